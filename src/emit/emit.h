@@ -1,0 +1,45 @@
+// From a spec and its schedules to the files a user checks in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/search.h"
+#include "spec/spec.h"
+#include "target/target.h"
+#include "text/diagnostics.h"
+
+namespace attngen::emit {
+
+struct File {
+  std::string name;  // no folder: "llama3_8b_h100.cu"
+  std::string content;
+};
+
+// One target's choice.
+struct Choice {
+  const target::Target* target = nullptr;
+  schedule::Candidate candidate;
+  bool replayed = false;  // given by --schedule, not found by the search
+};
+
+// The names alone, without a search: for --print-outputs.
+std::vector<std::string> output_names(const spec::Spec& spec,
+                                      const std::vector<std::string>& targets);
+
+// Refuses, by name and at its place in the spec, what no template carries yet: "pass 'backward' is
+// not emitted yet for h100". Call it before the search. True if nothing is refused.
+bool check_supported(const spec::Spec& spec, const target::Target& target,
+                     text::Diagnostics& diagnostics);
+
+// <name>_<target>.cu for each choice, <name>.h, <name>.json. A pure function: same input, same
+// bytes.
+std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
+                       const std::vector<Choice>& choices);
+
+// Writes what differs, through a rename; leaves equal files untouched. The error is one line; on an
+// error no file is half written. Creates `folder` if it is missing.
+std::optional<std::string> write(const std::string& folder, const std::vector<File>& files);
+
+}  // namespace attngen::emit

@@ -1,0 +1,33 @@
+// Interval arithmetic: bounds of an expression's value from bounds of its variables.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string_view>
+
+#include "expr/expr.h"
+
+namespace attngen::expr {
+
+// All values lie in [low, high], ends included (infinities too); a NaN only if `may_be_nan`.
+// Bools are within [0, 1]. Int bounds are exact: [3, 3] means 3. An interval from a Float operation
+// is widened so that the rounded double result lies inside.
+struct Interval {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool may_be_nan = false;
+
+  bool is_true() const { return low > 0 && !may_be_nan; }
+  bool is_false() const { return high <= 0 && low >= 0 && !may_be_nan; }
+  bool contains(double value) const;
+};
+
+// Bounds of each variable and of each input's elements, by name.
+struct Bounds {
+  std::function<Interval(std::string_view)> variable;
+  std::function<Interval(std::string_view)> input;
+};
+
+Interval bound(const Expr& e, const Bounds& bounds);
+
+}  // namespace attngen::expr

@@ -1,0 +1,19 @@
+// What an expression costs: instructions by class, as a GPU would issue them, shared subtrees once.
+#pragma once
+
+#include "expr/expr.h"
+
+namespace attngen::expr {
+
+// Per evaluation, in instructions of the device dialect of print.h. A multiply feeding an add
+// counts as one; constants and subtrees that mention none of `varying` are free (they are hoisted).
+struct OperationCounts {
+  double special =
+      0;  // exp2, log2, tanh, sin, cos, reciprocal, square roots: the special function unit
+  double multiply = 0;  // float add, multiply, multiply-add
+  double logic = 0;     // compare, select, min, max, integer and bit operations, conversions
+  double load = 0;      // elements read from inputs
+};
+OperationCounts count(const Expr& e, std::span<const std::string> varying);
+
+}  // namespace attngen::expr

@@ -1,0 +1,37 @@
+// Text to expression: precedence as in Python, types inferred, names resolved in a scope.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace attngen::expr {
+
+// What a text may name.
+struct Scope {
+  struct Input {
+    Type element = Type::Float;
+    std::vector<std::string> dims;  // {"heads", "seq_q"}: as many indices, in this order
+  };
+  std::map<std::string, Type, std::less<>> variables;
+  std::map<std::string, Expr, std::less<>> constants;  // folded: a Number each
+  std::map<std::string, Input, std::less<>> inputs;    // rank 0: the bare name, no brackets
+  bool reductions = false;                             // rowmax(...) and rowsum(...) allowed
+  // Names that exist elsewhere, with the reason why not here: {"score", "a mask cannot read it"}.
+  std::map<std::string, std::string, std::less<>> forbidden;
+};
+
+struct Error {
+  Span span;            // what the caret underlines
+  std::string message;  // "unknown name 'q_pso'"
+  std::string help;     // "did you mean 'q_pos'?"; may be empty
+};
+
+// Never throws; any bytes give an expression or an error.
+std::variant<Expr, Error> parse(std::string_view text, const Scope& scope);
+
+}  // namespace attngen::expr

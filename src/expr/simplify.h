@@ -1,0 +1,20 @@
+// Smaller expressions of the same value.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "expr/expr.h"
+
+namespace attngen::expr {
+
+// Folds constants, drops neutral elements, cancels x - x and x / x where that is exact for all
+// finite x, merges nested negations, keeps sharing. Equal in value to the original wherever that is
+// finite (Float results may differ in the last bits). A fixed point: simplify(simplify(e)) is the
+// same tree.
+Expr simplify(const Expr& e);
+
+// Each Variable by its replacement, at once (not repeatedly), types kept.
+Expr substitute(const Expr& e, const std::map<std::string, Expr, std::less<>>& replacements);
+
+}  // namespace attngen::expr

@@ -1,0 +1,67 @@
+// A schedule: how one kernel places and times its intermediate tensors. Data: printable,
+// replayable.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attngen::schedule {
+
+enum class Place : unsigned char { Registers, Shared };
+
+// An intermediate tensor of a tile's computation (seed paper section 4.2): query, key, value,
+// scores, weights, accumulator.
+struct Tensor {
+  std::string name;
+  int rows = 0;
+  int cols = 0;
+  int element_bytes = 0;
+  Place place = Place::Registers;
+  int stages = 1;
+};
+
+// How a consumer warpgroup overlaps its own matrix products with its softmax.
+enum class Overlap : unsigned char {
+  None,            // S, softmax, PV in order
+  IntraWarpgroup,  // the next S runs under this block's softmax, PV under the next softmax
+};
+enum class Grid : unsigned char { Plain, Persistent };
+enum class Order : unsigned char { Linear, LongestFirst };
+
+struct Schedule {
+  int warpgroups = 2;  // consumers, 64 query rows each
+  int tile_kv = 128;   // keys per step
+  int stages = 2;      // of the K and of the V ring
+  Place weights = Place::Registers;
+  Overlap overlap = Overlap::IntraWarpgroup;
+  bool ping_pong = true;  // warpgroups take turns on the tensor cores
+  Grid grid = Grid::Persistent;
+  Order order = Order::Linear;
+
+  int tile_q() const { return 64 * warpgroups; }
+  bool operator==(const Schedule&) const = default;
+};
+
+// What a schedule needs of a core.
+struct Resources {
+  int threads = 0;
+  int producer_registers = 0;  // setmaxnreg targets; 0 where the family has none
+  int consumer_registers = 0;
+  int shared_bytes = 0;  // dynamic, per block
+  std::vector<Tensor> tensors;
+};
+
+std::string to_json(const Schedule& schedule);  // one line, keys in a fixed order
+// The error names the key, with the nearest valid one.
+struct ReadSchedule {
+  std::optional<Schedule> schedule;
+  std::string error;
+};
+ReadSchedule from_json(std::string_view json);
+// "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, ping-pong,
+// persistent"
+std::string describe(const Schedule& schedule);
+
+}  // namespace attngen::schedule

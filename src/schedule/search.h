@@ -1,0 +1,69 @@
+// The search: every schedule of the space, feasible or not and why, ranked by predicted time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/row_form.h"
+#include "attention/tiles.h"
+#include "expr/count.h"
+#include "schedule/schedule.h"
+#include "spec/spec.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+
+// What the cost of a kernel depends on, taken from a spec once.
+struct Kernel {
+  int head_dim_qk = 0, head_dim_v = 0;
+  int heads_q = 1, heads_kv = 1;
+  attention::KeyRange range;
+  attention::RowForm rows;
+  expr::OperationCounts score;   // per pair, of the user's score
+  expr::OperationCounts mask;    // per pair of a partial tile
+  expr::OperationCounts weight;  // per pair: weight and reductions' elements
+  bool plain_score = true;       // score is `score`: the scale folds into the exponent
+  std::vector<spec::Workload> workload;
+};
+Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows);
+
+enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
+const char* name_of(Bound bound);  // "tensor cores"
+
+// Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.
+struct Cost {
+  double seconds = 0;
+  Bound bound = Bound::Matrix;
+  // Clocks of one block of keys on one core, all its warpgroups: what each pipe is busy.
+  double matrix_clk = 0, special_clk = 0, issue_clk = 0, shared_clk = 0, l2_clk = 0, memory_clk = 0;
+  double step_clk = 0;    // the step's predicted length, overlap and latency included
+  double fixed_clk = 0;   // per tile: prologue, epilogue, barriers
+  double waves = 0;       // of the first workload point
+  double flop_per_s = 0;  // of existing pairs
+};
+
+struct Candidate {
+  Schedule schedule;
+  Resources resources;
+  Cost cost;
+};
+struct Rejection {
+  Schedule schedule;
+  std::string reason;  // "needs 245760 bytes of shared memory; h100 has 232448"
+};
+struct Ranking {
+  std::vector<Candidate> ranked;    // fastest first; ties in the order of the space
+  std::vector<Rejection> rejected;  // in the order of the space
+};
+
+// Exhaustive and deterministic.
+Ranking search(const Kernel& kernel, const target::Target& target);
+
+// One schedule alone, for --schedule: a Candidate, or the reason why it is not feasible.
+struct Judged {
+  std::optional<Candidate> candidate;
+  std::string reason;
+};
+Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target);
+
+}  // namespace attngen::schedule

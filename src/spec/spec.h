@@ -1,0 +1,163 @@
+// A checked attention spec: the value that every later room reads (docs/spec.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/expr.h"
+#include "text/diagnostics.h"
+
+namespace attngen::spec {
+
+enum class Pattern : uint8_t { Parallel, Recurrent };
+enum class DType : uint8_t { Bf16, Fp16 };
+enum class Layout : uint8_t { Bshd, Bhsd };
+enum class Pass : uint8_t { Forward, Backward, Decode, Step };
+
+const char* name_of(Pattern);  // as a spec writes it: "parallel"
+const char* name_of(DType);    // "bf16"
+const char* name_of(Layout);   // "bshd"
+const char* name_of(Pass);     // "forward"
+
+// The parallel pattern has q and kv heads (k == v == kv); the recurrent one q, k and v.
+struct Heads {
+  int q = 1;
+  int k = 1;
+  int v = 1;
+  int kv() const { return k; }
+  int group() const { return q / k; }  // query heads that share a key head
+};
+
+struct HeadDim {
+  int qk = 0;
+  int v = 0;
+};
+
+// One of the user's own tensors.
+struct Input {
+  enum class Element : uint8_t { F32, I32, Bf16, Fp16, U8 };
+  // A dimension is a name whose length the call decides, or a number.
+  struct Dim {
+    enum class Kind : uint8_t { Batch, Heads, HeadsKv, SeqQ, SeqKv, Seq, HeadDim, Number };
+    Kind kind = Kind::Number;
+    int number = 0;
+  };
+  std::string name;
+  Element element = Element::F32;
+  std::vector<Dim> shape;  // row-major; empty: a scalar argument
+  bool sorted = false;     // ascending along its last dimension
+};
+const char* name_of(Input::Element);     // "f32"
+std::string name_of(const Input::Dim&);  // "seq_kv", "32"
+
+// A point that the search optimises for.
+struct Workload {
+  int64_t batch = 1;
+  int64_t seq_q = 4096;
+  int64_t seq_kv = 4096;
+  double weight = 1;
+};
+
+// Lengths that the kernel may rely on (`fixed:`); other values are refused at run time.
+struct Fixed {
+  std::optional<int64_t> batch, seq_q, seq_kv;
+};
+
+struct NamedExpr {
+  std::string name;
+  expr::Expr value;
+};
+
+// The long form of SPEC section 2; `softmax` and `none` are spelled in it too.
+// `rows` and `saves` are Float expressions; row names are Float variables, RowMax / RowSum reduce
+// over the existing pairs. `weight` may read score, kv_idx and the rest of a pair; `output` reads
+// `acc` and what is constant along a row.
+struct Normalizer {
+  std::vector<NamedExpr> rows;
+  expr::Expr weight;
+  expr::Expr output;
+  std::vector<NamedExpr> saves;
+};
+
+// The recurrent pattern (SPEC section 3); parsed and checked, not emitted yet.
+struct Recurrent {
+  expr::Expr query, key, value, log_decay;
+  expr::Expr delta, skip;  // may be empty
+  bool initial_state = false;
+  bool final_state = false;
+};
+
+// Where values and expressions stand in the spec's text, for errors that later rooms find.
+class Locations {
+ public:
+  // Remembers the value at a JSON pointer: bytes [begin, end) of the source.
+  void put(std::string pointer, size_t begin, size_t end);
+  // Remembers, for an expression at a pointer, the source byte of each byte of its text.
+  void put_text(std::string pointer, std::vector<uint32_t> source_bytes);
+
+  // A diagnostic at the value (or at the nearest enclosing value that is known).
+  text::Diagnostic at(const text::Source&, std::string_view pointer, std::string message,
+                      std::string help = {}) const;
+  // A diagnostic at a span inside the expression at `pointer`.
+  text::Diagnostic inside(const text::Source&, std::string_view pointer, expr::Span span,
+                          std::string message, std::string help = {}) const;
+
+ private:
+  struct Range {
+    size_t begin = 0, end = 0;
+  };
+  std::map<std::string, Range, std::less<>> ranges_;
+  std::map<std::string, std::vector<uint32_t>, std::less<>> texts_;
+};
+
+struct Spec {
+  std::string name;
+  std::string doc;
+  Pattern pattern = Pattern::Parallel;
+  DType dtype = DType::Bf16;
+  Heads heads;
+  HeadDim head_dim;
+  Layout layout = Layout::Bshd;
+  bool varlen = false;
+  std::optional<int> page;      // kv_cache: {paged: N}
+  std::optional<int> v_prefix;  // share_kv: {v_prefix: N}
+  double scale = 1;             // resolved: 1/sqrt(head_dim.qk) by default
+  std::vector<Pass> passes{Pass::Forward};
+  std::vector<Input> inputs;  // in the order of the spec
+  std::vector<std::pair<std::string, double>> constants;
+  Fixed fixed;
+  std::vector<Workload> workload{Workload{}};
+  std::vector<std::string> targets{"h100"};
+
+  // Parallel pattern. `score`: Float, of `score` (already scaled), indices, inputs. `mask`: Bool.
+  expr::Expr score;
+  expr::Expr mask;
+  Normalizer normalize;
+  // As the user wrote them (or the default), for the comments of emitted kernels.
+  std::string score_text, mask_text, normalize_text;
+  // Sparsity fields (SPEC section 5): checked, not emitted yet.
+  enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };
+  Sparsity sparsity = Sparsity::None;
+  int block_size = 0;
+  int token_count = 0;
+
+  std::optional<Recurrent> recurrent;
+
+  // A hash of the meaning: equal for the same spec in JSON and YAML, whatever its spacing and
+  // comments.
+  std::string hash;  // 16 hexadecimal digits
+  Locations locations;
+
+  bool has_pass(Pass pass) const;
+  const Input* find_input(std::string_view name) const;  // nullptr if there is none
+};
+
+// The names that an expression of the parallel pattern may use besides inputs and constants, and
+// their types: score (Float), b h h_kv q_idx kv_idx q_pos seq_q seq_kv (Int), scale, inf (Float),
+// acc (Float).
+
+}  // namespace attngen::spec

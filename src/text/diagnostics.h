@@ -1,0 +1,72 @@
+// Errors about a text that a user wrote: where, what, and what would have been right.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attngen::text {
+
+// A place in a text: 1-based line and column, the column in bytes of that line.
+struct Position {
+  int line = 0;
+  int column = 0;
+  bool operator==(const Position&) const = default;
+};
+
+// A named text, as read. `name` is what errors print: the path as given, or "<stdin>".
+struct Source {
+  std::string name;
+  std::string content;
+
+  // The position of byte `offset`; offsets past the end give the position after the last byte.
+  Position position(size_t offset) const;
+  // Line `line` (1-based) without its line end; empty beyond the text.
+  std::string_view line(int line) const;
+};
+
+enum class Severity : uint8_t { Error, Warning };
+
+struct Diagnostic {
+  Severity severity = Severity::Error;
+  Position position;    // line 0: the whole file
+  int length = 1;       // bytes that the caret underlines, on the one line
+  std::string message;  // no trailing period: "unknown key 'heds'"
+  std::string help;     // what would be right: "did you mean 'heads'?"; may be empty
+  std::string pointer;  // JSON pointer of the value, "/heads/q"; may be empty
+};
+
+enum class ErrorFormat : uint8_t { Gcc, Json };
+
+// Collects the diagnostics of one text. At most `limit` errors are kept; the rest are counted.
+class Diagnostics {
+ public:
+  explicit Diagnostics(Source source, size_t limit = 20);
+
+  void add(Diagnostic diagnostic);
+  bool has_errors() const { return errors_ > 0; }
+  const std::vector<Diagnostic>& all() const { return kept_; }
+  const Source& source() const { return source_; }
+
+  // In the order of their positions. Gcc:
+  //   spec.yaml:12:9: error: unknown key 'heds'
+  //      12 | heds: {q: 8, kv: 8}
+  //         | ^~~~
+  //   help: did you mean 'heads'?
+  // Json: one object a line: file, line, column, severity, message, help, pointer.
+  std::string render(ErrorFormat format) const;
+
+ private:
+  Source source_;
+  size_t limit_;
+  size_t errors_ = 0;
+  std::vector<Diagnostic> kept_;
+};
+
+// The candidate nearest to `word` by edit distance, or "" when none is near enough to be meant
+// (distance above a third of the longer word's length, at least 1).
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace attngen::text
