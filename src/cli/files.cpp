@@ -1,0 +1,94 @@
+#include "cli/files.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace attngen::cli {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) {
+      std::fclose(file);  // opened to read: nothing can be lost
+    }
+  }
+};
+
+// A path as a word of a Make rule. Ninja and Make agree on these escapes.
+std::string escape(std::string_view path) {
+  std::string word;
+  for (const char c : path) {
+    if (c == ' ' || c == '#') {
+      word += '\\';
+    } else if (c == '$') {
+      word += '$';
+    }
+    word += c;
+  }
+  return word;
+}
+
+}  // namespace
+
+ReadText read_text(const std::string& path, size_t limit) {
+  const auto failure = [&path] {
+    return ReadText{{}, fmt::format("cannot read '{}': {}", path, std::strerror(errno))};
+  };
+  const std::unique_ptr<std::FILE, Close> file(path == "-" ? stdin
+                                                           : std::fopen(path.c_str(), "rb"));
+  if (file == nullptr) {
+    return failure();
+  }
+  ReadText result;
+  result.content.resize(limit + 1);
+  result.content.resize(std::fread(result.content.data(), 1, limit + 1, file.get()));
+  return std::ferror(file.get()) != 0 ? failure() : result;
+}
+
+Artefact artefact_of(std::string_view file_name) {
+  if (file_name.ends_with(".h")) {
+    return Artefact::Header;
+  }
+  return file_name.ends_with(".json") ? Artefact::Manifest : Artefact::Kernel;
+}
+
+std::string path_in(const std::string& folder, const std::string& name) {
+  return (std::filesystem::path(folder) / name).string();
+}
+
+std::string differences(const std::string& folder, const std::vector<emit::File>& files) {
+  std::string lines;
+  for (const emit::File& file : files) {
+    const std::string path = path_in(folder, file.name);
+    const ReadText there = read_text(path, file.content.size());
+    if (!there.error.empty()) {
+      lines += fmt::format("missing: {}\n", path);
+    } else if (there.content != file.content) {
+      lines += fmt::format("differs: {}\n", path);
+    }
+  }
+  return lines;
+}
+
+std::string depfile_text(const std::vector<Rule>& rules) {
+  std::string text;
+  for (const Rule& rule : rules) {
+    std::string words;
+    for (const std::string& output : rule.outputs) {
+      words += (words.empty() ? "" : " ") + escape(output);
+    }
+    words += ":";
+    for (const std::string& input : rule.inputs) {
+      words += " " + escape(input);
+    }
+    text += words + "\n";
+  }
+  return text;
+}
+
+}  // namespace attngen::cli

@@ -1,0 +1,37 @@
+// Reading what the user names and comparing what attngen would write.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+#include "emit/emit.h"
+
+namespace attngen::cli {
+
+// The text of a file, or of standard input for "-". Reads no more than `limit` + 1 bytes, so that
+// an endless file ends; the reader of the text refuses it by its size.
+struct ReadText {
+  std::string content;
+  std::string error;  // "cannot read 'a.yaml': No such file or directory"; empty if it was read
+};
+ReadText read_text(const std::string& path, size_t limit);
+
+Artefact artefact_of(std::string_view file_name);
+
+// "out/name.h"; the bare name if no folder is given.
+std::string path_in(const std::string& folder, const std::string& name);
+
+// One line for each file that the folder lacks or holds with other bytes: "missing: out/a.h",
+// "differs: out/a_h100.cu". Empty if a write would change nothing.
+std::string differences(const std::string& folder, const std::vector<emit::File>& files);
+
+// A Make rule: all outputs from all inputs, in the order given.
+struct Rule {
+  std::vector<std::string> outputs;
+  std::vector<std::string> inputs;
+};
+std::string depfile_text(const std::vector<Rule>& rules);
+
+}  // namespace attngen::cli

@@ -1,0 +1,192 @@
+#include "cli/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "cli/files.h"
+#include "report/explain.h"
+#include "spec/read.h"
+
+namespace attngen::cli {
+namespace {
+
+constexpr size_t kMaxText = 1 << 20;  // the spec reader refuses more
+
+// The targets that the spec names, checked; the caller has checked those of the command line.
+std::vector<const target::Target*> targets_of(const spec::Spec& spec,
+                                              text::Diagnostics& diagnostics) {
+  std::vector<std::string> known;
+  for (const target::Target& target : target::all()) {
+    known.push_back(target.name);
+  }
+  std::vector<const target::Target*> targets;
+  for (size_t i = 0; i < spec.targets.size(); ++i) {
+    const target::Target* target = target::find(spec.targets[i]);
+    if (target == nullptr) {
+      const std::string near = text::nearest(spec.targets[i], known);
+      diagnostics.add(spec.locations.at(diagnostics.source(), fmt::format("/targets/{}", i),
+                                        fmt::format("unknown target '{}'", spec.targets[i]),
+                                        near.empty()
+                                            ? fmt::format("one of: {}", fmt::join(known, ", "))
+                                            : fmt::format("did you mean '{}'?", near)));
+    } else if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+      targets.push_back(target);
+    }
+  }
+  return targets;
+}
+
+// Everything that can be wrong with a spec that was read.
+void check_spec(Job& job, text::Diagnostics& diagnostics) {
+  job.targets = targets_of(job.spec, diagnostics);
+  bool supported = true;
+  for (const target::Target* target : job.targets) {
+    supported = emit::check_supported(job.spec, *target, diagnostics) && supported;
+  }
+  if (!supported) {
+    return;  // a pattern without a row form among them
+  }
+  auto derived = attention::derive_row_form(job.spec.normalize);
+  if (const auto* refusal = std::get_if<attention::Refusal>(&derived)) {
+    diagnostics.add(job.spec.locations.inside(diagnostics.source(), refusal->pointer,
+                                              refusal->error.span, refusal->error.message,
+                                              refusal->error.help));
+    return;
+  }
+  job.rows = std::get<attention::RowForm>(std::move(derived));
+}
+
+// "no schedule is feasible for h100", with the reasons that turned away most of the space.
+std::string infeasible(const Job& job, const target::Target& target,
+                       const std::vector<schedule::Rejection>& rejected, text::ErrorFormat format) {
+  std::string message = fmt::format("{}: no schedule of '{}' is feasible for {}", job.path,
+                                    job.spec.name, target.name);
+  if (!rejected.empty()) {
+    message += fmt::format(": {}: {}", schedule::describe(rejected.front().schedule),
+                           rejected.front().reason);
+  }
+  return format_error(format, message, "--explain lists every schedule and why");
+}
+
+}  // namespace
+
+void Log::fail(ExitCode failure, const std::string& text) {
+  err += text;
+  code = std::max(code, failure);
+}
+
+std::vector<std::string> Job::output_names(const Options& options) const {
+  std::vector<std::string> names;
+  std::vector<std::string> target_names;
+  for (const target::Target* target : targets) {
+    target_names.push_back(target->name);
+  }
+  for (std::string& name : emit::output_names(spec, target_names)) {
+    if (options.wants(artefact_of(name))) {
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+std::optional<Job> check(const std::string& path, const Options& options, Log& log) {
+  ReadText read = read_text(path, kMaxText);
+  if (!read.error.empty()) {
+    log.fail(ExitCode::InputOutput, format_error(options.error_format, read.error));
+    return std::nullopt;
+  }
+  const std::string name = path == "-" ? kStandardInput : path;
+  text::Diagnostics diagnostics(text::Source{name, std::move(read.content)});
+  std::optional<spec::Spec> spec = spec::read(diagnostics);
+  Job job;
+  if (spec) {
+    job.path = name;
+    job.spec = *std::move(spec);
+    if (!options.targets.empty()) {
+      job.spec.targets = options.targets;
+    }
+    check_spec(job, diagnostics);
+  }
+  log.err += diagnostics.render(options.error_format);
+  if (diagnostics.has_errors() || job.path.empty()) {
+    log.fail(ExitCode::Spec, {});
+    return std::nullopt;
+  }
+  return job;
+}
+
+void check_names(const std::vector<Job>& jobs, const Options& options, Log& log) {
+  std::map<std::string, const Job*> writers;
+  for (const Job& job : jobs) {
+    for (const std::string& name : job.output_names(options)) {
+      const auto [writer, is_new] = writers.emplace(name, &job);
+      if (!is_new) {
+        log.fail(ExitCode::Spec, format_error(options.error_format,
+                                              fmt::format("{} and {} would both write {}",
+                                                          writer->second->path, job.path, name),
+                                              "give each spec its own name"));
+        break;  // one line for a pair of specs
+      }
+    }
+  }
+}
+
+std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log) {
+  if (options.schedule.empty()) {
+    return std::nullopt;
+  }
+  const ReadText read = read_text(options.schedule, kMaxText);
+  if (!read.error.empty()) {
+    log.fail(ExitCode::InputOutput, format_error(options.error_format, read.error));
+    return std::nullopt;
+  }
+  schedule::ReadSchedule parsed = schedule::from_json(read.content);
+  if (!parsed.schedule) {
+    log.fail(ExitCode::Spec, format_error(options.error_format,
+                                          fmt::format("{}: {}", options.schedule, parsed.error)));
+  }
+  return parsed.schedule;
+}
+
+std::vector<emit::Choice> choose(const Job& job, const Options& options,
+                                 const std::optional<schedule::Schedule>& given, Log& log) {
+  const schedule::Kernel kernel = schedule::describe_kernel(job.spec, job.rows);
+  std::vector<emit::Choice> choices;
+  for (const target::Target* target : job.targets) {
+    schedule::Ranking ranking;
+    if (given) {
+      schedule::Judged judged = schedule::judge(kernel, *given, *target);
+      if (judged.candidate) {
+        ranking.ranked.push_back(*std::move(judged.candidate));
+      } else {
+        ranking.rejected.push_back({*given, judged.reason});
+      }
+    } else {
+      ranking = schedule::search(kernel, *target);
+    }
+    if (options.explain) {
+      log.out += report::explain(job.spec, *target, ranking);
+    }
+    if (ranking.ranked.empty()) {
+      log.fail(ExitCode::NoSchedule,
+               infeasible(job, *target, ranking.rejected, options.error_format));
+    } else {
+      choices.push_back({target, std::move(ranking.ranked.front()), given.has_value()});
+    }
+  }
+  return choices;
+}
+
+std::vector<emit::File> emit_wanted(const Job& job, const std::vector<emit::Choice>& choices,
+                                    const Options& options) {
+  std::vector<emit::File> files = emit::emit(job.spec, job.rows, choices);
+  std::erase_if(
+      files, [&options](const emit::File& file) { return !options.wants(artefact_of(file.name)); });
+  return files;
+}
+
+}  // namespace attngen::cli

@@ -1,0 +1,262 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "target/target.h"
+
+namespace attngen::cli {
+namespace {
+
+// The values as typed, before they are checked against each other.
+struct Raw {
+  std::vector<std::string> specs;
+  std::string output, target, emit, schedule, depfile, print_target, error_format = "gcc";
+  bool explain = false, check = false, to_stdout = false, print_outputs = false;
+  bool schema = false, list_targets = false;
+};
+
+// A wrong command line; `help` as in text::Diagnostic.
+struct UsageError {
+  std::string message;
+  std::string help;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  attngen llama.yaml -o out/                   kernel, header and manifest\n"
+    "  attngen *.yaml -o generated/ --check         exit 1 if anything would change\n"
+    "  attngen llama.yaml --target h200 --explain   the ranking and why\n"
+    "  attngen - --stdout < llama.yaml              the kernel, to the terminal\n"
+    "\n"
+    "Exit status: 0 done, 1 wrong spec, 2 wrong usage, 3 no feasible schedule,\n"
+    "4 input or output failed.\n";
+
+void declare(CLI::App& app, Raw& raw) {
+  app.set_help_flag("-h,--help", "Print this and exit");
+  app.set_version_flag("--version", "attngen " ATTNGEN_VERSION, "Print the version and exit");
+  app.get_formatter()->column_width(26);
+  app.footer(kExamples);
+  app.add_option("specs", raw.specs, "JSON or YAML files; - is standard input")->type_name("");
+  app.add_option("-o,--output", raw.output, "Write into this folder")->type_name("DIR");
+  app.add_option("--target", raw.target, "GPUs, by comma; overrides the spec")->type_name("LIST");
+  app.add_option("--emit", raw.emit, "kernel,header,manifest; default: all")->type_name("LIST");
+  app.add_option("--schedule", raw.schedule, "Use this schedule, do not search")->type_name("FILE");
+  app.add_flag("--explain", raw.explain, "Print the ranked schedules and why");
+  app.add_flag("--check", raw.check, "Write nothing; exit 1 if DIR would change");
+  app.add_flag("--stdout", raw.to_stdout, "Print the kernel instead of writing files");
+  app.add_flag("--print-outputs", raw.print_outputs, "Print the paths, without a search");
+  app.add_option("--depfile", raw.depfile, "Write the inputs as a Make rule")->type_name("FILE");
+  app.add_option("--error-format", raw.error_format, "gcc or json; default: gcc")->type_name("F");
+  app.add_flag("--schema", raw.schema, "Print the JSON Schema of a spec");
+  app.add_flag("--list-targets", raw.list_targets, "Print the known GPUs");
+  app.add_option("--print-target", raw.print_target, "Print a GPU's model")->type_name("NAME");
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> items;
+  while (true) {
+    const size_t comma = list.find(',');
+    items.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) {
+      return items;
+    }
+    list.remove_prefix(comma + 1);
+  }
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string near = text::nearest(word, candidates);
+  return near.empty() ? fmt::format("one of: {}", fmt::join(candidates, ", "))
+                      : fmt::format("did you mean '{}'?", near);
+}
+
+void require_target(const std::string& name) {
+  if (target::find(name) != nullptr) {
+    return;
+  }
+  std::vector<std::string> known;
+  for (const target::Target& target : target::all()) {
+    known.push_back(target.name);
+  }
+  throw UsageError{fmt::format("unknown target '{}'", name), did_you_mean(name, known)};
+}
+
+std::vector<std::string> parse_targets(const std::string& list) {
+  std::vector<std::string> targets;
+  for (std::string& name : split(list)) {
+    require_target(name);
+    if (std::find(targets.begin(), targets.end(), name) == targets.end()) {
+      targets.push_back(std::move(name));
+    }
+  }
+  return targets;
+}
+
+std::vector<Artefact> parse_artefacts(const std::string& list) {
+  const std::vector<std::string> names{"kernel", "header", "manifest"};
+  std::vector<Artefact> artefacts;
+  for (const std::string& name : split(list)) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      throw UsageError{fmt::format("unknown artefact '{}' in --emit", name),
+                       did_you_mean(name, names)};
+    }
+    artefacts.push_back(static_cast<Artefact>(found - names.begin()));
+  }
+  return artefacts;
+}
+
+text::ErrorFormat parse_error_format(const std::string& name) {
+  if (name == "gcc") {
+    return text::ErrorFormat::Gcc;
+  }
+  if (name == "json") {
+    return text::ErrorFormat::Json;
+  }
+  throw UsageError{fmt::format("unknown error format '{}'", name),
+                   did_you_mean(name, {"gcc", "json"})};
+}
+
+// The one mode that the flags ask for.
+Options::Mode parse_mode(const Raw& raw) {
+  using Mode = Options::Mode;
+  std::vector<std::pair<Mode, const char*>> asked;
+  const auto ask = [&asked](bool given, Mode mode, const char* name) {
+    if (given) {
+      asked.emplace_back(mode, name);
+    }
+  };
+  ask(raw.schema, Mode::PrintSchema, "--schema");
+  ask(raw.list_targets, Mode::ListTargets, "--list-targets");
+  ask(!raw.print_target.empty(), Mode::PrintTarget, "--print-target");
+  ask(raw.print_outputs, Mode::PrintOutputs, "--print-outputs");
+  ask(raw.to_stdout, Mode::Stdout, "--stdout");
+  ask(raw.check, Mode::Check, "--check");
+  if (asked.size() > 1) {
+    throw UsageError{fmt::format("{} and {} exclude each other", asked[0].second, asked[1].second),
+                     {}};
+  }
+  if (!asked.empty()) {
+    return asked.front().first;
+  }
+  return raw.explain && raw.output.empty() ? Mode::Explain : Mode::Write;
+}
+
+// Refuses options that would have no effect.
+void check_combination(const Raw& raw, Options::Mode mode) {
+  using Mode = Options::Mode;
+  const bool no_spec =
+      mode == Mode::PrintSchema || mode == Mode::ListTargets || mode == Mode::PrintTarget;
+  if (no_spec) {
+    if (!raw.specs.empty()) {
+      throw UsageError{fmt::format("'{}': no spec is read with this option", raw.specs[0]), {}};
+    }
+    return;
+  }
+  if (raw.specs.empty()) {
+    throw UsageError{"no spec is given", "attngen spec.yaml -o out/"};
+  }
+  if (std::count(raw.specs.begin(), raw.specs.end(), "-") > 1) {
+    throw UsageError{"standard input is given twice", {}};
+  }
+  if (raw.output.empty() && (mode == Mode::Write || mode == Mode::Check)) {
+    throw UsageError{"no output folder is given", "add -o DIR, or --stdout or --explain"};
+  }
+  if (!raw.output.empty() && mode == Mode::Stdout) {
+    throw UsageError{"--stdout and -o exclude each other", {}};
+  }
+  if (!raw.depfile.empty() && mode != Mode::Write) {
+    throw UsageError{"--depfile is for files that are written", "add -o DIR"};
+  }
+  if (raw.explain && mode != Mode::Write && mode != Mode::Explain) {
+    throw UsageError{"--explain goes with -o or alone", {}};
+  }
+}
+
+Options check(const Raw& raw) {
+  Options options;
+  options.error_format = parse_error_format(raw.error_format);
+  options.mode = parse_mode(raw);
+  check_combination(raw, options.mode);
+  if (!raw.print_target.empty()) {
+    require_target(raw.print_target);
+  }
+  if (!raw.target.empty()) {
+    options.targets = parse_targets(raw.target);
+  }
+  const bool to_stdout = options.mode == Options::Mode::Stdout;
+  options.artefacts = parse_artefacts(!raw.emit.empty() ? raw.emit
+                                      : to_stdout       ? "kernel"
+                                                        : "kernel,header,manifest");
+  options.specs = raw.specs;
+  options.folder = raw.output;
+  options.schedule = raw.schedule;
+  options.depfile = raw.depfile;
+  options.print_target = raw.print_target;
+  options.explain = raw.explain;
+  return options;
+}
+
+// CLI11 knows which word was wrong, but not which was meant.
+UsageError explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extras = app.remaining();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || extras.empty()) {
+    return {error.what(), "attngen --help"};
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      known.push_back("--" + name);
+    }
+  }
+  const std::string near = text::nearest(extras[0], known);
+  return {fmt::format("unknown option '{}'", extras[0]),
+          near.empty() ? "attngen --help" : fmt::format("did you mean '{}'?", near)};
+}
+
+Parsed usage_error(const std::string& error_format, const UsageError& error) {
+  const auto format = error_format == "json" ? text::ErrorFormat::Json : text::ErrorFormat::Gcc;
+  return {std::nullopt, ExitCode::Usage, {}, format_error(format, error.message, error.help)};
+}
+
+}  // namespace
+
+bool Options::wants(Artefact artefact) const {
+  return std::find(artefacts.begin(), artefacts.end(), artefact) != artefacts.end();
+}
+
+Parsed parse(int argc, const char* const* argv) {
+  Raw raw;
+  CLI::App app("Generates attention kernels from a spec.", "attngen");
+  declare(app, raw);
+  try {
+    app.parse(argc, argv);
+    return {check(raw), ExitCode::Ok, {}, {}};
+  } catch (const CLI::CallForHelp&) {
+    return {std::nullopt, ExitCode::Ok, app.help(), {}};
+  } catch (const CLI::CallForVersion& version) {
+    return {std::nullopt, ExitCode::Ok, fmt::format("{}\n", version.what()), {}};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(raw.error_format, explain(app, error));
+  } catch (const UsageError& error) {
+    return usage_error(raw.error_format, error);
+  }
+}
+
+std::string format_error(text::ErrorFormat format, const std::string& message,
+                         const std::string& help) {
+  if (format == text::ErrorFormat::Json) {
+    nlohmann::ordered_json json{{"severity", "error"}, {"message", message}, {"help", help}};
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+  return fmt::format("attngen: error: {}\n{}", message,
+                     help.empty() ? "" : fmt::format("help: {}\n", help));
+}
+
+}  // namespace attngen::cli
