@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attngen::expr {
@@ -25,7 +26,8 @@ enum class Op : uint8_t {
   Number,
   Variable,
   Load,
-  // Operators. FloorDivide and Modulo floor: -7 // 2 is -4, -7 % 2 is 1. Divide is always Float.
+  // Operators. FloorDivide and Modulo floor: -7 // 2 is -4, -7 % 2 is 1; an Int // 0 and an Int % 0
+  // are 0. Divide is always Float. Min and Max prefer a number to a NaN.
   Negate,
   Add,
   Subtract,
@@ -89,6 +91,8 @@ class Expr {
   Span span() const;
   std::span<const Expr> operands() const;
   const Expr& operand(size_t i) const { return operands()[i]; }
+  int height() const;                                   // of the tree: 1 for a leaf
+  uint64_t hash() const;                                // equal for the same trees
   double number() const;                                // Number; Bool as 0 or 1
   const std::string& name() const;                      // Variable, Load
   const void* identity() const { return node_.get(); }  // equal for shared subtrees
@@ -108,7 +112,11 @@ struct Node {
   double number = 0;
   std::string name;
   std::vector<Expr> operands;
+  // Filled in by make_node.
+  int height = 1;
+  uint64_t hash = 0;
 };
+Expr make_node(Node node);
 
 // Constructors. Operands must fit the operator; Ints are converted where a Float is needed, and
 // Min, Max, Add, Select, ... of an Int and a Float are Floats.

@@ -1,0 +1,135 @@
+#include "expr/lexer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attngen::expr {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_begin(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name(char c) { return is_name_begin(c) || is_digit(c); }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Longer ones first.
+constexpr std::array<std::string_view, 17> kSymbols = {
+    "//", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "<", ">", "(", ")", "[", "]", ",",
+};
+
+// What other languages write, and what is right here.
+struct Foreign {
+  std::string_view text;
+  std::string_view help;
+};
+constexpr std::array kForeign = {
+    Foreign{"**", "write pow(x, y)"},
+    Foreign{"&&", "write 'and'"},
+    Foreign{"||", "write 'or'"},
+    Foreign{"<>", "write '!='"},
+    Foreign{"=", "write '==' to compare"},
+    Foreign{"!", "write 'not'"},
+    Foreign{"^", "write pow(x, y)"},
+    Foreign{"&", "write 'and'"},
+    Foreign{"|", "write 'or'"},
+    Foreign{"?", "write 'a if condition else b'"},
+    Foreign{":", "write 'a if condition else b'"},
+};
+
+}  // namespace
+
+void Lexer::fail(size_t length, std::string message, std::string help) const {
+  const auto begin = static_cast<uint32_t>(at_);
+  throw Failure{
+      {{begin, begin + static_cast<uint32_t>(length)}, std::move(message), std::move(help)}};
+}
+
+Token Lexer::take(Token::Kind kind, size_t length) {
+  const auto begin = static_cast<uint32_t>(at_);
+  at_ += length;
+  return {kind, text_.substr(begin, length), {begin, static_cast<uint32_t>(at_)}};
+}
+
+Token Lexer::next() {
+  while (at_ < text_.size() && is_space(text_[at_])) {
+    ++at_;
+  }
+  if (at_ == text_.size()) {
+    return take(Token::Kind::End, 0);
+  }
+  const char c = text_[at_];
+  const bool point_digit = c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]);
+  if (is_digit(c) || point_digit) {
+    return take_number();
+  }
+  if (is_name_begin(c)) {
+    const auto* end = std::find_if_not(text_.begin() + at_, text_.end(), is_name);
+    return take(Token::Kind::Name, static_cast<size_t>(end - text_.begin()) - at_);
+  }
+  return take_symbol();
+}
+
+Token Lexer::take_number() {
+  size_t end = at_;
+  const auto skip_digits = [&] {
+    const size_t begin = end;
+    while (end < text_.size() && is_digit(text_[end])) {
+      ++end;
+    }
+    return end > begin;
+  };
+  skip_digits();
+  if (end < text_.size() && text_[end] == '.') {
+    ++end;
+    skip_digits();
+  }
+  bool well_formed = true;
+  if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
+    ++end;
+    if (end < text_.size() && (text_[end] == '+' || text_[end] == '-')) {
+      ++end;
+    }
+    well_formed = skip_digits();
+  }
+  while (end < text_.size() && (is_name(text_[end]) || text_[end] == '.')) {
+    well_formed = false;
+    ++end;
+  }
+  if (!well_formed) {
+    fail(end - at_, "malformed number");
+  }
+  return take(Token::Kind::Number, end - at_);
+}
+
+Token Lexer::take_symbol() {
+  const std::string_view rest = text_.substr(at_);
+  const auto is_next = [&](std::string_view s) { return !s.empty() && rest.starts_with(s); };
+  for (const Foreign& foreign : kForeign) {
+    const bool longer_symbol = is_next("==") || is_next("!=");
+    if (is_next(foreign.text) && !longer_symbol) {
+      fail(foreign.text.size(), fmt::format("unexpected '{}'", foreign.text),
+           std::string(foreign.help));
+    }
+  }
+  for (const std::string_view symbol : kSymbols) {
+    if (is_next(symbol)) {
+      return take(Token::Kind::Symbol, symbol.size());
+    }
+  }
+  const auto byte = static_cast<unsigned char>(rest.front());
+  if (byte >= 0x80) {
+    size_t length = 1;  // the lead byte and the continuation bytes of UTF-8
+    while (length < std::min<size_t>(rest.size(), 4) &&
+           (static_cast<unsigned char>(rest[length]) & 0xC0U) == 0x80U) {
+      ++length;
+    }
+    fail(length, "unexpected non-ASCII character");
+  }
+  if (byte < 0x20 || byte == 0x7f) {
+    fail(1, fmt::format("unexpected control character 0x{:02x}", byte));
+  }
+  fail(1, fmt::format("unexpected '{}'", rest.front()));
+}
+
+}  // namespace attngen::expr

@@ -1,0 +1,48 @@
+// What the passes share about operators: names, precedence, and which operands fit.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "expr/expr.h"
+
+namespace attngen::expr {
+
+// A function of the language that is an operator of its own (clamp and where are not).
+struct Function {
+  std::string_view name;
+  Op op;
+  int arity;
+};
+std::span<const Function> functions();
+
+// As errors and printed text spell it: "+", "and", "exp"; "if" for Select.
+std::string_view spelling(Op op);
+
+// Binding strength, loosest first, as in Python.
+enum class Precedence : uint8_t {
+  Conditional,
+  Or,
+  And,
+  Not,
+  Comparison,
+  Sum,
+  Product,
+  Unary,
+  Primary,
+};
+Precedence precedence_of(Op op);
+
+// Why the operands do not fit, "'and' needs bool operands, got f32", and which is the first that
+// does not; nothing when they do. The number of operands is the caller's.
+struct Misfit {
+  std::string message;
+  size_t operand = 0;
+};
+std::optional<Misfit> misfit(Op op, std::span<const Expr> operands);
+
+bool is_comparison(Op op);
+
+}  // namespace attngen::expr

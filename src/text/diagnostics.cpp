@@ -1,0 +1,159 @@
+#include "text/diagnostics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace attngen::text {
+namespace {
+
+constexpr std::string_view kLineEnds = "\r\n";
+
+const char* name_of(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
+
+// Control bytes and broken UTF-8 must reach neither a terminal nor a JSON writer.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f ? (c == '\t' ? '\t' : '?') : c;
+  }
+  return out;
+}
+
+// The source line and under it the caret: a tab stays a tab, so that columns agree in any terminal.
+std::string excerpt(const Source& source, const Diagnostic& diagnostic) {
+  const std::string_view line = source.line(diagnostic.position.line);
+  const size_t column =
+      std::min(line.size(), static_cast<size_t>(std::max(diagnostic.position.column, 1) - 1));
+  std::string lead;
+  for (char c : line.substr(0, column)) {
+    // The later bytes of a UTF-8 character take no column on the screen.
+    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
+      lead += c == '\t' ? '\t' : ' ';
+    }
+  }
+  const size_t rest = std::max<size_t>(line.size() - column, 1);
+  const size_t length = std::min(rest, static_cast<size_t>(std::max(diagnostic.length, 1)));
+  return fmt::format("{:>5} | {}\n      | {}^{}\n", diagnostic.position.line, printable(line), lead,
+                     std::string(length - 1, '~'));
+}
+
+std::string render_gcc(const Source& source, const Diagnostic& diagnostic) {
+  std::string out = source.name;
+  if (diagnostic.position.line > 0) {
+    out += fmt::format(":{}:{}", diagnostic.position.line, diagnostic.position.column);
+  }
+  out += fmt::format(": {}: {}\n", name_of(diagnostic.severity), printable(diagnostic.message));
+  if (diagnostic.position.line > 0) {
+    out += excerpt(source, diagnostic);
+  }
+  if (!diagnostic.help.empty()) {
+    out += fmt::format("help: {}\n", printable(diagnostic.help));
+  }
+  return out;
+}
+
+std::string render_json(const Source& source, const Diagnostic& diagnostic) {
+  const nlohmann::ordered_json object = {
+      {"file", source.name},
+      {"line", diagnostic.position.line},
+      {"column", diagnostic.position.column},
+      {"severity", name_of(diagnostic.severity)},
+      {"message", diagnostic.message},
+      {"help", diagnostic.help},
+      {"pointer", diagnostic.pointer},
+  };
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+// Levenshtein's distance.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Position Source::position(size_t offset) const {
+  offset = std::min(offset, content.size());
+  const std::string_view before = std::string_view(content).substr(0, offset);
+  const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+          1 + static_cast<int>(offset - line_begin)};
+}
+
+std::string_view Source::line(int line) const {
+  std::string_view rest = content;
+  for (int i = 1; i < line; ++i) {
+    const size_t end = rest.find('\n');
+    if (end == std::string_view::npos) {
+      return {};
+    }
+    rest.remove_prefix(end + 1);
+  }
+  return line < 1 ? std::string_view{} : rest.substr(0, rest.find_first_of(kLineEnds));
+}
+
+Diagnostics::Diagnostics(Source source, size_t limit) : source_(std::move(source)), limit_(limit) {}
+
+void Diagnostics::add(Diagnostic diagnostic) {
+  const bool is_error = diagnostic.severity == Severity::Error;
+  errors_ += is_error ? 1 : 0;
+  if (!is_error || errors_ <= limit_) {
+    kept_.push_back(std::move(diagnostic));
+  }
+}
+
+std::string Diagnostics::render(ErrorFormat format) const {
+  std::vector<Diagnostic> sorted = kept_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::pair(a.position.line, a.position.column) <
+           std::pair(b.position.line, b.position.column);
+  });
+  std::string out;
+  for (const Diagnostic& diagnostic : sorted) {
+    out += format == ErrorFormat::Gcc ? render_gcc(source_, diagnostic)
+                                      : render_json(source_, diagnostic);
+  }
+  if (errors_ > limit_) {
+    Diagnostic rest;
+    rest.message = fmt::format("{} more errors not shown", errors_ - limit_);
+    out += format == ErrorFormat::Gcc ? render_gcc(source_, rest) : render_json(source_, rest);
+  }
+  return out;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = word.size() + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t longer = std::max(word.size(), candidate.size());
+    const size_t allowed = std::max<size_t>(longer / 3, 1);
+    // The difference of lengths bounds the distance from below: a 1 MiB word costs nothing.
+    if (longer - std::min(word.size(), candidate.size()) > allowed) {
+      continue;
+    }
+    const size_t distance = edit_distance(word, candidate);
+    if (distance <= allowed && distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace attngen::text
