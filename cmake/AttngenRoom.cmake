@@ -3,7 +3,10 @@
 
 add_library(attngen_options INTERFACE)
 target_compile_options(attngen_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                                                 -Wno-sign-conversion -Werror)
+                                                 -Wno-sign-conversion)
+if(PROJECT_IS_TOP_LEVEL)  # the compiler of a project that includes this one may know more warnings
+  target_compile_options(attngen_options INTERFACE -Werror)
+endif()
 target_include_directories(attngen_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(attngen_options INTERFACE ATTNGEN_VERSION="${PROJECT_VERSION}")
 if(ATTNGEN_SANITIZE)
@@ -12,11 +15,23 @@ if(ATTNGEN_SANITIZE)
   target_link_options(attngen_options INTERFACE -fsanitize=address,undefined)
 endif()
 if(ATTNGEN_FUZZ)
-  target_compile_options(attngen_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
+  target_compile_options(attngen_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+                                                   -fno-sanitize-recover=all)
   target_link_options(attngen_options INTERFACE -fsanitize=address,undefined)
+  add_custom_target(fuzzers)
 endif()
 
-# attngen_room(<room> [DEPENDS <room or library>...]): links other rooms by their short names.
+# Links rooms by their short names and libraries by their own.
+function(attngen_link target visibility)
+  foreach(dependency IN LISTS ARGN)
+    if(TARGET attngen_${dependency})
+      set(dependency attngen_${dependency})
+    endif()
+    target_link_libraries(${target} ${visibility} ${dependency})
+  endforeach()
+endfunction()
+
+# attngen_room(<room> [DEPENDS <room or library>...])
 function(attngen_room room)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -26,28 +41,43 @@ function(attngen_room room)
   endif()
   add_library(attngen_${room} STATIC ${sources})
   set_target_properties(attngen_${room} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(attngen_${room} PUBLIC attngen_options)
-  foreach(dependency IN LISTS ARG_DEPENDS)
-    if(TARGET attngen_${dependency})
-      target_link_libraries(attngen_${room} PUBLIC attngen_${dependency})
-    else()
-      target_link_libraries(attngen_${room} PUBLIC ${dependency})
-    endif()
-  endforeach()
+  attngen_link(attngen_${room} PUBLIC options ${ARG_DEPENDS})
 endfunction()
 
-# attngen_test(<name> <room or library>...): one doctest program of all *_test.cpp beside the caller.
+# attngen_test(<name> <room or library>...): one doctest program of all *_test.cpp beside the caller,
+# and a libFuzzer program of each *_fuzz.cpp.
 function(attngen_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   add_executable(${name}_test ${sources} ${PROJECT_SOURCE_DIR}/tests/main.cpp)
-  target_link_libraries(${name}_test PRIVATE attngen_options doctest::doctest)
   target_compile_definitions(${name}_test PRIVATE ATTNGEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  foreach(dependency IN LISTS ARGN)
-    if(TARGET attngen_${dependency})
-      target_link_libraries(${name}_test PRIVATE attngen_${dependency})
-    else()
-      target_link_libraries(${name}_test PRIVATE ${dependency})
-    endif()
-  endforeach()
+  attngen_link(${name}_test PRIVATE options doctest::doctest ${ARGN})
   add_test(NAME ${name} COMMAND ${name}_test)
+  if(ATTNGEN_FUZZ)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_fuzz.cpp)
+    foreach(source IN LISTS sources)
+      attngen_fuzz(${source} ${ARGN})
+    endforeach()
+  endif()
+endfunction()
+
+# Finds live in the build tree; the specs of the repository are the seeds.
+function(attngen_fuzz source)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  attngen_link(${name} PRIVATE options ${ARGN})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name})
+  set(corpus ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
+  file(MAKE_DIRECTORY ${corpus})
+  add_test(NAME ${name}
+           COMMAND ${name} -max_total_time=60 -timeout=10 -rss_limit_mb=2048 -verbosity=0
+                   -print_final_stats=1 ${corpus} ${PROJECT_SOURCE_DIR}/specs/models)
+  set_tests_properties(${name} PROPERTIES LABELS fuzz)
+endfunction()
+
+# A test that cannot run here, and why; ctest lists it as skipped.
+function(attngen_skipped_test name reason)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${reason}")
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
+  message(STATUS "Test ${name} will be skipped: ${reason}")
 endfunction()

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs from Debian's packages what is missing of
+#   setup.sh build   what building attngen needs
+#   setup.sh test    and what the tests need
+# CUDA is not among it: without nvcc on the PATH, the tests that compile kernels are skipped.
+set -euo pipefail
+
+packages=(cmake ninja-build g++ libcli11-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev)
+if [ "${1:?build or test}" = test ]; then
+  packages+=(doctest-dev python3 clang clang-format clang-tidy libclang-rt-dev make)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: missing: ${missing[*]}; install them as root" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get -q update </dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get -q install --yes --no-install-recommends "${missing[@]}" </dev/null

@@ -1,0 +1,100 @@
+#include "cli/options.h"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+
+using attngen::cli::Artefact;
+using attngen::cli::ExitCode;
+using attngen::cli::Options;
+using attngen::cli::parse;
+using attngen::cli::Parsed;
+
+namespace {
+
+Parsed parse_words(std::initializer_list<const char*> words) {
+  std::vector<const char*> argv{"attngen"};
+  argv.insert(argv.end(), words);
+  return parse(static_cast<int>(argv.size()), argv.data());
+}
+
+Options options_of(std::initializer_list<const char*> words) {
+  const Parsed parsed = parse_words(words);
+  CAPTURE(parsed.err);
+  REQUIRE(parsed.options);
+  return *parsed.options;
+}
+
+std::string error_of(std::initializer_list<const char*> words) {
+  const Parsed parsed = parse_words(words);
+  CHECK_FALSE(parsed.options);
+  CHECK(parsed.code == ExitCode::Usage);
+  CHECK(parsed.out.empty());
+  return parsed.err;
+}
+
+}  // namespace
+
+TEST_CASE("A spec and a folder are enough") {
+  const Options options = options_of({"a.yaml", "-o", "out/"});
+  CHECK(options.mode == Options::Mode::Write);
+  CHECK(options.specs == std::vector<std::string>{"a.yaml"});
+  CHECK(options.folder == "out/");
+  CHECK(options.targets.empty());
+  CHECK(options.wants(Artefact::Kernel));
+  CHECK(options.wants(Artefact::Header));
+  CHECK(options.wants(Artefact::Manifest));
+}
+
+TEST_CASE("Options and specs mix in any order; lists are by comma, without repeats") {
+  const Options options =
+      options_of({"a.yaml", "--target", "h200,h100,h200", "b.yaml", "--emit=header", "-oout", "-"});
+  CHECK(options.specs == std::vector<std::string>{"a.yaml", "b.yaml", "-"});
+  CHECK(options.targets == std::vector<std::string>{"h200", "h100"});
+  CHECK(options.artefacts == std::vector<Artefact>{Artefact::Header});
+}
+
+TEST_CASE("--stdout means the kernel unless --emit says otherwise") {
+  CHECK(options_of({"a.yaml", "--stdout"}).artefacts == std::vector<Artefact>{Artefact::Kernel});
+  CHECK(options_of({"a.yaml", "--stdout", "--emit", "manifest"}).artefacts ==
+        std::vector<Artefact>{Artefact::Manifest});
+}
+
+TEST_CASE("--explain alone writes nothing") {
+  CHECK(options_of({"a.yaml", "--explain"}).mode == Options::Mode::Explain);
+  CHECK(options_of({"a.yaml", "--explain", "-o", "out"}).mode == Options::Mode::Write);
+}
+
+TEST_CASE("A wrong command line says what is wrong and what would be right") {
+  CHECK(error_of({}) == "attngen: error: no spec is given\nhelp: attngen spec.yaml -o out/\n");
+  CHECK(error_of({"a.yaml"}) ==
+        "attngen: error: no output folder is given\n"
+        "help: add -o DIR, or --stdout or --explain\n");
+  CHECK(error_of({"a.yaml", "--exlain"}) ==
+        "attngen: error: unknown option '--exlain'\nhelp: did you mean '--explain'?\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--target", "h101"}) ==
+        "attngen: error: unknown target 'h101'\nhelp: did you mean 'h100'?\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--emit", "kernel,headr"}) ==
+        "attngen: error: unknown artefact 'headr' in --emit\nhelp: did you mean 'header'?\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--error-format", "msvc"}) ==
+        "attngen: error: unknown error format 'msvc'\nhelp: one of: gcc, json\n");
+  CHECK(error_of({"--print-target", "h20"}) ==
+        "attngen: error: unknown target 'h20'\nhelp: did you mean 'h200'?\n");
+  CHECK(error_of({"-", "-", "--stdout"}) == "attngen: error: standard input is given twice\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--check", "--print-outputs"}) ==
+        "attngen: error: --print-outputs and --check exclude each other\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--stdout"}) ==
+        "attngen: error: --stdout and -o exclude each other\n");
+  CHECK(error_of({"a.yaml", "--explain", "--stdout"}) ==
+        "attngen: error: --explain goes with -o or alone\n");
+  CHECK(error_of({"a.yaml", "--schema"}) ==
+        "attngen: error: 'a.yaml': no spec is read with this option\n");
+  CHECK(error_of({"a.yaml", "--stdout", "--depfile", "a.d"}) ==
+        "attngen: error: --depfile is for files that are written\nhelp: add -o DIR\n");
+}
+
+TEST_CASE("Usage errors honour --error-format json") {
+  CHECK(error_of({"a.yaml", "--error-format", "json"}) ==
+        "{\"severity\":\"error\",\"message\":\"no output folder is given\","
+        "\"help\":\"add -o DIR, or --stdout or --explain\"}\n");
+}

@@ -1,0 +1,312 @@
+"""Runs the real executable: exit codes, what it prints, what it writes.
+
+usage: process_test.py <attngen> <source folder>
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ATTNGEN = sys.argv.pop(1)
+SOURCE = pathlib.Path(sys.argv.pop(1))
+
+SPEC = """\
+attngen: 1
+name: tiny
+pattern: parallel
+dtype: bf16
+heads: {q: 8, kv: 2}
+head_dim: {qk: 128, v: 128}
+mask: kv_idx <= q_pos
+targets: [h100]
+"""
+FILES = ["tiny.h", "tiny.json", "tiny_h100.cu"]
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+
+    def listing(self, name="out"):
+        folder = self.folder / name
+        return sorted(os.listdir(folder)) if folder.exists() else None
+
+    def run_raw(self, *words, stdin=b"", environment=None):
+        return subprocess.run([ATTNGEN, *words], cwd=self.folder, input=stdin, capture_output=True,
+                              timeout=60, env=environment, check=False)
+
+    def check(self, *words, code=0, out="", err="", stdin=b""):
+        """Runs, and compares all that the process says."""
+        result = self.run_raw(*words, stdin=stdin)
+        self.assertEqual((result.returncode, result.stdout.decode(), result.stderr.decode()),
+                         (code, out, err))
+
+    # What is asked about the program itself.
+
+    def test_help_fits_80_columns_and_shows_examples(self):
+        result = self.run_raw("--help")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        text = result.stdout.decode()
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertIn("Examples:\n", text)
+        for option in ("--output", "--target", "--emit", "--explain", "--schedule", "--schema",
+                       "--list-targets", "--print-target", "--print-outputs", "--depfile",
+                       "--check", "--stdout", "--error-format", "--version", "--help"):
+            self.assertIn(option, text)
+
+    def test_version(self):
+        self.check("--version", out="attngen 0.1.0\n")
+
+    def test_schema_is_json(self):
+        result = self.run_raw("--schema")
+        self.assertEqual(result.returncode, 0)
+        schema = json.loads(result.stdout)
+        self.assertEqual(schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
+
+    def test_targets(self):
+        result = self.run_raw("--list-targets")
+        names = [line.split()[0] for line in result.stdout.decode().splitlines()]
+        self.assertEqual(names, sorted(names))
+        self.assertIn("h100", names)
+        for name in names:
+            model = (SOURCE / "specs/hardware" / f"{name}.json").read_text()
+            self.check("--print-target", name, out=model)
+
+    # Writing.
+
+    def test_success_is_silent_and_writes_three_files(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out/")
+        self.assertEqual(self.listing(), FILES)
+        json.loads((self.folder / "out/tiny.json").read_text())
+
+    def test_a_second_run_rewrites_nothing(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out")
+        before = {name: os.stat(self.folder / "out" / name) for name in FILES}
+        self.check("tiny.yaml", "-o", "out")
+        for name, stat in before.items():
+            after = os.stat(self.folder / "out" / name)
+            self.assertEqual((stat.st_mtime_ns, stat.st_ino), (after.st_mtime_ns, after.st_ino))
+
+    def test_the_bytes_depend_on_the_spec_alone(self):
+        self.write("tiny.yaml", SPEC)
+        self.write("other place.json", json.dumps({
+            "attngen": 1, "name": "tiny", "pattern": "parallel", "dtype": "bf16",
+            "heads": {"q": 8, "kv": 2}, "head_dim": {"qk": 128, "v": 128},
+            "mask": "kv_idx <= q_pos", "targets": ["h100"]}))
+        self.check("tiny.yaml", "-o", "out")
+        locale = {"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo", "HOME": "/", "USER": "x"}
+        self.assertEqual(self.run_raw("other place.json", "-o", "out2", environment=locale).stderr,
+                         b"")
+        for name in FILES:
+            self.assertEqual((self.folder / "out" / name).read_bytes(),
+                             (self.folder / "out2" / name).read_bytes(), name)
+
+    def test_emit_selects(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out", "--emit", "header,manifest")
+        self.assertEqual(self.listing(), ["tiny.h", "tiny.json"])
+
+    def test_target_overrides_the_spec(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out", "--target", "h100,h200", "--emit", "kernel")
+        self.assertEqual(self.listing(), ["tiny_h100.cu", "tiny_h200.cu"])
+
+    def test_several_specs(self):
+        self.write("tiny.yaml", SPEC)
+        self.write("other.yaml", SPEC.replace("tiny", "other"))
+        self.check("tiny.yaml", "other.yaml", "-o", "out", "--emit", "header")
+        self.assertEqual(self.listing(), ["other.h", "tiny.h"])
+
+    def test_standard_input_and_output(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out")
+        kernel = (self.folder / "out/tiny_h100.cu").read_text()
+        header = (self.folder / "out/tiny.h").read_text()
+        self.check("-", "--stdout", stdin=SPEC.encode(), out=kernel)
+        self.check("-", "--stdout", "--emit", "header", stdin=SPEC.encode(), out=header)
+
+    def test_stdout_prints_one_file(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "--stdout", "--target", "h100,h200", code=2,
+                   err="attngen: error: --stdout prints one file, but the specs, --target and "
+                       "--emit ask for 2\n")
+
+    def test_a_full_disk_is_noticed(self):
+        self.write("tiny.yaml", SPEC)
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([ATTNGEN, "tiny.yaml", "--stdout"], cwd=self.folder,
+                                    stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((result.returncode, result.stderr),
+                         (4, b"attngen: error: cannot write to standard output\n"))
+
+    # --print-outputs, --depfile, --check.
+
+    def test_print_outputs_writes_nothing(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out", "--print-outputs",
+                   out="out/tiny_h100.cu\nout/tiny.h\nout/tiny.json\n")
+        self.check("tiny.yaml", "--print-outputs", "--emit", "kernel", "--target", "h200",
+                   out="tiny_h200.cu\n")
+        self.assertIsNone(self.listing())
+
+    def test_print_outputs_is_what_is_written(self):
+        self.write("tiny.yaml", SPEC)
+        names = self.run_raw("tiny.yaml", "--print-outputs").stdout.decode().split()
+        self.check("tiny.yaml", "-o", "out")
+        self.assertEqual(sorted(names), self.listing())
+
+    def test_depfile(self):
+        self.write("my spec.yaml", SPEC)
+        self.write("other.yaml", SPEC.replace("tiny", "other"))
+        self.check("my spec.yaml", "other.yaml", "-o", "out", "--emit", "kernel,header",
+                   "--depfile", "deps/a.d")
+        self.assertEqual((self.folder / "deps/a.d").read_text(),
+                         "out/tiny_h100.cu out/tiny.h: my\\ spec.yaml\n"
+                         "out/other_h100.cu out/other.h: other.yaml\n")
+
+    def test_check(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out", "--check", code=1,
+                   out="missing: out/tiny_h100.cu\nmissing: out/tiny.h\nmissing: out/tiny.json\n")
+        self.assertIsNone(self.listing())
+        self.check("tiny.yaml", "-o", "out")
+        self.check("tiny.yaml", "-o", "out", "--check")
+        with open(self.folder / "out/tiny.h", "a") as header:
+            header.write(" ")
+        self.check("tiny.yaml", "-o", "out", "--check", code=1, out="differs: out/tiny.h\n")
+
+    # Schedules.
+
+    def test_explain_alone_writes_nothing(self):
+        self.write("tiny.yaml", SPEC)
+        result = self.run_raw("tiny.yaml", "--explain")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertIn("h100", result.stdout.decode())
+        self.assertEqual(os.listdir(self.folder), ["tiny.yaml"])
+
+    def test_the_schedule_of_a_manifest_can_be_replayed(self):
+        self.write("tiny.yaml", SPEC)
+        self.write("schedule.json", '{"tile_kv": 64}')
+        self.check("tiny.yaml", "-o", "out")
+        self.check("tiny.yaml", "-o", "out2", "--schedule", "schedule.json", "--depfile", "a.d")
+        self.assertNotEqual((self.folder / "out/tiny_h100.cu").read_bytes(),
+                            (self.folder / "out2/tiny_h100.cu").read_bytes())
+        self.assertIn("tiny.yaml schedule.json\n", (self.folder / "a.d").read_text())
+
+    def test_an_infeasible_schedule_has_its_own_exit_code(self):
+        self.write("tiny.yaml", SPEC)
+        self.write("schedule.json", '{"tile_kv": 256, "stages": 4}')
+        result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
+        self.assertEqual((result.returncode, result.stdout), (3, b""))
+        self.assertRegex(result.stderr.decode(),
+                         r"\Aattngen: error: tiny.yaml: no schedule of 'tiny' is feasible for h100: "
+                         r".*\nhelp: --explain lists every schedule and why\n\Z")
+        self.assertIsNone(self.listing())
+
+    def test_a_wrong_schedule_file(self):
+        self.write("tiny.yaml", SPEC)
+        self.write("schedule.json", '{"tile_kw": 64}')
+        result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertRegex(result.stderr.decode(),
+                         r"\Aattngen: error: schedule.json: .*tile_kw.*tile_kv.*\n\Z")
+        self.assertIsNone(self.listing())
+
+    # Wrong specs.
+
+    def test_an_error_has_its_line_and_caret(self):
+        self.write("bad.yaml", SPEC.replace("mask: kv_idx <= q_pos", "mask: kv_idx <= q_pso"))
+        self.check("bad.yaml", "-o", "out", code=1,
+                   err="bad.yaml:7:17: error: unknown name 'q_pso'\n"
+                       "    7 | mask: kv_idx <= q_pso\n"
+                       "      |                 ^~~~~\n"
+                       "help: did you mean 'q_pos'?\n")
+        self.assertIsNone(self.listing())
+
+    def test_json_errors(self):
+        self.write("bad.yaml", SPEC.replace("heads:", "heds:"))
+        result = self.run_raw("bad.yaml", "-o", "out", "--error-format", "json")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        errors = [json.loads(line) for line in result.stderr.splitlines()]
+        self.assertIn(("bad.yaml", 5, 1, "error", "unknown key 'heds'"),
+                      [tuple(error[key] for key in ("file", "line", "column", "severity", "message"))
+                       for error in errors])
+
+    def test_an_unknown_target_in_a_spec(self):
+        self.write("bad.yaml", SPEC.replace("[h100]", "[h101]"))
+        result = self.run_raw("bad.yaml", "-o", "out")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertTrue(result.stderr.decode().startswith(
+            "bad.yaml:8:11: error: unknown target 'h101'\n"), result.stderr)
+        self.assertTrue(result.stderr.decode().endswith("help: did you mean 'h100'?\n"))
+
+    def test_an_error_in_one_spec_writes_nothing_and_all_errors_are_printed(self):
+        self.write("good.yaml", SPEC)
+        self.write("bad1.yaml", SPEC.replace("q_pos", "q_pso"))
+        self.write("bad2.yaml", SPEC.replace("heads:", "heds:"))
+        result = self.run_raw("good.yaml", "bad1.yaml", "bad2.yaml", "-o", "out")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertIn("bad1.yaml:7:17: error: unknown name 'q_pso'\n", result.stderr.decode())
+        self.assertIn("bad2.yaml:5:1: error: unknown key 'heds'\n", result.stderr.decode())
+        self.assertIsNone(self.listing())
+
+    def test_two_specs_of_one_name(self):
+        self.write("a.yaml", SPEC)
+        self.write("b.yaml", SPEC)
+        self.check("a.yaml", "b.yaml", "-o", "out", code=1,
+                   err="attngen: error: a.yaml and b.yaml would both write tiny_h100.cu\n"
+                       "help: give each spec its own name\n")
+        self.assertIsNone(self.listing())
+
+    def test_standard_input_has_a_name_in_errors(self):
+        result = self.run_raw("-", "--stdout", stdin=b"attngen: [")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertTrue(result.stderr.startswith(b"<stdin>:"), result.stderr)
+
+    def test_any_bytes_are_an_error_not_a_crash(self):
+        for text in (b"", b"\0", b"\xff\xfe", b"{", b"[" * 100_000, b"a: &a [*a]", b"- " * 50_000,
+                     b"attngen: 1\nattngen: 1\n", b'{"attngen": 1e999}', bytes(range(256)),
+                     b"x" * (2 << 20)):
+            result = self.run_raw("-", "--stdout", stdin=text)
+            self.assertEqual((result.returncode, result.stdout), (1, b""), text[:40])
+            self.assertIn(b"error: ", result.stderr)
+
+    # Files that cannot be read or written.
+
+    def test_a_missing_spec(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "none.yaml", "-o", "out", code=4,
+                   err="attngen: error: cannot read 'none.yaml': No such file or directory\n")
+        self.assertIsNone(self.listing())
+
+    def test_an_endless_spec(self):
+        result = self.run_raw("/dev/zero", "-o", "out")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+
+    def test_a_folder_that_cannot_be_made(self):
+        self.write("tiny.yaml", SPEC)
+        self.write("out", "a file")
+        result = self.run_raw("tiny.yaml", "-o", "out")
+        self.assertEqual((result.returncode, result.stdout), (4, b""))
+        self.assertTrue(result.stderr.startswith(b"attngen: error: "))
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+
+    def test_usage_errors(self):
+        self.check("tiny.yaml", "-o", "out", "--target", "h101", code=2,
+                   err="attngen: error: unknown target 'h101'\nhelp: did you mean 'h100'?\n")
+        self.check(code=2, err="attngen: error: no spec is given\nhelp: attngen spec.yaml -o out/\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
