@@ -1,0 +1,68 @@
+// Attention forward for NVIDIA Hopper (sm_90a).
+//
+// One producer thread keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
+// 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
+// after block.
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "parts/config.cuh"
+
+namespace {
+
+#include "parts/barrier.cuh"
+#include "parts/tma.cuh"
+#include "parts/wgmma.cuh"
+#include "parts/wgmma_n.cuh"
+#include "parts/fragment.cuh"
+#include "parts/user.cuh"
+#if ATTN_EXPONENTIAL
+#include "parts/softmax.cuh"
+#endif
+#include "parts/tile.cuh"
+#include "parts/shared.cuh"
+#include "parts/producer.cuh"
+#include "parts/consumer.cuh"
+
+template <int kRegisters>
+__device__ __forceinline__ void release_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void claim_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+__global__ void __launch_bounds__(kThreads, 1)
+    attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
+                             const __grid_constant__ CUtensorMap map_k,
+                             const __grid_constant__ CUtensorMap map_v,
+                             const __grid_constant__ CUtensorMap map_o,
+                             const __grid_constant__ Params p) {
+  extern __shared__ __align__(1024) uint8_t memory[];
+  Shared& shared = *reinterpret_cast<Shared*>(memory);
+  if (threadIdx.x == 0) {
+    prefetch_map(map_q);
+    prefetch_map(map_k);
+    prefetch_map(map_v);
+    prefetch_map(map_o);
+    init_barriers(shared);
+  }
+  __syncthreads();
+
+  const int warpgroup = uniform(threadIdx.x / 128);
+  if (warpgroup == kWarpgroups) {
+    release_registers<ATTN_PRODUCER_REGISTERS>();
+    if (uniform(threadIdx.x / 32) == 4 * kWarpgroups) produce(shared, map_q, map_k, map_v, p);
+  } else {
+    claim_registers<ATTN_CONSUMER_REGISTERS>();
+    consume(shared, map_o, warpgroup, p);
+  }
+}
+
+}  // namespace
+
+#include "parts/api.cuh"
+#include "parts/launch.cuh"

@@ -1,0 +1,64 @@
+// Barriers: mbarriers between the producer and the consumers, named barriers among consumers.
+#pragma once
+
+__device__ __forceinline__ uint32_t shared_address(const void* pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ __forceinline__ void barrier_init(uint64_t& barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)),
+               "r"(arrivals));
+}
+
+__device__ __forceinline__ void barrier_arrive(uint64_t& barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
+               : "memory");
+}
+
+// Arrives, and makes the phase wait for `bytes` of TMA traffic too.
+__device__ __forceinline__ void barrier_expect(uint64_t& barrier, int bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+// Waits until the phase of this parity has completed.
+__device__ __forceinline__ void barrier_wait(uint64_t& barrier, uint32_t parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra finished;\n"
+      "bra again;\n"
+      "finished:\n"
+      "}" ::"r"(shared_address(&barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+// Tells the compiler that all threads of a warp hold the same value: it then keeps what derives
+// from it, wgmma descriptors above all, in uniform registers.
+__device__ __forceinline__ int uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
+
+// A slot of a ring and the parity of its current round.
+struct RingSlot {
+  int index = 0;
+  uint32_t parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++index == kStages) {
+      index = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// Named barriers 1..kWarpgroups order the warpgroups, the next kWarpgroups gather one warpgroup;
+// 0 is __syncthreads.
+__device__ __forceinline__ void named_sync(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void named_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}

@@ -1,0 +1,94 @@
+// What the spec and the schedule decided. The values below make the template compile by itself.
+#pragma once
+#ifndef ATTN_BF16
+#define ATTN_BF16 1
+#endif
+#ifndef ATTN_HEAD_DIM_QK
+#define ATTN_HEAD_DIM_QK 128
+#endif
+#ifndef ATTN_HEAD_DIM_V
+#define ATTN_HEAD_DIM_V 128
+#endif
+#ifndef ATTN_HEADS_Q
+#define ATTN_HEADS_Q 32
+#endif
+#ifndef ATTN_HEADS_KV
+#define ATTN_HEADS_KV 8
+#endif
+#ifndef ATTN_LAYOUT_BHSD
+#define ATTN_LAYOUT_BHSD 0
+#endif
+#ifndef ATTN_SCALE
+#define ATTN_SCALE 0.088388346f
+#endif
+#ifndef ATTN_FIXED_BATCH
+#define ATTN_FIXED_BATCH 0
+#endif
+#ifndef ATTN_FIXED_SEQ_Q
+#define ATTN_FIXED_SEQ_Q 0
+#endif
+#ifndef ATTN_FIXED_SEQ_KV
+#define ATTN_FIXED_SEQ_KV 0
+#endif
+#ifndef ATTN_TILE_KV
+#define ATTN_TILE_KV 128
+#endif
+#ifndef ATTN_WARPGROUPS
+#define ATTN_WARPGROUPS 2
+#endif
+#ifndef ATTN_STAGES
+#define ATTN_STAGES 2
+#endif
+#ifndef ATTN_WEIGHTS_SHARED
+#define ATTN_WEIGHTS_SHARED 0
+#endif
+#ifndef ATTN_INTRA_OVERLAP
+#define ATTN_INTRA_OVERLAP 1
+#endif
+#ifndef ATTN_PING_PONG
+#define ATTN_PING_PONG 1
+#endif
+#ifndef ATTN_PERSISTENT
+#define ATTN_PERSISTENT 1
+#endif
+#ifndef ATTN_LONGEST_FIRST
+#define ATTN_LONGEST_FIRST 1
+#endif
+#ifndef ATTN_PRODUCER_REGISTERS
+#define ATTN_PRODUCER_REGISTERS 24
+#endif
+#ifndef ATTN_CONSUMER_REGISTERS
+#define ATTN_CONSUMER_REGISTERS 240
+#endif
+#ifndef ATTN_EXPONENTIAL
+#define ATTN_EXPONENTIAL 1
+#endif
+#ifndef ATTN_PLAIN_SCORE
+#define ATTN_PLAIN_SCORE 1
+#endif
+#ifndef ATTN_MASKED
+#define ATTN_MASKED 1
+#endif
+#ifndef ATTN_ROW_FREE
+#define ATTN_ROW_FREE 0
+#endif
+
+constexpr int kHeadsQ = ATTN_HEADS_Q;
+constexpr int kHeadsKv = ATTN_HEADS_KV;
+constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
+constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
+constexpr float kScale = ATTN_SCALE;
+
+constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
+constexpr int kTileQ = 64 * kWarpgroups;
+constexpr int kTileKv = ATTN_TILE_KV;  // keys per step
+constexpr int kStages = ATTN_STAGES;   // of the K ring, and of the V ring
+constexpr int kThreads = 128 * (kWarpgroups + 1);
+
+// Shared-memory tiles are cut into chunks of 64 columns (128 bytes, the span of the TMA swizzle).
+// Columns beyond the head dim are filled with zeros by TMA.
+constexpr int kChunksQk = (kHeadDimQk + 63) / 64;
+constexpr int kChunksV = (kHeadDimV + 63) / 64;
+constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
+constexpr int kChunksKv = (kTileKv + 63) / 64;
+constexpr int kElementBytes = 2;

@@ -1,0 +1,295 @@
+// A consumer warpgroup: 64 query rows against all their keys.
+#pragma once
+
+using Scores = float[kTileKv / 8][2][2];
+using Output = float[kHeadDimV / 8][2][2];
+#if !ATTN_WEIGHTS_SHARED
+using Weights = uint32_t[kTileKv / 16][4];  // the A operands of the second product
+#endif
+
+// S = Q K^T of one block; asynchronous.
+__device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, uint64_t key) {
+#pragma unroll
+  for (int step = 0; step < kStepsQk; ++step) {
+    // 16 columns are 32 bytes; descriptors count in 16 bytes.
+    const int chunk = step / 4, within = step % 4 * 2;
+    wgmma_scores(scores, query + chunk * (64 * 128 / 16) + within,
+                 key + chunk * (kTileKv * 128 / 16) + within, step > 0);
+  }
+}
+
+// O += P V of one block; asynchronous.
+#if ATTN_WEIGHTS_SHARED
+__device__ __forceinline__ void multiply_values(Output& output, uint64_t weights, uint64_t value) {
+#pragma unroll
+  for (int step = 0; step < kTileKv / 16; ++step) {
+    wgmma_output(output, weights + step / 4 * (64 * 128 / 16) + step % 4 * 2,
+                 value + step * (16 * 128 / 16), 1);
+  }
+}
+#else
+__device__ __forceinline__ void multiply_values(Output& output, const Weights& weights,
+                                                uint64_t value) {
+#pragma unroll
+  for (int step = 0; step < kTileKv / 16; ++step) {
+    wgmma_output(output, weights[step], value + step * (16 * 128 / 16), 1);
+  }
+}
+
+__device__ __forceinline__ void pack_weights(Weights& weights, const Scores& scores) {
+#pragma unroll
+  for (int step = 0; step < kTileKv / 16; ++step) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float(&pair)[2] = scores[2 * step + i / 2][i % 2];
+      weights[step][i] = pack(pair[0], pair[1]);
+    }
+  }
+}
+#endif
+
+// Scores of one block to weights; the factors by which the two rows' accumulators shrink.
+struct Factors {
+  float row[2];
+};
+__device__ __forceinline__ Factors weigh(Scores& scores, bool full, int kv_first,
+                                         const Row (&rows)[2], const Inputs& in,
+                                         Reductions (&reductions)[2]) {
+  Factors factors{{1, 1}};
+#if ATTN_EXPONENTIAL
+  if (full) {
+#if !ATTN_PLAIN_SCORE
+    finish_scores<false>(scores, kv_first, rows, in);
+#endif
+  } else {
+    finish_scores<true>(scores, kv_first, rows, in);
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
+#elif ATTN_ROW_FREE
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if (full) {
+      absorb<false>(scores, r, kv_first, rows[r], in, reductions[r]);
+    } else {
+      absorb<true>(scores, r, kv_first, rows[r], in, reductions[r]);
+    }
+  }
+#else
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    factors.row[r] = full ? absorb<false>(scores, r, kv_first, rows[r], in, reductions[r])
+                          : absorb<true>(scores, r, kv_first, rows[r], in, reductions[r]);
+  }
+#endif
+  return factors;
+}
+
+#if !ATTN_ROW_FREE
+__device__ __forceinline__ void rescale(Output& output, const Factors& factors) {
+#pragma unroll
+  for (int j = 0; j < kHeadDimV / 8; ++j) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      output[j][r][0] *= factors.row[r];
+      output[j][r][1] *= factors.row[r];
+    }
+  }
+}
+#endif
+
+// The rows' results: values saved per row, the output through shared memory to TMA.
+__device__ __forceinline__ void finish_rows(Shared& shared, const CUtensorMap& map_o, int warpgroup,
+                                            const Tile& tile, const Row (&rows)[2], bool in_range_0,
+                                            bool in_range_1, Output& output,
+                                            const Reductions (&reductions)[2], const Params& p) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const RowValues values = row_values(complete(reductions[r]), rows[r], p.inputs);
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
+      output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
+    }
+    if (threadIdx.x % 4 == 0 && (r == 0 ? in_range_0 : in_range_1)) {
+      store_saves(p.saves, values, rows[r], p.inputs);
+    }
+  }
+  uint8_t* const out = shared.query[warpgroup];
+  named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
+  store_fragments(out, output);
+  fence_async_proxy();
+  named_sync(1 + kWarpgroups + warpgroup, 128);
+  if (threadIdx.x % 128 == 0) {
+    const int q_first = tile.q_first + 64 * warpgroup;
+    if (q_first < p.seq_q) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunksV; ++chunk) {
+        tma_store(map_o, out + chunk * (64 * 128), chunk * 64, q_first, tile.h, tile.b);
+      }
+    }
+    tma_store_wait();
+    barrier_arrive(shared.query_empty[warpgroup]);
+  }
+  __syncwarp();  // keeps the warps converged for the next tile's wgmma
+}
+
+#if ATTN_PING_PONG
+// Warpgroups take turns on the tensor cores: one multiplies while the others compute weights.
+__device__ __forceinline__ void take_turn(int warpgroup) { named_sync(1 + warpgroup, 256); }
+__device__ __forceinline__ void pass_turn(int warpgroup) {
+  named_arrive(1 + (warpgroup + 1 == kWarpgroups ? 0 : warpgroup + 1), 256);
+}
+#endif
+
+__device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o, int warpgroup,
+                                        const Params& p) {
+  const int thread = threadIdx.x % 128;
+  const int lane = thread % 32;
+  RingSlot key_slot, value_slot;
+
+  const uint64_t query = row_descriptor(shared.query[warpgroup]);
+  const uint64_t keys = row_descriptor(shared.key[0]);
+  const uint64_t values = column_descriptor(shared.value[0]);
+#if ATTN_WEIGHTS_SHARED
+  const uint64_t weights = row_descriptor(shared.weights[warpgroup]);
+#else
+  Weights weights;
+#endif
+  Scores scores;
+  Output output;
+
+#if ATTN_PING_PONG
+  if (warpgroup == kWarpgroups - 1) pass_turn(warpgroup);  // the first turn
+#endif
+
+#pragma unroll 1
+  for (uint32_t round = 0;; ++round) {
+    barrier_wait(shared.query_full[warpgroup], round & 1);
+    const int index = uniform(shared.tile[round & 1]);
+#if ATTN_PERSISTENT
+    if (index < 0) break;
+#endif
+    const Tile tile = tile_at(index, p);
+    const Blocks blocks = blocks_of(tile, p);
+    const int q_row = tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+    Row rows[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+      const int q_idx = min(q_row + 8 * r, p.seq_q - 1);
+      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
+                 p.seq_q, p.seq_kv};
+    }
+    Reductions reductions[2];
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+    }
+
+    const auto start_scores = [&] {
+      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_PING_PONG
+      take_turn(warpgroup);
+#endif
+      pin(scores);
+      wgmma_fence();
+      multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+      wgmma_commit();
+    };
+    const auto start_output = [&] {
+      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+      pin(output);
+      wgmma_fence();
+      multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
+      wgmma_commit();
+    };
+    const auto release_key = [&] {
+      if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+      key_slot.advance();
+    };
+    const auto release_value = [&] {
+      if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
+      value_slot.advance();
+    };
+    const auto weigh_block = [&](int block) {
+      return weigh(scores, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows, p.inputs,
+                   reductions);
+    };
+    const auto hand_over_weights = [&] {
+#if ATTN_WEIGHTS_SHARED
+      store_fragments(shared.weights[warpgroup], scores);
+      fence_async_proxy();
+      __syncwarp();  // a warp's rows are read for that warp alone
+#else
+      pack_weights(weights, scores);
+#endif
+    };
+
+#if ATTN_INTRA_OVERLAP
+    // The next block's S runs under this block's softmax, and this block's PV under the next one's.
+    if (blocks.end > blocks.begin) {
+      start_scores();
+#if ATTN_PING_PONG
+      pass_turn(warpgroup);
+#endif
+      wgmma_wait<0>();
+      pin(scores);
+      release_key();
+      weigh_block(blocks.end - 1);
+      hand_over_weights();
+#pragma unroll 1
+      for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+        start_scores();
+        start_output();
+#if ATTN_PING_PONG
+        pass_turn(warpgroup);
+#endif
+        wgmma_wait<1>();
+        pin(scores);
+        release_key();
+        const Factors factors = weigh_block(block);
+        wgmma_wait<0>();
+        pin(output);
+        release_value();
+#if !ATTN_ROW_FREE
+        rescale(output, factors);
+#endif
+        hand_over_weights();
+      }
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#else
+#pragma unroll 1
+    for (int block = blocks.end - 1; block >= blocks.begin; --block) {
+      start_scores();
+      wgmma_wait<0>();
+      pin(scores);
+      release_key();
+#if ATTN_PING_PONG
+      pass_turn(warpgroup);
+#endif
+      const Factors factors = weigh_block(block);
+#if !ATTN_ROW_FREE
+      rescale(output, factors);
+#endif
+      hand_over_weights();
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#endif
+    finish_rows(shared, map_o, warpgroup, tile, rows, q_row < p.seq_q, q_row + 8 < p.seq_q, output,
+                reductions, p);
+#if !ATTN_PERSISTENT
+    break;
+#endif
+  }
+#if ATTN_PING_PONG
+  if (warpgroup == 0) take_turn(0);  // the turn that nobody takes
+#endif
+}

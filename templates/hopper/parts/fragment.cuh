@@ -1,0 +1,35 @@
+// How a warpgroup holds a 64-row tile in registers: x[group][row][pair].
+//
+// Warp w has rows 16 w .. 16 w + 15. Lane l has, of each group of 8 columns, the columns
+// 2 (l % 4) and 2 (l % 4) + 1 of the rows l / 4 (row 0) and l / 4 + 8 (row 1): the accumulator
+// layout of wgmma (PTX ISA, "wgmma.mma_async", figure for D), which is also that of its A operand.
+#pragma once
+
+__device__ __forceinline__ uint32_t pack(float low, float high) {
+  uint32_t packed;
+#if ATTN_BF16
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#else
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#endif
+  return packed;
+}
+
+// Writes the warp's 16 rows into a swizzled tile of chunks of 64 rows and 64 columns.
+template <int kGroups>
+__device__ __forceinline__ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
+  const int lane = threadIdx.x % 32;
+  const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+#pragma unroll
+  for (int j = 0; j < kGroups; j += 2) {
+    const int group = j + lane / 16;
+    uint8_t* const address =
+        tile + group / 8 * (64 * 128) + row * 128 + ((group % 8) ^ (row % 8)) * 16;
+    const int next = j + 1 < kGroups ? j + 1 : j;  // an odd last group fills an unused column
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                     shared_address(address)),
+                 "r"(pack(x[j][0][0], x[j][0][1])), "r"(pack(x[j][1][0], x[j][1][1])),
+                 "r"(pack(x[next][0][0], x[next][0][1])), "r"(pack(x[next][1][0], x[next][1][1]))
+                 : "memory");
+  }
+}

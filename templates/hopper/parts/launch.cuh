@@ -1,0 +1,238 @@
+// The C entry points: checks, tensor maps, launch. Nothing is allocated or synchronised.
+#pragma once
+
+namespace {
+
+struct Strides {
+  int64_t batch, seq, head;  // in elements
+};
+
+// All zero means contiguous in the spec's layout.
+Strides strides_or_default(int64_t batch, int64_t seq, int64_t head, int64_t length, int heads,
+                           int head_dim) {
+  if (batch || seq || head) return {batch, seq, head};
+#if ATTN_LAYOUT_BHSD
+  return {length * heads * head_dim, head_dim, length * head_dim};
+#else
+  return {length * heads * head_dim, int64_t{heads} * head_dim, head_dim};
+#endif
+}
+
+// A tensor as TMA sees it: {head_dim, length, heads, batch}, in boxes of 64 columns.
+struct MapShape {
+  const void* data;
+  Strides strides;
+  int64_t length, batch;
+  int heads, head_dim, box_rows;
+};
+
+// TMA strides are multiples of 16 bytes below 2^40; of a dimension of length 1 it does not matter.
+bool valid_strides(const MapShape& s) {
+  const auto valid = [](int64_t stride, int64_t length) {
+    return length <= 1 || (stride > 0 && stride % 8 == 0 && stride < (int64_t{1} << 39));
+  };
+  return valid(s.strides.seq, s.length) && valid(s.strides.head, s.heads) &&
+         valid(s.strides.batch, s.batch);
+}
+
+// The driver's encoder, found at run time so that nothing links against libcuda.
+using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
+EncodeTiled find_encoder() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                                             12000, cudaEnableDefault, &found);
+  if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return nullptr;
+  return reinterpret_cast<EncodeTiled>(function);
+}
+
+bool encode(EncodeTiled encoder, CUtensorMap& map, const MapShape& s) {
+  const auto at_least_one = [](int64_t n) { return static_cast<cuuint64_t>(n > 0 ? n : 1); };
+  const auto bytes = [](int64_t stride, int64_t length) {
+    return static_cast<cuuint64_t>(length > 1 ? stride * kElementBytes : 16);
+  };
+  const cuuint64_t dims[] = {static_cast<cuuint64_t>(s.head_dim), at_least_one(s.length),
+                             static_cast<cuuint64_t>(s.heads), at_least_one(s.batch)};
+  const cuuint64_t strides[] = {bytes(s.strides.seq, s.length), bytes(s.strides.head, s.heads),
+                                bytes(s.strides.batch, s.batch)};
+  const cuuint32_t box[] = {64, static_cast<cuuint32_t>(s.box_rows), 1, 1};
+  const cuuint32_t steps[] = {1, 1, 1, 1};
+#if ATTN_BF16
+  const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+#else
+  const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+#endif
+  return encoder(&map, type, 4, const_cast<void*>(s.data), dims, strides, box, steps,
+                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+
+attention_status check_args(const attention_forward_args& args) {
+  constexpr int64_t kMost = INT32_MAX - kTileQ - kTileKv;  // row and key indices fit an int
+  if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return ATTENTION_BAD_LENGTH;
+  if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return ATTENTION_BAD_LENGTH;
+#if ATTN_FIXED_BATCH
+  if (args.batch != ATTN_FIXED_BATCH) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_FIXED_SEQ_Q
+  if (args.seq_q != ATTN_FIXED_SEQ_Q) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_FIXED_SEQ_KV
+  if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
+#endif
+  if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
+  const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
+  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
+    return ATTENTION_BAD_LENGTH;
+  }
+  const bool any_key = args.seq_kv > 0;
+  if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
+  if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
+    return ATTENTION_MISALIGNED;
+  }
+  return check_inputs(args);
+}
+
+}  // namespace
+
+extern "C" {
+
+size_t attention_forward_workspace(const attention_forward_args*) {
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  return sizeof(unsigned);  // the counter that hands out tiles
+#else
+  return 0;
+#endif
+}
+
+attention_status attention_forward(const attention_forward_args* args, void* workspace,
+                                   void* stream_handle) {
+  if (!args) return ATTENTION_NULL_POINTER;
+  if (args->size != sizeof(attention_forward_args)) return ATTENTION_BAD_ARGS_SIZE;
+  if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
+  if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  if (!workspace) return ATTENTION_BAD_WORKSPACE;
+#endif
+
+  const auto& a = *args;
+  // Without keys nothing is loaded: the maps only need an address that may be encoded.
+  const MapShape q{a.q,
+                   strides_or_default(a.q_stride_batch, a.q_stride_seq, a.q_stride_head, a.seq_q,
+                                      kHeadsQ, kHeadDimQk),
+                   a.seq_q,
+                   a.batch,
+                   kHeadsQ,
+                   kHeadDimQk,
+                   64};
+  const MapShape k{a.seq_kv ? a.k : a.q,
+                   strides_or_default(a.k_stride_batch, a.k_stride_seq, a.k_stride_head, a.seq_kv,
+                                      kHeadsKv, kHeadDimQk),
+                   a.seq_kv,
+                   a.batch,
+                   kHeadsKv,
+                   kHeadDimQk,
+                   kTileKv};
+  const MapShape v{a.seq_kv ? a.v : a.q,
+                   strides_or_default(a.v_stride_batch, a.v_stride_seq, a.v_stride_head, a.seq_kv,
+                                      kHeadsKv, kHeadDimV),
+                   a.seq_kv,
+                   a.batch,
+                   kHeadsKv,
+                   kHeadDimV,
+                   kTileKv};
+  const MapShape o{a.o,
+                   strides_or_default(a.o_stride_batch, a.o_stride_seq, a.o_stride_head, a.seq_q,
+                                      kHeadsQ, kHeadDimV),
+                   a.seq_q,
+                   a.batch,
+                   kHeadsQ,
+                   kHeadDimV,
+                   64};
+  if (!valid_strides(q) || !valid_strides(k) || !valid_strides(v) || !valid_strides(o)) {
+    return ATTENTION_BAD_STRIDE;
+  }
+
+  int device = 0, cores = 0, major = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+      major != 9) {
+    return ATTENTION_BAD_DEVICE;
+  }
+  static const EncodeTiled encoder = find_encoder();
+  if (!encoder) return ATTENTION_BAD_DEVICE;
+  CUtensorMap map_q, map_k, map_v, map_o;
+  if (!encode(encoder, map_q, q) || !encode(encoder, map_k, k) || !encode(encoder, map_v, v) ||
+      !encode(encoder, map_o, o)) {
+    return ATTENTION_BAD_STRIDE;
+  }
+
+  Params p{};
+  p.batch = static_cast<int>(a.batch);
+  p.seq_q = static_cast<int>(a.seq_q);
+  p.seq_kv = static_cast<int>(a.seq_kv);
+  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
+  p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+  p.inputs = inputs_of(a);
+  p.saves = saves_of(a);
+#if ATTN_LONGEST_FIRST
+  // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
+  // head.
+  constexpr int64_t kSectionBytes = 16 << 20;
+  const int64_t head_bytes = int64_t{p.seq_kv + 1} * (kHeadDimQk + kHeadDimV) * kElementBytes;
+  const int64_t kv_heads = kSectionBytes / head_bytes;
+  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
+  p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
+#endif
+  const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
+#if ATTN_PERSISTENT
+  const int blocks = p.tiles < cores ? p.tiles : cores;
+#if ATTN_LONGEST_FIRST
+  p.next_tile = static_cast<unsigned*>(workspace);
+  if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
+    return ATTENTION_LAUNCH_FAILED;
+  }
+#endif
+#else
+  const int blocks = p.tiles;
+#endif
+  if (cudaFuncSetAttribute(attention_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           sizeof(Shared)) != cudaSuccess) {
+    return ATTENTION_LAUNCH_FAILED;
+  }
+  attention_forward_kernel<<<blocks, kThreads, sizeof(Shared), stream>>>(map_q, map_k, map_v, map_o,
+                                                                         p);
+  return cudaGetLastError() == cudaSuccess ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+}
+
+const char* attention_status_string(attention_status status) {
+  switch (status) {
+    case ATTENTION_OK:
+      return "ok";
+    case ATTENTION_BAD_ARGS_SIZE:
+      return "args.size is not the size of the argument struct";
+    case ATTENTION_NULL_POINTER:
+      return "a required pointer is null";
+    case ATTENTION_MISALIGNED:
+      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+    case ATTENTION_BAD_LENGTH:
+      return "a batch or sequence length is negative, too large, or not the fixed one";
+    case ATTENTION_BAD_HEADS:
+      return "heads_q or heads_kv is not what the kernel was generated for";
+    case ATTENTION_BAD_STRIDE:
+      return "a stride is not a positive multiple of 8 elements";
+    case ATTENTION_BAD_WORKSPACE:
+      return "the workspace is null";
+    case ATTENTION_BAD_DEVICE:
+      return "the current device is not of compute capability 9.0";
+    case ATTENTION_LAUNCH_FAILED:
+      return "the launch failed";
+  }
+  return "unknown status";
+}
+
+}  // extern "C"

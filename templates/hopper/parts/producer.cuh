@@ -1,0 +1,90 @@
+// The producer: one warp that keeps the rings of key and value tiles full by TMA. All its lanes
+// walk along, so that addresses stay in uniform registers; one lane issues.
+#pragma once
+
+template <int kChunks>
+__device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
+                                          int tile_rows, int row, int head, int batch) {
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    tma_load(map, full, tile + chunk * tile_rows * 128, chunk * 64, row, head, batch);
+  }
+}
+
+__device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q,
+                                        const CUtensorMap& map_k, const CUtensorMap& map_v,
+                                        const Params& p) {
+  const bool issues = threadIdx.x % 32 == 0;
+  RingSlot key_slot, value_slot;
+  const auto load_key = [&](int block, int head, int batch) {
+    barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
+    if (issues) {
+      uint64_t& full = shared.key_full[key_slot.index];
+      barrier_expect(full, kKeyBytes);
+      load_tile<kChunksQk>(map_k, full, shared.key[key_slot.index], kTileKv, block * kTileKv, head,
+                           batch);
+    }
+    __syncwarp();
+    key_slot.advance();
+  };
+  const auto load_value = [&](int block, int head, int batch) {
+    barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
+    if (issues) {
+      uint64_t& full = shared.value_full[value_slot.index];
+      barrier_expect(full, kValueBytes);
+      load_tile<kChunksV>(map_v, full, shared.value[value_slot.index], kTileKv, block * kTileKv,
+                          head, batch);
+    }
+    __syncwarp();
+    value_slot.advance();
+  };
+
+  int index = blockIdx.x;
+#pragma unroll 1
+  for (uint32_t round = 0; index < p.tiles; ++round) {
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+    int next = 0;
+    if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);  // its latency passes under the loads
+#elif ATTN_PERSISTENT
+    const int next = index + gridDim.x;
+#else
+    const int next = p.tiles;
+#endif
+    const Tile tile = tile_at(index, p);
+    const Blocks blocks = blocks_of(tile, p);
+    const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
+
+    if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
+#pragma unroll 1
+    for (int i = 0; i < kWarpgroups; ++i) {
+      barrier_wait(shared.query_empty[i], (round & 1) ^ 1);
+      if (issues) {
+        shared.tile[round & 1] = index;  // seen by the consumers once their queries are there
+        barrier_expect(shared.query_full[i], 64 * 128 * kChunksQk);
+        load_tile<kChunksQk>(map_q, shared.query_full[i], shared.query[i], 64,
+                             tile.q_first + 64 * i, tile.h, tile.b);
+      }
+      __syncwarp();
+    }
+    // In the order in which the consumers ask: the next block's keys before this block's values.
+#pragma unroll 1
+    for (int block = blocks.end - 1; block >= blocks.begin; --block) {
+      if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
+      load_value(block, h_kv, tile.b);
+    }
+    index = uniform(next);
+#if ATTN_PERSISTENT
+    if (index >= p.tiles) {
+#pragma unroll 1
+      for (int i = 0; i < kWarpgroups; ++i) {
+        barrier_wait(shared.query_empty[i], round & 1);
+        if (issues) {
+          shared.tile[(round & 1) ^ 1] = -1;
+          barrier_arrive(shared.query_full[i]);
+        }
+        __syncwarp();
+      }
+    }
+#endif
+  }
+}

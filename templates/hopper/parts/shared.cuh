@@ -1,0 +1,33 @@
+// Shared memory: the tiles, the rings, and their barriers.
+#pragma once
+
+constexpr int kQueryBytes = 64 * 128 * (kChunksQk > kChunksV ? kChunksQk : kChunksV);
+constexpr int kKeyBytes = kTileKv * 128 * kChunksQk;
+constexpr int kValueBytes = kTileKv * 128 * kChunksV;
+
+struct __align__(1024) Shared {
+  uint8_t query[kWarpgroups][kQueryBytes];  // the output leaves through the same memory
+  uint8_t key[kStages][kKeyBytes];
+  uint8_t value[kStages][kValueBytes];
+#if ATTN_WEIGHTS_SHARED
+  uint8_t weights[kWarpgroups][64 * 128 * kChunksKv];
+#endif
+  uint64_t query_full[kWarpgroups], query_empty[kWarpgroups];
+  uint64_t key_full[kStages], key_empty[kStages];
+  uint64_t value_full[kStages], value_empty[kStages];
+  int tile[2];  // the block's current tile and the next; -1 ends
+};
+
+__device__ __forceinline__ void init_barriers(Shared& shared) {
+  for (int i = 0; i < kWarpgroups; ++i) {
+    barrier_init(shared.query_full[i], 1);
+    barrier_init(shared.query_empty[i], 1);
+  }
+  for (int i = 0; i < kStages; ++i) {
+    barrier_init(shared.key_full[i], 1);
+    barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
+    barrier_init(shared.value_full[i], 1);
+    barrier_init(shared.value_empty[i], 4 * kWarpgroups);
+  }
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}

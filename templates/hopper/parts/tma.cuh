@@ -1,0 +1,36 @@
+// The tensor memory accelerator: tiles of 64 columns between global and swizzled shared memory.
+#pragma once
+
+// Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
+__device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
+                                         int column, int row, int head, int batch) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(tile)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch)
+      : "memory");
+}
+
+// What lies outside the tensor is not written.
+__device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile, int column,
+                                          int row, int head, int batch) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::
+          "l"(&map),
+      "r"(shared_address(tile)), "r"(column), "r"(row), "r"(head), "r"(batch)
+      : "memory");
+}
+
+// Waits until the tiles of this thread's stores may be overwritten.
+__device__ __forceinline__ void tma_store_wait() {
+  asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+__device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+// Ordinary writes to shared memory become visible to TMA and the tensor cores.
+__device__ __forceinline__ void fence_async_proxy() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}

@@ -1,0 +1,44 @@
+// Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
+#pragma once
+
+// An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
+// bytes, and the 128-byte swizzle (PTX ISA, "Matrix Descriptor Format").
+__device__ __forceinline__ uint64_t descriptor(const void* tile, int leading_bytes,
+                                               int stride_bytes) {
+  return static_cast<uint64_t>((shared_address(tile) & 0x3ffff) >> 4) |
+         static_cast<uint64_t>(leading_bytes >> 4) << 16 |
+         static_cast<uint64_t>(stride_bytes >> 4) << 32 | uint64_t{1} << 62;
+}
+
+// Rows of the operand are rows of the tile (Q, K, weights): eight rows of 128 bytes are 1024 apart.
+__device__ __forceinline__ uint64_t row_descriptor(const void* tile) {
+  return descriptor(tile, 16, 1024);
+}
+
+// The operand is the tile transposed (V: keys are summed over): chunks of 64 columns lie
+// kTileKv rows apart.
+__device__ __forceinline__ uint64_t column_descriptor(const void* tile) {
+  return descriptor(tile, kTileKv * 128, 1024);
+}
+
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <int kPending>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// Keeps reads and writes of accumulators on their side of a fence or wait.
+template <int kGroups>
+__device__ __forceinline__ void pin(float (&d)[kGroups][2][2]) {
+#pragma unroll
+  for (int j = 0; j < kGroups; ++j) {
+    asm volatile(""
+                 : "+f"(d[j][0][0]), "+f"(d[j][0][1]), "+f"(d[j][1][0]),
+                   "+f"(d[j][1][1])::"memory");
+  }
+}
