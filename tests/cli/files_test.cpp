@@ -31,6 +31,6 @@ TEST_CASE("Reading stops one byte behind the limit and says why it failed") {
   CHECK(read_text("/dev/zero", 10).content.size() == 11);
   CHECK(read_text("/no/such/file", 10).error ==
         "cannot read '/no/such/file': No such file or directory");
-  CHECK(read_text(ATTNGEN_SOURCE_DIR, 10).error ==
-        "cannot read '" ATTNGEN_SOURCE_DIR "': Is a directory");
+  CHECK(read_text(ATTNGEN_SOURCE_DIR, 10).error == "cannot read '" ATTNGEN_SOURCE_DIR
+                                                   "': Is a directory");
 }

@@ -186,6 +186,17 @@ class CommandLine(unittest.TestCase):
             header.write(" ")
         self.check("tiny.yaml", "-o", "out", "--check", code=1, out="differs: out/tiny.h\n")
 
+    def test_the_checked_in_kernels_are_what_the_specs_give(self):
+        specs = sorted(str(path.relative_to(SOURCE)) for path in SOURCE.glob("specs/models/*.yaml"))
+        self.assertTrue(specs)
+        check = subprocess.run([ATTNGEN, *specs, "-o", "generated", "--check"], cwd=SOURCE,
+                               capture_output=True, check=False)
+        self.assertEqual((check.returncode, check.stdout, check.stderr), (0, b"", b""))
+        names = subprocess.run([ATTNGEN, *specs, "--print-outputs"], cwd=SOURCE,
+                               capture_output=True, check=True).stdout.decode().split()
+        there = {path.name for path in (SOURCE / "generated").iterdir()} - {"README.md"}
+        self.assertEqual(there, set(names))
+
     # Schedules.
 
     def test_explain_alone_writes_nothing(self):

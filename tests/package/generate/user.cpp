@@ -1,0 +1,3 @@
+#include "tiny.h"
+
+size_t size_of_arguments() { return sizeof(tiny_forward_args); }

@@ -1,0 +1,91 @@
+"""Installs attngen, moves the prefix, and builds users of it; then one by add_subdirectory.
+
+usage: package_test.py <source folder> <build folder>
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1])
+BUILD = pathlib.Path(sys.argv[2])
+SKIPPED = 77
+del sys.argv[1:]
+
+
+def run(*words, status=(0,)):
+    result = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                            text=True, timeout=600)
+    if result.returncode not in status:
+        raise AssertionError(f"{' '.join(map(str, words))}: {result.returncode}\n{result.stdout}")
+    return result
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def install_and_move(self):
+        """A prefix that is not where it was installed."""
+        run("cmake", "--install", BUILD, "--prefix", self.folder / "there")
+        return (self.folder / "there").rename(self.folder / "a prefix")
+
+    def configure(self, source, *options):
+        build = self.folder / "build"
+        run("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
+            *options)
+        return build
+
+    def check_generation(self, *options):
+        """Generates at the first build, again when the spec changed, and never otherwise."""
+        source = self.folder / "project"
+        shutil.copytree(SOURCE / "tests/package/generate", source)
+        build = self.configure(source, *options)
+        run("cmake", "--build", build)
+        for name in ("tiny_h100.cu", "tiny.h", "tiny.json"):
+            self.assertTrue((build / "kernels" / name).stat().st_size > 0)
+        self.assertIn("no work to do", run("cmake", "--build", build).stdout)
+
+        spec = source / "my spec.yaml"
+        spec.write_text(spec.read_text().replace("kv: 4", "kv: 2"))
+        self.assertIn("Generating attention kernels", run("cmake", "--build", build).stdout)
+        self.assertIn("must be 2", (build / "kernels/tiny.h").read_text())
+        self.assertIn("no work to do", run("cmake", "--build", build).stdout)
+
+    def test_installed_files(self):
+        prefix = self.install_and_move()
+        run(prefix / "bin/attngen", prefix / "share/attngen/specs/models/llama3_8b.yaml", "-o",
+            self.folder / "out")
+        self.assertEqual((prefix / "share/attngen/attngen.schema.json").read_text(),
+                         run(prefix / "bin/attngen", "--schema").stdout)
+
+    def test_find_package(self):
+        self.check_generation(f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")
+
+    def test_add_subdirectory(self):
+        self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}")
+
+    @unittest.skipUnless(shutil.which("nvcc"), "nvcc not found")
+    def test_the_example_consumer(self):
+        build = self.configure(SOURCE / "examples/cmake_consumer",
+                               f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")
+        run("cmake", "--build", build)
+        print(run(build / "consumer", status=(0, SKIPPED)).stdout, end="")
+
+    @unittest.skipUnless(shutil.which("nvcc"), "nvcc not found")
+    def test_the_vendored_example(self):
+        program = self.folder / "vendored"
+        run("nvcc", "-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-I",
+            SOURCE / "generated", SOURCE / "examples/vendored/main.cpp",
+            SOURCE / "generated/llama3_8b_h100.cu", "-o", program)
+        print(run(program, status=(0, SKIPPED)).stdout, end="")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
