@@ -21,6 +21,9 @@ namespace {
 #if ATTN_EXPONENTIAL
 #include "parts/softmax.cuh"
 #endif
+#if ATTN_FIXED_MAX
+#include "parts/recompute.cuh"
+#endif
 #include "parts/tile.cuh"
 #include "parts/shared.cuh"
 #include "parts/producer.cuh"

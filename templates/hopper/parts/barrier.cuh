@@ -43,11 +43,12 @@ __device__ __forceinline__ void barrier_wait(uint64_t& barrier, uint32_t parity)
 __device__ __forceinline__ int uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 
 // A slot of a ring and the parity of its current round.
+template <int kSlots>
 struct RingSlot {
   int index = 0;
   uint32_t parity = 0;
   __device__ __forceinline__ void advance() {
-    if (++index == kStages) {
+    if (++index == kSlots) {
       index = 0;
       parity ^= 1;
     }

@@ -63,6 +63,12 @@
 #ifndef ATTN_EXPONENTIAL
 #define ATTN_EXPONENTIAL 1
 #endif
+#ifndef ATTN_FIXED_MAX
+#define ATTN_FIXED_MAX 1
+#endif
+#ifndef ATTN_QUERY_STAGES
+#define ATTN_QUERY_STAGES 2
+#endif
 #ifndef ATTN_PLAIN_SCORE
 #define ATTN_PLAIN_SCORE 1
 #endif
@@ -83,6 +89,8 @@ constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query r
 constexpr int kTileQ = 64 * kWarpgroups;
 constexpr int kTileKv = ATTN_TILE_KV;  // keys per step
 constexpr int kStages = ATTN_STAGES;   // of the K ring, and of the V ring
+constexpr int kQueryStages =
+    ATTN_QUERY_STAGES;  // 2: the next tile's queries load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 
 // Shared-memory tiles are cut into chunks of 64 columns (128 bytes, the span of the TMA swizzle).

@@ -48,45 +48,64 @@ __device__ __forceinline__ void pack_weights(Weights& weights, const Scores& sco
 }
 #endif
 
-// Scores of one block to weights; the factors by which the two rows' accumulators shrink.
+// What a block of keys does to a row's accumulator.
 struct Factors {
-  float row[2];
+  float row[2] = {1, 1};
+  bool shrink = false;  // whether any factor of the warp is not 1
 };
-__device__ __forceinline__ Factors weigh(Scores& scores, bool full, int kv_first,
+
+// Scores of one block to weights. `query` and `key` are the block's operands, still in place.
+__device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
-                                         Reductions (&reductions)[2]) {
-  Factors factors{{1, 1}};
+                                         Reductions (&reductions)[2], const uint8_t* query,
+                                         const uint8_t* key) {
+  Factors factors;
 #if ATTN_EXPONENTIAL
   if (full) {
 #if !ATTN_PLAIN_SCORE
     finish_scores<false>(scores, kv_first, rows, in);
+#endif
+#if ATTN_FIXED_MAX
+    if (!first) {
+      Reductions grown[2] = {reductions[0], reductions[1]};
+      const bool fits_0 = absorb_fixed(scores, 0, rows[0], in, grown[0]);
+      const bool fits_1 = absorb_fixed(scores, 1, rows[1], in, grown[1]);
+      if (__all_sync(0xffffffffu, fits_0 && fits_1)) {
+        reductions[0] = grown[0];
+        reductions[1] = grown[1];
+        return factors;
+      }
+      wgmma_wait<0>();
+      recompute_scores(scores, query, key);
+#if !ATTN_PLAIN_SCORE
+      finish_scores<false>(scores, kv_first, rows, in);
+#endif
+    }
 #endif
   } else {
     finish_scores<true>(scores, kv_first, rows, in);
   }
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
-#elif ATTN_ROW_FREE
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    if (full) {
-      absorb<false>(scores, r, kv_first, rows[r], in, reductions[r]);
-    } else {
-      absorb<true>(scores, r, kv_first, rows[r], in, reductions[r]);
-    }
-  }
 #else
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    factors.row[r] = full ? absorb<false>(scores, r, kv_first, rows[r], in, reductions[r])
-                          : absorb<true>(scores, r, kv_first, rows[r], in, reductions[r]);
+#if !ATTN_ROW_FREE
+    factors.row[r] =
+#endif
+        full ? absorb<false>(scores, r, kv_first, rows[r], in, reductions[r])
+             : absorb<true>(scores, r, kv_first, rows[r], in, reductions[r]);
   }
 #endif
+  factors.shrink = !ATTN_ROW_FREE;
   return factors;
 }
 
 #if !ATTN_ROW_FREE
 __device__ __forceinline__ void rescale(Output& output, const Factors& factors) {
+#if ATTN_FIXED_MAX
+  if (!factors.shrink) return;
+#endif
 #pragma unroll
   for (int j = 0; j < kHeadDimV / 8; ++j) {
 #pragma unroll
@@ -99,7 +118,8 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 #endif
 
 // The rows' results: values saved per row, the output through shared memory to TMA.
-__device__ __forceinline__ void finish_rows(Shared& shared, const CUtensorMap& map_o, int warpgroup,
+__device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
+                                            const CUtensorMap& map_o, int warpgroup,
                                             const Tile& tile, const Row (&rows)[2], bool in_range_0,
                                             bool in_range_1, Output& output,
                                             const Reductions (&reductions)[2], const Params& p) {
@@ -115,7 +135,6 @@ __device__ __forceinline__ void finish_rows(Shared& shared, const CUtensorMap& m
       store_saves(p.saves, values, rows[r], p.inputs);
     }
   }
-  uint8_t* const out = shared.query[warpgroup];
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
   store_fragments(out, output);
   fence_async_proxy();
@@ -129,7 +148,7 @@ __device__ __forceinline__ void finish_rows(Shared& shared, const CUtensorMap& m
       }
     }
     tma_store_wait();
-    barrier_arrive(shared.query_empty[warpgroup]);
+    barrier_arrive(out_empty);
   }
   __syncwarp();  // keeps the warps converged for the next tile's wgmma
 }
@@ -146,9 +165,10 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
                                         const Params& p) {
   const int thread = threadIdx.x % 128;
   const int lane = thread % 32;
-  RingSlot key_slot, value_slot;
+  RingSlot<kQueryStages> query_slot;
+  RingSlot<kStages> key_slot, value_slot;
 
-  const uint64_t query = row_descriptor(shared.query[warpgroup]);
+  const uint64_t queries = row_descriptor(shared.query[0][warpgroup]);
   const uint64_t keys = row_descriptor(shared.key[0]);
   const uint64_t values = column_descriptor(shared.value[0]);
 #if ATTN_WEIGHTS_SHARED
@@ -164,9 +184,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
 
 #pragma unroll 1
-  for (uint32_t round = 0;; ++round) {
-    barrier_wait(shared.query_full[warpgroup], round & 1);
-    const int index = uniform(shared.tile[round & 1]);
+  while (true) {
+    barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
+    const int index = uniform(shared.tile[query_slot.index]);
 #if ATTN_PERSISTENT
     if (index < 0) break;
 #endif
@@ -194,7 +214,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
       pin(scores);
       wgmma_fence();
-      multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+      multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
+                    keys + key_slot.index * (kKeyBytes / 16));
       wgmma_commit();
     };
     const auto start_output = [&] {
@@ -212,9 +233,10 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
       value_slot.advance();
     };
-    const auto weigh_block = [&](int block) {
-      return weigh(scores, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows, p.inputs,
-                   reductions);
+    const auto weigh_block = [&](int block, bool first) {
+      return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
+                   p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+                   shared.key[key_slot.index]);
     };
     const auto hand_over_weights = [&] {
 #if ATTN_WEIGHTS_SHARED
@@ -235,8 +257,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
       wgmma_wait<0>();
       pin(scores);
+      weigh_block(blocks.end - 1, true);
       release_key();
-      weigh_block(blocks.end - 1);
       hand_over_weights();
 #pragma unroll 1
       for (int block = blocks.end - 2; block >= blocks.begin; --block) {
@@ -247,8 +269,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
         wgmma_wait<1>();
         pin(scores);
+        const Factors factors = weigh_block(block, false);
         release_key();
-        const Factors factors = weigh_block(block);
         wgmma_wait<0>();
         pin(output);
         release_value();
@@ -268,11 +290,11 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       start_scores();
       wgmma_wait<0>();
       pin(scores);
-      release_key();
 #if ATTN_PING_PONG
       pass_turn(warpgroup);
 #endif
-      const Factors factors = weigh_block(block);
+      const Factors factors = weigh_block(block, block == blocks.end - 1);
+      release_key();
 #if !ATTN_ROW_FREE
       rescale(output, factors);
 #endif
@@ -283,8 +305,10 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       release_value();
     }
 #endif
-    finish_rows(shared, map_o, warpgroup, tile, rows, q_row < p.seq_q, q_row + 8 < p.seq_q, output,
-                reductions, p);
+    finish_rows(shared.query[query_slot.index][warpgroup],
+                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, rows,
+                q_row < p.seq_q, q_row + 8 < p.seq_q, output, reductions, p);
+    query_slot.advance();
 #if !ATTN_PERSISTENT
     break;
 #endif

@@ -15,7 +15,8 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
                                         const CUtensorMap& map_k, const CUtensorMap& map_v,
                                         const Params& p) {
   const bool issues = threadIdx.x % 32 == 0;
-  RingSlot key_slot, value_slot;
+  RingSlot<kQueryStages> query_slot;
+  RingSlot<kStages> key_slot, value_slot;
   const auto load_key = [&](int block, int head, int batch) {
     barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
     if (issues) {
@@ -41,7 +42,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 
   int index = blockIdx.x;
 #pragma unroll 1
-  for (uint32_t round = 0; index < p.tiles; ++round) {
+  while (index < p.tiles) {
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
     int next = 0;
     if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);  // its latency passes under the loads
@@ -57,15 +58,18 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
-      barrier_wait(shared.query_empty[i], (round & 1) ^ 1);
+      barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
-        shared.tile[round & 1] = index;  // seen by the consumers once their queries are there
-        barrier_expect(shared.query_full[i], 64 * 128 * kChunksQk);
-        load_tile<kChunksQk>(map_q, shared.query_full[i], shared.query[i], 64,
+        shared.tile[query_slot.index] =
+            index;  // seen by the consumers once their queries are there
+        uint64_t& full = shared.query_full[query_slot.index][i];
+        barrier_expect(full, 64 * 128 * kChunksQk);
+        load_tile<kChunksQk>(map_q, full, shared.query[query_slot.index][i], 64,
                              tile.q_first + 64 * i, tile.h, tile.b);
       }
       __syncwarp();
     }
+    query_slot.advance();
     // In the order in which the consumers ask: the next block's keys before this block's values.
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
@@ -73,18 +77,16 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       load_value(block, h_kv, tile.b);
     }
     index = uniform(next);
-#if ATTN_PERSISTENT
-    if (index >= p.tiles) {
-#pragma unroll 1
-      for (int i = 0; i < kWarpgroups; ++i) {
-        barrier_wait(shared.query_empty[i], round & 1);
-        if (issues) {
-          shared.tile[(round & 1) ^ 1] = -1;
-          barrier_arrive(shared.query_full[i]);
-        }
-        __syncwarp();
-      }
-    }
-#endif
   }
+#if ATTN_PERSISTENT
+#pragma unroll 1
+  for (int i = 0; i < kWarpgroups; ++i) {
+    barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
+    if (issues) {
+      shared.tile[query_slot.index] = -1;
+      barrier_arrive(shared.query_full[query_slot.index][i]);
+    }
+    __syncwarp();
+  }
+#endif
 }

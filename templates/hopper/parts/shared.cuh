@@ -6,22 +6,24 @@ constexpr int kKeyBytes = kTileKv * 128 * kChunksQk;
 constexpr int kValueBytes = kTileKv * 128 * kChunksV;
 
 struct __align__(1024) Shared {
-  uint8_t query[kWarpgroups][kQueryBytes];  // the output leaves through the same memory
+  uint8_t query[kQueryStages][kWarpgroups][kQueryBytes];  // a tile's output leaves through it
   uint8_t key[kStages][kKeyBytes];
   uint8_t value[kStages][kValueBytes];
 #if ATTN_WEIGHTS_SHARED
   uint8_t weights[kWarpgroups][64 * 128 * kChunksKv];
 #endif
-  uint64_t query_full[kWarpgroups], query_empty[kWarpgroups];
+  uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
-  int tile[2];  // the block's current tile and the next; -1 ends
+  int tile[kQueryStages];  // whose queries these are; -1 ends
 };
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {
-  for (int i = 0; i < kWarpgroups; ++i) {
-    barrier_init(shared.query_full[i], 1);
-    barrier_init(shared.query_empty[i], 1);
+  for (int stage = 0; stage < kQueryStages; ++stage) {
+    for (int i = 0; i < kWarpgroups; ++i) {
+      barrier_init(shared.query_full[stage][i], 1);
+      barrier_init(shared.query_empty[stage][i], 1);
+    }
   }
   for (int i = 0; i < kStages; ++i) {
     barrier_init(shared.key_full[i], 1);

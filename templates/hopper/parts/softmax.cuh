@@ -77,3 +77,27 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   red.sum_exp = red.sum_exp * factor + sum;
   return factor;
 }
+
+#if ATTN_FIXED_MAX
+// The same without a new maximum: weights relative to the one in use, nothing shrinks. False if a
+// weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by more
+// than log(2^15) = 10.4), or if the row has no maximum yet: then the scores are lost and must be
+// computed again.
+__device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int r,
+                                             const Row& row, const Inputs& in, Reductions& red) {
+  constexpr float kLimit = 32768;
+  const float shift = row_max(red.max_score, row, in) * kLog2e;
+  float sum = 0;
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      scores[j][r][e] = exp2_approx(scores[j][r][e] * (kScoreUnit * kLog2e) - shift);
+      sum += scores[j][r][e];
+    }
+  }
+  if (!(sum < kLimit)) return false;  // a NaN fails too
+  red.sum_exp += sum;
+  return true;
+}
+#endif

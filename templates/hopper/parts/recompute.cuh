@@ -1,0 +1,53 @@
+// The same scores once more, for one warp: when the fixed maximum of a row proves too low, its raw
+// products are already gone. mma.sync has the accumulator layout of wgmma and needs no other warp.
+#pragma once
+
+// Four 8x8 matrices of 16-bit elements; each lane names one row of 16 bytes.
+__device__ __forceinline__ void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(shared_address(row)));
+}
+
+__device__ __forceinline__ void mma_16x8x16(float (&d)[2][2], const uint32_t (&a)[4], uint32_t b0,
+                                            uint32_t b1) {
+#if ATTN_BF16
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+#else
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+#endif
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[1][0]), "+f"(d[1][1])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Byte `column group * 16` of a row in a swizzled tile of chunks of `tile_rows` rows.
+__device__ __forceinline__ const uint8_t* swizzled(const uint8_t* tile, int tile_rows, int row,
+                                                   int group) {
+  return tile + group / 8 * (tile_rows * 128) + row * 128 + ((group % 8) ^ (row % 8)) * 16;
+}
+
+__device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2],
+                                                 const uint8_t* query, const uint8_t* key) {
+  const int lane = threadIdx.x % 32;
+  const int query_row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+    scores[j][0][0] = scores[j][0][1] = scores[j][1][0] = scores[j][1][1] = 0;
+  }
+#pragma unroll 1
+  for (int step = 0; step < kStepsQk; ++step) {
+    uint32_t a[4];
+    load_matrices(a, swizzled(query, 64, query_row, 2 * step + lane / 16));
+#pragma unroll
+    for (int j = 0; j < kTileKv / 8; j += 2) {
+      uint32_t b[4];
+      load_matrices(
+          b, swizzled(key, kTileKv, 8 * j + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
+      mma_16x8x16(scores[j], a, b[0], b[1]);
+      mma_16x8x16(scores[j + 1], a, b[2], b[3]);
+    }
+  }
+}
