@@ -34,7 +34,7 @@ bool check_supported(const spec::Spec& spec, const target::Target& target,
                      text::Diagnostics& diagnostics);
 
 // <name>_<target>.cu for each choice, <name>.h, <name>.json. A pure function: same input, same
-// bytes.
+// bytes. Throws std::logic_error, with file and line, if a template of ours is malformed.
 std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
                        const std::vector<Choice>& choices);
 

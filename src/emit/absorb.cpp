@@ -1,0 +1,308 @@
+#include "emit/absorb.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "emit/comment.h"
+#include "emit/device_text.h"
+#include "emit/user_functions.h"
+
+namespace attngen::emit {
+namespace {
+
+using attention::Reduction;
+using attention::RowForm;
+using attention::RowValue;
+using expr::Dialect;
+using Name = std::set<std::string, std::less<>>;
+
+bool mentions_any(const expr::Expr& e, const Name& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return expr::mentions(e, name); });
+}
+
+// The block update, from the form: which rows are current after every block, which reductions they
+// need first, which may wait for the last pass.
+class Absorb {
+ public:
+  Absorb(const spec::Spec& spec, const RowForm& form, const DeviceNames& names)
+      : spec_(spec), form_(form), names_(names) {
+    find_loop_rows();
+    find_passes();
+  }
+
+  std::string text() const {
+    std::string text = loop_rows_text();
+    for (const Reduction& reduction : form_.reductions) {
+      text += pair_function(element_name(reduction), reduction.element,
+                            fmt::format("{}: {} over the pairs of a row", reduction.name,
+                                        reduction.kind == Reduction::Kind::Max ? "max" : "sum"));
+    }
+    text += pair_function("weight_of", form_.weight, "weight");
+    if (!form_.row_free()) {
+      text += factor_function("rescale_factor", form_.rescale,
+                              "By which the accumulator shrinks when the row values change.");
+    }
+    for (const Reduction& reduction : form_.reductions) {
+      if (has_own_factor(reduction)) {
+        text += factor_function("rescale_" + reduction.name, reduction.rescale,
+                                fmt::format("By which {} shrinks.", reduction.name));
+      }
+    }
+    return text + absorb_function();
+  }
+
+ private:
+  bool has_rows() const { return !loop_rows_.empty(); }
+  bool is_loop_row(std::string_view name) const {
+    return std::any_of(loop_rows_.begin(), loop_rows_.end(),
+                       [&](const RowValue* row) { return row->name == name; });
+  }
+
+  // The rows read in the loop, and the rows that these read.
+  void find_loop_rows() {
+    for (auto row = form_.rows.rbegin(); row != form_.rows.rend(); ++row) {
+      const bool read = std::any_of(
+          loop_rows_.begin(), loop_rows_.end(),
+          [&](const RowValue* later) { return expr::mentions(later->value, row->name); });
+      if (row->in_loop || read) loop_rows_.insert(loop_rows_.begin(), &*row);
+    }
+  }
+
+  // Reductions that loop rows need, by pass: those whose elements read only rows that earlier
+  // passes made current.
+  void find_passes() {
+    std::vector<const Reduction*> waiting;
+    for (const Reduction& reduction : form_.reductions) {
+      (reduction.deferred ? last_pass_ : waiting).push_back(&reduction);
+    }
+    while (!waiting.empty()) {
+      Name stale;  // rows that wait for a reduction, and what reads them
+      for (const Reduction* reduction : waiting) stale.insert(reduction->name);
+      for (const RowValue* row : loop_rows_) {
+        if (mentions_any(row->value, stale)) stale.insert(row->name);
+      }
+      std::vector<const Reduction*> ready, later;
+      for (const Reduction* reduction : waiting) {
+        (mentions_any(reduction->element, stale) ? later : ready).push_back(reduction);
+      }
+      if (ready.empty()) break;  // a cycle; forms have none
+      passes_.push_back(std::move(ready));
+      waiting = std::move(later);
+    }
+  }
+
+  static std::string element_name(const Reduction& reduction) { return reduction.name + "_of"; }
+  bool has_own_factor(const Reduction& reduction) const {
+    return !reduction.rescale.is_number(1) && !expr::same(reduction.rescale, form_.rescale);
+  }
+  // The call that gives a reduction's factor; "" if it is 1.
+  std::string factor(const Reduction& reduction) const {
+    if (reduction.rescale.is_number(1)) return "";
+    return fmt::format("rescale_{}(old, rows, row, in)",
+                       has_own_factor(reduction) ? reduction.name : "factor");
+  }
+
+  std::string loop_rows_text() const {
+    if (!has_rows()) return "";
+    std::string members, body = "  LoopRows rows;\n";
+    for (const RowValue* row : loop_rows_) {
+      members += fmt::format("  float {};\n", DeviceNames::member(row->name));
+      body += assignment("rows." + DeviceNames::member(row->name), row->value, names_.names());
+    }
+    return "// The row values that weights read, from the pairs seen so far.\nstruct LoopRows {\n" +
+           members + "};\n\n" +
+           text_of({"LoopRows",
+                    "loop_rows",
+                    {"const Reductions& red", "const Row& row", "const Inputs& in"},
+                    body + "  return rows;\n"}) +
+           "\n";
+  }
+
+  std::vector<std::string> pair_parameters() const {
+    std::vector<std::string> parameters{"float score", "const Row& row", "int kv_idx",
+                                        "const Inputs& in"};
+    if (has_rows()) parameters.emplace_back("const LoopRows& rows");
+    return parameters;
+  }
+  std::string pair_arguments() const {
+    return std::string("score, row, kv_idx, in") + (has_rows() ? ", rows" : "");
+  }
+  std::string pair_function(const std::string& name, const expr::Expr& value,
+                            std::string_view lead) const {
+    return comment(lead, expr::print(value)) +
+           text_of({"float", name, pair_parameters(), returned(value, names_.names())}) + "\n";
+  }
+
+  // While no row value has changed, the factor is 1; so it is while both are still infinite.
+  std::string factor_function(const std::string& name, const expr::Expr& value,
+                              const std::string& why) const {
+    std::string same;
+    for (const RowValue* row : loop_rows_) {
+      const std::string old = attention::old_name(row->name);
+      if (!expr::mentions(value, row->name) && !expr::mentions(value, old)) continue;
+      const std::string member = DeviceNames::member(row->name);
+      same += fmt::format("{}old.{} == rows.{}", same.empty() ? "" : " && ", member, member);
+    }
+    std::string body;
+    if (!same.empty()) body = wrapped("  if (" + same + ") return 1;");
+    return "// " + why + "\n" +
+           text_of({"float",
+                    name,
+                    {"const LoopRows& old", "const LoopRows& rows", "const Row& row",
+                     "const Inputs& in"},
+                    body + returned(value, names_.names())}) +
+           "\n";
+  }
+
+  // The loop over the block's pairs.
+  std::string loop(const std::string& body) const {
+    return fmt::format(
+        "#pragma unroll\n"
+        "  for (int j = 0; j < kTileKv / 8; ++j) {{\n"
+        "#pragma unroll\n"
+        "    for (int e = 0; e < 2; ++e) {{\n"
+        "      const int key = kv_first + 8 * j + e;\n"
+        "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
+        "      const bool exists = !kMasked || {};\n"
+        "{}"
+        "    }}\n"
+        "  }}\n",
+        is_masked(spec_) ? "(key < row.seq_kv && pair_exists(row, kv_idx, in))"
+                         : "key < row.seq_kv",
+        body);
+  }
+
+  // The first pass makes scores of products; later ones read them.
+  std::string score_line(bool first, bool kept) const {
+    if (!first) return "      const float score = scores[j][r][e];\n";
+    std::string line = is_plain_score(spec_)
+                           ? "      const float score = scores[j][r][e] * kScale;\n"
+                           : "      const float score = score_of(scores[j][r][e] * kScale, row, "
+                             "kv_idx, in);\n";
+    if (kept) line += "      scores[j][r][e] = score;\n";
+    return line;
+  }
+
+  std::string reduce(const Reduction& reduction, const std::string& target) const {
+    const std::string element = fmt::format("{}({})", element_name(reduction), pair_arguments());
+    return wrapped(reduction.kind == Reduction::Kind::Max
+                       ? fmt::format("      if (exists) {0} = fmaxf({0}, {1});", target, element)
+                       : fmt::format("      if (exists) {} += {};", target, element));
+  }
+
+  // One pass that ends with new row values.
+  std::string row_pass(const std::vector<const Reduction*>& pass, bool first) const {
+    std::string before, body = score_line(first, true), after;
+    for (const Reduction* reduction : pass) {
+      const bool max = reduction->kind == Reduction::Kind::Max;
+      const std::string& name = reduction->name;
+      before += fmt::format("  float {} = {};\n", name, max ? "-INFINITY" : "0");
+      body += reduce(*reduction, name);
+      const std::string scale = factor(*reduction);
+      const std::string old = "red." + name + (scale.empty() ? "" : " * " + scale);
+      after += wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, quad_max({0}));", name, old)
+                           : fmt::format("  red.{0} = {1} + quad_sum({0});", name, old));
+    }
+    return before + loop(body) + after + "  rows = loop_rows(red, row, in);\n";
+  }
+
+  // Rows that start at -inf: until a finite score has come, their weights would be inf - inf.
+  std::string started() const {
+    std::string condition;
+    for (const RowValue* row : loop_rows_) {
+      const bool from_max = std::any_of(form_.reductions.begin(), form_.reductions.end(),
+                                        [&](const Reduction& reduction) {
+                                          return reduction.kind == Reduction::Kind::Max &&
+                                                 expr::mentions(row->value, reduction.name);
+                                        });
+      if (!from_max) continue;
+      condition += fmt::format("{}rows.{} != -INFINITY", condition.empty() ? "" : " && ",
+                               DeviceNames::member(row->name));
+    }
+    return condition;
+  }
+
+  std::string weight_pass() const {
+    std::string before;
+    std::string body = score_line(passes_.empty(), false);
+    if (const std::string condition = started(); !condition.empty()) {
+      before += wrapped("  const bool started = " + condition + ";");
+    }
+    const std::string exists = before.empty() ? "exists" : "exists && started";
+    for (const Reduction* reduction : last_pass_) {
+      const std::string scale = factor(*reduction);
+      if (scale.empty()) continue;
+      before += fmt::format("  red.{} *= {};\n", reduction->name,
+                            has_own_factor(*reduction) ? scale : "factor");
+    }
+    body += wrapped(fmt::format("      const float weight = {} ? weight_of({}) : 0;", exists,
+                                pair_arguments()));
+    body += "      scores[j][r][e] = weight;\n";
+    for (const Reduction* reduction : last_pass_) {
+      const std::string target = "red." + reduction->name;
+      if (reduction->kind == Reduction::Kind::Sum && expr::same(reduction->element, form_.weight)) {
+        body += fmt::format("      {} += weight;\n", target);
+      } else {
+        std::string line = reduce(*reduction, target);
+        if (exists != "exists") line.replace(line.find("(exists)"), 8, "(" + exists + ")");
+        body += line;
+      }
+    }
+    return before + loop(body);
+  }
+
+  std::string absorb_function() const {
+    std::string body;
+    for (size_t i = 0; i < passes_.size(); ++i) body += row_pass(passes_[i], i == 0);
+    if (!form_.row_free()) {
+      body += "  const float factor = rescale_factor(old, rows, row, in);\n";
+    }
+    body += weight_pass();
+    if (!form_.row_free()) body += "  return factor;\n";
+    if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");
+    if (has_rows()) body.insert(0, "  LoopRows rows = loop_rows(red, row, in);\n");
+    return std::string("// One block of row r: scores in, weights out.") +
+           (form_.row_free() ? "" : " Returns the factor by which the accumulator shrinks.") +
+           "\n" +
+           text_of({form_.row_free() ? "void" : "float",
+                    "absorb",
+                    {"float (&scores)[kTileKv / 8][2][2]", "int r", "int kv_first",
+                     "const Row& row", "const Inputs& in", "Reductions& red"},
+                    body,
+                    "template <bool kMasked>"});
+  }
+
+  const spec::Spec& spec_;
+  const RowForm& form_;
+  const DeviceNames& names_;
+  std::vector<const RowValue*> loop_rows_;             // in the order of the spec
+  std::vector<std::vector<const Reduction*>> passes_;  // before the weights
+  std::vector<const Reduction*> last_pass_;            // together with the weights
+};
+
+}  // namespace
+
+std::string assignment(const std::string& target, const expr::Expr& value,
+                       const expr::Names& names) {
+  const expr::Statements printed = expr::print_c_statements(value, Dialect::Device, names, 4);
+  if (printed.text.empty()) return wrapped(fmt::format("  {} = {};", target, printed.value));
+  // The braces keep the temporaries of several assignments apart.
+  return "  {\n" + printed.text + wrapped(fmt::format("    {} = {};", target, printed.value)) +
+         "  }\n";
+}
+
+std::string returned(const expr::Expr& value, const expr::Names& names) {
+  const expr::Statements printed = expr::print_c_statements(value, Dialect::Device, names, 2);
+  return printed.text + wrapped(fmt::format("  return {};", printed.value));
+}
+
+std::string absorb_functions(const spec::Spec& spec, const RowForm& rows,
+                             const DeviceNames& names) {
+  return Absorb(spec, rows, names).text();
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,231 @@
+#include "emit/api.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "emit/rewrite.h"
+
+namespace attngen::emit {
+namespace {
+
+using spec::Input;
+
+struct StatusText {
+  const char* name;
+  const char* text;
+};
+// In the order of their values; the texts are those of the templates. Values are part of the binary
+// interface: add at the end.
+constexpr StatusText kStatuses[] = {
+    {"OK", "ok"},
+    {"BAD_ARGS_SIZE", "args.size is not the size of the argument struct"},
+    {"NULL_POINTER", "a required pointer is null"},
+    {"MISALIGNED", "a pointer is not aligned: q, k, v and o need 16 bytes"},
+    {"BAD_LENGTH", "a batch or sequence length is negative, too large, or not the fixed one"},
+    {"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
+    {"BAD_STRIDE", "a stride is not a positive multiple of 8 elements"},
+    {"BAD_WORKSPACE", "the workspace is null"},
+    {"BAD_DEVICE", "the current device is not of compute capability 9.0"},
+    {"LAUNCH_FAILED", "the launch failed"},
+};
+
+void add_strides(std::vector<Field>& fields, const std::string& tensor) {
+  for (const char* dim : {"batch", "seq", "head"}) {
+    fields.push_back({"int64_t", tensor + "_stride_" + dim,
+                      std::string(dim) == "batch"
+                          ? "elements; all three zero: contiguous in the spec's layout"
+                          : "elements"});
+  }
+}
+
+std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, const char* length,
+                           int dim) {
+  const bool bshd = spec.layout == spec::Layout::Bshd;
+  return fmt::format("{}, {} [batch, {}, {}, {}]", role, spec::name_of(spec.dtype),
+                     bshd ? length : std::to_string(heads), bshd ? std::to_string(heads) : length,
+                     dim);
+}
+
+std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& args_name) {
+  const int heads_q = spec.heads.q;
+  const int heads_kv = spec.heads.kv();
+  std::vector<Field> fields{
+      {"size_t", "size", "sizeof(" + args_name + ")"},
+      {"int64_t", "batch", "sequences"},
+      {"int64_t", "seq_q", "queries of each sequence"},
+      {"int64_t", "seq_kv", "keys of each sequence"},
+      {"int32_t", "heads_q", fmt::format("must be {}", heads_q)},
+      {"int32_t", "heads_kv", fmt::format("must be {}", heads_kv)},
+      {"const void*", "q", tensor_meaning(spec, "queries", heads_q, "seq_q", spec.head_dim.qk)},
+      {"const void*", "k", tensor_meaning(spec, "keys", heads_kv, "seq_kv", spec.head_dim.qk)},
+      {"const void*", "v", tensor_meaning(spec, "values", heads_kv, "seq_kv", spec.head_dim.v)},
+      {"void*", "o", tensor_meaning(spec, "result", heads_q, "seq_q", spec.head_dim.v)},
+  };
+  for (const spec::NamedExpr& save : spec.normalize.saves) {
+    fields.push_back(
+        {"float*", save.name,
+         fmt::format("result, [batch, {}, seq_q] contiguous; null: not written", heads_q)});
+  }
+  for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor);
+  for (const Input& input : spec.inputs) {
+    fields.push_back({c_type_of(input), input.name,
+                      fmt::format("input, {} {}{}", spec::name_of(input.element), shape_text(input),
+                                  input.shape.empty() ? "" : " contiguous")});
+  }
+  return fields;
+}
+
+PassApi forward_api(const spec::Spec& spec) {
+  PassApi api;
+  api.args_name = spec.name + "_forward_args";
+  api.fields = forward_fields(spec, api.args_name);
+  const Parameter args{"const " + api.args_name + "*", "args"};
+  api.functions = {
+      {"size_t",
+       spec.name + "_forward_workspace",
+       {args},
+       "Bytes of workspace that the call needs; 0: none, the workspace may be null."},
+      {spec.name + "_status",
+       spec.name + "_forward",
+       {args, {"void*", "workspace"}, {"void*", "stream"}},
+       "Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises "
+       "nothing."},
+  };
+  return api;
+}
+
+std::string prototype(const Function& function) {
+  std::vector<std::string> parameters;
+  for (const Parameter& p : function.parameters) parameters.push_back(p.c_type + " " + p.name);
+  return fmt::format("{} {}({});\n", function.result, function.name, fmt::join(parameters, ", "));
+}
+
+std::string status_enum(const Api& api) {
+  std::string text = fmt::format("typedef enum {}_status {{\n", api.name);
+  for (const Status& status : api.statuses) {
+    text += fmt::format("  {} = {},  // {}\n", status.name, status.value, status.text);
+  }
+  // A trailing comma is C99.
+  return text + fmt::format("}} {}_status;\n", api.name);
+}
+
+std::string args_struct(const PassApi& pass) {
+  std::string text = fmt::format("typedef struct {} {{\n", pass.args_name);
+  for (const Field& field : pass.fields) {
+    text += fmt::format("  {} {};  // {}\n", field.c_type, field.name, field.meaning);
+  }
+  return text + fmt::format("}} {};\n", pass.args_name);
+}
+
+const char* element_type(Input::Element element) {
+  switch (element) {
+    case Input::Element::F32:
+      return "float";
+    case Input::Element::I32:
+      return "int32_t";
+    case Input::Element::U8:
+      return "uint8_t";
+    case Input::Element::Bf16:
+    case Input::Element::Fp16:
+      return "uint16_t";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string c_type_of(const Input& input) {
+  const bool half = input.element == Input::Element::Bf16 || input.element == Input::Element::Fp16;
+  if (input.shape.empty()) return half ? "float" : element_type(input.element);
+  return fmt::format("const {}*", element_type(input.element));
+}
+
+std::string shape_text(const Input& input) {
+  if (input.shape.empty()) return "scalar";
+  std::vector<std::string> dims;
+  for (const Input::Dim& dim : input.shape) dims.push_back(spec::name_of(dim));
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+Api api_of(const spec::Spec& spec) {
+  Api api;
+  api.name = spec.name;
+  api.upper_name = upper(spec.name);
+  int value = 0;
+  for (const StatusText& status : kStatuses) {
+    api.statuses.push_back({api.upper_name + "_" + status.name, value++, status.text});
+  }
+  api.status_string = {"const char*",
+                       spec.name + "_status_string",
+                       {{spec.name + "_status", "status"}},
+                       "The meaning of a status."};
+  for (const spec::Pass pass : spec.passes) {
+    if (pass == spec::Pass::Forward) api.passes.push_back(forward_api(spec));
+  }
+  return api;
+}
+
+bool is_argument(const spec::Spec& spec, std::string_view name) {
+  const std::vector<Field> fields = forward_fields(spec, "");
+  const auto end = fields.end() - static_cast<std::ptrdiff_t>(spec.inputs.size());
+  return std::any_of(fields.begin(), end, [&](const Field& field) { return field.name == name; });
+}
+
+std::string declarations(const Api& api) {
+  std::string text =
+      status_enum(api) + "\n// " + api.status_string.meaning + "\n" + prototype(api.status_string);
+  for (const PassApi& pass : api.passes) {
+    text += "\n// A strided tensor's last dimension is contiguous.\n" + args_struct(pass);
+    for (const Function& function : pass.functions) {
+      text += "\n// " + function.meaning + "\n" + prototype(function);
+    }
+  }
+  return text;
+}
+
+std::string header(const Api& api, std::string_view banner) {
+  const std::string guard = api.upper_name + "_H_";
+  return fmt::format(
+      "{0}#ifndef {1}\n#define {1}\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
+      "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{2}\n"
+      "#ifdef __cplusplus\n}}  // extern \"C\"\n#endif\n\n#endif  // {1}\n",
+      banner, guard, declarations(api));
+}
+
+std::string source_api(const spec::Spec& spec, const Api& api, bool inputs_have_batch) {
+  std::string text = "// The C interface, as in " + spec.name + ".h.\n";
+  text += "extern \"C\" {\n\n" + declarations(api) + "\n}  // extern \"C\"\n\nnamespace {\n\n";
+
+  std::vector<std::string> members;
+  std::string checks;
+  if (inputs_have_batch) members.emplace_back("static_cast<int>(args.batch)");
+  for (const Input& input : spec.inputs) {
+    members.push_back("args." + input.name);
+    if (input.shape.empty()) continue;
+    checks += fmt::format("  if (args.{} == nullptr) return {}_NULL_POINTER;\n", input.name,
+                          api.upper_name);
+    const int bytes = input.element == Input::Element::U8                                   ? 1
+                      : std::string_view(element_type(input.element)).starts_with("uint16") ? 2
+                                                                                            : 4;
+    if (bytes > 1) {
+      checks += fmt::format(
+          "  if (reinterpret_cast<uintptr_t>(args.{}) % {} != 0) return {}_MISALIGNED;\n",
+          input.name, bytes, api.upper_name);
+    }
+  }
+  const std::string args = fmt::format("const {}_forward_args&", spec.name);
+  text += fmt::format("Inputs inputs_of({}{}) {{ return {{{}}}; }}\n", args,
+                      members.empty() ? "" : " args", fmt::join(members, ", "));
+  members.clear();
+  for (const spec::NamedExpr& save : spec.normalize.saves) members.push_back("args." + save.name);
+  text += fmt::format("Saves saves_of({}{}) {{ return {{{}}}; }}\n", args,
+                      members.empty() ? "" : " args", fmt::join(members, ", "));
+  text += fmt::format("{0}_status check_inputs({1}{2}) {{\n{3}  return {4}_OK;\n}}\n", spec.name,
+                      args, checks.empty() ? "" : " args", checks, api.upper_name);
+  return text + "\n}  // namespace\n";
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,21 @@
+// The first comment of emitted files: what they are, from what, and why so.
+#pragma once
+
+#include <string>
+
+#include "emit/emit.h"
+
+namespace attngen::emit {
+
+// Of the header, which is the same for every target.
+std::string header_banner(const spec::Spec& spec);
+// Of a source: besides, the schedule and why.
+std::string source_banner(const spec::Spec& spec, const Choice& choice);
+
+// The version of this generator: "0.1.0".
+const char* version();
+
+// "1.23 ms", "45.6 us"; three digits, so that hosts whose arithmetic differs in the last bit agree.
+std::string duration(double seconds);
+
+}  // namespace attngen::emit

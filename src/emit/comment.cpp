@@ -1,0 +1,53 @@
+#include "emit/comment.h"
+
+#include <algorithm>
+
+namespace attngen::emit {
+namespace {
+
+constexpr size_t kColumns = 100;
+
+// The next line's part of `text`, at most `room` bytes, cut at a space where there is one.
+std::string_view take_line(std::string_view& text, size_t room) {
+  size_t end = text.size();
+  if (end > room) {
+    end = text.rfind(' ', room);
+    if (end == std::string_view::npos || end == 0) end = text.find(' ');
+    if (end == std::string_view::npos) end = text.size();
+  }
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end);
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return line;
+}
+
+std::string cleaned(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
+  }
+  result.erase(result.find_last_not_of(' ') + 1);
+  return result;
+}
+
+}  // namespace
+
+std::string comment(std::string_view lead, std::string_view text) {
+  std::string result;
+  std::string prefix = "// " + (lead.empty() ? "" : std::string(lead) + ": ");
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string line = cleaned(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    for (std::string_view rest = line; !rest.empty();) {
+      result += prefix;
+      result += take_line(rest, kColumns - prefix.size());
+      if (result.ends_with('\\')) result += '.';
+      result += '\n';
+      prefix = "//   ";
+    }
+  }
+  return result;
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,168 @@
+#include "emit/device_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace attngen::emit {
+namespace {
+
+using attention::Reduction;
+using spec::Input;
+
+// C99 and C++20, and two words that compilers define as macros outside strict modes.
+constexpr std::string_view kKeywords[] = {
+    "alignas",     "alignof",      "and",       "and_eq",
+    "asm",         "auto",         "bitand",    "bitor",
+    "bool",        "break",        "case",      "catch",
+    "char",        "char16_t",     "char32_t",  "char8_t",
+    "class",       "co_await",     "co_return", "co_yield",
+    "compl",       "concept",      "const",     "const_cast",
+    "consteval",   "constexpr",    "constinit", "continue",
+    "decltype",    "default",      "delete",    "do",
+    "double",      "dynamic_cast", "else",      "enum",
+    "explicit",    "export",       "extern",    "false",
+    "float",       "for",          "friend",    "goto",
+    "if",          "inline",       "int",       "linux",
+    "long",        "mutable",      "namespace", "new",
+    "noexcept",    "not",          "not_eq",    "nullptr",
+    "operator",    "or",           "or_eq",     "private",
+    "protected",   "public",       "register",  "reinterpret_cast",
+    "requires",    "restrict",     "return",    "short",
+    "signed",      "sizeof",       "static",    "static_assert",
+    "static_cast", "struct",       "switch",    "template",
+    "this",        "thread_local", "throw",     "true",
+    "try",         "typedef",      "typeid",    "typename",
+    "union",       "unix",         "unsigned",  "using",
+    "virtual",     "void",         "volatile",  "wchar_t",
+    "while",       "xor",          "xor_eq"};
+
+std::optional<int> literal(const std::string& text) {
+  int value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The variable that runs over a dimension by itself, so that it needs no clamp.
+std::string_view plain_index(Input::Dim::Kind kind) {
+  switch (kind) {
+    case Input::Dim::Kind::Batch:
+      return "row.b";
+    case Input::Dim::Kind::Heads:
+      return "row.h";
+    case Input::Dim::Kind::HeadsKv:
+      return "row.h_kv";
+    case Input::Dim::Kind::SeqQ:
+      return "row.q_idx";
+    case Input::Dim::Kind::SeqKv:
+      return "kv_idx";
+    case Input::Dim::Kind::Seq:
+    case Input::Dim::Kind::HeadDim:
+    case Input::Dim::Kind::Number:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool is_keyword(std::string_view word) {
+  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
+}
+
+std::string DeviceNames::member(std::string_view row) {
+  const bool taken = is_keyword(row) || row == "output_scale" || row == "empty";
+  return std::string(row) + (taken ? "_" : "");
+}
+
+std::string DeviceNames::reduction(const Reduction& reduction) const {
+  if (!rows_.exponential) return reduction.name;
+  return reduction.kind == Reduction::Kind::Max ? "max_score" : "sum_exp";
+}
+
+std::string DeviceNames::variable(std::string_view name, const std::string& rows) const {
+  for (const char* member : {"b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv"}) {
+    if (name == member) return fmt::format("row.{}", name);
+  }
+  if (name == "scale") return "kScale";
+  if (name == "inf") return "INFINITY";
+  for (const attention::RowValue& row : rows_.rows) {
+    if (name == row.name) return rows + "." + member(name);
+    if (name == attention::old_name(row.name)) return "old." + member(row.name);
+  }
+  for (const Reduction& r : rows_.reductions) {
+    if (name == r.name) return "red." + reduction(r);
+  }
+  return std::string(name);  // score, kv_idx, acc, q_first, q_last: parameters
+}
+
+expr::Names DeviceNames::names(std::string rows) const {
+  return {[this, rows = std::move(rows)](std::string_view name) { return variable(name, rows); },
+          [this](std::string_view input, std::span<const std::string> indices) {
+            return load(input, indices);
+          }};
+}
+
+std::string DeviceNames::length(const Input::Dim& dim) const {
+  switch (dim.kind) {
+    case Input::Dim::Kind::Batch:
+      reads_batch_ = true;
+      return "in.batch";
+    case Input::Dim::Kind::Heads:
+      return "kHeadsQ";
+    case Input::Dim::Kind::HeadsKv:
+      return "kHeadsKv";
+    case Input::Dim::Kind::SeqQ:
+      return "row.seq_q";
+    case Input::Dim::Kind::SeqKv:
+    case Input::Dim::Kind::Seq:
+      return "row.seq_kv";
+    case Input::Dim::Kind::HeadDim:
+      return "kHeadDimQk";
+    case Input::Dim::Kind::Number:
+      return std::to_string(dim.number);
+  }
+  return "";
+}
+
+std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim) const {
+  if (index == plain_index(dim.kind)) return index;
+  const auto value = literal(index);
+  if (value && *value >= 0) {
+    const int known = dim.kind == Input::Dim::Kind::Number    ? dim.number
+                      : dim.kind == Input::Dim::Kind::Heads   ? spec_.heads.q
+                      : dim.kind == Input::Dim::Kind::HeadsKv ? spec_.heads.kv()
+                      : dim.kind == Input::Dim::Kind::HeadDim ? spec_.head_dim.qk
+                                                              : 1;  // at least one, if any is read
+    if (*value < known) return index;
+  }
+  return fmt::format("max(min({}, {} - 1), 0)", index, length(dim));
+}
+
+std::string DeviceNames::load(std::string_view name, std::span<const std::string> indices) const {
+  const Input* input = spec_.find_input(name);
+  std::string value = fmt::format("in.{}", name);
+  if (input == nullptr || input->shape.empty()) return value;
+
+  std::string address;
+  for (size_t i = 0; i < input->shape.size(); ++i) {
+    const std::string index = clamped(indices[i], input->shape[i]);
+    if (i == 0) {
+      address = index;
+    } else if (i == 1) {
+      // 64 bits from the first product on.
+      address = fmt::format("int64_t{{{}}} * {} + {}", address, length(input->shape[i]), index);
+    } else {
+      address = fmt::format("({}) * {} + {}", address, length(input->shape[i]), index);
+    }
+  }
+  value = fmt::format("__ldg(&{}[{}])", value, address);
+  if (input->element == Input::Element::Bf16) return "from_bf16(" + value + ")";
+  if (input->element == Input::Element::Fp16) return "from_fp16(" + value + ")";
+  return value;
+}
+
+}  // namespace attngen::emit

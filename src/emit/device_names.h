@@ -1,0 +1,47 @@
+// How generated device code names what a spec's expressions read.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attention/row_form.h"
+#include "expr/print.h"
+#include "spec/spec.h"
+
+namespace attngen::emit {
+
+class DeviceNames {
+ public:
+  DeviceNames(const spec::Spec& spec, const attention::RowForm& rows) : spec_(spec), rows_(rows) {}
+
+  // Row values are members of `rows`; those before the block (old_m) are members of `old`.
+  expr::Names names(std::string rows = "rows") const;
+
+  // The member of Reductions: exponential forms call theirs max_score and sum_exp, which the
+  // templates know.
+  std::string reduction(const attention::Reduction& reduction) const;
+  // The member of RowValues or LoopRows: the row's name, "_" added to a word that is taken.
+  static std::string member(std::string_view row);
+
+  // An element of an input, by its address in the contiguous row-major tensor. An index that is not
+  // the plain variable of its dimension is clamped to the dimension.
+  std::string load(std::string_view input, std::span<const std::string> indices) const;
+
+  // Whether a load so far needed the batch size, which `Row` does not hold: `Inputs` then has it.
+  bool reads_batch() const { return reads_batch_; }
+
+ private:
+  std::string variable(std::string_view name, const std::string& rows) const;
+  std::string length(const spec::Input::Dim& dim) const;
+  std::string clamped(const std::string& index, const spec::Input::Dim& dim) const;
+
+  const spec::Spec& spec_;
+  const attention::RowForm& rows_;
+  mutable bool reads_batch_ = false;
+};
+
+// Whether C or C++ keeps the word for itself.
+bool is_keyword(std::string_view word);
+
+}  // namespace attngen::emit

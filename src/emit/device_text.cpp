@@ -1,0 +1,92 @@
+#include "emit/device_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace attngen::emit {
+namespace {
+
+constexpr size_t kColumns = 100;
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The name's place inside a parameter: its last word outside brackets and parentheses, or the one
+// after `&` inside the parentheses of a reference to an array.
+struct Range {
+  size_t begin = 0, end = 0;
+};
+Range name_range(std::string_view parameter) {
+  const size_t array = parameter.find("(&");
+  size_t end = array == std::string_view::npos ? parameter.size() : parameter.find(')', array);
+  size_t begin = end;
+  while (begin > 0 && is_word(parameter[begin - 1])) --begin;
+  return {begin, end};
+}
+
+std::string without_unused_name(const std::string& parameter, std::string_view body) {
+  const Range range = name_range(parameter);
+  const std::string name = parameter.substr(range.begin, range.end - range.begin);
+  if (has_word(body, name)) return parameter;
+  std::string result = parameter;
+  result.erase(range.begin, range.end - range.begin);
+  if (result.ends_with(' ')) result.pop_back();
+  return result;
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view line) {
+  const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  std::string result;
+  std::string_view rest = line;
+  std::string prefix;
+  while (prefix.size() + rest.size() > kColumns) {
+    const size_t room = kColumns - std::min(prefix.size(), kColumns / 2);
+    size_t cut = rest.rfind(' ', room);
+    const size_t first = result.empty() ? indent : 0;
+    if (cut == std::string_view::npos || cut <= first) cut = rest.find(' ', first);
+    if (cut == std::string_view::npos) break;
+    result.append(prefix).append(rest.substr(0, cut)).append("\n");
+    rest.remove_prefix(cut + 1);
+    prefix.assign(indent + 4, ' ');
+  }
+  return result.append(prefix).append(rest).append("\n");
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string text_of(const DeviceFunction& function) {
+  std::string head =
+      fmt::format("__device__ __forceinline__ {} {}(", function.result, function.name);
+  const std::string indent(head.size(), ' ');
+  std::string result =
+      function.template_line.empty() ? std::string() : function.template_line + "\n";
+  for (size_t i = 0; i < function.parameters.size(); ++i) {
+    const bool last = i + 1 == function.parameters.size();
+    const std::string parameter =
+        without_unused_name(function.parameters[i], function.body) + (last ? ") {" : ",");
+    const bool first_on_line = head == indent || i == 0;
+    if (!first_on_line && head.size() + 1 + parameter.size() > kColumns) {
+      result += head + "\n";
+      head = indent;
+    } else if (!first_on_line) {
+      head += ' ';
+    }
+    head += parameter;
+  }
+  return result + head + "\n" + function.body + "}\n";
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,28 @@
+// Spelling of device functions: signatures, bodies, line breaks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attngen::emit {
+
+// A line broken at spaces so that it fits 100 columns where it can; further lines are indented by
+// four more. Ends in a newline.
+std::string wrapped(std::string_view line);
+
+// Whether `word` occurs as a whole identifier.
+bool has_word(std::string_view text, std::string_view word);
+
+// `__device__ __forceinline__ result name(type a, type) {body}`, the names of parameters that the
+// body does not use left out. A parameter's name is its last word: "const Row& row",
+// "float (&scores)[8]". The body's lines end in newlines.
+struct DeviceFunction {
+  std::string result, name;
+  std::vector<std::string> parameters;
+  std::string body;
+  std::string template_line = {};  // "template <bool kMasked>"
+};
+std::string text_of(const DeviceFunction& function);
+
+}  // namespace attngen::emit

@@ -1,0 +1,105 @@
+#include "emit/manifest.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "emit/banner.h"
+#include "emit/source.h"
+
+namespace attngen::emit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Four digits: what differs between hosts is far below.
+double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
+
+Json function_json(const Function& function) {
+  Json parameters = Json::array();
+  for (const Parameter& p : function.parameters) {
+    parameters.push_back({{"name", p.name}, {"c_type", p.c_type}});
+  }
+  return {{"name", function.name},
+          {"result", function.result},
+          {"parameters", parameters},
+          {"meaning", function.meaning}};
+}
+
+Json pass_json(const PassApi& pass) {
+  Json fields = Json::array();
+  for (const Field& field : pass.fields) {
+    fields.push_back({{"name", field.name}, {"c_type", field.c_type}, {"meaning", field.meaning}});
+  }
+  Json functions = Json::array();
+  for (const Function& function : pass.functions) functions.push_back(function_json(function));
+  return {{"pass", spec::name_of(pass.pass)},
+          {"args", {{"name", pass.args_name}, {"fields", fields}}},
+          {"functions", functions}};
+}
+
+Json resources_json(const schedule::Resources& resources) {
+  return {{"threads", resources.threads},
+          {"producer_registers", resources.producer_registers},
+          {"consumer_registers", resources.consumer_registers},
+          {"shared_bytes", resources.shared_bytes}};
+}
+
+Json cost_json(const schedule::Cost& cost) {
+  return {{"seconds", rounded(cost.seconds)},
+          {"tflop_per_s", rounded(cost.flop_per_s * 1e-12)},
+          {"bound", schedule::name_of(cost.bound)}};
+}
+
+// The cost model's word on each point of the workload by itself.
+Json predicted_json(const spec::Spec& spec, const attention::RowForm& rows, const Choice& choice) {
+  Json points = Json::array();
+  schedule::Kernel kernel = schedule::describe_kernel(spec, rows);
+  for (const spec::Workload& workload : spec.workload) {
+    kernel.workload = {workload};
+    const schedule::Judged judged =
+        schedule::judge(kernel, choice.candidate.schedule, *choice.target);
+    Json point{{"batch", workload.batch},
+               {"seq_q", workload.seq_q},
+               {"seq_kv", workload.seq_kv},
+               {"weight", workload.weight}};
+    if (judged.candidate) point.update(cost_json(judged.candidate->cost));
+    points.push_back(std::move(point));
+  }
+  Json all = cost_json(choice.candidate.cost);
+  all["workload"] = std::move(points);
+  return all;
+}
+
+}  // namespace
+
+std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, const Api& api,
+                     const std::vector<Choice>& choices) {
+  Json json{{"name", spec.name}, {"attngen", version()}, {"spec", spec.hash}};
+  if (!spec.doc.empty()) json["doc"] = spec.doc;
+  json["header"] = spec.name + ".h";
+  Json statuses = Json::array();
+  for (const Status& status : api.statuses) {
+    statuses.push_back({{"name", status.name}, {"value", status.value}, {"text", status.text}});
+  }
+  json["statuses"] = std::move(statuses);
+  json["status_string"] = function_json(api.status_string);
+  Json passes = Json::array();
+  for (const PassApi& pass : api.passes) passes.push_back(pass_json(pass));
+  json["passes"] = std::move(passes);
+  Json targets = Json::array();
+  for (const Choice& choice : choices) {
+    targets.push_back({{"target", choice.target->name},
+                       {"file", source_name(spec, *choice.target)},
+                       {"model", choice.target->hash},
+                       {"schedule", Json::parse(schedule::to_json(choice.candidate.schedule))},
+                       {"schedule_given", choice.replayed},
+                       {"resources", resources_json(choice.candidate.resources)},
+                       {"predicted", predicted_json(spec, rows, choice)}});
+  }
+  json["targets"] = std::move(targets);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,15 @@
+// <name>.json: the C interface for programs that call through an FFI, and what was chosen and why.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emit/api.h"
+#include "emit/emit.h"
+
+namespace attngen::emit {
+
+std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, const Api& api,
+                     const std::vector<Choice>& choices);
+
+}  // namespace attngen::emit

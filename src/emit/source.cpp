@@ -1,0 +1,55 @@
+#include "emit/source.h"
+
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "emit/banner.h"
+#include "emit/user_functions.h"
+#include "emit/values.h"
+#include "emit/wgmma.h"
+
+namespace attngen::emit {
+
+// The files of templates/, by their paths there: made by attngen_embed.
+extern const std::span<const std::pair<std::string_view, std::string_view>> template_files;
+
+namespace {
+
+std::optional<std::string_view> find_template(std::string_view path) {
+  for (const auto& [name, text] : template_files) {
+    if (name == path) return text;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string source_name(const spec::Spec& spec, std::string_view target, target::Family family) {
+  return spec.name + "_" + std::string(target) + (family == target::Family::Cdna2 ? ".hip" : ".cu");
+}
+std::string source_name(const spec::Spec& spec, const target::Target& target) {
+  return source_name(spec, target.name, target.family);
+}
+
+std::variant<std::string, TemplateError> source(const spec::Spec& spec,
+                                                const attention::RowForm& rows, const Api& api,
+                                                const Choice& choice) {
+  const schedule::Schedule& schedule = choice.candidate.schedule;
+  const UserFunctions user = user_functions(spec, rows);
+  Substitution substitution;
+  substitution.name = spec.name;
+  substitution.values = template_values(spec, rows, choice.candidate);
+  substitution.replacements = {
+      {"parts/user.cuh", user.text},
+      {"parts/api.cuh", source_api(spec, api, user.inputs_have_batch)},
+      {"parts/wgmma_n.cuh", wgmma_functions({spec.dtype, schedule.tile_kv, spec.head_dim.v,
+                                             schedule.weights == schedule::Place::Shared})}};
+  auto text = preprocess({"hopper/forward.cu", find_template}, substitution);
+  if (auto* source = std::get_if<std::string>(&text)) {
+    source->insert(0, source_banner(spec, choice));
+  }
+  return text;
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,116 @@
+// What no template carries yet, refused by name and place.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emit/api.h"
+#include "emit/device_names.h"
+#include "emit/emit.h"
+
+namespace attngen::emit {
+namespace {
+
+constexpr int kLargestHeadDim = 256;  // columns of one wgmma accumulator
+
+class Support {
+ public:
+  Support(const spec::Spec& spec, const target::Target& target, text::Diagnostics& diagnostics)
+      : spec_(spec), target_(target), diagnostics_(diagnostics) {}
+
+  bool check() {
+    check_family();
+    check_passes();
+    check_features();
+    check_names();
+    return supported_;
+  }
+
+ private:
+  void refuse(std::string_view pointer, std::string message, std::string help = {}) {
+    supported_ = false;
+    diagnostics_.add(
+        spec_.locations.at(diagnostics_.source(), pointer, std::move(message), std::move(help)));
+  }
+  void not_emitted(std::string_view pointer, std::string_view what, std::string help = {}) {
+    refuse(pointer, fmt::format("{} not emitted yet for {}", what, target_.name), std::move(help));
+  }
+
+  void check_family() {
+    if (target_.family == target::Family::Hopper) return;
+    const auto at = std::find(spec_.targets.begin(), spec_.targets.end(), target_.name);
+    const std::string pointer = at == spec_.targets.end()
+                                    ? "/targets"
+                                    : fmt::format("/targets/{}", at - spec_.targets.begin());
+    refuse(pointer, fmt::format("no kernels are emitted yet for {}", target_.name),
+           "targets that have kernels: h100, h200");
+  }
+
+  void check_passes() {
+    for (size_t i = 0; i < spec_.passes.size(); ++i) {
+      if (spec_.passes[i] == spec::Pass::Forward) continue;
+      not_emitted(fmt::format("/passes/{}", i),
+                  fmt::format("pass '{}' is", spec::name_of(spec_.passes[i])));
+    }
+  }
+
+  void check_features() {
+    if (spec_.pattern == spec::Pattern::Recurrent) {
+      // The rest of a recurrent spec has no meaning for the parallel kernels.
+      return not_emitted("/pattern", "pattern 'recurrent' is");
+    }
+    if (spec_.varlen) not_emitted("/varlen", "packed sequences (varlen) are");
+    if (spec_.page) not_emitted("/kv_cache", "a paged kv_cache is");
+    if (spec_.v_prefix) not_emitted("/share_kv", "share_kv is");
+    switch (spec_.sparsity) {
+      case spec::Spec::Sparsity::None:
+        break;
+      case spec::Spec::Sparsity::BlockBitmap:
+      case spec::Spec::Sparsity::BlockIndices:
+        not_emitted("/blocks", "block sparsity is");
+        break;
+      case spec::Spec::Sparsity::TokenIndices:
+        not_emitted("/tokens", "token sparsity is");
+        break;
+    }
+    check_head_dim("qk", spec_.head_dim.qk);
+    check_head_dim("v", spec_.head_dim.v);
+  }
+
+  void check_head_dim(const char* which, int dim) {
+    if (dim <= kLargestHeadDim) return;
+    not_emitted(fmt::format("/head_dim/{}", which), fmt::format("head_dim.{} {} is", which, dim),
+                fmt::format("at most {}", kLargestHeadDim));
+  }
+
+  // Inputs and saves become members of the argument struct.
+  void check_names() {
+    for (const spec::Input& input : spec_.inputs) check_name("input", "/inputs/", input.name);
+    for (const spec::NamedExpr& save : spec_.normalize.saves) {
+      if (is_keyword(save.name)) check_name("saved value", "/normalize/save/", save.name);
+    }
+  }
+  void check_name(std::string_view what, std::string_view folder, const std::string& name) {
+    const std::string pointer = std::string(folder) + name;
+    if (is_keyword(name)) {
+      refuse(pointer, fmt::format("{} '{}' is a word that C or C++ keeps for itself", what, name),
+             "choose another name");
+    } else if (is_argument(spec_, name)) {
+      refuse(pointer, fmt::format("{} '{}' has the name of another argument", what, name),
+             "choose another name");
+    }
+  }
+
+  const spec::Spec& spec_;
+  const target::Target& target_;
+  text::Diagnostics& diagnostics_;
+  bool supported_ = true;
+};
+
+}  // namespace
+
+bool check_supported(const spec::Spec& spec, const target::Target& target,
+                     text::Diagnostics& diagnostics) {
+  return Support(spec, target, diagnostics).check();
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,407 @@
+#include "emit/user_functions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "attention/tiles.h"
+#include "emit/absorb.h"
+#include "emit/api.h"
+#include "emit/comment.h"
+#include "emit/device_names.h"
+#include "emit/device_text.h"
+#include "expr/bound.h"
+
+namespace attngen::emit {
+namespace {
+
+using attention::EmptyTest;
+using attention::Reduction;
+using attention::RowForm;
+using expr::Op;
+using spec::Spec;
+
+constexpr const char* kRow = "const Row& row";
+constexpr const char* kInputs = "const Inputs& in";
+constexpr const char* kValues = "const RowValues& values";
+
+std::string inputs_text(const Spec& spec, bool with_batch) {
+  if (spec.inputs.empty()) return "struct Inputs {};\n";
+  std::string text = "// The spec's inputs.\nstruct Inputs {\n";
+  if (with_batch) text += "  int batch;\n";
+  for (const spec::Input& input : spec.inputs) {
+    text += fmt::format("  {} {};  // {}\n", c_type_of(input), input.name, shape_text(input));
+  }
+  return text + "};\n";
+}
+
+constexpr std::string_view kRowText =
+    "// Where a row of scores stands.\n"
+    "struct Row {\n"
+    "  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n"
+    "};\n";
+
+// The helpers that the text calls, beyond the vendor's functions.
+constexpr std::string_view kFromBf16 =
+    "__device__ __forceinline__ float from_bf16(uint16_t x) {\n"
+    "  return __uint_as_float(static_cast<uint32_t>(x) << 16);\n"
+    "}\n";
+constexpr std::string_view kFromFp16 =
+    "__device__ __forceinline__ float from_fp16(uint16_t x) {\n"
+    "  float y;\n"
+    "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));\n"
+    "  return y;\n"
+    "}\n";
+constexpr std::string_view kQuadSum =
+    "// Over the four threads that share a row.\n"
+    "__device__ __forceinline__ float quad_sum(float x) {\n"
+    "  x += __shfl_xor_sync(0xffffffffu, x, 1);\n"
+    "  return x + __shfl_xor_sync(0xffffffffu, x, 2);\n"
+    "}\n";
+// The template of exponential forms has its own, after the user's functions.
+constexpr std::string_view kQuadMax =
+    "__device__ __forceinline__ float quad_max(float x) {\n"
+    "  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));\n"
+    "  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));\n"
+    "}\n";
+
+std::string score_text(const Spec& spec, const DeviceNames& names) {
+  if (is_plain_score(spec)) return "";
+  return comment("score", spec.score_text) + text_of({"float",
+                                                      "score_of",
+                                                      {"float score", kRow, "int kv_idx", kInputs},
+                                                      returned(spec.score, names.names())});
+}
+
+std::string mask_text(const Spec& spec, const DeviceNames& names) {
+  if (!is_masked(spec)) return "";
+  return comment("mask", spec.mask_text) + text_of({"bool",
+                                                    "pair_exists",
+                                                    {kRow, "int kv_idx", kInputs},
+                                                    returned(spec.mask, names.names())});
+}
+
+std::string key_range_text(const Spec& spec, const DeviceNames& names) {
+  std::string text =
+      "// Rows q_first..q_last have no pair outside [begin, end), and every pair inside\n"
+      "// [full_begin, full_end).\n"
+      "struct KeyRange {\n"
+      "  int begin, end, full_begin, full_end;\n"
+      "};\n\n";
+  const std::vector<std::string> parameters{"int q_first", "int q_last", kRow, kInputs};
+  const attention::KeyRange range = attention::key_range(spec.mask);
+  if (!is_masked(spec) || range.always_full) {
+    return text + text_of({"KeyRange", "key_range", parameters,
+                           "  return {0, row.seq_kv, 0, row.seq_kv};\n"});
+  }
+  const auto clamped = [](const expr::Expr& value, const char* low) {
+    const expr::Expr floor =
+        low[0] == '0' ? expr::integer(0) : expr::variable(low, expr::Type::Int);
+    const expr::Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
+    return expr::make(Op::Max, {expr::make(Op::Min, {value, seq_kv}), floor});
+  };
+  // A bound that is in range by itself stays as it is.
+  const auto printed = [&](const char* member, const expr::Expr& value, const char* low) {
+    const bool safe = value.is_number(0) ||
+                      (value.op() == Op::Variable && value.name() == "seq_kv" && low[0] == '0');
+    return assignment(fmt::format("keys.{}", member),
+                      safe && low[0] == '0' ? value : clamped(value, low), names.names());
+  };
+  std::string body = "  KeyRange keys;\n";
+  body += printed("begin", range.begin, "0");
+  body += printed("end", range.end, "0");
+  body += printed("full_begin", range.full_begin, "0");
+  body += printed("full_end", range.full_end, "0");
+  return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
+}
+
+std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names) {
+  std::string text = comment("normalize", spec.normalize_text);
+  if (form.reductions.empty()) return text + "struct Reductions {};\n";
+  text += "struct Reductions {  // running, over the pairs seen so far\n";
+  std::string last;
+  for (const Reduction& reduction : form.reductions) {
+    const bool max = reduction.kind == Reduction::Kind::Max;
+    const std::string name = names.reduction(reduction);
+    if (name == last) continue;  // sums of the same exponential are one
+    text += fmt::format("  float {} = {};  // {}({}){}\n", name, max ? "-INFINITY" : "0",
+                        max ? "rowmax" : "rowsum", expr::print(reduction.element),
+                        reduction.deferred ? ", of this thread's columns" : "");
+    last = name;
+  }
+  return text + "};\n";
+}
+
+std::string complete_text(const RowForm& form, const DeviceNames& names) {
+  std::string body, last;
+  for (const Reduction& reduction : form.reductions) {
+    const std::string name = names.reduction(reduction);
+    if (!reduction.deferred || name == last) continue;
+    body += fmt::format("  red.{0} = {1}(red.{0});\n", name,
+                        reduction.kind == Reduction::Kind::Max ? "quad_max" : "quad_sum");
+    last = name;
+  }
+  return "// A thread's reductions to those of the row.\n"
+         "__device__ __forceinline__ Reductions complete(Reductions red) {\n" +
+         body + "  return red;\n}\n";
+}
+
+// exponential: the row `m` that weights read, from the running maximum.
+std::string row_max_text(const RowForm& form, const DeviceNames& names) {
+  const auto row = std::find_if(form.rows.begin(), form.rows.end(), [&](const auto& candidate) {
+    return candidate.name == form.max_row;
+  });
+  if (row == form.rows.end()) return "";
+  const expr::Names base = names.names();
+  const expr::Names printed{[&](std::string_view name) {
+                              return name == form.max_reduction ? std::string("max_score")
+                                                                : base.variable(name);
+                            },
+                            base.load};
+  return fmt::format("// The row value {}.\n", row->name) +
+         text_of({"float",
+                  "row_max",
+                  {"float max_score", kRow, kInputs},
+                  returned(row->value, printed)});
+}
+
+// acc / x and acc * x are scalings by a value of the row, computed once.
+std::optional<expr::Expr> output_scale(const expr::Expr& output) {
+  const auto is_acc = [](const expr::Expr& e) {
+    return e.op() == Op::Variable && e.name() == "acc";
+  };
+  if (is_acc(output)) return expr::number(1);
+  if (output.op() != Op::Divide && output.op() != Op::Multiply) return std::nullopt;
+  const expr::Expr &a = output.operand(0), &b = output.operand(1);
+  if (is_acc(a) && !expr::mentions(b, "acc")) {
+    return output.op() == Op::Multiply ? b : expr::make(Op::Divide, {expr::number(1), b});
+  }
+  if (output.op() == Op::Multiply && is_acc(b) && !expr::mentions(a, "acc")) return a;
+  return std::nullopt;
+}
+
+// Whether a saved value of an empty row may be NaN: then it is saved as -inf.
+bool save_may_be_nan(const RowForm& form, const expr::Expr& save) {
+  expr::Bounds bounds;
+  std::vector<std::pair<std::string, expr::Interval>> known;
+  for (const Reduction& reduction : form.reductions) {
+    const double identity =
+        reduction.kind == Reduction::Kind::Max ? -std::numeric_limits<double>::infinity() : 0;
+    known.push_back({reduction.name, {identity, identity, false}});
+  }
+  bounds.variable = [&](std::string_view name) {
+    for (const auto& [key, interval] : known) {
+      if (key == name) return interval;
+    }
+    const double most = std::numeric_limits<float>::max();
+    return expr::Interval{-most, most, false};
+  };
+  bounds.input = [](std::string_view) {
+    const double most = std::numeric_limits<float>::max();
+    return expr::Interval{-most, most, false};
+  };
+  for (const attention::RowValue& row : form.rows) {
+    known.emplace_back(row.name, expr::bound(row.value, bounds));
+  }
+  return expr::bound(save, bounds).may_be_nan;
+}
+
+// What follows the last block.
+class Epilogue {
+ public:
+  Epilogue(const Spec& spec, const RowForm& form, const DeviceNames& names)
+      : spec_(spec), form_(form), names_(names), scale_(output_scale(form.output)) {
+    if (form_.empty != EmptyTest::None) {
+      for (const Reduction& reduction : form_.reductions) {
+        if (reduction.name == form_.empty_reduction) empty_ = &reduction;
+      }
+    }
+    has_scale_ = scale_ && !(scale_->is_number(1) && empty_ == nullptr);
+    keeps_empty_ = empty_ != nullptr && (!scale_ || any_save_may_be_nan());
+  }
+
+  std::string text() const {
+    return row_values_text() + "\n" + output_text() + "\n" + saves_text();
+  }
+
+ private:
+  bool any_save_may_be_nan() const {
+    return std::any_of(form_.saves.begin(), form_.saves.end(),
+                       [&](const auto& save) { return save_may_be_nan(form_, save.value); });
+  }
+  std::string empty_condition() const {
+    return fmt::format("red.{} == {}", names_.reduction(*empty_),
+                       form_.empty == EmptyTest::Max ? "-INFINITY" : "0");
+  }
+
+  std::string row_values_text() const {
+    std::vector<std::string> members;
+    std::string body = "  RowValues values;\n";
+    for (const attention::RowValue& row : form_.rows) {
+      members.push_back(DeviceNames::member(row.name));
+      body += row_comment(row.name);
+      body += assignment("values." + members.back(), row.value, names_.names("values"));
+    }
+    if (has_scale_) members.emplace_back("output_scale");
+    std::string fields =
+        members.empty() ? "" : wrapped(fmt::format("  float {};", fmt::join(members, ", ")));
+    if (keeps_empty_) {
+      fields += "  bool empty;\n";
+      body += fmt::format("  values.empty = {};\n", empty_condition());
+    }
+    if (has_scale_) {
+      body += assignment("values.output_scale", *scale_, names_.names("values"));
+      if (empty_ != nullptr) {
+        body += fmt::format("  if ({}) values.output_scale = 0;  // no pair exists\n",
+                            keeps_empty_ ? "values.empty" : empty_condition());
+      }
+    }
+    if (fields.empty()) body = "  return {};\n";
+    return (fields.empty() ? "struct RowValues {};\n" : "struct RowValues {\n" + fields + "};\n") +
+           "\n" +
+           text_of({"RowValues",
+                    "row_values",
+                    {"const Reductions& red", kRow, kInputs},
+                    fields.empty() ? body : body + "  return values;\n"});
+  }
+
+  // The closed form, as the user declared it.
+  std::string row_comment(std::string_view name) const {
+    for (const spec::NamedExpr& row : spec_.normalize.rows) {
+      if (row.name != name) continue;
+      std::string text = comment(std::string(name), expr::print(row.value));
+      std::string indented;
+      for (size_t at = 0; at < text.size();) {
+        const size_t end = text.find('\n', at) + 1;
+        indented += "  " + text.substr(at, end - at);
+        at = end;
+      }
+      return indented;
+    }
+    return "";
+  }
+
+  std::string output_text() const {
+    std::string body;
+    if (scale_) {
+      body = has_scale_ ? "  return acc * values.output_scale;\n" : "  return acc;\n";
+    } else {
+      if (keeps_empty_) body = "  if (values.empty) return 0;\n";
+      body += returned(form_.output, names_.names("values"));
+    }
+    return comment("output", expr::print(form_.output)) +
+           text_of({"float", "output_of", {"float acc", kValues, kRow, kInputs}, body});
+  }
+
+  std::string saves_text() const {
+    if (form_.saves.empty()) {
+      return "struct Saves {};\n\n" +
+             text_of({"void", "store_saves", {"const Saves& saves", kValues, kRow, kInputs}, ""});
+    }
+    std::string members, functions;
+    std::string body =
+        "  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;\n";
+    for (const spec::NamedExpr& save : form_.saves) {
+      members += fmt::format("  float* {};  // [batch, heads, seq_q]\n", save.name);
+      functions += save_function(save) + "\n";
+      body += wrapped(fmt::format(
+          "  if (saves.{0} != nullptr) saves.{0}[index] = save_{0}(values, row, in);", save.name));
+    }
+    return "struct Saves {\n" + members + "};\n\n" + functions +
+           text_of({"void", "store_saves", {"const Saves& saves", kValues, kRow, kInputs}, body});
+  }
+
+  std::string save_function(const spec::NamedExpr& save) const {
+    std::string body = returned(save.value, names_.names("values"));
+    if (save_may_be_nan(form_, save.value)) {
+      // Of a row without pairs: the formula at the reductions' identities, NaN becoming -inf.
+      const size_t at = body.rfind("  return ");
+      std::string value = body.substr(at + 9);
+      value.erase(value.rfind(';'));
+      body = body.substr(0, at) + wrapped("  const float value = " + value + ";") +
+             fmt::format("  return {}isnan(value) ? -INFINITY : value;\n",
+                         keeps_empty_ ? "values.empty && " : "");
+    }
+    return comment(save.name, expr::print(save.value)) +
+           text_of({"float", "save_" + save.name, {kValues, kRow, kInputs}, body});
+  }
+
+  const Spec& spec_;
+  const RowForm& form_;
+  const DeviceNames& names_;
+  std::optional<expr::Expr> scale_;   // what output multiplies acc by, if that is all it does
+  bool has_scale_ = false;            // RowValues holds it
+  const Reduction* empty_ = nullptr;  // tells an empty row
+  bool keeps_empty_ = false;          // RowValues holds whether the row is empty
+};
+
+// The definitions of the device functions that the text calls.
+std::string helpers_text(const Spec& spec, const RowForm& form, const std::string& text) {
+  std::vector<std::string> names;
+  const auto add = [&](const expr::Expr& e) {
+    if (!e) return;
+    for (std::string& name : expr::device_functions_of(e)) names.push_back(std::move(name));
+  };
+  add(spec.score);
+  add(spec.mask);
+  const attention::KeyRange range = attention::key_range(spec.mask);
+  for (const expr::Expr& e : {range.begin, range.end, range.full_begin, range.full_end}) add(e);
+  for (const Reduction& reduction : form.reductions) {
+    add(reduction.element);
+    add(reduction.rescale);
+  }
+  for (const attention::RowValue& row : form.rows) add(row.value);
+  add(form.weight);
+  add(form.rescale);
+  add(form.output);
+  for (const spec::NamedExpr& save : form.saves) add(save.value);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+
+  std::string result;
+  for (const std::string& name : names) {
+    if (has_word(text, name)) result += expr::device_function(name) + "\n";
+  }
+  if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
+  if (has_word(text, "from_fp16")) result.append(kFromFp16).append("\n");
+  if (has_word(text, "quad_sum")) result.append(kQuadSum).append("\n");
+  if (!form.exponential && has_word(text, "quad_max")) result.append(kQuadMax).append("\n");
+  return result;
+}
+
+}  // namespace
+
+bool is_plain_score(const Spec& spec) {
+  return spec.score.op() == Op::Variable && spec.score.name() == "score" && spec.scale > 0;
+}
+
+bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
+
+UserFunctions user_functions(const Spec& spec, const RowForm& form) {
+  const DeviceNames names(spec, form);
+  std::vector<std::string> sections{score_text(spec, names), mask_text(spec, names),
+                                    key_range_text(spec, names),
+                                    reductions_text(spec, form, names)};
+  if (form.exponential) {
+    sections.push_back(row_max_text(form, names));
+  } else {
+    sections.push_back(absorb_functions(spec, form, names));
+  }
+  sections.push_back(complete_text(form, names));
+  sections.push_back(Epilogue(spec, form, names).text());
+
+  std::string body;
+  for (const std::string& section : sections) {
+    if (!section.empty()) body += "\n" + section;
+  }
+  UserFunctions result;
+  result.inputs_have_batch = names.reads_batch();
+  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + std::string(kRowText) + "\n" +
+                helpers_text(spec, form, body) + body.substr(1);
+  return result;
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,31 @@
+// The user's functions as device code: what replaces parts/user.cuh of a template.
+//
+// Templates call, for a row of scores:
+//   score_of      a scaled product to a score (unless the score is the product itself)
+//   pair_exists   the mask (unless it is `true`)
+//   key_range     the keys that a tile of rows may need, those that it needs without a test
+//   row_max       (exponential forms) the row's maximum from its running reduction
+//   absorb        (other forms) one block of a row: scores in, weights out
+//   complete      running reductions of one thread to those of the row
+//   row_values, output_of, store_saves    what follows the last block
+#pragma once
+
+#include <string>
+
+#include "attention/row_form.h"
+#include "spec/spec.h"
+
+namespace attngen::emit {
+
+struct UserFunctions {
+  std::string text;
+  bool inputs_have_batch = false;  // struct Inputs begins with `int batch`
+};
+UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows);
+
+// The score is the scaled product: the scale may fold into an exponent.
+bool is_plain_score(const spec::Spec& spec);
+// Some pair may not exist, beyond those past seq_kv.
+bool is_masked(const spec::Spec& spec);
+
+}  // namespace attngen::emit

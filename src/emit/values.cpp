@@ -1,0 +1,59 @@
+#include "emit/values.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "emit/user_functions.h"
+
+namespace attngen::emit {
+
+std::string float_literal(double value) {
+  std::string text = fmt::format("{}", static_cast<float>(value));
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text + "f";
+}
+
+Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
+                       const schedule::Candidate& candidate) {
+  const schedule::Schedule& schedule = candidate.schedule;
+  const bool plain = is_plain_score(spec);
+  const bool masked = is_masked(spec);
+  Values values;
+  const auto put = [&](const char* name, int64_t value) {
+    values[std::string("ATTN_") + name] = std::to_string(value);
+  };
+  put("BF16", spec.dtype == spec::DType::Bf16);
+  put("HEAD_DIM_QK", spec.head_dim.qk);
+  put("HEAD_DIM_V", spec.head_dim.v);
+  put("HEADS_Q", spec.heads.q);
+  put("HEADS_KV", spec.heads.kv());
+  put("LAYOUT_BHSD", spec.layout == spec::Layout::Bhsd);
+  values["ATTN_SCALE"] = float_literal(spec.scale);
+  put("FIXED_BATCH", spec.fixed.batch.value_or(0));  // 0: any
+  put("FIXED_SEQ_Q", spec.fixed.seq_q.value_or(0));
+  put("FIXED_SEQ_KV", spec.fixed.seq_kv.value_or(0));
+
+  put("TILE_KV", schedule.tile_kv);
+  put("WARPGROUPS", schedule.warpgroups);
+  put("STAGES", schedule.stages);
+  put("WEIGHTS_SHARED", schedule.weights == schedule::Place::Shared);
+  put("INTRA_OVERLAP", schedule.overlap == schedule::Overlap::IntraWarpgroup);
+  put("PING_PONG", schedule.ping_pong);
+  put("PERSISTENT", schedule.grid == schedule::Grid::Persistent);
+  put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
+  put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
+  put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
+
+  put("EXPONENTIAL", rows.exponential);
+  put("PLAIN_SCORE", plain);
+  put("MASKED", masked);
+  put("ROW_FREE", rows.row_free());
+  // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
+  put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));
+  put("INPUTS", !spec.inputs.empty());
+  put("SAVES", static_cast<int64_t>(rows.saves.size()));
+  return values;
+}
+
+}  // namespace attngen::emit

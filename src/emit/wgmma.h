@@ -1,0 +1,20 @@
+// The Hopper matrix instructions at a kernel's widths: what replaces parts/wgmma_n.cuh.
+#pragma once
+
+#include <string>
+
+#include "spec/spec.h"
+
+namespace attngen::emit {
+
+// PTX names every register of an instruction, so that its text depends on the width N: tile_kv for
+// the scores, head_dim_v for the output, multiples of 8 up to 256.
+struct MatrixWidths {
+  spec::DType dtype = spec::DType::Bf16;
+  int tile_kv = 128;
+  int head_dim_v = 128;
+  bool weights_shared = false;  // the weights are read from shared memory, not from registers
+};
+std::string wgmma_functions(const MatrixWidths& widths);
+
+}  // namespace attngen::emit

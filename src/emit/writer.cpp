@@ -1,0 +1,91 @@
+// Files to disk: only what differs, through a rename.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "emit/emit.h"
+
+namespace attngen::emit {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using Handle = std::unique_ptr<std::FILE, Close>;
+
+// Whether the file is there with these bytes; a file that cannot be read differs.
+bool holds(const fs::path& path, const std::string& content) {
+  const Handle file(std::fopen(path.c_str(), "rb"));
+  if (!file) return false;
+  std::string buffer(content.size() + 1, '\0');  // one more, to see a longer file
+  const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get());
+  return count == content.size() && buffer.compare(0, count, content) == 0;
+}
+
+std::string error_text(const fs::path& path, int code) {
+  return fmt::format("cannot write '{}': {}", path.string(), std::strerror(code));
+}
+
+// "" or the error. Flushes and closes: a full disk shows here at the latest.
+std::string write_whole(const fs::path& path, const fs::path& shown, const std::string& content) {
+  errno = 0;
+  Handle file(std::fopen(path.c_str(), "wbx"));
+  if (!file) return error_text(shown, errno);
+  const bool written = std::fwrite(content.data(), 1, content.size(), file.get()) == content.size();
+  const int write_error = errno;
+  if (std::fclose(file.release()) != 0) return error_text(shown, errno);
+  return written ? "" : error_text(shown, write_error);
+}
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
+}
+
+std::string replace(const fs::path& path, const std::string& content) {
+  if (holds(path, content)) return "";
+  fs::path temporary = path;
+  temporary += fmt::format(".{}.tmp", ::getpid());
+  std::error_code code;
+  fs::remove(temporary, code);  // of a killed process that had our id
+  std::string error = write_whole(temporary, path, content);
+  if (error.empty()) {
+    fs::rename(temporary, path, code);
+    if (code) error = error_text(path, code.value());
+  }
+  if (!error.empty()) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+  }
+  return error;
+}
+
+}  // namespace
+
+std::optional<std::string> write(const std::string& folder, const std::vector<File>& files) {
+  for (const File& file : files) {
+    if (!is_plain_name(file.name)) {
+      return fmt::format("refusing to write '{}': not a plain file name", file.name);
+    }
+  }
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code && !fs::is_directory(folder)) {
+    return fmt::format("cannot create folder '{}': {}", folder, std::strerror(code.value()));
+  }
+  for (const File& file : files) {
+    std::string error = replace(fs::path(folder) / file.name, file.content);
+    if (!error.empty()) return error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace attngen::emit
