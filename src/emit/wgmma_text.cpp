@@ -59,8 +59,8 @@ std::string product_text(const Product& product, spec::DType dtype) {
                                              product.right_transposed ? 1 : 0);
   return fmt::format(
              "// {}\n"
-             "__device__ __forceinline__ void {}(float (&d)[{}][2][2], {},\n"
-             "                                             uint64_t b, int accumulate) {{\n"
+             "__device__ __forceinline__ void {}(float (&d)[{}][2][2], {}\n"
+             "                                             {}int accumulate) {{\n"
              "  float* const f = &d[0][0][0];\n"
              "  asm volatile(\n"
              "      \"{{\\n\"\n"
@@ -68,8 +68,9 @@ std::string product_text(const Product& product, spec::DType dtype) {
              "      \"setp.ne.b32 p, %{}, 0;\\n\"\n"
              "      \"wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} \"\n",
              product.comment, product.name, product.columns / 8,
-             product.left_in_registers ? "const uint32_t (&a)[4]" : "uint64_t a", right + 1,
-             product.columns, type, type) +
+             product.left_in_registers ? "const uint32_t (&a)[4]," : "uint64_t a, uint64_t b,",
+             product.left_in_registers ? "uint64_t b, " : "", right + 1, product.columns, type,
+             type) +
          accumulator_names(registers) +
          fmt::format("      \"{}, %{}, p, {};\\n\"\n      \"}}\"\n", left_name, right, immediates) +
          accumulator_operands(registers) +
