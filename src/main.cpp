@@ -99,16 +99,15 @@ Log generate(const Options& options) {
     print_outputs(jobs, options, log);
     return log;
   }
-  std::vector<std::vector<emit::Choice>> choices;
-  for (const Job& job : jobs) {
-    choices.push_back(choose(job, options, given, log));
+  for (Job& job : jobs) {
+    choose(job, options, given, log);
   }
   if (log.code != ExitCode::Ok || options.mode == Options::Mode::Explain) {
     return log;
   }
   std::vector<emit::File> files;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    std::vector<emit::File> emitted = emit_wanted(jobs[i], choices[i], options);
+  for (const Job& job : jobs) {
+    std::vector<emit::File> emitted = emit_wanted(job, options);
     std::move(emitted.begin(), emitted.end(), std::back_inserter(files));
   }
   if (options.mode == Options::Mode::Stdout) {

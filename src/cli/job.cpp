@@ -16,14 +16,20 @@ namespace {
 
 constexpr size_t kMaxText = 1 << 20;  // the spec reader refuses more
 
-// The targets that the spec names, checked; the caller has checked those of the command line.
-std::vector<const target::Target*> targets_of(const spec::Spec& spec,
+// The targets of the command line, which are checked, or else those of the spec.
+std::vector<const target::Target*> targets_of(const spec::Spec& spec, const Options& options,
                                               text::Diagnostics& diagnostics) {
+  std::vector<const target::Target*> targets;
+  if (!options.targets.empty()) {
+    for (const std::string& name : options.targets) {
+      targets.push_back(target::find(name));
+    }
+    return targets;
+  }
   std::vector<std::string> known;
   for (const target::Target& target : target::all()) {
     known.push_back(target.name);
   }
-  std::vector<const target::Target*> targets;
   for (size_t i = 0; i < spec.targets.size(); ++i) {
     const target::Target* target = target::find(spec.targets[i]);
     if (target == nullptr) {
@@ -41,8 +47,8 @@ std::vector<const target::Target*> targets_of(const spec::Spec& spec,
 }
 
 // Everything that can be wrong with a spec that was read.
-void check_spec(Job& job, text::Diagnostics& diagnostics) {
-  job.targets = targets_of(job.spec, diagnostics);
+void check_spec(Job& job, const Options& options, text::Diagnostics& diagnostics) {
+  job.targets = targets_of(job.spec, options, diagnostics);
   bool supported = true;
   for (const target::Target* target : job.targets) {
     supported = emit::check_supported(job.spec, *target, diagnostics) && supported;
@@ -106,10 +112,7 @@ std::optional<Job> check(const std::string& path, const Options& options, Log& l
   if (spec) {
     job.path = name;
     job.spec = *std::move(spec);
-    if (!options.targets.empty()) {
-      job.spec.targets = options.targets;
-    }
-    check_spec(job, diagnostics);
+    check_spec(job, options, diagnostics);
   }
   log.err += diagnostics.render(options.error_format);
   if (diagnostics.has_errors() || job.path.empty()) {
@@ -152,10 +155,9 @@ std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log
   return parsed.schedule;
 }
 
-std::vector<emit::Choice> choose(const Job& job, const Options& options,
-                                 const std::optional<schedule::Schedule>& given, Log& log) {
+void choose(Job& job, const Options& options, const std::optional<schedule::Schedule>& given,
+            Log& log) {
   const schedule::Kernel kernel = schedule::describe_kernel(job.spec, job.rows);
-  std::vector<emit::Choice> choices;
   for (const target::Target* target : job.targets) {
     schedule::Ranking ranking;
     if (given) {
@@ -175,15 +177,13 @@ std::vector<emit::Choice> choose(const Job& job, const Options& options,
       log.fail(ExitCode::NoSchedule,
                infeasible(job, *target, ranking.rejected, options.error_format));
     } else {
-      choices.push_back({target, std::move(ranking.ranked.front()), given.has_value()});
+      job.choices.push_back({target, std::move(ranking.ranked.front()), given.has_value()});
     }
   }
-  return choices;
 }
 
-std::vector<emit::File> emit_wanted(const Job& job, const std::vector<emit::Choice>& choices,
-                                    const Options& options) {
-  std::vector<emit::File> files = emit::emit(job.spec, job.rows, choices);
+std::vector<emit::File> emit_wanted(const Job& job, const Options& options) {
+  std::vector<emit::File> files = emit::emit(job.spec, job.rows, job.choices);
   std::erase_if(
       files, [&options](const emit::File& file) { return !options.wants(artefact_of(file.name)); });
   return files;

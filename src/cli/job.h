@@ -32,6 +32,7 @@ struct Job {
   spec::Spec spec;
   std::vector<const target::Target*> targets;
   attention::RowForm rows;
+  std::vector<emit::Choice> choices;  // one for each target, once chosen
 
   // The names of the files wanted, without a search.
   std::vector<std::string> output_names(const Options& options) const;
@@ -43,15 +44,14 @@ std::optional<Job> check(const std::string& path, const Options& options, Log& l
 // Refuses jobs that would write the same file.
 void check_names(const std::vector<Job>& jobs, const Options& options, Log& log);
 
-// The fastest schedule for each target, or `given`. Appends the ranking to log.out for --explain.
-std::vector<emit::Choice> choose(const Job& job, const Options& options,
-                                 const std::optional<schedule::Schedule>& given, Log& log);
-
 // The schedule of --schedule, if one is given.
 std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log);
 
+// Chooses the fastest schedule for each target, or `given`. Prints the rankings for --explain.
+void choose(Job& job, const Options& options, const std::optional<schedule::Schedule>& given,
+            Log& log);
+
 // The files of the job that --emit wants.
-std::vector<emit::File> emit_wanted(const Job& job, const std::vector<emit::Choice>& choices,
-                                    const Options& options);
+std::vector<emit::File> emit_wanted(const Job& job, const Options& options);
 
 }  // namespace attngen::cli
