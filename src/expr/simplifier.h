@@ -1,0 +1,63 @@
+// The machinery of simplify(): constructors that return the simplest form of a node whose operands
+// are already in theirs. Every node of a result came out of one of them unchanged, which is what
+// makes the result a fixed point.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace attngen::expr {
+
+class Simplifier {
+ public:
+  Expr simplify(const Expr& e);
+
+ private:
+  // A term of a sum, or a factor of a product: negative means subtracted, or divided by.
+  struct Part {
+    bool negative = false;
+    Expr value;
+  };
+  using Parts = std::vector<Part>;
+
+  // simplifier.cpp. `build` simplifies one node whose operands are simple.
+  Expr build(Op op, std::vector<Expr> operands, Span span);
+  Expr rewritten(Op op, const std::vector<Expr>& operands, Span span);  // empty: no rule applies
+  Expr fold(Op op, const std::vector<Expr>& operands, Span span);
+  Expr logic_rule(Op op, const std::vector<Expr>& operands, Span span);
+  Expr select_rule(const std::vector<Expr>& operands, Span span);
+  Expr comparison_rule(Op op, const std::vector<Expr>& operands, Span span);
+  Expr integer_division_rule(Op op, const std::vector<Expr>& operands, Span span);
+  Expr extremum_rule(Op op, const std::vector<Expr>& operands, Span span);
+  Expr function_rule(Op op, const std::vector<Expr>& operands, Span span);
+  Expr power_rule(const std::vector<Expr>& operands, Span span);
+  Expr constant(Type type, double value, Span span);
+  Expr intern(Expr e);
+
+  // simplify_chains.cpp
+  Expr sum_rule(Op op, const std::vector<Expr>& operands, Span span);
+  Expr negate_rule(const Expr& operand, Span span);
+  bool is_negative(const Expr& e) const;
+  Expr opposite(const Expr& negative, Span span);
+  bool collect_terms(const Expr& e, bool negative, Parts& terms);
+  Expr sum_of(const Parts& terms, Type type, Span span);
+
+  Expr product_rule(Op op, const std::vector<Expr>& operands, Span span);
+  bool collect_factors(const Expr& e, bool divides, Parts& factors, bool& negative);
+  bool merge_exponentials(Op op, Parts& factors, Span span);
+  Expr product_of(const Parts& factors, double coefficient, Type type, Span span);
+
+  static bool cancel(Parts& parts);
+  static bool take_constants(Parts& parts, double& constant, bool multiply);
+
+  std::map<const void*, Expr> done_;  // simplified form by identity of the original
+  std::vector<Expr> originals_;       // keeps those identities alive
+  std::unordered_map<uint64_t, std::vector<Expr>> interned_;  // by hash; only looked up
+};
+
+}  // namespace attngen::expr
