@@ -1,0 +1,57 @@
+#include "attention/fixed_max.h"
+
+#include <doctest/doctest.h>
+
+#include "spec/read.h"
+
+namespace attngen::attention {
+namespace {
+
+RowForm form_of(const std::string& normalize) {
+  text::Diagnostics diagnostics(
+      {"spec.yaml",
+       "attngen: 1\nname: t\nheads: {q: 2, kv: 2}\nhead_dim: {qk: 64, v: 64}\n"
+       "inputs: {sink: {dtype: f32, shape: [heads]}}\n" +
+           normalize});
+  const auto spec = spec::read(diagnostics);
+  REQUIRE_MESSAGE(spec.has_value(), diagnostics.render(text::ErrorFormat::Gcc));
+  auto form = derive_row_form(spec->normalize);
+  REQUIRE(std::holds_alternative<RowForm>(form));
+  return std::get<RowForm>(form);
+}
+
+TEST_CASE("softmax and sinks do not depend on the maximum in use") {
+  CHECK(may_fix_max(form_of("normalize: softmax\n")));
+  CHECK(may_fix_max(form_of(R"(
+normalize:
+  rows:
+    m: max(rowmax(score), sink[h])
+    l: rowsum(exp(score - m)) + exp(sink[h] - m)
+  weight: exp(score - m)
+  output: acc / l
+  save: {lse: m + log(l)}
+)")));
+}
+
+TEST_CASE("a saved maximum, or a constant beside the sum, needs the true one") {
+  CHECK_FALSE(may_fix_max(form_of(R"(
+normalize:
+  rows: {m: rowmax(score), l: rowsum(exp(score - m))}
+  weight: exp(score - m)
+  output: acc / l
+  save: {top: m}
+)")));
+  CHECK_FALSE(may_fix_max(form_of(R"(
+normalize:
+  rows: {m: rowmax(score), l: rowsum(exp(score - m)) + 1}
+  weight: exp(score - m)
+  output: acc / l
+)")));
+}
+
+TEST_CASE("other forms have no maximum to fix") {
+  CHECK_FALSE(may_fix_max(form_of("normalize: none\nscore: sigmoid(score)\n")));
+}
+
+}  // namespace
+}  // namespace attngen::attention
