@@ -1,0 +1,85 @@
+"""Compiles a kernel for sm_90a and compares what ptxas says with the manifest.
+
+Fails on spills, on warnings, on serialised matrix instructions (C75xx), and when threads, registers or
+shared memory are not what the manifest says.
+
+usage: check_kernel.py <nvcc> <folder of kernels> <name>_<target>.cu
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+REGISTERS_PER_CORE = 65536
+
+
+def manifest_entry(folder, kernel):
+    """The manifest's entry of the file: names may hold '_', so that all manifests are asked."""
+    for path in sorted(folder.glob("*.json")):
+        for entry in json.loads(path.read_text())["targets"]:
+            if entry["file"] == kernel:
+                return entry
+    sys.exit(f"{kernel}: no manifest names it")
+
+
+def compile_kernel(nvcc, kernel, resources):
+    """What the compiler prints. Shared memory is dynamic, so that the compiler itself must compare."""
+    unit = (f'#include "{kernel}"\n'
+            f"static_assert(sizeof(Shared) == {resources['shared_bytes']}, \"shared_bytes\");\n"
+            f"static_assert(kThreads == {resources['threads']}, \"threads\");\n")
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "unit.cu"
+        source.write_text(unit)
+        result = subprocess.run(
+            [nvcc, "-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Werror",
+             "all-warnings", "-Xcompiler", "-Wall,-Wextra", "-Xptxas", "-v", "-c", source, "-o",
+             pathlib.Path(folder) / "unit.o"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(result.stdout)
+    return result.stdout
+
+
+def launch_registers(threads):
+    """What one block a core leaves to a thread at the launch, before setmaxnreg moves registers."""
+    return min(255, REGISTERS_PER_CORE // threads // 8 * 8)
+
+
+def faults(log, resources):
+    expected = launch_registers(resources["threads"])
+    consumers = resources["threads"] // 128 - 1
+    planned = 128 * (resources["producer_registers"] + consumers * resources["consumer_registers"])
+    if planned > REGISTERS_PER_CORE:
+        yield f"the warpgroups claim {planned} registers of {REGISTERS_PER_CORE}"
+    for number in re.findall(r"\(C75\d\d\).*", log):
+        yield number
+    frames = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill", log)
+    used = re.findall(r"Used (\d+) registers", log)
+    if not frames or not used:
+        yield "ptxas reports no kernel"
+    for frame in frames:
+        if frame != ("0", "0", "0"):
+            yield f"{frame[0]} bytes of stack, {frame[1]} of spill stores, {frame[2]} of spill loads"
+    for count in used:
+        if int(count) != expected:
+            yield f"{count} registers, the launch gives {expected}"
+    if static := re.search(r"(\d+) bytes smem", log):
+        yield f"{static[1]} bytes of static shared memory, the manifest counts the dynamic alone"
+
+
+def main():
+    nvcc, folder, kernel = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    resources = manifest_entry(folder, kernel)["resources"]
+    log = compile_kernel(nvcc, (folder / kernel).resolve(), resources)
+    found = list(faults(log, resources))
+    if found:
+        sys.exit("\n".join([log, *(f"{kernel}: {fault}" for fault in found)]))
+    print(f"{kernel}: {launch_registers(resources['threads'])} registers, no spill, "
+          f"{resources['shared_bytes']} bytes of shared memory")
+
+
+if __name__ == "__main__":
+    main()
