@@ -75,6 +75,9 @@
 #ifndef ATTN_MASKED
 #define ATTN_MASKED 1
 #endif
+#ifndef ATTN_INTERVAL_MASK
+#define ATTN_INTERVAL_MASK 1
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif

@@ -25,25 +25,30 @@ template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                               const Row (&rows)[2], const Inputs& in) {
 #pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
+  for (int r = 0; r < 2; ++r) {
+    const Row& row = rows[r];
+#if ATTN_INTERVAL_MASK
+    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
+    // columns.
+    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
+    const int begin = keys.begin - kv_first;
+    const int end = keys.end - kv_first;
+#endif
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        float& score = scores[j][r][e];
-        const int kv_idx = kv_first + 8 * j + e;
+    for (int column = 0; column < kTileKv / 4; ++column) {
+      const int key = column / 2 * 8 + column % 2;
+      float& score = scores[column / 2][r][column % 2];
 #if !ATTN_PLAIN_SCORE
-        const int safe = kMasked ? min(kv_idx, rows[r].seq_kv - 1) : kv_idx;
-        score = score_of(score * kScale, rows[r], safe, in);
+      const int kv_idx = kMasked ? min(kv_first + key, row.seq_kv - 1) : kv_first + key;
+      score = score_of(score * kScale, row, kv_idx, in);
 #endif
-        if (kMasked) {
-#if ATTN_MASKED
-          const bool exists = kv_idx < rows[r].seq_kv && pair_exists(rows[r], kv_idx, in);
+      if (kMasked) {
+#if ATTN_INTERVAL_MASK
+        const bool exists = key >= begin && key < end;
 #else
-          const bool exists = kv_idx < rows[r].seq_kv;
+        const bool exists = kv_first + key < row.seq_kv && pair_exists(row, kv_first + key, in);
 #endif
-          score = exists ? score : -INFINITY;
-        }
+        score = exists ? score : -INFINITY;
       }
     }
   }

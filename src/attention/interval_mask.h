@@ -1,0 +1,12 @@
+// Whether the pairs of one row are those of an interval of keys.
+#pragma once
+
+#include "attention/tiles.h"
+
+namespace attngen::attention {
+
+// True if, for a single row (q_first = q_last), the keys that may exist are the keys that do:
+// causal, windows, prefixes, all. Kernels then test two limits a row in the place of the mask.
+bool is_interval_mask(const KeyRange& range);
+
+}  // namespace attngen::attention
