@@ -137,18 +137,15 @@ class Absorb {
            text_of({"float", name, pair_parameters(), returned(value, names_.names())}) + "\n";
   }
 
-  // While no row value has changed, the factor is 1; so it is while both are still infinite.
+  // Rows from a maximum are infinite until a pair has come: then there is nothing to rescale.
   std::string factor_function(const std::string& name, const expr::Expr& value,
                               const std::string& why) const {
-    std::string same;
+    std::string body;
     for (const RowValue* row : loop_rows_) {
       const std::string old = attention::old_name(row->name);
-      if (!expr::mentions(value, row->name) && !expr::mentions(value, old)) continue;
-      const std::string member = DeviceNames::member(row->name);
-      same += fmt::format("{}old.{} == rows.{}", same.empty() ? "" : " && ", member, member);
+      if (!from_max(*row) || !expr::mentions(value, old)) continue;
+      body += fmt::format("  if (isinf(old.{})) return 1;\n", DeviceNames::member(row->name));
     }
-    std::string body;
-    if (!same.empty()) body = wrapped("  if (" + same + ") return 1;");
     return "// " + why + "\n" +
            text_of({"float",
                     name,
@@ -156,6 +153,13 @@ class Absorb {
                      "const Inputs& in"},
                     body + returned(value, names_.names())}) +
            "\n";
+  }
+  bool from_max(const RowValue& row) const {
+    return std::any_of(form_.reductions.begin(), form_.reductions.end(),
+                       [&](const Reduction& reduction) {
+                         return reduction.kind == Reduction::Kind::Max &&
+                                expr::mentions(row.value, reduction.name);
+                       });
   }
 
   // The loop over the block's pairs.
@@ -210,17 +214,12 @@ class Absorb {
     return before + loop(body) + after + "  rows = loop_rows(red, row, in);\n";
   }
 
-  // Rows that start at -inf: until a finite score has come, their weights would be inf - inf.
+  // Until a pair with a finite score has come, weights would be inf - inf.
   std::string started() const {
     std::string condition;
     for (const RowValue* row : loop_rows_) {
-      const bool from_max = std::any_of(form_.reductions.begin(), form_.reductions.end(),
-                                        [&](const Reduction& reduction) {
-                                          return reduction.kind == Reduction::Kind::Max &&
-                                                 expr::mentions(row->value, reduction.name);
-                                        });
-      if (!from_max) continue;
-      condition += fmt::format("{}rows.{} != -INFINITY", condition.empty() ? "" : " && ",
+      if (!from_max(*row)) continue;
+      condition += fmt::format("{}!isinf(rows.{})", condition.empty() ? "" : " && ",
                                DeviceNames::member(row->name));
     }
     return condition;

@@ -14,6 +14,7 @@
 #include "emit/device_names.h"
 #include "emit/device_text.h"
 #include "expr/bound.h"
+#include "expr/simplify.h"
 
 namespace attngen::emit {
 namespace {
@@ -155,6 +156,12 @@ std::string row_max_text(const RowForm& form, const DeviceNames& names) {
     return candidate.name == form.max_row;
   });
   if (row == form.rows.end()) return "";
+  // Earlier rows that it reads are constant along the row of scores.
+  expr::Expr value = row->value;
+  for (auto earlier = row; earlier != form.rows.begin();) {
+    --earlier;
+    value = expr::substitute(value, {{earlier->name, earlier->value}});
+  }
   const expr::Names base = names.names();
   const expr::Names printed{[&](std::string_view name) {
                               return name == form.max_reduction ? std::string("max_score")
@@ -162,10 +169,8 @@ std::string row_max_text(const RowForm& form, const DeviceNames& names) {
                             },
                             base.load};
   return fmt::format("// The row value {}.\n", row->name) +
-         text_of({"float",
-                  "row_max",
-                  {"float max_score", kRow, kInputs},
-                  returned(row->value, printed)});
+         text_of(
+             {"float", "row_max", {"float max_score", kRow, kInputs}, returned(value, printed)});
 }
 
 // acc / x and acc * x are scalings by a value of the row, computed once.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "attention/fixed_max.h"
 #include "emit/user_functions.h"
 
 namespace attngen::emit {
@@ -46,6 +47,8 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
 
   put("EXPONENTIAL", rows.exponential);
+  put("FIXED_MAX", attention::may_fix_max(rows));
+  put("QUERY_STAGES", 1);
   put("PLAIN_SCORE", plain);
   put("MASKED", masked);
   put("ROW_FREE", rows.row_free());
