@@ -24,6 +24,8 @@ struct Problem {
   int64_t batch = 1, seq_q = 1, seq_kv = 1;
   TensorView q, k, v;
   // Inputs by name, contiguous in their declared shape; scalars are one element. Ints are exact.
+  // An index beyond a dimension reads its nearest element; an input that is missing or has too few
+  // elements reads as NaN.
   std::map<std::string, std::vector<double>, std::less<>> inputs;
 };
 
@@ -43,7 +45,8 @@ class Oracle {
   explicit Oracle(const spec::Spec& spec);  // parallel pattern
   ~Oracle();
   // Query row `q` of query head `h` of batch `b`. Thread-safe. An empty row gives o = 0; its saves
-  // are evaluated with the identities of the reductions (lse = -inf), NaN becoming -inf.
+  // are evaluated with the identities of the reductions (lse = -inf), NaN becoming -inf. A row
+  // whose scores are all -inf is empty too.
   Row row(const Problem& problem, int64_t b, int64_t h, int64_t q, Arithmetic arithmetic) const;
 
  private:

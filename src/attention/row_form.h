@@ -4,9 +4,13 @@
 // from them. When a row value changes, what was accumulated with the old value is rescaled. The
 // rescale exists if the weight separates: weight(s, rows) = A(rows) B(s), A > 0. Then old sums
 // times A(new) / A(old) are sums of new weights. Softmax: exp(score - m) = exp(-m) exp(score), so
-// the factor is exp(m_old - m_new).
+// the factor is exp(m_old - m_new). A factor that is no exponential waits for the complete sum
+// instead: the weight exp(score - m) / l becomes exp(score - m), and the output acc becomes acc /
+// l.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,9 +28,10 @@ std::string old_name(const std::string& row);
 struct Reduction {
   enum class Kind : uint8_t { Max, Sum };
   Kind kind = Kind::Sum;
-  std::string name;      // "max_1", "sum_1", ...: a Float variable of the row expressions below
+  std::string name;      // "max_score", "sum_exp", "sum_2": a Float variable of the rows below
   expr::Expr element;    // of one pair; may read in-loop rows
-  expr::Expr rescale;    // by which the running value shrinks: of rows and old rows; 1 if constant
+  expr::Expr rescale;    // by which the running value shrinks: of rows and old rows; 1 if constant.
+                         // A running value without a pair (-inf, 0) stays as it is
   bool deferred = true;  // no in-loop row reads it: threads may keep partial values until the end
 };
 
@@ -46,7 +51,7 @@ enum class EmptyTest : uint8_t {
 struct RowForm {
   std::vector<Reduction> reductions;
   std::vector<RowValue> rows;
-  expr::Expr weight;
+  expr::Expr weight;   // without the row factor that `output` took over
   expr::Expr rescale;  // of the accumulator, like Reduction::rescale
   expr::Expr output;
   std::vector<spec::NamedExpr> saves;
@@ -69,6 +74,8 @@ struct Refusal {
   expr::Error error;
 };
 
-std::variant<RowForm, Refusal> derive_row_form(const spec::Normalizer& normalizer);
+// `reserved` are further names that a reduction must not get: the spec's inputs.
+std::variant<RowForm, Refusal> derive_row_form(const spec::Normalizer& normalizer,
+                                               std::span<const std::string> reserved = {});
 
 }  // namespace attngen::attention

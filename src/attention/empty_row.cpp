@@ -1,0 +1,71 @@
+#include "attention/empty_row.h"
+
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attention/reductions.h"
+#include "expr/bound.h"
+#include "expr/evaluate.h"
+#include "expr/simplify.h"
+
+namespace attngen::attention {
+
+using expr::Expr;
+using expr::Op;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLargest = std::numeric_limits<float>::max();
+
+bool is_minus_infinity(const Expr& e) { return e.is_number(-kInfinity); }
+
+// Constants folded by IEEE arithmetic, and max(-inf, x) = x. Nothing else: rules that hold for
+// finite values only would hide the 0 / 0 that is looked for.
+Expr fold(const Expr& e) {
+  std::vector<Expr> operands;
+  bool constant = e.op() != Op::Load;
+  for (const Expr& operand : e.operands()) {
+    operands.push_back(fold(operand));
+    constant = constant && operands.back().is_number();
+  }
+  if (e.op() == Op::Number || e.op() == Op::Variable) return e;
+  if (e.op() == Op::Max && is_minus_infinity(operands[0])) return operands[1];
+  if (e.op() == Op::Max && is_minus_infinity(operands[1])) return operands[0];
+  // x - x where x is an input's element, hence finite: what is left of sink - max(-inf, sink).
+  if (e.op() == Op::Subtract && operands[0].op() == Op::Load &&
+      expr::same(operands[0], operands[1])) {
+    return expr::number(0);
+  }
+  const Expr folded = with_operands(e, std::move(operands));
+  if (!constant || e.type() != expr::Type::Float) return folded;
+  return expr::number(expr::evaluate(folded, [](std::string_view) { return 0.0; }));
+}
+
+}  // namespace
+
+bool is_zero_without_pairs(const RowForm& form) {
+  std::map<std::string, Expr, std::less<>> values;
+  values["acc"] = expr::number(0);
+  for (const Reduction& reduction : form.reductions) {
+    values[reduction.name] =
+        expr::number(reduction.kind == Reduction::Kind::Max ? -kInfinity : 0.0);
+  }
+  for (const RowValue& row : form.rows) {
+    values[row.name] = fold(expr::substitute(row.value, values));
+  }
+  const Expr output = fold(expr::substitute(form.output, values));
+  expr::Bounds bounds;
+  bounds.variable = [](std::string_view name) {
+    if (name == "inf") return expr::Interval{kInfinity, kInfinity};
+    if (name == "scale") return expr::Interval{-kLargest, kLargest};
+    return expr::Interval{-0x1p31, 0x1p31};  // indices and lengths
+  };
+  bounds.input = [](std::string_view) { return expr::Interval{-kLargest, kLargest}; };
+  const expr::Interval interval = expr::bound(output, bounds);
+  return interval.low >= 0 && interval.high <= 0 && !interval.may_be_nan;
+}
+
+}  // namespace attngen::attention

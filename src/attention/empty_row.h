@@ -1,0 +1,12 @@
+// What a row form gives for a row without pairs.
+#pragma once
+
+#include "attention/row_form.h"
+
+namespace attngen::attention {
+
+// Whether `output` is proven to be 0 when acc is 0 and every reduction is at its identity (0 for
+// sums, -inf for maxima), for all finite inputs.
+bool is_zero_without_pairs(const RowForm& form);
+
+}  // namespace attngen::attention

@@ -1,0 +1,253 @@
+// key_range: a mask is taken apart into and / or / not of comparisons; each comparison that is
+// solvable for kv_idx bounds the keys of the rows, any other bounds nothing.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "attention/linear.h"
+#include "attention/tiles.h"
+#include "expr/simplify.h"
+
+namespace attngen::attention {
+
+using expr::Expr;
+using expr::Op;
+
+namespace {
+
+// Keys [begin, end) hold every pair of the rows, [full_begin, full_end) only pairs. An absent end
+// is without limit on its side; `full` false claims nothing.
+struct Keys {
+  Expr begin, end;
+  bool full = false;
+  Expr full_begin, full_end;
+};
+
+Keys all_keys() { return {{}, {}, true, {}, {}}; }
+Keys no_keys() { return {expr::integer(0), expr::integer(0), false, {}, {}}; }
+Keys unknown_keys() { return {}; }
+
+// Of two ends where an absent one wins (`loosest`) or loses (`tightest`).
+Expr loosest(Op op, const Expr& a, const Expr& b) {
+  if (!a || !b) return {};
+  return expr::same(a, b) ? a : expr::make(op, {a, b});
+}
+Expr tightest(Op op, const Expr& a, const Expr& b) {
+  if (!a || !b) return a ? a : b;
+  return expr::same(a, b) ? a : expr::make(op, {a, b});
+}
+
+bool never(const Keys& keys) {
+  return keys.begin && keys.end && keys.begin.is_number(0) && keys.end.is_number(0);
+}
+
+Keys both(const Keys& a, const Keys& b) {
+  if (never(a) || never(b)) return no_keys();
+  return {tightest(Op::Max, a.begin, b.begin), tightest(Op::Min, a.end, b.end), a.full && b.full,
+          tightest(Op::Max, a.full_begin, b.full_begin), tightest(Op::Min, a.full_end, b.full_end)};
+}
+
+bool moves_with_rows(const Expr& e) {
+  return e && (expr::mentions(e, "q_first") || expr::mentions(e, "q_last"));
+}
+
+Keys either(const Keys& a, const Keys& b) {
+  if (never(a)) return b;
+  if (never(b)) return a;
+  Keys keys{
+      loosest(Op::Min, a.begin, b.begin), loosest(Op::Max, a.end, b.end), a.full || b.full, {}, {}};
+  if (!a.full || !b.full) {
+    const Keys& known = a.full ? a : b;
+    keys.full_begin = known.full_begin;
+    keys.full_end = known.full_end;
+  } else if (!a.full_begin && !b.full_begin) {
+    keys.full_end = loosest(Op::Max, a.full_end, b.full_end);
+  } else if (!a.full_end && !b.full_end) {
+    keys.full_begin = loosest(Op::Min, a.full_begin, b.full_begin);
+  } else {
+    // Two stretches with a gap between: the one that moves with the rows is the long one, a window
+    // beside a few first keys.
+    const bool b_moves = moves_with_rows(b.full_begin) || moves_with_rows(b.full_end);
+    keys.full_begin = b_moves ? b.full_begin : a.full_begin;
+    keys.full_end = b_moves ? b.full_end : a.full_end;
+  }
+  return keys;
+}
+
+// `a` where the condition, which is constant along rows and keys, holds; else `b`.
+Keys choose(const Expr& condition, const Keys& a, const Keys& b) {
+  const auto select = [&](const Expr& x, const Expr& y, const Expr& unlimited) -> Expr {
+    if (!x && !y) return {};
+    return expr::make(Op::Select, {condition, x ? x : unlimited, y ? y : unlimited});
+  };
+  const Expr zero = expr::integer(0);
+  const Expr last = expr::variable("seq_kv", expr::Type::Int);
+  const auto full_end = [&](const Keys& keys) { return keys.full ? keys.full_end : zero; };
+  return {select(a.begin, b.begin, zero), select(a.end, b.end, last), a.full || b.full,
+          select(a.full ? a.full_begin : zero, b.full ? b.full_begin : zero, zero),
+          select(full_end(a), full_end(b), last)};
+}
+
+bool reads_pair_or_row(const Expr& e) {
+  return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
+}
+
+// kv_idx <= limit (or >=, `above`).
+Keys half_line(const Linear& limit, bool above) {
+  const auto low = least(limit);
+  const auto high = greatest(limit);
+  if (!low || !high) return unknown_keys();
+  if (above) return {to_expr(*low), {}, true, to_expr(*high), {}};
+  const auto end = add(*high, {1, {}});
+  const auto full_end = add(*low, {1, {}});
+  if (!end || !full_end) return unknown_keys();
+  return {{}, to_expr(*end), true, {}, to_expr(*full_end)};
+}
+
+// Keys with sum <= 0: solved for kv_idx.
+Keys at_most_zero(const Linear& sum) {
+  const auto reads_key = [](const Linear::Term& term) {
+    return expr::mentions(term.atom, "kv_idx");
+  };
+  const auto key = std::find_if(sum.terms.begin(), sum.terms.end(), reads_key);
+  if (key == sum.terms.end() || std::abs(key->coefficient) != 1 ||
+      std::count_if(sum.terms.begin(), sum.terms.end(), reads_key) != 1) {
+    return unknown_keys();
+  }
+  const bool above = key->coefficient < 0;
+  Linear rest = sum;
+  rest.terms.erase(rest.terms.begin() + (key - sum.terms.begin()));
+  // key <= -rest, or -key <= -rest: key >= rest.
+  const auto limit = add({}, rest, above ? 1 : -1);
+  if (!limit) return unknown_keys();
+  const Expr& atom = key->atom;
+  if (atom.op() == Op::Variable) return half_line(*limit, above);
+  if (atom.op() != Op::FloorDivide || !atom.operand(1).is_number() ||
+      atom.operand(1).number() < 1 || atom.operand(1).number() > 1 << 30) {
+    return unknown_keys();
+  }
+  // x // n <= limit: x <= (limit + 1) n - 1. x // n >= limit: x >= limit n.
+  const auto size = static_cast<int64_t>(atom.operand(1).number());
+  const auto inner = linear(atom.operand(0));
+  const auto scaled = add({above ? 0 : size - 1, {}}, *limit, size);
+  const auto next =
+      inner && scaled ? above ? add(*scaled, *inner, -1) : add(*inner, *scaled, -1) : std::nullopt;
+  return next ? at_most_zero(*next) : unknown_keys();
+}
+
+Keys keys_of(const Expr& mask, bool negated);
+
+// x <= y, or x < y.
+Keys ordered(const Expr& x, const Expr& y, bool strict) {
+  const Op op = strict ? Op::Less : Op::LessEqual;
+  const auto split = [&](const Expr& e, bool left, Op all) -> std::optional<Keys> {
+    if (!expr::mentions(e, "kv_idx") ||
+        (e.op() != Op::Min && e.op() != Op::Max && e.op() != Op::Abs)) {
+      return std::nullopt;
+    }
+    const Expr a = e.operand(0);
+    const Expr b = e.op() == Op::Abs ? expr::make(Op::Negate, {a}) : e.operand(1);
+    const auto part = [&](const Expr& half) {
+      return keys_of(left ? expr::make(op, {half, y}) : expr::make(op, {x, half}), false);
+    };
+    // |a| is max(a, -a). max(a, b) <= y is both; x <= max(a, b) is either; min the other way.
+    return e.op() == all || (e.op() == Op::Abs && all == Op::Max) ? both(part(a), part(b))
+                                                                  : either(part(a), part(b));
+  };
+  if (auto keys = split(x, true, Op::Max)) return *keys;
+  if (auto keys = split(y, false, Op::Min)) return *keys;
+  const auto left = linear(x);
+  const auto right = linear(y);
+  const auto difference = left && right ? add(*left, *right, -1) : std::nullopt;
+  const auto sum = difference ? add(*difference, {strict ? 1 : 0, {}}) : std::nullopt;
+  return sum ? at_most_zero(*sum) : unknown_keys();
+}
+
+Keys comparison(const Expr& e, bool negated) {
+  const Expr& x = e.operand(0);
+  const Expr& y = e.operand(1);
+  if (x.type() == expr::Type::Float || y.type() == expr::Type::Float) return unknown_keys();
+  switch (e.op()) {
+    case Op::Less:
+      return negated ? ordered(y, x, false) : ordered(x, y, true);
+    case Op::LessEqual:
+      return negated ? ordered(y, x, true) : ordered(x, y, false);
+    case Op::Greater:
+      return negated ? ordered(x, y, false) : ordered(y, x, true);
+    case Op::GreaterEqual:
+      return negated ? ordered(x, y, true) : ordered(y, x, false);
+    case Op::Equal:
+    case Op::NotEqual:
+      if ((e.op() == Op::NotEqual) != negated || x.type() == expr::Type::Bool) {
+        return unknown_keys();
+      }
+      return both(ordered(x, y, false), ordered(y, x, false));
+    default:
+      return unknown_keys();
+  }
+}
+
+Keys keys_of(const Expr& mask, bool negated) {
+  if (mask.is_number()) return mask.is_number(negated ? 0 : 1) ? all_keys() : no_keys();
+  if (!reads_pair_or_row(mask)) {
+    return negated ? choose(mask, no_keys(), all_keys()) : choose(mask, all_keys(), no_keys());
+  }
+  switch (mask.op()) {
+    case Op::Not:
+      return keys_of(mask.operand(0), !negated);
+    case Op::And:
+    case Op::Or: {
+      // One side a condition on the head or the batch: the choice between two simpler masks.
+      for (size_t i : {size_t{0}, size_t{1}}) {
+        const Expr& side = mask.operand(i);
+        if (side.is_number() || reads_pair_or_row(side)) continue;
+        const Keys other = keys_of(mask.operand(1 - i), negated);
+        const Keys fixed = (mask.op() == Op::Or) != negated ? all_keys() : no_keys();
+        return mask.op() == Op::Or ? choose(side, fixed, other) : choose(side, other, fixed);
+      }
+      const Keys a = keys_of(mask.operand(0), negated);
+      const Keys b = keys_of(mask.operand(1), negated);
+      return (mask.op() == Op::And) != negated ? both(a, b) : either(a, b);
+    }
+    case Op::Select: {
+      const Expr& condition = mask.operand(0);
+      const Keys a = keys_of(mask.operand(1), negated);
+      const Keys b = keys_of(mask.operand(2), negated);
+      if (!reads_pair_or_row(condition)) return choose(condition, a, b);
+      return either(both(keys_of(condition, false), a), both(keys_of(condition, true), b));
+    }
+    default:
+      return mask.operands().size() == 2 ? comparison(mask, negated) : unknown_keys();
+  }
+}
+
+// Whether key 0 is a pair of every row, for all lengths of at least 1.
+bool has_first_key(const KeyRange& range) {
+  expr::Bounds bounds;
+  bounds.variable = [](std::string_view name) {
+    const bool length = name == "seq_q" || name == "seq_kv";
+    return expr::Interval{length ? 1.0 : 0.0, 0x1p30};
+  };
+  bounds.input = [](std::string_view) { return expr::Interval{-0x1p31, 0x1p31}; };
+  return expr::bound(range.full_begin, bounds).high <= 0 &&
+         expr::bound(range.full_end, bounds).low >= 1;
+}
+
+}  // namespace
+
+KeyRange key_range(const Expr& mask) {
+  const Expr simple = expr::simplify(mask);
+  const Keys keys = keys_of(simple, false);
+  const Expr zero = expr::integer(0);
+  const Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
+  KeyRange range;
+  range.begin = keys.begin ? expr::simplify(keys.begin) : zero;
+  range.end = keys.end ? expr::simplify(keys.end) : seq_kv;
+  range.full_begin = keys.full && keys.full_begin ? expr::simplify(keys.full_begin) : zero;
+  range.full_end = !keys.full ? zero : keys.full_end ? expr::simplify(keys.full_end) : seq_kv;
+  range.always_full = simple.is_number(1);
+  range.may_be_empty = !range.always_full && !has_first_key(range);
+  return range;
+}
+
+}  // namespace attngen::attention

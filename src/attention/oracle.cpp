@@ -1,0 +1,276 @@
+#include "attention/oracle.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "attention/reductions.h"
+#include "expr/evaluate.h"
+
+namespace attngen::attention {
+
+using expr::Expr;
+using expr::Op;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Where each name's value stands in the one array that all programs of a spec read. Row values and
+// reductions follow.
+enum Slot : size_t {
+  kScore,
+  kKvIdx,
+  kAcc,
+  kB,
+  kH,
+  kHKv,
+  kQIdx,
+  kQPos,
+  kSeqQ,
+  kSeqKv,
+  kScale,
+  kInf,
+  kFixedSlots
+};
+constexpr std::array<const char*, kFixedSlots> kSlotNames = {"score", "kv_idx", "acc",   "b",
+                                                             "h",     "h_kv",   "q_idx", "q_pos",
+                                                             "seq_q", "seq_kv", "scale", "inf"};
+
+// Exact products of floats, summed in double. Eight sums, so that the compiler may use its vectors.
+double dot(const float* a, const float* b, int n) {
+  std::array<double, 8> sums{};
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (int j = 0; j < 8; ++j) {
+      sums[j] += static_cast<double>(a[i + j]) * static_cast<double>(b[i + j]);
+    }
+  }
+  double sum = 0;
+  for (double part : sums) sum += part;
+  for (; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+bool is_variable(const Expr& e, const char* name) {
+  return e.op() == Op::Variable && e.name() == name;
+}
+
+// A program, or nothing where the expression is known to do nothing.
+using MaybeProgram = std::optional<expr::Program>;
+
+struct ReductionProgram {
+  bool max = false;
+  size_t slot = 0;
+  expr::Program element;
+};
+
+// A row value and the reductions in it, which come first.
+struct RowProgram {
+  std::vector<ReductionProgram> reductions;
+  size_t slot = 0;
+  expr::Program value;
+};
+
+}  // namespace
+
+struct Oracle::Impl {
+  explicit Impl(const spec::Spec& s);
+
+  expr::Loader loader(const Problem& problem) const;
+  std::vector<double> row_constants(const Problem& problem, int64_t b, int64_t h, int64_t q) const;
+  void score_pairs(const Problem& problem, const expr::Loader& load, std::vector<double>& values,
+                   bool storage, std::vector<int64_t>& keys, std::vector<double>& scores) const;
+  // With no pairs: the identities.
+  void reduce(const expr::Loader& load, std::vector<double>& values,
+              const std::vector<int64_t>& keys, const std::vector<double>& scores) const;
+
+  spec::DType dtype;
+  spec::Heads heads;
+  spec::HeadDim head_dim;
+  double scale;
+  std::vector<spec::Input> inputs;
+  std::vector<std::string> names;  // of the slots
+  MaybeProgram score, mask, output;
+  std::vector<RowProgram> rows;
+  std::optional<expr::Program> weight;
+  std::vector<expr::Program> saves;
+};
+
+Oracle::Impl::Impl(const spec::Spec& s)
+    : dtype(s.dtype),
+      heads(s.heads),
+      head_dim(s.head_dim),
+      scale(s.scale),
+      inputs(s.inputs),
+      names(kSlotNames.begin(), kSlotNames.end()) {
+  if (!is_variable(s.score, "score")) score.emplace(s.score, names);
+  if (!s.mask.is_number(1)) mask.emplace(s.mask, names);
+  int count = 0;
+  for (const spec::NamedExpr& row : s.normalize.rows) {
+    std::vector<ReductionProgram> reductions;
+    const Expr value = replace_reductions(row.value, [&](const Expr& reduction) {
+      // A name that no spec can write.
+      const std::string name = "reduction " + std::to_string(++count);
+      reductions.push_back(
+          {reduction.op() == Op::RowMax, names.size(), expr::Program(reduction.operand(0), names)});
+      names.push_back(name);
+      return expr::variable(name, expr::Type::Float);
+    });
+    expr::Program program(value, names);
+    rows.push_back({std::move(reductions), names.size(), std::move(program)});
+    names.push_back(row.name);
+  }
+  weight.emplace(s.normalize.weight, names);
+  if (!is_variable(s.normalize.output, "acc")) output.emplace(s.normalize.output, names);
+  for (const spec::NamedExpr& save : s.normalize.saves) saves.emplace_back(save.value, names);
+}
+
+expr::Loader Oracle::Impl::loader(const Problem& problem) const {
+  return [this, &problem](std::string_view name, std::span<const int64_t> indices) {
+    const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                    [&](const spec::Input& i) { return i.name == name; });
+    const auto data = problem.inputs.find(name);
+    if (input == inputs.end() || data == problem.inputs.end()) return kNaN;
+    int64_t offset = 0;
+    for (size_t i = 0; i < input->shape.size() && i < indices.size(); ++i) {
+      const int64_t length = [&, this]() -> int64_t {
+        using Kind = spec::Input::Dim::Kind;
+        switch (input->shape[i].kind) {
+          case Kind::Batch:
+            return problem.batch;
+          case Kind::Heads:
+            return heads.q;
+          case Kind::HeadsKv:
+            return heads.kv();
+          case Kind::SeqQ:
+          case Kind::Seq:
+            return problem.seq_q;
+          case Kind::SeqKv:
+            return problem.seq_kv;
+          case Kind::HeadDim:
+            return head_dim.qk;
+          case Kind::Number:
+            break;
+        }
+        return input->shape[i].number;
+      }();
+      offset =
+          offset * length + std::clamp<int64_t>(indices[i], 0, std::max<int64_t>(length, 1) - 1);
+    }
+    return static_cast<size_t>(offset) < data->second.size() ? data->second[offset] : kNaN;
+  };
+}
+
+std::vector<double> Oracle::Impl::row_constants(const Problem& problem, int64_t b, int64_t h,
+                                                int64_t q) const {
+  std::vector<double> values(names.size(), kNaN);
+  const auto put = [&values](Slot slot, int64_t value) {
+    values[slot] = static_cast<double>(value);
+  };
+  put(kB, b);
+  put(kH, h);
+  put(kHKv, h / heads.group());
+  put(kQIdx, q);
+  put(kQPos, q + problem.seq_kv - problem.seq_q);
+  put(kSeqQ, problem.seq_q);
+  put(kSeqKv, problem.seq_kv);
+  values[kScale] = scale;
+  values[kInf] = kInfinity;
+  return values;
+}
+
+void Oracle::Impl::score_pairs(const Problem& problem, const expr::Loader& load,
+                               std::vector<double>& values, bool storage,
+                               std::vector<int64_t>& keys, std::vector<double>& scores) const {
+  const auto b = static_cast<int64_t>(values[kB]);
+  const auto h = static_cast<int64_t>(values[kH]);
+  const auto h_kv = static_cast<int64_t>(values[kHKv]);
+  const auto q = static_cast<int64_t>(values[kQIdx]);
+  const float* query =
+      problem.q.data + b * problem.q.batch + q * problem.q.seq + h * problem.q.head;
+  for (int64_t j = 0; j < problem.seq_kv; ++j) {
+    values[kKvIdx] = static_cast<double>(j);
+    if (mask && (*mask)(values, load) == 0) continue;
+    const float* key =
+        problem.k.data + b * problem.k.batch + j * problem.k.seq + h_kv * problem.k.head;
+    values[kScore] = scale * dot(query, key, head_dim.qk);
+    const double s = score ? (*score)(values, load) : values[kScore];
+    keys.push_back(j);
+    scores.push_back(storage ? round_to(dtype, s) : s);
+  }
+}
+
+void Oracle::Impl::reduce(const expr::Loader& load, std::vector<double>& values,
+                          const std::vector<int64_t>& keys,
+                          const std::vector<double>& scores) const {
+  for (const RowProgram& row : rows) {
+    for (const ReductionProgram& reduction : row.reductions) {
+      double result = reduction.max ? -kInfinity : 0;
+      for (size_t i = 0; i < keys.size(); ++i) {
+        values[kKvIdx] = static_cast<double>(keys[i]);
+        values[kScore] = scores[i];
+        const double element = reduction.element(values, load);
+        if (!reduction.max) {
+          result += element;
+        } else if (!(element <= result)) {  // NaN stays
+          result = std::isnan(result) ? result : element;
+        }
+      }
+      values[reduction.slot] = result;
+    }
+    values[row.slot] = row.value(values, load);
+  }
+}
+
+Oracle::Oracle(const spec::Spec& spec) : impl_(std::make_unique<Impl>(spec)) {}
+Oracle::~Oracle() = default;
+
+Row Oracle::row(const Problem& problem, int64_t b, int64_t h, int64_t q,
+                Arithmetic arithmetic) const {
+  const Impl& impl = *impl_;
+  const bool storage = arithmetic == Arithmetic::Storage;
+  const auto stored = [&](double x) { return storage ? round_to(impl.dtype, x) : x; };
+  const expr::Loader load = impl.loader(problem);
+  std::vector<double> values = impl.row_constants(problem, b, h, q);
+  std::vector<int64_t> keys;
+  std::vector<double> scores;
+  impl.score_pairs(problem, load, values, storage, keys, scores);
+
+  Row row;
+  row.pairs = static_cast<int64_t>(keys.size());
+  row.o.assign(static_cast<size_t>(impl.head_dim.v), 0.0);
+  const bool empty =
+      std::all_of(scores.begin(), scores.end(), [](double s) { return s == -kInfinity; });
+  if (empty) {
+    keys.clear();
+    scores.clear();
+  }
+  impl.reduce(load, values, keys, scores);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    values[kKvIdx] = static_cast<double>(keys[i]);
+    values[kScore] = scores[i];
+    const double weight = stored((*impl.weight)(values, load));
+    const int64_t h_kv = h / impl.heads.group();
+    const float* value =
+        problem.v.data + b * problem.v.batch + keys[i] * problem.v.seq + h_kv * problem.v.head;
+    for (size_t d = 0; d < row.o.size(); ++d) row.o[d] += weight * static_cast<double>(value[d]);
+  }
+  if (!empty) {
+    for (double& o : row.o) {
+      values[kAcc] = o;
+      o = stored(impl.output ? (*impl.output)(values, load) : o);
+    }
+  }
+  for (const expr::Program& save : impl.saves) {
+    const double value = save(values, load);
+    row.saves.push_back(empty && std::isnan(value) ? -kInfinity : value);
+  }
+  return row;
+}
+
+}  // namespace attngen::attention

@@ -1,0 +1,318 @@
+#include "attention/row_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "attention/empty_row.h"
+#include "attention/reductions.h"
+#include "attention/separate.h"
+#include "expr/print.h"
+#include "expr/simplify.h"
+
+namespace attngen::attention {
+
+using expr::Expr;
+using expr::Op;
+
+std::string old_name(const std::string& row) { return "old_" + row; }
+
+namespace {
+
+const char* const kLanguageNames[] = {"score", "b",     "h",      "h_kv",  "q_idx", "kv_idx",
+                                      "q_pos", "seq_q", "seq_kv", "scale", "inf",   "acc"};
+
+// "exp" for exp(...), "score" for the variable, "" where an element has no word of its own.
+std::string word_of(const Expr& element) {
+  switch (element.op()) {
+    case Op::Variable:
+    case Op::Load:
+      return element.name();
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::Abs:
+    case Op::Relu:
+    case Op::Square:
+    case Op::Sigmoid:
+    case Op::Tanh: {
+      const std::string text = expr::print(element);
+      return text.substr(0, text.find('('));
+    }
+    default:
+      return {};
+  }
+}
+
+std::string pointer_to_row(const std::string& name) { return "/normalize/rows/" + name; }
+
+class Derivation {
+ public:
+  Derivation(const spec::Normalizer& normalizer, std::span<const std::string> reserved)
+      : normalizer_(normalizer), taken_(reserved.begin(), reserved.end()) {
+    take_names();
+    names_.is_row = [this](const std::string& name) { return changing_.contains(name); };
+    names_.is_positive = [this](const std::string& name) { return positive_.contains(name); };
+  }
+
+  std::variant<RowForm, Refusal> run() {
+    for (const spec::NamedExpr& row : normalizer_.rows) {
+      add_row(row);
+      if (refusal_) return *refusal_;
+    }
+    add_weight();
+    if (refusal_) return *refusal_;
+    form_.saves = normalizer_.saves;
+    mark_in_loop();
+    find_exponential();
+    set_empty_test();
+    return form_;
+  }
+
+ private:
+  void refuse(std::string pointer, expr::Span span, std::string message, std::string help) {
+    if (!refusal_)
+      refusal_ = Refusal{std::move(pointer), {span, std::move(message), std::move(help)}};
+  }
+
+  void take_names() {
+    taken_.insert(std::begin(kLanguageNames), std::end(kLanguageNames));
+    const auto take = [this](const Expr& e) {
+      for (const auto& names : {expr::variables_of(e), expr::inputs_of(e)}) {
+        taken_.insert(names.begin(), names.end());
+      }
+    };
+    for (const auto* list : {&normalizer_.rows, &normalizer_.saves}) {
+      for (const spec::NamedExpr& named : *list) {
+        taken_.insert({named.name, old_name(named.name)});
+        take(named.value);
+      }
+    }
+    take(normalizer_.weight);
+    take(normalizer_.output);
+  }
+
+  std::string fresh_name(Reduction::Kind kind, const Expr& element) {
+    const std::string prefix = kind == Reduction::Kind::Max ? "max_" : "sum_";
+    const std::string word = word_of(element);
+    std::string name = prefix + (word.empty() ? "1" : word);
+    for (int i = 2; taken_.contains(name); ++i) {
+      name =
+          word.empty() ? fmt::format("{}{}", prefix, i) : fmt::format("{}{}_{}", prefix, word, i);
+    }
+    taken_.insert(name);
+    return name;
+  }
+
+  void add_row(const spec::NamedExpr& row) {
+    const std::string pointer = pointer_to_row(row.name);
+    for (const spec::NamedExpr& other : normalizer_.rows) {
+      if (row.name == old_name(other.name)) {
+        refuse(pointer, row.value.span(),
+               fmt::format("row name '{}' is that of the previous value of '{}'", row.name,
+                           other.name),
+               "choose another name");
+        return;
+      }
+    }
+    const Expr value = replace_reductions(
+        row.value, [&](const Expr& reduction) { return add_reduction(row.name, reduction); });
+    if (refusal_) return;
+    const auto variables = expr::variables_of(value);
+    if (std::any_of(variables.begin(), variables.end(),
+                    [this](const std::string& name) { return changing_.contains(name); })) {
+      changing_.insert(row.name);
+    }
+    if (is_positive(value, names_)) positive_.insert(row.name);
+    form_.rows.push_back({row.name, value, false});
+  }
+
+  // The expression that stands for the reduction in the row's value.
+  Expr add_reduction(const std::string& row, const Expr& reduction) {
+    const Expr& element = reduction.operand(0);
+    const std::string pointer = pointer_to_row(row);
+    const auto variables = expr::variables_of(element);
+    if (std::any_of(variables.begin(), variables.end(),
+                    [this](const std::string& name) { return reductions_.contains(name); })) {
+      refuse(pointer, reduction.span(), "a reduction cannot stand inside another",
+             "give the inner one a row of its own, above this row");
+      return reduction;
+    }
+    return reduction.op() == Op::RowMax ? add_max(pointer, reduction) : add_sum(pointer, reduction);
+  }
+
+  Expr add_sum(const std::string& pointer, const Expr& reduction) {
+    Expr blocked;
+    const auto separation = separate(reduction.operand(0), names_, blocked);
+    if (!separation) {
+      refuse_inseparable(pointer, "rowsum", blocked);
+      return reduction;
+    }
+    return times(intern(Reduction::Kind::Sum, *separation), separation->factor);
+  }
+
+  // max(f + shift) = max(f) + shift; else max(A f) = A max(f) for A > 0.
+  Expr add_max(const std::string& pointer, const Expr& reduction) {
+    if (const auto shift = separate_shift(reduction.operand(0), names_)) {
+      const Expr running = intern(Reduction::Kind::Max, {{}, expr::number(1), shift->rest});
+      return shift->shift ? expr::make(Op::Add, {running, shift->shift}) : running;
+    }
+    Expr blocked;
+    const auto separation = separate(reduction.operand(0), names_, blocked);
+    if (!separation || !is_positive(separation->factor, names_)) {
+      refuse_inseparable(pointer, "rowmax", separation ? reduction.operand(0) : blocked);
+      return reduction;
+    }
+    return times(intern(Reduction::Kind::Max, *separation), separation->factor);
+  }
+
+  // The variable of the running reduction: of an equal one if there is one already.
+  Expr intern(Reduction::Kind kind, const Separation& separation) {
+    for (const Reduction& known : form_.reductions) {
+      if (known.kind == kind && expr::same(known.element, separation.kept)) {
+        return expr::variable(known.name, expr::Type::Float);
+      }
+    }
+    const std::string name = fresh_name(kind, separation.kept);
+    form_.reductions.push_back(
+        {kind, name, separation.kept, ratio(separation.exponent, names_, old_name), true});
+    reductions_.insert(name);
+    changing_.insert(name);
+    if (is_positive(separation.kept, names_)) positive_.insert(name);
+    return expr::variable(name, expr::Type::Float);
+  }
+
+  void add_weight() {
+    for (const auto& [pointer, value] : {std::pair{"/normalize/weight", normalizer_.weight},
+                                         std::pair{"/normalize/output", normalizer_.output}}) {
+      refuse_reduction(pointer, value);
+    }
+    for (const spec::NamedExpr& save : normalizer_.saves) {
+      refuse_reduction("/normalize/save/" + save.name, save.value);
+    }
+    if (refusal_) return;
+    Expr blocked;
+    const auto separation = separate(normalizer_.weight, names_, blocked);
+    if (!separation) {
+      refuse_inseparable("/normalize/weight", "weight", blocked);
+      return;
+    }
+    form_.weight = separation->kept;
+    form_.rescale = ratio(separation->exponent, names_, old_name);
+    form_.output = normalizer_.output;
+    if (!separation->factor.is_number(1)) {
+      const Expr acc = expr::variable("acc", expr::Type::Float);
+      form_.output = expr::substitute(form_.output, {{"acc", times(acc, separation->factor)}});
+    }
+  }
+
+  void refuse_reduction(const std::string& pointer, const Expr& e) {
+    if (const Expr found = find_reduction(e)) {
+      refuse(pointer, found.span(), fmt::format("'{}' can stand in rows only", expr::print(found)),
+             "give it a row of its own and name that row here");
+    }
+  }
+
+  void refuse_inseparable(const std::string& pointer, const char* what, const Expr& blocked) {
+    const char* pair = expr::mentions(blocked, "score") ? "score" : "kv_idx";
+    std::string row;
+    for (const std::string& name : expr::variables_of(blocked)) {
+      if (names_.is_row(name)) row = name;
+    }
+    refuse(pointer, blocked.span(),
+           fmt::format("{} has no online form: the factor by which earlier sums rescale would "
+                       "depend on '{}'",
+                       what, pair),
+           fmt::format("'{}' must come apart into a part that reads '{}' times a part that reads "
+                       "'{}', as exp({} - {}) does",
+                       expr::print(blocked), pair, row, pair, row));
+  }
+
+  // The rows that the pairs' functions read, and those that these read.
+  void mark_in_loop() {
+    std::set<std::string> read;
+    const auto read_by = [&read](const Expr& e) {
+      const auto names = expr::variables_of(e);
+      read.insert(names.begin(), names.end());
+    };
+    read_by(form_.weight);
+    for (const Reduction& reduction : form_.reductions) read_by(reduction.element);
+    for (auto row = form_.rows.rbegin(); row != form_.rows.rend(); ++row) {
+      row->in_loop = read.contains(row->name);
+      if (row->in_loop) read_by(row->value);
+    }
+    for (Reduction& reduction : form_.reductions)
+      reduction.deferred = !read.contains(reduction.name);
+  }
+
+  // A maximum of `name` and of what is constant along the row.
+  bool is_capped_max(const Expr& e, const std::string& name) const {
+    if (e.op() == Op::Variable) return e.name() == name;
+    const auto constant = [this](const Expr& x) {
+      return !reads_rows(x, names_) && !expr::mentions(x, "kv_idx");
+    };
+    return e.op() == Op::Max && ((is_capped_max(e.operand(0), name) && constant(e.operand(1))) ||
+                                 (is_capped_max(e.operand(1), name) && constant(e.operand(0))));
+  }
+
+  void find_exponential() {
+    const Expr& weight = form_.weight;
+    if (weight.op() != Op::Exp || weight.operand(0).op() != Op::Subtract) return;
+    const Expr& score = weight.operand(0).operand(0);
+    const Expr& max = weight.operand(0).operand(1);
+    if (score.op() != Op::Variable || score.name() != "score" || max.op() != Op::Variable) return;
+    const auto row = std::find_if(form_.rows.begin(), form_.rows.end(),
+                                  [&](const RowValue& r) { return r.name == max.name(); });
+    if (row == form_.rows.end()) return;
+    std::string reduction;
+    for (const Reduction& r : form_.reductions) {
+      const bool is_max = r.kind == Reduction::Kind::Max && r.element.op() == Op::Variable;
+      if (is_max && is_capped_max(row->value, r.name)) {
+        reduction = r.name;
+      } else if (r.kind != Reduction::Kind::Sum || !expr::same(r.element, weight)) {
+        return;
+      }
+    }
+    if (reduction.empty()) return;
+    form_.exponential = true;
+    form_.max_row = row->name;
+    form_.max_reduction = reduction;
+  }
+
+  void set_empty_test() {
+    if (is_zero_without_pairs(form_)) return;
+    for (const Reduction& reduction : form_.reductions) {
+      if (reduction.kind == Reduction::Kind::Max) {
+        form_.empty = EmptyTest::Max;
+        form_.empty_reduction = reduction.name;
+        return;
+      }
+    }
+    const std::string name =
+        fresh_name(Reduction::Kind::Sum, expr::variable("pairs", expr::Type::Float));
+    form_.reductions.push_back(
+        {Reduction::Kind::Sum, name, expr::number(1), expr::number(1), true});
+    form_.empty = EmptyTest::Count;
+    form_.empty_reduction = name;
+  }
+
+  const spec::Normalizer& normalizer_;
+  std::set<std::string> taken_;
+  std::set<std::string> reductions_;  // their names
+  std::set<std::string> changing_;    // reductions, and rows that read one, transitively
+  std::set<std::string> positive_;    // above zero wherever the row has a pair
+  RowNames names_;
+  RowForm form_;
+  std::optional<Refusal> refusal_;
+};
+
+}  // namespace
+
+std::variant<RowForm, Refusal> derive_row_form(const spec::Normalizer& normalizer,
+                                               std::span<const std::string> reserved) {
+  return Derivation(normalizer, reserved).run();
+}
+
+}  // namespace attngen::attention
