@@ -1,10 +1,12 @@
 // Expressions as text: as C for the emitted kernels, in the language itself for messages.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "expr/expr.h"
 
@@ -15,7 +17,7 @@ std::string print(const Expr& e);
 
 enum class Dialect : uint8_t {
   HostC,   // C99 and <math.h>, double arithmetic; for tests
-  Device,  // CUDA and HIP, float arithmetic: exp is exp2f by a folded factor, see print.cpp
+  Device,  // CUDA and HIP, float arithmetic: exp is an approximate exp2, see print_c.cpp
 };
 
 // How the surrounding code names things. Empty functions: names as they are, input[index] for a
@@ -38,10 +40,15 @@ struct Statements {
 };
 Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names, int indent);
 
-// The device functions that the printed code calls beyond the vendor's own: "attn_exp2",
-// "attn_tanh", "floor_divide", ... The emitter writes the ones needed, from `device_function`.
+// The functions that the Device dialect of `e` calls beyond the vendor's own: "exp2_approx",
+// "floor_divide", ... Sorted. The emitter writes the ones needed, from `device_function`.
 std::vector<std::string> device_functions_of(const Expr& e);
-// The definition of one, as CUDA/HIP source: a `__device__ __forceinline__` function.
-std::string device_function(std::string_view name);
+// The definition of one, as CUDA or HIP source that stands by itself: a `__device__
+// __forceinline__` function. Empty for any other name.
+enum class Vendor : uint8_t { Nvidia, Amd };
+std::string device_function(std::string_view name, Vendor vendor = Vendor::Nvidia);
+
+// The C99 functions and includes that the HostC dialect calls; Ints are `long long`, Bools `int`.
+std::string host_functions();
 
 }  // namespace attngen::expr

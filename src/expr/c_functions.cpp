@@ -1,0 +1,128 @@
+// The functions that printed C calls beyond the language's own.
+#include <array>
+#include <string_view>
+
+#include "expr/print.h"
+
+namespace attngen::expr {
+namespace {
+
+struct Definition {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr std::array kNvidia = {
+    Definition{"exp2_approx", R"(// 2^x within 2 ulp; a result below 2^-126 is 0.
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+)"},
+};
+
+constexpr std::array kAmd = {
+    Definition{"exp2_approx", R"(// 2^x within 1 ulp; a result below 2^-126 is 0.
+__device__ __forceinline__ float exp2_approx(float x) { return __builtin_amdgcn_exp2f(x); }
+)"},
+};
+
+constexpr std::array kDevice = {
+    Definition{"float_modulo", R"(// x - y floor(x / y): the sign is the divisor's.
+__device__ __forceinline__ float float_modulo(float x, float y) { return x - y * floorf(x / y); }
+)"},
+    Definition{"floor_divide", R"(// Rounds down, not towards zero; 0 when y is 0.
+__device__ __forceinline__ int floor_divide(int x, int y) {
+  if (y == 0) return 0;
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+)"},
+    Definition{"floor_modulo",
+               R"(// The remainder of rounding down, its sign the divisor's; 0 when y is 0.
+__device__ __forceinline__ int floor_modulo(int x, int y) {
+  if (y == 0) return 0;
+  const int remainder = x % y;
+  return remainder != 0 && (x < 0) != (y < 0) ? remainder + y : remainder;
+}
+)"},
+    Definition{"gelu", R"(__device__ __forceinline__ float gelu(float x) {
+  return 0.5f * x * (1.0f + erff(x * 0.707106781f));
+}
+)"},
+    Definition{"power", R"(// x^N by repeated squaring: right for negative x too.
+template <int N>
+__device__ __forceinline__ float power(float x) {
+  const float half = N > 1 ? power<(N > 1 ? N / 2 : 1)>(x) : 1.0f;
+  return N % 2 == 0 ? half * half : half * half * x;
+}
+template <>
+__device__ __forceinline__ float power<1>(float x) {
+  return x;
+}
+)"},
+    Definition{"sigmoid", R"(__device__ __forceinline__ float sigmoid(float x) {
+  return __fdividef(1.0f, 1.0f + __expf(-x));
+}
+)"},
+    Definition{"sign", R"(template <typename T>
+__device__ __forceinline__ T sign(T x) {
+  return T(x > 0) - T(x < 0);
+}
+)"},
+    Definition{"silu", R"(__device__ __forceinline__ float silu(float x) {
+  return __fdividef(x, 1.0f + __expf(-x));
+}
+)"},
+    Definition{"square", R"(template <typename T>
+__device__ __forceinline__ T square(T x) {
+  return x * x;
+}
+)"},
+    Definition{"tanh_approx", R"(// Within 2^-22 of tanh(x); exact at both ends.
+__device__ __forceinline__ float tanh_approx(float x) {
+  return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * x));
+}
+)"},
+};
+
+}  // namespace
+
+std::string device_function(std::string_view name, Vendor vendor) {
+  for (const Definition& definition : vendor == Vendor::Nvidia ? kNvidia : kAmd) {
+    if (definition.name == name) {
+      return std::string(definition.text);
+    }
+  }
+  for (const Definition& definition : kDevice) {
+    if (definition.name == name) {
+      return std::string(definition.text);
+    }
+  }
+  return "";
+}
+
+std::string host_functions() {
+  return R"(#include <math.h>
+#include <stdlib.h>
+
+static long long min_int(long long x, long long y) { return x < y ? x : y; }
+static long long max_int(long long x, long long y) { return x > y ? x : y; }
+static long long floor_divide(long long x, long long y) {
+  if (y == 0) return 0;
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+static long long floor_modulo(long long x, long long y) { return x - y * floor_divide(x, y); }
+static double float_modulo(double x, double y) { return x - y * floor(x / y); }
+static long long square_int(long long x) { return x * x; }
+static double square(double x) { return x * x; }
+static long long sign_int(long long x) { return (x > 0) - (x < 0); }
+static double sign(double x) { return (x > 0) - (x < 0); }
+static double rsqrt(double x) { return 1 / sqrt(x); }
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double silu(double x) { return x * sigmoid(x); }
+static double gelu(double x) { return 0.5 * x * (1 + erf(x / sqrt(2.0))); }
+)";
+}
+
+}  // namespace attngen::expr

@@ -1,0 +1,452 @@
+// Expressions as C. The device dialect spends accuracy where attention cannot see it (a relative
+// error of a few 2^-22) for the special function unit's speed.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <set>
+
+#include "expr/ops.h"
+#include "expr/print.h"
+
+namespace attngen::expr {
+namespace {
+
+Precedence tighter(Precedence p) { return static_cast<Precedence>(static_cast<uint8_t>(p) + 1); }
+
+struct Text {
+  std::string text;
+  Precedence precedence = Precedence::Primary;
+};
+
+std::string in_parentheses(const Text& text, Precedence loosest) {
+  return text.precedence < loosest ? "(" + text.text + ")" : text.text;
+}
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return value > 0 && std::isfinite(value) && std::frexp(value, &exponent) == 0.5;
+}
+
+// The exponent of a pow that repeated multiplication does best; 0 when it is not such a one.
+int small_exponent(const Expr& power) {
+  constexpr double kLargest = 16;
+  const Expr& exponent = power.operand(1);
+  const bool small = exponent.is_number() && exponent.number() == std::floor(exponent.number()) &&
+                     std::fabs(exponent.number()) <= kLargest;
+  return small ? static_cast<int>(exponent.number()) : 0;
+}
+
+class CPrinter {
+ public:
+  CPrinter(Dialect dialect, const Names& names)
+      : device_(dialect == Dialect::Device), names_(names) {}
+
+  Text print(const Expr& e);
+  void name_subtree(const Expr& e, std::string name) { named_[e.identity()] = std::move(name); }
+  // The functions called that `device_function` defines.
+  const std::set<std::string>& called() const { return called_; }
+
+ private:
+  std::string at(const Expr& e, Precedence loosest) { return in_parentheses(print(e), loosest); }
+  std::string argument(const Expr& e) { return at(e, Precedence::Conditional); }
+  Text call(const std::string& function, const Expr& e);
+  Text helper(const std::string& function, const Expr& e);
+  Text infix(const Expr& e, std::string_view symbol);
+  Text print_number(const Expr& e) const;
+  std::string float_literal(double value) const;
+  Text print_load(const Expr& e);
+  Text print_unary(const Expr& e, char symbol);
+  Text print_select(const Expr& e);
+  Text print_logic(const Expr& e);
+  Text print_conversion(const Expr& e);
+  Text print_divide(const Expr& e);
+  Text print_integer_division(const Expr& e);
+  Text print_float_division(const Expr& e);
+  Text print_exp(const Expr& e);
+  Text print_power(const Expr& e);
+  Text print_extremum(const Expr& e);
+  Text print_function(const Expr& e);
+
+  bool device_;
+  const Names& names_;
+  std::map<const void*, std::string> named_;
+  std::set<std::string> called_;
+};
+
+Text CPrinter::print(const Expr& e) {
+  if (const auto found = named_.find(e.identity()); found != named_.end()) {
+    return {found->second};
+  }
+  if (is_comparison(e.op())) {
+    return infix(e, spelling(e.op()));
+  }
+  switch (e.op()) {
+    case Op::Number:
+      return print_number(e);
+    case Op::Variable:
+      return {names_.variable ? names_.variable(e.name()) : e.name()};
+    case Op::Load:
+      return print_load(e);
+    case Op::Negate:
+      return print_unary(e, '-');
+    case Op::Not:
+      return print_unary(e, '!');
+    case Op::Add:
+    case Op::Subtract:
+    case Op::Multiply:
+      return infix(e, spelling(e.op()));
+    case Op::Divide:
+      return print_divide(e);
+    case Op::FloorDivide:
+    case Op::Modulo:
+      return e.type() == Type::Int ? print_integer_division(e) : print_float_division(e);
+    case Op::And:
+    case Op::Or:
+      return print_logic(e);
+    case Op::Select:
+      return print_select(e);
+    case Op::ToFloat:
+      return print_conversion(e);
+    case Op::Min:
+    case Op::Max:
+      return print_extremum(e);
+    case Op::Exp:
+      return print_exp(e);
+    case Op::Pow:
+      return print_power(e);
+    default:
+      return print_function(e);
+  }
+}
+
+Text CPrinter::call(const std::string& function, const Expr& e) {
+  std::string arguments;
+  for (const Expr& operand : e.operands()) {
+    arguments += (arguments.empty() ? "" : ", ") + argument(operand);
+  }
+  return {fmt::format("{}({})", function, arguments)};
+}
+
+Text CPrinter::helper(const std::string& function, const Expr& e) {
+  called_.insert(function);
+  return call(function, e);
+}
+
+Text CPrinter::infix(const Expr& e, std::string_view symbol) {
+  const Precedence own = precedence_of(e.op());
+  const Precedence left = own == Precedence::Comparison ? tighter(own) : own;
+  return {fmt::format("{} {} {}", at(e.operand(0), left), symbol, at(e.operand(1), tighter(own))),
+          own};
+}
+
+std::string CPrinter::float_literal(double value) const {
+  const double largest =
+      device_ ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  if (std::isnan(value)) {
+    return "NAN";
+  }
+  if (std::fabs(value) > largest) {
+    return value > 0 ? "INFINITY" : "-INFINITY";
+  }
+  if (!device_) {
+    return fmt::format("{}", value);
+  }
+  return fmt::format("{}f", static_cast<float>(value));
+}
+
+Text CPrinter::print_number(const Expr& e) const {
+  const Precedence own = std::signbit(e.number()) ? Precedence::Unary : Precedence::Primary;
+  switch (e.type()) {
+    case Type::Bool:
+      return {device_ ? (e.is_number(0) ? "false" : "true") : (e.is_number(0) ? "0" : "1")};
+    case Type::Int:
+      return {fmt::format("{:.0f}", e.number()), own};
+    case Type::Float:
+      break;
+  }
+  return {float_literal(e.number()), own};
+}
+
+Text CPrinter::print_load(const Expr& e) {
+  std::vector<std::string> indices;
+  for (const Expr& index : e.operands()) {
+    indices.push_back(argument(index));
+  }
+  if (names_.load) {
+    return {names_.load(e.name(), indices)};
+  }
+  std::string text = e.name();
+  for (const std::string& index : indices) {
+    text += "[" + index + "]";
+  }
+  return {text};
+}
+
+Text CPrinter::print_unary(const Expr& e, char symbol) {
+  const std::string operand = at(e.operand(0), Precedence::Unary);
+  // Two minus signs would be a decrement.
+  const bool clash = operand.front() == symbol;
+  return {clash ? fmt::format("{}({})", symbol, operand) : symbol + operand, Precedence::Unary};
+}
+
+Text CPrinter::print_select(const Expr& e) {
+  return {fmt::format("{} ? {} : {}", at(e.operand(0), Precedence::Or),
+                      at(e.operand(1), Precedence::Or), at(e.operand(2), Precedence::Conditional)),
+          Precedence::Conditional};
+}
+
+// Compilers warn about && inside || without parentheses.
+Text CPrinter::print_logic(const Expr& e) {
+  const bool is_and = e.op() == Op::And;
+  const auto side = [&](size_t i) {
+    const Expr& operand = e.operand(i);
+    return at(operand,
+              operand.op() == e.op() && i == 0 ? precedence_of(e.op()) : tighter(Precedence::And));
+  };
+  return {fmt::format("{} {} {}", side(0), is_and ? "&&" : "||", side(1)), precedence_of(e.op())};
+}
+
+Text CPrinter::print_conversion(const Expr& e) {
+  if (device_) {
+    return {fmt::format("float({})", argument(e.operand(0)))};
+  }
+  return {fmt::format("(double){}", at(e.operand(0), Precedence::Primary)), Precedence::Unary};
+}
+
+Text CPrinter::print_divide(const Expr& e) {
+  if (!device_) {
+    return infix(e, "/");
+  }
+  const Expr& divisor = e.operand(1);
+  const double reciprocal = divisor.is_number() ? 1 / divisor.number() : 0;
+  const double size = std::fabs(reciprocal);
+  if (size < std::numeric_limits<float>::min() || size > std::numeric_limits<float>::max()) {
+    return call("__fdividef", e);
+  }
+  const std::string factor = is_power_of_two(size)
+                                 ? float_literal(reciprocal)
+                                 : fmt::format("(1.0f / {})", float_literal(divisor.number()));
+  return {fmt::format("{} * {}", at(e.operand(0), Precedence::Product), factor),
+          Precedence::Product};
+}
+
+Text CPrinter::print_integer_division(const Expr& e) {
+  const Expr& divisor = e.operand(1);
+  const bool divides = e.op() == Op::FloorDivide;
+  if (!divisor.is_number() || !is_power_of_two(divisor.number())) {
+    return helper(divides ? "floor_divide" : "floor_modulo", e);
+  }
+  // Of two's complement, a shift floors and a mask is the positive remainder. Compilers warn about
+  // either beside arithmetic without parentheses.
+  const std::string dividend = at(e.operand(0), Precedence::Unary);
+  const int value = static_cast<int>(divisor.number());
+  return {divides ? fmt::format("({} >> {})", dividend, std::ilogb(divisor.number()))
+                  : fmt::format("({} & {})", dividend, value - 1)};
+}
+
+// Not by an approximate quotient: 6.0 // 3.0 is 2.
+Text CPrinter::print_float_division(const Expr& e) {
+  if (e.op() == Op::Modulo) {
+    return helper("float_modulo", e);
+  }
+  return {fmt::format("{}({} / {})", device_ ? "floorf" : "floor",
+                      at(e.operand(0), Precedence::Product), at(e.operand(1), Precedence::Unary))};
+}
+
+// exp(x) is exp2(x log2 e); a constant factor of x takes log2 e in.
+Text CPrinter::print_exp(const Expr& e) {
+  if (!device_) {
+    return call("exp", e);
+  }
+  called_.insert("exp2_approx");
+  const Expr& x = e.operand(0);
+  const Expr* scaled = &x;
+  double factor = std::numbers::log2e;
+  for (size_t i = 0; i < 2 && x.op() == Op::Multiply; ++i) {
+    if (x.operand(i).is_number()) {
+      factor *= x.operand(i).number();
+      scaled = &x.operand(1 - i);
+      break;
+    }
+  }
+  if (named_.contains(x.identity())) {
+    factor = std::numbers::log2e;
+    scaled = &x;
+  }
+  return {
+      fmt::format("exp2_approx({} * {})", at(*scaled, Precedence::Product), float_literal(factor))};
+}
+
+Text CPrinter::print_power(const Expr& e) {
+  const int exponent = small_exponent(e);
+  if (!device_ || exponent == 0) {
+    return call(device_ ? "powf" : "pow", e);
+  }
+  called_.insert("power");
+  const std::string power =
+      fmt::format("power<{}>({})", std::abs(exponent), argument(e.operand(0)));
+  return {exponent > 0 ? power : fmt::format("__fdividef(1.0f, {})", power)};
+}
+
+Text CPrinter::print_extremum(const Expr& e) {
+  const bool is_min = e.op() == Op::Min;
+  if (e.type() == Type::Float) {
+    const std::string function = is_min ? "fmin" : "fmax";
+    return call(device_ ? function + "f" : function, e);
+  }
+  return call(device_ ? (is_min ? "min" : "max") : (is_min ? "min_int" : "max_int"), e);
+}
+
+Text CPrinter::print_function(const Expr& e) {
+  const bool is_int = e.type() == Type::Int;
+  const std::string zero = is_int ? "0" : float_literal(0);
+  switch (e.op()) {
+    case Op::Abs:
+      return call(device_ ? (is_int ? "abs" : "fabsf") : (is_int ? "llabs" : "fabs"), e);
+    case Op::Relu: {
+      const std::string max = is_int ? (device_ ? "max" : "max_int") : (device_ ? "fmaxf" : "fmax");
+      return {fmt::format("{}({}, {})", max, argument(e.operand(0)), zero)};
+    }
+    case Op::Square:
+      if (e.operand(0).op() == Op::Variable) {
+        const std::string x = at(e.operand(0), Precedence::Unary);
+        return {fmt::format("{} * {}", x, x), Precedence::Product};
+      }
+      return helper(!device_ && is_int ? "square_int" : "square", e);
+    case Op::Sign:
+      return helper(!device_ && is_int ? "sign_int" : "sign", e);
+    case Op::Exp2:
+      return device_ ? helper("exp2_approx", e) : call("exp2", e);
+    case Op::Log:
+      return call(device_ ? "__logf" : "log", e);
+    case Op::Log2:
+      return call(device_ ? "__log2f" : "log2", e);
+    case Op::Tanh:
+      return device_ ? helper("tanh_approx", e) : call("tanh", e);
+    case Op::Sqrt:
+    case Op::Erf:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Floor: {
+      const std::string function(spelling(e.op()));
+      return call(device_ ? function + "f" : function, e);
+    }
+    case Op::Rsqrt:
+      return device_ ? call("rsqrtf", e) : helper("rsqrt", e);
+    case Op::Sigmoid:
+    case Op::Gelu:
+    case Op::Silu:
+      return helper(std::string(spelling(e.op())), e);
+    default:  // RowMax, RowSum: the emitter's to compute, printed for messages
+      return call(std::string(spelling(e.op())), e);
+  }
+}
+
+// How often each node is used, and whether it is always evaluated: a branch of a Select, and the
+// right side of and / or, may hold an access that is out of range unless the condition holds.
+struct Uses {
+  std::vector<Expr> postorder;
+  std::map<const void*, int> count;
+  std::set<const void*> always;
+  std::set<const void*> loads;  // nodes with a Load inside, or that are one
+
+  void visit(const Expr& e, bool unconditional) {
+    const bool first_visit = ++count[e.identity()] == 1;
+    const bool newly_always = unconditional && always.insert(e.identity()).second;
+    if (!first_visit && !newly_always) {
+      return;
+    }
+    for (size_t i = 0; i < e.operands().size(); ++i) {
+      const bool conditional =
+          i > 0 && (e.op() == Op::Select || e.op() == Op::And || e.op() == Op::Or);
+      if (!first_visit) {
+        --count[e.operand(i).identity()];  // visited again only to learn that it is unconditional
+      }
+      visit(e.operand(i), unconditional && !conditional);
+    }
+    if (first_visit) {
+      note_loads(e);
+      postorder.push_back(e);
+    }
+  }
+  void note_loads(const Expr& e) {
+    bool any = e.op() == Op::Load;
+    for (const Expr& operand : e.operands()) {
+      any = any || loads.contains(operand.identity());
+    }
+    if (any) {
+      loads.insert(e.identity());
+    }
+  }
+  bool worth_naming(const Expr& e) const {
+    const bool trivial = e.op() == Op::Number || e.op() == Op::Variable || e.op() == Op::ToFloat ||
+                         e.op() == Op::Negate;
+    return !trivial && count.at(e.identity()) > 1 &&
+           (always.contains(e.identity()) || !loads.contains(e.identity()));
+  }
+};
+
+const char* c_type(Type type, Dialect dialect) {
+  const bool device = dialect == Dialect::Device;
+  switch (type) {
+    case Type::Bool:
+      return device ? "bool" : "int";
+    case Type::Int:
+      return device ? "int" : "long long";
+    case Type::Float:
+      break;
+  }
+  return device ? "float" : "double";
+}
+
+}  // namespace
+
+std::string print_c(const Expr& e, Dialect dialect, const Names& names) {
+  return CPrinter(dialect, names).print(e).text;
+}
+
+Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names, int indent) {
+  Uses uses;
+  uses.visit(e, true);
+  std::set<std::string> taken;
+  for (const std::string& name : variables_of(e)) {
+    taken.insert(names.variable ? names.variable(name) : name);
+  }
+  for (const std::string& name : inputs_of(e)) {
+    taken.insert(name);
+  }
+  CPrinter printer(dialect, names);
+  Statements statements;
+  int next = 0;
+  for (const Expr& node : uses.postorder) {
+    if (!uses.worth_naming(node)) {
+      continue;
+    }
+    std::string name;
+    do {
+      name = fmt::format("t{}", next++);
+    } while (taken.contains(name));
+    statements.text += fmt::format("{:{}}const {} {} = {};\n", "", indent,
+                                   c_type(node.type(), dialect), name, printer.print(node).text);
+    printer.name_subtree(node, name);
+  }
+  statements.value = printer.print(e).text;
+  return statements;
+}
+
+std::vector<std::string> device_functions_of(const Expr& e) {
+  Uses uses;
+  uses.visit(e, true);
+  const Names names;
+  CPrinter printer(Dialect::Device, names);
+  for (const Expr& node : uses.postorder) {
+    printer.print(node);
+    printer.name_subtree(node, "x");  // its users need not print it again
+  }
+  return {printer.called().begin(), printer.called().end()};
+}
+
+}  // namespace attngen::expr
