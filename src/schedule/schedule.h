@@ -30,6 +30,11 @@ enum class Overlap : unsigned char {
 enum class Grid : unsigned char { Plain, Persistent };
 enum class Order : unsigned char { Linear, LongestFirst };
 
+const char* name_of(Place);    // as JSON has it: "registers"
+const char* name_of(Overlap);  // "intra_warpgroup"
+const char* name_of(Grid);     // "persistent"
+const char* name_of(Order);    // "longest_first"
+
 struct Schedule {
   int warpgroups = 2;  // consumers, 64 query rows each
   int tile_kv = 128;   // keys per step
@@ -49,12 +54,16 @@ struct Resources {
   int threads = 0;
   int producer_registers = 0;  // setmaxnreg targets; 0 where the family has none
   int consumer_registers = 0;
-  int shared_bytes = 0;  // dynamic, per block
+  int register_need = 0;  // estimate, of a consumer thread
+  int query_stages = 1;   // 2: the next tile's queries load under this tile's end
+  int shared_bytes = 0;   // dynamic, per block
   std::vector<Tensor> tensors;
 };
 
 std::string to_json(const Schedule& schedule);  // one line, keys in a fixed order
-// The error names the key, with the nearest valid one.
+// Strict: every key, no other, values that some kernel could have. The error is one line and names
+// the key, with the nearest valid one. Whether the schedule fits a kernel and a target is
+// search.h's judge.
 struct ReadSchedule {
   std::optional<Schedule> schedule;
   std::string error;

@@ -20,9 +20,10 @@ struct Kernel {
   attention::KeyRange range;
   attention::RowForm rows;
   expr::OperationCounts score;   // per pair, of the user's score
-  expr::OperationCounts mask;    // per pair of a partial tile
+  expr::OperationCounts mask;    // per pair of a partial tile: the test and its select
   expr::OperationCounts weight;  // per pair: weight and reductions' elements
   bool plain_score = true;       // score is `score`: the scale folds into the exponent
+  bool fixed_max = false;        // unmasked blocks keep the row's first maximum
   std::vector<spec::Workload> workload;
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows);

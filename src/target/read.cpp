@@ -58,6 +58,7 @@ constexpr Figure kFigures[] = {
     {"latencies", "mbarrier", "clk", 1, Kind::MayBeUnknown, [](Target& t, double v) { t.mbarrier_clk = v; }},
     {"latencies", "matrix", "clk", 1, Kind::MayBeUnknown, [](Target& t, double v) { t.matrix_latency_clk = v; }},
     {"latencies", "launch", "us", 1e-6, Kind::MayBeUnknown, [](Target& t, double v) { t.launch_s = v; }},
+    {"latencies", "wave", "us", 1e-6, Kind::MayBeUnknown, [](Target& t, double v) { t.wave_s = v; }},
 };
 // clang-format on
 

@@ -51,7 +51,8 @@ struct Target {
   double barrier_clk = 0;         // named barrier hand-off
   double mbarrier_clk = 0;
   double matrix_latency_clk = 0;  // issue to wait of a dependent group, beyond its pure time
-  double launch_s = 0;
+  double launch_s = 0;            // start and drain of a kernel
+  double wave_s = 0;              // start of one more block on a core, beyond the first
 };
 
 // All models known to this build, by name, in alphabetical order.

@@ -1,0 +1,185 @@
+#include "schedule/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedule/grid.h"
+#include "schedule/step.h"
+
+namespace attngen::schedule {
+namespace {
+
+constexpr double kElement = 2;  // bytes of bf16 and fp16
+
+// Estimates of register_need this near to the limit come with spills or serialised products.
+constexpr int kTightRegisters = 2;
+constexpr double kTightPenalty = 1.03;  // a guess: what spilled tiles of the trial lost at least
+
+// The L2 keeps this share of itself for the keys and values in flight; with sections of 16 MB of
+// 60 a kernel ran 14 % faster than with all of it (H200, 2026-11-20).
+constexpr double kL2Share = 0.5;
+
+double bytes_of_keys(const Kernel& kernel, int64_t keys) {
+  return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
+}
+
+// Pairs that exist: in partial blocks about half of them.
+double flop_of_pairs(const Kernel& kernel, double pairs) {
+  return 2 * pairs * (kernel.head_dim_qk + kernel.head_dim_v);
+}
+
+// The clock under the power limit falls with the share of time that the tensor cores are busy: from
+// the boost clock to that of a pure product loop, or lower if the special units run beside it.
+double clock_under_load(const target::Target& t, double matrix_share, double special_share) {
+  const double products_alone = t.matrix_flop_sustained / (t.cores * t.matrix_flop);
+  // clock_hz was measured with the special units 0.4 busy.
+  const double beside = matrix_share > 0 ? std::min(1.0, special_share / matrix_share / 0.4) : 0;
+  const double loaded = products_alone + beside * (t.clock_hz - products_alone);
+  return t.boost_clock_hz - matrix_share * (t.boost_clock_hz - loaded);
+}
+
+}  // namespace
+
+struct CostModel::Steps {
+  Step first, full, partial;
+  double fixed = 0;  // clk per tile, beyond its steps
+};
+
+struct CostModel::Point {
+  double seconds = 0;
+  double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
+  double clock = 0;
+  double waves = 0;
+  double flop = 0;
+  double blocks_per_core = 0;
+};
+
+CostModel::CostModel(const Kernel& kernel, const target::Target& target)
+    : kernel_(kernel), target_(target) {
+  for (const spec::Workload& w : kernel.workload) {
+    std::array<TileRows, 4>& rows = rows_.emplace_back();
+    for (int i = 0; i < 4; ++i) {
+      rows[static_cast<size_t>(i)] = tile_rows(kernel.range, w.seq_q, w.seq_kv, 64 * (i + 1));
+    }
+    for (const RowKeys& keys : rows[0].keys) {
+      const RowKeys& first = rows[0].keys.front();
+      if (keys.end - keys.begin != first.end - first.begin) uneven_ = true;
+    }
+  }
+}
+
+Cost CostModel::operator()(const Schedule& s, const Resources& resources) const {
+  const target::Target& t = target_;
+  Steps steps{step_of(kernel_, s, t, Block::First), step_of(kernel_, s, t, Block::Full),
+              step_of(kernel_, s, t, Block::Partial), 0};
+  // The first scores and the last output have nothing beside them; the output is scaled, goes
+  // through shared memory (written, then read by TMA) and waits for the warpgroup three times.
+  const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
+  steps.fixed = steps.first.matrix + steps.first.chain + 2 * output_bytes / t.shared_bytes_per_clk +
+                s.tile_q() * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk + t.mbarrier_clk;
+  if (resources.query_stages < 2) steps.fixed += t.l2_latency_clk;
+  if (s.grid == Grid::Plain) steps.fixed += t.memory_latency_clk + t.wave_s * t.boost_clock_hz;
+
+  Cost cost;
+  double weights = 0, seconds = 0;
+  Point shown;
+  for (size_t i = 0; i < kernel_.workload.size(); ++i) {
+    const Point p = point(s, resources, steps, i);
+    const double weight = kernel_.workload[i].weight;
+    weights += weight;
+    seconds += weight * p.seconds;
+    if (i == 0) shown = p;
+  }
+  cost.seconds = weights > 0 ? seconds / weights : 0;
+  cost.flop_per_s = shown.flop / shown.seconds;
+  cost.waves = shown.waves;
+  cost.matrix_clk = steps.full.matrix;
+  cost.special_clk = steps.full.special;
+  cost.issue_clk = steps.full.arithmetic;
+  cost.shared_clk = steps.full.shared;
+  cost.step_clk = steps.full.length;
+  cost.fixed_clk = steps.fixed;
+  const double blocks = std::max(1.0, shown.blocks_per_core);
+  cost.l2_clk = shown.l2_seconds * shown.clock / blocks;
+  cost.memory_clk = shown.memory_seconds * shown.clock / blocks;
+  // A pipe that is busy less than three quarters of a step does not bound it: the chain of
+  // products and arithmetic does.
+  const std::pair<double, Bound> pipes[] = {
+      {cost.matrix_clk, Bound::Matrix}, {cost.special_clk, Bound::Special},
+      {cost.issue_clk, Bound::Issue},   {cost.shared_clk, Bound::Shared},
+      {cost.l2_clk, Bound::L2},         {cost.memory_clk, Bound::Memory}};
+  double busiest = 0.75 * std::max(cost.step_clk, shown.seconds * shown.clock / blocks);
+  cost.bound = Bound::Latency;
+  for (const auto& [clk, bound] : pipes) {
+    if (clk > busiest) {
+      busiest = clk;
+      cost.bound = bound;
+    }
+  }
+  return cost;
+}
+
+CostModel::Point CostModel::point(const Schedule& s, const Resources& resources, const Steps& steps,
+                                  size_t workload) const {
+  const spec::Workload& w = kernel_.workload[workload];
+  const target::Target& t = target_;
+  const TileRows& rows = rows_[workload][static_cast<size_t>(s.warpgroups - 1)];
+  const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
+
+  // Tiles of one head: their lengths, and what they add up to.
+  std::vector<double> tiles;
+  tiles.reserve(rows.keys.size());
+  double full = 0, partial = 0, pairs = 0;
+  for (const RowKeys& keys : rows.keys) {
+    const RowBlocks blocks = blocks_of(keys, s.tile_kv);
+    full += static_cast<double>(blocks.full);
+    partial += static_cast<double>(blocks.partial);
+    const auto full_keys =
+        static_cast<double>(std::max<int64_t>(0, keys.full_end - keys.full_begin));
+    const auto all_keys = static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
+    pairs += (full_keys + std::max(all_keys, full_keys)) / 2;
+    tiles.push_back(steps.fixed + static_cast<double>(blocks.full) * steps.full.length +
+                    static_cast<double>(blocks.partial) * steps.partial.length);
+  }
+  const double scale = rows.stride * heads;  // from the rows at hand to all tiles
+  double tight =
+      resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
+  const double clk = tight * makespan({&tiles, rows.stride, heads}, t.cores, s.grid, s.order);
+  const double blocks_per_core = (full + partial) * scale / t.cores;
+
+  Point p;
+  p.blocks_per_core = blocks_per_core;
+  p.clock = clock_under_load(t, blocks_per_core * steps.full.matrix / clk,
+                             blocks_per_core * steps.full.special / clk);
+  p.core_seconds = clk / p.clock;
+  p.waves = static_cast<double>(rows.count) * heads / t.cores;
+  p.flop = flop_of_pairs(kernel_, std::min(pairs * rows.stride / static_cast<double>(rows.count),
+                                           static_cast<double>(w.seq_kv)) *
+                                      static_cast<double>(w.seq_q) * heads);
+
+  // Every block is read from the L2. From memory come the inputs once, and keys and values again
+  // where those of the tiles in flight do not stay in the L2: cores / (tiles of a head) heads at a
+  // time, whose groups share them.
+  const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
+  const double query_bytes =
+      kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
+  const double read = (full + partial) * scale * step_bytes;
+  const double once =
+      bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) * kernel_.heads_kv;
+  const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
+  const double heads_in_flight =
+      std::min(heads, std::ceil(t.cores / static_cast<double>(rows.count)));
+  const double in_flight = std::ceil(heads_in_flight / group) * bytes_of_keys(kernel_, w.seq_kv);
+  const double missed = std::max(0.0, 1 - kL2Share * t.l2_bytes / in_flight);
+  p.l2_seconds = (read + query_bytes) / t.l2_bytes_per_s;
+  p.memory_seconds =
+      (once + query_bytes + missed * std::max(0.0, read - once)) / t.memory_bytes_per_s;
+
+  // The dynamic order hands out tiles through a counter that a further launch clears.
+  const bool counter = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
+  p.seconds =
+      std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + t.launch_s * (counter ? 2 : 1);
+  return p;
+}
+
+}  // namespace attngen::schedule

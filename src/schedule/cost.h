@@ -1,0 +1,34 @@
+// The predicted time of a kernel: DESIGN "the cost model", docs/design.md.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "schedule/rows.h"
+#include "schedule/schedule.h"
+#include "schedule/search.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+
+// Predicts schedules of one kernel on one target.
+class CostModel {
+ public:
+  CostModel(const Kernel& kernel, const target::Target& target);
+  Cost operator()(const Schedule& schedule, const Resources& resources) const;
+  bool uneven_tiles() const { return uneven_; }
+
+ private:
+  struct Steps;
+  struct Point;  // the predicted time of one workload point
+
+  Point point(const Schedule& schedule, const Resources& resources, const Steps& steps,
+              size_t workload) const;
+
+  const Kernel& kernel_;
+  const target::Target& target_;
+  bool uneven_ = false;
+  std::vector<std::array<TileRows, 4>> rows_;  // by workload point and warpgroups - 1
+};
+
+}  // namespace attngen::schedule

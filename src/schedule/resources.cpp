@@ -1,0 +1,111 @@
+#include "schedule/resources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attngen::schedule {
+namespace {
+
+constexpr int kRows = 64;            // query rows of a warpgroup, the height of a wgmma
+constexpr int kLanes = 128;          // threads of a warpgroup
+constexpr int kElement = 2;          // bytes of bf16 and fp16
+constexpr int kChunk = 64;           // columns of a TMA box: 128 bytes, the span of the swizzle
+constexpr int kMaxColumns = 256;     // of one wgmma
+constexpr int kBarrierBytes = 1024;  // of mbarriers, rounded up to the alignment of the tiles
+
+// setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
+// whose sum over all threads fits the registers that the launch grants (168 x 384, 128 x 512,
+// 96 x 640; beyond that the kernel hangs). Those of 2 and 3 consumers are FlashAttention-3's.
+struct RegisterPlan {
+  int producer, consumer;
+};
+constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
+
+int padded_columns(int columns) { return (columns + kChunk - 1) / kChunk * kChunk; }
+
+int tile_bytes(int rows, int columns) { return rows * padded_columns(columns) * kElement; }
+
+int bytes_of(const Tensor& tensor) {
+  return tensor.place == Place::Shared ? tensor.stages * tile_bytes(tensor.rows, tensor.cols) : 0;
+}
+
+// The intermediate tensors of a tile. The output leaves through the queries' memory, so the query
+// tensor is as wide as the wider of the two.
+std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int query_stages) {
+  const int rows = s.tile_q();
+  return {{"query", rows, std::max(kernel.head_dim_qk, kernel.head_dim_v), kElement, Place::Shared,
+           query_stages},
+          {"key", s.tile_kv, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
+          {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, s.stages},
+          {"scores", rows, s.tile_kv, 4, Place::Registers, 1},
+          {"weights", rows, s.tile_kv, kElement, s.weights, 1},
+          {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
+}
+
+int shared_bytes_of(const std::vector<Tensor>& tensors) {
+  int bytes = kBarrierBytes;
+  for (const Tensor& tensor : tensors) bytes += bytes_of(tensor);
+  return bytes;
+}
+
+// Registers of a consumer thread. A thread holds 1/128 of a fragment of 64 rows. The constant part
+// (addresses, row state, loop) is fitted to what ptxas 13.0 spills: with 160 registers and
+// head_dim 64, 112 keys a step fit and more than 128 do not; with 112 registers 64 keys fit.
+int register_need(const Kernel& kernel, const Schedule& s) {
+  const auto fragment = [](int columns) { return kRows * columns / kLanes; };
+  int need = 24 + fragment(s.tile_kv) + fragment((kernel.head_dim_v + 7) / 8 * 8);
+  if (s.weights == Place::Registers) {
+    need += s.tile_kv / 16;
+    // The next block's scores and this block's packed weights live together.
+    if (s.overlap == Overlap::IntraWarpgroup) need += fragment(s.tile_kv) / 2;
+  }
+  // The user's own functions keep their operands at hand.
+  if (!kernel.plain_score) need += 8;
+  return need;
+}
+
+std::string refusal(const Kernel& kernel, const Schedule& s, const target::Target& target) {
+  if (kernel.head_dim_v > kMaxColumns) {
+    return fmt::format("head_dim.v is {}; one matrix instruction has at most {} columns",
+                       kernel.head_dim_v, kMaxColumns);
+  }
+  if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
+  const int threads = kLanes * (s.warpgroups + 1);
+  const int need = register_need(kernel, s);
+  const int granted = kRegisterPlans[s.warpgroups - 1].consumer;
+  if (need > granted) {
+    return fmt::format("needs {} registers a thread; {} of {} threads leave {}", need, target.name,
+                       threads, granted);
+  }
+  const int bytes = shared_bytes_of(tensors_of(kernel, s, 1));
+  if (bytes > target.shared_bytes_per_block) {
+    return fmt::format("needs {} bytes of shared memory; {} has {}", bytes, target.name,
+                       target.shared_bytes_per_block);
+  }
+  return {};
+}
+
+}  // namespace
+
+Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& target) {
+  std::string reason = refusal(kernel, s, target);
+  if (!reason.empty()) return {std::nullopt, std::move(reason)};
+  Resources resources;
+  resources.threads = kLanes * (s.warpgroups + 1);
+  resources.producer_registers = kRegisterPlans[s.warpgroups - 1].producer;
+  resources.consumer_registers = kRegisterPlans[s.warpgroups - 1].consumer;
+  resources.register_need = register_need(kernel, s);
+  // A persistent block that has room loads the next tile's queries early.
+  resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
+  resources.tensors = tensors_of(kernel, s, resources.query_stages);
+  resources.shared_bytes = shared_bytes_of(resources.tensors);
+  if (resources.shared_bytes > target.shared_bytes_per_block) {
+    resources.query_stages = 1;
+    resources.tensors = tensors_of(kernel, s, 1);
+    resources.shared_bytes = shared_bytes_of(resources.tensors);
+  }
+  return {std::move(resources), ""};
+}
+
+}  // namespace attngen::schedule

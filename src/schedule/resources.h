@@ -1,0 +1,22 @@
+// What a schedule needs of a core, and whether the core has it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "schedule/schedule.h"
+#include "schedule/search.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+
+struct Fit {
+  std::optional<Resources> resources;
+  std::string reason;  // why there are none, with the numbers
+};
+
+// The Hopper template (templates/hopper): one producer warpgroup, `warpgroups` consumers of 64
+// query rows each, rings of `stages` K and V tiles, one block a core.
+Fit fit_hopper(const Kernel& kernel, const Schedule& schedule, const target::Target& target);
+
+}  // namespace attngen::schedule

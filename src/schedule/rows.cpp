@@ -1,0 +1,70 @@
+#include "schedule/rows.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "expr/bound.h"
+
+namespace attngen::schedule {
+namespace {
+
+constexpr int64_t kMostRows = 256;  // evaluated; the search takes milliseconds
+
+expr::Interval point(int64_t value) {
+  return {static_cast<double>(value), static_cast<double>(value)};
+}
+
+int64_t clamped(double value, int64_t limit) {
+  return static_cast<int64_t>(std::clamp(value, 0.0, static_cast<double>(limit)));
+}
+
+RowKeys keys_of(const attention::KeyRange& range, int64_t q_first, int64_t q_last, int64_t seq_q,
+                int64_t seq_kv) {
+  expr::Bounds bounds;
+  bounds.variable = [&](std::string_view name) -> expr::Interval {
+    if (name == "q_first") return point(q_first);
+    if (name == "q_last") return point(q_last);
+    if (name == "seq_q") return point(seq_q);
+    if (name == "seq_kv") return point(seq_kv);
+    return {};  // b, h, h_kv
+  };
+  bounds.input = [](std::string_view) { return expr::Interval{}; };
+  // A bound that an unknown decides is taken at its widest.
+  return {clamped(expr::bound(range.begin, bounds).low, seq_kv),
+          clamped(expr::bound(range.end, bounds).high, seq_kv),
+          clamped(expr::bound(range.full_begin, bounds).high, seq_kv),
+          clamped(expr::bound(range.full_end, bounds).low, seq_kv)};
+}
+
+}  // namespace
+
+TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q) {
+  TileRows rows;
+  rows.count = (seq_q + tile_q - 1) / tile_q;
+  if (range.always_full) {
+    rows.keys = {{0, seq_kv, 0, seq_kv}};
+    rows.stride = static_cast<double>(rows.count);
+    return rows;
+  }
+  const int64_t samples = std::min(rows.count, kMostRows);
+  rows.stride = samples > 0 ? static_cast<double>(rows.count) / static_cast<double>(samples) : 1;
+  for (int64_t i = 0; i < samples; ++i) {
+    const int64_t row = samples == rows.count ? i : i * rows.count / samples;
+    const int64_t q_first = row * tile_q;
+    const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
+    rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));
+  }
+  return rows;
+}
+
+RowBlocks blocks_of(const RowKeys& keys, int tile_kv) {
+  if (keys.begin >= keys.end) return {};
+  const int64_t first = keys.begin / tile_kv;
+  const int64_t last = (keys.end + tile_kv - 1) / tile_kv;  // one past
+  const int64_t first_full = std::max(first, (keys.full_begin + tile_kv - 1) / tile_kv);
+  const int64_t last_full = std::min(last, keys.full_end / tile_kv);
+  const int64_t full = std::max<int64_t>(0, last_full - first_full);
+  return {full, last - first - full};
+}
+
+}  // namespace attngen::schedule

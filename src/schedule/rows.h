@@ -1,0 +1,29 @@
+// How many blocks of keys each row of tiles visits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attention/tiles.h"
+
+namespace attngen::schedule {
+
+// The keys of one tile row, clamped to [0, seq_kv]; [full_begin, full_end) need no mask.
+struct RowKeys {
+  int64_t begin = 0, end = 0, full_begin = 0, full_end = 0;
+};
+
+// The tile rows of one head. Of very many rows every `stride`-th stands for its neighbours.
+struct TileRows {
+  std::vector<RowKeys> keys;
+  int64_t count = 0;
+  double stride = 1;
+};
+TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q);
+
+struct RowBlocks {
+  int64_t full = 0, partial = 0;
+};
+RowBlocks blocks_of(const RowKeys& keys, int tile_kv);
+
+}  // namespace attngen::schedule

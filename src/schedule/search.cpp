@@ -1,0 +1,113 @@
+#include "schedule/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attention/fixed_max.h"
+#include "attention/interval_mask.h"
+#include "schedule/cost.h"
+#include "schedule/resources.h"
+#include "schedule/space.h"
+
+namespace attngen::schedule {
+namespace {
+
+std::string no_family(const target::Target& target) {
+  return fmt::format("no template family for {} yet", target.name);
+}
+
+// Two limits of the row.
+constexpr expr::OperationCounts kIntervalTest{0, 0, 2, 0};
+
+void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
+  sum.special += n.special;
+  sum.multiply += n.multiply;
+  sum.logic += n.logic;
+  sum.load += n.load;
+}
+
+}  // namespace
+
+Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
+  Kernel kernel;
+  kernel.head_dim_qk = spec.head_dim.qk;
+  kernel.head_dim_v = spec.head_dim.v;
+  kernel.heads_q = spec.heads.q;
+  kernel.heads_kv = spec.heads.kv();
+  kernel.range = attention::key_range(spec.mask);
+  kernel.rows = rows;
+  kernel.fixed_max = attention::may_fix_max(rows);
+  kernel.plain_score = spec.score.op() == expr::Op::Variable;
+  kernel.workload = spec.workload;
+  const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
+  kernel.score = expr::count(spec.score, pair);
+  if (!kernel.range.always_full) {
+    kernel.mask =
+        attention::is_interval_mask(kernel.range) ? kIntervalTest : expr::count(spec.mask, pair);
+  }
+  kernel.mask.logic += 1;  // the select
+  kernel.weight = expr::count(rows.weight, pair);
+  for (const attention::Reduction& reduction : rows.reductions) {
+    add(kernel.weight, expr::count(reduction.element, pair));
+    // The reduction itself: a maximum or a sum.
+    (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
+                                                       : kernel.weight.multiply) += 1;
+  }
+  return kernel;
+}
+
+const char* name_of(Bound bound) {
+  switch (bound) {
+    case Bound::Matrix:
+      return "tensor cores";
+    case Bound::Special:
+      return "exponentials";
+    case Bound::Issue:
+      return "arithmetic";
+    case Bound::Shared:
+      return "shared memory";
+    case Bound::L2:
+      return "L2";
+    case Bound::Memory:
+      return "memory";
+    case Bound::Latency:
+      return "latency";
+  }
+  return "";
+}
+
+Ranking search(const Kernel& kernel, const target::Target& target) {
+  Ranking ranking;
+  if (target.family != target::Family::Hopper) {
+    ranking.rejected.push_back({Schedule{}, no_family(target)});
+    return ranking;
+  }
+  const CostModel cost(kernel, target);
+  for (const Schedule& shape : shapes()) {
+    Fit fit = fit_hopper(kernel, shape, target);
+    if (!fit.resources) {
+      ranking.rejected.push_back({shape, std::move(fit.reason)});
+      continue;
+    }
+    for (const Schedule& variant : variants(shape, cost.uneven_tiles())) {
+      Resources resources = *fit_hopper(kernel, variant, target).resources;
+      const Cost predicted = cost(variant, resources);
+      ranking.ranked.push_back({variant, std::move(resources), predicted});
+    }
+  }
+  std::stable_sort(
+      ranking.ranked.begin(), ranking.ranked.end(),
+      [](const Candidate& a, const Candidate& b) { return a.cost.seconds < b.cost.seconds; });
+  return ranking;
+}
+
+Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
+  if (target.family != target::Family::Hopper) return {std::nullopt, no_family(target)};
+  Fit fit = fit_hopper(kernel, schedule, target);
+  if (!fit.resources) return {std::nullopt, std::move(fit.reason)};
+  const Cost predicted = CostModel(kernel, target)(schedule, *fit.resources);
+  return {Candidate{schedule, std::move(*fit.resources), predicted}, ""};
+}
+
+}  // namespace attngen::schedule

@@ -1,0 +1,143 @@
+#include "schedule/step.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace attngen::schedule {
+namespace {
+
+constexpr double kRows = 64;    // query rows of a warpgroup
+constexpr double kLanes = 128;  // threads of a warpgroup
+
+// Products of fewer columns than this have not been measured; they are taken to gain nothing.
+constexpr int kNarrowestProduct = 64;
+
+// The exponential path of the template, per pair: ex2; multiply-add and sum; half a pack.
+constexpr expr::OperationCounts kExponential{1, 2, 0.5, 0};
+// The chain whose times stand in the hardware file: a maximum and a quarter LOP3 more.
+constexpr expr::OperationCounts kMeasuredChain{1, 2, 1.75, 0};
+
+expr::OperationCounts operator+(const expr::OperationCounts& a, const expr::OperationCounts& b) {
+  return {a.special + b.special, a.multiply + b.multiply, a.logic + b.logic, a.load + b.load};
+}
+
+int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// Clocks that 128 lanes of each operation keep its pipe: special, FMA, logic, loads.
+std::array<double, 4> pipes_of(const expr::OperationCounts& n, const target::Target& t) {
+  // A load takes a lane of the path to shared memory and L1, 4 bytes wide.
+  const double load_lanes = t.shared_bytes_per_clk / 4;
+  return {kLanes * n.special / t.special, kLanes * n.multiply / t.multiply,
+          kLanes * n.logic / t.logic, kLanes * n.load / load_lanes};
+}
+
+double issue_clk(const expr::OperationCounts& n, const target::Target& t) {
+  return (n.special + n.multiply + n.logic + n.load) * kLanes / t.warp / t.issue;
+}
+
+// The share of the other pipes' time that is not hidden under the busiest pipe's, from the measured
+// softmax chain: with one warpgroup two thirds, with three a tenth.
+double exposed_share(int warpgroups, const target::Target& t) {
+  const std::array<double, 4> pipes = pipes_of(kMeasuredChain, t);
+  const double busiest = *std::max_element(pipes.begin(), pipes.end());
+  const double rest = std::accumulate(pipes.begin(), pipes.end(), 0.0) - busiest;
+  const double measured = t.softmax_clk[static_cast<size_t>(std::min(warpgroups, 3) - 1)];
+  return std::clamp((measured - busiest) / rest, 0.0, 1.0);
+}
+
+// Clocks of 128 lanes through all operations.
+double chain_clk(const expr::OperationCounts& n, int warpgroups, const target::Target& t) {
+  const std::array<double, 4> pipes = pipes_of(n, t);
+  const double busiest = *std::max_element(pipes.begin(), pipes.end());
+  const double rest = std::accumulate(pipes.begin(), pipes.end(), 0.0) - busiest;
+  return std::max(busiest + exposed_share(warpgroups, t) * rest, issue_clk(n, t));
+}
+
+// One warpgroup's two products.
+double matrix_clk(const Kernel& kernel, const Schedule& s, const target::Target& t) {
+  const int score_columns = std::max(s.tile_kv, kNarrowestProduct);
+  const int output_columns = std::max(round_up(kernel.head_dim_v, 8), kNarrowestProduct);
+  const double flop =
+      2.0 * kRows * (score_columns * round_up(kernel.head_dim_qk, 16) + s.tile_kv * output_columns);
+  return flop / t.matrix_flop;
+}
+
+// Bytes through shared memory: every warpgroup reads the operands of its products; TMA writes K and
+// V once for all; weights in shared memory are written and read back.
+double shared_bytes(const Kernel& kernel, const Schedule& s) {
+  const double kv = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.head_dim_v);
+  const double query = 2 * kRows * kernel.head_dim_qk;
+  const double weights = s.weights == Place::Shared ? 2 * 2 * kRows * s.tile_kv : 0;
+  return kv + s.warpgroups * (kv + query + weights);
+}
+
+// How much of the shorter of (products, arithmetic) the longer one fails to hide. Measured inner
+// loops of one and two warpgroups, intra-warpgroup overlap, no turns (H200, 2026-11-20; clk of a
+// step, of its products, of its arithmetic):
+//   128 keys, dim 64: 1 wg 1317, 512, 755; 2 wg 1989, 1024, 1323: exposed 0.65, ratio 0.77
+//   128 keys, dim 128: 1 wg 1781, 1024, 755; 2 wg 2517, 2048, 1323: exposed 0.35, ratio 0.65
+//   176 keys, dim 128: 1 wg 2453, 1408, 1038; 2 wg 3282, 2816, 1812: exposed 0.26, ratio 0.64
+//   80 keys, dim 256: 1 wg 1686, 1280, 472; 2 wg 2597, 2560, 824: exposed 0.05, ratio 0.32
+// One warpgroup alone overlaps nothing; for two the exposed share is about 1.09 ratio^3; more
+// warpgroups share it, as whole kernels of 3 and 4 show.
+double exposed_overlap(const Schedule& s, double matrix, double chain) {
+  if (s.warpgroups == 1) return 1;
+  const double ratio = std::min(matrix, chain) / std::max(matrix, chain);
+  double exposed = std::min(1.0, 1.09 * ratio * ratio * ratio / (s.warpgroups - 1));
+  // Turns on the tensor cores keep them from waiting for both warpgroups' arithmetic at once; they
+  // help where the products are the longer part (FlashAttention-3 section 4.3 and its tile table).
+  if (s.ping_pong && matrix > chain) exposed *= 0.6;
+  // Without overlap inside a warpgroup 661 TFLOP/s fall to 570 (FlashAttention-3, table 2).
+  if (s.overlap == Overlap::None) exposed = (1 + exposed) / 2;
+  return exposed;
+}
+
+// Per warpgroup: waits for K and for V are hand-offs of a full slot half hidden by the other
+// warpgroups; a turn is a hand-off of the tensor cores; products in order wait for their results.
+double latency_clk(const Schedule& s, const target::Target& t) {
+  double clk = t.mbarrier_clk / 2;
+  if (s.ping_pong) clk += t.barrier_clk;
+  if (s.overlap == Overlap::None) clk += 2 * t.matrix_latency_clk / s.warpgroups;
+  return clk;
+}
+
+}  // namespace
+
+expr::OperationCounts operations(const Kernel& kernel, Block block) {
+  expr::OperationCounts n;
+  if (kernel.rows.exponential) {
+    n = kExponential;
+    if (block != Block::Full || !kernel.fixed_max) n.logic += 1;  // the maximum
+  } else {
+    n = kernel.weight + expr::OperationCounts{0, 0, 0.5, 0};
+  }
+  if (!kernel.plain_score) n = n + kernel.score + expr::OperationCounts{0, 1, 0, 0};
+  // Beyond the user's mask, every cut block tests the end of the keys.
+  if (block == Block::Partial) n = n + kernel.mask + expr::OperationCounts{0, 0, 1, 0};
+  return n;
+}
+
+Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
+  const expr::OperationCounts n = operations(kernel, block);
+  // Elements of a thread, over all warpgroups that share the core.
+  const double elements = s.warpgroups * kRows * s.tile_kv / kLanes;
+  const std::array<double, 4> pipes = pipes_of(n, t);
+  Step step;
+  step.matrix = s.warpgroups * matrix_clk(kernel, s, t);
+  step.special = elements * pipes[0];
+  step.arithmetic = elements * std::max({pipes[1], pipes[2], issue_clk(n, t)});
+  step.chain = elements * chain_clk(n, s.warpgroups, t);
+  step.shared = shared_bytes(kernel, s) / t.shared_bytes_per_clk;
+  const bool keeps_max = kernel.rows.exponential && kernel.fixed_max && block == Block::Full;
+  if (!kernel.rows.row_free() && !keeps_max) {
+    step.rescale = s.warpgroups * kRows * kernel.head_dim_v / t.multiply;
+  }
+  const double longer = std::max(step.matrix, step.chain);
+  const double shorter = std::min(step.matrix, step.chain);
+  const double overlapped = longer + exposed_overlap(s, step.matrix, step.chain) * shorter;
+  step.length = std::max(overlapped, step.shared) + step.rescale + s.warpgroups * latency_clk(s, t);
+  return step;
+}
+
+}  // namespace attngen::schedule

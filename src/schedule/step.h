@@ -1,0 +1,31 @@
+// One step of the main loop: a block of keys against all warpgroups of a core, in clocks.
+#pragma once
+
+#include "expr/count.h"
+#include "schedule/schedule.h"
+#include "schedule/search.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+
+// What each pipe is busy in a step, and how long the step takes.
+struct Step {
+  double matrix = 0;
+  double special = 0;
+  double arithmetic = 0;  // busiest of the FMA pipe, the logic pipe and the issue slots
+  double chain = 0;       // all the user's arithmetic, as warps manage to overlap it
+  double shared = 0;
+  double rescale = 0;  // of the accumulators
+  double length = 0;
+};
+
+// Which block of a tile's: the first one and those that a mask cuts take the long way.
+enum class Block : unsigned char { First, Full, Partial };
+
+Step step_of(const Kernel& kernel, const Schedule& schedule, const target::Target& target,
+             Block block);
+
+// Instructions per pair of query and key.
+expr::OperationCounts operations(const Kernel& kernel, Block block);
+
+}  // namespace attngen::schedule
