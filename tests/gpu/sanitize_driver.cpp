@@ -1,0 +1,148 @@
+// Runs a few small kernels once each, for compute-sanitizer: scripts/gpu_sanitize.sh.
+//
+// Tensors are allocated to the byte, so that memcheck sees any access around them. Lengths are
+// ragged: tails of queries and keys, fewer keys than queries, one key, none.
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "sanitize_causal.h"
+#include "sanitize_full.h"
+#include "sanitize_sigmoid.h"
+#include "sanitize_window.h"
+
+namespace {
+
+struct Lengths {
+  int64_t batch, seq_q, seq_kv;
+};
+constexpr Lengths kLengths[] = {{1, 200, 300}, {2, 77, 77}, {1, 150, 64}, {1, 3, 1}, {1, 65, 0}};
+
+struct Dims {
+  int heads_q, heads_kv, head_dim;
+  bool bf16;
+};
+
+bool check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return true;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+  return false;
+}
+
+// Device memory of exactly this size.
+class Buffer {
+ public:
+  explicit Buffer(size_t bytes) : bytes_(bytes) {
+    if (bytes > 0) check(cudaMalloc(&data_, bytes), "cudaMalloc");
+  }
+  ~Buffer() { cudaFree(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data() const { return data_; }
+  void fill(const std::vector<uint16_t>& values) const {
+    if (bytes_ > 0) {
+      check(cudaMemcpy(data_, values.data(), bytes_, cudaMemcpyHostToDevice), "copy in");
+    }
+  }
+  void poison() const {
+    if (bytes_ > 0) check(cudaMemset(data_, 0xFF, bytes_), "cudaMemset");
+  }
+  std::vector<uint16_t> read() const {
+    std::vector<uint16_t> values(bytes_ / 2);
+    if (bytes_ > 0) {
+      check(cudaMemcpy(values.data(), data_, bytes_, cudaMemcpyDeviceToHost), "copy out");
+    }
+    return values;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_;
+};
+
+// Multiples of 1/8 in [-2, 2), exact in either type.
+std::vector<uint16_t> random_values(size_t count, bool bf16, uint32_t seed) {
+  std::vector<uint16_t> values(count);
+  for (uint16_t& value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    const float number = static_cast<float>(static_cast<int>(seed >> 27) - 16) / 8.0f;
+    uint32_t bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    if (bf16 || number == 0.0f) {
+      value = static_cast<uint16_t>(bits >> 16);
+    } else {  // fp16: the exponent's bias is 15 instead of 127
+      value = static_cast<uint16_t>((bits >> 16 & 0x8000) | (((bits >> 23 & 0xFF) - 112) << 10) |
+                                    (bits >> 13 & 0x3FF));
+    }
+  }
+  return values;
+}
+
+bool is_finite(uint16_t value, bool bf16) {
+  const int exponent = bf16 ? 0x7F80 : 0x7C00;
+  return (value & exponent) != exponent;
+}
+
+// Args: <name>_forward_args, the part of it that every kernel has.
+template <typename Args, typename Workspace, typename Forward>
+bool run(const char* name, const Dims& dims, Workspace workspace_bytes, Forward forward) {
+  for (const Lengths& n : kLengths) {
+    const auto elements = [&dims, &n](int64_t length, int heads) {
+      return static_cast<size_t>(n.batch * length * heads * dims.head_dim);
+    };
+    const size_t queries = elements(n.seq_q, dims.heads_q);
+    const size_t keys = elements(n.seq_kv, dims.heads_kv);
+    const Buffer q(2 * queries), k(2 * keys), v(2 * keys), o(2 * queries);
+    q.fill(random_values(queries, dims.bf16, 1));
+    k.fill(random_values(keys, dims.bf16, 2));
+    v.fill(random_values(keys, dims.bf16, 3));
+    o.poison();
+
+    Args args{};
+    args.size = sizeof args;
+    args.batch = n.batch;
+    args.seq_q = n.seq_q;
+    args.seq_kv = n.seq_kv;
+    args.heads_q = dims.heads_q;
+    args.heads_kv = dims.heads_kv;
+    args.q = q.data();
+    args.k = k.data();
+    args.v = v.data();
+    args.o = o.data();
+    const Buffer lse(4 * static_cast<size_t>(n.batch * dims.heads_q * n.seq_q));
+    if constexpr (requires { args.lse; }) args.lse = static_cast<float*>(lse.data());
+    const Buffer workspace(workspace_bytes(&args));
+    workspace.poison();
+
+    const int status = forward(&args, workspace.data(), nullptr);
+    if (status != 0 || !check(cudaDeviceSynchronize(), name)) {
+      std::fprintf(stderr, "%s: status %d\n", name, status);
+      return false;
+    }
+    for (const uint16_t value : o.read()) {
+      if (!is_finite(value, dims.bf16)) {
+        std::fprintf(stderr, "%s: not finite, or not written\n", name);
+        return false;
+      }
+    }
+  }
+  std::printf("%s: ran\n", name);
+  return true;
+}
+
+}  // namespace
+
+#define RUN(name, ...) \
+  run<name##_forward_args>(#name, __VA_ARGS__, name##_forward_workspace, name##_forward)
+
+int main() {
+  const bool all =
+      RUN(sanitize_full, Dims{2, 2, 128, true}) & RUN(sanitize_causal, Dims{4, 1, 64, false}) &
+      RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true});
+  return all ? 0 : 1;
+}
