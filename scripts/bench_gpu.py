@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Times emitted kernels beside cuDNN (PyTorch's scaled_dot_product_attention) in one process.
+
+  scripts/build_gpu_cases.py --group bench     first, where nvcc is
+  scripts/bench_gpu.py                         then, where the GPU is
+  scripts/bench_gpu.py --filter d128_s4096 --flex
+
+Medians of event timings, the L2 flushed before each call, random normal inputs. The two take turns
+in rounds, so that a drift of the clock meets both alike. Causal counts half the pairs.
+"""
+
+import argparse
+import ctypes
+import datetime
+import json
+import os
+import shlex
+import statistics
+import sys
+from pathlib import Path
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gpu import full, tensors  # noqa: E402
+from gpu.cases import Shape, bench_cases  # noqa: E402
+from gpu.kernel import Kernel  # noqa: E402
+
+FLUSH_BYTES = 256 << 20  # several times the L2
+
+
+def options():
+    parser = argparse.ArgumentParser(description="Times emitted kernels beside cuDNN.")
+    parser.add_argument("--build", default="build-gpu", help="folder of build_gpu_cases.py")
+    parser.add_argument("--filter", default="", help="only cases whose name contains this")
+    parser.add_argument("--milliseconds", type=float, default=120,
+                        help="timed, per contestant and round")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--flex", action="store_true", help="compiled FlexAttention as well")
+    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."),
+                                                       "bench_gpu.json"))
+    return parser.parse_args()
+
+
+def time_calls(call, milliseconds, flush, estimate):
+    """Milliseconds of each of several calls."""
+    count = max(5, min(500, int(milliseconds / max(estimate, 1e-3))))
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
+              for _ in range(count)]
+    for begin, end in events:
+        flush.zero_()
+        begin.record()
+        call()
+        end.record()
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) for begin, end in events]
+
+
+def contest(calls, args, flush):
+    """Median milliseconds of each call by name; A B A B ..., after a warm-up of both."""
+    times = {name: [] for name in calls}
+    estimates = {}
+    for name, call in calls.items():
+        time_calls(call, 0, flush, 1)
+        estimates[name] = statistics.median(time_calls(call, 0, flush, 1))
+    for _ in range(args.rounds):
+        for name, call in calls.items():
+            times[name] += time_calls(call, args.milliseconds, flush, estimates[name])
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+class Emitted:
+    """A call of the emitted kernel on a drawn problem."""
+
+    def __init__(self, folder, entry, problem):
+        self.kernel = Kernel(folder / entry["library"], folder / entry["manifest"])
+        problem.saves = {name: tensors.Guarded((1, 1, 1, n), (n, n, n), "f32", "cuda")
+                         for n in [problem.shape.batch * problem.case.spec["heads"]["q"]
+                                   * problem.shape.seq_q]
+                         for name in self.kernel.save_names()}
+        self.args = self.kernel.args(problem)
+        size = self.kernel.workspace_bytes(ctypes.byref(self.args))
+        self.workspace = torch.empty(max(size, 16), dtype=torch.uint8, device="cuda")
+
+    def __call__(self):
+        status = self.kernel.forward(ctypes.byref(self.args), self.workspace.data_ptr(),
+                                     torch.cuda.current_stream().cuda_stream)
+        if status != 0:
+            raise RuntimeError(self.kernel.status_string(status))
+
+
+def torch_calls(bench, problem, with_flex):
+    """What PyTorch users run, on the same tensors as [batch, heads, seq, dim] views."""
+    q, k, v = (getattr(problem, name).view.transpose(1, 2) for name in "qkv")
+    grouped = bench.heads[0] != bench.heads[1]
+
+    def cudnn():
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return torch.nn.functional.scaled_dot_product_attention(
+                q, k, v, is_causal=bench.causal, enable_gqa=grouped)
+
+    calls = {"cudnn": cudnn}
+    if with_flex:
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+        compiled = torch.compile(flex_attention)
+        block_mask = create_block_mask(lambda b, h, i, j: j <= i, None, None, bench.seq,
+                                       bench.seq) if bench.causal else None
+        calls["flex"] = lambda: compiled(q, k, v, block_mask=block_mask, enable_gqa=grouped)
+    return calls
+
+
+def first_rows_agree(problem, out):
+    """A guard against timing a wrong kernel; gpu_check.py is the check."""
+    rows = min(128, problem.shape.seq_q)
+    scale = problem.case.spec["head_dim"]["qk"] ** -0.5
+    for at in (0, problem.shape.seq_q - rows):
+        keep = full.keeps(problem.case.mask, problem.shape.seq_q, problem.shape.seq_kv,
+                          "cuda")[at:at + rows]
+        exact, _ = full.attend(problem.q.view[0, at:at + rows, 0], problem.k.view[0, :, 0],
+                               problem.v.view[0, :, 0], keep, scale, torch.bfloat16)
+        error = (out[0, at:at + rows, 0].double() - exact).abs().max()
+        if not error <= 0.02 * exact.abs().max():
+            return False
+    return True
+
+
+def measure(bench, entry, args, flush):
+    case = bench.case()
+    shape = Shape(bench.batch, bench.seq, bench.seq)
+    problem = tensors.draw(case, shape, [], 1, "cuda", on_host=False)
+    emitted = Emitted(Path(args.build), entry, problem)
+    emitted()
+    torch.cuda.synchronize()
+    right = first_rows_agree(problem, problem.o.view)
+    calls = {"attngen": emitted}
+    for name, call in torch_calls(bench, problem, args.flex).items():
+        try:
+            call()
+            calls[name] = call
+        except RuntimeError as error:  # this backend has no kernel for the case
+            print(f"  {name}: {str(error).splitlines()[0]}")
+    medians = contest(calls, args, flush)
+    tflops = {name: bench.flop() / ms * 1e-9 for name, ms in medians.items()}
+    return {"case": bench.name, "milliseconds": medians, "tflops": tflops, "right": right,
+            "ratio": tflops["attngen"] / tflops["cudnn"] if "cudnn" in tflops else None,
+            "schedule": entry["schedule"], "predicted": entry["predicted"]}
+
+
+def print_row(row):
+    peers = "".join(f"  {name} {value:6.1f}" for name, value in row["tflops"].items()
+                    if name != "attngen")
+    ratio = f"  ratio {row['ratio']:.3f}" if row["ratio"] else ""
+    predicted = row["predicted"].get("tflop_per_s", 0)
+    s = row["schedule"]
+    print(f"{row['case']:34s} attngen {row['tflops']['attngen']:6.1f}{peers}{ratio}"
+          f"  predicted {predicted:5.0f}  {64 * s['warpgroups']}x{s['tile_kv']}x{s['stages']}"
+          f"{'' if row['right'] else '  WRONG RESULT'}", flush=True)
+
+
+def main():
+    args = options()
+    index = json.loads((Path(args.build) / "index.json").read_text())
+    entries = {entry["name"]: entry for entry in index["cases"]}
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    rows, failed = [], 0
+    print("TFLOP/s, forward, bf16")
+    for bench in bench_cases():
+        if args.filter not in bench.name:
+            continue
+        entry = entries.get(bench.name, {})
+        if "library" not in entry:
+            print(f"MISSING {bench.name}: {entry.get('error', 'not built')}")
+            failed += 1
+            continue
+        rows.append(measure(bench, entry, args, flush))
+        print_row(rows[-1])
+    Path(args.json).write_text(json.dumps({
+        "device": torch.cuda.get_device_name(), "torch": torch.__version__,
+        "cudnn": torch.backends.cudnn.version(), "commit": index["commit"],
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "command": shlex.join(sys.argv), "rows": rows}, indent=1) + "\n")
+    return 1 if failed or not all(row["right"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Generates and compiles the kernels that scripts/gpu_check.py, bench_gpu.py and gpu_sanitize.sh
+run, into build-gpu/. Needs nvcc and no GPU; the folder can then be carried to a machine with one.
+
+  scripts/build_gpu_cases.py                    builds attngen and the oracle first (preset release)
+  scripts/build_gpu_cases.py --filter alibi     only these kernels; the others stay as they are
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+from gpu.cases import all_cases, bench_cases  # noqa: E402
+
+NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Xcompiler",
+              "-fPIC"]
+# Kernels that the sanitizer runs: the driver calls them by name.
+SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid"]
+SANITIZE_DRIVER = ROOT / "tests" / "gpu" / "sanitize_driver.cpp"
+# Libraries of the oracle that a bare machine may lack.
+CARRIED = re.compile(r"(libfmt|libyaml-cpp)\S* => (\S+)")
+
+
+def options():
+    parser = argparse.ArgumentParser(description="Builds the kernels of the GPU scripts.")
+    parser.add_argument("--out", type=Path, default=ROOT / "build-gpu")
+    parser.add_argument("--attngen", type=Path, help="the generator; default: builds it")
+    parser.add_argument("--oracle", type=Path, help="the oracle's library; default: builds it")
+    parser.add_argument("--target", default="h200")
+    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--filter", default="", help="only cases whose name contains this")
+    parser.add_argument("--group", default="", help="only base, variant, agree, sanitize or bench")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    return parser.parse_args()
+
+
+def run(command, **more):
+    return subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, **more)
+
+
+def build_host(args):
+    """The generator and the oracle's library, unless both are given."""
+    if not (args.attngen and args.oracle):
+        for command in (["cmake", "--preset", "release"],
+                        ["cmake", "--build", "--preset", "release", "--target", "attngen",
+                         "attngen_oracle"]):
+            done = run(command, cwd=ROOT)
+            if done.returncode:
+                sys.exit(done.stdout)
+    release = ROOT / "build" / "release"
+    args.attngen = args.attngen or find_one(release, "attngen")
+    args.oracle = args.oracle or find_one(release, "libattngen_oracle.so")
+
+
+def find_one(folder, name):
+    found = [p for p in folder.rglob(name) if p.is_file()]
+    if not found:
+        sys.exit(f"{folder}: no {name}")
+    return found[0]
+
+
+def copy_oracle(args):
+    """The library and those it needs that a bare machine may lack, side by side."""
+    shutil.copy2(args.oracle, args.out / args.oracle.name)
+    needs = []
+    for found in CARRIED.finditer(run(["ldd", args.oracle]).stdout):
+        library = Path(found[2])
+        shutil.copy2(library, args.out / library.name)
+        needs.append(library.name)
+    return {"oracle": args.oracle.name, "oracle_needs": needs}
+
+
+def generate(case, args):
+    """Runs attngen in the case's folder. Returns what it printed if it refused."""
+    folder = args.out / "kernels" / case.name
+    folder.mkdir(parents=True, exist_ok=True)
+    spec = folder / "spec.json"
+    spec.write_text(case.spec_text())
+    command = [args.attngen, spec, "-o", folder, "--target", args.target]
+    if case.schedule:
+        (folder / "schedule.json").write_text(json.dumps(case.schedule) + "\n")
+        command += ["--schedule", folder / "schedule.json"]
+    done = run(command)
+    return folder, "" if done.returncode == 0 else done.stdout.strip()
+
+
+def compile_library(source, library, args):
+    """Skips what is newer than its source: attngen leaves equal files untouched."""
+    log = library.with_suffix(".log")
+    if library.exists() and library.stat().st_mtime > source.stat().st_mtime:
+        return ""
+    # The CUDA runtime stays shared, so that a library is small and PyTorch's own serves.
+    done = run([args.nvcc, *NVCC_FLAGS, "-shared", "-cudart", "shared", "-Xlinker", "-s",
+                "-Xptxas", "-v", source, "-o", library])
+    log.write_text(done.stdout)
+    return "" if done.returncode == 0 else f"nvcc: {done.stdout.strip()[-2000:]}"
+
+
+def compiler_notes(log):
+    """What costs speed: spills, and matrix instructions that ptxas serialised."""
+    notes = [f"{a} bytes of spill stores, {b} of spill loads" for a, b in
+             re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log)
+             if (a, b) != ("0", "0")]
+    return notes + sorted(set(re.findall(r"\(C75\d\d\)[^\n]*", log)))
+
+
+def build(case, args):
+    entry = {"name": case.name, "group": case.group}
+    folder, error = generate(case, args)
+    if not error:
+        source = folder / f"{case.name}_{args.target}.cu"
+        library = folder / f"{case.name}.so"
+        error = compile_library(source, library, args)
+    if error:
+        entry["error"] = error
+        print(f"FAIL {case.name}: {error}", flush=True)
+        return entry
+    notes = compiler_notes(library.with_suffix(".log").read_text())
+    print(f"{'note' if notes else 'ok  '} {case.name} {'; '.join(notes)}".rstrip(), flush=True)
+    manifest = folder / f"{case.name}.json"
+    chosen = json.loads(manifest.read_text())["targets"][0]
+    return {**entry, "library": str(library.relative_to(args.out)),
+            "manifest": str(manifest.relative_to(args.out)), "schedule": chosen["schedule"],
+            "predicted": chosen["predicted"], **({"notes": notes} if notes else {})}
+
+
+def build_sanitize_driver(entries, args):
+    """One program of a few kernels, with line numbers. Their C entry points are linked in."""
+    built = {entry["name"]: entry for entry in entries}
+    if any("library" not in built.get(name, {}) for name in SANITIZE):
+        return
+    folders = [args.out / "kernels" / name for name in SANITIZE]
+    sources = [folder / f"{folder.name}_{args.target}.cu" for folder in folders]
+    includes = [flag for folder in folders for flag in ("-I", folder)]
+    done = run([args.nvcc, "-std=c++20", *NVCC_FLAGS[1:], "-lineinfo", *includes, SANITIZE_DRIVER, *sources, "-o",
+                args.out / "sanitize_driver"])
+    print(f"{'FAIL ' if done.returncode else 'ok   '}sanitize_driver {done.stdout.strip()}")
+
+
+def commit():
+    done = run(["git", "describe", "--always", "--abbrev=40", "--dirty"], cwd=ROOT)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def main():
+    args = options()
+    args.out = args.out.resolve()
+    args.out.mkdir(parents=True, exist_ok=True)
+    build_host(args)
+    index_path = args.out / "index.json"
+    index = json.loads(index_path.read_text()) if index_path.exists() else {"cases": []}
+    cases = [*all_cases(), *(bench.case() for bench in bench_cases())]
+    chosen = [c for c in cases if args.filter in c.name and args.group in ("", c.group)]
+    began = time.monotonic()
+    with ThreadPoolExecutor(args.jobs) as pool:
+        entries = list(pool.map(lambda case: build(case, args), chosen))
+    known = {case.name for case in cases}
+    fresh = {entry["name"]: entry for entry in entries}
+    kept = [e for e in index["cases"] if e["name"] in known and e["name"] not in fresh]
+    index = {"commit": commit(), "target": args.target, **copy_oracle(args),
+             "cases": sorted([*kept, *entries], key=lambda e: e["name"])}
+    index_path.write_text(json.dumps(index, indent=1) + "\n")
+    build_sanitize_driver(index["cases"], args)
+    failed = sum("error" in entry for entry in entries)
+    size = sum(f.stat().st_size for f in args.out.rglob("*") if f.is_file())
+    print(f"{len(entries) - failed} kernels in {args.out.name}, {failed} failed, "
+          f"{time.monotonic() - began:.0f} s, {size / 2**20:.0f} MiB")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

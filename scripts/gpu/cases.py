@@ -1,0 +1,325 @@
+"""The kernels that the GPU check holds to the oracle, as data.
+
+A covering design, not the full product: every head dim with both storage types and every mask, the
+head ratios and layouts spread over them (Latin squares), then the scores, masks and normalisers
+that no fixed kernel has, and two specs under a dozen schedules each.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+HEAD_DIMS = [(40, 40), (64, 64), (72, 72), (80, 80), (96, 96), (128, 128), (160, 160), (192, 128),
+             (256, 256)]
+HEADS = {"mha": (4, 4), "gqa4": (8, 2), "gqa8": (16, 2), "mqa": (6, 1)}
+LAYOUTS = ["bshd", "bhsd"]
+DTYPES = ["bf16", "fp16"]
+
+# Constants that divide no tile, so that their edges fall inside tiles.
+WINDOW = 100
+PREFIX = 90
+MASKS = {
+    "full": None,
+    "causal": "kv_idx <= q_pos",
+    "window": f"kv_idx <= q_pos and q_pos - kv_idx < {WINDOW}",
+    "prefix": f"kv_idx <= q_pos or kv_idx < {PREFIX}",
+}
+
+LENGTHS = [1, 3, 64, 77, 113, 128, 197, 239, 799, 1000, 2048, 8191]
+UNEQUAL = [(1, 77), (77, 1), (64, 1000), (113, 64), (239, 799), (1000, 197), (3, 2048), (128, 0)]
+LARGE = [113, 799]  # lengths run once more with scores in the hundreds
+STRIDES = ["default", "padded", "explicit", "swapped"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One call. `strides`: default (all zero), explicit, padded, or swapped (the other layout)."""
+
+    batch: int
+    seq_q: int
+    seq_kv: int
+    strides: str = "default"
+    logits: str = "normal"  # or "large"
+
+    def text(self):
+        return f"{self.batch},{self.seq_q},{self.seq_kv},{self.strides},{self.logits}"
+
+    @staticmethod
+    def parse(text):
+        batch, seq_q, seq_kv, strides, logits = text.split(",")
+        return Shape(int(batch), int(seq_q), int(seq_kv), strides, logits)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel: its spec, the data of its inputs (tensors.FILLS), and what it is run on."""
+
+    name: str
+    spec: dict
+    group: str  # base, variant, agree, sanitize, bench
+    fills: dict = field(default_factory=dict)
+    mask: str = ""  # a key of MASKS if this is plain softmax under it
+    longest: int = 8191  # inputs of seq_q x seq_kv elements do not fit beyond
+    large: bool = True  # large logits keep the outputs in the range of the type
+    schedule: dict = None
+    # Cases with one `data` name get the same data, so that their outputs can be compared.
+    data: str = ""
+
+    def spec_text(self):
+        return json.dumps(self.spec, indent=2) + "\n"
+
+
+def make_spec(name, head_dim, heads, dtype="bf16", layout="bshd", **rest):
+    spec = {
+        "attngen": 1,
+        "name": name,
+        "dtype": dtype,
+        "heads": {"q": heads[0], "kv": heads[1]},
+        "head_dim": {"qk": head_dim[0], "v": head_dim[1]},
+        "layout": layout,
+    }
+    spec.update({key: value for key, value in rest.items() if value is not None})
+    return spec
+
+
+def dim_text(head_dim):
+    qk, v = head_dim
+    return f"d{qk}" if qk == v else f"d{qk}v{v}"
+
+
+def base_cases():
+    """Every head dim under every mask; type, ratio and layout alternate so that pairs are met."""
+    ratios = list(HEADS)
+    for i, head_dim in enumerate(HEAD_DIMS):
+        for j, mask in enumerate(MASKS):
+            dtype = DTYPES[(i + j) % 2]
+            ratio = ratios[(i + (0, 1, 3, 2)[j]) % 4]
+            layout = LAYOUTS[(i // 4 + j // 2) % 2]
+            name = f"{dim_text(head_dim)}_{mask}_{ratio}_{dtype}_{layout}"
+            spec = make_spec(name, head_dim, HEADS[ratio], dtype, layout, mask=MASKS[mask])
+            yield Case(name, spec, "base", mask=mask, data=name)
+
+
+ALIBI = "score + slopes[h] * (kv_idx - q_pos)"
+CAUSAL = MASKS["causal"]
+SLOPES = {"slopes": {"dtype": "f32", "shape": ["heads"]}}
+SINK_ROWS = {
+    "rows": {
+        "m": "max(rowmax(score), sink[h])",
+        "l": "rowsum(exp(score - m)) + exp(sink[h] - m)",
+    },
+    "weight": "exp(score - m)",
+    "output": "acc / l",
+    "save": {"lse": "m + log(l)"},
+}
+PLUS_ONE_ROWS = {
+    "rows": {"m": "max(rowmax(score), 0)", "l": "rowsum(exp(score - m)) + exp(-m)"},
+    "weight": "exp(score - m)",
+    "output": "acc / l",
+    "save": {"lse": "m + log(l)"},
+}
+# relu(e^s - 1) / sum |e^s - 1|, with e^m taken out of both.
+SOFTPICK_ROWS = {
+    "rows": {"m": "rowmax(score)", "l": "rowsum(abs(exp(score - m) - exp(-m)))"},
+    "weight": "relu(exp(score - m) - exp(-m))",
+    "output": "acc / (l + 1e-6)",
+}
+RETENTION_ROWS = {
+    "rows": {"l": "rowsum(abs(score))"},
+    "weight": "score",
+    "output": "acc / max(l, 1)",
+    "save": {"norm": "l"},
+}
+
+
+def row_free(weight, output="acc"):
+    return {"weight": weight, "output": output}
+
+
+def variant(name, head_dim, heads, fills=None, longest=8191, large=True, **spec):
+    head_dim = (head_dim, head_dim) if isinstance(head_dim, int) else head_dim
+    return Case(name, make_spec(name, head_dim, heads, **spec), "variant", fills or {},
+                longest=longest, large=large, data=name)
+
+
+def variant_cases():
+    f32 = {"dtype": "f32", "shape": []}
+    yield variant("softcap_input", 128, (8, 2), {"cap": {"value": 30.0}}, inputs={"cap": f32},
+                  score="cap * tanh(score / cap)", mask=CAUSAL)
+    yield variant("softcap_constant", 256, (4, 2), score="50 * tanh(score / 50)",
+                  mask=MASKS["window"], dtype="fp16", layout="bhsd")
+    yield variant("alibi", 64, (8, 8), {"slopes": {"fill": "slopes"}}, inputs=SLOPES, score=ALIBI,
+                  mask=CAUSAL)
+    yield variant("alibi_full", 128, (8, 1), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+                  score="score - slopes[h] * abs(kv_idx - q_pos)", dtype="fp16")
+    yield variant("sinks", 64, (16, 2), {"sink": {"fill": "normal"}},
+                  inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
+                  mask=MASKS["window"])
+    yield variant("softmax_plus_one", 128, (4, 4), normalize=PLUS_ONE_ROWS, mask=CAUSAL)
+    yield variant("softpick", 64, (4, 4), normalize=SOFTPICK_ROWS, mask=CAUSAL, large=False)
+    yield variant("sigmoid", 128, (4, 4), {"bias": {"value": -3.0}}, inputs={"bias": f32},
+                  score="score + bias", normalize=row_free("sigmoid(score)"))
+    yield variant("sigmoid_causal", 64, (8, 2), normalize=row_free("sigmoid(score - 4)"),
+                  mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield variant("relu", 128, (4, 4), normalize=row_free("relu(score)", "acc / seq_kv"),
+                  large=False)
+    yield variant("relu_d64_causal", 64, (4, 4),
+                  normalize=row_free("relu(score)", "acc / (q_pos + 1)"), mask=CAUSAL, large=False)
+    yield variant("squared_relu", 256, (4, 1), mask=CAUSAL, large=False,
+                  normalize=row_free("square(relu(score))", "acc / max(q_pos + 1, 1)"))
+    yield variant("linear", 128, (4, 4), normalize="none", scale=0.05, mask=CAUSAL, large=False)
+    yield variant("retention", (256, 256), (4, 4), {"log_decay": {"fill": "log_decay"}},
+                  inputs={"log_decay": {"dtype": "f32", "shape": ["heads"]}},
+                  score="score * exp(log_decay[h] * (q_pos - kv_idx))", normalize=RETENTION_ROWS,
+                  mask=CAUSAL, large=False)
+    pair_bias = {"dtype": "f32", "shape": ["heads", "seq_q", "seq_kv"]}
+    yield variant("bias", 128, (4, 4), {"bias": {"fill": "normal"}}, 1000,
+                  inputs={"bias": pair_bias}, score="score + bias[h, q_idx, kv_idx]")
+    yield variant("bias_holes", 64, (4, 2), {"bias": {"fill": "holes"}}, 1000,
+                  inputs={"bias": pair_bias}, score="score + bias[h, q_idx, kv_idx]", dtype="fp16")
+    yield variant("bias_bf16_batch", 96, (4, 4), {"bias": {"fill": "normal"}}, 1000,
+                  inputs={"bias": {"dtype": "bf16", "shape": ["batch", "seq_q", "seq_kv"]}},
+                  score="score + bias[b, q_idx, kv_idx]", mask=CAUSAL)
+    yield variant("relative_table", 80, (4, 4), {"table": {"fill": "normal"}},
+                  inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
+                  score="score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32]")
+    documents = {"q_doc": {"fill": "documents"}, "kv_doc": {"fill": "documents"}}
+    yield variant("documents", 128, (8, 2), documents,
+                  inputs={"q_doc": {"dtype": "i32", "shape": ["batch", "seq_q"]},
+                          "kv_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
+                  mask="q_doc[b, q_idx] == kv_doc[b, kv_idx] and kv_idx <= q_pos")
+    yield variant("documents_sorted", 64, (4, 4), documents, layout="bhsd",
+                  inputs={"q_doc": {"dtype": "i32", "shape": ["batch", "seq_q"], "sorted": True},
+                          "kv_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"],
+                                     "sorted": True}},
+                  mask="q_doc[b, q_idx] == kv_doc[b, kv_idx]")
+    yield variant("dilated_window", 128, (4, 4), mask=(
+        f"kv_idx <= q_pos and q_pos - kv_idx < {3 * WINDOW} and (q_pos - kv_idx) % 3 == 0"))
+    yield variant("two_sided_window", 128, (8, 2), mask=f"abs(q_pos - kv_idx) <= {WINDOW}",
+                  dtype="fp16")
+    yield variant("window_sink_tokens", 256, (4, 2),
+                  mask=f"kv_idx <= q_pos and (q_pos - kv_idx < {WINDOW} or kv_idx < 4)")
+    yield variant("prefix_input", 128, (4, 4), {"prefix": {"fill": "lengths"}},
+                  inputs={"prefix": {"dtype": "i32", "shape": ["batch"]}},
+                  mask="kv_idx <= q_pos or kv_idx < prefix[b]")
+    yield variant("key_lengths", 64, (8, 2), {"kv_len": {"fill": "lengths"}},
+                  inputs={"kv_len": {"dtype": "i32", "shape": ["batch"]}},
+                  mask="kv_idx < kv_len[b]")
+    yield variant("bitmask", 128, (4, 4), {"allowed": {"fill": "bits"}}, 1000,
+                  inputs={"allowed": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
+                  mask="allowed[b, q_idx, kv_idx] != 0")
+    yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
+
+
+def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
+             ping_pong=True, grid="persistent", order="linear"):
+    return {"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": stages, "weights": weights,
+            "overlap": overlap, "ping_pong": ping_pong, "grid": grid, "order": order}
+
+
+# Each value of each field at least twice, with 1 to 4 warpgroups and tiles that are no multiple of 64.
+SCHEDULES = [
+    schedule(2, 128, 2),
+    schedule(2, 128, 2, grid="plain"),
+    schedule(2, 128, 2, ping_pong=False),
+    schedule(2, 128, 2, order="longest_first"),
+    schedule(2, 64, 3, overlap="none"),
+    schedule(2, 144, 2, ping_pong=False, grid="plain", order="longest_first"),
+    schedule(2, 64, 2, weights="shared"),
+    schedule(2, 96, 2, weights="shared", overlap="none", grid="plain"),
+    schedule(1, 128, 2, ping_pong=False),
+    schedule(1, 64, 4, weights="shared", ping_pong=False, grid="plain", order="longest_first"),
+    schedule(1, 176, 2, overlap="none", ping_pong=False, order="longest_first"),
+    schedule(3, 64, 2),
+    schedule(3, 80, 2, overlap="none", ping_pong=False, grid="plain"),
+    schedule(3, 64, 2, weights="shared", order="longest_first"),
+    schedule(4, 32, 3, overlap="none", ping_pong=False),
+]
+
+
+def agree_cases():
+    specs = [("agree_full_d128", (128, 128), "mha", "full"),
+             ("agree_causal_d64", (64, 64), "gqa4", "causal")]
+    for data, head_dim, ratio, mask in specs:
+        for i, one in enumerate(SCHEDULES):
+            name = f"{data}_s{i}"
+            spec = make_spec(name, head_dim, HEADS[ratio], mask=MASKS[mask])
+            yield Case(name, spec, "agree", mask=mask, schedule=one, data=data)
+
+
+def sanitize_cases():
+    """Small kernels without inputs, for tests/gpu/sanitize_driver.cpp."""
+    specs = [("full", (128, 128), (2, 2), "bf16", {}),
+             ("causal", (64, 64), (4, 1), "fp16", {"mask": MASKS["causal"]}),
+             ("window", (72, 72), (2, 1), "bf16", {"mask": MASKS["window"], "layout": "bhsd"}),
+             ("sigmoid", (128, 128), (2, 2), "bf16", {"normalize": row_free("sigmoid(score)")})]
+    for what, head_dim, heads, dtype, rest in specs:
+        name = f"sanitize_{what}"
+        yield Case(name, make_spec(name, head_dim, heads, dtype, **rest), "sanitize", data=name)
+
+
+def all_cases():
+    return [*base_cases(), *variant_cases(), *agree_cases(), *sanitize_cases()]
+
+
+# What an index of the shapes gives beyond the lengths: shapes of one case differ in strides too.
+def shapes_of(case, quick=False):
+    pairs = [(n, n) for n in LENGTHS] + UNEQUAL
+    if quick:
+        pairs = [(1, 1), (77, 77), (128, 128), (239, 239), (1000, 1000), (64, 1000), (113, 64),
+                 (128, 0)]
+    elif case.group == "agree":
+        pairs = [(77, 77), (239, 239), (1000, 1000), (64, 1000), (113, 64), (2048, 2048)]
+    # Every case starts the cycle of strides elsewhere.
+    turn = sum(case.data.encode())
+    shapes = []
+    for i, (seq_q, seq_kv) in enumerate(pairs):
+        if max(seq_q, seq_kv) > case.longest:
+            continue
+        longer = max(seq_q, seq_kv)
+        batch = 3 if longer <= 128 else 2 if longer <= 1000 else 1
+        shapes.append(Shape(batch, seq_q, seq_kv, STRIDES[(turn + i) % len(STRIDES)]))
+    if case.large and not quick:
+        shapes += [Shape(2, n, n, STRIDES[turn % len(STRIDES)], "large") for n in LARGE]
+    return shapes
+
+
+# The speed cases: a kernel for each, since the search optimises for a workload.
+@dataclass(frozen=True)
+class BenchCase:
+    name: str
+    head_dim: tuple
+    heads: tuple
+    batch: int
+    seq: int
+    causal: bool
+
+    def case(self):
+        spec = make_spec(self.name, self.head_dim, self.heads,
+                         mask=CAUSAL if self.causal else None,
+                         workload={"batch": self.batch, "seq_q": self.seq, "seq_kv": self.seq})
+        return Case(self.name, spec, "bench", mask="causal" if self.causal else "full",
+                    data=self.name)
+
+    def flop(self):
+        """Causal counts half the pairs, as is usual."""
+        qk, v = self.head_dim
+        pairs = self.seq * self.seq / (2 if self.causal else 1)
+        return 2.0 * self.batch * self.heads[0] * pairs * (qk + v)
+
+
+def bench_cases():
+    tokens, width = 16384, 2048
+    for dim in (64, 128, 256):
+        for seq in (1024, 4096, 16384):
+            for causal in (False, True):
+                name = f"bench_d{dim}_s{seq}_{'causal' if causal else 'full'}"
+                heads = width // dim
+                yield BenchCase(name, (dim, dim), (heads, heads), tokens // seq, seq, causal)
+    for seq in (2048, 8192):
+        yield BenchCase(f"bench_llama8b_s{seq}_causal", (128, 128), (32, 8), tokens // seq, seq,
+                        True)
+    for causal in (True, False):
+        yield BenchCase(f"bench_llama70b_s16384_{'causal' if causal else 'full'}", (128, 128),
+                        (64, 8), 1, 16384, causal)
+    yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), tokens // 4096, 4096,
+                    True)

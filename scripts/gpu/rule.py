@@ -1,0 +1,90 @@
+"""The FlashAttention rule: an output may err by twice what the same mathematics done naively in the
+storage type errs, plus a small absolute term. numpy alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Half a unit in the last place at 1: the error of rounding once.
+ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "f32": 2.0**-24}
+# fp32 saves: sums of head_dim products and the special functions' errors, relative to the largest.
+SAVE_ROUNDOFF = 1e-5
+
+
+@dataclass
+class Verdict:
+    """`error` and `allowed` are in the output's unit; `where` is the index of the worst element."""
+
+    output: str
+    error: float
+    allowed: float
+    where: tuple
+
+    @property
+    def ok(self):
+        return bool(self.error <= self.allowed)  # false for NaN
+
+    @property
+    def ratio(self):
+        """Of the error to what is allowed; 0 / 0 is 0."""
+        if self.error == 0:
+            return 0.0
+        return float(self.error / self.allowed) if self.allowed > 0 else float("inf")
+
+
+def difference(got, exact):
+    """|got - exact|, equal infinities counting as no difference and NaN as an infinite one."""
+    got, exact = np.asarray(got, np.float64), np.asarray(exact, np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(got - exact)
+    error = np.where(got == exact, 0.0, error)
+    return np.where(np.isnan(error), np.inf, error)
+
+
+def finite_max(values):
+    values = values[np.isfinite(values)]
+    return float(values.max()) if values.size else 0.0
+
+
+def hold_largest(output, got, exact, naive, roundoff):
+    """The rule itself, over all elements at once."""
+    error = difference(got, exact)
+    if error.size == 0:
+        return Verdict(output, 0.0, 0.0, ())
+    # Where the naive computation overflows it gives no yardstick.
+    allowed = 2 * finite_max(difference(naive, exact)) + roundoff * finite_max(np.abs(exact))
+    where = np.unravel_index(int(error.argmax()), error.shape)
+    return Verdict(output, float(error.max()), allowed, tuple(int(i) for i in where))
+
+
+def hold_by_magnitude(output, got, exact, naive, roundoff):
+    """The same in the mean square, for rows [rows, n] of like magnitude: late rows of a causal
+    mask are small, and a key left out there hides below the first rows' rounding errors. Rows of
+    zeros must be zero. The worst verdict of all groups.
+    """
+    exact = np.asarray(exact, np.float64)
+    error, naive_error = difference(got, exact), difference(naive, exact)
+    naive_error = np.where(np.isfinite(naive_error), naive_error, 0.0)
+    size = np.sqrt(np.mean(np.square(exact), axis=1))
+    group = np.where(size > 0, np.floor(np.log2(np.maximum(size, 1e-300))), -np.inf)
+    worst = Verdict(output, 0.0, 0.0, ())
+    for one in np.unique(group):
+        rows = np.flatnonzero(group == one)
+        root = [float(np.sqrt(np.mean(np.square(x[rows])))) for x in (error, naive_error, exact)]
+        row = int(rows[error[rows].max(axis=1).argmax()])
+        verdict = Verdict(output, root[0], 2 * root[1] + roundoff * root[2], (row,))
+        if not verdict.ratio <= worst.ratio:
+            worst = verdict
+    return worst
+
+
+def hold_output(got, exact, naive, dtype):
+    """Both verdicts on O, rows [rows, head_dim]."""
+    roundoff = ROUNDOFF[dtype]
+    return [hold_largest("o", got, exact, naive, roundoff),
+            hold_by_magnitude("o in the mean", got, exact, naive, roundoff)]
+
+
+def hold_save(name, got, exact, naive):
+    return hold_largest(name, got, exact, naive, SAVE_ROUNDOFF)

@@ -1,0 +1,100 @@
+"""Runs cases in worker processes, and outlives those that hang or crash."""
+
+import json
+import queue
+import select
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+WORKER = Path(__file__).resolve().parent / "worker.py"
+
+
+class Worker:
+    """One process. `check` returns a case's result; a worker that is no longer alive is spent."""
+
+    def __init__(self, settings_json, silence):
+        self.silence = silence  # seconds without an event that mean a hang
+        self.process = subprocess.Popen([sys.executable, "-u", str(WORKER), settings_json],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pending = b""
+        self.alive = True
+
+    def stop(self):
+        self.alive = False
+        self.process.kill()
+        self.process.wait()
+
+    def next_event(self):
+        """A dict, or None after a hang or the end of the process."""
+        while b"\n" not in self.pending:
+            ready, _, _ = select.select([self.process.stdout], [], [], self.silence)
+            piece = self.process.stdout.read1(1 << 16) if ready else b""
+            if not piece:
+                return None
+            self.pending += piece
+        line, self.pending = self.pending.split(b"\n", 1)
+        return json.loads(line)
+
+    def check(self, name):
+        result = {"case": name, "calls": 0, "rows": 0, "worst": {}, "failures": []}
+        began, last_call = time.monotonic(), ""
+        self.process.stdin.write(f"{name}\n".encode())
+        self.process.stdin.flush()
+        while True:
+            event = self.next_event()
+            if event is None or "broken" in event:
+                code = self.process.poll() if event is None else None
+                how = (event["broken"] if event
+                       else f"no answer in {self.silence} s" if code is None
+                       else f"the process ended with {code}")
+                result["failures"].append({"shape": last_call, "text": how})
+                self.stop()
+                break
+            if "call" in event:
+                last_call = event["call"]
+                result["calls"] += 1
+            elif "fail" in event:
+                result["failures"].append({"shape": event["shape"], "text": event["fail"]})
+            elif "done" in event:
+                result.update(event["done"])
+                break
+        result["seconds"] = time.monotonic() - began
+        return result
+
+
+def run_cases(chunks, settings_json, workers, on_result, silence=60, deadline=None):
+    """Checks each chunk's cases in order, in one process unless that dies. `on_result` is called
+    from one thread at a time. Returns the names that the deadline left out.
+    """
+    todo, left_out, lock = queue.Queue(), [], threading.Lock()
+    for chunk in chunks:
+        todo.put(chunk)
+
+    def serve():
+        worker = None
+        while True:
+            try:
+                chunk = todo.get_nowait()
+            except queue.Empty:
+                break
+            for name in chunk:
+                if deadline and time.monotonic() > deadline:
+                    left_out.append(name)
+                    continue
+                if worker is None or not worker.alive:
+                    worker = Worker(settings_json, silence)
+                result = worker.check(name)
+                with lock:
+                    on_result(result)
+        if worker is not None:
+            worker.stop()
+
+    threads = [threading.Thread(target=serve) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return left_out

@@ -1,0 +1,183 @@
+"""The data of a call: random tensors in guarded memory, as the kernel stores them and as floats.
+
+torch is the device's memory and its random numbers; nothing here computes attention.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+GUARD_BYTES = 4096  # before and after each tensor
+POISON = 0xFF  # NaN in bf16, fp16 and fp32
+STORAGE = {"bf16": torch.bfloat16, "fp16": torch.float16, "f32": torch.float32,
+           "i32": torch.int32, "u8": torch.uint8}
+
+
+class Guarded:
+    """A strided tensor [batch, seq, heads, dim] inside poisoned memory: reading around it gives
+    NaN, writing around it shows.
+    """
+
+    def __init__(self, shape, strides, dtype, device):
+        batch, seq, heads, dim = shape
+        stride_batch, stride_seq, stride_head = strides
+        element = STORAGE[dtype].itemsize
+        reach = (max(batch - 1, 0) * stride_batch + max(seq - 1, 0) * stride_seq
+                 + max(heads - 1, 0) * stride_head + dim)
+        self.bytes = torch.full((reach * element + 2 * GUARD_BYTES,), POISON, dtype=torch.uint8,
+                                device=device)
+        inner = self.bytes[GUARD_BYTES:GUARD_BYTES + reach * element].view(STORAGE[dtype])
+        self.view = inner.as_strided(shape, (*strides, 1))
+        self.strides = strides
+
+    def pointer(self):
+        return self.bytes.data_ptr() + GUARD_BYTES
+
+    def poison(self):
+        self.bytes.fill_(POISON)
+
+    def take(self):
+        """The tensor, contiguous, and whether the memory around it was left alone. Poisons it."""
+        value = self.view.clone().contiguous()
+        # As integers: a copy of a float NaN need not keep its bits.
+        integer = {2: torch.int16, 4: torch.int32}[self.view.element_size()]
+        inner = self.bytes[GUARD_BYTES:self.bytes.numel() - GUARD_BYTES].view(integer)
+        inner.as_strided(self.view.shape, self.view.stride()).fill_(-1)
+        return value, bool((self.bytes == POISON).all())
+
+
+def strides_of(kind, layout, seq, heads, dim):
+    """Strides (batch, seq, head) in elements, multiples of 8, of a tensor in the spec's layout."""
+    seq = max(seq, 1)
+    if kind == "swapped":
+        layout = "bhsd" if layout == "bshd" else "bshd"
+    pad = 0 if kind in ("default", "explicit") else 8
+    inner = dim + pad
+    if layout == "bshd":
+        outer = heads * inner + 2 * pad
+        return (seq * outer + 3 * pad, outer, inner)
+    outer = seq * inner + 2 * pad
+    return (heads * outer + 3 * pad, inner, outer)
+
+
+def floats(tensor):
+    """To float32 on the host, exactly."""
+    return np.ascontiguousarray(tensor.float().cpu().numpy())
+
+
+@dataclass
+class Problem:
+    """One call's data on both sides. Arrays of floats are [batch, seq, heads, dim]."""
+
+    case: object
+    shape: object
+    q: Guarded
+    k: Guarded
+    v: Guarded
+    o: Guarded
+    saves: dict  # name -> Guarded [batch, heads, seq_q] as [batch, 1, 1, heads * seq_q]
+    inputs: dict  # name -> device tensor, or a number for a scalar
+    host_q: np.ndarray = None
+    host_k: np.ndarray = None
+    host_v: np.ndarray = None
+    host_inputs: dict = field(default_factory=dict)  # name -> float64 array in its declared shape
+
+
+def dim_lengths(spec, shape):
+    return {"batch": shape.batch, "heads": spec["heads"]["q"], "heads_kv": spec["heads"]["kv"],
+            "seq_q": shape.seq_q, "seq_kv": shape.seq_kv, "seq": shape.seq_kv,
+            "dim": spec["head_dim"]["qk"]}
+
+
+def draw(case, shape, save_names, seed, device, on_host=True):
+    """The same data for the same case.data, shape and seed. `on_host`: as floats too."""
+    spec = case.spec
+    random = torch.Generator(device=device)
+    random.manual_seed(seed * 1_000_003 + sum((i + 1) * c for i, c in
+                                              enumerate((case.data + shape.text()).encode())))
+    # q . k has a variance of head_dim; times 8 each, scores have a deviation of 64.
+    spread = 8.0 if shape.logits == "large" else 1.0
+
+    def tensor(seq, heads, dim, scale):
+        strides = strides_of(shape.strides, spec["layout"], seq, heads, dim)
+        guarded = Guarded((shape.batch, seq, heads, dim), strides, spec["dtype"], device)
+        guarded.view.copy_(scale * torch.randn(guarded.view.shape, generator=random,
+                                               device=device))
+        return guarded
+
+    heads_q, heads_kv = spec["heads"]["q"], spec["heads"]["kv"]
+    dim_qk, dim_v = spec["head_dim"]["qk"], spec["head_dim"]["v"]
+    q = tensor(shape.seq_q, heads_q, dim_qk, spread)
+    k = tensor(shape.seq_kv, heads_kv, dim_qk, spread)
+    v = tensor(shape.seq_kv, heads_kv, dim_v, 1.0)
+    o = Guarded((shape.batch, shape.seq_q, heads_q, dim_v),
+                strides_of(shape.strides, spec["layout"], shape.seq_q, heads_q, dim_v),
+                spec["dtype"], device)
+    flat = shape.batch * heads_q * shape.seq_q
+    saves = {name: Guarded((1, 1, 1, flat), (flat, flat, flat), "f32", device)
+             for name in save_names}
+    problem = Problem(case, shape, q, k, v, o, saves, {})
+    if on_host:
+        problem.host_q, problem.host_k, problem.host_v = (floats(x.view) for x in (q, k, v))
+    for name, declared in spec.get("inputs", {}).items():
+        dims = [d if isinstance(d, int) else dim_lengths(spec, shape)[d]
+                for d in declared["shape"]]
+        how = case.fills[name]
+        if not dims:
+            problem.inputs[name] = how["value"]
+            problem.host_inputs[name] = np.array([how["value"]], np.float64)
+            continue
+        value = FILLS[how["fill"]](dims, shape, random, device).to(STORAGE[declared["dtype"]])
+        problem.inputs[name] = value.contiguous()
+        problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
+    return problem
+
+
+def normal(dims, shape, random, device):
+    return torch.randn(dims, generator=random, device=device)
+
+
+def holes(dims, shape, random, device):
+    """An additive bias with -inf: a tenth of all pairs, the first tiles of every fifth row, and all
+    of every seventh, which is an empty row then.
+    """
+    bias = normal(dims, shape, random, device)
+    bias[torch.rand(dims, generator=random, device=device) < 0.1] = -torch.inf
+    bias[..., 1::5, :min(200, dims[-1] // 2)] = -torch.inf
+    bias[..., 3::7, :] = -torch.inf
+    return bias
+
+
+def slopes(dims, shape, random, device):
+    heads = dims[0]
+    return 2.0 ** (-8.0 * (torch.arange(heads, device=device) + 1) / heads)
+
+
+def log_decay(dims, shape, random, device):
+    return torch.log(1 - 2.0 ** (-5.0 - torch.arange(dims[0], device=device)))
+
+
+def documents(dims, shape, random, device):
+    """Ascending ids of documents of about 100 tokens."""
+    starts = torch.rand(dims, generator=random, device=device) < 0.01
+    return torch.cumsum(starts.int(), dim=-1)
+
+
+def lengths(dims, shape, random, device):
+    """In [0, seq_kv]; the last is 0, so that all its rows may be empty."""
+    value = torch.randint(0, shape.seq_kv + 1, dims, generator=random, device=device)
+    if len(value) > 1:
+        value[-1] = 0
+    return value
+
+
+def bits(dims, shape, random, device):
+    """Half of all pairs; every seventh row has none."""
+    value = torch.randint(0, 2, dims, generator=random, device=device)
+    value[..., 3::7, :] = 0
+    return value
+
+
+FILLS = {"normal": normal, "holes": holes, "slopes": slopes, "log_decay": log_decay,
+         "documents": documents, "lengths": lengths, "bits": bits}
