@@ -1,6 +1,9 @@
 // What an expression costs: instructions by class, as a GPU would issue them, shared subtrees once.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "expr/expr.h"
 
 namespace attngen::expr {

@@ -1,0 +1,152 @@
+#include "expr/count.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "expr/ops.h"
+
+namespace attngen::expr {
+namespace {
+
+class Counter {
+ public:
+  explicit Counter(std::span<const std::string> varying) : varying_(varying) {}
+
+  // Adds the costs of `e`, each node once; whether it varies.
+  bool visit(const Expr& e) {
+    if (const auto found = varies_.find(e.identity()); found != varies_.end()) {
+      return found->second;
+    }
+    bool any = e.op() == Op::Variable &&
+               std::find(varying_.begin(), varying_.end(), e.name()) != varying_.end();
+    for (const Expr& operand : e.operands()) {
+      any = visit(operand) || any;
+    }
+    varies_.emplace(e.identity(), any);
+    if (any) {
+      charge(e);
+    }
+    return any;
+  }
+  const OperationCounts& counts() const { return counts_; }
+
+ private:
+  void charge(const Expr& e);
+  void charge_float(const Expr& e);
+  void charge_sum(const Expr& e);
+  void charge_power(const Expr& e);
+  void functions(double special, double multiply) {
+    counts_.special += special;
+    counts_.multiply += multiply;
+  }
+
+  std::span<const std::string> varying_;
+  std::map<const void*, bool> varies_;
+  std::map<const void*, bool> fused_;  // multiplies that an add has taken in
+  OperationCounts counts_;
+};
+
+void Counter::charge(const Expr& e) {
+  if (e.op() == Op::Load) {
+    counts_.load += 1;
+    return;
+  }
+  if (e.operands().empty()) {
+    return;
+  }
+  if (e.type() == Type::Float && e.op() != Op::ToFloat && e.op() != Op::Select) {
+    charge_float(e);
+    return;
+  }
+  const bool divides = e.op() == Op::FloorDivide || e.op() == Op::Modulo;
+  const bool by_constant = divides && e.operand(1).is_number();
+  int exponent = 0;
+  const bool by_shift = by_constant && std::frexp(e.operand(1).number(), &exponent) == 0.5;
+  // Without a shift a division multiplies by a reciprocal and corrects; by a variable, it takes the
+  // special unit's reciprocal first.
+  counts_.logic += !divides || by_shift ? 1 : (by_constant ? 5 : 16);
+  counts_.special += divides && !by_constant ? 1 : 0;
+}
+
+// One multiply of the operands goes into the add's own instruction. Those came before it in
+// postorder, and have been charged.
+void Counter::charge_sum(const Expr& e) {
+  for (const Expr& operand : e.operands()) {
+    const bool multiplies = operand.op() == Op::Multiply || operand.op() == Op::Square;
+    if (multiplies && varies_.at(operand.identity()) &&
+        fused_.emplace(operand.identity(), true).second) {
+      return;
+    }
+  }
+  counts_.multiply += 1;
+}
+
+void Counter::charge_power(const Expr& e) {
+  const Expr& exponent = e.operand(1);
+  const double n = exponent.is_number() ? std::fabs(exponent.number()) : 0;
+  if (n >= 1 && n <= 16 && n == std::floor(n)) {
+    functions(exponent.number() < 0 ? 1 : 0, std::ceil(std::log2(n)) + 1);
+    return;
+  }
+  functions(2, 30);  // powf: a logarithm and an exponential in extended precision
+}
+
+void Counter::charge_float(const Expr& e) {
+  switch (e.op()) {
+    case Op::Negate:
+    case Op::Abs:
+      return;  // modifiers of the instruction that reads them
+    case Op::Add:
+    case Op::Subtract:
+      return charge_sum(e);
+    case Op::Multiply:
+    case Op::Square:
+      return functions(0, 1);
+    case Op::Divide:
+      return e.operand(1).is_number() ? functions(0, 1) : functions(1, 1);
+    case Op::FloorDivide:
+    case Op::Modulo:
+      return functions(1, 10);
+    case Op::Exp:  // the factor log2 e
+      return functions(1, 1);
+    case Op::Exp2:
+    case Op::Log2:
+    case Op::Rsqrt:
+      return functions(1, 0);
+    case Op::Log:
+      return functions(1, 1);
+    case Op::Sqrt:
+      return functions(1, 4);
+    case Op::Tanh:
+    case Op::Sigmoid:
+    case Op::Silu:
+      return functions(2, 3);
+    case Op::Sin:
+    case Op::Cos:
+      return functions(0, 20);
+    case Op::Erf:
+      return functions(1, 16);
+    case Op::Gelu:
+      return functions(1, 19);
+    case Op::Pow:
+      return charge_power(e);
+    case Op::Min:
+    case Op::Max:
+    case Op::Relu:
+      counts_.logic += 1;
+      return;
+    default:  // Floor, Sign, reductions
+      counts_.logic += 2;
+  }
+}
+
+}  // namespace
+
+OperationCounts count(const Expr& e, std::span<const std::string> varying) {
+  Counter counter(varying);
+  counter.visit(e);
+  return counter.counts();
+}
+
+}  // namespace attngen::expr
