@@ -87,6 +87,7 @@ struct Normalizer {
 struct Recurrent {
   expr::Expr query, key, value, log_decay;
   expr::Expr delta, skip;  // may be empty
+  expr::Expr output;       // of `acc`, which is o_t
   bool initial_state = false;
   bool final_state = false;
 };
@@ -137,7 +138,8 @@ struct Spec {
   expr::Expr score;
   expr::Expr mask;
   Normalizer normalize;
-  // As the user wrote them (or the default), for the comments of emitted kernels.
+  // As the user wrote them (or the default), for the comments of emitted kernels: one line each, of
+  // normalize a line per value in the long form ("m = rowmax(score)").
   std::string score_text, mask_text, normalize_text;
   // Sparsity fields (SPEC section 5): checked, not emitted yet.
   enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };

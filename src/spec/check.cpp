@@ -1,0 +1,250 @@
+#include "spec/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "spec/names.h"
+
+namespace attngen::spec {
+namespace {
+
+using Kind = Type::Kind;
+
+class Checker {
+ public:
+  Checker(Pattern pattern, Report& report) : pattern_(pattern), report_(report) {}
+
+  void check(Node& node, const Type& type, const std::string& pointer) {
+    report_.remember(node, pointer);
+    switch (type.kind) {
+      case Kind::Whole:
+      case Kind::Number:
+        return check_number(node, type, pointer);
+      case Kind::Bool:
+        return check_that(bool_of(node).has_value(), node, type, pointer);
+      case Kind::Word:
+        return check_word(node, type, pointer);
+      case Kind::Name:
+        return check_name(node, type, pointer);
+      case Kind::Line:
+        return check_line(node, type, pointer);
+      case Kind::Expression:
+        check_that(node.kind == Node::Kind::Scalar, node, type, pointer);
+        if (node.valid) report_.remember_text(node, pointer);
+        return;
+      case Kind::List:
+        return check_list(node, type, pointer);
+      case Kind::Object:
+        return check_object(node, type, pointer);
+      case Kind::Dictionary:
+        return check_dictionary(node, type, pointer);
+      case Kind::Either:
+        return check_either(node, type, pointer);
+    }
+  }
+
+ private:
+  void refuse(Node& node, const std::string& pointer, std::string message, std::string help = {}) {
+    node.valid = false;
+    report_.at_value(node, pointer, std::move(message), std::move(help));
+  }
+
+  void refuse_kind(Node& node, const Type& type, const std::string& pointer,
+                   std::string help = {}) {
+    refuse(node, pointer,
+           fmt::format("{} must be {}, got {}", dotted(pointer), describe(type), got(node)),
+           std::move(help));
+  }
+
+  void check_that(bool fits, Node& node, const Type& type, const std::string& pointer) {
+    if (!fits) refuse_kind(node, type, pointer);
+  }
+
+  void check_number(Node& node, const Type& type, const std::string& pointer) {
+    const std::optional<double> value = number_of(node);
+    const bool is_whole = type.kind == Kind::Whole;
+    if (!value || (is_whole && std::isfinite(*value) && std::floor(*value) != *value)) {
+      return refuse_kind(node, type, pointer);
+    }
+    if (*value < type.minimum || *value > type.maximum) {
+      const bool single = type.minimum == type.maximum;
+      const std::string range = !is_whole && type.maximum == Type{}.maximum ? "finite"
+                                : single ? fmt::format("{}", type.minimum)
+                                         : fmt::format("from {} to {}", type.minimum, type.maximum);
+      return refuse(node, pointer,
+                    fmt::format("{} must be {}, got {}", dotted(pointer), range, got(node)));
+    }
+    if (is_whole && std::fmod(*value, type.multiple) != 0) {
+      const double below = std::floor(*value / type.multiple) * type.multiple;
+      return refuse(node, pointer,
+                    fmt::format("{} must be a multiple of {}, got {}", dotted(pointer),
+                                type.multiple, got(node)),
+                    fmt::format("{} is the next one", below + type.multiple));
+    }
+  }
+
+  void check_word(Node& node, const Type& type, const std::string& pointer) {
+    const bool text = node.kind == Node::Kind::Scalar && !number_of(node) && !bool_of(node);
+    for (const std::string& word : type.words) {
+      if (text && node.text == word) return;
+    }
+    const std::string near = text ? nearest_of(node.text, type.words) : "";
+    refuse_kind(node, type, pointer, near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+  }
+
+  void check_name(Node& node, const Type& type, const std::string& pointer) {
+    if (node.kind != Node::Kind::Scalar || number_of(node)) {
+      return refuse_kind(node, type, pointer);
+    }
+    if (auto reason = why_no_identifier(node.text)) {
+      refuse(node, pointer,
+             fmt::format("{} must be a C identifier, got {}", dotted(pointer), got(node)), *reason);
+    }
+  }
+
+  void check_line(Node& node, const Type& type, const std::string& pointer) {
+    if (node.kind != Node::Kind::Scalar || number_of(node) || bool_of(node)) {
+      return refuse_kind(node, type, pointer);
+    }
+    for (char c : node.text) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+        return refuse(
+            node, pointer,
+            fmt::format("{} must be one line without control characters", dotted(pointer)));
+      }
+    }
+  }
+
+  void check_size(Node& node, const Type& type, const std::string& pointer) {
+    const auto size = static_cast<double>(node.children.size());
+    if (size < type.minimum) {
+      refuse(node, pointer, fmt::format("{} must not be empty", dotted(pointer)));
+    } else if (size > type.maximum) {
+      refuse(node, pointer,
+             fmt::format("{} has {} entries; at most {} are possible", dotted(pointer), size,
+                         type.maximum));
+    }
+  }
+
+  void check_list(Node& node, const Type& type, const std::string& pointer) {
+    check_that(node.kind == Node::Kind::List, node, type, pointer);
+    if (node.valid) check_size(node, type, pointer);
+    if (!node.valid) return;
+    std::set<std::string> seen;
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      Node& element = node.children[i];
+      const std::string place = child(pointer, std::to_string(i));
+      check(element, type.parts[0], place);
+      if (!element.valid) {
+        node.valid = false;  // a list is read as a whole
+      } else if (type.unique && !seen.insert(element.text).second) {
+        refuse(element, place, fmt::format("'{}' is in {} twice", element.text, dotted(pointer)));
+      }
+    }
+  }
+
+  void check_dictionary(Node& node, const Type& type, const std::string& pointer) {
+    check_that(node.kind == Node::Kind::Map, node, type, pointer);
+    if (node.valid) check_size(node, type, pointer);
+    if (!node.valid) return;
+    for (Node& entry : node.children) {
+      if (auto reason = why_no_identifier(entry.key)) {
+        entry.valid = false;
+        report_.at_key(entry, pointer,
+                       fmt::format("'{}' must be a C identifier", entry.key.substr(0, kMaxName)),
+                       *reason);
+        continue;
+      }
+      check(entry, type.parts[0], child(pointer, entry.key));
+    }
+  }
+
+  void check_object(Node& node, const Type& type, const std::string& pointer) {
+    check_that(node.kind == Node::Kind::Map, node, type, pointer);
+    if (!node.valid) return;
+    std::set<std::string> missing;
+    for (const Key& key : type.keys) {
+      if (key.required && (!key.only || key.only == pattern_)) missing.insert(key.name);
+    }
+    for (Node& entry : node.children) {
+      missing.erase(entry.key);
+      check_entry(entry, type, pointer);
+    }
+    for (const std::string& name : missing) {
+      report_.at_key(node, pointer, fmt::format("{} needs '{}'", dotted(pointer), name));
+    }
+    if (!missing.empty()) node.valid = pointer.empty();
+  }
+
+  void check_entry(Node& entry, const Type& type, const std::string& pointer) {
+    std::vector<std::string> names;
+    const Key* foreign = nullptr;
+    for (const Key& key : type.keys) {
+      const bool ours = !key.only || key.only == pattern_;
+      if (ours) names.push_back(key.name);
+      if (key.name != entry.key) continue;
+      if (ours) return check(entry, key.type, child(pointer, key.name));
+      foreign = &key;
+    }
+    entry.valid = false;
+    if (foreign != nullptr) {
+      report_.at_key(entry, pointer,
+                     fmt::format("'{}' belongs to pattern {}", entry.key, name_of(*foreign->only)));
+      return;
+    }
+    const std::string near = nearest_of(entry.key, names);
+    std::string shown = entry.key.substr(0, kMaxName);
+    report_.at_key(entry, pointer,
+                   pointer.empty() ? fmt::format("unknown key '{}'", shown)
+                                   : fmt::format("unknown key '{}' in {}", shown, dotted(pointer)),
+                   near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+  }
+
+  static std::string nearest_of(const std::string& word, const std::vector<std::string>& words) {
+    return word.size() > kMaxName ? "" : text::nearest(word, words);
+  }
+
+  // Whether this part of an Either is meant.
+  static bool is_meant(const Node& node, const Type& part) {
+    switch (part.kind) {
+      case Kind::Object:
+        return node.kind == Node::Kind::Map;
+      case Kind::List:
+        return node.kind == Node::Kind::List;
+      case Kind::Whole:
+      case Kind::Number:
+        return number_of(node).has_value();
+      case Kind::Bool:
+        return bool_of(node).has_value();
+      case Kind::Word:
+        return std::find(part.words.begin(), part.words.end(), node.text) != part.words.end();
+      default:
+        return false;
+    }
+  }
+
+  void check_either(Node& node, const Type& type, const std::string& pointer) {
+    std::vector<std::string> words;
+    for (const Type& part : type.parts) {
+      if (is_meant(node, part)) return check(node, part, pointer);
+      words.insert(words.end(), part.words.begin(), part.words.end());
+    }
+    const std::string near = nearest_of(node.text, words);
+    refuse_kind(node, type, pointer, near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+  }
+
+  Pattern pattern_;
+  Report& report_;
+};
+
+}  // namespace
+
+void check(Node& node, const Type& type, const std::string& pointer, Pattern pattern,
+           Report& report) {
+  Checker(pattern, report).check(node, type, pointer);
+}
+
+}  // namespace attngen::spec

@@ -1,0 +1,162 @@
+// YAML by yaml-cpp's event interface: one document of plain maps, lists and scalars. Anchors,
+// aliases and tags are refused, so no text grows while it is read.
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "spec/alignment.h"
+#include "spec/tree_builder.h"
+
+namespace attngen::spec {
+namespace {
+
+// Ends the parse; the error has been reported.
+struct Stop {};
+
+class YamlEvents final : public YAML::EventHandler {
+ public:
+  YamlEvents(text::Diagnostics& diagnostics, size_t start)
+      : diagnostics_(diagnostics),
+        text_(diagnostics.source().content),
+        start_(start),
+        tree_(diagnostics) {}
+
+  std::optional<Node> take_root() { return tree_.take_root(); }
+
+  size_t byte_of(const YAML::Mark& mark) const {
+    const size_t offset = mark.is_null() ? 0 : static_cast<size_t>(mark.pos);
+    return std::min(start_ + offset, text_.size());
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (has_document_) refuse(byte_of(mark), "a spec is one document", "");
+    has_document_ = true;
+  }
+  void OnDocumentEnd() override {}
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    refuse(byte_of(mark), "aliases are not supported in a spec", "write the value again");
+  }
+  void OnAnchor(const YAML::Mark& mark, const std::string&) override {
+    refuse(byte_of(mark), "anchors are not supported in a spec", "write the value again");
+  }
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
+    Node node;
+    node.begin = byte_of(mark);
+    const std::string_view rest = text_.substr(node.begin);
+    node.end = node.begin + (rest.starts_with('~') ? 1 : is_null_word(rest) ? 4 : 0);
+    // A value that is left out has the mark of what follows; it belongs to its key.
+    if (node.end == node.begin) node.begin = node.end = tree_.last_end();
+    if (tree_.wants_key()) refuse(node.begin, "a key must be a name", "");
+    tree_.value(std::move(node));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                const std::string& value) override {
+    Node node;
+    node.kind = Node::Kind::Scalar;
+    node.begin = byte_of(mark);
+    refuse_tag(node.begin, tag);
+    const char style = node.begin < text_.size() ? text_[node.begin] : '\0';
+    node.quoted = style == '"' || style == '\'' || style == '|' || style == '>';
+    node.text = value;
+    node.end = align(text_, node.begin, value).end;
+    if (tree_.wants_key()) {
+      tree_.key(std::move(node.text), node.begin, node.end);
+    } else {
+      tree_.value(std::move(node));
+    }
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    open(Node::Kind::List, mark, tag);
+  }
+  void OnSequenceEnd() override { close('[', ']'); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    open(Node::Kind::Map, mark, tag);
+  }
+  void OnMapEnd() override { close('{', '}'); }
+
+  void report(size_t at, std::string message, std::string help) {
+    diagnostics_.add(
+        diagnostic_at(diagnostics_.source(), at, at + 1, std::move(message), std::move(help)));
+  }
+
+ private:
+  [[noreturn]] void refuse(size_t at, std::string message, std::string help) {
+    report(at, std::move(message), std::move(help));
+    throw Stop{};
+  }
+
+  void refuse_tag(size_t at, const std::string& tag) {
+    // yaml-cpp's own "?" stands for a plain scalar or collection and "!" for a quoted scalar.
+    const bool explicit_tag = at < text_.size() && text_[at] == '!';
+    if (explicit_tag || (!tag.empty() && tag != "?" && tag != "!")) {
+      refuse(at, "tags are not supported in a spec", "");
+    }
+  }
+
+  static bool is_null_word(std::string_view text) {
+    return text.starts_with("null") || text.starts_with("Null") || text.starts_with("NULL");
+  }
+
+  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {
+    const size_t begin = byte_of(mark);
+    refuse_tag(begin, tag);
+    if (tree_.wants_key()) refuse(begin, "a key must be a name", "");
+    if (!tree_.open(kind, begin)) throw Stop{};
+  }
+
+  // The closing bracket of a flow collection stands behind blanks, commas and comments.
+  void close(char opening, char closing) {
+    size_t end = tree_.last_end();
+    if (text_.substr(tree_.open_begin(), 1) == std::string_view(&opening, 1)) {
+      size_t at = end;
+      while (at < text_.size() && text_[at] != closing) {
+        at = text_[at] == '#' ? std::min(text_.find('\n', at), text_.size()) : at + 1;
+      }
+      end = std::min(at + 1, text_.size());
+    }
+    tree_.close(end);
+  }
+
+  text::Diagnostics& diagnostics_;
+  std::string_view text_;
+  size_t start_;
+  TreeBuilder tree_;
+  bool has_document_ = false;
+};
+
+}  // namespace
+
+std::optional<Node> read_yaml(text::Diagnostics& diagnostics, size_t start) {
+  YamlEvents events(diagnostics, start);
+  std::istringstream stream(diagnostics.source().content.substr(start));
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(events)) {
+    }
+  } catch (const Stop&) {
+    return std::nullopt;
+  } catch (const YAML::Exception& error) {
+    events.report(events.byte_of(error.mark), error.msg, "");
+    return std::nullopt;
+  }
+  std::optional<Node> root = events.take_root();
+  if (!root) {
+    text::Diagnostic diagnostic;
+    diagnostic.message = "the spec is empty";
+    diagnostics.add(std::move(diagnostic));
+  }
+  return root;
+}
+
+}  // namespace attngen::spec

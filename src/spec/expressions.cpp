@@ -1,0 +1,329 @@
+#include "spec/expressions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace attngen::spec {
+namespace {
+
+using expr::Type;
+
+struct Name {
+  const char* name;
+  Type type;
+};
+
+// What a value of a pair, a row, an element of O may read besides inputs and constants.
+constexpr Name kParallelNames[] = {
+    {"score", Type::Float}, {"kv_idx", Type::Int}, {"acc", Type::Float}, {"b", Type::Int},
+    {"h", Type::Int},       {"h_kv", Type::Int},   {"q_idx", Type::Int}, {"q_pos", Type::Int},
+    {"seq_q", Type::Int},   {"seq_kv", Type::Int},
+};
+constexpr Name kRecurrentNames[] = {
+    {"q", Type::Float}, {"k", Type::Float}, {"v", Type::Float}, {"acc", Type::Float},
+    {"b", Type::Int},   {"t", Type::Int},   {"h", Type::Int},   {"d", Type::Int},
+};
+
+struct Reason {
+  const char* name;
+  const char* reason;
+};
+
+// Blanks and line ends to one space each: what a comment in emitted code shows.
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!blank) {
+      out += c;
+    } else if (!out.empty() && out.back() != ' ') {
+      out += ' ';
+    }
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+// The first place outside of rowmax and rowsum that reads a value of a pair.
+const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& seen) {
+  if (e.op() == expr::Op::RowMax || e.op() == expr::Op::RowSum) return nullptr;
+  if (!seen.insert(e.identity()).second) return nullptr;
+  if (e.op() == expr::Op::Variable && (e.name() == "score" || e.name() == "kv_idx")) return &e;
+  for (const expr::Expr& operand : e.operands()) {
+    if (const expr::Expr* found = find_pair_value(operand, seen)) return found;
+  }
+  return nullptr;
+}
+
+class ExpressionReader {
+ public:
+  ExpressionReader(const Node& root, Spec& spec, Report& report)
+      : root_(root), spec_(spec), report_(report) {
+    add_constants();
+    add_inputs();
+  }
+
+  void read_parallel() {
+    const Node* score = root_.find("score");
+    const Node* mask = root_.find("mask");
+    spec_.score_text = score != nullptr ? one_line(score->text) : "score";
+    spec_.mask_text = mask != nullptr ? one_line(mask->text) : "true";
+    spec_.score = parse(score, "/score", "score", scope({{"acc", kOnlyOutput}}), Type::Float);
+    spec_.mask =
+        parse(mask, "/mask", "true",
+              scope({{"acc", kOnlyOutput}, {"score", "a mask cannot read it"}}), Type::Bool);
+    read_normalizer();
+  }
+
+  void read_recurrent() {
+    Recurrent out;
+    const Reason no_q{"q", "only 'query' reads it"};
+    const Reason no_k{"k", "only 'key' reads it"};
+    const Reason no_v{"v", "only 'value' reads it"};
+    const Reason no_acc{"acc", "only 'output' reads it"};
+    const Reason no_d{"d", "it is one value per token and head"};
+    const auto read = [&](const char* name, const char* fallback,
+                          std::initializer_list<Reason> forbidden) {
+      return parse(root_.find(name), child("", name), fallback, scope(forbidden), Type::Float);
+    };
+    out.query = read("query", "q * scale", {no_k, no_v, no_acc});
+    out.key = read("key", "k", {no_q, no_v, no_acc});
+    out.value = read("value", "v", {no_q, no_k, no_acc});
+    out.log_decay = read("log_decay", "0", {no_q, no_k, no_v, no_acc});
+    if (root_.find("delta") != nullptr) {
+      out.delta = read("delta", "", {no_q, no_k, no_v, no_acc, no_d});
+    }
+    if (root_.find("skip") != nullptr) out.skip = read("skip", "", {no_q, no_k, no_v, no_acc});
+    out.output = read("output", "acc", {no_q, no_k, no_v});
+    if (const Node* state = root_.find("state")) {
+      const Node* initial = state->find("initial");
+      const Node* final = state->find("final");
+      out.initial_state = initial != nullptr && bool_of(*initial) == true;
+      out.final_state = final != nullptr && bool_of(*final) == true;
+    }
+    spec_.recurrent = std::move(out);
+  }
+
+ private:
+  static constexpr const char* kOnlyOutput = "only 'output' of normalize reads it";
+  static constexpr const char* kOnePerRow = "it is one value per row";
+
+  void add_constants() {
+    base_.constants["scale"] = expr::number(spec_.scale);
+    base_.constants["inf"] = expr::number(std::numeric_limits<double>::infinity());
+    const Node* constants = root_.find("constants");
+    for (const auto& [name, value] : spec_.constants) {
+      const bool is_int = constants->find(name)->text.find_first_of(".eE") == std::string::npos &&
+                          std::fabs(value) <= std::numeric_limits<int32_t>::max();
+      base_.constants[name] =
+          is_int ? expr::integer(static_cast<int64_t>(value)) : expr::number(value);
+    }
+  }
+
+  void add_inputs() {
+    for (const Input& input : spec_.inputs) {
+      expr::Scope::Input entry;
+      const bool is_int =
+          input.element == Input::Element::I32 || input.element == Input::Element::U8;
+      entry.element = is_int ? Type::Int : Type::Float;
+      for (const Input::Dim& dim : input.shape) entry.dims.push_back(name_of(dim));
+      base_.inputs[input.name] = std::move(entry);
+    }
+    // Entries that have an error of their own: no second one where they are used.
+    for (const char* group : {"inputs", "constants"}) {
+      for (const Node& node : root_.children) {
+        if (node.key != group) continue;
+        all_broken_ = all_broken_ || !node.valid;
+        for (const Node& entry : node.children) {
+          if (!base_.inputs.contains(entry.key) && !base_.constants.contains(entry.key)) {
+            broken_.insert(entry.key);
+          }
+        }
+      }
+    }
+  }
+
+  // All names of the pattern but the forbidden ones.
+  expr::Scope scope(std::initializer_list<Reason> forbidden) const {
+    const bool recurrent = spec_.pattern == Pattern::Recurrent;
+    expr::Scope out = base_;
+    for (const Name& name : kParallelNames) {
+      if (recurrent) out.forbidden[name.name] = "it belongs to pattern parallel";
+    }
+    for (const Name& name : kRecurrentNames) {
+      if (!recurrent) out.forbidden[name.name] = "it belongs to pattern recurrent";
+    }
+    const auto allow = [&](const Name& name) {
+      out.variables[name.name] = name.type;
+      out.forbidden.erase(name.name);
+    };
+    if (recurrent) {
+      for (const Name& name : kRecurrentNames) allow(name);
+    } else {
+      for (const Name& name : kParallelNames) allow(name);
+    }
+    for (const Reason& reason : forbidden) {
+      out.variables.erase(reason.name);
+      out.forbidden[reason.name] = reason.reason;
+    }
+    return out;
+  }
+
+  // The expression at `node`, or `fallback` if there is none; empty after an error.
+  expr::Expr parse(const Node* node, const std::string& pointer, std::string_view fallback,
+                   const expr::Scope& names, Type type) {
+    const std::string_view text = node != nullptr ? std::string_view(node->text) : fallback;
+    auto parsed = expr::parse(text, names);
+    if (const auto* error = std::get_if<expr::Error>(&parsed)) {
+      const auto [begin, end] = error->span;
+      const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
+      if (!all_broken_ && !broken_.contains(named) && node != nullptr) {
+        report_.in_text(*node, pointer, *error);
+      }
+      return {};
+    }
+    return of_type(std::get<expr::Expr>(parsed), node, pointer, type);
+  }
+
+  expr::Expr of_type(expr::Expr e, const Node* node, const std::string& pointer, Type type) {
+    if (e.type() == type) return e;
+    if (e.type() == Type::Int && type == Type::Float) {
+      const expr::Span span = e.span();
+      return expr::make(expr::Op::ToFloat, {std::move(e)}, span);
+    }
+    if (node == nullptr) return {};
+    const bool wants_bool = type == Type::Bool;
+    report_.in_text(
+        *node, pointer,
+        {e.span(),
+         fmt::format("{} must be a {}, got a {}", dotted(pointer),
+                     wants_bool ? "condition" : "number", wants_bool ? "number" : "condition"),
+         wants_bool ? "compare it with something" : "use where(condition, a, b)"});
+    return {};
+  }
+
+  void read_normalizer() {
+    const Node* normalize = root_.find("normalize");
+    if (normalize != nullptr && normalize->kind == Node::Kind::Map) {
+      return read_long_form(*normalize);
+    }
+    const bool softmax = normalize == nullptr || normalize->text == "softmax";
+    spec_.normalize_text = softmax ? "softmax" : "none";
+    if (softmax) {
+      add_row(nullptr, "m", "rowmax(score)");
+      add_row(nullptr, "l", "rowsum(exp(score - m))");
+      add_save(nullptr, "lse", "m + log(l)");
+    }
+    read_weight(nullptr, softmax ? "exp(score - m)" : "score");
+    read_output(nullptr, softmax ? "acc / l" : "acc");
+  }
+
+  void read_long_form(const Node& normalize) {
+    std::string& shown = spec_.normalize_text;
+    const auto show = [&](std::string_view name, std::string_view text) {
+      shown += fmt::format("{}{} = {}", shown.empty() ? "" : "\n", name, one_line(text));
+    };
+    if (const Node* rows = normalize.find("rows")) {
+      for (const Node& row : rows->children) later_rows_.insert(row.key);
+      for (const Node& row : rows->children) {
+        if (!row.valid) continue;
+        add_row(&row, row.key, row.text);
+        show(row.key, row.text);
+      }
+    }
+    later_rows_.clear();
+    if (const Node* weight = normalize.find("weight")) {
+      read_weight(weight, weight->text);
+      show("weight", weight->text);
+    }
+    const Node* output = normalize.find("output");
+    read_output(output, output != nullptr ? output->text : "acc");
+    show("output", output != nullptr ? output->text : "acc");
+    if (const Node* saves = normalize.find("save")) {
+      for (const Node& save : saves->children) {
+        if (!save.valid) continue;
+        add_save(&save, save.key, save.text);
+        show("save " + save.key, save.text);
+      }
+    }
+  }
+
+  void add_row(const Node* node, const std::string& name, std::string_view text) {
+    later_rows_.erase(name);
+    const std::string pointer = "/normalize/rows/" + name;
+    expr::Scope names = with_rows(scope({{"acc", kOnlyOutput}}));
+    names.reductions = true;
+    names.forbidden[name] = "a row value cannot read itself";
+    for (const std::string& later : later_rows_) {
+      names.forbidden[later] = "it is computed later; rows are read in order";
+    }
+    expr::Expr value = parse(node, pointer, text, names, Type::Float);
+    std::set<const void*> seen;
+    const expr::Expr* pair_value = value ? find_pair_value(value, seen) : nullptr;
+    if (pair_value != nullptr && node != nullptr) {
+      report_.in_text(
+          *node, pointer,
+          {pair_value->span(),
+           fmt::format("a row value reads '{}' only inside rowmax or rowsum", pair_value->name()),
+           ""});
+    }
+    spec_.normalize.rows.push_back({name, std::move(value)});
+  }
+
+  void read_weight(const Node* node, std::string_view text) {
+    spec_.normalize.weight = parse(node, "/normalize/weight", text,
+                                   with_rows(scope({{"acc", kOnlyOutput}})), Type::Float);
+  }
+
+  void read_output(const Node* node, std::string_view text) {
+    const char* per_element = "output is one value per row and column of V";
+    const expr::Expr output =
+        parse(node, "/normalize/output", text,
+              with_rows(scope({{"score", per_element}, {"kv_idx", per_element}})), Type::Float);
+    if (output && !expr::mentions(output, "acc")) {
+      report_.in_text(*node, "/normalize/output",
+                      {output.span(), "output does not read 'acc', the aggregated value", ""});
+    }
+    spec_.normalize.output = output;
+  }
+
+  void add_save(const Node* node, const std::string& name, std::string_view text) {
+    expr::Scope names =
+        with_rows(scope({{"acc", kOnePerRow}, {"score", kOnePerRow}, {"kv_idx", kOnePerRow}}));
+    spec_.normalize.saves.push_back(
+        {name, parse(node, "/normalize/save/" + name, text, names, Type::Float)});
+  }
+
+  expr::Scope with_rows(expr::Scope names) const {
+    for (const NamedExpr& row : spec_.normalize.rows) names.variables[row.name] = Type::Float;
+    return names;
+  }
+
+  const Node& root_;
+  Spec& spec_;
+  Report& report_;
+  expr::Scope base_;
+  std::set<std::string> broken_;
+  bool all_broken_ = false;
+  std::set<std::string> later_rows_;
+};
+
+}  // namespace
+
+void read_expressions(const Node& root, Spec& spec, Report& report) {
+  ExpressionReader reader(root, spec, report);
+  if (spec.pattern == Pattern::Recurrent) {
+    reader.read_recurrent();
+  } else {
+    reader.read_parallel();
+  }
+}
+
+}  // namespace attngen::spec

@@ -1,0 +1,12 @@
+// The expressions of a spec: which names each may use, what type it has.
+#pragma once
+
+#include "spec/report.h"
+
+namespace attngen::spec {
+
+// Reads score, mask, normalize (or query, key, ...) into `spec`, whose fields have been read, with
+// the defaults for what is not given. An expression with an error stays empty.
+void read_expressions(const Node& root, Spec& spec, Report& report);
+
+}  // namespace attngen::spec

@@ -1,0 +1,370 @@
+#include "spec/fields.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <map>
+
+#include "spec/names.h"
+
+namespace attngen::spec {
+namespace {
+
+int64_t whole(const Node& node) { return static_cast<int64_t>(number_of(node).value_or(0)); }
+
+template <typename Number>
+void read_whole(const Node* node, Number& out) {
+  if (node != nullptr) out = static_cast<Number>(whole(*node));
+}
+
+void read_bool(const Node* node, bool& out) {
+  if (node != nullptr) out = bool_of(*node).value_or(false);
+}
+
+// The value among `all` that a spec writes as the node's text.
+template <typename Enum>
+void read_word(const Node* node, std::initializer_list<Enum> all, Enum& out) {
+  if (node == nullptr) return;
+  for (Enum value : all) {
+    if (node->text == name_of(value)) out = value;
+  }
+}
+
+// The user's own names, each of which may be given once.
+class UserNames {
+ public:
+  explicit UserNames(Report& report) : report_(report) {}
+
+  void reserve(std::string name, std::string what) {
+    names_.emplace(std::move(name), std::move(what));
+  }
+
+  bool add(const Node& entry, const std::string& pointer, std::string_view what) {
+    if (auto reason = why_reserved(entry.key)) {
+      report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what), *reason);
+      return false;
+    }
+    const auto [known, is_new] = names_.emplace(entry.key, what);
+    if (!is_new) {
+      report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what),
+                     fmt::format("{} has that name already", known->second));
+    }
+    return is_new;
+  }
+
+ private:
+  Report& report_;
+  std::map<std::string, std::string, std::less<>> names_;
+};
+
+class FieldReader {
+ public:
+  FieldReader(const Node& root, Spec& spec, Report& report)
+      : root_(root), spec_(spec), report_(report), names_(report) {}
+
+  void read() {
+    read_words();
+    read_heads();
+    read_scale();
+    read_memory();
+    reserve_softmax_names();
+    read_inputs();
+    read_constants();
+    read_row_names();
+    read_fixed();
+    read_workload();
+    read_sparsity();
+    read_passes();
+  }
+
+ private:
+  bool is_recurrent() const { return spec_.pattern == Pattern::Recurrent; }
+
+  void read_words() {
+    if (const Node* name = root_.find("name")) spec_.name = name->text;
+    if (const Node* doc = root_.find("doc")) {
+      spec_.doc = doc->text;
+      if (doc->text.find("*/") != std::string::npos) {
+        report_.at_value(*doc, "/doc", "doc must not contain '*/'", "it ends a comment in C");
+      }
+      if (doc->text.ends_with('\\')) {
+        report_.at_value(*doc, "/doc", "doc must not end in a backslash",
+                         "it continues a comment in C");
+      }
+    }
+    read_word(root_.find("dtype"), {DType::Bf16, DType::Fp16}, spec_.dtype);
+    read_word(root_.find("layout"), {Layout::Bshd, Layout::Bhsd}, spec_.layout);
+    read_bool(root_.find("varlen"), spec_.varlen);
+    if (const Node* targets = root_.find("targets")) {
+      spec_.targets.clear();
+      for (const Node& target : targets->children) spec_.targets.push_back(target.text);
+    }
+  }
+
+  void check_multiple(const Node& heads, const char* of, int q, int divisor) {
+    const Node* node = heads.find("q");
+    if (node == nullptr || divisor == 0 || q % divisor == 0) return;
+    report_.at_value(
+        *node, "/heads/q",
+        fmt::format("heads.q must be a multiple of heads.{}, got {} and {}", of, q, divisor));
+  }
+
+  void read_heads() {
+    if (const Node* heads = root_.find("heads")) {
+      read_whole(heads->find("q"), spec_.heads.q);
+      read_whole(heads->find(is_recurrent() ? "k" : "kv"), spec_.heads.k);
+      spec_.heads.v = spec_.heads.k;
+      if (is_recurrent()) read_whole(heads->find("v"), spec_.heads.v);
+      check_heads(*heads);
+    }
+    if (const Node* head_dim = root_.find("head_dim")) {
+      read_whole(head_dim->find("qk"), spec_.head_dim.qk);
+      read_whole(head_dim->find("v"), spec_.head_dim.v);
+    }
+  }
+
+  void check_heads(const Node& heads) {
+    const auto [q, k, v] = spec_.heads;
+    if (!is_recurrent()) {
+      if (heads.find("kv") != nullptr) check_multiple(heads, "kv", q, k);
+      return;
+    }
+    // Queries and keys are shared by groups of value heads, or the other way round.
+    for (const auto& [name, count] : {std::pair{"k", k}, std::pair{"v", v}}) {
+      if (heads.find(name) == nullptr || heads.find("q") == nullptr) continue;
+      if (q % count != 0 && count % q != 0) {
+        report_.at_value(*heads.find("q"), "/heads/q",
+                         fmt::format("one of heads.q and heads.{} must be a multiple of the other, "
+                                     "got {} and {}",
+                                     name, q, count));
+      }
+    }
+  }
+
+  void read_scale() {
+    const Node* scale = root_.find("scale");
+    if (spec_.head_dim.qk > 0) spec_.scale = 1 / std::sqrt(static_cast<double>(spec_.head_dim.qk));
+    if (scale != nullptr && number_of(*scale)) spec_.scale = *number_of(*scale);
+  }
+
+  void read_memory() {
+    if (const Node* cache = root_.find("kv_cache")) {
+      if (const Node* page = cache->find("paged")) spec_.page = static_cast<int>(whole(*page));
+    }
+    const Node* share = root_.find("share_kv");
+    if (share == nullptr) return;
+    if (bool_of(*share) == true) {
+      report_.at_value(*share, "/share_kv", "share_kv must be false or a map, got true",
+                       "write {v_prefix: N}: V is the first N columns of K");
+    }
+    const Node* prefix = share->find("v_prefix");
+    if (prefix == nullptr) return;
+    spec_.v_prefix = static_cast<int>(whole(*prefix));
+    const auto [qk, v] = spec_.head_dim;
+    if (qk > 0 && *spec_.v_prefix > qk) {
+      report_.at_value(
+          *prefix, "/share_kv/v_prefix",
+          fmt::format("share_kv.v_prefix is {}, but K has {} columns", *spec_.v_prefix, qk));
+    } else if (v > 0 && *spec_.v_prefix != v) {
+      report_.at_value(
+          *prefix, "/share_kv/v_prefix",
+          fmt::format("share_kv.v_prefix must be head_dim.v, got {} and {}", *spec_.v_prefix, v));
+    }
+  }
+
+  void read_inputs() {
+    const Node* inputs = root_.find("inputs");
+    if (inputs == nullptr) return;
+    for (const Node& entry : inputs->children) {
+      if (!entry.valid || !names_.add(entry, "/inputs", "an input")) continue;
+      const std::string pointer = child("/inputs", entry.key);
+      Input input;
+      input.name = entry.key;
+      using Element = Input::Element;
+      read_word(entry.find("dtype"),
+                {Element::F32, Element::I32, Element::Bf16, Element::Fp16, Element::U8},
+                input.element);
+      const Node* shape = entry.find("shape");
+      if (entry.find("dtype") == nullptr || shape == nullptr) continue;
+      for (size_t i = 0; i < shape->children.size(); ++i) {
+        input.shape.push_back(
+            read_dim(shape->children[i], child(pointer + "/shape", std::to_string(i))));
+      }
+      if (const Node* sorted = entry.find("sorted")) check_sorted(*sorted, pointer, input);
+      spec_.inputs.push_back(std::move(input));
+    }
+  }
+
+  Input::Dim read_dim(const Node& node, const std::string& pointer) {
+    using Kind = Input::Dim::Kind;
+    if (number_of(node)) return {Kind::Number, static_cast<int>(whole(node))};
+    for (Kind kind : {Kind::Batch, Kind::Heads, Kind::HeadsKv, Kind::SeqQ, Kind::SeqKv, Kind::Seq,
+                      Kind::HeadDim}) {
+      const Input::Dim dim{kind, 0};
+      if (name_of(dim) != node.text) continue;
+      const bool recurrent_only = kind == Kind::Seq || kind == Kind::HeadDim;
+      const bool parallel_only = kind == Kind::SeqQ || kind == Kind::SeqKv || kind == Kind::HeadsKv;
+      if (is_recurrent() ? parallel_only : recurrent_only) {
+        report_.at_value(node, pointer,
+                         fmt::format("dimension '{}' belongs to pattern {}", node.text,
+                                     is_recurrent() ? "parallel" : "recurrent"),
+                         kind == Kind::Seq ? "use seq_q or seq_kv" : "");
+      }
+      return dim;
+    }
+    return {};
+  }
+
+  void check_sorted(const Node& sorted, const std::string& pointer, Input& input) {
+    read_bool(&sorted, input.sorted);
+    if (!input.sorted) return;
+    if (input.element != Input::Element::I32) {
+      report_.at_value(sorted, pointer + "/sorted",
+                       fmt::format("only an i32 input can be sorted; '{}' is {}", input.name,
+                                   name_of(input.element)));
+    } else if (input.shape.empty()) {
+      report_.at_value(sorted, pointer + "/sorted", "a scalar input cannot be sorted");
+    }
+  }
+
+  void read_constants() {
+    const Node* constants = root_.find("constants");
+    if (constants == nullptr) return;
+    for (const Node& entry : constants->children) {
+      if (!entry.valid || !names_.add(entry, "/constants", "a constant")) continue;
+      spec_.constants.emplace_back(entry.key, number_of(entry).value_or(0));
+    }
+  }
+
+  void reserve_softmax_names() {
+    const Node* normalize = root_.find("normalize");
+    if (is_recurrent() || (normalize != nullptr && normalize->text != "softmax")) return;
+    for (const char* name : {"m", "l", "lse"}) names_.reserve(name, "a value of softmax");
+  }
+
+  // The expressions of rows are read elsewhere; their names must differ from all others.
+  void read_row_names() {
+    const Node* normalize = root_.find("normalize");
+    if (normalize == nullptr) return;
+    if (const Node* rows = normalize->find("rows")) {
+      for (const Node& row : rows->children) names_.add(row, "/normalize/rows", "a row value");
+    }
+    if (const Node* saves = normalize->find("save")) {
+      for (const Node& save : saves->children) {
+        // A row may be saved under its own name.
+        const Node* rows = normalize->find("rows");
+        if (rows != nullptr && rows->find(save.key) != nullptr) continue;
+        names_.add(save, "/normalize/save", "a saved value");
+      }
+    }
+  }
+
+  void read_fixed() {
+    const Node* fixed = root_.find("fixed");
+    if (fixed == nullptr) return;
+    for (const auto& [name, out] :
+         {std::pair{"batch", &spec_.fixed.batch}, std::pair{"seq_q", &spec_.fixed.seq_q},
+          std::pair{"seq_kv", &spec_.fixed.seq_kv}}) {
+      if (const Node* node = fixed->find(name)) *out = whole(*node);
+    }
+  }
+
+  void read_workload() {
+    Workload usual;
+    usual.batch = spec_.fixed.batch.value_or(usual.batch);
+    usual.seq_q = spec_.fixed.seq_q.value_or(usual.seq_q);
+    usual.seq_kv = spec_.fixed.seq_kv.value_or(usual.seq_kv);
+    spec_.workload = {usual};
+    const Node* workload = root_.find("workload");
+    if (workload == nullptr) return;
+    spec_.workload.clear();
+    if (workload->kind == Node::Kind::Map) {
+      spec_.workload.push_back(read_point(*workload, "/workload"));
+    }
+    if (workload->kind == Node::Kind::List) {
+      for (size_t i = 0; i < workload->children.size(); ++i) {
+        spec_.workload.push_back(
+            read_point(workload->children[i], child("/workload", std::to_string(i))));
+      }
+    }
+  }
+
+  Workload read_point(const Node& node, const std::string& pointer) {
+    Workload point;
+    point.batch = spec_.fixed.batch.value_or(point.batch);
+    read_whole(node.find("batch"), point.batch);
+    read_whole(node.find("seq_q"), point.seq_q);
+    point.seq_kv = point.seq_q;
+    read_whole(node.find("seq_kv"), point.seq_kv);
+    if (const Node* weight = node.find("weight")) point.weight = number_of(*weight).value_or(1);
+    check_fixed(node, pointer, "batch", point.batch, spec_.fixed.batch);
+    check_fixed(node, pointer, "seq_q", point.seq_q, spec_.fixed.seq_q);
+    check_fixed(node, pointer, "seq_kv", point.seq_kv, spec_.fixed.seq_kv);
+    if (is_recurrent() && point.seq_kv != point.seq_q) {
+      report_.at_value(
+          node, pointer,
+          fmt::format("{}: seq_q and seq_kv are the same in pattern recurrent", dotted(pointer)));
+    }
+    return point;
+  }
+
+  void check_fixed(const Node& node, const std::string& pointer, const char* name, int64_t length,
+                   std::optional<int64_t> fixed) {
+    if (!fixed || *fixed == length) return;
+    const Node* given = node.find(name);
+    const std::string place = pointer + "/" + name;
+    report_.at_value(
+        given != nullptr ? *given : node, place,
+        fmt::format("{} is {}, but fixed.{} is {}", dotted(place), length, name, *fixed));
+  }
+
+  void read_sparsity() {
+    const Node* blocks = root_.find("blocks");
+    const Node* tokens = root_.find("tokens");
+    if (blocks != nullptr) {
+      read_whole(blocks->find("size"), spec_.block_size);
+      const Node* from = blocks->find("from");
+      spec_.sparsity = from != nullptr && from->text == "indices" ? Spec::Sparsity::BlockIndices
+                                                                  : Spec::Sparsity::BlockBitmap;
+    }
+    if (tokens == nullptr) return;
+    spec_.sparsity = Spec::Sparsity::TokenIndices;
+    read_whole(tokens->find("indices"), spec_.token_count);
+    if (blocks != nullptr) {
+      report_.at_key(*tokens, "/tokens", "a spec has 'blocks' or 'tokens', not both");
+    }
+  }
+
+  void read_passes() {
+    const Node* passes = root_.find("passes");
+    if (passes == nullptr) return;
+    spec_.passes.clear();
+    for (size_t i = 0; i < passes->children.size(); ++i) {
+      const Node& node = passes->children[i];
+      Pass pass = Pass::Forward;
+      read_word(&node, {Pass::Forward, Pass::Backward, Pass::Decode, Pass::Step}, pass);
+      spec_.passes.push_back(pass);
+      const bool parallel_only = pass == Pass::Decode;
+      const bool recurrent_only = pass == Pass::Step;
+      if (is_recurrent() ? parallel_only : recurrent_only) {
+        report_.at_value(node, child("/passes", std::to_string(i)),
+                         fmt::format("pass '{}' belongs to pattern {}", node.text,
+                                     is_recurrent() ? "parallel" : "recurrent"));
+      }
+    }
+  }
+
+  const Node& root_;
+  Spec& spec_;
+  Report& report_;
+  UserNames names_;
+};
+
+}  // namespace
+
+void read_fields(const Node& root, Spec& spec, Report& report) {
+  FieldReader(root, spec, report).read();
+}
+
+}  // namespace attngen::spec

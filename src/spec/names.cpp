@@ -1,0 +1,123 @@
+#include "spec/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "spec/form.h"
+
+namespace attngen::spec {
+namespace {
+
+// C17, C++20 and what CUDA and HIP add, sorted.
+constexpr auto kKeywords = std::to_array<std::string_view>({"alignas",     "alignof",
+                                                            "and",         "and_eq",
+                                                            "asm",         "auto",
+                                                            "bitand",      "bitor",
+                                                            "bool",        "break",
+                                                            "case",        "catch",
+                                                            "char",        "char16_t",
+                                                            "char32_t",    "char8_t",
+                                                            "class",       "co_await",
+                                                            "co_return",   "co_yield",
+                                                            "compl",       "concept",
+                                                            "const",       "const_cast",
+                                                            "consteval",   "constexpr",
+                                                            "constinit",   "continue",
+                                                            "decltype",    "default",
+                                                            "delete",      "do",
+                                                            "double",      "dynamic_cast",
+                                                            "else",        "enum",
+                                                            "explicit",    "export",
+                                                            "extern",      "false",
+                                                            "float",       "for",
+                                                            "friend",      "goto",
+                                                            "half",        "if",
+                                                            "inline",      "int",
+                                                            "linux",       "long",
+                                                            "main",        "mutable",
+                                                            "namespace",   "new",
+                                                            "noexcept",    "not",
+                                                            "not_eq",      "nullptr",
+                                                            "operator",    "or",
+                                                            "or_eq",       "private",
+                                                            "protected",   "public",
+                                                            "register",    "reinterpret_cast",
+                                                            "requires",    "restrict",
+                                                            "return",      "short",
+                                                            "signed",      "sizeof",
+                                                            "static",      "static_assert",
+                                                            "static_cast", "struct",
+                                                            "switch",      "template",
+                                                            "this",        "thread_local",
+                                                            "throw",       "true",
+                                                            "try",         "typedef",
+                                                            "typeid",      "typename",
+                                                            "typeof",      "union",
+                                                            "unix",        "unsigned",
+                                                            "using",       "virtual",
+                                                            "void",        "volatile",
+                                                            "warpSize",    "wchar_t",
+                                                            "while",       "xor",
+                                                            "xor_eq"});
+
+// The expression language (docs/spec.md section 4) and its functions, sorted.
+constexpr auto kLanguage = std::to_array<std::string_view>(
+    {"abs",    "acc",    "b",     "ceil",   "clamp", "cos",    "d",     "erf",     "exp",
+     "exp2",   "floor",  "gelu",  "h",      "h_kv",  "inf",    "k",     "kv_idx",  "log",
+     "log2",   "max",    "min",   "o",      "pow",   "q",      "q_idx", "q_pos",   "relu",
+     "rowmax", "rowsum", "rsqrt", "scale",  "score", "seq_kv", "seq_q", "sigmoid", "sign",
+     "silu",   "sin",    "sqrt",  "square", "t",     "tanh",   "v",     "where"});
+
+// Fields of the argument structs and names of emitted code, sorted.
+constexpr auto kArguments = std::to_array<std::string_view>(
+    {"NULL",         "args",          "batch",      "blockDim",      "blockIdx",
+     "block_counts", "block_indices", "block_mask", "cu_seqlens_kv", "cu_seqlens_q",
+     "dim",          "final_state",   "gridDim",    "head_dim",      "heads",
+     "heads_k",      "heads_kv",      "heads_q",    "heads_v",       "initial_state",
+     "max_seq_kv",   "max_seq_q",     "page_size",  "page_table",    "seq",
+     "size",         "status",        "stream",     "threadIdx",     "token_indices",
+     "total_kv",     "total_q",       "v_prefix",   "workspace"});
+
+template <size_t N>
+bool contains(const std::array<std::string_view, N>& sorted, std::string_view name) {
+  return std::binary_search(sorted.begin(), sorted.end(), name);
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "max_1", "sum_12": the running reductions of a derived row form.
+bool names_reduction(std::string_view name) {
+  if (!name.starts_with("max_") && !name.starts_with("sum_")) return false;
+  return name.size() > 4 && std::all_of(name.begin() + 4, name.end(), is_digit);
+}
+
+}  // namespace
+
+std::optional<std::string> why_no_identifier(std::string_view text) {
+  if (text.empty()) return "it is empty";
+  if (text.size() > kMaxName) return fmt::format("it is longer than {} bytes", kMaxName);
+  if (!is_letter(text[0])) return "it must begin with a letter";
+  for (char c : text) {
+    if (!is_letter(c) && !is_digit(c) && c != '_') return "use letters, digits and underscores";
+  }
+  if (contains(kKeywords, text)) return "it is a word of C, C++ or CUDA";
+  return std::nullopt;
+}
+
+std::optional<std::string> why_reserved(std::string_view name) {
+  if (contains(kLanguage, name)) return "expressions use that name already";
+  if (contains(kArguments, name)) return "the argument struct uses that name already";
+  if (name.find("_stride") != std::string_view::npos) {
+    return "names with '_stride' belong to the argument struct";
+  }
+  if (name.starts_with("old_") || name.starts_with("attn_") || name.starts_with("ATTN_") ||
+      names_reduction(name)) {
+    return "emitted code uses such names";
+  }
+  return std::nullopt;
+}
+
+}  // namespace attngen::spec

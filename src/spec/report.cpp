@@ -1,0 +1,167 @@
+#include "spec/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "spec/alignment.h"
+
+namespace attngen::spec {
+namespace {
+
+// Finding a line costs time in proportion to the text: errors past this many are only counted.
+constexpr int kMostDescribed = 100;
+
+constexpr size_t kMostQuoted = 40;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?   (RFC 8259)
+bool spells_number(std::string_view text) {
+  size_t at = 0;
+  const auto accept = [&](std::string_view set) {
+    const bool found = at < text.size() && set.find(text[at]) != std::string_view::npos;
+    at += found ? 1 : 0;
+    return found;
+  };
+  const auto digits = [&] {
+    const size_t first = at;
+    while (at < text.size() && is_digit(text[at])) ++at;
+    return at > first;
+  };
+  accept("-");
+  if (!accept("0") && !digits()) return false;
+  if (accept(".") && !digits()) return false;
+  if (accept("eE")) {
+    accept("+-");
+    if (!digits()) return false;
+  }
+  return at == text.size();
+}
+
+}  // namespace
+
+void Report::add(size_t begin, size_t end, std::string_view pointer, std::string message,
+                 std::string help) {
+  text::Diagnostic diagnostic;
+  if (++described_ <= kMostDescribed) {
+    diagnostic =
+        diagnostic_at(diagnostics_.source(), begin, end, std::move(message), std::move(help));
+    diagnostic.pointer = pointer;
+  }
+  diagnostics_.add(std::move(diagnostic));
+}
+
+void Report::at_value(const Node& node, std::string_view pointer, std::string message,
+                      std::string help) {
+  // A value that is left out ("heads:") has no bytes to underline.
+  if (node.begin == node.end && !node.key.empty()) {
+    return at_key(node, pointer, std::move(message), std::move(help));
+  }
+  add(node.begin, node.end, pointer, std::move(message), std::move(help));
+}
+
+void Report::at_key(const Node& node, std::string_view pointer, std::string message,
+                    std::string help) {
+  const bool has_key = node.key_end > node.key_begin;
+  add(has_key ? node.key_begin : node.begin, has_key ? node.key_end : node.end, pointer,
+      std::move(message), std::move(help));
+}
+
+void Report::in_text(const Node& node, std::string_view pointer, const expr::Error& error) {
+  Locations here;
+  here.put(std::string(pointer), node.begin, node.end);
+  here.put_text(std::string(pointer),
+                align(diagnostics_.source().content, node.begin, node.text).bytes);
+  diagnostics_.add(
+      here.inside(diagnostics_.source(), pointer, error.span, error.message, error.help));
+}
+
+void Report::remember(const Node& node, std::string_view pointer) {
+  locations_.put(std::string(pointer), node.begin, node.end);
+}
+
+void Report::remember_text(const Node& node, std::string_view pointer) {
+  locations_.put_text(std::string(pointer),
+                      align(diagnostics_.source().content, node.begin, node.text).bytes);
+}
+
+std::string child(std::string_view pointer, std::string_view key) {
+  std::string out(pointer);
+  out += '/';
+  for (char c : key) {  // RFC 6901
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string dotted(std::string_view pointer) {
+  std::string out;
+  while (!pointer.empty()) {
+    pointer.remove_prefix(1);
+    const std::string_view part = pointer.substr(0, pointer.find('/'));
+    pointer.remove_prefix(part.size());
+    if (!part.empty() && is_digit(part[0])) {
+      out += fmt::format("[{}]", part);
+    } else {
+      out += (out.empty() ? "" : ".") + std::string(part);
+    }
+  }
+  return out.empty() ? "a spec" : out;
+}
+
+std::string got(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::Null:
+      return "nothing";
+    case Node::Kind::List:
+      return "a list";
+    case Node::Kind::Map:
+      return "a map";
+    case Node::Kind::Scalar:
+      break;
+  }
+  if (!node.quoted && (spells_number(node.text) || bool_of(node)) &&
+      node.text.size() <= kMostQuoted) {
+    return node.text;
+  }
+  size_t length = std::min(node.text.size(), kMostQuoted);
+  const bool cut = length < node.text.size();
+  // Not in the middle of a UTF-8 sequence.
+  while (cut && length > 0 && (static_cast<unsigned char>(node.text[length]) & 0xC0U) == 0x80U) {
+    --length;
+  }
+  return fmt::format("{}'{}{}'", spells_number(node.text) ? "the text " : "",
+                     node.text.substr(0, length), cut ? "..." : "");
+}
+
+std::optional<double> number_of(const Node& node) {
+  if (node.kind != Node::Kind::Scalar || node.quoted || !spells_number(node.text)) return {};
+  double value = 0;
+  const char* end = node.text.data() + node.text.size();
+  const auto result = std::from_chars(node.text.data(), end, value);
+  if (result.ec == std::errc::result_out_of_range) {
+    // Too large, or so small that it is zero: the exponent's sign tells.
+    const size_t exponent = node.text.find_first_of("eE");
+    const bool tiny = exponent != std::string::npos && node.text[exponent + 1] == '-';
+    return tiny ? 0.0 : HUGE_VAL;
+  }
+  return value;
+}
+
+std::optional<bool> bool_of(const Node& node) {
+  if (node.kind != Node::Kind::Scalar || node.quoted) return {};
+  if (node.text == "true") return true;
+  if (node.text == "false") return false;
+  return {};
+}
+
+}  // namespace attngen::spec

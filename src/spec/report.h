@@ -1,0 +1,52 @@
+// Where the steps of the reader report, and remember the places of values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "expr/parse.h"
+#include "spec/document.h"
+#include "spec/spec.h"
+
+namespace attngen::spec {
+
+class Report {
+ public:
+  Report(text::Diagnostics& diagnostics, Locations& locations)
+      : diagnostics_(diagnostics), locations_(locations) {}
+
+  // An error at a value, or at the key of an entry.
+  void at_value(const Node& node, std::string_view pointer, std::string message,
+                std::string help = {});
+  void at_key(const Node& node, std::string_view pointer, std::string message,
+              std::string help = {});
+  // An error of an expression's text.
+  void in_text(const Node& node, std::string_view pointer, const expr::Error& error);
+
+  void remember(const Node& node, std::string_view pointer);
+  void remember_text(const Node& node, std::string_view pointer);
+  bool has_errors() const { return diagnostics_.has_errors(); }
+
+ private:
+  void add(size_t begin, size_t end, std::string_view pointer, std::string message,
+           std::string help);
+
+  text::Diagnostics& diagnostics_;
+  Locations& locations_;
+  int described_ = 0;
+};
+
+// "/heads/q" with a key appended; "heads.q", "workload[0].batch" as messages spell a pointer.
+std::string child(std::string_view pointer, std::string_view key);
+std::string dotted(std::string_view pointer);
+
+// A value as messages quote it: 'eight', 8, a map; long texts are cut.
+std::string got(const Node& node);
+
+// The value of a scalar that spells a number as JSON does; nothing for strings and other words.
+std::optional<double> number_of(const Node& node);
+// true or false.
+std::optional<bool> bool_of(const Node& node);
+
+}  // namespace attngen::spec

@@ -1,0 +1,122 @@
+#include "spec/spec.h"
+
+#include <algorithm>
+
+#include "spec/document.h"
+
+namespace attngen::spec {
+
+const char* name_of(Pattern pattern) {
+  return pattern == Pattern::Parallel ? "parallel" : "recurrent";
+}
+
+const char* name_of(DType dtype) { return dtype == DType::Bf16 ? "bf16" : "fp16"; }
+
+const char* name_of(Layout layout) { return layout == Layout::Bshd ? "bshd" : "bhsd"; }
+
+const char* name_of(Pass pass) {
+  switch (pass) {
+    case Pass::Forward:
+      return "forward";
+    case Pass::Backward:
+      return "backward";
+    case Pass::Decode:
+      return "decode";
+    case Pass::Step:
+      return "step";
+  }
+  return "";
+}
+
+const char* name_of(Input::Element element) {
+  switch (element) {
+    case Input::Element::F32:
+      return "f32";
+    case Input::Element::I32:
+      return "i32";
+    case Input::Element::Bf16:
+      return "bf16";
+    case Input::Element::Fp16:
+      return "fp16";
+    case Input::Element::U8:
+      return "u8";
+  }
+  return "";
+}
+
+std::string name_of(const Input::Dim& dim) {
+  using Kind = Input::Dim::Kind;
+  switch (dim.kind) {
+    case Kind::Batch:
+      return "batch";
+    case Kind::Heads:
+      return "heads";
+    case Kind::HeadsKv:
+      return "heads_kv";
+    case Kind::SeqQ:
+      return "seq_q";
+    case Kind::SeqKv:
+      return "seq_kv";
+    case Kind::Seq:
+      return "seq";
+    case Kind::HeadDim:
+      return "dim";
+    case Kind::Number:
+      return std::to_string(dim.number);
+  }
+  return "";
+}
+
+void Locations::put(std::string pointer, size_t begin, size_t end) {
+  ranges_[std::move(pointer)] = {begin, end};
+}
+
+void Locations::put_text(std::string pointer, std::vector<uint32_t> source_bytes) {
+  texts_[std::move(pointer)] = std::move(source_bytes);
+}
+
+text::Diagnostic Locations::at(const text::Source& source, std::string_view pointer,
+                               std::string message, std::string help) const {
+  Range range;
+  for (std::string_view place = pointer;; place = place.substr(0, place.rfind('/'))) {
+    if (const auto found = ranges_.find(place); found != ranges_.end()) {
+      range = found->second;
+      break;
+    }
+    if (place.empty()) break;
+  }
+  text::Diagnostic diagnostic =
+      diagnostic_at(source, range.begin, range.end, std::move(message), std::move(help));
+  diagnostic.pointer = pointer;
+  return diagnostic;
+}
+
+text::Diagnostic Locations::inside(const text::Source& source, std::string_view pointer,
+                                   expr::Span span, std::string message, std::string help) const {
+  const auto found = texts_.find(pointer);
+  if (found == texts_.end() || span.begin >= found->second.size()) {
+    return at(source, pointer, std::move(message), std::move(help));
+  }
+  const std::vector<uint32_t>& bytes = found->second;
+  const size_t last = std::min<size_t>(span.end, bytes.size() - 1);
+  const size_t begin = bytes[span.begin];
+  // One past the last byte, which may stand before the next one's source byte (escapes, folds).
+  const size_t end = last > span.begin ? bytes[last - 1] + 1 : begin + 1;
+  text::Diagnostic diagnostic =
+      diagnostic_at(source, begin, end, std::move(message), std::move(help));
+  diagnostic.pointer = pointer;
+  return diagnostic;
+}
+
+bool Spec::has_pass(Pass pass) const {
+  return std::find(passes.begin(), passes.end(), pass) != passes.end();
+}
+
+const Input* Spec::find_input(std::string_view wanted) const {
+  for (const Input& input : inputs) {
+    if (input.name == wanted) return &input;
+  }
+  return nullptr;
+}
+
+}  // namespace attngen::spec
