@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -37,11 +38,12 @@ class Absorb {
   std::string text() const {
     std::string text = loop_rows_text();
     for (const Reduction& reduction : form_.reductions) {
+      if (inline_value(reduction.element)) continue;
       text += pair_function(element_name(reduction), reduction.element,
                             fmt::format("{}: {} over the pairs of a row", reduction.name,
                                         reduction.kind == Reduction::Kind::Max ? "max" : "sum"));
     }
-    text += pair_function("weight_of", form_.weight, "weight");
+    if (!inline_value(form_.weight)) text += pair_function("weight_of", form_.weight, "weight");
     if (!form_.row_free()) {
       text += factor_function("rescale_factor", form_.rescale,
                               "By which the accumulator shrinks when the row values change.");
@@ -95,6 +97,15 @@ class Absorb {
     }
   }
 
+  // What needs no function of its own: the score itself, a number.
+  static std::optional<std::string> inline_value(const expr::Expr& e) {
+    if (e.op() != expr::Op::Variable && !e.is_number()) return std::nullopt;
+    if (e.op() == expr::Op::Variable && e.name() != "score") return std::nullopt;
+    return expr::print_c(e, Dialect::Device);
+  }
+  std::string pair_value(const std::string& function, const expr::Expr& e) const {
+    return inline_value(e).value_or(fmt::format("{}({})", function, pair_arguments()));
+  }
   static std::string element_name(const Reduction& reduction) { return reduction.name + "_of"; }
   bool has_own_factor(const Reduction& reduction) const {
     return !reduction.rescale.is_number(1) && !expr::same(reduction.rescale, form_.rescale);
@@ -162,8 +173,11 @@ class Absorb {
                        });
   }
 
-  // The loop over the block's pairs.
-  std::string loop(const std::string& body) const {
+  // The loop over the block's pairs; `guard` is a further condition of a pair that counts.
+  std::string loop(const std::string& guard, const std::string& body) const {
+    const char* inside =
+        is_masked(spec_) ? "key < row.seq_kv && pair_exists(row, kv_idx, in)" : "key < row.seq_kv";
+    const std::string exists = fmt::format("!kMasked || ({})", inside);
     return fmt::format(
         "#pragma unroll\n"
         "  for (int j = 0; j < kTileKv / 8; ++j) {{\n"
@@ -171,12 +185,12 @@ class Absorb {
         "    for (int e = 0; e < 2; ++e) {{\n"
         "      const int key = kv_first + 8 * j + e;\n"
         "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
-        "      const bool exists = !kMasked || {};\n"
+        "{}"
         "{}"
         "    }}\n"
         "  }}\n",
-        is_masked(spec_) ? "(key < row.seq_kv && pair_exists(row, kv_idx, in))"
-                         : "key < row.seq_kv",
+        wrapped("      const bool exists = " +
+                (guard.empty() ? exists : guard + "(" + exists + ")") + ";"),
         body);
   }
 
@@ -192,7 +206,7 @@ class Absorb {
   }
 
   std::string reduce(const Reduction& reduction, const std::string& target) const {
-    const std::string element = fmt::format("{}({})", element_name(reduction), pair_arguments());
+    const std::string element = pair_value(element_name(reduction), reduction.element);
     return wrapped(reduction.kind == Reduction::Kind::Max
                        ? fmt::format("      if (exists) {0} = fmaxf({0}, {1});", target, element)
                        : fmt::format("      if (exists) {} += {};", target, element));
@@ -211,7 +225,7 @@ class Absorb {
       after += wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, quad_max({0}));", name, old)
                            : fmt::format("  red.{0} = {1} + quad_sum({0});", name, old));
     }
-    return before + loop(body) + after + "  rows = loop_rows(red, row, in);\n";
+    return before + loop("", body) + after + "  rows = loop_rows(red, row, in);\n";
   }
 
   // Until a pair with a finite score has come, weights would be inf - inf.
@@ -226,32 +240,28 @@ class Absorb {
   }
 
   std::string weight_pass() const {
-    std::string before;
-    std::string body = score_line(passes_.empty(), false);
+    std::string before, guard;
     if (const std::string condition = started(); !condition.empty()) {
       before += wrapped("  const bool started = " + condition + ";");
+      guard = "started && ";
     }
-    const std::string exists = before.empty() ? "exists" : "exists && started";
     for (const Reduction* reduction : last_pass_) {
       const std::string scale = factor(*reduction);
       if (scale.empty()) continue;
       before += fmt::format("  red.{} *= {};\n", reduction->name,
                             has_own_factor(*reduction) ? scale : "factor");
     }
-    body += wrapped(fmt::format("      const float weight = {} ? weight_of({}) : 0;", exists,
-                                pair_arguments()));
+    std::string body = score_line(passes_.empty(), false);
+    body += wrapped(fmt::format("      const float weight = exists ? {} : 0;",
+                                pair_value("weight_of", form_.weight)));
     body += "      scores[j][r][e] = weight;\n";
     for (const Reduction* reduction : last_pass_) {
       const std::string target = "red." + reduction->name;
-      if (reduction->kind == Reduction::Kind::Sum && expr::same(reduction->element, form_.weight)) {
-        body += fmt::format("      {} += weight;\n", target);
-      } else {
-        std::string line = reduce(*reduction, target);
-        if (exists != "exists") line.replace(line.find("(exists)"), 8, "(" + exists + ")");
-        body += line;
-      }
+      const bool is_weight =
+          reduction->kind == Reduction::Kind::Sum && expr::same(reduction->element, form_.weight);
+      body += is_weight ? fmt::format("      {} += weight;\n", target) : reduce(*reduction, target);
     }
-    return before + loop(body);
+    return before + loop(guard, body);
   }
 
   std::string absorb_function() const {

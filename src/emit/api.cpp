@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "emit/comment.h"
 #include "emit/rewrite.h"
 
 namespace attngen::emit {
@@ -104,20 +105,21 @@ std::string prototype(const Function& function) {
 }
 
 std::string status_enum(const Api& api) {
-  std::string text = fmt::format("typedef enum {}_status {{\n", api.name);
+  std::vector<CommentedLine> lines;
   for (const Status& status : api.statuses) {
-    text += fmt::format("  {} = {},  // {}\n", status.name, status.value, status.text);
+    const bool last = &status == &api.statuses.back();
+    lines.push_back(
+        {fmt::format("  {} = {}{}", status.name, status.value, last ? "" : ","), status.text});
   }
-  // A trailing comma is C99.
-  return text + fmt::format("}} {}_status;\n", api.name);
+  return fmt::format("typedef enum {0}_status {{\n{1}}} {0}_status;\n", api.name, commented(lines));
 }
 
 std::string args_struct(const PassApi& pass) {
-  std::string text = fmt::format("typedef struct {} {{\n", pass.args_name);
+  std::vector<CommentedLine> lines;
   for (const Field& field : pass.fields) {
-    text += fmt::format("  {} {};  // {}\n", field.c_type, field.name, field.meaning);
+    lines.push_back({fmt::format("  {} {};", field.c_type, field.name), field.meaning});
   }
-  return text + fmt::format("}} {};\n", pass.args_name);
+  return fmt::format("typedef struct {0} {{\n{1}}} {0};\n", pass.args_name, commented(lines));
 }
 
 const char* element_type(Input::Element element) {

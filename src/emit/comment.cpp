@@ -50,4 +50,21 @@ std::string comment(std::string_view lead, std::string_view text) {
   return result;
 }
 
+std::string commented(const std::vector<CommentedLine>& lines) {
+  size_t column = 0;
+  for (const CommentedLine& line : lines) {
+    if (!line.comment.empty()) column = std::max(column, line.code.size() + 2);
+  }
+  std::string result;
+  for (const CommentedLine& line : lines) {
+    result += line.code;
+    if (!line.comment.empty()) {
+      const bool fits = column + 3 + line.comment.size() <= kColumns;
+      result.append(fits ? column - line.code.size() : 2, ' ').append("// ").append(line.comment);
+    }
+    result += '\n';
+  }
+  return result;
+}
+
 }  // namespace attngen::emit

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attngen::emit {
 
@@ -10,5 +11,12 @@ namespace attngen::emit {
 // indented by two spaces more. Line breaks of `text` stay; control characters become spaces, and no
 // line ends in a backslash, which would swallow the next one.
 std::string comment(std::string_view lead, std::string_view text);
+
+// Lines of code, each with a comment (or none) behind it: the comments of neighbours stand below
+// each other where they fit 100 columns.
+struct CommentedLine {
+  std::string code, comment;
+};
+std::string commented(const std::vector<CommentedLine>& lines);
 
 }  // namespace attngen::emit

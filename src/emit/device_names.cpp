@@ -12,33 +12,6 @@ namespace {
 using attention::Reduction;
 using spec::Input;
 
-// C99 and C++20, and two words that compilers define as macros outside strict modes.
-constexpr std::string_view kKeywords[] = {
-    "alignas",     "alignof",      "and",       "and_eq",
-    "asm",         "auto",         "bitand",    "bitor",
-    "bool",        "break",        "case",      "catch",
-    "char",        "char16_t",     "char32_t",  "char8_t",
-    "class",       "co_await",     "co_return", "co_yield",
-    "compl",       "concept",      "const",     "const_cast",
-    "consteval",   "constexpr",    "constinit", "continue",
-    "decltype",    "default",      "delete",    "do",
-    "double",      "dynamic_cast", "else",      "enum",
-    "explicit",    "export",       "extern",    "false",
-    "float",       "for",          "friend",    "goto",
-    "if",          "inline",       "int",       "linux",
-    "long",        "mutable",      "namespace", "new",
-    "noexcept",    "not",          "not_eq",    "nullptr",
-    "operator",    "or",           "or_eq",     "private",
-    "protected",   "public",       "register",  "reinterpret_cast",
-    "requires",    "restrict",     "return",    "short",
-    "signed",      "sizeof",       "static",    "static_assert",
-    "static_cast", "struct",       "switch",    "template",
-    "this",        "thread_local", "throw",     "true",
-    "try",         "typedef",      "typeid",    "typename",
-    "union",       "unix",         "unsigned",  "using",
-    "virtual",     "void",         "volatile",  "wchar_t",
-    "while",       "xor",          "xor_eq"};
-
 std::optional<int> literal(const std::string& text) {
   int value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -69,12 +42,8 @@ std::string_view plain_index(Input::Dim::Kind kind) {
 
 }  // namespace
 
-bool is_keyword(std::string_view word) {
-  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
-}
-
 std::string DeviceNames::member(std::string_view row) {
-  const bool taken = is_keyword(row) || row == "output_scale" || row == "empty";
+  const bool taken = row == "output_scale" || row == "empty";
   return std::string(row) + (taken ? "_" : "");
 }
 

@@ -41,7 +41,4 @@ class DeviceNames {
   mutable bool reads_batch_ = false;
 };
 
-// Whether C or C++ keeps the word for itself.
-bool is_keyword(std::string_view word);
-
 }  // namespace attngen::emit

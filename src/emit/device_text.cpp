@@ -37,6 +37,24 @@ std::string without_unused_name(const std::string& parameter, std::string_view b
   return result;
 }
 
+// The space at which to break a line of at most `room` bytes: inside the fewest parentheses, the
+// last of these; of the first half of the line only if the second has none.
+size_t break_of(std::string_view line, size_t begin, size_t room) {
+  size_t best = std::string_view::npos;
+  int depth = 0, best_depth = 0;
+  for (size_t i = begin; i < line.size() && (i <= room || best == std::string_view::npos); ++i) {
+    if (line[i] == '(' || line[i] == '[') ++depth;
+    if (line[i] == ')' || line[i] == ']') --depth;
+    if (line[i] != ' ' || i == begin) continue;
+    const bool early = best < room / 2;
+    if (best == std::string_view::npos || early || depth <= best_depth) {
+      best = i;
+      best_depth = depth;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string wrapped(std::string_view line) {
@@ -45,10 +63,7 @@ std::string wrapped(std::string_view line) {
   std::string_view rest = line;
   std::string prefix;
   while (prefix.size() + rest.size() > kColumns) {
-    const size_t room = kColumns - std::min(prefix.size(), kColumns / 2);
-    size_t cut = rest.rfind(' ', room);
-    const size_t first = result.empty() ? indent : 0;
-    if (cut == std::string_view::npos || cut <= first) cut = rest.find(' ', first);
+    const size_t cut = break_of(rest, result.empty() ? indent : 0, kColumns - prefix.size());
     if (cut == std::string_view::npos) break;
     result.append(prefix).append(rest.substr(0, cut)).append("\n");
     rest.remove_prefix(cut + 1);

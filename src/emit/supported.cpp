@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "emit/api.h"
-#include "emit/device_names.h"
 #include "emit/emit.h"
 
 namespace attngen::emit {
@@ -82,20 +81,12 @@ class Support {
                 fmt::format("at most {}", kLargestHeadDim));
   }
 
-  // Inputs and saves become members of the argument struct.
+  // Inputs become members of the argument struct.
   void check_names() {
-    for (const spec::Input& input : spec_.inputs) check_name("input", "/inputs/", input.name);
-    for (const spec::NamedExpr& save : spec_.normalize.saves) {
-      if (is_keyword(save.name)) check_name("saved value", "/normalize/save/", save.name);
-    }
-  }
-  void check_name(std::string_view what, std::string_view folder, const std::string& name) {
-    const std::string pointer = std::string(folder) + name;
-    if (is_keyword(name)) {
-      refuse(pointer, fmt::format("{} '{}' is a word that C or C++ keeps for itself", what, name),
-             "choose another name");
-    } else if (is_argument(spec_, name)) {
-      refuse(pointer, fmt::format("{} '{}' has the name of another argument", what, name),
+    for (const spec::Input& input : spec_.inputs) {
+      if (!is_argument(spec_, input.name)) continue;
+      refuse("/inputs/" + input.name,
+             fmt::format("input '{}' has the name of another argument", input.name),
              "choose another name");
     }
   }

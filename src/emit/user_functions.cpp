@@ -32,11 +32,13 @@ constexpr const char* kValues = "const RowValues& values";
 std::string inputs_text(const Spec& spec, bool with_batch) {
   if (spec.inputs.empty()) return "struct Inputs {};\n";
   std::string text = "// The spec's inputs.\nstruct Inputs {\n";
-  if (with_batch) text += "  int batch;\n";
+  std::vector<CommentedLine> members;
+  if (with_batch) members.push_back({"  int batch;", ""});
   for (const spec::Input& input : spec.inputs) {
-    text += fmt::format("  {} {};  // {}\n", c_type_of(input), input.name, shape_text(input));
+    members.push_back({fmt::format("  {} {};", c_type_of(input), input.name),
+                       input.shape.empty() ? "" : shape_text(input)});
   }
-  return text + "};\n";
+  return text + commented(members) + "};\n";
 }
 
 constexpr std::string_view kRowText =
@@ -119,31 +121,39 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names) {
   return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
 }
 
+// Sums of the same exponential are one.
+std::vector<const Reduction*> distinct_reductions(const RowForm& form, const DeviceNames& names) {
+  std::vector<const Reduction*> distinct;
+  for (const Reduction& reduction : form.reductions) {
+    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Reduction* other) {
+      return names.reduction(*other) == names.reduction(reduction);
+    });
+    if (!known) distinct.push_back(&reduction);
+  }
+  return distinct;
+}
+
 std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names) {
   std::string text = comment("normalize", spec.normalize_text);
   if (form.reductions.empty()) return text + "struct Reductions {};\n";
-  text += "struct Reductions {  // running, over the pairs seen so far\n";
-  std::string last;
-  for (const Reduction& reduction : form.reductions) {
-    const bool max = reduction.kind == Reduction::Kind::Max;
-    const std::string name = names.reduction(reduction);
-    if (name == last) continue;  // sums of the same exponential are one
-    text += fmt::format("  float {} = {};  // {}({}){}\n", name, max ? "-INFINITY" : "0",
-                        max ? "rowmax" : "rowsum", expr::print(reduction.element),
-                        reduction.deferred ? ", of this thread's columns" : "");
-    last = name;
+  text += "// Running, over the pairs seen so far.\nstruct Reductions {\n";
+  std::vector<CommentedLine> members;
+  for (const Reduction* reduction : distinct_reductions(form, names)) {
+    const bool max = reduction->kind == Reduction::Kind::Max;
+    members.push_back(
+        {fmt::format("  float {} = {};", names.reduction(*reduction), max ? "-INFINITY" : "0"),
+         fmt::format("{}({}){}", max ? "rowmax" : "rowsum", expr::print(reduction->element),
+                     reduction->deferred ? ", this thread's columns" : "")});
   }
-  return text + "};\n";
+  return text + commented(members) + "};\n";
 }
 
 std::string complete_text(const RowForm& form, const DeviceNames& names) {
-  std::string body, last;
-  for (const Reduction& reduction : form.reductions) {
-    const std::string name = names.reduction(reduction);
-    if (!reduction.deferred || name == last) continue;
-    body += fmt::format("  red.{0} = {1}(red.{0});\n", name,
-                        reduction.kind == Reduction::Kind::Max ? "quad_max" : "quad_sum");
-    last = name;
+  std::string body;
+  for (const Reduction* reduction : distinct_reductions(form, names)) {
+    if (!reduction->deferred) continue;
+    body += fmt::format("  red.{0} = {1}(red.{0});\n", names.reduction(*reduction),
+                        reduction->kind == Reduction::Kind::Max ? "quad_max" : "quad_sum");
   }
   return "// A thread's reductions to those of the row.\n"
          "__device__ __forceinline__ Reductions complete(Reductions red) {\n" +
@@ -368,7 +378,11 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
 
   std::string result;
   for (const std::string& name : names) {
-    if (has_word(text, name)) result += expr::device_function(name) + "\n";
+    if (!has_word(text, name)) continue;
+    // The template of exponential forms defines it, after the user's functions.
+    result += form.exponential && name == "exp2_approx"
+                  ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
+                  : expr::device_function(name) + "\n";
   }
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
   if (has_word(text, "from_fp16")) result.append(kFromFp16).append("\n");

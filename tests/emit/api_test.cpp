@@ -1,0 +1,114 @@
+#include "emit/api.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "emit_test_support.h"
+
+namespace attngen::emit {
+namespace {
+
+// Everything that the interface depends on, without reading a text.
+spec::Spec example() {
+  spec::Spec spec;
+  spec.name = "mpt_7b";
+  spec.heads = {32, 8, 8};
+  spec.head_dim = {128, 64};
+  spec.normalize.saves = {{"lse", {}}, {"peak", {}}};
+  using Element = spec::Input::Element;
+  using Kind = spec::Input::Dim::Kind;
+  spec.inputs = {{"slopes", Element::F32, {{Kind::Heads, 0}}, false},
+                 {"doc_id", Element::I32, {{Kind::Batch, 0}, {Kind::SeqKv, 0}}, true},
+                 {"keep", Element::U8, {{Kind::SeqKv, 0}}, false},
+                 {"bias", Element::Bf16, {{Kind::Number, 32}}, false},
+                 {"half_scalar", Element::Fp16, {}, false},
+                 {"cap", Element::F32, {}, false},
+                 {"window", Element::I32, {}, false}};
+  return spec;
+}
+
+TEST_CASE("fields stand in the order of the contract") {
+  const Api api = api_of(example());
+  REQUIRE(api.passes.size() == 1);
+  std::string order;
+  for (const Field& field : api.passes[0].fields) order += field.c_type + " " + field.name + "; ";
+  CHECK(order ==
+        "size_t size; int64_t batch; int64_t seq_q; int64_t seq_kv; int32_t heads_q; "
+        "int32_t heads_kv; const void* q; const void* k; const void* v; void* o; float* lse; "
+        "float* peak; int64_t q_stride_batch; int64_t q_stride_seq; int64_t q_stride_head; "
+        "int64_t k_stride_batch; int64_t k_stride_seq; int64_t k_stride_head; "
+        "int64_t v_stride_batch; int64_t v_stride_seq; int64_t v_stride_head; "
+        "int64_t o_stride_batch; int64_t o_stride_seq; int64_t o_stride_head; "
+        "const float* slopes; const int32_t* doc_id; const uint8_t* keep; const uint16_t* bias; "
+        "float half_scalar; float cap; int32_t window; ");
+}
+
+TEST_CASE("the header is C99 and C++") {
+  const std::string text = header(api_of(example()), "// mpt_7b\n\n");
+  CHECK(text.starts_with("// mpt_7b\n\n#ifndef MPT_7B_H_\n"));
+  for (const char* command :
+       {"cc -std=c99 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c {}",
+        "c++ -std=c++98 -Wall -Wextra -Werror -fsyntax-only -Wno-long-long -x c++ {}",
+        "c++ -std=c++20 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ {}"}) {
+    CHECK(compile(command, ".h", text) == "");
+  }
+  const std::string use =
+      text +
+      "mpt_7b_status call(void* stream) {\n"
+      "  mpt_7b_forward_args args = {0};\n"
+      "  args.size = sizeof(args);\n"
+      "  if (mpt_7b_forward_workspace(&args) != 0) return MPT_7B_BAD_WORKSPACE;\n"
+      "  return mpt_7b_status_string(MPT_7B_OK) ? mpt_7b_forward(&args, 0, stream) : MPT_7B_OK;\n"
+      "}\n";
+  CHECK(compile("cc -std=c99 -pedantic -Wall -Werror -fsyntax-only -x c {}", ".c", use) == "");
+}
+
+TEST_CASE("lines of the header fit") {
+  std::istringstream lines(header(api_of(example()), ""));
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(line.size() <= 100);
+  }
+}
+
+TEST_CASE("status texts are those of the templates") {
+  std::ifstream file(ATTNGEN_SOURCE_DIR "/templates/hopper/parts/launch.cuh");
+  std::stringstream launch;
+  launch << file.rdbuf();
+  const Api api = api_of(example());
+  CHECK(api.statuses.size() == 10);
+  for (const Status& status : api.statuses) {
+    INFO(status.name);
+    CHECK(launch.str().find("\"" + status.text + "\"") != std::string::npos);
+    CHECK(launch.str().find("case ATTENTION_" + status.name.substr(7) + ":") != std::string::npos);
+  }
+}
+
+TEST_CASE("the kernel's side of the interface") {
+  const std::string text = source_api(example(), api_of(example()), true);
+  CHECK(text.find("Inputs inputs_of(const mpt_7b_forward_args& args) {") != std::string::npos);
+  CHECK(text.find("static_cast<int>(args.batch), args.slopes") != std::string::npos);
+  CHECK(text.find("if (args.slopes == nullptr) return MPT_7B_NULL_POINTER;") != std::string::npos);
+  CHECK(text.find("reinterpret_cast<uintptr_t>(args.bias) % 2 != 0") != std::string::npos);
+  CHECK(text.find("args.keep) %") == std::string::npos);
+  CHECK(text.find("args.cap ==") == std::string::npos);
+
+  spec::Spec bare;
+  bare.name = "bare";
+  const std::string none = source_api(bare, api_of(bare), false);
+  CHECK(none.find("Inputs inputs_of(const bare_forward_args&) { return {}; }") !=
+        std::string::npos);
+  CHECK(none.find("Saves saves_of(const bare_forward_args&) { return {}; }") != std::string::npos);
+}
+
+TEST_CASE("names that an input cannot have") {
+  for (const char* name : {"size", "q", "o", "lse", "seq_kv", "v_stride_head", "heads_q"}) {
+    CHECK(is_argument(example(), name));
+  }
+  CHECK_FALSE(is_argument(example(), "slopes"));
+}
+
+}  // namespace
+}  // namespace attngen::emit
