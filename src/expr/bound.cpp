@@ -1,0 +1,215 @@
+#include "expr/bound.h"
+
+#include <map>
+
+#include "expr/interval.h"
+
+namespace attngen::expr {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Interval truth(bool may_be_false, bool may_be_true) {
+  return {may_be_false ? 0.0 : 1.0, may_be_true ? 1.0 : 0.0, false};
+}
+
+// A comparison with a NaN is false.
+Interval bound_less(const Interval& a, const Interval& b, bool or_equal) {
+  const bool nan = a.may_be_nan || b.may_be_nan;
+  const bool always = or_equal ? a.high <= b.low : a.high < b.low;
+  const bool never = or_equal ? a.low > b.high : a.low >= b.high;
+  return truth(nan || !always, !never);
+}
+
+Interval bound_equal(const Interval& a, const Interval& b) {
+  const bool always = is_point(a) && is_point(b) && a.low == b.low;
+  const bool never = a.high < b.low || b.high < a.low;
+  return truth(!always, !never);
+}
+
+Interval bound_not(const Interval& a) { return {1 - a.high, 1 - a.low, false}; }
+
+// Min; Max is by negation. A number is preferred to a NaN.
+Interval bound_min(const Interval& a, const Interval& b) {
+  Interval result{std::min(a.low, b.low), std::min(a.high, b.high), a.may_be_nan && b.may_be_nan};
+  if (a.may_be_nan) {
+    result.high = std::max(result.high, b.high);
+  }
+  if (b.may_be_nan) {
+    result.high = std::max(result.high, a.high);
+  }
+  return result;
+}
+
+Interval bound_max(const Interval& a, const Interval& b) {
+  return negate(bound_min(negate(a), negate(b)));
+}
+
+Interval bound_abs(const Interval& x) {
+  const double largest = std::max(std::fabs(x.low), std::fabs(x.high));
+  const double smallest = has_zero(x) ? 0 : std::min(std::fabs(x.low), std::fabs(x.high));
+  return {smallest, largest, x.may_be_nan};
+}
+
+double sign(double x) { return (x > 0 ? 1 : 0) - (x < 0 ? 1 : 0); }
+
+// Of a NaN it is 0.
+Interval bound_sign(const Interval& x) {
+  const Interval result{sign(x.low), sign(x.high), false};
+  return x.may_be_nan ? hull(result, {0, 0, false}) : result;
+}
+
+// A row may be empty, or have any number of pairs.
+Interval bound_row_max(const Interval& x) { return {-kInfinity, x.high, x.may_be_nan}; }
+Interval bound_row_sum(const Interval& x) {
+  return {x.low < 0 ? -kInfinity : 0, x.high > 0 ? kInfinity : 0,
+          x.may_be_nan || (x.low == -kInfinity && x.high == kInfinity)};
+}
+
+class Bounder {
+ public:
+  explicit Bounder(const Bounds& bounds) : bounds_(bounds) {}
+
+  Interval visit(const Expr& e) {
+    if (const auto found = done_.find(e.identity()); found != done_.end()) {
+      return found->second;
+    }
+    Interval result = e.op() == Op::Select ? bound_select(e) : bound_node(e);
+    if (e.type() != Type::Float) {
+      result.may_be_nan = false;
+    }
+    if (e.type() == Type::Bool) {
+      result = {std::max(result.low, 0.0), std::min(result.high, 1.0), false};
+    }
+    done_.emplace(e.identity(), result);
+    return result;
+  }
+
+ private:
+  Interval operand(const Expr& e, size_t i) { return visit(e.operand(i)); }
+
+  Interval bound_select(const Expr& e) {
+    const Interval condition = operand(e, 0);
+    if (condition.is_true()) {
+      return operand(e, 1);
+    }
+    return condition.is_false() ? operand(e, 2) : hull(operand(e, 1), operand(e, 2));
+  }
+  Interval bound_node(const Expr& e);
+  Interval bound_arithmetic(const Expr& e);
+  Interval bound_unary(const Expr& e);
+
+  const Bounds& bounds_;
+  std::map<const void*, Interval> done_;
+};
+
+Interval Bounder::bound_node(const Expr& e) {
+  switch (e.op()) {
+    case Op::Number:
+      return std::isnan(e.number()) ? Interval{-kInfinity, kInfinity, true}
+                                    : Interval{e.number(), e.number(), false};
+    case Op::Variable:
+      return bounds_.variable ? bounds_.variable(e.name()) : Interval{};
+    case Op::Load:
+      return bounds_.input ? bounds_.input(e.name()) : Interval{};
+    case Op::Less:
+      return bound_less(operand(e, 0), operand(e, 1), false);
+    case Op::LessEqual:
+      return bound_less(operand(e, 0), operand(e, 1), true);
+    case Op::Greater:
+      return bound_less(operand(e, 1), operand(e, 0), false);
+    case Op::GreaterEqual:
+      return bound_less(operand(e, 1), operand(e, 0), true);
+    case Op::Equal:
+      return bound_equal(operand(e, 0), operand(e, 1));
+    case Op::NotEqual:
+      return bound_not(bound_equal(operand(e, 0), operand(e, 1)));
+    case Op::And:
+      return bound_min(operand(e, 0), operand(e, 1));
+    case Op::Or:
+      return bound_max(operand(e, 0), operand(e, 1));
+    case Op::Not:
+      return bound_not(operand(e, 0));
+    case Op::Min:
+      return bound_min(operand(e, 0), operand(e, 1));
+    case Op::Max:
+      return bound_max(operand(e, 0), operand(e, 1));
+    case Op::Add:
+    case Op::Subtract:
+    case Op::Multiply:
+    case Op::Divide:
+    case Op::FloorDivide:
+    case Op::Modulo:
+    case Op::Pow:
+      return bound_arithmetic(e);
+    default:
+      return bound_unary(e);
+  }
+}
+
+Interval Bounder::bound_arithmetic(const Expr& e) {
+  const Interval a = operand(e, 0);
+  const Interval b = operand(e, 1);
+  const bool exact = e.type() == Type::Int;
+  const int ulps = exact ? 0 : 1;
+  switch (e.op()) {
+    case Op::Add:
+      return widened(add(a, b), ulps);
+    case Op::Subtract:
+      return widened(add(a, negate(b)), ulps);
+    case Op::Multiply:
+      return widened(multiply(a, b), ulps);
+    case Op::Divide:
+      return widened(divide(a, b), ulps);
+    case Op::FloorDivide: {
+      if (exact) {
+        return integer_divide(a, b);
+      }
+      const Interval quotient = divide(a, b);
+      return {std::floor(quotient.low), std::floor(quotient.high), quotient.may_be_nan};
+    }
+    case Op::Modulo:
+      return exact ? integer_modulo(a, b) : widened(float_modulo(a, b), ulps);
+    default:
+      return widened(power(a, b), 4);
+  }
+}
+
+Interval Bounder::bound_unary(const Expr& e) {
+  const Interval x = operand(e, 0);
+  switch (e.op()) {
+    case Op::Negate:
+      return negate(x);
+    case Op::ToFloat:
+      return x;
+    case Op::Abs:
+      return bound_abs(x);
+    case Op::Relu:
+      return bound_max(x, {0, 0, false});
+    case Op::Square: {
+      Interval result = widened(square(x), e.type() == Type::Int ? 0 : 1);
+      result.low = std::max(result.low, 0.0);
+      return result;
+    }
+    case Op::Floor:
+      return {std::floor(x.low), std::floor(x.high), x.may_be_nan};
+    case Op::Sign:
+      return bound_sign(x);
+    case Op::RowMax:
+      return bound_row_max(x);
+    case Op::RowSum:
+      return bound_row_sum(x);
+    default:
+      return bound_function(e.op(), x);
+  }
+}
+
+}  // namespace
+
+bool Interval::contains(double value) const {
+  return std::isnan(value) ? may_be_nan : low <= value && value <= high;
+}
+
+Interval bound(const Expr& e, const Bounds& bounds) { return Bounder(bounds).visit(e); }
+
+}  // namespace attngen::expr
