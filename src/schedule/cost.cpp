@@ -23,7 +23,6 @@ double bytes_of_keys(const Kernel& kernel, int64_t keys) {
   return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
 }
 
-// Pairs that exist: in partial blocks about half of them.
 double flop_of_pairs(const Kernel& kernel, double pairs) {
   return 2 * pairs * (kernel.head_dim_qk + kernel.head_dim_v);
 }
@@ -61,6 +60,12 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
     for (int i = 0; i < 4; ++i) {
       rows[static_cast<size_t>(i)] = tile_rows(kernel.range, w.seq_q, w.seq_kv, 64 * (i + 1));
     }
+    const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1);
+    double pairs = 0;
+    for (const RowKeys& keys : single.keys) {
+      pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
+    }
+    pairs_.push_back(pairs * single.stride);
     for (const RowKeys& keys : rows[0].keys) {
       const RowKeys& first = rows[0].keys.front();
       if (keys.end - keys.begin != first.end - first.begin) uneven_ = true;
@@ -129,15 +134,11 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   // Tiles of one head: their lengths, and what they add up to.
   std::vector<double> tiles;
   tiles.reserve(rows.keys.size());
-  double full = 0, partial = 0, pairs = 0;
+  double full = 0, partial = 0;
   for (const RowKeys& keys : rows.keys) {
     const RowBlocks blocks = blocks_of(keys, s.tile_kv);
     full += static_cast<double>(blocks.full);
     partial += static_cast<double>(blocks.partial);
-    const auto full_keys =
-        static_cast<double>(std::max<int64_t>(0, keys.full_end - keys.full_begin));
-    const auto all_keys = static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
-    pairs += (full_keys + std::max(all_keys, full_keys)) / 2;
     tiles.push_back(steps.fixed + static_cast<double>(blocks.full) * steps.full.length +
                     static_cast<double>(blocks.partial) * steps.partial.length);
   }
@@ -153,9 +154,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
                              blocks_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
   p.waves = static_cast<double>(rows.count) * heads / t.cores;
-  p.flop = flop_of_pairs(kernel_, std::min(pairs * rows.stride / static_cast<double>(rows.count),
-                                           static_cast<double>(w.seq_kv)) *
-                                      static_cast<double>(w.seq_q) * heads);
+  p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
 
   // Every block is read from the L2. From memory come the inputs once, and keys and values again
   // where those of the tiles in flight do not stay in the L2: cores / (tiles of a head) heads at a

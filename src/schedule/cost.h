@@ -29,6 +29,7 @@ class CostModel {
   const target::Target& target_;
   bool uneven_ = false;
   std::vector<std::array<TileRows, 4>> rows_;  // by workload point and warpgroups - 1
+  std::vector<double> pairs_;                  // that exist in one head, by workload point
 };
 
 }  // namespace attngen::schedule

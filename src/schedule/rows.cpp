@@ -49,7 +49,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
   const int64_t samples = std::min(rows.count, kMostRows);
   rows.stride = samples > 0 ? static_cast<double>(rows.count) / static_cast<double>(samples) : 1;
   for (int64_t i = 0; i < samples; ++i) {
-    const int64_t row = samples == rows.count ? i : i * rows.count / samples;
+    const int64_t row = (2 * i + 1) * rows.count / (2 * samples);
     const int64_t q_first = row * tile_q;
     const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
     rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));

@@ -13,11 +13,11 @@ struct RowKeys {
   int64_t begin = 0, end = 0, full_begin = 0, full_end = 0;
 };
 
-// The tile rows of one head. Of very many rows every `stride`-th stands for its neighbours.
+// The tile rows of one head. Of very many rows some stand for their neighbours.
 struct TileRows {
   std::vector<RowKeys> keys;
   int64_t count = 0;
-  double stride = 1;
+  double stride = 1;  // rows that each of `keys` stands for
 };
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 namespace attngen::schedule {
@@ -72,32 +73,41 @@ double shared_bytes(const Kernel& kernel, const Schedule& s) {
   return kv + s.warpgroups * (kv + query + weights);
 }
 
-// How much of the shorter of (products, arithmetic) the longer one fails to hide. Measured inner
-// loops of one and two warpgroups, intra-warpgroup overlap, no turns (H200, 2026-11-20; clk of a
-// step, of its products, of its arithmetic):
-//   128 keys, dim 64: 1 wg 1317, 512, 755; 2 wg 1989, 1024, 1323: exposed 0.65, ratio 0.77
-//   128 keys, dim 128: 1 wg 1781, 1024, 755; 2 wg 2517, 2048, 1323: exposed 0.35, ratio 0.65
-//   176 keys, dim 128: 1 wg 2453, 1408, 1038; 2 wg 3282, 2816, 1812: exposed 0.26, ratio 0.64
-//   80 keys, dim 256: 1 wg 1686, 1280, 472; 2 wg 2597, 2560, 824: exposed 0.05, ratio 0.32
-// One warpgroup alone overlaps nothing; for two the exposed share is about 1.09 ratio^3; more
-// warpgroups share it, as whole kernels of 3 and 4 show.
+// Fitted on an H200 (2026-11-20) to 34 whole kernels: FlashAttention-3 and a trial kernel with this
+// template's structure, head dims 64, 128, 256, lengths 1024 to 16384, full and causal, tiles from
+// 128x80 to 256x64. All are predicted within 12 %, those of 4096 and more within 10 %.
+constexpr double kExposed = 0.95;
+constexpr double kExposedPower = 3;
+constexpr double kSharingPower = 1.5;
+// Turns on the tensor cores keep them from waiting for all warpgroups' arithmetic at once. They
+// help where the products are the longer part (FlashAttention-3 takes turns for head dims up to
+// 128).
+constexpr double kExposedTakingTurns = 0.6;
+// st.shared and fence.proxy.async, 128 threads: measured 2026-11-20, H200.
+constexpr double kFenceClk = 45;
+
+// How much of the shorter of (products, arithmetic) the longer one fails to hide. One warpgroup
+// alone overlaps nothing: measured inner loops take the sum of both (128 keys, head dim 64: 1317
+// clk of 512 and 755; head dim 128: 1781 of 1024 and 755). Of two, the less alike the two parts
+// are, the better one hides the other (128 keys, head dim 128: 2517 of 2048 and 1323; 80 keys, head
+// dim 256: 2597 of 2560 and 824).
 double exposed_overlap(const Schedule& s, double matrix, double chain) {
   if (s.warpgroups == 1) return 1;
   const double ratio = std::min(matrix, chain) / std::max(matrix, chain);
-  double exposed = std::min(1.0, 1.09 * ratio * ratio * ratio / (s.warpgroups - 1));
-  // Turns on the tensor cores keep them from waiting for both warpgroups' arithmetic at once; they
-  // help where the products are the longer part (FlashAttention-3 section 4.3 and its tile table).
-  if (s.ping_pong && matrix > chain) exposed *= 0.6;
+  double exposed = std::min(
+      1.0, kExposed * std::pow(ratio, kExposedPower) / std::pow(s.warpgroups - 1, kSharingPower));
+  if (s.ping_pong && matrix > chain) exposed *= kExposedTakingTurns;
   // Without overlap inside a warpgroup 661 TFLOP/s fall to 570 (FlashAttention-3, table 2).
   if (s.overlap == Overlap::None) exposed = (1 + exposed) / 2;
   return exposed;
 }
 
-// Per warpgroup: waits for K and for V are hand-offs of a full slot half hidden by the other
-// warpgroups; a turn is a hand-off of the tensor cores; products in order wait for their results.
+// Per warpgroup, what nothing hides: the hand-over of a full slot of the rings; of the tensor
+// cores, when taking turns; of weights through shared memory; products that are waited for at once.
 double latency_clk(const Schedule& s, const target::Target& t) {
-  double clk = t.mbarrier_clk / 2;
+  double clk = t.mbarrier_clk;
   if (s.ping_pong) clk += t.barrier_clk;
+  if (s.weights == Place::Shared) clk += kFenceClk;
   if (s.overlap == Overlap::None) clk += 2 * t.matrix_latency_clk / s.warpgroups;
   return clk;
 }
@@ -128,6 +138,10 @@ Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, B
   step.special = elements * pipes[0];
   step.arithmetic = elements * std::max({pipes[1], pipes[2], issue_clk(n, t)});
   step.chain = elements * chain_clk(n, s.warpgroups, t);
+  // A warpgroup stores its weights before it can multiply by them.
+  if (s.weights == Place::Shared) {
+    step.chain += 2 * kRows * s.tile_kv * s.warpgroups / t.shared_bytes_per_clk;
+  }
   step.shared = shared_bytes(kernel, s) / t.shared_bytes_per_clk;
   const bool keeps_max = kernel.rows.exponential && kernel.fixed_max && block == Block::Full;
   if (!kernel.rows.row_free() && !keeps_max) {
