@@ -1,0 +1,213 @@
+// Properties that hold for every expression, on random ones. The seed is in each failure's message.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "expr/bound.h"
+#include "expr/derive.h"
+#include "expr/evaluate.h"
+#include "expr/parse.h"
+#include "expr/print.h"
+#include "expr/simplify.h"
+#include "random_expr.h"
+
+using namespace attngen::expr;
+using namespace attngen::expr::testing;
+
+namespace {
+
+constexpr int kDepth = 5;
+
+Expr random_of_any_type(RandomExpr& random, uint64_t seed) {
+  switch (seed % 4) {
+    case 0:
+      return random.make_int(kDepth);
+    case 1:
+      return random.make_bool(kDepth);
+    default:
+      return random.make_float(kDepth);
+  }
+}
+
+// Evaluates with every subexpression's value; `tame` is whether all were finite and of a size at
+// which rewriting costs a few last bits only.
+struct Traced {
+  double value = 0;
+  bool tame = true;
+};
+Traced traced(const Expr& e, const std::vector<double>& values) {
+  const std::vector<std::string> names = all_names();
+  Traced result;
+  const auto visit = [&](const auto& self, const Expr& node) -> void {
+    const double value = Program(node, names)(values);
+    const double size = std::fabs(value);
+    result.tame = result.tame && std::isfinite(value) && size < 1e6 && (size == 0 || size > 1e-9);
+    for (const Expr& operand : node.operands()) {
+      self(self, operand);
+    }
+  };
+  visit(visit, e);
+  result.value = Program(e, names)(values);
+  return result;
+}
+
+bool close(double a, double b, double tolerance) {
+  return std::fabs(a - b) <= tolerance * (1 + std::max(std::fabs(a), std::fabs(b)));
+}
+
+bool has_jump(const Expr& e) {
+  const bool jumps = e.op() == Op::Floor || e.op() == Op::FloorDivide || e.op() == Op::Modulo ||
+                     e.op() == Op::Sign || e.type() == Type::Bool;
+  for (const Expr& operand : e.operands()) {
+    if (has_jump(operand)) {
+      return true;
+    }
+  }
+  return jumps && !e.operands().empty() && e.operand(0).type() != Type::Int;
+}
+
+}  // namespace
+
+TEST_CASE("simplified equals original") {
+  int compared = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    RandomExpr random(seed);
+    const Expr e = random_of_any_type(random, seed);
+    const Expr simple = simplify(e);
+    CHECK_MESSAGE(simple.type() == e.type(), fmt::format("seed {}: {}", seed, print(e)));
+    for (int sample = 0; sample < 4; ++sample) {
+      const std::vector<double> values = random.values();
+      const Traced expected = traced(e, values);
+      // At a jump, a last bit decides between different values.
+      if (!expected.tame || has_jump(e)) {
+        continue;
+      }
+      ++compared;
+      const double actual = Program(simple, all_names())(values);
+      CHECK_MESSAGE(close(expected.value, actual, 1e-5),
+                    fmt::format("seed {}: {} is {}, but {} is {}", seed, print(e), expected.value,
+                                print(simple), actual));
+    }
+  }
+  CHECK(compared > 3000);
+}
+
+TEST_CASE("simplifying again changes nothing") {
+  for (uint64_t seed = 0; seed < 5000; ++seed) {
+    RandomExpr random(seed);
+    const Expr e = random_of_any_type(random, seed);
+    const Expr once = simplify(e);
+    const Expr twice = simplify(once);
+    CHECK_MESSAGE(same(once, twice), fmt::format("seed {}: {} became {} became {}", seed, print(e),
+                                                 print(once), print(twice)));
+  }
+}
+
+TEST_CASE("the interval contains every sampled value") {
+  const std::vector<std::string> names = all_names();
+  int samples = 0;
+  int bounded = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomExpr random(seed);
+    const Expr e = random_of_any_type(random, seed);
+    std::vector<Interval> boxes;
+    for (size_t k = 0; k < names.size(); ++k) {
+      const bool is_int = k >= float_names().size();
+      const double a = is_int ? std::round(random.within(-10, 10)) : random.within(-4, 4);
+      const double b = is_int ? std::round(random.within(-10, 10)) : random.within(-4, 4);
+      boxes.push_back({std::min(a, b), std::max(a, b), false});
+    }
+    const auto box_of = [&](std::string_view name) {
+      return boxes[std::find(names.begin(), names.end(), name) - names.begin()];
+    };
+    const Interval interval = bound(e, {box_of, {}});
+    bounded += std::isfinite(interval.low) && std::isfinite(interval.high) ? 1 : 0;
+    const Program program(e, names);
+    for (int sample = 0; sample < 10; ++sample) {
+      std::vector<double> values;
+      for (size_t k = 0; k < names.size(); ++k) {
+        // The corners matter most.
+        const double inside = random.within(boxes[k].low, boxes[k].high);
+        const double value = random.one_in(3)   ? boxes[k].low
+                             : random.one_in(2) ? boxes[k].high
+                                                : inside;
+        values.push_back(k >= float_names().size() ? std::round(value) : value);
+      }
+      const double value = program(values);
+      ++samples;
+      CHECK_MESSAGE(interval.contains(value),
+                    fmt::format("seed {}: {} = {} is outside [{}, {}]", seed, print(e), value,
+                                interval.low, interval.high));
+    }
+  }
+  CHECK(samples >= 10'000);
+  CHECK(bounded > 500);
+}
+
+TEST_CASE("the derivative agrees with finite differences") {
+  const std::vector<std::string> names = all_names();
+  int compared = 0;
+  for (uint64_t seed = 0; seed < 2500; ++seed) {
+    RandomExpr random(seed, true);
+    const Expr e = random.make_float(kDepth);
+    const auto derived = derive(e, float_names());
+    REQUIRE(std::holds_alternative<std::vector<Expr>>(derived));
+    const auto& derivatives = std::get<std::vector<Expr>>(derived);
+    const Program program(e, names);
+    std::vector<double> values = random.values();
+    if (!traced(e, values).tame) {
+      continue;
+    }
+    for (size_t k = 0; k < float_names().size(); ++k) {
+      const double middle = values[k];
+      // Two step widths: where they disagree, the difference itself is not to be trusted.
+      const auto difference = [&](double step) {
+        values[k] = middle + step;
+        const double high = program(values);
+        values[k] = middle - step;
+        const double low = program(values);
+        values[k] = middle;
+        return (high - low) / (2 * step);
+      };
+      const double coarse = difference(2e-4);
+      const double fine = difference(1e-4);
+      if (!close(coarse, fine, 1e-5) || !(std::fabs(fine) < 1e5)) {
+        continue;
+      }
+      const double exact = Program(derivatives[k], names)(values);
+      if (!std::isfinite(exact)) {
+        continue;
+      }
+      ++compared;
+      CHECK_MESSAGE(close(exact, fine, 1e-4),
+                    fmt::format("seed {}: d({}) / d{} = {} is {}, by differences {}", seed,
+                                print(e), names[k], print(derivatives[k]), exact, fine));
+    }
+  }
+  CHECK(compared > 2000);
+}
+
+TEST_CASE("printed text parses to the same value") {
+  Scope scope;
+  for (const std::string& name : float_names()) {
+    scope.variables[name] = Type::Float;
+  }
+  for (const std::string& name : int_names()) {
+    scope.variables[name] = Type::Int;
+  }
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomExpr random(seed);
+    const Expr e = random_of_any_type(random, seed);
+    const auto again = parse(print(e), scope);
+    const auto* parsed = std::get_if<Expr>(&again);
+    REQUIRE_MESSAGE(parsed != nullptr,
+                    fmt::format("seed {}: {}: {}", seed, print(e), std::get<Error>(again).message));
+    CHECK_MESSAGE(print(*parsed) == print(e), fmt::format("seed {}", seed));
+    const std::vector<double> values = random.values();
+    const double a = Program(e, all_names())(values);
+    const double b = Program(*parsed, all_names())(values);
+    CHECK_MESSAGE((a == b || (std::isnan(a) && std::isnan(b))),
+                  fmt::format("seed {}: {}", seed, print(e)));
+  }
+}
