@@ -35,7 +35,7 @@ constexpr const char* kExamples =
     "  attngen - --stdout < llama.yaml              the kernel, to the terminal\n"
     "\n"
     "Exit status: 0 done, 1 wrong spec, 2 wrong usage, 3 no feasible schedule,\n"
-    "4 input or output failed.\n";
+    "4 input or output failed.";
 
 void declare(CLI::App& app, Raw& raw) {
   app.set_help_flag("-h,--help", "Print this and exit");

@@ -206,18 +206,27 @@ class CommandLine(unittest.TestCase):
         self.assertIn("h100", result.stdout.decode())
         self.assertEqual(os.listdir(self.folder), ["tiny.yaml"])
 
-    def test_the_schedule_of_a_manifest_can_be_replayed(self):
+    def write_schedule(self, **changes):
+        """The schedule that a search chose, changed."""
         self.write("tiny.yaml", SPEC)
-        self.write("schedule.json", '{"tile_kv": 64}')
-        self.check("tiny.yaml", "-o", "out")
-        self.check("tiny.yaml", "-o", "out2", "--schedule", "schedule.json", "--depfile", "a.d")
-        self.assertNotEqual((self.folder / "out/tiny_h100.cu").read_bytes(),
-                            (self.folder / "out2/tiny_h100.cu").read_bytes())
+        self.check("tiny.yaml", "-o", "chosen")
+        manifest = json.loads((self.folder / "chosen/tiny.json").read_text())
+        self.write("schedule.json", json.dumps({**manifest["targets"][0]["schedule"], **changes}))
+
+    def test_the_schedule_of_a_manifest_can_be_replayed(self):
+        self.write_schedule()
+        self.check("tiny.yaml", "-o", "out", "--schedule", "schedule.json", "--depfile", "a.d")
+        kernel = [line for line in (self.folder / "out/tiny_h100.cu").read_text().splitlines()
+                  if not line.startswith("//")]
+        chosen = [line for line in (self.folder / "chosen/tiny_h100.cu").read_text().splitlines()
+                  if not line.startswith("//")]
+        self.assertEqual(kernel, chosen)
         self.assertIn("tiny.yaml schedule.json\n", (self.folder / "a.d").read_text())
+        manifest = json.loads((self.folder / "out/tiny.json").read_text())
+        self.assertIs(manifest["targets"][0]["schedule_given"], True)
 
     def test_an_infeasible_schedule_has_its_own_exit_code(self):
-        self.write("tiny.yaml", SPEC)
-        self.write("schedule.json", '{"tile_kv": 256, "stages": 4}')
+        self.write_schedule(tile_kv=256, stages=8)
         result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
         self.assertEqual((result.returncode, result.stdout), (3, b""))
         self.assertRegex(result.stderr.decode(),
@@ -228,20 +237,21 @@ class CommandLine(unittest.TestCase):
     def test_a_wrong_schedule_file(self):
         self.write("tiny.yaml", SPEC)
         self.write("schedule.json", '{"tile_kw": 64}')
-        result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
-        self.assertEqual((result.returncode, result.stdout), (1, b""))
-        self.assertRegex(result.stderr.decode(),
-                         r"\Aattngen: error: schedule.json: .*tile_kw.*tile_kv.*\n\Z")
+        self.check("tiny.yaml", "-o", "out", "--schedule", "schedule.json", code=1,
+                   err="attngen: error: schedule.json: unknown key 'tile_kw'; "
+                       "did you mean 'tile_kv'?\n")
         self.assertIsNone(self.listing())
+        self.check("tiny.yaml", "-o", "out", "--schedule", "none.json", code=4,
+                   err="attngen: error: cannot read 'none.json': No such file or directory\n")
 
     # Wrong specs.
 
     def test_an_error_has_its_line_and_caret(self):
-        self.write("bad.yaml", SPEC.replace("mask: kv_idx <= q_pos", "mask: kv_idx <= q_pso"))
+        self.write("bad.yaml", SPEC.replace("mask: kv_idx <= q_pos", "mask: kv_idx <= q_poss"))
         self.check("bad.yaml", "-o", "out", code=1,
-                   err="bad.yaml:7:17: error: unknown name 'q_pso'\n"
-                       "    7 | mask: kv_idx <= q_pso\n"
-                       "      |                 ^~~~~\n"
+                   err="bad.yaml:7:17: error: unknown name 'q_poss'\n"
+                       "    7 | mask: kv_idx <= q_poss\n"
+                       "      |                 ^~~~~~\n"
                        "help: did you mean 'q_pos'?\n")
         self.assertIsNone(self.listing())
 
@@ -264,11 +274,11 @@ class CommandLine(unittest.TestCase):
 
     def test_an_error_in_one_spec_writes_nothing_and_all_errors_are_printed(self):
         self.write("good.yaml", SPEC)
-        self.write("bad1.yaml", SPEC.replace("q_pos", "q_pso"))
+        self.write("bad1.yaml", SPEC.replace("q_pos", "q_poss"))
         self.write("bad2.yaml", SPEC.replace("heads:", "heds:"))
         result = self.run_raw("good.yaml", "bad1.yaml", "bad2.yaml", "-o", "out")
         self.assertEqual((result.returncode, result.stdout), (1, b""))
-        self.assertIn("bad1.yaml:7:17: error: unknown name 'q_pso'\n", result.stderr.decode())
+        self.assertIn("bad1.yaml:7:17: error: unknown name 'q_poss'\n", result.stderr.decode())
         self.assertIn("bad2.yaml:5:1: error: unknown key 'heds'\n", result.stderr.decode())
         self.assertIsNone(self.listing())
 
