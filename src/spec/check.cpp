@@ -176,7 +176,6 @@ class Checker {
     for (const std::string& name : missing) {
       report_.at_key(node, pointer, fmt::format("{} needs '{}'", dotted(pointer), name));
     }
-    if (!missing.empty()) node.valid = pointer.empty();
   }
 
   void check_entry(Node& entry, const Type& type, const std::string& pointer) {
