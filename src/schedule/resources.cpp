@@ -71,12 +71,12 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
                        kernel.head_dim_v, kMaxColumns);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
-  const int threads = kLanes * (s.warpgroups + 1);
   const int need = register_need(kernel, s);
   const int granted = kRegisterPlans[s.warpgroups - 1].consumer;
   if (need > granted) {
-    return fmt::format("needs {} registers a thread; {} of {} threads leave {}", need, target.name,
-                       threads, granted);
+    return fmt::format(
+        "needs {} registers a thread; with {} a thread gets {}", need,
+        s.warpgroups == 1 ? "1 warpgroup" : fmt::format("{} warpgroups", s.warpgroups), granted);
   }
   const int bytes = shared_bytes_of(tensors_of(kernel, s, 1));
   if (bytes > target.shared_bytes_per_block) {
