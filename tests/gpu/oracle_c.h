@@ -10,7 +10,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)
 
 /* The oracle of a spec text (JSON or YAML) of the parallel pattern; `name` is what errors call it.
  * NULL on an error, and then the zero-ended `error` holds as much of the diagnostics as fits. */
@@ -45,7 +44,6 @@ int attngen_oracle_rows(const void* oracle, const attngen_oracle_problem* proble
                         const int64_t* row_list, int64_t row_count, int arithmetic, int threads,
                         double* o, double* saves);
 
-#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
