@@ -112,7 +112,9 @@ static long long floor_divide(long long x, long long y) {
   if (y == 0) return 0;
   return x / y - (x % y != 0 && (x < 0) != (y < 0));
 }
-static long long floor_modulo(long long x, long long y) { return x - y * floor_divide(x, y); }
+static long long floor_modulo(long long x, long long y) {
+  return y == 0 ? 0 : x - y * floor_divide(x, y);
+}
 static double float_modulo(double x, double y) { return x - y * floor(x / y); }
 static long long square_int(long long x) { return x * x; }
 static double square(double x) { return x * x; }

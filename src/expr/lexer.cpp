@@ -37,6 +37,14 @@ constexpr std::array kForeign = {
     Foreign{":", "write 'a if condition else b'"},
 };
 
+// Beyond ASCII: what a word processor makes of an operator.
+constexpr std::array kTypographic = {
+    Foreign{"\xE2\x89\xA4", "write '<='"}, Foreign{"\xE2\x89\xA5", "write '>='"},
+    Foreign{"\xE2\x89\xA0", "write '!='"}, Foreign{"\xE2\x88\x92", "write '-'"},
+    Foreign{"\xE2\x80\x93", "write '-'"},  Foreign{"\xC3\x97", "write '*'"},
+    Foreign{"\xC2\xB7", "write '*'"},      Foreign{"\xE2\x88\x9E", "write 'inf'"},
+};
+
 }  // namespace
 
 void Lexer::fail(size_t length, std::string message, std::string help) const {
@@ -124,7 +132,10 @@ Token Lexer::take_symbol() {
            (static_cast<unsigned char>(rest[length]) & 0xC0U) == 0x80U) {
       ++length;
     }
-    fail(length, "unexpected non-ASCII character");
+    const auto* known = std::find_if(kTypographic.begin(), kTypographic.end(),
+                                     [&](const Foreign& f) { return is_next(f.text); });
+    fail(length, "unexpected non-ASCII character",
+         known == kTypographic.end() ? "" : std::string(known->help));
   }
   if (byte < 0x20 || byte == 0x7f) {
     fail(1, fmt::format("unexpected control character 0x{:02x}", byte));

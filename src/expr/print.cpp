@@ -4,12 +4,17 @@
 
 #include <cmath>
 
+#include "expr/decimal.h"
 #include "expr/ops.h"
 
 namespace attngen::expr {
 namespace {
 
 Precedence tighter(Precedence p) { return static_cast<Precedence>(static_cast<uint8_t>(p) + 1); }
+
+bool is_literal(const Expr& e) {
+  return e.is_number() || (e.op() == Op::Negate && e.operand(0).is_number());
+}
 
 // Whether a Float operand of `parent` would be one even if it were written as an integer.
 bool float_anyway(const Expr& parent, size_t operand) {
@@ -36,7 +41,7 @@ bool float_anyway(const Expr& parent, size_t operand) {
   }
   for (size_t i = parent.op() == Op::Select ? 1 : 0; i < parent.operands().size(); ++i) {
     const Expr& other = parent.operand(i);
-    if (i != operand && other.type() == Type::Float && !other.is_number() &&
+    if (i != operand && other.type() == Type::Float && !is_literal(other) &&
         other.op() != Op::ToFloat) {
       return true;
     }
@@ -68,7 +73,7 @@ std::string print_number(const Expr& e) {
   if (e.type() == Type::Bool) {
     return e.is_number(0) ? "false" : "true";
   }
-  return e.type() == Type::Int ? fmt::format("{:.0f}", e.number()) : fmt::format("{}", e.number());
+  return e.type() == Type::Int ? fmt::format("{:.0f}", e.number()) : decimal(e.number());
 }
 
 std::string print_bare(const Expr& e) {

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <set>
 
+#include "expr/decimal.h"
 #include "expr/ops.h"
 #include "expr/print.h"
 
@@ -152,9 +153,9 @@ std::string CPrinter::float_literal(double value) const {
     return value > 0 ? "INFINITY" : "-INFINITY";
   }
   if (!device_) {
-    return fmt::format("{}", value);
+    return decimal(value);
   }
-  return fmt::format("{}f", static_cast<float>(value));
+  return decimal(static_cast<float>(value)) + "f";
 }
 
 Text CPrinter::print_number(const Expr& e) const {

@@ -1,0 +1,192 @@
+#include "expr/parse.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "expr/print.h"
+#include "scope.h"
+
+using namespace attngen::expr;
+using namespace attngen::expr::testing;
+
+namespace {
+
+// The error as a reader sees it: the text under the caret, the message, the help.
+std::string error_of(std::string_view text, const Scope& scope = rich_scope()) {
+  const auto result = parse(text, scope);
+  if (std::holds_alternative<Expr>(result)) {
+    return "parsed as " + print(std::get<Expr>(result));
+  }
+  const Error& error = std::get<Error>(result);
+  const std::string_view caret = text.substr(error.span.begin, error.span.end - error.span.begin);
+  const std::string help = error.help.empty() ? "" : fmt::format("; {}", error.help);
+  return fmt::format("[{}] {}{}", caret, error.message, help);
+}
+
+std::string repeated(std::string_view piece, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    text += piece;
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("precedence is Python's") {
+  const auto grouped = [](std::string_view a, std::string_view b) {
+    CHECK_MESSAGE(same(parsed(a), parsed(b)), fmt::format("{} is not {}", a, b));
+  };
+  grouped("x + y * m", "x + (y * m)");
+  grouped("x - y - m", "(x - y) - m");
+  grouped("x / y * m", "(x / y) * m");
+  grouped("q_idx // 2 % 3", "(q_idx // 2) % 3");
+  grouped("-x * y", "(-x) * y");
+  grouped("- -x", "-(-x)");
+  grouped("+x", "x");
+  grouped("not x < y and y < m", "(not (x < y)) and (y < m)");
+  grouped("x < y or y < m and m < l", "(x < y) or ((y < m) and (m < l))");
+  grouped("x + 1 < y - 1", "(x + 1) < (y - 1)");
+  grouped("x if x < y else y if y < m else m", "x if (x < y) else (y if (y < m) else m)");
+  grouped("x + y if x < y else m", "(x + y) if x < y else m");
+  grouped("where(x < y, x, y)", "x if x < y else y");
+  grouped("clamp(x, -1, 1)", "min(max(x, -1), 1)");
+  grouped("max(x, y, m)", "max(max(x, y), m)");
+  grouped("  x\t+\n y ", "x+y");
+  grouped(".5 + 1. + 1e-3 + 2.5E+2", "0.5 + 1.0 + 0.001 + 250.0");
+}
+
+TEST_CASE("types are inferred") {
+  CHECK(parsed("q_idx + 1").type() == Type::Int);
+  CHECK(parsed("q_idx / 2").type() == Type::Float);
+  CHECK(parsed("q_idx // 2").type() == Type::Int);
+  CHECK(parsed("q_idx + 1.0").type() == Type::Float);
+  CHECK(parsed("q_idx * x").operand(0).op() == Op::ToFloat);
+  CHECK(parsed("sqrt(q_idx)").type() == Type::Float);
+  CHECK(parsed("abs(q_idx)").type() == Type::Int);
+  CHECK(parsed("min(q_idx, 0.5)").type() == Type::Float);
+  CHECK(parsed("q_idx if true else x").type() == Type::Float);
+  CHECK(parsed("q_pos - kv_idx < window").type() == Type::Bool);
+  CHECK(parsed("(x < y) == (y < m)").type() == Type::Bool);
+  CHECK(parsed("doc_id[kv_idx]").type() == Type::Int);
+  CHECK(parsed("slopes[h] * cap").type() == Type::Float);
+  CHECK(parsed("max(rowmax(score), 0)").type() == Type::Float);
+  CHECK(parsed("2147483647").is_number(2147483647));
+}
+
+TEST_CASE("spans cover the text of the node") {
+  const std::string_view text = "x * (y + score) - cap";
+  const Expr e = parsed(text);
+  const auto covered = [&](const Expr& node) {
+    return text.substr(node.span().begin, node.span().end - node.span().begin);
+  };
+  CHECK(covered(e) == text);
+  CHECK(covered(e.operand(0)) == "x * (y + score)");
+  CHECK(covered(e.operand(0).operand(1)) == "y + score");
+  CHECK(covered(e.operand(1)) == "cap");
+}
+
+TEST_CASE("names that do not exist") {
+  CHECK(error_of("kv_idx <= q_pso") == "[q_pso] unknown name 'q_pso'; did you mean 'q_pos'?");
+  CHECK(error_of("slope[h]") == "[slope] unknown name 'slope'; did you mean 'slopes'?");
+  CHECK(error_of("zebra") == "[zebra] unknown name 'zebra'");
+  CHECK(error_of("tahn(x)") == "[tahn] unknown function 'tahn'; did you mean 'tanh'?");
+  CHECK(error_of("weight * 2") ==
+        "[weight] 'weight' is not allowed here: a score comes before its weight");
+  CHECK(error_of("score(1)") == "[score] 'score' is not a function");
+  CHECK(error_of("exp + 1") == "[exp] 'exp' is a function; call it with 1 argument");
+  CHECK(error_of("x[h]") == "[[] 'x' has no indices");
+}
+
+TEST_CASE("calls and indices") {
+  CHECK(error_of("clamp(x, 1)") == "[clamp(x, 1)] clamp takes 3 arguments, got 2");
+  CHECK(error_of("exp()") == "[exp()] exp takes 1 argument, got 0");
+  CHECK(error_of("min(x)") == "[min(x)] min takes at least 2 arguments, got 1");
+  CHECK(error_of("bias[h]") == "[[h]] input 'bias' needs 2 indices [heads, seq_q], got 1 index");
+  CHECK(error_of("slopes") == "[slopes] input 'slopes' needs 1 index [heads], got none");
+  CHECK(error_of("cap[h]") == "[[h]] input 'cap' is a scalar, got 1 index");
+  CHECK(error_of("slopes[x]") == "[x] an index must be i32, got f32");
+  CHECK(error_of("slopes[h") == "[[] '[' is not closed; add ']'");
+  CHECK(error_of("rowmax(rowsum(score))") ==
+        "[rowsum] 'rowsum' inside 'rowmax'; name the inner one as a row of its own, above");
+  Scope no_reductions = rich_scope();
+  no_reductions.reductions = false;
+  CHECK(error_of("rowmax(score)", no_reductions) ==
+        "[rowmax] 'rowmax' is not allowed here; only the rows of 'normalize' reduce over pairs");
+}
+
+TEST_CASE("types that do not fit") {
+  CHECK(error_of("x and y < m") == "[x] 'and' needs bool operands, got f32");
+  CHECK(error_of("not q_idx") == "[q_idx] 'not' needs a bool operand, got i32");
+  CHECK(error_of("x + (x < y)") ==
+        "[x < y] '+' needs numbers, got bool; where(condition, 1, 0) makes a number of a bool");
+  CHECK(error_of("exp(x < y)") ==
+        "[x < y] 'exp' needs a number, got bool; where(condition, 1, 0) makes a number of a bool");
+  CHECK(error_of("x if y else m") == "[y] a condition must be bool, got f32");
+  CHECK(error_of("x if x < y else true") ==
+        "[true] both values must be bool or both numbers, got f32 and bool");
+  CHECK(error_of("x == true") ==
+        "[true] '==' needs both operands bool or both numbers, got f32 and bool");
+}
+
+TEST_CASE("text that is not an expression") {
+  CHECK(error_of("") == "[] expected an expression, got the end of the expression");
+  CHECK(error_of("x +") == "[] expected an expression, got the end of the expression");
+  CHECK(error_of("x y") == "[y] expected an operator or the end, got 'y'");
+  CHECK(error_of("(x + y") == "[(] '(' is not closed; add ')'");
+  CHECK(error_of("(x y)") == "[y] expected an operator or ')', got 'y'");
+  CHECK(error_of("x)") == "[)] expected an operator or the end, got ')'");
+  CHECK(error_of("x < y < m") == "[<] comparisons do not chain; write 'a < b and b < c'");
+  CHECK(error_of("x = y") == "[=] unexpected '='; write '==' to compare");
+  CHECK(error_of("x < y && y < m") == "[&&] unexpected '&&'; write 'and'");
+  CHECK(error_of("!(x < y)") == "[!] unexpected '!'; write 'not'");
+  CHECK(error_of("x ^ 2") == "[^] unexpected '^'; write pow(x, y)");
+  CHECK(error_of("x ** 2") == "[**] unexpected '**'; write pow(x, y)");
+  CHECK(error_of("x + not x < y") == "[not] 'not' needs parentheses here; write '(not ...)'");
+  CHECK(error_of("x if x < y") == "[] expected 'else', got the end of the expression");
+  CHECK(error_of("x ; y") == "[;] unexpected ';'");
+  CHECK(error_of("x \xE2\x89\xA4 y") ==
+        "[\xE2\x89\xA4] unexpected non-ASCII character; write '<='");
+  CHECK(error_of("x \xF0 y") == "[\xF0] unexpected non-ASCII character");
+  CHECK(error_of(std::string_view("x \0 y", 5)) ==
+        std::string_view("[\0] unexpected control character 0x00", 37));
+}
+
+TEST_CASE("numbers") {
+  CHECK(error_of("2147483648") ==
+        "[2147483648] integer does not fit in i32; add '.0' to make it an f32");
+  CHECK(error_of(repeated("9", 400)).find("integer does not fit in i32") != std::string::npos);
+  CHECK(error_of("1e99") == "[1e99] number does not fit in f32");
+  CHECK(error_of("1e999") == "[1e999] number does not fit in f32");
+  CHECK(error_of("0x10") == "[0x10] malformed number");
+  CHECK(error_of("1.2.3") == "[1.2.3] malformed number");
+  CHECK(error_of("1e+") == "[1e+] malformed number");
+}
+
+TEST_CASE("depth and size are limited") {
+  const std::string too_deep = "expression is nested deeper than 200";
+  const auto message = [](const std::string& text) {
+    const auto result = parse(text, rich_scope());
+    const auto* error = std::get_if<Error>(&result);
+    return error == nullptr ? "" : error->message;
+  };
+  CHECK(message(repeated("(", 100'000)) == too_deep);
+  CHECK(message(repeated("(", 100'000) + "x" + repeated(")", 100'000)) == too_deep);
+  CHECK(message(repeated("-", 100'000) + "x") == too_deep);
+  CHECK(message(repeated("not ", 100'000) + "true") == too_deep);
+  CHECK(message(repeated("x if true else ", 100'000) + "x") == too_deep);
+  CHECK(message(repeated("exp(", 100'000)) == too_deep);
+  CHECK(message(repeated("doc_id[", 100'000)) == too_deep);
+  CHECK(message(repeated("x + ", 100'000) + "x") == too_deep);
+  CHECK(message("max(" + repeated("x, ", 1000) + "x)") == too_deep);
+  CHECK(message("max(" + repeated("x, ", 100'000) + "x)") ==
+        "expression has more than 10000 nodes");
+  CHECK(message(repeated("(", 199) + "x" + repeated(")", 199)).empty());
+  CHECK(message(repeated("x + ", 199) + "x").empty());
+  // 2^14 leaves, 15 high.
+  std::string wide = "x";
+  for (int i = 0; i < 14; ++i) {
+    wide = "(" + wide + ") + (" + wide + ")";
+  }
+  CHECK(message(wide) == "expression has more than 10000 nodes");
+}

@@ -1,0 +1,107 @@
+#include "expr/simplify.h"
+
+#include <doctest/doctest.h>
+
+#include "scope.h"
+
+using namespace attngen::expr;
+using namespace attngen::expr::testing;
+
+TEST_CASE("constants fold") {
+  CHECK(simplified("1 + 2 * 3") == "7");
+  CHECK(simplified("-7 // 2") == "-4");
+  CHECK(simplified("-7 % 2") == "1");
+  CHECK(simplified("7 / 2") == "3.5");
+  CHECK(simplified("5 // 0") == "0");
+  CHECK(simplified("1 < 2 and not 3 < 2") == "true");
+  CHECK(simplified("window // 2") == "2048");
+  CHECK(simplified("max(1, 2.5)") == "2.5");
+  CHECK(simplified("x if 1 < 2 else y") == "x");
+  CHECK(simplified("2147483647 + 1") == "2147483647 + 1");  // no i32
+  CHECK(simplified("0.0 / 0.0") == "0 / 0");                // no number
+}
+
+TEST_CASE("neutral elements drop out") {
+  CHECK(simplified("x + 0") == "x");
+  CHECK(simplified("0 + x") == "x");
+  CHECK(simplified("x - 0") == "x");
+  CHECK(simplified("0 - x") == "-x");
+  CHECK(simplified("x * 1") == "x");
+  CHECK(simplified("1 * x / 1") == "x");
+  CHECK(simplified("x * 0") == "0.0");
+  CHECK(simplified("q_idx // 1") == "q_idx");
+  CHECK(simplified("q_idx % 1") == "0");
+  CHECK(simplified("x < y and true") == "x < y");
+  CHECK(simplified("x < y or true") == "true");
+  CHECK(simplified("max(x, -inf)") == "x");
+  CHECK(simplified("pow(x, 2)") == "square(x)");
+  CHECK(simplified("1 / x") == "1 / x");
+  CHECK(simplified("x * y / m") == "x * y / m");
+}
+
+TEST_CASE("what is the same cancels") {
+  CHECK(simplified("x - x") == "0.0");
+  CHECK(simplified("x / x") == "1.0");
+  CHECK(simplified("x + y - x") == "y");
+  CHECK(simplified("x * y / x") == "y");
+  CHECK(simplified("(x - y) - (x - m)") == "m - y");
+  CHECK(simplified("(x + 1) + 2") == "x + 3");
+  CHECK(simplified("q_idx + 3 - kv_idx - 3") == "q_idx - kv_idx");
+  CHECK(simplified("2 * x * 3") == "6 * x");
+  CHECK(simplified("max(x, x)") == "x");
+  CHECK(simplified("min(min(x, 3), 5)") == "min(x, 3)");
+  CHECK(simplified("where(x < y, m, m)") == "m");
+}
+
+TEST_CASE("signs merge") {
+  CHECK(simplified("-(-x)") == "x");
+  CHECK(simplified("(-x) - (-y)") == "y - x");
+  CHECK(simplified("x + (-y)") == "x - y");
+  CHECK(simplified("(-x) + y") == "y - x");
+  CHECK(simplified("x - (-y)") == "x + y");
+  CHECK(simplified("-(x - y)") == "y - x");
+  CHECK(simplified("x * -1") == "-x");
+  CHECK(simplified("(-x) * (-y)") == "x * y");
+  CHECK(simplified("-1 / x") == "-(1 / x)");
+  CHECK(simplified("x + -2 * y") == "x - 2 * y");
+}
+
+TEST_CASE("exponentials merge") {
+  CHECK(simplified("exp(x) * exp(y)") == "exp(x + y)");
+  CHECK(simplified("exp(x) / exp(y)") == "exp(x - y)");
+  CHECK(simplified("1 / exp(x)") == "exp(-x)");
+  CHECK(simplified("exp(score - m) / exp(score - old_m)") == "exp(old_m - m)");
+  CHECK(simplified("(exp(score - m) / l) / (exp(score - old_m) / l)") == "exp(old_m - m)");
+  CHECK(simplified("exp(x) * exp(-x)") == "1.0");
+  CHECK(simplified("log(exp(x))") == "x");
+  CHECK(simplified("exp2(x) * exp2(y) * exp(m)") == "exp2(x + y) * exp(m)");
+}
+
+TEST_CASE("a comparison with what may be NaN is kept") {
+  CHECK(simplified("x == x") == "x == x");
+  CHECK(simplified("not x < y") == "not x < y");
+  CHECK(simplified("not q_idx < kv_idx") == "q_idx >= kv_idx");
+  CHECK(simplified("q_idx == q_idx") == "true");
+}
+
+TEST_CASE("equal subtrees become one") {
+  const Expr e = simplify(parsed("tanh(x * y) + square(tanh(x * y))"));
+  CHECK(e.operand(0).identity() == e.operand(1).operand(0).identity());
+}
+
+TEST_CASE("a shared tree of exponential size is simplified once a node") {
+  Expr e = parsed("x + y");
+  for (int i = 0; i < 100; ++i) {
+    e = make(i % 2 == 0 ? Op::Multiply : Op::Add, {e, make(Op::Tanh, {e})});
+  }
+  CHECK(same(simplify(e), simplify(simplify(e))));
+}
+
+TEST_CASE("substitution is at once and keeps types") {
+  const Expr e = substitute(parsed("x + y"), {{"x", parsed("y")}, {"y", parsed("x")}});
+  CHECK(print(e) == "y + x");
+  const Expr converted = substitute(parsed("x * y"), {{"x", parsed("q_idx")}});
+  CHECK(converted.type() == Type::Float);
+  CHECK(converted.operand(0).op() == Op::ToFloat);
+  CHECK(print(substitute(parsed("slopes[h + 1]"), {{"h", parsed("b")}})) == "slopes[b + 1]");
+}
