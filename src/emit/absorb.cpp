@@ -175,8 +175,9 @@ class Absorb {
 
   // The loop over the block's pairs; `guard` is a further condition of a pair that counts.
   std::string loop(const std::string& guard, const std::string& body) const {
-    const char* inside =
-        is_masked(spec_) ? "key < row.seq_kv && pair_exists(row, kv_idx, in)" : "key < row.seq_kv";
+    // Of an interval mask, two limits a row stand in for the test of every pair.
+    const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
+                                            : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
     const std::string exists = fmt::format("!kMasked || ({})", inside);
     return fmt::format(
         "#pragma unroll\n"
@@ -272,6 +273,9 @@ class Absorb {
     }
     body += weight_pass();
     if (!form_.row_free()) body += "  return factor;\n";
+    if (has_word(body, "keys")) {
+      body.insert(0, "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n");
+    }
     if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");
     if (has_rows()) body.insert(0, "  LoopRows rows = loop_rows(red, row, in);\n");
     return std::string("// One block of row r: scores in, weights out.") +

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "attention/interval_mask.h"
 #include "attention/tiles.h"
 #include "emit/absorb.h"
 #include "emit/api.h"
@@ -80,7 +81,7 @@ std::string score_text(const Spec& spec, const DeviceNames& names) {
 }
 
 std::string mask_text(const Spec& spec, const DeviceNames& names) {
-  if (!is_masked(spec)) return "";
+  if (is_interval(spec)) return "";
   return comment("mask", spec.mask_text) + text_of({"bool",
                                                     "pair_exists",
                                                     {kRow, "int kv_idx", kInputs},
@@ -88,7 +89,8 @@ std::string mask_text(const Spec& spec, const DeviceNames& names) {
 }
 
 std::string key_range_text(const Spec& spec, const DeviceNames& names) {
-  std::string text =
+  std::string text = is_interval(spec) ? comment("mask", spec.mask_text) : "";
+  text +=
       "// Rows q_first..q_last have no pair outside [begin, end), and every pair inside\n"
       "// [full_begin, full_end).\n"
       "struct KeyRange {\n"
@@ -395,6 +397,10 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
 
 bool is_plain_score(const Spec& spec) {
   return spec.score.op() == Op::Variable && spec.score.name() == "score" && spec.scale > 0;
+}
+
+bool is_interval(const Spec& spec) {
+  return attention::is_interval_mask(attention::key_range(spec.mask));
 }
 
 bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }

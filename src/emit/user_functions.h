@@ -2,8 +2,8 @@
 //
 // Templates call, for a row of scores:
 //   score_of      a scaled product to a score (unless the score is the product itself)
-//   pair_exists   the mask (unless it is `true`)
 //   key_range     the keys that a tile of rows may need, those that it needs without a test
+//   pair_exists   the mask (unless a row's pairs are those of its key_range)
 //   row_max       (exponential forms) the row's maximum from its running reduction
 //   absorb        (other forms) one block of a row: scores in, weights out
 //   complete      running reductions of one thread to those of the row
@@ -27,5 +27,7 @@ UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& r
 bool is_plain_score(const spec::Spec& spec);
 // Some pair may not exist, beyond those past seq_kv.
 bool is_masked(const spec::Spec& spec);
+// The pairs of a row are those of key_range: the mask needs no test by itself.
+bool is_interval(const spec::Spec& spec);
 
 }  // namespace attngen::emit

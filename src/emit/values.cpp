@@ -48,9 +48,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
 
   put("EXPONENTIAL", rows.exponential);
   put("FIXED_MAX", attention::may_fix_max(rows));
-  put("QUERY_STAGES", 1);
+  put("QUERY_STAGES", candidate.resources.query_stages);
   put("PLAIN_SCORE", plain);
   put("MASKED", masked);
+  put("INTERVAL_MASK", is_interval(spec));
   put("ROW_FREE", rows.row_free());
   // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));
