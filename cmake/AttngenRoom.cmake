@@ -4,7 +4,8 @@
 add_library(attngen_options INTERFACE)
 # -Wrestrict of GCC 12 is wrong about std::string's operator+ at -O3 (GCC bug 105651).
 target_compile_options(attngen_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                                                 -Wno-sign-conversion -Wno-restrict)
+                                                 -Wno-sign-conversion
+                                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(PROJECT_IS_TOP_LEVEL)  # the compiler of a project that includes this one may know more warnings
   target_compile_options(attngen_options INTERFACE -Werror)
 endif()
@@ -19,7 +20,6 @@ if(ATTNGEN_FUZZ)
   target_compile_options(attngen_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
                                                    -fno-sanitize-recover=all)
   target_link_options(attngen_options INTERFACE -fsanitize=address,undefined)
-  add_custom_target(fuzzers)
 endif()
 
 # Links rooms by their short names and libraries by their own.
@@ -45,35 +45,13 @@ function(attngen_room room)
   attngen_link(attngen_${room} PUBLIC options ${ARG_DEPENDS})
 endfunction()
 
-# attngen_test(<name> <room or library>...): one doctest program of all *_test.cpp beside the caller,
-# and a libFuzzer program of each *_fuzz.cpp.
+# attngen_test(<name> <room or library>...): one doctest program of all *_test.cpp beside the caller.
 function(attngen_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   add_executable(${name}_test ${sources} ${PROJECT_SOURCE_DIR}/tests/main.cpp)
   target_compile_definitions(${name}_test PRIVATE ATTNGEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   attngen_link(${name}_test PRIVATE options doctest::doctest ${ARGN})
   add_test(NAME ${name} COMMAND ${name}_test)
-  if(ATTNGEN_FUZZ)
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_fuzz.cpp)
-    foreach(source IN LISTS sources)
-      attngen_fuzz(${source} ${ARGN})
-    endforeach()
-  endif()
-endfunction()
-
-# Finds live in the build tree; the specs of the repository are the seeds.
-function(attngen_fuzz source)
-  get_filename_component(name ${source} NAME_WE)
-  add_executable(${name} ${source})
-  attngen_link(${name} PRIVATE options ${ARGN})
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  add_dependencies(fuzzers ${name})
-  set(corpus ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
-  file(MAKE_DIRECTORY ${corpus})
-  add_test(NAME ${name}
-           COMMAND ${name} -max_total_time=60 -timeout=10 -rss_limit_mb=2048 -verbosity=0
-                   -print_final_stats=1 ${corpus} ${PROJECT_SOURCE_DIR}/specs/models)
-  set_tests_properties(${name} PROPERTIES LABELS fuzz)
 endfunction()
 
 # A test that cannot run here, and why; ctest lists it as skipped.

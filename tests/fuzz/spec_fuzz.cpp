@@ -1,0 +1,27 @@
+// Any bytes, as YAML and as JSON, give a Spec or errors: no crash, hang or leak.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "spec/read.h"
+
+namespace {
+
+void read_as(const char* name, const std::string& content) {
+  attngen::text::Diagnostics diagnostics({name, content});
+  const bool read = attngen::spec::read(diagnostics).has_value();
+  if (read == diagnostics.has_errors()) std::abort();
+  const std::string shown = diagnostics.render(attngen::text::ErrorFormat::Gcc) +
+                            diagnostics.render(attngen::text::ErrorFormat::Json);
+  if (shown.empty() != read) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string content(reinterpret_cast<const char*>(data), size);
+  read_as("fuzz.yaml", content);
+  read_as("fuzz.json", content);
+  return 0;
+}
