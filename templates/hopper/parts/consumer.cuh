@@ -185,8 +185,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 
 #pragma unroll 1
   while (true) {
-    barrier_wait(shared.query_full[query_slot.index()][warpgroup], query_slot.parity());
-    const int index = uniform(shared.tile[query_slot.index()]);
+    barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
+    const int index = uniform(shared.tile[query_slot.index]);
 #if ATTN_PERSISTENT
     if (index < 0) break;
 #endif
@@ -208,35 +208,35 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     }
 
     const auto start_scores = [&] {
-      barrier_wait(shared.key_full[key_slot.index()], key_slot.parity());
+      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
 #if ATTN_PING_PONG
       take_turn(warpgroup);
 #endif
       pin(scores);
       wgmma_fence();
-      multiply_keys(scores, queries + query_slot.index() * (kWarpgroups * kQueryBytes / 16),
-                    keys + key_slot.index() * (kKeyBytes / 16));
+      multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
+                    keys + key_slot.index * (kKeyBytes / 16));
       wgmma_commit();
     };
     const auto start_output = [&] {
-      barrier_wait(shared.value_full[value_slot.index()], value_slot.parity());
+      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
       pin(output);
       wgmma_fence();
-      multiply_values(output, weights, values + value_slot.index() * (kValueBytes / 16));
+      multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
       wgmma_commit();
     };
     const auto release_key = [&] {
-      if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index()]);
+      if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
       key_slot.advance();
     };
     const auto release_value = [&] {
-      if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index()]);
+      if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
       value_slot.advance();
     };
     const auto weigh_block = [&](int block, bool first) {
       return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
-                   p.inputs, reductions, shared.query[query_slot.index()][warpgroup],
-                   shared.key[key_slot.index()]);
+                   p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+                   shared.key[key_slot.index]);
     };
     const auto hand_over_weights = [&] {
 #if ATTN_WEIGHTS_SHARED
@@ -305,8 +305,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       release_value();
     }
 #endif
-    finish_rows(shared.query[query_slot.index()][warpgroup],
-                shared.query_empty[query_slot.index()][warpgroup], map_o, warpgroup, tile, rows,
+    finish_rows(shared.query[query_slot.index][warpgroup],
+                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, rows,
                 q_row < p.seq_q, q_row + 8 < p.seq_q, output, reductions, p);
     query_slot.advance();
 #if !ATTN_PERSISTENT

@@ -18,22 +18,22 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
   const auto load_key = [&](int block, int head, int batch) {
-    barrier_wait(shared.key_empty[key_slot.index()], key_slot.parity() ^ 1);
+    barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
     if (issues) {
-      uint64_t& full = shared.key_full[key_slot.index()];
+      uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
-      load_tile<kChunksQk>(map_k, full, shared.key[key_slot.index()], kTileKv, block * kTileKv,
-                           head, batch);
+      load_tile<kChunksQk>(map_k, full, shared.key[key_slot.index], kTileKv, block * kTileKv, head,
+                           batch);
     }
     __syncwarp();
     key_slot.advance();
   };
   const auto load_value = [&](int block, int head, int batch) {
-    barrier_wait(shared.value_empty[value_slot.index()], value_slot.parity() ^ 1);
+    barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
     if (issues) {
-      uint64_t& full = shared.value_full[value_slot.index()];
+      uint64_t& full = shared.value_full[value_slot.index];
       barrier_expect(full, kValueBytes);
-      load_tile<kChunksV>(map_v, full, shared.value[value_slot.index()], kTileKv, block * kTileKv,
+      load_tile<kChunksV>(map_v, full, shared.value[value_slot.index], kTileKv, block * kTileKv,
                           head, batch);
     }
     __syncwarp();
@@ -58,13 +58,13 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
-      barrier_wait(shared.query_empty[query_slot.index()][i], query_slot.parity() ^ 1);
+      barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
-        shared.tile[query_slot.index()] =
+        shared.tile[query_slot.index] =
             index;  // seen by the consumers once their queries are there
-        uint64_t& full = shared.query_full[query_slot.index()][i];
+        uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, 64 * 128 * kChunksQk);
-        load_tile<kChunksQk>(map_q, full, shared.query[query_slot.index()][i], 64,
+        load_tile<kChunksQk>(map_q, full, shared.query[query_slot.index][i], 64,
                              tile.q_first + 64 * i, tile.h, tile.b);
       }
       __syncwarp();
@@ -81,10 +81,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_PERSISTENT
 #pragma unroll 1
   for (int i = 0; i < kWarpgroups; ++i) {
-    barrier_wait(shared.query_empty[query_slot.index()][i], query_slot.parity() ^ 1);
+    barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
-      shared.tile[query_slot.index()] = -1;
-      barrier_arrive(shared.query_full[query_slot.index()][i]);
+      shared.tile[query_slot.index] = -1;
+      barrier_arrive(shared.query_full[query_slot.index][i]);
     }
     __syncwarp();
   }
