@@ -28,12 +28,14 @@ class Worker:
         self.process.wait()
 
     def next_event(self):
-        """A dict, or None after a hang or the end of the process."""
+        """{"broken": why} after a hang or the end of the process."""
         while b"\n" not in self.pending:
             ready, _, _ = select.select([self.process.stdout], [], [], self.silence)
-            piece = self.process.stdout.read1(1 << 16) if ready else b""
+            if not ready:
+                return {"broken": f"no answer in {self.silence} s"}
+            piece = self.process.stdout.read1(1 << 16)
             if not piece:
-                return None
+                return {"broken": f"the process ended with {self.process.wait()}"}
             self.pending += piece
         line, self.pending = self.pending.split(b"\n", 1)
         return json.loads(line)
@@ -45,12 +47,8 @@ class Worker:
         self.process.stdin.flush()
         while True:
             event = self.next_event()
-            if event is None or "broken" in event:
-                code = self.process.poll() if event is None else None
-                how = (event["broken"] if event
-                       else f"no answer in {self.silence} s" if code is None
-                       else f"the process ended with {code}")
-                result["failures"].append({"shape": last_call, "text": how})
+            if "broken" in event:
+                result["failures"].append({"shape": last_call, "text": event["broken"]})
                 self.stop()
                 break
             if "call" in event:
