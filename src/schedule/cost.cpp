@@ -86,17 +86,18 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   if (s.grid == Grid::Plain) steps.fixed += t.memory_latency_clk + t.wave_s * t.boost_clock_hz;
 
   Cost cost;
-  double weights = 0, seconds = 0;
+  double weights = 0, seconds = 0, flop = 0;
   Point shown;
   for (size_t i = 0; i < kernel_.workload.size(); ++i) {
     const Point p = point(s, resources, steps, i);
     const double weight = kernel_.workload[i].weight;
     weights += weight;
     seconds += weight * p.seconds;
+    flop += weight * p.flop;
     if (i == 0) shown = p;
   }
   cost.seconds = weights > 0 ? seconds / weights : 0;
-  cost.flop_per_s = shown.flop / shown.seconds;
+  cost.flop_per_s = seconds > 0 ? flop / seconds : 0;
   cost.waves = shown.waves;
   cost.matrix_clk = steps.full.matrix;
   cost.special_clk = steps.full.special;

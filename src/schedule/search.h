@@ -40,7 +40,7 @@ struct Cost {
   double step_clk = 0;    // the step's predicted length, overlap and latency included
   double fixed_clk = 0;   // per tile: prologue, epilogue, barriers
   double waves = 0;       // of the first workload point
-  double flop_per_s = 0;  // of existing pairs
+  double flop_per_s = 0;  // of existing pairs, over the workload
 };
 
 struct Candidate {

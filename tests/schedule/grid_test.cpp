@@ -1,0 +1,62 @@
+#include "schedule/grid.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+using namespace attngen::schedule;
+
+namespace {
+
+double span(const std::vector<double>& tiles, double heads, int cores, Grid grid, Order order) {
+  return makespan({&tiles, 1, heads}, cores, grid, order);
+}
+
+}  // namespace
+
+TEST_CASE("equal tiles go in whole waves") {
+  const std::vector<double> tiles(10, 7.0);
+  CHECK(span(tiles, 1, 4, Grid::Persistent, Order::Linear) == 21);
+  CHECK(span(tiles, 1, 4, Grid::Plain, Order::Linear) == 21);
+  CHECK(span(tiles, 1, 10, Grid::Plain, Order::Linear) == 7);
+  CHECK(makespan({&tiles, 100, 2}, 4, Grid::Persistent, Order::Linear) == 3500);
+  CHECK(span({}, 1, 4, Grid::Plain, Order::Linear) == 0);
+}
+
+TEST_CASE("the order decides for uneven tiles") {
+  // Two cores. Dealt in order: 1, 2 | 3, 4 give 4 and 6. Longest first: 4, 1 | 3, 2 give 5 and 5.
+  // By stride: 1, 3 | 2, 4 give 4 and 6.
+  const std::vector<double> tiles{1, 2, 3, 4};
+  CHECK(span(tiles, 1, 2, Grid::Plain, Order::Linear) == 6);
+  CHECK(span(tiles, 1, 2, Grid::Persistent, Order::LongestFirst) == 5);
+  CHECK(span(tiles, 1, 2, Grid::Persistent, Order::Linear) == 6);
+}
+
+TEST_CASE("a stride that resonates with the rows piles the long tiles on one core") {
+  // Four rows on four cores: core 3 gets every longest tile.
+  const std::vector<double> tiles{1, 2, 3, 4};
+  CHECK(span(tiles, 100, 4, Grid::Persistent, Order::Linear) == doctest::Approx(400));
+  CHECK(span(tiles, 100, 4, Grid::Persistent, Order::LongestFirst) < 260);
+}
+
+TEST_CASE("bounds: no less than the mean or the longest tile, no more than both") {
+  std::vector<double> tiles(37);
+  std::iota(tiles.begin(), tiles.end(), 1.0);
+  const double total = std::accumulate(tiles.begin(), tiles.end(), 0.0);
+  for (const double heads : {1.0, 3.0, 100.0}) {
+    for (const int cores : {1, 8, 132}) {
+      for (const Grid grid : {Grid::Plain, Grid::Persistent}) {
+        for (const Order order : {Order::Linear, Order::LongestFirst}) {
+          const double clk = span(tiles, heads, cores, grid, order);
+          CAPTURE(heads);
+          CAPTURE(cores);
+          CHECK(clk >= doctest::Approx(std::max(total * heads / cores, 37.0)));
+          if (grid == Grid::Plain || order == Order::LongestFirst) {
+            CHECK(clk <= total * heads / cores + 37);
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// Kernels that several tests share.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "expr/parse.h"
+#include "schedule/search.h"
+
+namespace attngen::schedule {
+
+inline expr::Expr parse_mask(std::string_view text) {
+  expr::Scope scope;
+  for (const char* name : {"b", "h", "h_kv", "q_idx", "kv_idx", "q_pos", "seq_q", "seq_kv"}) {
+    scope.variables[name] = expr::Type::Int;
+  }
+  return std::get<expr::Expr>(expr::parse(text, scope));
+}
+
+// Softmax attention of `heads` query and key heads, one workload point.
+inline Kernel softmax_kernel(int head_dim_qk, int head_dim_v, int heads, int64_t batch, int64_t seq,
+                             std::string_view mask, bool fixed_max) {
+  Kernel kernel;
+  kernel.head_dim_qk = head_dim_qk;
+  kernel.head_dim_v = head_dim_v;
+  kernel.heads_q = kernel.heads_kv = heads;
+  kernel.range = attention::key_range(parse_mask(mask));
+  kernel.rows.exponential = true;
+  kernel.rows.rescale = expr::variable("factor", expr::Type::Float);
+  kernel.fixed_max = fixed_max;
+  kernel.mask.logic = kernel.range.always_full ? 1 : 3;
+  kernel.workload = {{batch, seq, seq, 1}};
+  return kernel;
+}
+
+// The benchmark shape of the public tables: 16384 tokens, heads x head_dim = 2048.
+inline Kernel benchmark_kernel(int head_dim_qk, int head_dim_v, int64_t seq, bool causal,
+                               bool fixed_max) {
+  return softmax_kernel(head_dim_qk, head_dim_v, 2048 / head_dim_qk, 16384 / seq, seq,
+                        causal ? "kv_idx <= q_pos" : "true", fixed_max);
+}
+
+}  // namespace attngen::schedule

@@ -1,0 +1,106 @@
+#include "schedule/resources.h"
+
+#include <doctest/doctest.h>
+
+#include "kernels.h"
+
+using namespace attngen::schedule;
+
+namespace {
+
+const attngen::target::Target& h100() { return *attngen::target::find("h100"); }
+
+Kernel kernel_of(int qk, int v) { return benchmark_kernel(qk, v, 4096, false, false); }
+
+Schedule shape(int warpgroups, int tile_kv, Place weights = Place::Registers,
+               Overlap overlap = Overlap::IntraWarpgroup) {
+  return {warpgroups, tile_kv, 2, weights, overlap, false, Grid::Plain, Order::Linear};
+}
+
+}  // namespace
+
+TEST_CASE("the shared memory of 128x128, head dim 128, 2 stages") {
+  // Q 128 x 128 x 2 bytes, K and V twice each, 1 KiB of barriers.
+  const Resources r = *fit_hopper(kernel_of(128, 128), shape(2, 128), h100()).resources;
+  CHECK(r.shared_bytes == 32768 + 2 * 32768 + 2 * 32768 + 1024);
+  CHECK(r.query_stages == 1);
+  CHECK(r.threads == 384);
+  CHECK(r.producer_registers == 24);
+  CHECK(r.consumer_registers == 240);
+  REQUIRE(r.tensors.size() == 6);
+  CHECK(r.tensors[1].name == "key");
+  CHECK(r.tensors[1].stages == 2);
+}
+
+TEST_CASE("a persistent block loads the next queries early where there is room") {
+  Schedule persistent = shape(2, 128);
+  persistent.grid = Grid::Persistent;
+  const Resources r = *fit_hopper(kernel_of(128, 128), persistent, h100()).resources;
+  CHECK(r.query_stages == 2);
+  CHECK(r.shared_bytes == 2 * 32768 + 2 * 32768 + 2 * 32768 + 1024);
+  persistent.tile_kv = 176;
+  CHECK(fit_hopper(kernel_of(128, 128), persistent, h100()).resources->query_stages == 1);
+}
+
+TEST_CASE("columns are padded to 64, the output needs the queries' room") {
+  // Q is 64 x 128 for O's sake, K 96 -> 128 columns, V 72 -> 128 columns.
+  const Resources r = *fit_hopper(kernel_of(64, 72), shape(1, 64), h100()).resources;
+  CHECK(r.shared_bytes == 64 * 128 * 2 + 2 * (64 * 64 * 2) + 2 * (64 * 128 * 2) + 1024);
+}
+
+TEST_CASE("weights in shared memory take a tile of their own") {
+  const int without = fit_hopper(kernel_of(64, 64), shape(3, 128), h100()).resources->shared_bytes;
+  const int with =
+      fit_hopper(kernel_of(64, 64), shape(3, 128, Place::Shared), h100()).resources->shared_bytes;
+  CHECK(with == without + 192 * 128 * 2);
+}
+
+TEST_CASE("setmaxnreg targets fit the registers that the launch grants") {
+  // Granted a thread: 65536 / threads, in multiples of 8.
+  for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
+    CAPTURE(warpgroups);
+    const Resources r = *fit_hopper(kernel_of(64, 64), shape(warpgroups, 64), h100()).resources;
+    const int granted = std::min(65536 / r.threads / 8 * 8, 255) * r.threads;
+    CHECK(128 * r.producer_registers + 128 * warpgroups * r.consumer_registers <= granted);
+    CHECK(r.producer_registers % 8 == 0);
+    CHECK(r.consumer_registers % 8 == 0);
+  }
+}
+
+TEST_CASE("rejections have numbers") {
+  const auto reason = [](int qk, int v, const Schedule& schedule) {
+    const Fit fit = fit_hopper(kernel_of(qk, v), schedule, h100());
+    CHECK_FALSE(fit.resources.has_value());
+    return fit.reason;
+  };
+  Schedule deep = shape(2, 128);
+  deep.stages = 4;
+  CHECK(reason(128, 128, deep) == "needs 295936 bytes of shared memory; h100 has 232448");
+  CHECK(reason(64, 64, shape(4, 128)) ==
+        "needs 160 registers a thread; with 4 warpgroups a thread gets 112");
+  CHECK(reason(256, 256, shape(1, 160)) ==
+        "needs 282 registers a thread; with 1 warpgroup a thread gets 240");
+  CHECK(reason(64, 512, shape(2, 64)) ==
+        "head_dim.v is 512; one matrix instruction has at most 256 columns");
+  Schedule alone = shape(1, 64);
+  alone.ping_pong = true;
+  CHECK(reason(64, 64, alone) == "ping-pong needs two warpgroups; there is 1");
+}
+
+TEST_CASE("what ptxas was seen to fit in 160 and 112 registers") {
+  // Head dim 64, weights in registers: 192x112 and 256x64 fit; more than 192x128 does not.
+  const auto fits = [](const Schedule& schedule) {
+    return fit_hopper(kernel_of(64, 64), schedule, h100()).resources.has_value();
+  };
+  CHECK(fits(shape(3, 112)));
+  CHECK(fits(shape(4, 64)));
+  CHECK_FALSE(fits(shape(3, 144)));
+  CHECK_FALSE(fits(shape(4, 80)));
+}
+
+TEST_CASE("the user's own score needs registers too") {
+  Kernel kernel = kernel_of(128, 128);
+  const int plain = fit_hopper(kernel, shape(2, 128), h100()).resources->register_need;
+  kernel.plain_score = false;
+  CHECK(fit_hopper(kernel, shape(2, 128), h100()).resources->register_need == plain + 8);
+}

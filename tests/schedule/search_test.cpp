@@ -1,0 +1,276 @@
+#include "schedule/search.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <tuple>
+
+#include "kernels.h"
+#include "schedule/step.h"
+
+using namespace attngen;
+using namespace attngen::schedule;
+
+namespace {
+
+const target::Target& h100() { return *target::find("h100"); }
+const target::Target& h200() { return *target::find("h200"); }
+
+// The columns of FlashAttention-3's tile table.
+using Shape = std::tuple<int, int, Place, Overlap>;
+Shape shape_of(const Schedule& s) { return {s.warpgroups, s.tile_kv, s.weights, s.overlap}; }
+
+// The place of a shape among all shapes, by their fastest candidates; 0 if it is not there.
+size_t rank_of(const Ranking& ranking, const Shape& shape) {
+  std::set<Shape> seen;
+  for (const Candidate& candidate : ranking.ranked) {
+    seen.insert(shape_of(candidate.schedule));
+    if (shape_of(candidate.schedule) == shape) return seen.size();
+  }
+  return 0;
+}
+
+constexpr Overlap kIntra = Overlap::IntraWarpgroup;
+
+}  // namespace
+
+TEST_CASE("every tile of FlashAttention-3 is feasible and in the first ten") {
+  struct Row {
+    int head_dim_qk, head_dim_v;
+    bool causal;  // "causal / local" of the table
+    Shape shape;
+  };
+  // hopper/tile_size.h, two-byte types; tile_q is 64 x the first number.
+  const Row table[] = {
+      {64, 64, false, {3, 192, Place::Shared, kIntra}},
+      {64, 64, true, {3, 128, Place::Registers, kIntra}},
+      {64, 256, false, {2, 96, Place::Registers, Overlap::None}},
+      {96, 96, true, {3, 128, Place::Shared, kIntra}},
+      {128, 128, false, {2, 176, Place::Registers, kIntra}},
+      {128, 128, true, {2, 128, Place::Registers, kIntra}},
+      {192, 192, false, {2, 112, Place::Registers, kIntra}},
+      {192, 192, true, {2, 112, Place::Registers, kIntra}},
+      {192, 192, true, {2, 96, Place::Registers, kIntra}},
+      {192, 128, false, {2, 128, Place::Registers, kIntra}},
+      {192, 128, true, {2, 128, Place::Registers, kIntra}},
+      {256, 256, false, {2, 80, Place::Registers, kIntra}},
+      {256, 256, true, {2, 80, Place::Registers, kIntra}},
+      {256, 256, true, {2, 64, Place::Registers, kIntra}},
+  };
+  for (const Row& row : table) {
+    for (const int64_t seq : {4096, 16384}) {
+      // Its algorithm: the true maximum, a rescale every block.
+      const Kernel kernel =
+          benchmark_kernel(row.head_dim_qk, row.head_dim_v, seq, row.causal, false);
+      const size_t rank = rank_of(search(kernel, h100()), row.shape);
+      CAPTURE(row.head_dim_qk);
+      CAPTURE(row.head_dim_v);
+      CAPTURE(row.causal);
+      CAPTURE(seq);
+      CHECK(rank >= 1);
+      CHECK(rank <= 10);
+    }
+  }
+}
+
+TEST_CASE("192x144 of head dim 96 needs narrower chunks than the template's") {
+  // FlashAttention-3 keeps 96 columns as they are; here they are padded to 128, and Q, two K, two V
+  // and the weights no longer fit.
+  const Kernel kernel = benchmark_kernel(96, 96, 4096, false, false);
+  const Schedule schedule{3, 144, 2, Place::Shared, kIntra, false, Grid::Plain, Order::Linear};
+  CHECK(judge(kernel, schedule, h100()).reason ==
+        "needs 271360 bytes of shared memory; h100 has 232448");
+}
+
+TEST_CASE("whole kernels are predicted within 13 %, long ones within 11 %") {
+  // TFLOP/s on an H200, 2026-11-20: a trial kernel with this template's structure (fixed maximum)
+  // and FlashAttention-3 (true maximum), each with its own tiles; 16384 tokens, heads x dim = 2048.
+  struct Run {
+    int head_dim;
+    bool causal, fixed_max;
+    Schedule schedule;
+    double tflops[3];  // lengths 1024, 4096, 16384
+  };
+  const auto run = [](int warpgroups, int tile_kv, int stages, Place weights, bool turns,
+                      Order order) {
+    return Schedule{warpgroups, tile_kv, stages, weights, kIntra, turns, Grid::Persistent, order};
+  };
+  const Schedule wide = run(2, 128, 2, Place::Registers, true, Order::Linear);
+  const Schedule wide_causal = run(2, 128, 2, Place::Registers, true, Order::LongestFirst);
+  const Schedule trial_64 = run(4, 64, 3, Place::Registers, false, Order::Linear);
+  const Schedule trial_64_causal = run(2, 128, 3, Place::Registers, false, Order::LongestFirst);
+  const Run runs[] = {
+      {128, false, true, wide, {640, 703, 721}},
+      {128, true, true, wide_causal, {482, 644, 688}},
+      {64, false, true, trial_64, {524, 562, 0}},
+      {64, true, true, trial_64_causal, {368, 469, 0}},
+      {64, false, true, run(3, 112, 2, Place::Registers, false, Order::Linear), {0, 0, 582}},
+      {64, true, true, run(3, 112, 2, Place::Registers, false, Order::LongestFirst), {0, 0, 557}},
+      {64, false, false, run(3, 192, 2, Place::Shared, true, Order::Linear), {371, 471, 517}},
+      {64,
+       true,
+       false,
+       run(3, 128, 2, Place::Registers, true, Order::LongestFirst),
+       {294, 435, 511}},
+      {128, false, false, run(2, 176, 2, Place::Registers, true, Order::Linear), {578, 644, 666}},
+      {128, true, false, wide_causal, {438, 567, 629}},
+      {256, false, false, run(2, 80, 2, Place::Registers, false, Order::Linear), {616, 671, 729}},
+      {256,
+       true,
+       false,
+       run(2, 80, 2, Place::Registers, false, Order::LongestFirst),
+       {455, 604, 697}},
+  };
+  const int64_t lengths[] = {1024, 4096, 16384};
+  for (const Run& r : runs) {
+    for (int i = 0; i < 3; ++i) {
+      if (r.tflops[i] == 0) continue;
+      const Kernel kernel =
+          benchmark_kernel(r.head_dim, r.head_dim, lengths[i], r.causal, r.fixed_max);
+      const double predicted = judge(kernel, r.schedule, h200()).candidate->cost.flop_per_s * 1e-12;
+      CAPTURE(r.head_dim);
+      CAPTURE(r.causal);
+      CAPTURE(lengths[i]);
+      CHECK(predicted == doctest::Approx(r.tflops[i]).epsilon(i == 0 ? 0.13 : 0.11));
+    }
+  }
+}
+
+TEST_CASE("a search gives the same ranking again, fastest first") {
+  const Kernel kernel = benchmark_kernel(128, 128, 2048, true, true);
+  const Ranking a = search(kernel, h100());
+  const Ranking b = search(kernel, h100());
+  REQUIRE(a.ranked.size() == b.ranked.size());
+  REQUIRE(a.rejected.size() == b.rejected.size());
+  for (size_t i = 0; i < a.ranked.size(); ++i) {
+    CHECK(a.ranked[i].schedule == b.ranked[i].schedule);
+    if (i > 0) CHECK(a.ranked[i - 1].cost.seconds <= a.ranked[i].cost.seconds);
+  }
+}
+
+TEST_CASE("no schedule appears twice, none is both ranked and rejected") {
+  const Ranking ranking = search(benchmark_kernel(64, 64, 4096, true, true), h100());
+  std::set<std::string> seen;
+  for (const Candidate& c : ranking.ranked) CHECK(seen.insert(to_json(c.schedule)).second);
+  for (const Rejection& r : ranking.rejected) CHECK(seen.insert(to_json(r.schedule)).second);
+}
+
+TEST_CASE("judging a candidate gives what the search gave") {
+  const Kernel kernel = benchmark_kernel(64, 64, 1024, true, true);
+  const Ranking ranking = search(kernel, h100());
+  for (size_t i = 0; i < ranking.ranked.size(); i += 97) {
+    const Judged judged = judge(kernel, ranking.ranked[i].schedule, h100());
+    REQUIRE(judged.candidate.has_value());
+    CHECK(judged.candidate->cost.seconds == ranking.ranked[i].cost.seconds);
+    CHECK(judged.candidate->resources.shared_bytes == ranking.ranked[i].resources.shared_bytes);
+  }
+  for (size_t i = 0; i < ranking.rejected.size(); i += 17) {
+    CHECK(judge(kernel, ranking.rejected[i].schedule, h100()).reason == ranking.rejected[i].reason);
+  }
+}
+
+TEST_CASE("a family without a template is one rejection") {
+  const Kernel kernel = benchmark_kernel(128, 128, 4096, false, true);
+  const Ranking ranking = search(kernel, *target::find("mi250"));
+  CHECK(ranking.ranked.empty());
+  REQUIRE(ranking.rejected.size() == 1);
+  CHECK(ranking.rejected[0].reason == "no template family for mi250 yet");
+  CHECK(judge(kernel, Schedule{}, *target::find("mi250")).reason ==
+        "no template family for mi250 yet");
+}
+
+TEST_CASE("uneven tiles want the longest first; even ones have no order to choose") {
+  const Ranking causal = search(benchmark_kernel(128, 128, 4096, true, true), h100());
+  CHECK(causal.ranked.front().schedule.order == Order::LongestFirst);
+  CHECK(causal.ranked.front().schedule.grid == Grid::Persistent);
+  const Ranking full = search(benchmark_kernel(128, 128, 4096, false, true), h100());
+  for (const Candidate& c : full.ranked) CHECK(c.schedule.order == Order::Linear);
+}
+
+TEST_CASE("grid, order, turns and overlap all tell in the time") {
+  const Kernel kernel = benchmark_kernel(128, 128, 4096, true, true);
+  const auto seconds = [&](const Schedule& s) {
+    return judge(kernel, s, h100()).candidate->cost.seconds;
+  };
+  Schedule best;
+  best.order = Order::LongestFirst;
+  for (const auto change :
+       {+[](Schedule& s) { s.grid = Grid::Plain; }, +[](Schedule& s) { s.order = Order::Linear; },
+        +[](Schedule& s) { s.ping_pong = false; }, +[](Schedule& s) { s.overlap = Overlap::None; },
+        +[](Schedule& s) { s.weights = Place::Shared; }}) {
+    Schedule other = best;
+    change(other);
+    CAPTURE(describe(other));
+    CHECK(seconds(other) > seconds(best));
+  }
+}
+
+TEST_CASE("what a step's pipes are busy, from first principles") {
+  const Kernel kernel = benchmark_kernel(128, 128, 4096, false, false);
+  const Step step = step_of(kernel, Schedule{}, h100(), Block::Full);
+  CHECK(step.matrix == 2.0 * 128 * 128 * (128 + 128) / 4096);
+  CHECK(step.special == 128.0 * 128 / 16);
+  // K and V written once, read by both warpgroups; the queries read by both.
+  CHECK(step.shared == (3 * 2.0 * 128 * 256 + 2 * 2.0 * 64 * 128) / 128);
+  CHECK(step.length > step.matrix);
+}
+
+TEST_CASE("the measured softmax chain is met exactly") {
+  // 11.8, 10.3, 8.5 clk an element of 128 lanes, for a maximum, FFMA, ex2, sum, pack and LOP3.
+  Kernel kernel = benchmark_kernel(128, 128, 4096, false, false);
+  kernel.rows.exponential = false;
+  kernel.weight = {1, 2, 1.25, 0};  // the pack is the template's
+  const double measured[] = {11.8, 10.3, 8.5};
+  for (int warpgroups = 1; warpgroups <= 3; ++warpgroups) {
+    Schedule s;
+    s.warpgroups = warpgroups;
+    s.ping_pong = false;
+    const double elements = warpgroups * 64 * 128 / 128;
+    CHECK(step_of(kernel, s, h100(), Block::Full).chain ==
+          doctest::Approx(measured[warpgroups - 1] * elements));
+  }
+}
+
+TEST_CASE("the user's functions cost what their instructions cost") {
+  Kernel kernel = benchmark_kernel(64, 64, 4096, true, true);
+  const double plain = search(kernel, h100()).ranked.front().cost.seconds;
+  kernel.plain_score = false;
+  kernel.score = {1, 2, 0, 0};  // a soft cap
+  const double capped = search(kernel, h100()).ranked.front().cost.seconds;
+  CHECK(capped > 1.1 * plain);
+
+  // ReLU without a row maximum: a maximum and half a pack.
+  Kernel relu = benchmark_kernel(64, 64, 4096, true, true);
+  relu.rows.exponential = false;
+  relu.rows.rescale = expr::number(1);
+  relu.weight = {0, 0, 1, 0};
+  CHECK(search(relu, h100()).ranked.front().cost.seconds < 0.9 * plain);
+}
+
+TEST_CASE("few queries leave cores idle and wait for memory") {
+  Kernel kernel = softmax_kernel(128, 128, 32, 1, 64, "true", true);
+  kernel.workload = {{64, 64, 65536, 1}};
+  const Ranking ranking = search(kernel, h100());
+  CHECK(ranking.ranked.front().cost.bound == Bound::Memory);
+  CHECK(ranking.ranked.front().schedule.warpgroups == 1);
+}
+
+TEST_CASE("the workload is a weighted mean") {
+  Kernel kernel = benchmark_kernel(128, 128, 1024, true, true);
+  const double a = judge(kernel, Schedule{}, h100()).candidate->cost.seconds;
+  kernel.workload = {{1, 8192, 8192, 1}};
+  const double b = judge(kernel, Schedule{}, h100()).candidate->cost.seconds;
+  kernel.workload = {{16, 1024, 1024, 3}, {1, 8192, 8192, 1}};
+  CHECK(judge(kernel, Schedule{}, h100()).candidate->cost.seconds ==
+        doctest::Approx((3 * a + b) / 4));
+}
+
+TEST_CASE("h200 is h100 but for memory") {
+  const Kernel bound_by_products = benchmark_kernel(128, 128, 4096, false, true);
+  CHECK(judge(bound_by_products, Schedule{}, h100()).candidate->cost.seconds ==
+        judge(bound_by_products, Schedule{}, h200()).candidate->cost.seconds);
+  Kernel bound_by_memory = softmax_kernel(128, 128, 32, 1, 64, "true", true);
+  bound_by_memory.workload = {{64, 64, 65536, 1}};
+  CHECK(search(bound_by_memory, h100()).ranked.front().cost.seconds >
+        1.2 * search(bound_by_memory, h200()).ranked.front().cost.seconds);
+}
