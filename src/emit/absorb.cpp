@@ -38,7 +38,7 @@ class Absorb {
   std::string text() const {
     std::string text = loop_rows_text();
     for (const Reduction& reduction : form_.reductions) {
-      if (inline_value(reduction.element)) continue;
+      if (inline_value(reduction.element) || sums_weights(reduction)) continue;
       text += pair_function(element_name(reduction), reduction.element,
                             fmt::format("{}: {} over the pairs of a row", reduction.name,
                                         reduction.kind == Reduction::Kind::Max ? "max" : "sum"));
@@ -97,6 +97,11 @@ class Absorb {
     }
   }
 
+  // In the last pass, the sum of the weights themselves.
+  bool sums_weights(const Reduction& reduction) const {
+    return reduction.deferred && reduction.kind == Reduction::Kind::Sum &&
+           expr::same(reduction.element, form_.weight);
+  }
   // What needs no function of its own: the score itself, a number.
   static std::optional<std::string> inline_value(const expr::Expr& e) {
     if (e.op() != expr::Op::Variable && !e.is_number()) return std::nullopt;
@@ -258,9 +263,8 @@ class Absorb {
     body += "      scores[j][r][e] = weight;\n";
     for (const Reduction* reduction : last_pass_) {
       const std::string target = "red." + reduction->name;
-      const bool is_weight =
-          reduction->kind == Reduction::Kind::Sum && expr::same(reduction->element, form_.weight);
-      body += is_weight ? fmt::format("      {} += weight;\n", target) : reduce(*reduction, target);
+      body += sums_weights(*reduction) ? fmt::format("      {} += weight;\n", target)
+                                       : reduce(*reduction, target);
     }
     return before + loop(guard, body);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "emit/comment.h"
+#include "emit/device_text.h"
 #include "emit/rewrite.h"
 
 namespace attngen::emit {
@@ -101,7 +102,8 @@ PassApi forward_api(const spec::Spec& spec) {
 std::string prototype(const Function& function) {
   std::vector<std::string> parameters;
   for (const Parameter& p : function.parameters) parameters.push_back(p.c_type + " " + p.name);
-  return fmt::format("{} {}({});\n", function.result, function.name, fmt::join(parameters, ", "));
+  return wrapped(
+      fmt::format("{} {}({});", function.result, function.name, fmt::join(parameters, ", ")));
 }
 
 std::string status_enum(const Api& api) {

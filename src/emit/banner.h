@@ -10,7 +10,8 @@ namespace attngen::emit {
 // Of the header, which is the same for every target.
 std::string header_banner(const spec::Spec& spec);
 // Of a source: besides, the schedule and why.
-std::string source_banner(const spec::Spec& spec, const Choice& choice);
+std::string source_banner(const spec::Spec& spec, const attention::RowForm& rows,
+                          const Choice& choice);
 
 // The version of this generator: "0.1.0".
 const char* version();

@@ -57,10 +57,14 @@ std::string commented(const std::vector<CommentedLine>& lines) {
   }
   std::string result;
   for (const CommentedLine& line : lines) {
+    const bool fits = column + 3 + line.comment.size() <= kColumns;
+    if (!line.comment.empty() && !fits) {
+      const size_t indent = line.code.find_first_not_of(' ');
+      result.append(indent, ' ').append("// ").append(line.comment).append("\n");
+    }
     result += line.code;
-    if (!line.comment.empty()) {
-      const bool fits = column + 3 + line.comment.size() <= kColumns;
-      result.append(fits ? column - line.code.size() : 2, ' ').append("// ").append(line.comment);
+    if (!line.comment.empty() && fits) {
+      result.append(column - line.code.size(), ' ').append("// ").append(line.comment);
     }
     result += '\n';
   }

@@ -12,8 +12,8 @@ namespace attngen::emit {
 // line ends in a backslash, which would swallow the next one.
 std::string comment(std::string_view lead, std::string_view text);
 
-// Lines of code, each with a comment (or none) behind it: the comments of neighbours stand below
-// each other where they fit 100 columns.
+// Lines of code, each with a comment (or none): behind it and below those of its neighbours, or
+// above it where that would pass 100 columns.
 struct CommentedLine {
   std::string code, comment;
 };

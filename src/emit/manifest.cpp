@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "emit/banner.h"
+#include "emit/prediction.h"
 #include "emit/source.h"
 
 namespace attngen::emit {
@@ -52,24 +53,17 @@ Json cost_json(const schedule::Cost& cost) {
           {"bound", schedule::name_of(cost.bound)}};
 }
 
-// The cost model's word on each point of the workload by itself.
 Json predicted_json(const spec::Spec& spec, const attention::RowForm& rows, const Choice& choice) {
   Json points = Json::array();
-  schedule::Kernel kernel = schedule::describe_kernel(spec, rows);
-  for (const spec::Workload& workload : spec.workload) {
-    kernel.workload = {workload};
-    const schedule::Judged judged =
-        schedule::judge(kernel, choice.candidate.schedule, *choice.target);
+  for (const auto& [workload, cost] : predictions(spec, rows, choice)) {
     Json point{{"batch", workload.batch},
                {"seq_q", workload.seq_q},
                {"seq_kv", workload.seq_kv},
                {"weight", workload.weight}};
-    if (judged.candidate) point.update(cost_json(judged.candidate->cost));
+    point.update(cost_json(cost));
     points.push_back(std::move(point));
   }
-  Json all = cost_json(choice.candidate.cost);
-  all["workload"] = std::move(points);
-  return all;
+  return points;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
                                              schedule.weights == schedule::Place::Shared})}};
   auto text = preprocess({"hopper/forward.cu", find_template}, substitution);
   if (auto* source = std::get_if<std::string>(&text)) {
-    source->insert(0, source_banner(spec, choice));
+    source->insert(0, source_banner(spec, rows, choice));
   }
   return text;
 }

@@ -4,7 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "attention/interval_mask.h"
@@ -14,7 +18,7 @@
 #include "emit/comment.h"
 #include "emit/device_names.h"
 #include "emit/device_text.h"
-#include "expr/bound.h"
+#include "expr/evaluate.h"
 #include "expr/simplify.h"
 
 namespace attngen::emit {
@@ -89,7 +93,7 @@ std::string mask_text(const Spec& spec, const DeviceNames& names) {
 }
 
 std::string key_range_text(const Spec& spec, const DeviceNames& names) {
-  std::string text = is_interval(spec) ? comment("mask", spec.mask_text) : "";
+  std::string text = is_interval(spec) ? comment("mask", spec.mask_text) + "//\n" : "";
   text +=
       "// Rows q_first..q_last have no pair outside [begin, end), and every pair inside\n"
       "// [full_begin, full_end).\n"
@@ -136,7 +140,7 @@ std::vector<const Reduction*> distinct_reductions(const RowForm& form, const Dev
 }
 
 std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names) {
-  std::string text = comment("normalize", spec.normalize_text);
+  std::string text = comment("normalize", spec.normalize_text) + "\n";
   if (form.reductions.empty()) return text + "struct Reductions {};\n";
   text += "// Running, over the pairs seen so far.\nstruct Reductions {\n";
   std::vector<CommentedLine> members;
@@ -200,30 +204,26 @@ std::optional<expr::Expr> output_scale(const expr::Expr& output) {
   return std::nullopt;
 }
 
-// Whether a saved value of an empty row may be NaN: then it is saved as -inf.
-bool save_may_be_nan(const RowForm& form, const expr::Expr& save) {
-  expr::Bounds bounds;
-  std::vector<std::pair<std::string, expr::Interval>> known;
-  for (const Reduction& reduction : form.reductions) {
-    const double identity =
-        reduction.kind == Reduction::Kind::Max ? -std::numeric_limits<double>::infinity() : 0;
-    known.push_back({reduction.name, {identity, identity, false}});
-  }
-  bounds.variable = [&](std::string_view name) {
-    for (const auto& [key, interval] : known) {
-      if (key == name) return interval;
+// Whether a saved value of an empty row is NaN, tried with a few finite values of all that is not a
+// reduction: then it is saved as -inf.
+bool save_is_nan(const RowForm& form, const expr::Expr& save) {
+  for (const double other : {-2.5, 0.0, 1.0, 3.0}) {
+    std::map<std::string, double, std::less<>> values;
+    const auto variable = [&](std::string_view name) {
+      const auto found = values.find(name);
+      return found == values.end() ? other : found->second;
+    };
+    const auto load = [&](std::string_view, std::span<const int64_t>) { return other; };
+    for (const Reduction& reduction : form.reductions) {
+      values[reduction.name] =
+          reduction.kind == Reduction::Kind::Max ? -std::numeric_limits<double>::infinity() : 0;
     }
-    const double most = std::numeric_limits<float>::max();
-    return expr::Interval{-most, most, false};
-  };
-  bounds.input = [](std::string_view) {
-    const double most = std::numeric_limits<float>::max();
-    return expr::Interval{-most, most, false};
-  };
-  for (const attention::RowValue& row : form.rows) {
-    known.emplace_back(row.name, expr::bound(row.value, bounds));
+    for (const attention::RowValue& row : form.rows) {
+      values[row.name] = expr::evaluate(row.value, variable, load);
+    }
+    if (std::isnan(expr::evaluate(save, variable, load))) return true;
   }
-  return expr::bound(save, bounds).may_be_nan;
+  return false;
 }
 
 // What follows the last block.
@@ -237,7 +237,7 @@ class Epilogue {
       }
     }
     has_scale_ = scale_ && !(scale_->is_number(1) && empty_ == nullptr);
-    keeps_empty_ = empty_ != nullptr && (!scale_ || any_save_may_be_nan());
+    keeps_empty_ = empty_ != nullptr && (!scale_ || any_save_is_nan());
   }
 
   std::string text() const {
@@ -245,9 +245,9 @@ class Epilogue {
   }
 
  private:
-  bool any_save_may_be_nan() const {
+  bool any_save_is_nan() const {
     return std::any_of(form_.saves.begin(), form_.saves.end(),
-                       [&](const auto& save) { return save_may_be_nan(form_, save.value); });
+                       [&](const auto& save) { return save_is_nan(form_, save.value); });
   }
   std::string empty_condition() const {
     return fmt::format("red.{} == {}", names_.reduction(*empty_),
@@ -333,7 +333,7 @@ class Epilogue {
 
   std::string save_function(const spec::NamedExpr& save) const {
     std::string body = returned(save.value, names_.names("values"));
-    if (save_may_be_nan(form_, save.value)) {
+    if (save_is_nan(form_, save.value)) {
       // Of a row without pairs: the formula at the reductions' identities, NaN becoming -inf.
       const size_t at = body.rfind("  return ");
       std::string value = body.substr(at + 9);

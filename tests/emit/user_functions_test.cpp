@@ -1,0 +1,194 @@
+#include "emit/user_functions.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "emit_test_support.h"
+
+namespace attngen::emit {
+namespace {
+
+struct Variant {
+  const char* name;
+  const char* lines;
+};
+
+const Variant kVariants[] = {
+    {"full", ""},
+    {"llama", "mask: kv_idx <= q_pos\n"},
+    {"gemma",
+     "inputs: {cap: {dtype: f32, shape: []}}\nconstants: {window: 4096}\n"
+     "score: cap * tanh(score / cap)\nmask: kv_idx <= q_pos and q_pos - kv_idx < window\n"},
+    {"gpt_oss",
+     "inputs: {sink: {dtype: f32, shape: [heads]}}\n"
+     "mask: kv_idx <= q_pos and q_pos - kv_idx < 128\n"
+     "normalize:\n  rows:\n    m: max(rowmax(score), sink[h])\n"
+     "    l: rowsum(exp(score - m)) + exp(sink[h] - m)\n"
+     "  weight: exp(score - m)\n  output: acc / l\n  save: {lse: m + log(l)}\n"},
+    {"mpt",
+     "inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
+     "score: score + slopes[h] * (kv_idx - q_pos)\nmask: kv_idx <= q_pos\n"},
+    {"documents",
+     "inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n"
+     "mask: doc[b, kv_idx] == doc[b, q_pos] and kv_idx <= q_pos\n"},
+    {"bias",
+     "inputs:\n  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
+     "  half_bias: {dtype: fp16, shape: [64]}\n  keep: {dtype: u8, shape: [batch, 2, seq_kv]}\n"
+     "score: score + bias[b, h, q_idx, kv_idx] + half_bias[h - 3] + bias[b // 2, 0, 0, 0]\n"
+     "mask: keep[b, 1, kv_idx] != 0\n"},
+    {"sigmoid", "normalize:\n  weight: sigmoid(score)\n  output: acc\nmask: kv_idx <= q_pos\n"},
+    {"softpick",
+     "mask: kv_idx <= q_pos\nnormalize:\n  rows:\n    m: rowmax(score)\n"
+     "    l: rowsum(abs(exp(score - m) - exp(-m))) + 1e-6\n"
+     "  weight: relu(exp(score - m) - exp(-m))\n  output: acc / l\n"},
+    {"retention",
+     "inputs: {decay: {dtype: f32, shape: [heads]}}\n"
+     "score: score * exp(decay[h] * (q_pos - kv_idx))\nmask: kv_idx <= q_pos\n"
+     "normalize:\n  rows:\n    l: max(rowsum(abs(score)), 1)\n  weight: score\n"
+     "  output: acc / l\n  save: {norm: l}\n"},
+    {"general",
+     "mask: (kv_idx + q_pos) % 2 == 0\nnormalize:\n  rows:\n    m: rowmax(abs(score))\n"
+     "    l: rowsum(exp(score - m))\n  weight: exp(score - m)\n  output: tanh(acc / l)\n"
+     "  save: {ratio: l / l}\n"},
+};
+
+std::string text_for(const char* lines) {
+  const spec::Spec spec = spec_of(lines);
+  return user_functions(spec, form_of(spec)).text;
+}
+
+// What surrounds the user's functions in a template, and a kernel that calls all of them.
+std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
+  std::string text =
+      "#include <cuda_runtime.h>\n#include <stdint.h>\n"
+      "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64;\n"
+      "constexpr float kScale = 0.088388346f;\nnamespace {\n" +
+      user_functions(spec, form).text;
+  if (form.exponential) {
+    text += "__device__ __forceinline__ float exp2_approx(float x) { return exp2f(x); }\n";
+  }
+  text +=
+      "__global__ void kernel(const Inputs in, const Saves saves, Row row, float* out) {\n"
+      "  row.q_idx += threadIdx.x;\n"
+      "  const KeyRange keys = key_range(row.q_idx, row.q_idx + 1, row, in);\n"
+      "  Reductions red;\n"
+      "  out[0] = kScale * keys.begin * keys.end * keys.full_begin * keys.full_end;\n"
+      "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv;\n";
+  if (!is_plain_score(spec)) text += "  out[2] = score_of(out[3], row, keys.begin, in);\n";
+  if (!is_interval(spec)) text += "  out[4] = pair_exists(row, keys.begin, in);\n";
+  if (form.exponential) {
+    text += "  red.max_score = row_max(out[5], row, in);\n  red.sum_exp = exp2_approx(out[6]);\n";
+  } else {
+    text +=
+        "  float scores[kTileKv / 8][2][2];\n"
+        "  for (int i = 0; i < kTileKv / 2; ++i) scores[i / 4][i / 2 % 2][i % 2] = out[8 + i];\n"
+        "  absorb<false>(scores, 0, 0, row, in, red);\n"
+        "  absorb<true>(scores, 1, 8, row, in, red);\n"
+        "  for (int i = 0; i < kTileKv / 2; ++i) out[8 + i] = scores[i / 4][i / 2 % 2][i % 2];\n";
+  }
+  return text +
+         "  const RowValues values = row_values(complete(red), row, in);\n"
+         "  out[7] = output_of(out[7], values, row, in);\n"
+         "  store_saves(saves, values, row, in);\n"
+         "}\n}  // namespace\n"
+         "void launch(void* in, void* saves, Row row, float* out) {\n"
+         "  kernel<<<1, 32>>>(*static_cast<Inputs*>(in), *static_cast<Saves*>(saves), row, out);\n"
+         "}\n";
+}
+
+TEST_CASE("every variant compiles without a warning") {
+  if (!has_program("nvcc")) {
+    MESSAGE("nvcc is not here: nothing was compiled");
+    return;
+  }
+  for (const Variant& variant : kVariants) {
+    INFO(variant.name);
+    const spec::Spec spec = spec_of(variant.lines);
+    CHECK(compile("nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a -Werror all-warnings "
+                  "-Xcompiler -Wall,-Wextra -c {} -o /dev/null",
+                  ".cu", harness(spec, form_of(spec))) == "");
+  }
+}
+
+TEST_CASE("each variant has its form") {
+  const auto form = [](const char* name) {
+    for (const Variant& variant : kVariants) {
+      if (variant.name == std::string(name)) return form_of(spec_of(variant.lines));
+    }
+    FAIL("no variant " << name);
+    return attention::RowForm();
+  };
+  for (const char* name : {"full", "llama", "gemma", "gpt_oss", "mpt", "documents", "bias"}) {
+    INFO(name);
+    CHECK(form(name).exponential);
+  }
+  for (const char* name : {"sigmoid", "retention"}) {
+    INFO(name);
+    CHECK(form(name).row_free());
+  }
+  for (const char* name : {"softpick", "general"}) {
+    INFO(name);
+    CHECK_FALSE(form(name).exponential);
+    CHECK_FALSE(form(name).row_free());
+  }
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("the spec's own text stands beside its functions") {
+  const std::string gemma = text_for(kVariants[2].lines);
+  CHECK(has(gemma,
+            "// score: cap * tanh(score / cap)\n"
+            "__device__ __forceinline__ float score_of(float score, const Row&, int, "
+            "const Inputs& in) {\n"));
+  CHECK(has(gemma, "// mask: kv_idx <= q_pos and q_pos - kv_idx < window\n"));
+  CHECK(has(gemma, "// lse: m + log(l)\n"));
+}
+
+TEST_CASE("only what the spec needs") {
+  const std::string full = text_for("");
+  CHECK_FALSE(has(full, "score_of"));
+  CHECK_FALSE(has(full, "pair_exists"));
+  CHECK_FALSE(has(full, "exp2_approx"));
+  CHECK(has(full, "struct Inputs {};\n"));
+  CHECK(has(full, "return {0, row.seq_kv, 0, row.seq_kv};"));
+}
+
+TEST_CASE("inputs are addressed row-major, and clamped where an index is not the dimension's own") {
+  const std::string bias = text_for(kVariants[6].lines);
+  CHECK(has(bias, "in.half_bias[max(min(row.h - 3, 64 - 1), 0)]"));
+  CHECK(has(bias, "  int batch;\n"));
+  CHECK(has(bias, "in.batch - 1), 0)"));
+  CHECK(has(bias, "(int64_t{row.b} * 2 + 1) * row.seq_kv + kv_idx"));
+  const std::string mpt = text_for(kVariants[4].lines);
+  CHECK(has(mpt, "__ldg(&in.slopes[row.h])"));
+  CHECK_FALSE(has(mpt, "int batch"));
+}
+
+TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {
+  CHECK(has(text_for(""),
+            "if (red.max_score == -INFINITY) values.output_scale = 0;  // no pair exists"));
+  const std::string general = text_for(kVariants[10].lines);
+  CHECK(has(general, "if (values.empty) return 0;"));
+  CHECK(has(general, "return values.empty && isnan(value) ? -INFINITY : value;"));
+  CHECK_FALSE(has(text_for(""), "isnan"));
+}
+
+TEST_CASE("text is the same each time and fits its columns") {
+  for (const Variant& variant : kVariants) {
+    const std::string text = text_for(variant.lines);
+    CHECK(text == text_for(variant.lines));
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find('\n', at);
+      INFO(text.substr(at, end - at));
+      CHECK(end - at <= 100);
+      at = end + 1;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attngen::emit
