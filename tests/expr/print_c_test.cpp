@@ -13,6 +13,8 @@
 #include "expr/print.h"
 #include "expr/simplify.h"
 #include "random_expr.h"
+#include "scope.h"
+#include "traced.h"
 
 using namespace attngen::expr;
 using namespace attngen::expr::testing;
@@ -66,8 +68,35 @@ std::vector<Sample> samples() {
   return result;
 }
 
-std::string c_program(const std::vector<Sample>& all) {
-  std::string functions = host_functions() + "#include <stdio.h>\n";
+// CUDA's functions for the host, so that the device dialect runs here too, in float.
+std::string device_prelude() {
+  std::string text = R"(#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <algorithm>
+#define __device__
+#define __forceinline__ inline
+using std::max; using std::min; using std::abs; using std::isnan;
+static float exp2_approx(float x) { return exp2f(x); }
+#define __expf expf
+#define __logf logf
+#define __log2f log2f
+#define __fdividef(x, y) ((x) / (y))
+static float rsqrtf(float x) { return 1 / sqrtf(x); }
+)";
+  for (const char* name : {"float_modulo", "floor_divide", "floor_modulo", "gelu", "power",
+                           "sigmoid", "sign", "silu", "square", "tanh_approx"}) {
+    REQUIRE(!device_function(name).empty());
+    text += device_function(name);
+  }
+  return text;
+}
+
+// Prints, a line for each sample, its value by statements and by one expression.
+std::string c_program(const std::vector<Sample>& all, Dialect dialect) {
+  const bool device = dialect == Dialect::Device;
+  const char* real = device ? "float" : "double";
+  std::string functions = device ? device_prelude() : host_functions() + "#include <stdio.h>\n";
   std::string calls;
   for (size_t k = 0; k < all.size(); ++k) {
     std::string parameters, arguments;
@@ -75,36 +104,36 @@ std::string c_program(const std::vector<Sample>& all) {
     for (size_t n = 0; n < names.size(); ++n) {
       const bool is_float = n < float_names().size();
       const char* separator = n == 0 ? "" : ", ";
-      parameters += fmt::format("{}{} {}", separator, is_float ? "double" : "long long", names[n]);
-      arguments += is_float ? fmt::format("{}{}", separator, all[k].values[n])
+      const char* integral = device ? "int" : "long long";
+      parameters += fmt::format("{}{} {}", separator, is_float ? real : integral, names[n]);
+      arguments += is_float ? fmt::format("{}({}){}", separator, real, all[k].values[n])
                             : fmt::format("{}{:.0f}", separator, all[k].values[n]);
     }
-    const Statements statements = print_c_statements(all[k].expression, Dialect::HostC, {}, 2);
+    const Expr& e = all[k].expression;
+    const Statements statements = print_c_statements(e, dialect, {}, 2);
     functions += fmt::format("static double f{}({}) {{\n{}  return {};\n}}\n", k, parameters,
                              statements.text, statements.value);
-    functions += fmt::format("static double g{}({}) {{ return {}; }}\n", k, parameters,
-                             print_c(all[k].expression, Dialect::HostC));
+    functions +=
+        fmt::format("static double g{}({}) {{ return {}; }}\n", k, parameters, print_c(e, dialect));
     calls += fmt::format("  printf(\"%.17g %.17g\\n\", f{0}({1}), g{0}({1}));\n", k, arguments);
   }
   return functions + "int main(void) {\n" + calls + "  return 0;\n}\n";
 }
 
-bool alike(double a, double b) {
+bool alike(double a, double b, double tolerance) {
   return a == b || (std::isnan(a) && std::isnan(b)) ||
-         std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b));
+         std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
 }
 
-}  // namespace
-
-TEST_CASE("printed C compiled and run equals the evaluator") {
-  const std::vector<Sample> all = samples();
-  REQUIRE(all.size() > 300);
+// `tolerance`: relative, and absolute for values below `unit`.
+void check_compiled(const std::vector<Sample>& all, Dialect dialect, const char* compiler,
+                    double tolerance, double unit) {
   const TemporaryDirectory directory;
   const std::string source = (directory.path() / "all.c").string();
   const std::string program = (directory.path() / "all").string();
-  std::ofstream(source) << c_program(all);
+  std::ofstream(source) << c_program(all, dialect);
   const std::string compile =
-      fmt::format("cc -std=c99 -O0 -ffp-contract=off -w -o '{}' '{}' -lm", program, source);
+      fmt::format("{} -O0 -ffp-contract=off -w -o '{}' '{}' -lm", compiler, program, source);
   REQUIRE(std::system(compile.c_str()) == 0);
   FILE* pipe = popen(program.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -116,12 +145,83 @@ TEST_CASE("printed C compiled and run equals the evaluator") {
     if (std::fscanf(pipe, "%lf %lf", &by_statements, &by_expression) != 2) {
       break;
     }
-    const double expected = Program(all[read].expression, names)(all[read].values);
-    CHECK_MESSAGE(alike(by_statements, expected),
-                  fmt::format("seed {}: {} is {}, in C {}", read, print(all[read].expression),
-                              expected, by_statements));
-    CHECK_MESSAGE(alike(by_expression, expected), fmt::format("seed {}", read));
+    const Expr& e = all[read].expression;
+    const double expected = Program(e, names)(all[read].values);
+    for (const double actual : {by_statements, by_expression}) {
+      const bool right =
+          alike(actual, expected, tolerance) || std::fabs(actual - expected) <= tolerance * unit;
+      CHECK_MESSAGE(right, fmt::format("sample {}: {} is {}, in C {}: {}", read, print(e), expected,
+                                       actual, print_c(e, dialect)));
+    }
   }
   CHECK(pclose(pipe) == 0);
   CHECK(read == all.size());
+}
+
+}  // namespace
+
+TEST_CASE("printed C compiled and run equals the evaluator") {
+  const std::vector<Sample> all = samples();
+  REQUIRE(all.size() > 300);
+  check_compiled(all, Dialect::HostC, "cc -std=c99", 1e-12, 0);
+}
+
+TEST_CASE("printed device code compiled for the host equals the evaluator in float") {
+  std::vector<Sample> all;
+  for (const Sample& sample : samples()) {
+    if (traced(sample.expression, sample.values).tame && !has_jump(sample.expression)) {
+      all.push_back(sample);
+    }
+  }
+  REQUIRE(all.size() > 150);
+  check_compiled(all, Dialect::Device, "c++ -x c++ -std=c++17", 2e-3, 1);
+}
+
+TEST_CASE("device code reads as if written by hand") {
+  const auto device = [](std::string_view text) {
+    return print_c(simplify(parsed(text)), Dialect::Device);
+  };
+  CHECK(device("exp(score - m)") == "exp2_approx((score - m) * 1.442695f)");
+  CHECK(device("exp(2 * x)") == "exp2_approx(x * 2.88539f)");
+  CHECK(device("30 * tanh(score / 30)") == "30.0f * tanh_approx(score * (1.0f / 30.0f))");
+  CHECK(device("x / 2") == "x * 0.5f");
+  CHECK(device("x / y") == "__fdividef(x, y)");
+  CHECK(device("kv_idx <= q_pos and q_pos - kv_idx < window") ==
+        "kv_idx <= q_pos && q_pos - kv_idx < 4096");
+  CHECK(device("x < y and y < m or h == b") == "(x < y && y < m) || h == b");
+  CHECK(device("score + x * (kv_idx - q_pos)") == "score + x * float(kv_idx - q_pos)");
+  CHECK(device("q_idx // 64") == "(q_idx >> 6)");
+  CHECK(device("(q_idx + 1) % 64") == "((q_idx + 1) & 63)");
+  CHECK(device("q_idx // 3") == "floor_divide(q_idx, 3)");
+  CHECK(device("score if q_idx < kv_idx else -inf") == "q_idx < kv_idx ? score : -INFINITY");
+  CHECK(device("pow(x, 3)") == "power<3>(x)");
+  CHECK(device("pow(x, 2)") == "x * x");
+  CHECK(device("not (x < y)") == "!(x < y)");
+  CHECK(device("-(-3 * x)") == "3.0f * x");
+  CHECK(device("x - (y - m)") == "x - (y - m)");
+  CHECK(device("slopes[h] * cap") == "slopes[h] * cap");
+  CHECK(device("max(q_idx, 0) + relu(x)") == "float(max(q_idx, 0)) + fmaxf(x, 0.0f)");
+}
+
+TEST_CASE("shared subtrees become statements, but no load out of its condition") {
+  const auto statements = [](std::string_view text) {
+    const Statements printed = print_c_statements(simplify(parsed(text)), Dialect::Device, {}, 2);
+    return printed.text + printed.value;
+  };
+  CHECK(statements("tanh(x) * tanh(x)") == "  const float t0 = tanh_approx(x);\nt0 * t0");
+  CHECK(statements("slopes[h] + square(slopes[h])") ==
+        "  const float t0 = slopes[h];\nt0 + square(t0)");
+  CHECK(statements("slopes[h] * slopes[h] if h > 0 else x") == "h > 0 ? slopes[h] * slopes[h] : x");
+}
+
+TEST_CASE("device functions are listed and defined") {
+  const Expr e = parsed("tanh(x) + exp(y) + pow(x, 3) * (q_idx // 3) + square(x + 1)");
+  const std::vector<std::string> names = device_functions_of(e);
+  CHECK(names ==
+        std::vector<std::string>{"exp2_approx", "floor_divide", "power", "square", "tanh_approx"});
+  for (const std::string& name : names) {
+    CHECK(device_function(name).find(" " + name + "(") != std::string::npos);
+    CHECK(device_function(name, Vendor::Amd).find("asm") == std::string::npos);
+  }
+  CHECK(device_function("none").empty());
 }

@@ -11,6 +11,7 @@
 #include "expr/print.h"
 #include "expr/simplify.h"
 #include "random_expr.h"
+#include "traced.h"
 
 using namespace attngen::expr;
 using namespace attngen::expr::testing;
@@ -30,41 +31,8 @@ Expr random_of_any_type(RandomExpr& random, uint64_t seed) {
   }
 }
 
-// Evaluates with every subexpression's value; `tame` is whether all were finite and of a size at
-// which rewriting costs a few last bits only.
-struct Traced {
-  double value = 0;
-  bool tame = true;
-};
-Traced traced(const Expr& e, const std::vector<double>& values) {
-  const std::vector<std::string> names = all_names();
-  Traced result;
-  const auto visit = [&](const auto& self, const Expr& node) -> void {
-    const double value = Program(node, names)(values);
-    const double size = std::fabs(value);
-    result.tame = result.tame && std::isfinite(value) && size < 1e6 && (size == 0 || size > 1e-9);
-    for (const Expr& operand : node.operands()) {
-      self(self, operand);
-    }
-  };
-  visit(visit, e);
-  result.value = Program(e, names)(values);
-  return result;
-}
-
 bool close(double a, double b, double tolerance) {
   return std::fabs(a - b) <= tolerance * (1 + std::max(std::fabs(a), std::fabs(b)));
-}
-
-bool has_jump(const Expr& e) {
-  const bool jumps = e.op() == Op::Floor || e.op() == Op::FloorDivide || e.op() == Op::Modulo ||
-                     e.op() == Op::Sign || e.type() == Type::Bool;
-  for (const Expr& operand : e.operands()) {
-    if (has_jump(operand)) {
-      return true;
-    }
-  }
-  return jumps && !e.operands().empty() && e.operand(0).type() != Type::Int;
 }
 
 }  // namespace

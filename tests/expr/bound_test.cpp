@@ -1,0 +1,109 @@
+#include "expr/bound.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "scope.h"
+
+using namespace attngen::expr;
+using namespace attngen::expr::testing;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Boxes = std::map<std::string, Interval, std::less<>>;
+
+Interval bounds_of(std::string_view text, const Boxes& boxes) {
+  const auto box = [&](std::string_view name) { return boxes.find(name)->second; };
+  return bound(parsed(text), {box, box});
+}
+
+void check(const Interval& interval, double low, double high, bool may_be_nan = false) {
+  CHECK(interval.low == low);
+  CHECK(interval.high == high);
+  CHECK(interval.may_be_nan == may_be_nan);
+}
+
+}  // namespace
+
+TEST_CASE("a causal window's tiles are empty, full or partial") {
+  const auto mask = [](double q_low, double q_high, double kv_low, double kv_high) {
+    return bounds_of("kv_idx <= q_pos and q_pos - kv_idx < window",
+                     {{"q_pos", {q_low, q_high}}, {"kv_idx", {kv_low, kv_high}}});
+  };
+  CHECK(mask(128, 255, 0, 127).is_true());
+  CHECK(mask(128, 255, 256, 383).is_false());
+  const Interval diagonal = mask(128, 255, 128, 255);
+  CHECK_FALSE(diagonal.is_true());
+  CHECK_FALSE(diagonal.is_false());
+  CHECK(mask(8192, 8319, 0, 127).is_false());
+  CHECK_FALSE(mask(4096, 4223, 127, 128).is_true());
+}
+
+TEST_CASE("integers are exact") {
+  const Boxes boxes = {{"q_idx", {-7, 9}}, {"kv_idx", {2, 3}}, {"h", {-2, 2}}, {"b", {64, 70}}};
+  check(bounds_of("q_idx + kv_idx", boxes), -5, 12);
+  check(bounds_of("q_idx - kv_idx", boxes), -10, 7);
+  check(bounds_of("q_idx * kv_idx", boxes), -21, 27);
+  check(bounds_of("q_idx // kv_idx", boxes), -4, 4);
+  check(bounds_of("q_idx // 2", boxes), -4, 4);
+  check(bounds_of("b // 64", boxes), 1, 1);
+  check(bounds_of("b % 64", boxes), 0, 6);
+  check(bounds_of("q_idx % 4", boxes), 0, 3);
+  check(bounds_of("q_idx % h", boxes), -1, 1);
+  check(bounds_of("b // h", boxes), -70, 70);
+  check(bounds_of("abs(q_idx)", boxes), 0, 9);
+  check(bounds_of("square(h)", boxes), 0, 4);
+  check(bounds_of("-q_idx", boxes), -9, 7);
+  check(bounds_of("max(q_idx, kv_idx)", boxes), 2, 9);
+  check(bounds_of("sign(kv_idx)", boxes), 1, 1);
+}
+
+TEST_CASE("floats know infinities and NaN") {
+  const Boxes boxes = {{"x", {-1, 2}},
+                       {"y", {0, kInfinity}},
+                       {"m", {-kInfinity, 5}},
+                       {"l", {3, 4}},
+                       {"score", {-1, 1, true}}};
+  check(bounds_of("x / y", boxes), -kInfinity, kInfinity, true);
+  check(bounds_of("l / x", boxes), -kInfinity, kInfinity, false);
+  CHECK(bounds_of("y + m", boxes).may_be_nan);
+  CHECK_FALSE(bounds_of("y - m", boxes).may_be_nan);
+  CHECK(bounds_of("x * y", boxes).may_be_nan);
+  CHECK_FALSE(bounds_of("l * y", boxes).may_be_nan);
+  CHECK(bounds_of("log(x)", boxes).may_be_nan);
+  CHECK_FALSE(bounds_of("log(y)", boxes).may_be_nan);
+  CHECK(bounds_of("sqrt(x)", boxes).may_be_nan);
+  check(bounds_of("max(score, 0)", boxes), 0, 1);
+  check(bounds_of("relu(score)", boxes), 0, 1);
+  CHECK_FALSE(bounds_of("score < 2", boxes).is_true());
+  CHECK(bounds_of("score > 2", boxes).is_false());
+  const Interval exp = bounds_of("exp(m)", boxes);
+  CHECK(exp.low == 0);
+  CHECK(exp.high == doctest::Approx(148.413));
+  CHECK(bounds_of("tanh(y)", boxes).high == 1);
+  CHECK(bounds_of("tanh(y)", boxes).low == doctest::Approx(0));
+}
+
+TEST_CASE("conditions choose") {
+  const Boxes boxes = {{"x", {-1, 2}}, {"q_idx", {0, 3}}};
+  check(bounds_of("x if q_idx < 4 else 100", boxes), -1, 2);
+  check(bounds_of("x if q_idx > 3 else 100", boxes), 100, 100);
+  check(bounds_of("x if q_idx > 2 else 100", boxes), -1, 100);
+}
+
+TEST_CASE("a reduction may run over no pair") {
+  const Boxes boxes = {{"score", {-1, 2}}};
+  check(bounds_of("rowmax(score)", boxes), -kInfinity, 2);
+  CHECK(bounds_of("rowsum(exp(score))", boxes).low == 0);
+}
+
+TEST_CASE("sine and cosine know their extremes") {
+  const Boxes boxes = {{"x", {0, 1}}, {"y", {1, 2}}, {"m", {3, 4}}};
+  CHECK(bounds_of("sin(x)", boxes).high < 0.85);
+  CHECK(bounds_of("sin(y)", boxes).high == 1);
+  CHECK(bounds_of("cos(m)", boxes).low == -1);
+  CHECK(bounds_of("cos(m)", boxes).high < -0.6);
+}

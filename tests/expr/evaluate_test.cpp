@@ -1,0 +1,73 @@
+#include "expr/evaluate.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "expr/count.h"
+#include "scope.h"
+
+using namespace attngen::expr;
+using namespace attngen::expr::testing;
+
+TEST_CASE("a program reads slots and inputs") {
+  const std::vector<std::string> names = {"x", "h", "q_idx"};
+  const Program program(parsed("x * bias[h, q_idx - 1] + cap"), names);
+  const Loader load = [](std::string_view input, std::span<const int64_t> indices) {
+    return input == "cap" ? 0.5 : static_cast<double>(indices[0] * 10 + indices[1]);
+  };
+  const std::vector<double> values = {2, 3, 5};
+  CHECK(program(values, load) == 2 * 34 + 0.5);
+}
+
+TEST_CASE("a program longer than the stack buffer") {
+  Expr e = parsed("x");
+  for (int i = 0; i < 1000; ++i) {
+    e = make(Op::Add, {e, number(i)});
+  }
+  const std::vector<std::string> names = {"x"};
+  const std::vector<double> values = {1};
+  CHECK(Program(e, names)(values) == 499501);
+}
+
+TEST_CASE("division floors") {
+  const auto value = [](std::string_view text) {
+    return evaluate(parsed(text), [](std::string_view) { return 0.0; });
+  };
+  CHECK(value("-7 // 2") == -4);
+  CHECK(value("-7 % 2") == 1);
+  CHECK(value("7 % -2") == -1);
+  CHECK(value("-7.5 // 2") == -4);
+  CHECK(value("-7.5 % 2") == 0.5);
+  CHECK(value("3 // 0") == 0);
+  CHECK(value("3 % 0") == 0);
+  CHECK(value("min(0.0 / 0.0, 3)") == 3);
+  CHECK(value("silu(1)") == doctest::Approx(0.731059));
+  CHECK(value("gelu(1)") == doctest::Approx(0.841345));
+  CHECK(value("1 if 2 < 3 and not false else 0") == 1);
+  CHECK(std::isnan(value("0.0 / 0.0")));
+}
+
+TEST_CASE("operations are counted by the unit that does them") {
+  const std::vector<std::string> varying = {"score", "kv_idx"};
+  const auto counted = [&](std::string_view text) { return count(parsed(text), varying); };
+  const auto check = [](const OperationCounts& counts, double special, double multiply,
+                        double logic, double load) {
+    CHECK(counts.special == special);
+    CHECK(counts.multiply == multiply);
+    CHECK(counts.logic == logic);
+    CHECK(counts.load == load);
+  };
+  check(counted("score"), 0, 0, 0, 0);
+  check(counted("exp(m) * cap"), 0, 0, 0, 0);               // the same for every pair
+  check(counted("score * cap + m"), 0, 1, 0, 0);            // one multiply-add
+  check(counted("score * score + score * m"), 0, 2, 0, 0);  // a multiply and a multiply-add
+  check(counted("exp(score - m)"), 1, 2, 0, 0);             // the factor log2 e
+  check(counted("score / 3"), 0, 1, 0, 0);
+  check(counted("kv_idx <= q_pos and q_pos - kv_idx < 9"), 0, 0, 4, 0);
+  check(counted("kv_idx // 8"), 0, 0, 1, 0);
+  check(counted("bias[h, kv_idx]"), 0, 0, 0, 1);
+  check(counted("slopes[h]"), 0, 0, 0, 0);
+  const Expr t = parsed("tanh(score)");
+  check(count(make(Op::Multiply, {t, t}), varying), 2, 4, 0, 0);
+}
