@@ -13,6 +13,24 @@ namespace {
 
 using Kind = Type::Kind;
 
+// Whether UTF-8 text has a control character, a line end (U+0085, U+2028) or one that changes the
+// direction of writing (U+202E), by which a comment could pass for code or code for a comment.
+bool has_control(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](size_t ahead) {
+      return i + ahead < text.size() ? static_cast<unsigned char>(text[i + ahead]) : 0U;
+    };
+    const unsigned first = byte(0);
+    const unsigned code = first == 0xE2 ? (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU) : 0;
+    const bool format = (code >= 0x0E && code <= 0x0F) || (code >= 0x28 && code <= 0x2E) ||
+                        (code >= 0x66 && code <= 0x69);
+    const bool c1 = first == 0xC2 && byte(1) < 0xA0;
+    const bool arabic_mark = first == 0xD8 && byte(1) == 0x9C;
+    if (first < 0x20 || first == 0x7F || format || c1 || arabic_mark) return true;
+  }
+  return false;
+}
+
 class Checker {
  public:
   Checker(Pattern pattern, Report& report) : pattern_(pattern), report_(report) {}
@@ -25,6 +43,8 @@ class Checker {
         return check_number(node, type, pointer);
       case Kind::Bool:
         return check_that(bool_of(node).has_value(), node, type, pointer);
+      case Kind::False:
+        return check_that(bool_of(node) == false, node, type, pointer);
       case Kind::Word:
         return check_word(node, type, pointer);
       case Kind::Name:
@@ -109,12 +129,9 @@ class Checker {
     if (node.kind != Node::Kind::Scalar || number_of(node) || bool_of(node)) {
       return refuse_kind(node, type, pointer);
     }
-    for (char c : node.text) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-        return refuse(
-            node, pointer,
-            fmt::format("{} must be one line without control characters", dotted(pointer)));
-      }
+    if (has_control(node.text)) {
+      refuse(node, pointer,
+             fmt::format("{} must be one line without control characters", dotted(pointer)));
     }
   }
 
@@ -154,7 +171,7 @@ class Checker {
       if (auto reason = why_no_identifier(entry.key)) {
         entry.valid = false;
         report_.at_key(entry, pointer,
-                       fmt::format("'{}' must be a C identifier", entry.key.substr(0, kMaxName)),
+                       fmt::format("'{}' must be a C identifier", shortened(entry.key, kMaxName)),
                        *reason);
         continue;
       }
@@ -165,17 +182,21 @@ class Checker {
   void check_object(Node& node, const Type& type, const std::string& pointer) {
     check_that(node.kind == Node::Kind::Map, node, type, pointer);
     if (!node.valid) return;
-    std::set<std::string> missing;
+    for (Node& entry : node.children) check_entry(entry, type, pointer);
+    std::vector<std::string> missing;
     for (const Key& key : type.keys) {
-      if (key.required && (!key.only || key.only == pattern_)) missing.insert(key.name);
+      const bool needed = key.required && (!key.only || key.only == pattern_);
+      if (needed && !has_key(node, key.name)) missing.push_back(fmt::format("'{}'", key.name));
     }
-    for (Node& entry : node.children) {
-      missing.erase(entry.key);
-      check_entry(entry, type, pointer);
+    if (!missing.empty()) {
+      report_.at_key(node, pointer,
+                     fmt::format("{} needs {}", dotted(pointer), listed(missing, "and")));
     }
-    for (const std::string& name : missing) {
-      report_.at_key(node, pointer, fmt::format("{} needs '{}'", dotted(pointer), name));
-    }
+  }
+
+  static bool has_key(const Node& node, const std::string& name) {
+    return std::any_of(node.children.begin(), node.children.end(),
+                       [&](const Node& entry) { return entry.key == name; });
   }
 
   void check_entry(Node& entry, const Type& type, const std::string& pointer) {
@@ -195,15 +216,15 @@ class Checker {
       return;
     }
     const std::string near = nearest_of(entry.key, names);
-    std::string shown = entry.key.substr(0, kMaxName);
+    std::string shown = shortened(entry.key, kMaxName);
     report_.at_key(entry, pointer,
                    pointer.empty() ? fmt::format("unknown key '{}'", shown)
                                    : fmt::format("unknown key '{}' in {}", shown, dotted(pointer)),
                    near.empty() ? "" : fmt::format("did you mean '{}'?", near));
   }
 
-  static std::string nearest_of(const std::string& word, const std::vector<std::string>& words) {
-    return word.size() > kMaxName ? "" : text::nearest(word, words);
+  std::string nearest_of(const std::string& word, const std::vector<std::string>& words) const {
+    return word.size() > kMaxName || !report_.describes() ? "" : text::nearest(word, words);
   }
 
   // Whether this part of an Either is meant.
@@ -216,8 +237,8 @@ class Checker {
       case Kind::Whole:
       case Kind::Number:
         return number_of(node).has_value();
-      case Kind::Bool:
-        return bool_of(node).has_value();
+      case Kind::False:
+        return bool_of(node) == false;
       case Kind::Word:
         return std::find(part.words.begin(), part.words.end(), node.text) != part.words.end();
       default:

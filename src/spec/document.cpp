@@ -92,6 +92,12 @@ text::Diagnostic diagnostic_at(const text::Source& source, size_t begin, size_t 
   return diagnostic;
 }
 
+std::string shortened(std::string_view text, size_t length) {
+  if (text.size() <= length) return std::string(text);
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
+  return std::string(text.substr(0, length)) + "...";
+}
+
 std::optional<Node> read_document(text::Diagnostics& diagnostics) {
   const text::Source& source = diagnostics.source();
   if (source.content.size() > kMaxBytes) {
@@ -146,7 +152,7 @@ void TreeBuilder::report_duplicate(std::string_view name, size_t begin, size_t e
   if (++duplicates_ <= 100) {
     const text::Source& source = diagnostics_.source();
     diagnostic =
-        diagnostic_at(source, begin, end, fmt::format("duplicate key '{}'", name.substr(0, 64)),
+        diagnostic_at(source, begin, end, fmt::format("duplicate key '{}'", shortened(name, 64)),
                       fmt::format("first given on line {}", source.position(first).line));
   }
   diagnostics_.add(std::move(diagnostic));

@@ -38,6 +38,9 @@ std::optional<Node> read_document(text::Diagnostics& diagnostics);
 text::Diagnostic diagnostic_at(const text::Source& source, size_t begin, size_t end,
                                std::string message, std::string help = {});
 
+// At most `length` bytes of a text, cut between characters and then marked by "...".
+std::string shortened(std::string_view text, size_t length);
+
 // The two syntaxes; `start` is the byte after a byte order mark.
 std::optional<Node> read_yaml(text::Diagnostics& diagnostics, size_t start);
 std::optional<Node> read_json(text::Diagnostics& diagnostics, size_t start);

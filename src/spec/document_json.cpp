@@ -57,11 +57,14 @@ class JsonEvents final : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& error) override {
     std::string_view message = error.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error ..."
-    if (const size_t colon = message.find(": "); colon != std::string_view::npos) {
-      message.remove_prefix(colon + 2);
+    for (const char* end_of_prefix : {"] ", ": "}) {
+      const size_t at = message.find(end_of_prefix);
+      const bool found = at != std::string_view::npos &&
+                         (message.front() == '[' || message.starts_with("parse error at"));
+      if (found) message.remove_prefix(at + 2);
     }
     const size_t at = start_ + (position > 0 ? position - 1 : 0);
-    diagnostics_.add(diagnostic_at(diagnostics_.source(), at, at + 1, std::string(message)));
+    diagnostics_.add(diagnostic_at(diagnostics_.source(), at, at + 1, shortened(message, 200)));
     return false;
   }
 

@@ -17,6 +17,26 @@ namespace {
 // Ends the parse; the error has been reported.
 struct Stop {};
 
+// What yaml-cpp says, in terms of what a user wrote.
+struct Wording {
+  std::string_view theirs;
+  const char* message;
+  const char* help;
+};
+constexpr Wording kWordings[] = {
+    {"illegal map value", "unexpected ':'", "put quotes around a text that contains ': '"},
+    {"illegal map key", "unexpected key", "one key stands on each line, or use {...}"},
+    {"illegal block entry", "unexpected '-'", "an element of a list stands on a line of its own"},
+    {"end of map not found", "a key or value that is indented unlike the lines above", ""},
+    {"end of sequence not found", "an element that is indented unlike the lines above", ""},
+    {"end of map flow not found", "expected ',' or '}'", "is a bracket above not closed?"},
+    {"end of sequence flow not found", "expected ',' or ']'", "is a bracket above not closed?"},
+    {"illegal flow end", "a closing bracket without an opening one", ""},
+    {"unknown token", "unexpected character", "put quotes around the text"},
+    {"the referenced anchor is not defined", "aliases are not supported in a spec",
+     "write the value again"},
+};
+
 class YamlEvents final : public YAML::EventHandler {
  public:
   YamlEvents(text::Diagnostics& diagnostics, size_t start)
@@ -66,6 +86,10 @@ class YamlEvents final : public YAML::EventHandler {
     node.quoted = style == '"' || style == '\'' || style == '|' || style == '>';
     node.text = value;
     node.end = align(text_, node.begin, value).end;
+    const bool in_quotes = style == '"' || style == '\'';
+    if (in_quotes && (node.end < node.begin + 2 || text_[node.end - 1] != style)) {
+      refuse(node.begin, "this quote is not closed", "");
+    }
     if (tree_.wants_key()) {
       tree_.key(std::move(node.text), node.begin, node.end);
     } else {
@@ -84,6 +108,20 @@ class YamlEvents final : public YAML::EventHandler {
     open(Node::Kind::Map, mark, tag);
   }
   void OnMapEnd() override { close('{', '}'); }
+
+  void report(const YAML::Exception& error) {
+    const size_t at = byte_of(error.mark);
+    const size_t line_begin = text_.substr(0, at).rfind('\n') + 1;  // npos + 1 is 0
+    const size_t indent_end = std::min(text_.find_first_not_of(" \t", line_begin), text_.size());
+    const size_t tab = text_.substr(0, indent_end).find('\t', line_begin);
+    if (tab != std::string_view::npos) {
+      return report(tab, "a tab cannot indent", "use spaces");
+    }
+    for (const Wording& wording : kWordings) {
+      if (error.msg == wording.theirs) return report(at, wording.message, wording.help);
+    }
+    report(at, shortened(error.msg, 200), "");
+  }
 
   void report(size_t at, std::string message, std::string help) {
     diagnostics_.add(
@@ -111,7 +149,8 @@ class YamlEvents final : public YAML::EventHandler {
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {
     const size_t begin = byte_of(mark);
     refuse_tag(begin, tag);
-    if (tree_.wants_key()) refuse(begin, "a key must be a name", "");
+    // yaml-cpp takes a bracket that is never closed for a key.
+    if (tree_.wants_key()) refuse(begin, "a key must be a name", "is this bracket closed?");
     if (!tree_.open(kind, begin)) throw Stop{};
   }
 
@@ -147,7 +186,7 @@ std::optional<Node> read_yaml(text::Diagnostics& diagnostics, size_t start) {
   } catch (const Stop&) {
     return std::nullopt;
   } catch (const YAML::Exception& error) {
-    events.report(events.byte_of(error.mark), error.msg, "");
+    events.report(error);
     return std::nullopt;
   }
   std::optional<Node> root = events.take_root();

@@ -88,7 +88,7 @@ class FieldReader {
       if (doc->text.find("*/") != std::string::npos) {
         report_.at_value(*doc, "/doc", "doc must not contain '*/'", "it ends a comment in C");
       }
-      if (doc->text.ends_with('\\')) {
+      if (doc->text.ends_with('\\') || doc->text.ends_with("?\?/")) {  // its trigraph
         report_.at_value(*doc, "/doc", "doc must not end in a backslash",
                          "it continues a comment in C");
       }
@@ -154,10 +154,6 @@ class FieldReader {
     }
     const Node* share = root_.find("share_kv");
     if (share == nullptr) return;
-    if (bool_of(*share) == true) {
-      report_.at_value(*share, "/share_kv", "share_kv must be false or a map, got true",
-                       "write {v_prefix: N}: V is the first N columns of K");
-    }
     const Node* prefix = share->find("v_prefix");
     if (prefix == nullptr) return;
     spec_.v_prefix = static_cast<int>(whole(*prefix));

@@ -173,7 +173,7 @@ std::vector<Key> parallel_keys() {
                "Numbers of heads."),
       optional("kv_cache", either({one_of({"contiguous"}), page}), "Where keys and values lie.",
                "contiguous"),
-      optional("share_kv", either({simple(Kind::Bool), prefix}),
+      optional("share_kv", either({simple(Kind::False), prefix}),
                "V is the first columns of K (absorbed MLA).", false),
       optional("score", expression(), "Score of a pair, from the scaled product `score`.", "score"),
       optional("mask", expression(), "Whether a pair exists.", true),
@@ -206,14 +206,6 @@ std::vector<Key> recurrent_keys() {
   };
 }
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string out;
-  for (size_t i = 0; i < items.size(); ++i) {
-    out += (i == 0 ? "" : i + 1 == items.size() ? " or " : ", ") + items[i];
-  }
-  return out;
-}
-
 }  // namespace
 
 Type spec_type() {
@@ -228,6 +220,15 @@ Type spec_type() {
   return object(std::move(keys));
 }
 
+std::string listed(const std::vector<std::string>& items, std::string_view conjunction) {
+  std::string out;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool last = i + 1 == items.size();
+    out += (i == 0 ? "" : last ? fmt::format(" {} ", conjunction) : ", ") + items[i];
+  }
+  return out;
+}
+
 std::string describe(const Type& type) {
   std::vector<std::string> items;
   switch (type.kind) {
@@ -237,6 +238,8 @@ std::string describe(const Type& type) {
       return "a number";
     case Kind::Bool:
       return "true or false";
+    case Kind::False:
+      return "false";
     case Kind::Name:
       return "a name";
     case Kind::Line:
@@ -250,7 +253,7 @@ std::string describe(const Type& type) {
       return "a map";
     case Kind::Word:
       for (const std::string& word : type.words) items.push_back(fmt::format("'{}'", word));
-      return joined(items);
+      return listed(items);
     case Kind::Either:
       break;
   }
@@ -261,7 +264,7 @@ std::string describe(const Type& type) {
     }
     for (const std::string& word : part.words) items.push_back(fmt::format("'{}'", word));
   }
-  return joined(items);
+  return listed(items);
 }
 
 }  // namespace attngen::spec

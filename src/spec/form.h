@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spec/spec.h"
@@ -20,6 +21,7 @@ struct Type {
     Whole,       // a number without a fraction
     Number,      // finite
     Bool,        // true, false
+    False,       // false alone: not used
     Word,        // one of `words`
     Name,        // a C identifier
     Line,        // text without a line end
@@ -56,5 +58,8 @@ Type spec_type();
 
 // What a value of the type is, for messages: "a whole number", "'softmax', 'none' or a map".
 std::string describe(const Type& type);
+
+// "a", "a or b", "a, b or c".
+std::string listed(const std::vector<std::string>& items, std::string_view conjunction = "or");
 
 }  // namespace attngen::spec

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -10,9 +9,6 @@
 
 namespace attngen::spec {
 namespace {
-
-// Finding a line costs time in proportion to the text: errors past this many are only counted.
-constexpr int kMostDescribed = 100;
 
 constexpr size_t kMostQuoted = 40;
 
@@ -46,7 +42,7 @@ bool spells_number(std::string_view text) {
 void Report::add(size_t begin, size_t end, std::string_view pointer, std::string message,
                  std::string help) {
   text::Diagnostic diagnostic;
-  if (++described_ <= kMostDescribed) {
+  if (described_++ < kMostDescribed) {
     diagnostic =
         diagnostic_at(diagnostics_.source(), begin, end, std::move(message), std::move(help));
     diagnostic.pointer = pointer;
@@ -57,17 +53,22 @@ void Report::add(size_t begin, size_t end, std::string_view pointer, std::string
 void Report::at_value(const Node& node, std::string_view pointer, std::string message,
                       std::string help) {
   // A value that is left out ("heads:") has no bytes to underline.
-  if (node.begin == node.end && !node.key.empty()) {
+  if (node.begin == node.end && node.key_end > node.key_begin) {
     return at_key(node, pointer, std::move(message), std::move(help));
   }
-  add(node.begin, node.end, pointer, std::move(message), std::move(help));
+  // Of a collection without brackets only the first byte: its lines hold much that is right.
+  const char first = node.begin < node.end ? diagnostics_.source().content[node.begin] : '\0';
+  const bool block = (node.kind == Node::Kind::Map && first != '{') ||
+                     (node.kind == Node::Kind::List && first != '[');
+  add(node.begin, block ? node.begin + 1 : node.end, pointer, std::move(message), std::move(help));
 }
 
 void Report::at_key(const Node& node, std::string_view pointer, std::string message,
                     std::string help) {
-  const bool has_key = node.key_end > node.key_begin;
-  add(has_key ? node.key_begin : node.begin, has_key ? node.key_end : node.end, pointer,
-      std::move(message), std::move(help));
+  if (node.key_end == node.key_begin) {
+    return at_value(node, pointer, std::move(message), std::move(help));
+  }
+  add(node.key_begin, node.key_end, pointer, std::move(message), std::move(help));
 }
 
 void Report::in_text(const Node& node, std::string_view pointer, const expr::Error& error) {
@@ -133,14 +134,8 @@ std::string got(const Node& node) {
       node.text.size() <= kMostQuoted) {
     return node.text;
   }
-  size_t length = std::min(node.text.size(), kMostQuoted);
-  const bool cut = length < node.text.size();
-  // Not in the middle of a UTF-8 sequence.
-  while (cut && length > 0 && (static_cast<unsigned char>(node.text[length]) & 0xC0U) == 0x80U) {
-    --length;
-  }
-  return fmt::format("{}'{}{}'", spells_number(node.text) ? "the text " : "",
-                     node.text.substr(0, length), cut ? "..." : "");
+  return fmt::format("{}'{}'", spells_number(node.text) ? "the text " : "",
+                     shortened(node.text, kMostQuoted));
 }
 
 std::optional<double> number_of(const Node& node) {

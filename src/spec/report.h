@@ -26,11 +26,15 @@ class Report {
 
   void remember(const Node& node, std::string_view pointer);
   void remember_text(const Node& node, std::string_view pointer);
-  bool has_errors() const { return diagnostics_.has_errors(); }
+  // Describing an error costs time in proportion to the text, so those past this many are only
+  // counted; no help need be found for them.
+  bool describes() const { return described_ < kMostDescribed; }
 
  private:
   void add(size_t begin, size_t end, std::string_view pointer, std::string message,
            std::string help);
+
+  static constexpr int kMostDescribed = 100;
 
   text::Diagnostics& diagnostics_;
   Locations& locations_;

@@ -54,6 +54,8 @@ Json schema_of(const Type& type) {
       return bounded("number", type);
     case Kind::Bool:
       return {{"type", "boolean"}};
+    case Kind::False:
+      return {{"const", false}};
     case Kind::Word:
       return {{"enum", type.words}};
     case Kind::Name:

@@ -100,8 +100,7 @@ text::Diagnostic Locations::inside(const text::Source& source, std::string_view 
   const std::vector<uint32_t>& bytes = found->second;
   const size_t last = std::min<size_t>(span.end, bytes.size() - 1);
   const size_t begin = bytes[span.begin];
-  // One past the last byte, which may stand before the next one's source byte (escapes, folds).
-  const size_t end = last > span.begin ? bytes[last - 1] + 1 : begin + 1;
+  const size_t end = std::max<size_t>(bytes[last], begin + 1);
   text::Diagnostic diagnostic =
       diagnostic_at(source, begin, end, std::move(message), std::move(help));
   diagnostic.pointer = pointer;

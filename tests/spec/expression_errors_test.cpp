@@ -1,0 +1,156 @@
+// Errors inside expressions: what each may read, what type it has, and where the caret stands.
+#include <doctest/doctest.h>
+
+#include "errors_of.h"
+
+namespace attngen::spec {
+namespace {
+
+TEST_CASE("unknown names") {
+  CHECK(errors_with("mask: kv_idx <= q_pso\n") ==
+        "s.yaml:6:17: error: unknown name 'q_pso'\n"
+        "    6 | mask: kv_idx <= q_pso\n"
+        "      |                 ^~~~~\n"
+        "help: did you mean 'q_pos'?\n");
+  CHECK(errors_with("constants: {window: 4096}\nmask: q_pos - kv_idx < windw\n") ==
+        "s.yaml:7:24: error: unknown name 'windw'\n"
+        "    7 | mask: q_pos - kv_idx < windw\n"
+        "      |                        ^~~~~\n"
+        "help: did you mean 'window'?\n");
+}
+
+TEST_CASE("mask") {
+  CHECK(errors_with("mask: score > 0\n") ==
+        "s.yaml:6:7: error: 'score' is not allowed here: a mask cannot read it\n"
+        "    6 | mask: score > 0\n"
+        "      |       ^~~~~\n");
+  CHECK(errors_with("mask: kv_idx - q_idx\n") ==
+        "s.yaml:6:7: error: mask must be a condition, got a number\n"
+        "    6 | mask: kv_idx - q_idx\n"
+        "      |       ^~~~~~~~~~~~~~\n"
+        "help: compare it with something\n");
+}
+
+TEST_CASE("score") {
+  CHECK(errors_with("score: acc\n") ==
+        "s.yaml:6:8: error: 'acc' is not allowed here: only 'output' of normalize reads it\n"
+        "    6 | score: acc\n"
+        "      |        ^~~\n");
+  CHECK(errors_with("score: kv_idx < 3\n") ==
+        "s.yaml:6:8: error: score must be a number, got a condition\n"
+        "    6 | score: kv_idx < 3\n"
+        "      |        ^~~~~~~~~~\n"
+        "help: use where(condition, a, b)\n");
+  CHECK(errors_with("score: m\n") ==
+        "s.yaml:6:8: error: unknown name 'm'\n"
+        "    6 | score: m\n"
+        "      |        ^\n"
+        "help: did you mean 'b'?\n");
+  CHECK(errors_with("score: score + k\n") ==
+        "s.yaml:6:16: error: 'k' is not allowed here: it belongs to pattern recurrent\n"
+        "    6 | score: score + k\n"
+        "      |                ^\n");
+}
+
+TEST_CASE("rows") {
+  CHECK(errors_with("normalize:\n"
+                    "  rows: {m: rowmax(score) + score, s: s, u: w, w: acc}\n"
+                    "  weight: 1\n") ==
+        "s.yaml:7:29: error: a row value reads 'score' only inside rowmax or rowsum\n"
+        "    7 |   rows: {m: rowmax(score) + score, s: s, u: w, w: acc}\n"
+        "      |                             ^~~~~\n"
+        "s.yaml:7:39: error: 's' is not allowed here: a row value cannot read itself\n"
+        "    7 |   rows: {m: rowmax(score) + score, s: s, u: w, w: acc}\n"
+        "      |                                       ^\n"
+        "s.yaml:7:45: error: 'w' is not allowed here: it is computed later; rows are read in "
+        "order\n"
+        "    7 |   rows: {m: rowmax(score) + score, s: s, u: w, w: acc}\n"
+        "      |                                             ^\n"
+        "s.yaml:7:51: error: 'acc' is not allowed here: only 'output' of normalize reads it\n"
+        "    7 |   rows: {m: rowmax(score) + score, s: s, u: w, w: acc}\n"
+        "      |                                                   ^~~\n");
+}
+
+TEST_CASE("weight, output and saved values") {
+  CHECK(errors_with("normalize:\n"
+                    "  weight: rowmax(score)\n"
+                    "  output: acc * kv_idx\n"
+                    "  save: {x: score, y: acc, z: true}\n") ==
+        "s.yaml:7:11: error: 'rowmax' is not allowed here\n"
+        "    7 |   weight: rowmax(score)\n"
+        "      |           ^~~~~~\n"
+        "help: only the rows of 'normalize' reduce over pairs\n"
+        "s.yaml:8:17: error: 'kv_idx' is not allowed here: output is one value per row and column "
+        "of V\n"
+        "    8 |   output: acc * kv_idx\n"
+        "      |                 ^~~~~~\n"
+        "s.yaml:9:13: error: 'score' is not allowed here: it is one value per row\n"
+        "    9 |   save: {x: score, y: acc, z: true}\n"
+        "      |             ^~~~~\n"
+        "s.yaml:9:23: error: 'acc' is not allowed here: it is one value per row\n"
+        "    9 |   save: {x: score, y: acc, z: true}\n"
+        "      |                       ^~~\n"
+        "s.yaml:9:31: error: normalize.save.z must be a number, got a condition\n"
+        "    9 |   save: {x: score, y: acc, z: true}\n"
+        "      |                               ^~~~\n"
+        "help: use where(condition, a, b)\n");
+  CHECK(errors_with("normalize: {weight: score, output: 1}\n") ==
+        "s.yaml:6:36: error: output does not read 'acc', the aggregated value\n"
+        "    6 | normalize: {weight: score, output: 1}\n"
+        "      |                                    ^\n");
+}
+
+TEST_CASE("recurrent") {
+  CHECK(errors_with_recurrent("query: k\nkey: score\nlog_decay: true\ndelta: d\n") ==
+        "s.yaml:7:8: error: 'k' is not allowed here: only 'key' reads it\n"
+        "    7 | query: k\n"
+        "      |        ^\n"
+        "s.yaml:8:6: error: 'score' is not allowed here: it belongs to pattern parallel\n"
+        "    8 | key: score\n"
+        "      |      ^~~~~\n"
+        "s.yaml:9:12: error: log_decay must be a number, got a condition\n"
+        "    9 | log_decay: true\n"
+        "      |            ^~~~\n"
+        "help: use where(condition, a, b)\n"
+        "s.yaml:10:8: error: 'd' is not allowed here: it is one value per token and head\n"
+        "   10 | delta: d\n"
+        "      |        ^\n");
+}
+
+TEST_CASE("the caret finds its way through quotes, escapes and folded lines") {
+  CHECK(errors_with("mask: 'q_idx < zz'\n") ==
+        "s.yaml:6:16: error: unknown name 'zz'\n"
+        "    6 | mask: 'q_idx < zz'\n"
+        "      |                ^~\n");
+  CHECK(errors_with("mask: \"q_idx \\x3c\\u007a\\u007a\"\n") ==
+        "s.yaml:6:18: error: unknown name 'zz'\n"
+        "    6 | mask: \"q_idx \\x3c\\u007a\\u007a\"\n"
+        "      |                  ^~~~~~~~~~~~\n");
+  CHECK(errors_with("mask: q_idx < 1\n  and\n\n  q_idx < zz # why\n") ==
+        "s.yaml:9:11: error: unknown name 'zz'\n"
+        "    9 |   q_idx < zz # why\n"
+        "      |           ^~\n");
+  CHECK(errors_with("mask: |\n    q_idx < 1\n      and q_idx < zz\n") ==
+        "s.yaml:8:19: error: unknown name 'zz'\n"
+        "    8 |       and q_idx < zz\n"
+        "      |                   ^~\n");
+  CHECK(errors_with("mask: >-\n  q_idx < 1\n  and q_idx < zz\n") ==
+        "s.yaml:8:15: error: unknown name 'zz'\n"
+        "    8 |   and q_idx < zz\n"
+        "      |               ^~\n");
+  CHECK(errors_with("mask: \"q_idx\n  < 1 \\\n  and q_idx < zz\"\n") ==
+        "s.yaml:8:15: error: unknown name 'zz'\n"
+        "    8 |   and q_idx < zz\"\n"
+        "      |               ^~\n");
+  CHECK(errors_of("{\"attngen\": 1, \"name\": \"x\", \"dtype\": \"bf16\",\n"
+                  " \"heads\": {\"q\": 1, \"kv\": 1}, \"head_dim\": {\"qk\": 8, \"v\": 8},\n"
+                  " \"mask\": \"q_idx\\t\\u003C zz\"}\n",
+                  "s.json") ==
+        "s.json:3:25: error: unknown name 'zz'\n"
+        "    3 |  \"mask\": \"q_idx\\t\\u003C zz\"}\n"
+        "      |                         ^~\n");
+  CHECK(errors_with("mask: q_idx <\r\n  zz\r\n").starts_with("s.yaml:7:3: error: unknown name"));
+}
+
+}  // namespace
+}  // namespace attngen::spec

@@ -1,0 +1,239 @@
+// Values of a wrong form or that contradict each other.
+#include <doctest/doctest.h>
+
+#include "errors_of.h"
+
+namespace attngen::spec {
+namespace {
+
+TEST_CASE("keys") {
+  CHECK(errors_of("name: example\nattngen: 1\nheads: {q: 8, kv: 2}\n") ==
+        "s.yaml:1:1: error: a spec needs 'dtype' and 'head_dim'\n"
+        "    1 | name: example\n"
+        "      | ^\n");
+  CHECK(errors_with("blocks: {size: 64}\n") ==
+        "s.yaml:6:1: error: blocks needs 'from'\n"
+        "    6 | blocks: {size: 64}\n"
+        "      | ^~~~~~\n");
+  CHECK(errors_with("masc: true\n") ==
+        "s.yaml:6:1: error: unknown key 'masc'\n"
+        "    6 | masc: true\n"
+        "      | ^~~~\n"
+        "help: did you mean 'mask'?\n");
+  CHECK(errors_with("fixed: {seq: 1}\n") ==
+        "s.yaml:6:9: error: unknown key 'seq' in fixed\n"
+        "    6 | fixed: {seq: 1}\n"
+        "      |         ^~~\n");
+  CHECK(errors_with("delta: 1\n") ==
+        "s.yaml:6:1: error: 'delta' belongs to pattern recurrent\n"
+        "    6 | delta: 1\n"
+        "      | ^~~~~\n");
+  CHECK(errors_with_recurrent("mask: true\n") ==
+        "s.yaml:7:1: error: 'mask' belongs to pattern parallel\n"
+        "    7 | mask: true\n"
+        "      | ^~~~\n");
+}
+
+TEST_CASE("types and ranges") {
+  CHECK(errors_with("fixed: {batch: eight}\n") ==
+        "s.yaml:6:16: error: fixed.batch must be a whole number, got 'eight'\n"
+        "    6 | fixed: {batch: eight}\n"
+        "      |                ^~~~~\n");
+  CHECK(errors_with("fixed: {batch: '8'}\n") ==
+        "s.yaml:6:16: error: fixed.batch must be a whole number, got the text '8'\n"
+        "    6 | fixed: {batch: '8'}\n"
+        "      |                ^~~\n");
+  CHECK(errors_with("fixed: {batch: 1.5, seq_q: 010, seq_kv: }\n") ==
+        "s.yaml:6:16: error: fixed.batch must be a whole number, got 1.5\n"
+        "    6 | fixed: {batch: 1.5, seq_q: 010, seq_kv: }\n"
+        "      |                ^~~\n"
+        "s.yaml:6:28: error: fixed.seq_q must be a whole number, got '010'\n"
+        "    6 | fixed: {batch: 1.5, seq_q: 010, seq_kv: }\n"
+        "      |                            ^~~\n"
+        "s.yaml:6:33: error: fixed.seq_kv must be a whole number, got nothing\n"
+        "    6 | fixed: {batch: 1.5, seq_q: 010, seq_kv: }\n"
+        "      |                                 ^~~~~~\n");
+  CHECK(errors_with("workload: [{seq_q: 1}, {seq_q: 3000000000}]\n") ==
+        "s.yaml:6:32: error: workload[1].seq_q must be from 1 to 2147483647, got 3000000000\n"
+        "    6 | workload: [{seq_q: 1}, {seq_q: 3000000000}]\n"
+        "      |                                ^~~~~~~~~~\n");
+  CHECK(errors_with("workload: {seq_q: 1, weight: 0}\n") ==
+        "s.yaml:6:30: error: workload.weight must be from 1e-09 to 1000000000, got 0\n"
+        "    6 | workload: {seq_q: 1, weight: 0}\n"
+        "      |                              ^\n");
+  CHECK(errors_with("constants: {x: 1e999}\n").starts_with("s.yaml:6:16: error: constants.x must"));
+  CHECK(errors_with("varlen: yes\n") ==
+        "s.yaml:6:9: error: varlen must be true or false, got 'yes'\n"
+        "    6 | varlen: yes\n"
+        "      |         ^~~\n");
+  CHECK(errors_with("layout: bsdh\nshare_kv: true\n") ==
+        "s.yaml:6:9: error: layout must be 'bshd' or 'bhsd', got 'bsdh'\n"
+        "    6 | layout: bsdh\n"
+        "      |         ^~~~\n"
+        "help: did you mean 'bshd'?\n"
+        "s.yaml:7:11: error: share_kv must be false or a map, got true\n"
+        "    7 | share_kv: true\n"
+        "      |           ^~~~\n");
+  CHECK(errors_with("normalize: softmix\n") ==
+        "s.yaml:6:12: error: normalize must be 'softmax', 'none' or a map, got 'softmix'\n"
+        "    6 | normalize: softmix\n"
+        "      |            ^~~~~~~\n"
+        "help: did you mean 'softmax'?\n");
+  CHECK(errors_with("passes: []\n") ==
+        "s.yaml:6:9: error: passes must not be empty\n"
+        "    6 | passes: []\n"
+        "      |         ^~\n");
+  CHECK(errors_with("targets: [h100, mi250, h100]\n") ==
+        "s.yaml:6:24: error: 'h100' is in targets twice\n"
+        "    6 | targets: [h100, mi250, h100]\n"
+        "      |                        ^~~~\n");
+  CHECK(errors_with("inputs:\n  - slopes\n") ==
+        "s.yaml:7:3: error: inputs must be a map, got a list\n"
+        "    7 |   - slopes\n"
+        "      |   ^\n");
+  CHECK(errors_of("attngen: 2\nname: x\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
+                  "head_dim: {qk: 60, v: 4096}\n") ==
+        "s.yaml:1:10: error: attngen must be 1, got 2\n"
+        "    1 | attngen: 2\n"
+        "      |          ^\n"
+        "s.yaml:5:16: error: head_dim.qk must be a multiple of 8, got 60\n"
+        "    5 | head_dim: {qk: 60, v: 4096}\n"
+        "      |                ^~\n"
+        "help: 64 is the next one\n"
+        "s.yaml:5:23: error: head_dim.v must be from 8 to 1024, got 4096\n"
+        "    5 | head_dim: {qk: 60, v: 4096}\n"
+        "      |                       ^~~~\n");
+}
+
+TEST_CASE("names that are no symbols or files") {
+  const auto name_error = [](const std::string& name) {
+    return errors_of("attngen: 1\nname: " + name +
+                     "\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n");
+  };
+  CHECK(name_error("../../etc/x") ==
+        "s.yaml:2:7: error: name must be a C identifier, got '../../etc/x'\n"
+        "    2 | name: ../../etc/x\n"
+        "      |       ^~~~~~~~~~~\n"
+        "help: it must begin with a letter\n");
+  CHECK(name_error("a-b").find("help: use letters, digits and underscores") != std::string::npos);
+  CHECK(name_error("while").find("help: it is a word of C, C++ or CUDA") != std::string::npos);
+  CHECK(name_error("''").find("help: it is empty") != std::string::npos);
+  CHECK(name_error(std::string(65, 'a')).find("help: it is longer than 64 bytes") !=
+        std::string::npos);
+  CHECK(name_error("\"a\\nb\"").find("must be a C identifier") != std::string::npos);
+  CHECK(name_error(std::string(64, 'a')).empty());
+  CHECK(errors_with("targets: [../h100]\n") ==
+        "s.yaml:6:11: error: targets[0] must be a C identifier, got '../h100'\n"
+        "    6 | targets: [../h100]\n"
+        "      |           ^~~~~~~\n"
+        "help: it must begin with a letter\n");
+}
+
+TEST_CASE("names that are taken") {
+  CHECK(errors_with("constants: {exp: 1}\n") ==
+        "s.yaml:6:13: error: 'exp' cannot name a constant\n"
+        "    6 | constants: {exp: 1}\n"
+        "      |             ^~~\n"
+        "help: expressions use that name already\n");
+  CHECK(errors_with("inputs: {stream: {dtype: f32, shape: []}}\n") ==
+        "s.yaml:6:10: error: 'stream' cannot name an input\n"
+        "    6 | inputs: {stream: {dtype: f32, shape: []}}\n"
+        "      |          ^~~~~~\n"
+        "help: the argument struct uses that name already\n");
+  CHECK(errors_with("inputs: {lse: {dtype: f32, shape: []}}\n") ==
+        "s.yaml:6:10: error: 'lse' cannot name an input\n"
+        "    6 | inputs: {lse: {dtype: f32, shape: []}}\n"
+        "      |          ^~~\n"
+        "help: a value of softmax has that name already\n");
+  CHECK(errors_with("inputs: {lse: {dtype: f32, shape: []}}\nnormalize: none\n").empty());
+  CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nconstants: {x: 1}\n") ==
+        "s.yaml:7:13: error: 'x' cannot name a constant\n"
+        "    7 | constants: {x: 1}\n"
+        "      |             ^\n"
+        "help: an input has that name already\n");
+  CHECK(errors_with("normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n") ==
+        "s.yaml:6:20: error: 'old_m' cannot name a row value\n"
+        "    6 | normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n"
+        "      |                    ^~~~~\n"
+        "help: emitted code uses such names\n"
+        "s.yaml:6:30: error: 'max_1' cannot name a row value\n"
+        "    6 | normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n"
+        "      |                              ^~~~~\n"
+        "help: emitted code uses such names\n"
+        "s.yaml:6:63: error: 'q' cannot name a saved value\n"
+        "    6 | normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n"
+        "      |                                                               ^\n"
+        "help: expressions use that name already\n");
+}
+
+TEST_CASE("doc cannot leave its comment") {
+  CHECK(errors_with("doc: a */ int x;\n") ==
+        "s.yaml:6:6: error: doc must not contain '*/'\n"
+        "    6 | doc: a */ int x;\n"
+        "      |      ^~~~~~~~~~~\n"
+        "help: it ends a comment in C\n");
+  CHECK(errors_with("doc: a \\\n").find("doc must not end in a backslash") != std::string::npos);
+  CHECK(errors_with("doc: \"a\\nb\"\n") ==
+        "s.yaml:6:6: error: doc must be one line without control characters\n"
+        "    6 | doc: \"a\\nb\"\n"
+        "      |      ^~~~~~\n");
+  CHECK(errors_with("doc: |\n  a\n") ==
+        "s.yaml:6:6: error: doc must be one line without control characters\n"
+        "    6 | doc: |\n"
+        "      |      ^\n");
+  CHECK(errors_with("doc: \"a\\u2028b\"\n").find("control characters") != std::string::npos);
+}
+
+TEST_CASE("heads, lengths, memory") {
+  CHECK(errors_of("attngen: 1\nname: x\ndtype: bf16\nheads: {q: 30, kv: 8}\n"
+                  "head_dim: {qk: 8, v: 8}\n") ==
+        "s.yaml:4:12: error: heads.q must be a multiple of heads.kv, got 30 and 8\n"
+        "    4 | heads: {q: 30, kv: 8}\n"
+        "      |            ^~\n");
+  CHECK(errors_with("fixed: {seq_q: 64}\nworkload: {seq_q: 128}\n") ==
+        "s.yaml:7:19: error: workload.seq_q is 128, but fixed.seq_q is 64\n"
+        "    7 | workload: {seq_q: 128}\n"
+        "      |                   ^~~\n");
+  CHECK(errors_with("share_kv: {v_prefix: 256}\n") ==
+        "s.yaml:6:22: error: share_kv.v_prefix is 256, but K has 128 columns\n"
+        "    6 | share_kv: {v_prefix: 256}\n"
+        "      |                      ^~~\n");
+  CHECK(errors_with("share_kv: {v_prefix: 128}\n") ==
+        "s.yaml:6:22: error: share_kv.v_prefix must be head_dim.v, got 128 and 64\n"
+        "    6 | share_kv: {v_prefix: 128}\n"
+        "      |                      ^~~\n");
+  CHECK(errors_with("tokens: {indices: 2048}\nblocks: {size: 64, from: bitmap}\n") ==
+        "s.yaml:6:1: error: a spec has 'blocks' or 'tokens', not both\n"
+        "    6 | tokens: {indices: 2048}\n"
+        "      | ^~~~~~\n");
+  CHECK(errors_with("passes: [step]\n") ==
+        "s.yaml:6:10: error: pass 'step' belongs to pattern recurrent\n"
+        "    6 | passes: [step]\n"
+        "      |          ^~~~\n");
+}
+
+TEST_CASE("inputs") {
+  CHECK(errors_with("inputs: {x: {dtype: f32, shape: [seq_kv], sorted: true}}\n") ==
+        "s.yaml:6:51: error: only an i32 input can be sorted; 'x' is f32\n"
+        "    6 | inputs: {x: {dtype: f32, shape: [seq_kv], sorted: true}}\n"
+        "      |                                                   ^~~~\n");
+  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [], sorted: true}}\n") ==
+        "s.yaml:6:45: error: a scalar input cannot be sorted\n"
+        "    6 | inputs: {x: {dtype: i32, shape: [], sorted: true}}\n"
+        "      |                                             ^~~~\n");
+  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [seq]}}\n") ==
+        "s.yaml:6:34: error: dimension 'seq' belongs to pattern recurrent\n"
+        "    6 | inputs: {x: {dtype: i32, shape: [seq]}}\n"
+        "      |                                  ^~~\n"
+        "help: use seq_q or seq_kv\n");
+  // One error, not a second one where the input is used.
+  CHECK(errors_with("inputs: {x: {dtype: f23, shape: [heads]}}\nscore: score + x[h]\n") ==
+        "s.yaml:6:21: error: inputs.x.dtype must be 'f32', 'i32', 'bf16', 'fp16' or 'u8', "
+        "got 'f23'\n"
+        "    6 | inputs: {x: {dtype: f23, shape: [heads]}}\n"
+        "      |                     ^~~\n"
+        "help: did you mean 'f32'?\n");
+}
+
+}  // namespace
+}  // namespace attngen::spec

@@ -1,0 +1,117 @@
+// Texts that are no YAML or JSON, or more than a spec needs of them.
+#include <doctest/doctest.h>
+
+#include "errors_of.h"
+
+namespace attngen::spec {
+namespace {
+
+TEST_CASE("YAML syntax") {
+  CHECK(errors_with("mask: a: b\n") ==
+        "s.yaml:6:8: error: unexpected ':'\n"
+        "    6 | mask: a: b\n"
+        "      |        ^\n"
+        "help: put quotes around a text that contains ': '\n");
+  CHECK(errors_with("constants:\n\tx: 1\n") ==
+        "s.yaml:7:1: error: a tab cannot indent\n"
+        "    7 | \tx: 1\n"
+        "      | ^\n"
+        "help: use spaces\n");
+  CHECK(errors_with("score: \"score\n") ==
+        "s.yaml:6:8: error: this quote is not closed\n"
+        "    6 | score: \"score\n"
+        "      |        ^\n");
+  CHECK(errors_with("inputs: {a: {\n") ==
+        "s.yaml:7:1: error: expected ',' or '}'\n"
+        "    7 | \n"
+        "      | ^\n"
+        "help: is a bracket above not closed?\n");
+  CHECK(errors_with("? [a]\n: b\n") ==
+        "s.yaml:6:3: error: a key must be a name\n"
+        "    6 | ? [a]\n"
+        "      |   ^\n"
+        "help: is this bracket closed?\n");
+  CHECK(errors_with("---\na: 1\n") ==
+        "s.yaml:6:1: error: a spec is one document\n"
+        "    6 | ---\n"
+        "      | ^\n");
+  CHECK(errors_of("# nothing\n") == "s.yaml: error: the spec is empty\n");
+}
+
+TEST_CASE("nothing in a spec expands") {
+  CHECK(errors_with("constants: &a {x: 1}\n") ==
+        "s.yaml:6:12: error: anchors are not supported in a spec\n"
+        "    6 | constants: &a {x: 1}\n"
+        "      |            ^\n"
+        "help: write the value again\n");
+  CHECK(errors_with("constants: *a\n") ==
+        "s.yaml:6:12: error: aliases are not supported in a spec\n"
+        "    6 | constants: *a\n"
+        "      |            ^\n"
+        "help: write the value again\n");
+  CHECK(errors_with("score: !!str score\n") ==
+        "s.yaml:6:8: error: tags are not supported in a spec\n"
+        "    6 | score: !!str score\n"
+        "      |        ^\n");
+}
+
+TEST_CASE("duplicate keys are errors at the second") {
+  CHECK(errors_with("name: other\n") ==
+        "s.yaml:6:1: error: duplicate key 'name'\n"
+        "    6 | name: other\n"
+        "      | ^~~~\n"
+        "help: first given on line 2\n");
+  CHECK(errors_of("{\"a\": 1,\n\"a\": 2", "s.json")
+            .starts_with("s.json:2:1: error: duplicate key 'a'\n"
+                         "    2 | \"a\": 2\n"
+                         "      | ^~~\n"
+                         "help: first given on line 1\n"));
+}
+
+TEST_CASE("JSON is strict") {
+  CHECK(errors_of("{\"a\": 1,}", "s.json") ==
+        "s.json:1:9: error: syntax error while parsing object key - unexpected '}'; "
+        "expected string literal\n"
+        "    1 | {\"a\": 1,}\n"
+        "      |         ^\n");
+  CHECK(errors_of("{a: 1}", "<stdin>") ==
+        "<stdin>:1:2: error: syntax error while parsing object key - invalid literal; "
+        "last read: '{a'; expected string literal\n"
+        "    1 | {a: 1}\n"
+        "      |  ^\n");
+  CHECK(errors_of("{\"a\": 1e999}", "s.json")
+            .starts_with("s.json:1:11: error: number overflow parsing '1e999'\n"));
+}
+
+TEST_CASE("bytes that no text has") {
+  CHECK(errors_of("name: a\xC0\xAF\n") ==
+        "s.yaml:1:8: error: invalid UTF-8: byte 0xc0\n"
+        "    1 | name: a\xC0\xAF\n"
+        "      |        ^\n");
+  CHECK(errors_of("doc: \xED\xA0\x80").starts_with("s.yaml:1:6: error: invalid UTF-8"));
+  CHECK(errors_of("doc: \xF4\x90\x80\x80").starts_with("s.yaml:1:6: error: invalid UTF-8"));
+  CHECK(errors_of("doc: \xE2\x82").starts_with("s.yaml:1:6: error: invalid UTF-8"));
+  CHECK(errors_of("doc: a\x1b[31m\n") ==
+        "s.yaml:1:7: error: control character 0x1b in the text\n"
+        "    1 | doc: a?[31m\n"
+        "      |       ^\n");
+  CHECK(errors_of(std::string("a\0b", 3)).starts_with("s.yaml:1:2: error: control character 0x00"));
+  CHECK(errors_of("a: 1\rb: 2").starts_with("s.yaml:1:5: error: control character 0x0d"));
+}
+
+TEST_CASE("limits") {
+  CHECK(errors_of(std::string((1 << 20) + 1, ' ')) ==
+        "s.yaml: error: the text has 1048577 bytes; a spec has at most 1048576\n");
+  const std::string deep = std::string(64, '[') + "1" + std::string(64, ']');
+  CHECK(errors_of(deep) == "s.yaml:1:1: error: a spec must be a map, got a list\n    1 | " + deep +
+                               "\n      | ^" + std::string(128, '~') + "\n");
+  CHECK(errors_of("[" + deep + "]").starts_with("s.yaml:1:65: error: nested more than 64 deep\n"));
+  CHECK(errors_of("[" + deep + "]", "s.json")
+            .starts_with("s.json:1:65: error: nested more than 64 deep\n"));
+  std::string many;
+  for (int i = 0; i < 30; ++i) many += "k" + std::to_string(i) + ": 1\n";
+  CHECK(errors_with(many).ends_with("s.yaml: error: 10 more errors not shown\n"));
+}
+
+}  // namespace
+}  // namespace attngen::spec
