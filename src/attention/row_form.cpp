@@ -108,15 +108,6 @@ class Derivation {
 
   void add_row(const spec::NamedExpr& row) {
     const std::string pointer = pointer_to_row(row.name);
-    for (const spec::NamedExpr& other : normalizer_.rows) {
-      if (row.name == old_name(other.name)) {
-        refuse(pointer, row.value.span(),
-               fmt::format("row name '{}' is that of the previous value of '{}'", row.name,
-                           other.name),
-               "choose another name");
-        return;
-      }
-    }
     const Expr value = replace_reductions(
         row.value, [&](const Expr& reduction) { return add_reduction(row.name, reduction); });
     if (refusal_) return;

@@ -10,7 +10,7 @@ namespace {
 RowForm form_of(const std::string& normalize) {
   text::Diagnostics diagnostics(
       {"spec.yaml",
-       "attngen: 1\nname: t\nheads: {q: 2, kv: 2}\nhead_dim: {qk: 64, v: 64}\n"
+       "attngen: 1\nname: t\ndtype: bf16\nheads: {q: 2, kv: 2}\nhead_dim: {qk: 64, v: 64}\n"
        "inputs: {sink: {dtype: f32, shape: [heads]}}\n" +
            normalize});
   const auto spec = spec::read(diagnostics);

@@ -1,0 +1,241 @@
+#include "attention/oracle.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "support.h"
+
+namespace attngen::attention {
+namespace {
+
+using testing::spec_of;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Random q, k, v of a spec from support.h in the layout [batch, seq, head, dim], exact in bf16.
+struct Tensors {
+  Tensors(int64_t seq_q, int64_t seq_kv, uint64_t seed = 1)
+      : q(2 * seq_q * 4 * 16 + 1), k(2 * seq_kv * 2 * 16 + 1), v(2 * seq_kv * 2 * 8 + 1) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    for (auto* tensor : {&q, &k, &v}) {
+      for (float& x : *tensor) {
+        x = static_cast<float>(round_to(spec::DType::Bf16, normal(random)));
+      }
+    }
+    problem.batch = 2;
+    problem.seq_q = seq_q;
+    problem.seq_kv = seq_kv;
+    problem.q = {q.data(), seq_q * 64, 64, 16};
+    problem.k = {k.data(), seq_kv * 32, 32, 16};
+    problem.v = {v.data(), seq_kv * 16, 16, 8};
+    problem.inputs["sink"] = {0.5, -1, 0, 2};
+    problem.inputs["prefix"] = {3, 0};
+    problem.inputs["doc_id"] = std::vector<double>(2 * seq_kv, 0.0);
+  }
+  // The float at row `seq`, head `head` of batch 0 or 1.
+  double key(int64_t b, int64_t j, int64_t head, int64_t d) const {
+    return k[b * problem.k.batch + j * problem.k.seq + head * problem.k.head + d];
+  }
+  double value(int64_t b, int64_t j, int64_t head, int64_t d) const {
+    return v[b * problem.v.batch + j * problem.v.seq + head * problem.v.head + d];
+  }
+  // q . k / sqrt(16)
+  double score(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    double sum = 0;
+    for (int64_t d = 0; d < 16; ++d) {
+      sum +=
+          q[b * problem.q.batch + i * problem.q.seq + h * problem.q.head + d] * key(b, j, h / 2, d);
+    }
+    return sum / 4;
+  }
+  std::vector<float> q, k, v;
+  Problem problem;
+};
+
+Row exact(const std::string& body, const Tensors& t, int64_t b, int64_t h, int64_t q) {
+  return Oracle(spec_of(body)).row(t.problem, b, h, q, Arithmetic::Exact);
+}
+
+TEST_CASE("softmax against the textbook formula") {
+  const Tensors t(5, 7);
+  for (int64_t b = 0; b < 2; ++b) {
+    for (int64_t h = 0; h < 4; ++h) {
+      const Row row = exact("", t, b, h, 3);
+      CHECK(row.pairs == 7);
+      double total = 0;
+      for (int64_t j = 0; j < 7; ++j) total += std::exp(t.score(b, h, 3, j));
+      REQUIRE(row.saves.size() == 1);
+      CHECK(row.saves[0] == doctest::Approx(std::log(total)).epsilon(1e-12));
+      for (int64_t d = 0; d < 8; ++d) {
+        double sum = 0;
+        for (int64_t j = 0; j < 7; ++j) {
+          sum += std::exp(t.score(b, h, 3, j)) * t.value(b, j, h / 2, d);
+        }
+        CHECK(row.o[d] == doctest::Approx(sum / total).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax weights sum to 1") {
+  Tensors t(4, 33);
+  std::fill(t.v.begin(), t.v.end(), 1.0F);
+  for (double o : exact("mask: kv_idx <= q_pos\n", t, 1, 2, 3).o) {
+    CHECK(o == doctest::Approx(1).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("causal aligns the last query with the last key") {
+  const Tensors t(4, 4);
+  const Row first = exact("mask: kv_idx <= q_pos\n", t, 0, 3, 0);
+  CHECK(first.pairs == 1);
+  for (int64_t d = 0; d < 8; ++d) CHECK(first.o[d] == t.value(0, 0, 1, d));
+  const Tensors longer(2, 6);
+  CHECK(exact("mask: kv_idx <= q_pos\n", longer, 0, 0, 0).pairs == 5);
+  CHECK(exact("mask: kv_idx <= q_idx\n", longer, 0, 0, 0).pairs == 1);
+}
+
+TEST_CASE("empty rows give 0 and lse -inf") {
+  const Tensors taller(6, 2);
+  const Row row = exact("mask: kv_idx <= q_pos\n", taller, 0, 0, 3);  // q_pos is -1
+  CHECK(row.pairs == 0);
+  CHECK(row.o == std::vector<double>(8, 0.0));
+  CHECK(row.saves == std::vector<double>{-kInfinity});
+  const Tensors none(2, 0);
+  CHECK(exact("", none, 1, 1, 1).o == std::vector<double>(8, 0.0));
+  CHECK(exact("", none, 1, 1, 1).saves == std::vector<double>{-kInfinity});
+}
+
+TEST_CASE("scores of -inf weigh nothing; a row of them is empty") {
+  const Tensors t(3, 5);
+  const Row masked = exact("mask: kv_idx < 2\n", t, 0, 1, 2);
+  const Row minus = exact("score: score if kv_idx < 2 else -inf\n", t, 0, 1, 2);
+  CHECK(minus.pairs == 5);
+  CHECK(minus.o == masked.o);
+  CHECK(minus.saves == masked.saves);
+  const Row all = exact("score: score if kv_idx < 0 else -inf\n", t, 0, 1, 2);
+  CHECK(all.o == std::vector<double>(8, 0.0));
+  CHECK(all.saves == std::vector<double>{-kInfinity});
+}
+
+const char* const kSinks = R"(
+normalize:
+  rows:
+    m: max(rowmax(score), sink[h])
+    l: rowsum(exp(score - m)) + exp(sink[h] - m)
+  weight: exp(score - m)
+  output: acc / l
+  save: {lse: m + log(l)}
+)";
+
+TEST_CASE("sinks are one more key whose value is 0") {
+  const Tensors t(2, 3);
+  for (int64_t h = 0; h < 4; ++h) {
+    double total = std::exp(t.problem.inputs.at("sink")[h]);
+    for (int64_t j = 0; j < 3; ++j) total += std::exp(t.score(0, h, 1, j));
+    const Row row = exact(kSinks, t, 0, h, 1);
+    CHECK(row.saves[0] == doctest::Approx(std::log(total)).epsilon(1e-12));
+    double sum = 0;
+    for (int64_t j = 0; j < 3; ++j) sum += std::exp(t.score(0, h, 1, j)) * t.value(0, j, h / 2, 5);
+    CHECK(row.o[5] == doctest::Approx(sum / total).epsilon(1e-12));
+  }
+  // An empty row's sum is the sink alone.
+  CHECK(exact(kSinks, Tensors(1, 0), 0, 3, 0).saves == std::vector<double>{2.0});
+}
+
+TEST_CASE("sigmoid attention is a plain sum") {
+  const Tensors t(2, 9);
+  const Row row = exact("score: sigmoid(score)\nnormalize: none\n", t, 1, 3, 0);
+  double sum = 0;
+  for (int64_t j = 0; j < 9; ++j) sum += t.value(1, j, 1, 2) / (1 + std::exp(-t.score(1, 3, 0, j)));
+  CHECK(row.o[2] == doctest::Approx(sum).epsilon(1e-12));
+}
+
+TEST_CASE("a divisor in the weight or in the output is the same") {
+  const std::string rows =
+      "normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n  weight: exp(score - m)";
+  const Tensors t(3, 20);
+  const Row inside = exact(rows + " / l\n  output: acc\n", t, 0, 0, 2);
+  const Row outside = exact(rows + "\n  output: acc / l\n", t, 0, 0, 2);
+  for (size_t d = 0; d < 8; ++d) {
+    CHECK(inside.o[d] == doctest::Approx(outside.o[d]).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("inputs are read by their shape, an index beyond it at its nearest element") {
+  Tensors t(3, 4);
+  t.problem.inputs["doc_id"] = {10, 11, 12, 13, 20, 21, 22, 23};
+  const auto sum_of = [&](const std::string& index, int64_t b) {
+    return exact("score: doc_id[b, " + index +
+                     "] + 0 * score\nnormalize: {rows: {l: "
+                     "rowsum(score)}, weight: score, output: acc, save: {l: l}}\n",
+                 t, b, 0, 0)
+        .saves[0];
+  };
+  CHECK(sum_of("kv_idx", 0) == 10 + 11 + 12 + 13);
+  CHECK(sum_of("kv_idx", 1) == 20 + 21 + 22 + 23);
+  CHECK(sum_of("kv_idx + 2", 1) == 22 + 23 + 23 + 23);
+  CHECK(sum_of("kv_idx - 3", 1) == 20 + 20 + 20 + 20);
+}
+
+TEST_CASE("storage arithmetic is near, and rounded") {
+  const Tensors t(4, 50, 7);
+  const Oracle oracle(spec_of("mask: kv_idx <= q_pos\n"));
+  const Row storage = oracle.row(t.problem, 1, 2, 3, Arithmetic::Storage);
+  const Row row = oracle.row(t.problem, 1, 2, 3, Arithmetic::Exact);
+  bool same = true;
+  for (size_t d = 0; d < 8; ++d) {
+    CHECK(storage.o[d] == doctest::Approx(row.o[d]).epsilon(0.05).scale(1));
+    CHECK(storage.o[d] == round_to(spec::DType::Bf16, storage.o[d]));
+    same = same && storage.o[d] == row.o[d];
+  }
+  CHECK_FALSE(same);
+}
+
+TEST_CASE("bf16 rounding is that of the upper half of a float, ties to even") {
+  std::mt19937 random(3);
+  for (int i = 0; i < 200'000; ++i) {
+    // Many bit patterns, with ties often among them.
+    auto bits = static_cast<uint32_t>(random());
+    if (i % 4 == 0) bits = (bits & 0xFFFF0000U) | 0x8000U;
+    if (i % 8 == 1) bits &= 0x807FFFFFU;  // subnormal
+    const float x = std::bit_cast<float>(bits);
+    if (!std::isfinite(x)) continue;
+    const uint32_t upper = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) & 0xFFFF0000U;
+    const double rounded = round_to(spec::DType::Bf16, x);
+    if (rounded != static_cast<double>(std::bit_cast<float>(upper))) {
+      FAIL("bits " << bits << " give " << rounded);
+    }
+  }
+}
+
+TEST_CASE("fp16 rounding") {
+  const auto fp16 = [](double x) { return round_to(spec::DType::Fp16, x); };
+  // Every finite fp16 is itself; the midpoints between neighbours go to the even one.
+  for (int bits = 0; bits < 0x7BFF; ++bits) {
+    const auto value = [](int pattern) {
+      const int exponent = pattern >> 10;
+      const int fraction = pattern & 0x3FF;
+      return exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
+    };
+    const double low = value(bits);
+    const double high = value(bits + 1);
+    const double even = bits % 2 == 0 ? low : high;
+    if (fp16(low) != low || fp16((low + high) / 2) != even || fp16(-(low + high) / 2) != -even ||
+        fp16(std::nextafter((low + high) / 2, 0)) != low) {
+      FAIL("pattern " << bits);
+    }
+  }
+  CHECK(fp16(65504) == 65504);
+  CHECK(fp16(65519.99) == 65504);
+  CHECK(fp16(65520) == kInfinity);
+  CHECK(fp16(-1e9) == -kInfinity);
+  CHECK(std::isnan(fp16(std::nan(""))));
+  CHECK(round_to(spec::DType::Bf16, 3.4e38) == kInfinity);
+}
+
+}  // namespace
+}  // namespace attngen::attention

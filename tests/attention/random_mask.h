@@ -1,0 +1,127 @@
+// Random masks as users write them, and data for their inputs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace attngen::attention::testing {
+
+// Values of b, h, h_kv and of every input's elements, fixed by a seed.
+class Data {
+ public:
+  explicit Data(uint64_t seed) : seed_(seed) {}
+  void set(std::string input, double value) { fixed_[std::move(input)] = value; }
+
+  double index(std::string_view name) const {
+    return static_cast<double>((seed_ + name.size()) % 4);  // b, h, h_kv
+  }
+  double element(std::string_view input, std::span<const int64_t> at) const {
+    if (const auto found = fixed_.find(input); found != fixed_.end()) return found->second;
+    uint64_t mixed = seed_;
+    for (char c : input) mixed = mixed * 31 + static_cast<unsigned char>(c);
+    for (int64_t i : at) mixed = mixed * 1009 + static_cast<uint64_t>(i);
+    return static_cast<double>(std::mt19937_64(mixed)() % 16) - 4;
+  }
+
+ private:
+  uint64_t seed_;
+  std::map<std::string, double, std::less<>> fixed_;
+};
+
+class RandomMask {
+ public:
+  explicit RandomMask(uint64_t seed) : random_(seed) {}
+  uint64_t next() { return random_(); }
+
+  expr::Expr mask(int depth) {
+    using expr::Op;
+    if (depth == 0) return comparison();
+    switch (next() % 8) {
+      case 0:
+        return expr::make(Op::Not, {mask(depth - 1)});
+      case 1:
+        return expr::make(Op::Select, {mask(depth - 1), mask(depth - 1), mask(depth - 1)});
+      case 2:
+      case 3:
+        return expr::make(Op::Or, {mask(depth - 1), mask(depth - 1)});
+      case 4:
+      case 5:
+        return expr::make(Op::And, {mask(depth - 1), mask(depth - 1)});
+      case 6:
+        return next() % 8 != 0 ? comparison() : expr::boolean(next() % 2 == 0);
+      default:
+        return comparison();
+    }
+  }
+
+ private:
+  static expr::Expr name(const char* n) { return expr::variable(n, expr::Type::Int); }
+
+  expr::Expr comparison() {
+    using expr::Op;
+    constexpr std::array kOps = {Op::Less,         Op::LessEqual, Op::Greater,
+                                 Op::GreaterEqual, Op::Equal,     Op::NotEqual};
+    return expr::make(kOps[next() % kOps.size()], {term(2), term(2)});
+  }
+
+  expr::Expr term(int depth) {
+    using expr::Op;
+    if (depth == 0) return leaf();
+    constexpr std::array kOps = {Op::Add, Op::Subtract, Op::Subtract, Op::Min, Op::Max};
+    switch (next() % 8) {
+      case 0:
+        return expr::make(Op::FloorDivide,
+                          {term(depth - 1), expr::integer(1 + static_cast<int64_t>(next() % 4))});
+      case 1:
+        return expr::make(next() % 2 == 0 ? Op::Abs : Op::Negate, {term(depth - 1)});
+      case 2:
+        return expr::make(Op::Multiply,
+                          {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 5) - 2)});
+      case 3:
+        return expr::make(next() % 2 == 0 ? Op::Modulo : Op::FloorDivide,
+                          {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 7) - 2)});
+      case 4:
+        return leaf();
+      default:
+        return expr::make(kOps[next() % kOps.size()], {term(depth - 1), term(depth - 1)});
+    }
+  }
+
+  expr::Expr leaf() {
+    switch (next() % 12) {
+      case 0:
+      case 1:
+      case 2:
+        return name("kv_idx");
+      case 3:
+      case 4:
+        return name("q_pos");
+      case 5:
+        return name("q_idx");
+      case 6:
+        return name(next() % 2 == 0 ? "seq_q" : "seq_kv");
+      case 7:
+        return name(next() % 2 == 0 ? "h" : "b");
+      case 8:
+        return expr::load("prefix", expr::Type::Int, {name("b")});
+      case 9:
+        return expr::load("doc_id", expr::Type::Int,
+                          {name("b"), next() % 2 == 0 ? name("kv_idx") : name("q_idx")});
+      default:
+        return expr::integer(static_cast<int64_t>(next() % 11) - 3);
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace attngen::attention::testing
