@@ -33,7 +33,7 @@ Expr slope(const Expr& f) {
     case Op::Negate:
       return number(-1);
     case Op::ToFloat:
-      return one;
+      return number(1);
     case Op::Abs:
       return call(Op::Sign, x);
     case Op::Exp:

@@ -105,6 +105,7 @@ double evaluate(const Expr& e, const std::function<double(std::string_view)>& va
                 const Loader& load) {
   const std::vector<std::string> names = variables_of(e);
   std::vector<double> values;
+  values.reserve(names.size());
   for (const std::string& name : names) {
     values.push_back(variable(name));
   }

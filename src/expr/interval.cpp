@@ -37,12 +37,15 @@ Interval widened(Interval x, int ulps) {
 }
 
 Interval add(const Interval& x, const Interval& y) {
+  Interval result;  // of inf - inf: anything
   const double low = x.low + y.low;
   const double high = x.high + y.high;
-  const bool opposite_infinities =
-      (x.low == -kInfinity && y.high == kInfinity) || (x.high == kInfinity && y.low == -kInfinity);
-  return {std::isnan(low) ? -kInfinity : low, std::isnan(high) ? kInfinity : high,
-          x.may_be_nan || y.may_be_nan || opposite_infinities};
+  result.low = std::isnan(low) ? result.low : low;
+  result.high = std::isnan(high) ? result.high : high;
+  result.may_be_nan = x.may_be_nan || y.may_be_nan ||
+                      (x.low == -kInfinity && y.high == kInfinity) ||
+                      (x.high == kInfinity && y.low == -kInfinity);
+  return result;
 }
 
 Interval negate(const Interval& x) { return {0 - x.high, 0 - x.low, x.may_be_nan}; }

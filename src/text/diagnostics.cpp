@@ -23,22 +23,28 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-// The source line and under it the caret: a tab stays a tab, so that columns agree in any terminal.
+// The columns on the screen that the bytes take: the later bytes of a UTF-8 character take none. A
+// tab stays a tab, so that columns agree in any terminal.
+std::string blank(std::string_view bytes) {
+  std::string out;
+  for (char c : bytes) {
+    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
+      out += c == '\t' ? '\t' : ' ';
+    }
+  }
+  return out;
+}
+
+// The source line, and under it the caret.
 std::string excerpt(const Source& source, const Diagnostic& diagnostic) {
   const std::string_view line = source.line(diagnostic.position.line);
   const size_t column =
       std::min(line.size(), static_cast<size_t>(std::max(diagnostic.position.column, 1) - 1));
-  std::string lead;
-  for (char c : line.substr(0, column)) {
-    // The later bytes of a UTF-8 character take no column on the screen.
-    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
-      lead += c == '\t' ? '\t' : ' ';
-    }
-  }
-  const size_t rest = std::max<size_t>(line.size() - column, 1);
-  const size_t length = std::min(rest, static_cast<size_t>(std::max(diagnostic.length, 1)));
-  return fmt::format("{:>5} | {}\n      | {}^{}\n", diagnostic.position.line, printable(line), lead,
-                     std::string(length - 1, '~'));
+  const std::string_view marked =
+      line.substr(column, static_cast<size_t>(std::max(diagnostic.length, 1)));
+  const size_t length = std::max<size_t>(blank(marked).size(), 1);
+  return fmt::format("{:>5} | {}\n      | {}^{}\n", diagnostic.position.line, printable(line),
+                     blank(line.substr(0, column)), std::string(length - 1, '~'));
 }
 
 std::string render_gcc(const Source& source, const Diagnostic& diagnostic) {

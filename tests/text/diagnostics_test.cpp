@@ -2,7 +2,29 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 using namespace attngen::text;
+
+namespace {
+
+Diagnostic at(int line, int column, int length, std::string message, std::string help = "") {
+  Diagnostic diagnostic;
+  diagnostic.position = {line, column};
+  diagnostic.length = length;
+  diagnostic.message = std::move(message);
+  diagnostic.help = std::move(help);
+  return diagnostic;
+}
+
+std::string rendered(std::string content, const Diagnostic& diagnostic) {
+  Diagnostics diagnostics({"spec.yaml", std::move(content)});
+  diagnostics.add(diagnostic);
+  return diagnostics.render(ErrorFormat::Gcc);
+}
+
+}  // namespace
 
 TEST_CASE("positions are 1-based lines and byte columns") {
   const Source source{"a.yaml", "ab\ncd\r\n\nx"};
@@ -10,9 +32,98 @@ TEST_CASE("positions are 1-based lines and byte columns") {
   CHECK(source.position(2) == Position{1, 3});
   CHECK(source.position(3) == Position{2, 1});
   CHECK(source.position(8) == Position{4, 1});
+  CHECK(source.position(9) == Position{4, 2});
   CHECK(source.position(100) == Position{4, 2});
+  CHECK(source.line(1) == "ab");
   CHECK(source.line(2) == "cd");
   CHECK(source.line(3).empty());
+  CHECK(source.line(4) == "x");
   CHECK(source.line(9).empty());
   CHECK(source.line(0).empty());
+}
+
+TEST_CASE("an error shows its line and a caret") {
+  CHECK(rendered("name: a\nheds: {q: 8, kv: 8}\n",
+                 at(2, 1, 4, "unknown key 'heds'", "did you mean 'heads'?")) ==
+        "spec.yaml:2:1: error: unknown key 'heds'\n"
+        "    2 | heds: {q: 8, kv: 8}\n"
+        "      | ^~~~\n"
+        "help: did you mean 'heads'?\n");
+}
+
+TEST_CASE("the caret keeps to its line and to the screen's columns") {
+  CHECK(rendered("ab", at(1, 2, 50, "m")) == "spec.yaml:1:2: error: m\n    1 | ab\n      |  ^\n");
+  CHECK(rendered("ab", at(1, 3, 1, "m")) == "spec.yaml:1:3: error: m\n    1 | ab\n      |   ^\n");
+  CHECK(rendered("\tx", at(1, 2, 1, "m")) == "spec.yaml:1:2: error: m\n    1 | \tx\n      | \t^\n");
+  CHECK(rendered("\xC3\xA9 x", at(1, 4, 1, "m")) ==
+        "spec.yaml:1:4: error: m\n    1 | \xC3\xA9 x\n      |   ^\n");
+  CHECK(rendered("\xC3\xA9 x", at(1, 1, 2, "m")) ==
+        "spec.yaml:1:1: error: m\n    1 | \xC3\xA9 x\n      | ^\n");
+  CHECK(rendered("", at(7, 9, 3, "m")) == "spec.yaml:7:9: error: m\n    7 | \n      | ^\n");
+}
+
+TEST_CASE("line 0 is the whole file") {
+  CHECK(rendered("ab", at(0, 0, 1, "the file is empty")) ==
+        "spec.yaml: error: the file is empty\n");
+}
+
+TEST_CASE("control bytes never reach the terminal") {
+  CHECK(rendered("\x1b[2Jx", at(1, 1, 1, "bad \x1b")) ==
+        "spec.yaml:1:1: error: bad ?\n    1 | ?[2Jx\n      | ^\n");
+}
+
+TEST_CASE("errors come in the order of their places, warnings among them") {
+  Diagnostics diagnostics({"f", "a\nb\n"});
+  diagnostics.add(at(2, 1, 1, "second"));
+  Diagnostic warning = at(1, 1, 1, "first");
+  warning.severity = Severity::Warning;
+  diagnostics.add(warning);
+  CHECK(diagnostics.has_errors());
+  CHECK(diagnostics.render(ErrorFormat::Gcc) ==
+        "f:1:1: warning: first\n    1 | a\n      | ^\n"
+        "f:2:1: error: second\n    2 | b\n      | ^\n");
+}
+
+TEST_CASE("a warning is no error") {
+  Diagnostics diagnostics({"f", ""});
+  diagnostics.add({Severity::Warning, {1, 1}, 1, "m", "", ""});
+  CHECK_FALSE(diagnostics.has_errors());
+}
+
+TEST_CASE("errors beyond the limit are counted") {
+  Diagnostics diagnostics({"f", "a\n"}, 1);
+  for (int i = 0; i < 3; ++i) {
+    diagnostics.add(at(1, 1, 1, "m"));
+  }
+  CHECK(diagnostics.all().size() == 1);
+  CHECK(diagnostics.render(ErrorFormat::Gcc) ==
+        "f:1:1: error: m\n    1 | a\n      | ^\nf: error: 2 more errors not shown\n");
+}
+
+TEST_CASE("JSON has one object a line, whatever the bytes") {
+  Diagnostics diagnostics({"f", "a\n"});
+  Diagnostic bad = at(1, 1, 1, "bytes \xFF and \"quotes\"", "help");
+  bad.pointer = "/heads/q";
+  diagnostics.add(bad);
+  const std::string text = diagnostics.render(ErrorFormat::Json);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+  const auto object = nlohmann::json::parse(text);
+  CHECK(object["file"] == "f");
+  CHECK(object["line"] == 1);
+  CHECK(object["column"] == 1);
+  CHECK(object["severity"] == "error");
+  CHECK(object["message"] == "bytes \xEF\xBF\xBD and \"quotes\"");
+  CHECK(object["help"] == "help");
+  CHECK(object["pointer"] == "/heads/q");
+}
+
+TEST_CASE("the nearest word is one that could have been meant") {
+  const std::vector<std::string> words = {"heads", "head_dim", "q_pos", "tanh"};
+  CHECK(nearest("heds", words) == "heads");
+  CHECK(nearest("q_pso", words) == "q_pos");
+  CHECK(nearest("tahn", words) == "tanh");
+  CHECK(nearest("headdim", words) == "head_dim");
+  CHECK(nearest("zebra", words).empty());
+  CHECK(nearest("", words).empty());
+  CHECK(nearest(std::string(1'000'000, 'x'), words).empty());
 }
