@@ -172,12 +172,6 @@ Api api_of(const spec::Spec& spec) {
   return api;
 }
 
-bool is_argument(const spec::Spec& spec, std::string_view name) {
-  const std::vector<Field> fields = forward_fields(spec, "");
-  const auto end = fields.end() - static_cast<std::ptrdiff_t>(spec.inputs.size());
-  return std::any_of(fields.begin(), end, [&](const Field& field) { return field.name == name; });
-}
-
 std::string declarations(const Api& api) {
   std::string text =
       status_enum(api) + "\n// " + api.status_string.meaning + "\n" + prototype(api.status_string);

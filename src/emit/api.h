@@ -49,9 +49,6 @@ struct Api {
 // Of the passes that templates carry, in the spec's order.
 Api api_of(const spec::Spec& spec);
 
-// Whether the argument struct has a field of this name already, so that no input may have it.
-bool is_argument(const spec::Spec& spec, std::string_view name);
-
 // The type of an input inside the argument struct and the kernel: "const float*", "int32_t".
 std::string c_type_of(const spec::Input& input);
 // "[batch, seq_kv]", or "scalar"

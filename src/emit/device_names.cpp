@@ -108,7 +108,9 @@ std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim
                                                               : 1;  // at least one, if any is read
     if (*value < known) return index;
   }
-  return fmt::format("max(min({}, {} - 1), 0)", index, length(dim));
+  const std::string last =
+      dim.kind == Input::Dim::Kind::Number ? std::to_string(dim.number - 1) : length(dim) + " - 1";
+  return fmt::format("max(min({}, {}), 0)", index, last);
 }
 
 std::string DeviceNames::load(std::string_view name, std::span<const std::string> indices) const {
@@ -117,16 +119,19 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
   if (input == nullptr || input->shape.empty()) return value;
 
   std::string address;
+  bool wide = false;
   for (size_t i = 0; i < input->shape.size(); ++i) {
     const std::string index = clamped(indices[i], input->shape[i]);
-    if (i == 0) {
+    if (i == 0 || address == "0") {
       address = index;
-    } else if (i == 1) {
-      // 64 bits from the first product on.
-      address = fmt::format("int64_t{{{}}} * {} + {}", address, length(input->shape[i]), index);
-    } else {
-      address = fmt::format("({}) * {} + {}", address, length(input->shape[i]), index);
+      wide = false;
+      continue;
     }
+    // 64 bits from the first product on.
+    address = fmt::format(fmt::runtime(wide ? "({}) * {}" : "int64_t{{{}}} * {}"), address,
+                          length(input->shape[i]));
+    if (index != "0") address += " + " + index;
+    wide = true;
   }
   value = fmt::format("__ldg(&{}[{}])", value, address);
   if (input->element == Input::Element::Bf16) return "from_bf16(" + value + ")";

@@ -37,19 +37,20 @@ std::string without_unused_name(const std::string& parameter, std::string_view b
   return result;
 }
 
-// The space at which to break a line of at most `room` bytes: inside the fewest parentheses, the
-// last of these; of the first half of the line only if the second has none.
+// The space at which to break a line so that at most `room` bytes stay: far to the right, and
+// inside few parentheses.
 size_t break_of(std::string_view line, size_t begin, size_t room) {
+  constexpr long kDepthCost = 20;  // bytes of line that one pair of parentheses less is worth
   size_t best = std::string_view::npos;
-  int depth = 0, best_depth = 0;
+  long depth = 0, best_value = 0;
   for (size_t i = begin; i < line.size() && (i <= room || best == std::string_view::npos); ++i) {
     if (line[i] == '(' || line[i] == '[') ++depth;
     if (line[i] == ')' || line[i] == ']') --depth;
     if (line[i] != ' ' || i == begin) continue;
-    const bool early = best < room / 2;
-    if (best == std::string_view::npos || early || depth <= best_depth) {
+    const long value = static_cast<long>(i) - kDepthCost * depth;
+    if (best == std::string_view::npos || value >= best_value) {
       best = i;
-      best_depth = depth;
+      best_value = value;
     }
   }
   return best;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "emit/api.h"
 #include "emit/emit.h"
 
 namespace attngen::emit {
@@ -20,7 +19,6 @@ class Support {
     check_family();
     check_passes();
     check_features();
-    check_names();
     return supported_;
   }
 
@@ -79,16 +77,6 @@ class Support {
     if (dim <= kLargestHeadDim) return;
     not_emitted(fmt::format("/head_dim/{}", which), fmt::format("head_dim.{} {} is", which, dim),
                 fmt::format("at most {}", kLargestHeadDim));
-  }
-
-  // Inputs become members of the argument struct.
-  void check_names() {
-    for (const spec::Input& input : spec_.inputs) {
-      if (!is_argument(spec_, input.name)) continue;
-      refuse("/inputs/" + input.name,
-             fmt::format("input '{}' has the name of another argument", input.name),
-             "choose another name");
-    }
   }
 
   const spec::Spec& spec_;

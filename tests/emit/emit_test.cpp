@@ -1,0 +1,148 @@
+#include "emit/emit.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "emit/source.h"
+#include "emit/values.h"
+#include "emit_test_support.h"
+#include "schedule/search.h"
+#include "target/target.h"
+
+namespace attngen::emit {
+namespace {
+
+struct Emitted {
+  spec::Spec spec;
+  std::vector<File> files;
+};
+
+Emitted emitted(const std::string& lines, const std::vector<std::string>& targets = {"h100"}) {
+  Emitted result{spec_of(lines), {}};
+  const attention::RowForm form = form_of(result.spec);
+  std::vector<Choice> choices;
+  for (const std::string& name : targets) {
+    const target::Target* target = target::find(name);
+    const schedule::Ranking ranking =
+        schedule::search(schedule::describe_kernel(result.spec, form), *target);
+    REQUIRE_FALSE(ranking.ranked.empty());
+    choices.push_back({target, ranking.ranked.front(), false});
+  }
+  result.files = emit(result.spec, form, choices);
+  return result;
+}
+
+const char* const kLines[] = {
+    "doc: Plain attention\n",
+    "mask: kv_idx <= q_pos\ntargets: [h100, h200]\n",
+    "inputs: {slopes: {dtype: f32, shape: [heads]}, cap: {dtype: f32, shape: []}}\n"
+    "score: cap * tanh(score / cap) + slopes[h] * kv_idx\nmask: (kv_idx + q_idx) % 3 != 0\n",
+    "normalize:\n  weight: sigmoid(score)\n  output: acc\nlayout: bhsd\n",
+    "normalize:\n  rows:\n    m: rowmax(abs(score))\n    l: rowsum(exp(score - m))\n"
+    "  weight: exp(score - m)\n  output: acc / l\n",
+};
+
+TEST_CASE("names") {
+  const Emitted e = emitted(kLines[1], {"h100", "h200"});
+  const std::vector<std::string> names{"test_h100.cu", "test_h200.cu", "test.h", "test.json"};
+  REQUIRE(e.files.size() == names.size());
+  for (size_t i = 0; i < names.size(); ++i) CHECK(e.files[i].name == names[i]);
+  CHECK(output_names(e.spec, {"h100", "h200"}) == names);
+  CHECK(output_names(e.spec, {"mi250"}).front() == "test_mi250.hip");
+}
+
+TEST_CASE("the same bytes each time, and nothing of the template's language is left") {
+  for (const char* lines : kLines) {
+    const Emitted a = emitted(lines), b = emitted(lines);
+    REQUIRE(a.files.size() == 3);
+    for (size_t i = 0; i < a.files.size(); ++i) {
+      CHECK(a.files[i].content == b.files[i].content);
+      CHECK(a.files[i].content.find("ATTN_") == std::string::npos);
+      CHECK(a.files[i].content.find("attention_") == std::string::npos);
+      CHECK(a.files[i].content.find("ATTENTION_") == std::string::npos);
+      CHECK(a.files[i].content.find("#include \"") == std::string::npos);
+      CHECK(a.files[i].content.find("\n\n\n") == std::string::npos);
+      CHECK(a.files[i].content.ends_with("\n"));
+    }
+  }
+}
+
+TEST_CASE("every candidate's source comes from a template without an error") {
+  const spec::Spec spec = spec_of(kLines[1]);
+  const attention::RowForm form = form_of(spec);
+  const target::Target& target = *target::find("h100");
+  const schedule::Ranking ranking = schedule::search(schedule::describe_kernel(spec, form), target);
+  // Every twentieth: all values of every decision occur.
+  for (size_t i = 0; i < ranking.ranked.size(); i += 20) {
+    const auto text = source(spec, form, api_of(spec), {&target, ranking.ranked[i], false});
+    INFO(schedule::describe(ranking.ranked[i].schedule));
+    CHECK(std::holds_alternative<std::string>(text));
+  }
+}
+
+TEST_CASE("sources compile") {
+  if (!has_program("nvcc")) {
+    MESSAGE("nvcc is not here: nothing was compiled");
+    return;
+  }
+  for (const char* lines : kLines) {
+    const Emitted e = emitted(lines);
+    INFO(lines);
+    CHECK(compile("nvcc -w -std=c++17 -gencode arch=compute_90a,code=sm_90a -c {} -o /dev/null",
+                  ".cu", e.files[0].content) == "");
+  }
+}
+
+TEST_CASE("the manifest repeats the header") {
+  const Emitted e = emitted(kLines[2]);
+  const std::string& header = e.files[1].content;
+  const auto manifest = nlohmann::json::parse(e.files[2].content);
+  CHECK(manifest["name"] == "test");
+  CHECK(manifest["spec"] == e.spec.hash);
+  CHECK(manifest["header"] == "test.h");
+  CHECK(manifest["targets"][0]["file"] == "test_h100.cu");
+  CHECK(manifest["targets"][0]["predicted"].size() == 1);
+  CHECK(manifest["targets"][0]["predicted"][0]["seconds"] > 0);
+  CHECK(manifest["targets"][0]["resources"]["threads"] > 0);
+  size_t at = 0;
+  for (const auto& status : manifest["statuses"]) {
+    at = header.find(status["name"].get<std::string>() + " = " + status["value"].dump(), at);
+    CHECK(at != std::string::npos);
+  }
+  const auto& pass = manifest["passes"][0];
+  CHECK(pass["pass"] == "forward");
+  CHECK(pass["args"]["name"] == "test_forward_args");
+  for (const auto& field : pass["args"]["fields"]) {
+    at = header.find(
+        "  " + field["c_type"].get<std::string>() + " " + field["name"].get<std::string>() + ";",
+        at);
+    CHECK(at != std::string::npos);
+  }
+  CHECK(pass["args"]["fields"].back()["name"] == "cap");
+  for (const auto& function : pass["functions"]) {
+    CHECK(header.find(function["result"].get<std::string>() + " " +
+                      function["name"].get<std::string>() + "(") != std::string::npos);
+  }
+}
+
+TEST_CASE("the banner says what, from what and why") {
+  const Emitted e = emitted(kLines[0]);
+  CHECK(e.files[0].content.starts_with("// test: Plain attention\n//\n// Generated by attngen "));
+  CHECK(e.files[0].content.find("// Spec " + e.spec.hash + ", hardware model h100 ") !=
+        std::string::npos);
+  CHECK(e.files[0].content.find("// Schedule: ") != std::string::npos);
+  CHECK(e.files[0].content.find("// Predicted: ") != std::string::npos);
+  CHECK(e.files[1].content.starts_with("// test: Plain attention\n"));
+}
+
+TEST_CASE("scales as shortest float literals") {
+  CHECK(float_literal(0.08838834764831845) == "0.088388346f");
+  CHECK(float_literal(1) == "1.0f");
+  CHECK(float_literal(-2) == "-2.0f");
+  CHECK(float_literal(1e-20) == "1e-20f");
+}
+
+}  // namespace
+}  // namespace attngen::emit

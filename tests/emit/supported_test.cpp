@@ -1,0 +1,93 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "emit/emit.h"
+#include "emit_test_support.h"
+#include "target/target.h"
+
+namespace attngen::emit {
+namespace {
+
+// What the check prints for a spec of these lines; "" if it is supported.
+std::string refusal(const std::string& text, const char* target = "h100") {
+  text::Diagnostics diagnostics({"spec.yaml", text});
+  const std::optional<spec::Spec> spec = spec::read(diagnostics);
+  INFO(diagnostics.render(text::ErrorFormat::Gcc));
+  REQUIRE(spec);
+  const bool supported = check_supported(*spec, *target::find(target), diagnostics);
+  CHECK(supported == !diagnostics.has_errors());
+  return diagnostics.render(text::ErrorFormat::Gcc);
+}
+std::string refusal_of(const std::string& lines) { return refusal(spec_text(lines)); }
+
+TEST_CASE("what is supported passes") {
+  CHECK(refusal_of("") == "");
+  CHECK(refusal_of("layout: bhsd\nfixed: {seq_q: 4096}\nmask: kv_idx <= q_pos\n") == "");
+}
+
+TEST_CASE("passes that no template carries") {
+  CHECK(refusal_of("passes: [forward, backward]\n") ==
+        "spec.yaml:7:19: error: pass 'backward' is not emitted yet for h100\n"
+        "    7 | passes: [forward, backward]\n"
+        "      |                   ^~~~~~~~\n");
+  CHECK(refusal_of("passes: [decode]\n") ==
+        "spec.yaml:7:10: error: pass 'decode' is not emitted yet for h100\n"
+        "    7 | passes: [decode]\n"
+        "      |          ^~~~~~\n");
+}
+
+TEST_CASE("features that no template carries") {
+  CHECK(refusal_of("varlen: true\n") ==
+        "spec.yaml:7:9: error: packed sequences (varlen) are not emitted yet for h100\n"
+        "    7 | varlen: true\n"
+        "      |         ^~~~\n");
+  CHECK(refusal_of("kv_cache: {paged: 64}\n") ==
+        "spec.yaml:7:11: error: a paged kv_cache is not emitted yet for h100\n"
+        "    7 | kv_cache: {paged: 64}\n"
+        "      |           ^~~~~~~~~~~\n");
+  CHECK(refusal_of("share_kv: {v_prefix: 128}\n") ==
+        "spec.yaml:7:11: error: share_kv is not emitted yet for h100\n"
+        "    7 | share_kv: {v_prefix: 128}\n"
+        "      |           ^~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("blocks: {size: 64, from: bitmap}\n") ==
+        "spec.yaml:7:9: error: block sparsity is not emitted yet for h100\n"
+        "    7 | blocks: {size: 64, from: bitmap}\n"
+        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("tokens: {indices: 2048}\n") ==
+        "spec.yaml:7:9: error: token sparsity is not emitted yet for h100\n"
+        "    7 | tokens: {indices: 2048}\n"
+        "      |         ^~~~~~~~~~~~~~~\n");
+}
+
+TEST_CASE("head dims above the accumulator") {
+  CHECK(refusal("attngen: 1\nname: big\ndtype: bf16\nheads: {q: 8, kv: 8}\n"
+                "head_dim: {qk: 576, v: 512}\n") ==
+        "spec.yaml:5:16: error: head_dim.qk 576 is not emitted yet for h100\n"
+        "    5 | head_dim: {qk: 576, v: 512}\n"
+        "      |                ^~~\n"
+        "help: at most 256\n"
+        "spec.yaml:5:24: error: head_dim.v 512 is not emitted yet for h100\n"
+        "    5 | head_dim: {qk: 576, v: 512}\n"
+        "      |                        ^~~\n"
+        "help: at most 256\n");
+}
+
+TEST_CASE("the recurrent pattern") {
+  CHECK(refusal("attngen: 1\nname: mamba\npattern: recurrent\ndtype: bf16\n"
+                "heads: {q: 8, k: 8, v: 8}\nhead_dim: {qk: 128, v: 64}\nlog_decay: 0 - 1\n") ==
+        "spec.yaml:3:10: error: pattern 'recurrent' is not emitted yet for h100\n"
+        "    3 | pattern: recurrent\n"
+        "      |          ^~~~~~~~~\n");
+}
+
+TEST_CASE("targets without kernels") {
+  CHECK(refusal(spec_text("targets: [h100, mi250]\n"), "mi250") ==
+        "spec.yaml:7:17: error: no kernels are emitted yet for mi250\n"
+        "    7 | targets: [h100, mi250]\n"
+        "      |                 ^~~~~\n"
+        "help: targets that have kernels: h100, h200\n");
+}
+
+}  // namespace
+}  // namespace attngen::emit
