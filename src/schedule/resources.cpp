@@ -49,19 +49,24 @@ int shared_bytes_of(const std::vector<Tensor>& tensors) {
   return bytes;
 }
 
-// Registers of a consumer thread. A thread holds 1/128 of a fragment of 64 rows. The constant part
-// (addresses, row state, loop) is fitted to what ptxas 13.0 spills: with 160 registers and
-// head_dim 64, 112 keys a step fit and more than 128 do not; with 112 registers 64 keys fit.
+// Registers of a consumer thread. A thread holds 1/128 of a fragment of 64 rows. The rest
+// (addresses, row state, loop) is fitted to what ptxas 13.0 makes of the template: what fits here
+// compiles with at most 12 bytes of spills and no serialised product; 256x112 at head_dim 64 and
+// 256x80 at 96, weights shared, spill 800 bytes and serialise.
 int register_need(const Kernel& kernel, const Schedule& s) {
   const auto fragment = [](int columns) { return kRows * columns / kLanes; };
   int need = 24 + fragment(s.tile_kv) + fragment((kernel.head_dim_v + 7) / 8 * 8);
-  if (s.weights == Place::Registers) {
+  if (s.weights == Place::Shared) {
+    need += 4;  // where the weights go
+  } else {
     need += s.tile_kv / 16;
     // The next block's scores and this block's packed weights live together.
     if (s.overlap == Overlap::IntraWarpgroup) need += fragment(s.tile_kv) / 2;
   }
-  // The user's own functions keep their operands at hand.
-  if (!kernel.plain_score) need += 8;
+  // The user's own functions keep their operands at hand; the compiler prepares the keys' indices
+  // of a block ahead, one for two rows of two columns.
+  if (!kernel.plain_score) need += 16;
+  if (kernel.indexed_score) need += 4 + s.tile_kv / 4;
   return need;
 }
 

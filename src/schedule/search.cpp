@@ -39,6 +39,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);
   kernel.plain_score = spec.score.op() == expr::Op::Variable;
+  kernel.indexed_score =
+      expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
   kernel.workload = spec.workload;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
   kernel.score = expr::count(spec.score, pair);

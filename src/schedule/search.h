@@ -23,6 +23,7 @@ struct Kernel {
   expr::OperationCounts mask;    // per pair of a partial tile: the test and its select
   expr::OperationCounts weight;  // per pair: weight and reductions' elements
   bool plain_score = true;       // score is `score`: the scale folds into the exponent
+  bool indexed_score = false;    // score or weight reads kv_idx
   bool fixed_max = false;        // unmasked blocks keep the row's first maximum
   std::vector<spec::Workload> workload;
 };
