@@ -26,8 +26,6 @@ NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "
 # Kernels that the sanitizer runs: the driver calls them by name.
 SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid"]
 SANITIZE_DRIVER = ROOT / "tests" / "gpu" / "sanitize_driver.cpp"
-# Libraries of the oracle that a bare machine may lack.
-CARRIED = re.compile(r"(libfmt|libyaml-cpp)\S* => (\S+)")
 
 
 def options():
@@ -67,17 +65,6 @@ def find_one(folder, name):
     if not found:
         sys.exit(f"{folder}: no {name}")
     return found[0]
-
-
-def copy_oracle(args):
-    """The library and those it needs that a bare machine may lack, side by side."""
-    shutil.copy2(args.oracle, args.out / args.oracle.name)
-    needs = []
-    for found in CARRIED.finditer(run(["ldd", args.oracle]).stdout):
-        library = Path(found[2])
-        shutil.copy2(library, args.out / library.name)
-        needs.append(library.name)
-    return {"oracle": args.oracle.name, "oracle_needs": needs}
 
 
 def generate(case, args):
@@ -144,7 +131,8 @@ def build_sanitize_driver(entries, args):
     includes = [flag for folder in folders for flag in ("-I", folder)]
     done = run([args.nvcc, "-std=c++20", *NVCC_FLAGS[1:], "-lineinfo", *includes, SANITIZE_DRIVER, *sources, "-o",
                 args.out / "sanitize_driver"])
-    print(f"{'FAIL ' if done.returncode else 'ok   '}sanitize_driver {done.stdout.strip()}")
+    print(f"FAIL sanitize_driver: {done.stdout.strip()}" if done.returncode
+          else "ok   sanitize_driver")
 
 
 def commit():
@@ -167,7 +155,8 @@ def main():
     known = {case.name for case in cases}
     fresh = {entry["name"]: entry for entry in entries}
     kept = [e for e in index["cases"] if e["name"] in known and e["name"] not in fresh]
-    index = {"commit": commit(), "target": args.target, **copy_oracle(args),
+    shutil.copy2(args.oracle, args.out / args.oracle.name)
+    index = {"commit": commit(), "target": args.target, "oracle": args.oracle.name,
              "cases": sorted([*kept, *entries], key=lambda e: e["name"])}
     index_path.write_text(json.dumps(index, indent=1) + "\n")
     build_sanitize_driver(index["cases"], args)
