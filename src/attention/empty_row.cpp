@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention/reductions.h"
@@ -23,26 +24,42 @@ constexpr double kLargest = std::numeric_limits<float>::max();
 bool is_minus_infinity(const Expr& e) { return e.is_number(-kInfinity); }
 
 // Constants folded by IEEE arithmetic, and max(-inf, x) = x. Nothing else: rules that hold for
-// finite values only would hide the 0 / 0 that is looked for.
-Expr fold(const Expr& e) {
-  std::vector<Expr> operands;
-  bool constant = e.op() != Op::Load;
-  for (const Expr& operand : e.operands()) {
-    operands.push_back(fold(operand));
-    constant = constant && operands.back().is_number();
+// finite values only would hide the 0 / 0 that is looked for. Rows that read a row twice make
+// shared trees, so each node is folded once.
+class Folder {
+ public:
+  Expr fold(const Expr& e) {
+    if (e.op() == Op::Number || e.op() == Op::Variable) return e;
+    const auto known = folded_.find(e.identity());
+    if (known != folded_.end()) return known->second.second;
+    const Expr result = fold_node(e);
+    folded_[e.identity()] = {e, result};
+    return result;
   }
-  if (e.op() == Op::Number || e.op() == Op::Variable) return e;
-  if (e.op() == Op::Max && is_minus_infinity(operands[0])) return operands[1];
-  if (e.op() == Op::Max && is_minus_infinity(operands[1])) return operands[0];
-  // x - x where x is an input's element, hence finite: what is left of sink - max(-inf, sink).
-  if (e.op() == Op::Subtract && operands[0].op() == Op::Load &&
-      expr::same(operands[0], operands[1])) {
-    return expr::number(0);
+
+ private:
+  Expr fold_node(const Expr& e) {
+    std::vector<Expr> operands;
+    bool constant = e.type() == expr::Type::Float && e.op() != Op::Load;
+    for (const Expr& operand : e.operands()) {
+      operands.push_back(fold(operand));
+      constant = constant && operands.back().is_number();
+    }
+    if (e.op() == Op::Max && is_minus_infinity(operands[0])) return operands[1];
+    if (e.op() == Op::Max && is_minus_infinity(operands[1])) return operands[0];
+    // x - x where x is an input's element, hence finite: what is left of sink - max(-inf, sink).
+    if (e.op() == Op::Subtract && operands[0].op() == Op::Load &&
+        expr::same(operands[0], operands[1])) {
+      return expr::number(0);
+    }
+    const Expr folded = with_operands(e, std::move(operands));
+    if (!constant) return folded;
+    return expr::number(expr::evaluate(folded, [](std::string_view) { return 0.0; }));
   }
-  const Expr folded = with_operands(e, std::move(operands));
-  if (!constant || e.type() != expr::Type::Float) return folded;
-  return expr::number(expr::evaluate(folded, [](std::string_view) { return 0.0; }));
-}
+
+  // By identity; the node is held so that no other can take its address.
+  std::map<const void*, std::pair<Expr, Expr>> folded_;
+};
 
 }  // namespace
 
@@ -53,10 +70,11 @@ bool is_zero_without_pairs(const RowForm& form) {
     values[reduction.name] =
         expr::number(reduction.kind == Reduction::Kind::Max ? -kInfinity : 0.0);
   }
+  Folder folder;
   for (const RowValue& row : form.rows) {
-    values[row.name] = fold(expr::substitute(row.value, values));
+    values[row.name] = folder.fold(expr::substitute(row.value, values));
   }
-  const Expr output = fold(expr::substitute(form.output, values));
+  const Expr output = folder.fold(expr::substitute(form.output, values));
   expr::Bounds bounds;
   bounds.variable = [](std::string_view name) {
     if (name == "inf") return expr::Interval{kInfinity, kInfinity};

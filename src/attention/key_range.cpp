@@ -135,10 +135,21 @@ Keys at_most_zero(const Linear& sum) {
   return next ? at_most_zero(*next) : unknown_keys();
 }
 
-Keys keys_of(const Expr& mask, bool negated);
+class KeyFinder {
+ public:
+  // The keys where `mask` holds (`negated`: does not).
+  Keys find(const Expr& mask, bool negated);
 
-// x <= y, or x < y.
-Keys ordered(const Expr& x, const Expr& y, bool strict) {
+ private:
+  Keys ordered(const Expr& x, const Expr& y, bool strict);  // x <= y, or x < y
+  Keys comparison(const Expr& e, bool negated);
+
+  // Parts still to be looked at, far above what a readable bound has; conditions of conditions
+  // double them. Unknown is true of any part.
+  int budget_ = 256;
+};
+
+Keys KeyFinder::ordered(const Expr& x, const Expr& y, bool strict) {
   const Op op = strict ? Op::Less : Op::LessEqual;
   const auto split = [&](const Expr& e, bool left, Op all) -> std::optional<Keys> {
     if (!expr::mentions(e, "kv_idx") ||
@@ -148,7 +159,7 @@ Keys ordered(const Expr& x, const Expr& y, bool strict) {
     const Expr a = e.operand(0);
     const Expr b = e.op() == Op::Abs ? expr::make(Op::Negate, {a}) : e.operand(1);
     const auto part = [&](const Expr& half) {
-      return keys_of(left ? expr::make(op, {half, y}) : expr::make(op, {x, half}), false);
+      return find(left ? expr::make(op, {half, y}) : expr::make(op, {x, half}), false);
     };
     // |a| is max(a, -a). max(a, b) <= y is both; x <= max(a, b) is either; min the other way.
     return e.op() == all || (e.op() == Op::Abs && all == Op::Max) ? both(part(a), part(b))
@@ -163,7 +174,7 @@ Keys ordered(const Expr& x, const Expr& y, bool strict) {
   return sum ? at_most_zero(*sum) : unknown_keys();
 }
 
-Keys comparison(const Expr& e, bool negated) {
+Keys KeyFinder::comparison(const Expr& e, bool negated) {
   const Expr& x = e.operand(0);
   const Expr& y = e.operand(1);
   if (x.type() == expr::Type::Float || y.type() == expr::Type::Float) return unknown_keys();
@@ -187,34 +198,35 @@ Keys comparison(const Expr& e, bool negated) {
   }
 }
 
-Keys keys_of(const Expr& mask, bool negated) {
+Keys KeyFinder::find(const Expr& mask, bool negated) {
+  if (--budget_ < 0) return unknown_keys();
   if (mask.is_number()) return mask.is_number(negated ? 0 : 1) ? all_keys() : no_keys();
   if (!reads_pair_or_row(mask)) {
     return negated ? choose(mask, no_keys(), all_keys()) : choose(mask, all_keys(), no_keys());
   }
   switch (mask.op()) {
     case Op::Not:
-      return keys_of(mask.operand(0), !negated);
+      return find(mask.operand(0), !negated);
     case Op::And:
     case Op::Or: {
       // One side a condition on the head or the batch: the choice between two simpler masks.
       for (size_t i : {size_t{0}, size_t{1}}) {
         const Expr& side = mask.operand(i);
         if (side.is_number() || reads_pair_or_row(side)) continue;
-        const Keys other = keys_of(mask.operand(1 - i), negated);
+        const Keys other = find(mask.operand(1 - i), negated);
         const Keys fixed = (mask.op() == Op::Or) != negated ? all_keys() : no_keys();
         return mask.op() == Op::Or ? choose(side, fixed, other) : choose(side, other, fixed);
       }
-      const Keys a = keys_of(mask.operand(0), negated);
-      const Keys b = keys_of(mask.operand(1), negated);
+      const Keys a = find(mask.operand(0), negated);
+      const Keys b = find(mask.operand(1), negated);
       return (mask.op() == Op::And) != negated ? both(a, b) : either(a, b);
     }
     case Op::Select: {
       const Expr& condition = mask.operand(0);
-      const Keys a = keys_of(mask.operand(1), negated);
-      const Keys b = keys_of(mask.operand(2), negated);
+      const Keys a = find(mask.operand(1), negated);
+      const Keys b = find(mask.operand(2), negated);
       if (!reads_pair_or_row(condition)) return choose(condition, a, b);
-      return either(both(keys_of(condition, false), a), both(keys_of(condition, true), b));
+      return either(both(find(condition, false), a), both(find(condition, true), b));
     }
     default:
       return mask.operands().size() == 2 ? comparison(mask, negated) : unknown_keys();
@@ -237,7 +249,7 @@ bool has_first_key(const KeyRange& range) {
 
 KeyRange key_range(const Expr& mask) {
   const Expr simple = expr::simplify(mask);
-  const Keys keys = keys_of(simple, false);
+  const Keys keys = KeyFinder().find(simple, false);
   const Expr zero = expr::integer(0);
   const Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
   KeyRange range;

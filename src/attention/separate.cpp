@@ -40,6 +40,9 @@ bool same_simplified(const Expr& a, const Expr& b) {
   return expr::same(a, b) || expr::same(expr::simplify(a), expr::simplify(b));
 }
 
+// Beyond this many row terms an exponent is refused: no kernel wants it.
+constexpr size_t kMostTerms = 64;
+
 // As multisets.
 bool same_terms(const std::vector<ExponentTerm>& a, std::vector<ExponentTerm> b) {
   if (a.size() != b.size()) return false;
@@ -113,6 +116,7 @@ class Separator {
         if (!y) return std::nullopt;
         Sum result{std::move(x->terms), expr::make(e.op(), {x->rest, y->rest})};
         append(result.terms, std::move(y->terms), e.op() == Op::Subtract);
+        if (result.terms.size() > kMostTerms) return std::nullopt;
         return result;
       }
       case Op::Multiply:
@@ -193,6 +197,7 @@ class Separator {
     Separation result;
     result.exponent = std::move(x->exponent);
     append(result.exponent, std::move(y->exponent), divide);
+    if (result.exponent.size() > kMostTerms) return std::nullopt;
     result.factor = divide ? quotient(x->factor, y->factor) : product(x->factor, y->factor);
     result.kept = divide ? quotient(x->kept, y->kept) : product(x->kept, y->kept);
     return result;

@@ -173,6 +173,15 @@ TEST_CASE("key ranges and tile classes of random masks are sound") {
   }
 }
 
+TEST_CASE("masks that nest beyond reason bound nothing, and soon") {
+  std::string condition = "kv_idx < q_pos";
+  for (int depth = 0; depth < 60; ++depth) {
+    condition = "(h > 0 if " + condition + " else q_pos < 4)";
+  }
+  const KeyRange range = key_range(mask_of("'" + condition + "'"));
+  CHECK(range.may_be_empty);
+}
+
 TEST_CASE("rows that surely have a key") {
   CHECK_FALSE(key_range(mask_of("true")).may_be_empty);
   CHECK(key_range(mask_of("true")).always_full);
