@@ -148,15 +148,16 @@ def measure(bench, entry, args, flush):
             "schedule": entry["schedule"], "predicted": entry["predicted"]}
 
 
-def print_row(row):
-    peers = "".join(f"  {name} {value:6.1f}" for name, value in row["tflops"].items()
-                    if name != "attngen")
-    ratio = f"  ratio {row['ratio']:.3f}" if row["ratio"] else ""
-    predicted = row["predicted"].get("tflop_per_s", 0)
+def print_row(row, peers):
+    """A row of a Markdown table, as docs/performance.md has it."""
     s = row["schedule"]
-    print(f"{row['case']:34s} attngen {row['tflops']['attngen']:6.1f}{peers}{ratio}"
-          f"  predicted {predicted:5.0f}  {64 * s['warpgroups']}x{s['tile_kv']}x{s['stages']}"
-          f"{'' if row['right'] else '  WRONG RESULT'}", flush=True)
+    tiles = f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']} stages"
+    cells = [row["case"].removeprefix("bench_").replace("_", " "),
+             f"{row['tflops']['attngen']:.1f}",
+             *(f"{row['tflops'][peer]:.1f}" if peer in row["tflops"] else "" for peer in peers),
+             f"{row['ratio']:.2f}" if row["ratio"] else "",
+             f"{row['predicted'].get('tflop_per_s', 0):.0f}", tiles]
+    print(f"| {' | '.join(cells)} |{'' if row['right'] else ' WRONG RESULT'}", flush=True)
 
 
 def main():
@@ -165,7 +166,9 @@ def main():
     entries = {entry["name"]: entry for entry in index["cases"]}
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
     rows, failed = [], 0
-    print("TFLOP/s, forward, bf16")
+    peers = ["cudnn", "flex"] if args.flex else ["cudnn"]
+    header = ["forward, bf16, TFLOP/s", "attngen", *peers, "ratio to cudnn", "predicted", "tile"]
+    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
     for bench in bench_cases():
         if args.filter not in bench.name:
             continue
@@ -175,7 +178,7 @@ def main():
             failed += 1
             continue
         rows.append(measure(bench, entry, args, flush))
-        print_row(rows[-1])
+        print_row(rows[-1], peers)
     Path(args.json).write_text(json.dumps({
         "device": torch.cuda.get_device_name(), "torch": torch.__version__,
         "cudnn": torch.backends.cudnn.version(), "commit": index["commit"],

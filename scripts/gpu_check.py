@@ -9,7 +9,8 @@
 For every kernel and shape: each output is within the FlashAttention rule of the exact result (all
 rows of small calls, else a seeded sample with the tile edges; plain softmax is compared over whole
 tensors too), nothing around the outputs is written, a second run and a replayed graph give the same
-bits. docs/verification.md says why these. The exit status is 0 only if nothing failed or is missing.
+bits. docs/verification.md says why these. The exit status is 0 only if nothing failed or is
+missing.
 """
 
 import argparse
@@ -26,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from gpu.case_check import Settings  # noqa: E402
 from gpu.cases import all_cases  # noqa: E402
 from gpu.supervise import run_cases  # noqa: E402
+
+PRINTED_FAILURES = 3  # of a case; the JSON has all
 
 
 def options():
@@ -61,9 +64,11 @@ def chunks_of(cases):
 
 
 def print_result(result, seed):
-    for failure in result["failures"]:
+    for failure in result["failures"][:PRINTED_FAILURES]:
         print(f"FAIL --filter {result['case']} --shape {failure['shape']} --seed {seed}: "
               f"{failure['text']}")
+    if len(result["failures"]) > PRINTED_FAILURES:
+        print(f"  and {len(result['failures']) - PRINTED_FAILURES} more")
     worst = ", ".join(f"{name} {value['ratio']:.2f}" for name, value in result["worst"].items())
     state = "FAIL" if result["failures"] else "ok  "
     print(f"{state} {result['case']:34s} {result['calls']:3d} calls {result['rows']:6d} rows "
@@ -99,10 +104,12 @@ def main():
     facts = device_facts(args.device)
     for one in missing:
         print(f"MISSING {one['case']}: {one['error']}")
-    failed = sum(bool(r["failures"]) for r in results)
+    failed = [r["case"] for r in results if r["failures"]]
+    if failed:
+        print(f"failed: {' '.join(failed)}")
     print(f"{len(results)} kernels, {sum(r['calls'] for r in results)} calls, "
           f"{sum(r['rows'] for r in results)} rows held to the oracle in {seconds:.0f} s on "
-          f"{facts['device']}: {failed} kernels failed, {len(missing)} missing, "
+          f"{facts['device']}: {len(failed)} kernels failed, {len(missing)} missing, "
           f"{len(left_out)} left out")
     Path(args.json).write_text(json.dumps({
         **facts, "commit": index["commit"],

@@ -216,7 +216,7 @@ def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_wa
             "overlap": overlap, "ping_pong": ping_pong, "grid": grid, "order": order}
 
 
-# Each value of each field at least twice, with 1 to 4 warpgroups and tiles that are no multiple of 64.
+# Each value of each field at least twice, 1 to 4 warpgroups, tiles that are no multiple of 64.
 SCHEDULES = [
     schedule(2, 128, 2),
     schedule(2, 128, 2, grid="plain"),
@@ -261,8 +261,8 @@ def all_cases():
     return [*base_cases(), *variant_cases(), *agree_cases(), *sanitize_cases()]
 
 
-# What an index of the shapes gives beyond the lengths: shapes of one case differ in strides too.
 def shapes_of(case, quick=False):
+    """The calls of a case: lengths, and in turn the kinds of strides."""
     pairs = [(n, n) for n in LENGTHS] + UNEQUAL
     if quick:
         pairs = [(1, 1), (77, 77), (128, 128), (239, 239), (1000, 1000), (64, 1000), (113, 64),
