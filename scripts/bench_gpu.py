@@ -156,8 +156,16 @@ def print_row(row, peers):
              f"{row['tflops']['attngen']:.1f}",
              *(f"{row['tflops'][peer]:.1f}" if peer in row["tflops"] else "" for peer in peers),
              f"{row['ratio']:.2f}" if row["ratio"] else "",
-             f"{row['predicted'].get('tflop_per_s', 0):.0f}", tiles]
+             f"{row['predicted'][0]['tflop_per_s']:.0f}", tiles]
     print(f"| {' | '.join(cells)} |{'' if row['right'] else ' WRONG RESULT'}", flush=True)
+
+
+def write_json(path, commit, rows):
+    Path(path).write_text(json.dumps({
+        "device": torch.cuda.get_device_name(), "torch": torch.__version__,
+        "cudnn": torch.backends.cudnn.version(), "commit": commit,
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "command": shlex.join(sys.argv), "rows": rows}, indent=1) + "\n")
 
 
 def main():
@@ -165,9 +173,10 @@ def main():
     index = json.loads((Path(args.build) / "index.json").read_text())
     entries = {entry["name"]: entry for entry in index["cases"]}
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
-    rows, failed = [], 0
+    rows, missing = [], 0
     peers = ["cudnn", "flex"] if args.flex else ["cudnn"]
     header = ["forward, bf16, TFLOP/s", "attngen", *peers, "ratio to cudnn", "predicted", "tile"]
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
     print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
     for bench in bench_cases():
         if args.filter not in bench.name:
@@ -175,16 +184,12 @@ def main():
         entry = entries.get(bench.name, {})
         if "library" not in entry:
             print(f"MISSING {bench.name}: {entry.get('error', 'not built')}")
-            failed += 1
+            missing += 1
             continue
         rows.append(measure(bench, entry, args, flush))
         print_row(rows[-1], peers)
-    Path(args.json).write_text(json.dumps({
-        "device": torch.cuda.get_device_name(), "torch": torch.__version__,
-        "cudnn": torch.backends.cudnn.version(), "commit": index["commit"],
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "command": shlex.join(sys.argv), "rows": rows}, indent=1) + "\n")
-    return 1 if failed or not all(row["right"] for row in rows) else 0
+        write_json(args.json, index["commit"], rows)  # each time: a later kernel may hang
+    return 1 if missing or not all(row["right"] for row in rows) else 0
 
 
 if __name__ == "__main__":
