@@ -40,7 +40,9 @@ std::string compile(const std::string& command, const std::string& suffix,
                                                      "_" + std::to_string(count++) + suffix);
   std::ofstream(file) << text;
   std::string line = command;
-  line.replace(line.find("{}"), 2, file.string());
+  for (size_t at = 0; (at = line.find("{}", at)) != std::string::npos;) {
+    line.replace(at, 2, file.string());
+  }
   int status = 1;
   std::string output = output_of(line, status);
   if (status != 0) output += "\nfailed: " + line;

@@ -89,7 +89,7 @@ TEST_CASE("sources compile") {
   }
   for (const char* lines : kLines) {
     const Emitted e = emitted(lines);
-    INFO(lines);
+    INFO(std::string(lines));
     CHECK(compile("nvcc -w -std=c++17 -gencode arch=compute_90a,code=sm_90a -c {} -o /dev/null",
                   ".cu", e.files[0].content) == "");
   }

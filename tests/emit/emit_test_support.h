@@ -19,13 +19,14 @@ inline std::string spec_text(const std::string& lines) {
          lines;
 }
 
-inline spec::Spec spec_of(const std::string& lines) {
-  text::Diagnostics diagnostics({"spec.yaml", spec_text(lines)});
+inline spec::Spec spec_of_text(const std::string& text) {
+  text::Diagnostics diagnostics({"spec.yaml", text});
   const std::optional<spec::Spec> spec = spec::read(diagnostics);
   INFO(diagnostics.render(text::ErrorFormat::Gcc));
   REQUIRE(spec);
   return *spec;
 }
+inline spec::Spec spec_of(const std::string& lines) { return spec_of_text(spec_text(lines)); }
 
 inline attention::RowForm form_of(const spec::Spec& spec) {
   const auto form = attention::derive_row_form(spec.normalize);

@@ -1,0 +1,375 @@
+// The user's functions and the online update, compiled for the CPU and run against the oracle: four
+// threads stand in for the four lanes that share a row.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "attention/oracle.h"
+#include "emit/api.h"
+#include "emit/preprocess.h"
+#include "emit/user_functions.h"
+#include "emit/values.h"
+#include "emit_test_support.h"
+#include "variants.h"
+
+namespace attngen::emit {
+namespace {
+
+constexpr int kBatch = 2, kHeadsQ = 4, kHeadsKv = 2, kDim = 8, kTileKv = 16;
+struct Shape {
+  int seq_q, seq_kv;
+};
+constexpr Shape kShapes[] = {{21, 37}, {21, 9}, {1, 70}};  // ragged; rows without pairs; one query
+
+// What CUDA gives and the host lacks.
+constexpr const char* kShim = R"(
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <algorithm>
+#include <barrier>
+#include <thread>
+#define __device__
+#define __forceinline__ inline
+using std::isinf; using std::isnan; using std::max; using std::min;
+template <class T> T __ldg(const T* p) { return *p; }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float __expf(float x) { return expf(x); }
+inline float __logf(float x) { return logf(x); }
+inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+inline float __uint_as_float(uint32_t x) { float y; memcpy(&y, &x, 4); return y; }
+inline float half_to_float(uint16_t x) {  // of normal numbers and zero
+  const float y = ldexpf(1 + (x & 1023) / 1024.0f, (x >> 10 & 31) - 15);
+  return (x & 0x7fff) == 0 ? 0 : x >> 15 ? -y : y;
+}
+static thread_local int lane;
+static float exchange[4];
+static std::barrier quad(4);
+inline float __shfl_xor_sync(unsigned, float x, int mask) {
+  exchange[lane] = x;
+  quad.arrive_and_wait();
+  const float y = exchange[lane ^ mask];
+  quad.arrive_and_wait();
+  return y;
+}
+)";
+
+// A row as the template's consumer does it: blocks from the last to the first, a tile of four rows
+// deciding what is visited and what is full.
+constexpr const char* kDriver = R"(
+static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in) {
+  const Row row{b, h, h / (kHeadsQ / kHeadsKv), q, q + seq_kv - seq_q, seq_q, seq_kv};
+  const int first = q / 4 * 4, last = min(first + 3, seq_q - 1);
+  const KeyRange keys = key_range(first, last, row, in);
+  const int begin = keys.begin / kTileKv;
+  const int end = keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0;
+  const int full_begin = (keys.full_begin + kTileKv - 1) / kTileKv;
+  const int full_end = keys.full_end / kTileKv;
+  Reductions red;
+  float acc = 0;
+  for (int block = end - 1; block >= begin; --block) {
+    const int kv_first = block * kTileKv + lane * 2;
+    const bool full = block >= full_begin && block < full_end;
+    float scores[kTileKv / 8][2][2];
+    for (int j = 0; j < kTileKv / 8; ++j) {
+      for (int e = 0; e < 2; ++e) {
+        const int key = kv_first + 8 * j + e;
+        scores[j][0][e] = scores[j][1][e] =
+            key < seq_kv ? product[((b * kHeadsQ + h) * seq_q + q) * seq_kv + key] : 0;
+      }
+    }
+    ABSORB
+    for (int j = 0; j < kTileKv / 8; ++j) {
+      for (int e = 0; e < 2; ++e) {
+        const int key = kv_first + 8 * j + e;
+        acc += scores[j][0][e] * (key < seq_kv ? value[(b * kHeadsKv + row.h_kv) * seq_kv + key] : 0);
+      }
+    }
+  }
+  acc += __shfl_xor_sync(0xffffffffu, acc, 1);
+  acc += __shfl_xor_sync(0xffffffffu, acc, 2);
+  const RowValues values = row_values(complete(red), row, in);
+  if (lane == 0) {
+    output[(b * kHeadsQ + h) * seq_q + q] = output_of(acc, values, row, in);
+    store_saves(saves, values, row, in);
+  }
+}
+)";
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// The exponential update of the template itself.
+std::string softmax_part(const spec::Spec& spec, const attention::RowForm& form) {
+  std::ifstream file(ATTNGEN_SOURCE_DIR "/templates/hopper/parts/softmax.cuh");
+  std::stringstream content;
+  content << file.rdbuf();
+  const std::string text = content.str();
+  const auto find = [&](std::string_view) { return std::optional<std::string_view>(text); };
+  const auto part =
+      preprocess({"softmax.cuh", find}, {template_values(spec, form, {}), {}, spec.name});
+  REQUIRE(std::holds_alternative<std::string>(part));
+  return std::get<std::string>(part);
+}
+
+// One call's data, the same numbers for the oracle and for the emitted code.
+class Data {
+ public:
+  Data(const spec::Spec& spec, Shape shape) : spec_(spec), shape_(shape), random_(7) {
+    fill(q_, shape.seq_q * kHeadsQ, 2);
+    fill(k_, shape.seq_kv * kHeadsKv, 2);
+    fill(v_, shape.seq_kv * kHeadsKv, 1);
+    problem_ = {kBatch,
+                shape.seq_q,
+                shape.seq_kv,
+                view(q_, kHeadsQ, shape.seq_q),
+                view(k_, kHeadsKv, shape.seq_kv),
+                view(v_, kHeadsKv, shape.seq_kv),
+                {}};
+    for (const spec::Input& input : spec.inputs) add(input);
+  }
+  const attention::Problem& problem() const { return problem_; }
+
+  // Tables, inputs and results as C++ definitions.
+  std::string definitions() const {
+    std::vector<float> products, values;
+    for (int b = 0; b < kBatch; ++b) {
+      for (int h = 0; h < kHeadsQ; ++h) {
+        for (int q = 0; q < shape_.seq_q; ++q) {
+          for (int kv = 0; kv < shape_.seq_kv; ++kv) products.push_back(product(b, h, q, kv));
+        }
+      }
+      for (int h = 0; h < kHeadsKv; ++h) {
+        for (int kv = 0; kv < shape_.seq_kv; ++kv)
+          values.push_back(v_[at(b, kv, h, kHeadsKv, shape_.seq_kv)]);
+      }
+    }
+    const int rows = kBatch * kHeadsQ * shape_.seq_q;
+    std::string text = fmt::format(
+        "static const float product[] = {{{:.9g}}};\nstatic const float value[] = {{{:.9g}}};\n"
+        "static float output[{}];\n",
+        fmt::join(products, ","), fmt::join(values, ","), rows);
+    std::vector<std::string> members;
+    for (const spec::NamedExpr& save : spec_.normalize.saves) {
+      text += fmt::format("static float saved_{}[{}];\n", save.name, rows);
+      members.push_back("saved_" + save.name);
+    }
+    text += fmt::format("static const Saves saves{{{}}};\n", fmt::join(members, ", "));
+    return text + inputs_;
+  }
+  std::string input_members(bool with_batch) const {
+    std::vector<std::string> members = members_;
+    if (with_batch) members.insert(members.begin(), std::to_string(kBatch));
+    return fmt::format("{}", fmt::join(members, ", "));
+  }
+
+ private:
+  static size_t at(int b, int s, int h, int heads, int seq) {
+    return static_cast<size_t>(((b * seq + s) * heads + h) * kDim);
+  }
+  attention::TensorView view(const std::vector<float>& x, int heads, int seq) const {
+    return {x.data(), seq * heads * kDim, heads * kDim, kDim};
+  }
+  double uniform(double low, double high) {
+    return low + (high - low) * (static_cast<double>(random_() % 4096) / 4096);
+  }
+  void fill(std::vector<float>& x, int rows, double scale) {
+    for (int i = 0; i < kBatch * rows * kDim; ++i) {
+      x.push_back(static_cast<float>(uniform(-scale, scale)));
+    }
+  }
+  float product(int b, int h, int q, int kv) const {
+    double sum = 0;
+    for (size_t d = 0; d < kDim; ++d) {
+      sum += q_[at(b, q, h, kHeadsQ, shape_.seq_q) + d] *
+             k_[at(b, kv, h / (kHeadsQ / kHeadsKv), kHeadsKv, shape_.seq_kv) + d];
+    }
+    return static_cast<float>(sum);
+  }
+
+  void add(const spec::Input& input) {
+    using Kind = spec::Input::Dim::Kind;
+    int count = 1, last = 1;
+    for (const spec::Input::Dim& dim : input.shape) {
+      last = dim.kind == Kind::Batch   ? kBatch
+             : dim.kind == Kind::Heads ? kHeadsQ
+             : dim.kind == Kind::SeqQ  ? shape_.seq_q
+             : dim.kind == Kind::SeqKv ? shape_.seq_kv
+                                       : dim.number;
+      count *= last;
+    }
+    std::vector<double>& values = problem_.inputs[input.name];
+    std::vector<std::string> elements;
+    for (int i = 0; i < count; ++i) {
+      const double eighth = std::floor(uniform(2, 12)) / 8;  // exact in every type
+      switch (input.element) {
+        case spec::Input::Element::I32:
+          values.push_back(i % last / 5);  // sorted along the last dimension
+          elements.push_back(fmt::format("{}", values.back()));
+          break;
+        case spec::Input::Element::U8:
+          values.push_back(uniform(0, 1) < 0.6);
+          elements.push_back(fmt::format("{}", values.back()));
+          break;
+        case spec::Input::Element::F32:
+          values.push_back(-eighth);
+          elements.push_back(fmt::format("{}", values.back()));
+          break;
+        case spec::Input::Element::Bf16:
+        case spec::Input::Element::Fp16:
+          values.push_back(eighth);
+          elements.push_back(fmt::format("{}", bits(eighth, input.element)));
+          break;
+      }
+    }
+    if (input.shape.empty()) {
+      members_.push_back(elements[0]);
+    } else {
+      const std::string type = c_type_of(input).substr(0, c_type_of(input).size() - 1);
+      inputs_ += fmt::format("static {} {}_data[] = {{{}}};\n", type, input.name,
+                             fmt::join(elements, ","));
+      members_.push_back(input.name + "_data");
+    }
+  }
+  static int bits(double value, spec::Input::Element element) {
+    int exponent = 0;
+    const double fraction = 2 * std::frexp(value, &exponent) - 1;
+    return element == spec::Input::Element::Bf16
+               ? (exponent - 1 + 127) << 7 | static_cast<int>(fraction * 128)
+               : (exponent - 1 + 15) << 10 | static_cast<int>(fraction * 1024);
+  }
+
+  const spec::Spec& spec_;
+  Shape shape_;
+  std::mt19937 random_;
+  std::vector<float> q_, k_, v_;
+  attention::Problem problem_;
+  std::string inputs_;
+  std::vector<std::string> members_;
+};
+
+// One spec and shape, as a namespace with a function `run_all` that prints output and saves.
+std::string case_text(const std::string& name, const spec::Spec& spec,
+                      const attention::RowForm& form, const Data& data, Shape shape) {
+  const UserFunctions user = user_functions(spec, form);
+  std::string text = fmt::format("namespace {} {{\nconstexpr float kScale = {};\n", name,
+                                 float_literal(spec.scale));
+  text += user.text;
+  std::string driver = kDriver;
+  if (form.exponential) {
+    text += softmax_part(spec, form);
+    replace_all(driver, "ABSORB",
+                "const Row rows[2] = {row, row};\n"
+                "    if (full) finish_scores<false>(scores, kv_first, rows, in);\n"
+                "    else finish_scores<true>(scores, kv_first, rows, in);\n"
+                "    acc *= absorb(scores, 0, row, in, red);");
+  } else {
+    replace_all(driver, "ABSORB",
+                std::string(form.row_free() ? "" : "acc *= ") +
+                    "(full ? absorb<false>(scores, 0, kv_first, row, in, red)\n"
+                    "             : absorb<true>(scores, 0, kv_first, row, in, red));");
+  }
+  text += data.definitions() + driver;
+  replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");
+  replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",
+              "y = half_to_float(x);");
+  text += fmt::format(
+      "static void run(int own_lane) {{\n  lane = own_lane;\n  const Inputs in{{{}}};\n"
+      "  for (int b = 0; b < {}; ++b) for (int h = 0; h < kHeadsQ; ++h)\n"
+      "    for (int q = 0; q < {}; ++q) run_row(b, h, q, {}, {}, in);\n}}\n"
+      "static void run_all() {{\n  std::thread lanes[3];\n"
+      "  for (int i = 1; i < 4; ++i) lanes[i - 1] = std::thread(run, i);\n  run(0);\n"
+      "  for (std::thread& thread : lanes) thread.join();\n"
+      "  for (float x : output) printf(\"%.9g\\n\", x);\n",
+      data.input_members(user.inputs_have_batch), kBatch, shape.seq_q, shape.seq_q, shape.seq_kv);
+  for (const spec::NamedExpr& save : spec.normalize.saves) {
+    text += fmt::format("  for (float x : saved_{}) printf(\"%.9g\\n\", x);\n", save.name);
+  }
+  return text + "}\n}\n";
+}
+
+bool close(double got, double expected) {
+  return got == expected || std::abs(got - expected) <= 2e-5 * (1 + std::abs(expected));
+}
+
+struct Case {
+  const Variant* variant;
+  spec::Spec spec;
+  Shape shape;
+};
+
+// Reads a case's numbers from what the program printed, and compares them.
+void compare(const Case& c, const Data& data, std::istream& printed) {
+  const attention::Oracle oracle(c.spec);
+  std::vector<attention::Row> rows;
+  for (int b = 0; b < kBatch; ++b) {
+    for (int h = 0; h < kHeadsQ; ++h) {
+      for (int q = 0; q < c.shape.seq_q; ++q) {
+        rows.push_back(oracle.row(data.problem(), b, h, q, attention::Arithmetic::Exact));
+      }
+    }
+  }
+  int wrong = 0;
+  std::string first;
+  const auto next = [&](size_t row, const std::string& what, double expected) {
+    std::string word;
+    printed >> word;
+    char* end = nullptr;
+    const double got = std::strtod(word.c_str(), &end);
+    if (!word.empty() && *end == '\0' && close(got, expected)) return;
+    if (wrong++ == 0) first = fmt::format("{} of row {}: '{}', not {}", what, row, word, expected);
+  };
+  for (size_t i = 0; i < rows.size(); ++i) next(i, "output", rows[i].o[0]);
+  for (size_t s = 0; s < c.spec.normalize.saves.size(); ++s) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      next(i, c.spec.normalize.saves[s].name, rows[i].saves[s]);
+    }
+  }
+  INFO(std::string(c.variant->name)
+       << ", " << c.shape.seq_q << " queries, " << c.shape.seq_kv << " keys: " << first);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("the emitted functions agree with the oracle") {
+  std::vector<Case> cases;
+  for (const Variant& variant : kVariants) {
+    const spec::Spec spec =
+        spec_of_text(fmt::format("attngen: 1\nname: test\ndtype: bf16\nheads: {{q: {}, kv: {}}}\n"
+                                 "head_dim: {{qk: {}, v: {}}}\n{}",
+                                 kHeadsQ, kHeadsKv, kDim, kDim, variant.lines));
+    for (const Shape shape : kShapes) cases.push_back({&variant, spec, shape});
+  }
+  std::string program = kShim;
+  program +=
+      fmt::format("constexpr int kHeadsQ = {}, kHeadsKv = {}, kHeadDimQk = {}, kTileKv = {};\n",
+                  kHeadsQ, kHeadsKv, kDim, kTileKv);
+  std::string calls;
+  std::vector<Data> data;
+  data.reserve(cases.size());
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Case& c = cases[i];
+    data.emplace_back(c.spec, c.shape);
+    const std::string name = fmt::format("case_{}", i);
+    program += case_text(name, c.spec, form_of(c.spec), data.back(), c.shape);
+    calls += "  " + name + "::run_all();\n";
+  }
+  program += "int main() {\n" + calls + "}\n";
+  std::istringstream printed(compile(
+      "c++ -std=c++20 -O1 -w -pthread {} -o {}.out && {}.out; rm -f {}.out", ".cpp", program));
+  for (size_t i = 0; i < cases.size(); ++i) compare(cases[i], data[i], printed);
+}
+
+}  // namespace
+}  // namespace attngen::emit

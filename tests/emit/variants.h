@@ -1,0 +1,50 @@
+// Specs that between them use every hook of the templates.
+#pragma once
+
+namespace attngen::emit {
+
+struct Variant {
+  const char* name;
+  const char* lines;
+};
+
+inline const Variant kVariants[] = {
+    {"full", ""},
+    {"llama", "mask: kv_idx <= q_pos\n"},
+    {"gemma",
+     "inputs: {cap: {dtype: f32, shape: []}}\nconstants: {window: 4096}\n"
+     "score: cap * tanh(score / cap)\nmask: kv_idx <= q_pos and q_pos - kv_idx < window\n"},
+    {"gpt_oss",
+     "inputs: {sink: {dtype: f32, shape: [heads]}}\n"
+     "mask: kv_idx <= q_pos and q_pos - kv_idx < 128\n"
+     "normalize:\n  rows:\n    m: max(rowmax(score), sink[h])\n"
+     "    l: rowsum(exp(score - m)) + exp(sink[h] - m)\n"
+     "  weight: exp(score - m)\n  output: acc / l\n  save: {lse: m + log(l)}\n"},
+    {"mpt",
+     "inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
+     "score: score + slopes[h] * (kv_idx - q_pos)\nmask: kv_idx <= q_pos\n"},
+    {"documents",
+     "inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n"
+     "mask: doc[b, kv_idx] == doc[b, q_pos] and kv_idx <= q_pos\n"},
+    {"bias",
+     "inputs:\n  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
+     "  half_bias: {dtype: fp16, shape: [64]}\n  keep: {dtype: u8, shape: [batch, 2, seq_kv]}\n"
+     "score: score + bias[b, h, q_idx, kv_idx] + half_bias[h - 3] + bias[b // 2, 0, 0, 0]\n"
+     "mask: keep[b, 1, kv_idx] != 0\n"},
+    {"sigmoid", "normalize:\n  weight: sigmoid(score)\n  output: acc\nmask: kv_idx <= q_pos\n"},
+    {"softpick",
+     "mask: kv_idx <= q_pos\nnormalize:\n  rows:\n    m: rowmax(score)\n"
+     "    l: rowsum(abs(exp(score - m) - exp(-m))) + 1e-6\n"
+     "  weight: relu(exp(score - m) - exp(-m))\n  output: acc / l\n"},
+    {"retention",
+     "inputs: {decay: {dtype: f32, shape: [heads]}}\n"
+     "score: score * exp(decay[h] * (q_pos - kv_idx))\nmask: kv_idx <= q_pos\n"
+     "normalize:\n  rows:\n    l: max(rowsum(abs(score)), 1)\n  weight: score\n"
+     "  output: acc / l\n  save: {norm: l}\n"},
+    {"general",
+     "mask: (kv_idx + q_pos) % 2 == 0\nnormalize:\n  rows:\n    m: rowmax(abs(score))\n"
+     "    l: rowsum(exp(score - m))\n  weight: exp(score - m)\n  output: tanh(acc / l)\n"
+     "  save: {ratio: l / l}\n"},
+};
+
+}  // namespace attngen::emit
