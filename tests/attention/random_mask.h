@@ -29,7 +29,7 @@ class Data {
     uint64_t mixed = seed_;
     for (char c : input) mixed = mixed * 31 + static_cast<unsigned char>(c);
     for (int64_t i : at) mixed = mixed * 1009 + static_cast<uint64_t>(i);
-    return static_cast<double>(std::mt19937_64(mixed)() % 16) - 4;
+    return static_cast<double>((mixed * 0x9E3779B97F4A7C15U >> 40U) % 16) - 4;
   }
 
  private:
