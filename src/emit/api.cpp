@@ -203,8 +203,12 @@ std::string source_api(const spec::Spec& spec, const Api& api, bool inputs_have_
   for (const Input& input : spec.inputs) {
     members.push_back("args." + input.name);
     if (input.shape.empty()) continue;
-    checks += fmt::format("  if (args.{} == nullptr) return {}_NULL_POINTER;\n", input.name,
-                          api.upper_name);
+    // A tensor along the keys has no element when there are none; the other lengths are above zero.
+    const bool along_keys = std::ranges::any_of(input.shape, [](const Input::Dim& dim) {
+      return dim.kind == Input::Dim::Kind::SeqKv || dim.kind == Input::Dim::Kind::Seq;
+    });
+    checks += fmt::format("  if (args.{} == nullptr{}) return {}_NULL_POINTER;\n", input.name,
+                          along_keys ? " && args.seq_kv > 0" : "", api.upper_name);
     const int bytes = input.element == Input::Element::U8                                   ? 1
                       : std::string_view(element_type(input.element)).starts_with("uint16") ? 2
                                                                                             : 4;

@@ -186,7 +186,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-    const int index = uniform(shared.tile[query_slot.index]);
+    const int index = uniform(shared.tile[query_slot.index][warpgroup]);
 #if ATTN_PERSISTENT
     if (index < 0) break;
 #endif

@@ -119,7 +119,6 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #endif
 
   const auto& a = *args;
-  // Without keys nothing is loaded: the maps only need an address that may be encoded.
   const MapShape q{a.q,
                    strides_or_default(a.q_stride_batch, a.q_stride_seq, a.q_stride_head, a.seq_q,
                                       kHeadsQ, kHeadDimQk),
@@ -128,22 +127,23 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
                    kHeadsQ,
                    kHeadDimQk,
                    64};
-  const MapShape k{a.seq_kv ? a.k : a.q,
-                   strides_or_default(a.k_stride_batch, a.k_stride_seq, a.k_stride_head, a.seq_kv,
-                                      kHeadsKv, kHeadDimQk),
-                   a.seq_kv,
-                   a.batch,
-                   kHeadsKv,
-                   kHeadDimQk,
-                   kTileKv};
-  const MapShape v{a.seq_kv ? a.v : a.q,
-                   strides_or_default(a.v_stride_batch, a.v_stride_seq, a.v_stride_head, a.seq_kv,
-                                      kHeadsKv, kHeadDimV),
-                   a.seq_kv,
-                   a.batch,
-                   kHeadsKv,
-                   kHeadDimV,
-                   kTileKv};
+  MapShape k{a.k,
+             strides_or_default(a.k_stride_batch, a.k_stride_seq, a.k_stride_head, a.seq_kv,
+                                kHeadsKv, kHeadDimQk),
+             a.seq_kv,
+             a.batch,
+             kHeadsKv,
+             kHeadDimQk,
+             kTileKv};
+  MapShape v{a.v,
+             strides_or_default(a.v_stride_batch, a.v_stride_seq, a.v_stride_head, a.seq_kv,
+                                kHeadsKv, kHeadDimV),
+             a.seq_kv,
+             a.batch,
+             kHeadsKv,
+             kHeadDimV,
+             kTileKv};
+  if (a.seq_kv == 0) k = v = q;  // nothing is loaded: any map will do
   const MapShape o{a.o,
                    strides_or_default(a.o_stride_batch, a.o_stride_seq, a.o_stride_head, a.seq_q,
                                       kHeadsQ, kHeadDimV),

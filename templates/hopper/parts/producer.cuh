@@ -60,8 +60,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
-        shared.tile[query_slot.index] =
-            index;  // seen by the consumers once their queries are there
+        shared.tile[query_slot.index][i] = index;  // seen once the queries are there
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, 64 * 128 * kChunksQk);
         load_tile<kChunksQk>(map_q, full, shared.query[query_slot.index][i], 64,
@@ -83,7 +82,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   for (int i = 0; i < kWarpgroups; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
-      shared.tile[query_slot.index] = -1;
+      shared.tile[query_slot.index][i] = -1;
       barrier_arrive(shared.query_full[query_slot.index][i]);
     }
     __syncwarp();

@@ -15,7 +15,7 @@ struct __align__(1024) Shared {
   uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
-  int tile[kQueryStages];  // whose queries these are; -1 ends
+  int tile[kQueryStages][kWarpgroups];  // whose queries these are; -1 ends
 };
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {
