@@ -57,8 +57,7 @@ Escape escape_at(std::string_view source, size_t at) {
 }  // namespace
 
 Alignment align(std::string_view source, size_t begin, std::string_view value) {
-  const Alignment unknown{std::vector<uint32_t>(value.size() + 1, static_cast<uint32_t>(begin)),
-                          begin};
+  Alignment unknown{std::vector<uint32_t>(value.size() + 1, static_cast<uint32_t>(begin)), begin};
   if (begin >= source.size()) return unknown;
   const char style = source[begin];
   const bool quoted = style == '"' || style == '\'';
