@@ -54,15 +54,21 @@ constexpr std::string_view kTitles =
     "rank tile    stages weights   overlap turns grid       order     time us TFLOP/s bound by"
     "       regs\n";
 
+// At most nine characters, whatever the value.
+std::string microseconds(double seconds) {
+  const double us = seconds * 1e6;
+  return us < 1e7 ? fmt::format("{:.1f}", us) : fmt::format("{:.3e}", us);
+}
+
 std::string line(size_t rank, const Candidate& candidate) {
   const Schedule& s = candidate.schedule;
   const Cost& cost = candidate.cost;
   return fmt::format(
-      "{:>4} {:<7} {:>6} {:<9} {:<7} {:<5} {:<10} {:<7} {:>9.1f} {:>7.1f} {:<13} {:>5}\n", rank,
+      "{:>4} {:<7} {:>6} {:<9} {:<7} {:<5} {:<10} {:<7} {:>9} {:>7.1f} {:<13} {:>5}\n", rank,
       fmt::format("{}x{}", s.tile_q(), s.tile_kv), s.stages, name_of(s.weights),
       s.overlap == schedule::Overlap::None ? "none" : "intra", s.ping_pong ? "yes" : "no",
       name_of(s.grid), s.order == schedule::Order::Linear ? "linear" : "longest",
-      cost.seconds * 1e6, cost.flop_per_s * 1e-12, name_of(cost.bound),
+      microseconds(cost.seconds), cost.flop_per_s * 1e-12, name_of(cost.bound),
       candidate.resources.register_need);
 }
 

@@ -10,6 +10,7 @@ namespace attngen::schedule {
 namespace {
 
 constexpr double kElement = 2;  // bytes of bf16 and fp16
+constexpr int64_t kMostRows = 512;
 
 // Estimates of register_need this near to the limit come with spills or serialised products.
 constexpr int kTightRegisters = 2;
@@ -55,12 +56,16 @@ struct CostModel::Point {
 
 CostModel::CostModel(const Kernel& kernel, const target::Target& target)
     : kernel_(kernel), target_(target) {
+  // The points of a workload share the rows that are evaluated: the search takes milliseconds.
+  const int64_t most_rows = std::max<int64_t>(
+      16, kMostRows / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
   for (const spec::Workload& w : kernel.workload) {
     std::array<TileRows, 4>& rows = rows_.emplace_back();
     for (int i = 0; i < 4; ++i) {
-      rows[static_cast<size_t>(i)] = tile_rows(kernel.range, w.seq_q, w.seq_kv, 64 * (i + 1));
+      rows[static_cast<size_t>(i)] =
+          tile_rows(kernel.range, w.seq_q, w.seq_kv, 64 * (i + 1), most_rows);
     }
-    const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1);
+    const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows);
     double pairs = 0;
     for (const RowKeys& keys : single.keys) {
       pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));

@@ -10,18 +10,26 @@ namespace {
 
 // Up to this many tiles a core are dealt one by one; beyond, closed forms are near enough.
 constexpr double kDealt = 4;
-constexpr double kStrided = 32;
+constexpr double kStrided = 16;
 
-// Tile `i` of the whole grid, head by head.
-double linear_tile(const Load& load, int64_t i) {
-  const auto rows = static_cast<int64_t>(load.tiles->size());
-  return (*load.tiles)[static_cast<size_t>(i % rows)];
+// Calls `take(tile)` for the first `count` tiles of the grid, head by head.
+template <typename Take>
+void for_tiles(const Load& load, int64_t count, const Take& take) {
+  const std::vector<double>& rows = *load.tiles;
+  for (size_t row = 0; count > 0; --count) {
+    take(rows[row]);
+    if (++row == rows.size()) row = 0;
+  }
 }
 
 // Core c takes the tiles c, c + cores, ...: by how much the longest core exceeds the mean.
-double strided_excess(const Load& load, int cores, int64_t tiles) {
+double strided_excess(const Load& load, int cores, int64_t count) {
   std::vector<double> busy(static_cast<size_t>(cores), 0.0);
-  for (int64_t i = 0; i < tiles; ++i) busy[static_cast<size_t>(i % cores)] += linear_tile(load, i);
+  size_t core = 0;
+  for_tiles(load, count, [&](double tile) {
+    busy[core] += tile;
+    if (++core == busy.size()) core = 0;
+  });
   const double mean = std::accumulate(busy.begin(), busy.end(), 0.0) / cores;
   return *std::max_element(busy.begin(), busy.end()) / mean;
 }
@@ -40,7 +48,7 @@ double dealt(const std::vector<double>& tiles, int cores) {
 double dealt_one_by_one(const Load& load, int cores, Order order, int64_t count) {
   std::vector<double> tiles;
   tiles.reserve(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) tiles.push_back(linear_tile(load, i));
+  for_tiles(load, count, [&](double tile) { tiles.push_back(tile); });
   if (order == Order::LongestFirst) std::sort(tiles.begin(), tiles.end(), std::greater<>());
   return dealt(tiles, cores);
 }

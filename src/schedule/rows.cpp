@@ -8,8 +8,6 @@
 namespace attngen::schedule {
 namespace {
 
-constexpr int64_t kMostRows = 256;  // evaluated; the search takes milliseconds
-
 expr::Interval point(int64_t value) {
   return {static_cast<double>(value), static_cast<double>(value)};
 }
@@ -38,7 +36,8 @@ RowKeys keys_of(const attention::KeyRange& range, int64_t q_first, int64_t q_las
 
 }  // namespace
 
-TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q) {
+TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
+                   int64_t most) {
   TileRows rows;
   rows.count = (seq_q + tile_q - 1) / tile_q;
   if (range.always_full) {
@@ -46,7 +45,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     rows.stride = static_cast<double>(rows.count);
     return rows;
   }
-  const int64_t samples = std::min(rows.count, kMostRows);
+  const int64_t samples = std::min(rows.count, most);
   rows.stride = samples > 0 ? static_cast<double>(rows.count) / static_cast<double>(samples) : 1;
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t row = (2 * i + 1) * rows.count / (2 * samples);

@@ -19,7 +19,9 @@ struct TileRows {
   int64_t count = 0;
   double stride = 1;  // rows that each of `keys` stands for
 };
-TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q);
+// At most `most` rows are evaluated.
+TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
+                   int64_t most);
 
 struct RowBlocks {
   int64_t full = 0, partial = 0;

@@ -20,7 +20,7 @@ TEST_CASE("rows add up to what attention counts") {
           CAPTURE(tile_kv);
           const attention::TileCounts expected =
               attention::count_tiles(range, seq_q, seq_kv, tile_q, tile_kv);
-          const TileRows rows = tile_rows(range, seq_q, seq_kv, tile_q);
+          const TileRows rows = tile_rows(range, seq_q, seq_kv, tile_q, 256);
           double full = 0, partial = 0;
           for (const RowKeys& keys : rows.keys) {
             const RowBlocks blocks = blocks_of(keys, tile_kv);
@@ -39,7 +39,7 @@ TEST_CASE("rows add up to what attention counts") {
 TEST_CASE("of very many rows a sample stands for all") {
   const attention::KeyRange range = attention::key_range(parse_mask("kv_idx <= q_pos"));
   const int64_t seq = 1'000'000;
-  const TileRows rows = tile_rows(range, seq, seq, 64);
+  const TileRows rows = tile_rows(range, seq, seq, 64, 256);
   CHECK(rows.count == 15625);
   CHECK(rows.keys.size() == 256);
   double blocks = 0;
