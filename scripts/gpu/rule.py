@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Half a unit in the last place at 1: the error of rounding once.
 SMALLEST_NORMAL = 2.0**-126  # of fp32 and bf16: the special function unit flushes below it
+# Half a unit in the last place at 1: the error of rounding once.
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "f32": 2.0**-24}
 # fp32 saves: sums of head_dim products and the special functions' errors, relative to the largest.
 SAVE_ROUNDOFF = 1e-5

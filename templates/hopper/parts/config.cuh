@@ -90,10 +90,9 @@ constexpr float kScale = ATTN_SCALE;
 
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
-constexpr int kTileKv = ATTN_TILE_KV;  // keys per step
-constexpr int kStages = ATTN_STAGES;   // of the K ring, and of the V ring
-constexpr int kQueryStages =
-    ATTN_QUERY_STAGES;  // 2: the next tile's queries load under this one's end
+constexpr int kTileKv = ATTN_TILE_KV;            // keys per step
+constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V ring
+constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 
 // Shared-memory tiles are cut into chunks of 64 columns (128 bytes, the span of the TMA swizzle).
@@ -101,5 +100,7 @@ constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kChunksQk = (kHeadDimQk + 63) / 64;
 constexpr int kChunksV = (kHeadDimV + 63) / 64;
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
+#if ATTN_WEIGHTS_SHARED
 constexpr int kChunksKv = (kTileKv + 63) / 64;
+#endif
 constexpr int kElementBytes = 2;
