@@ -17,7 +17,6 @@ namespace {
 using attention::Reduction;
 using attention::RowForm;
 using attention::RowValue;
-using expr::Dialect;
 using Name = std::set<std::string, std::less<>>;
 
 bool mentions_any(const expr::Expr& e, const Name& names) {
@@ -106,7 +105,7 @@ class Absorb {
   static std::optional<std::string> inline_value(const expr::Expr& e) {
     if (e.op() != expr::Op::Variable && !e.is_number()) return std::nullopt;
     if (e.op() == expr::Op::Variable && e.name() != "score") return std::nullopt;
-    return expr::print_c(e, Dialect::Device);
+    return expr::print_c(e, expr::Dialect::Device);
   }
   std::string pair_value(const std::string& function, const expr::Expr& e) const {
     return inline_value(e).value_or(fmt::format("{}({})", function, pair_arguments()));
@@ -302,20 +301,6 @@ class Absorb {
 };
 
 }  // namespace
-
-std::string assignment(const std::string& target, const expr::Expr& value,
-                       const expr::Names& names) {
-  const expr::Statements printed = expr::print_c_statements(value, Dialect::Device, names, 4);
-  if (printed.text.empty()) return wrapped(fmt::format("  {} = {};", target, printed.value));
-  // The braces keep the temporaries of several assignments apart.
-  return "  {\n" + printed.text + wrapped(fmt::format("    {} = {};", target, printed.value)) +
-         "  }\n";
-}
-
-std::string returned(const expr::Expr& value, const expr::Names& names) {
-  const expr::Statements printed = expr::print_c_statements(value, Dialect::Device, names, 2);
-  return printed.text + wrapped(fmt::format("  return {};", printed.value));
-}
 
 std::string absorb_functions(const spec::Spec& spec, const RowForm& rows,
                              const DeviceNames& names) {

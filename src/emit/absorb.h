@@ -14,10 +14,4 @@ namespace attngen::emit {
 std::string absorb_functions(const spec::Spec& spec, const attention::RowForm& rows,
                              const DeviceNames& names);
 
-// `target = value;` with the statements that it needs, indented by two.
-std::string assignment(const std::string& target, const expr::Expr& value,
-                       const expr::Names& names);
-// `return value;` likewise.
-std::string returned(const expr::Expr& value, const expr::Names& names);
-
 }  // namespace attngen::emit

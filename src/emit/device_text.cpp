@@ -105,4 +105,18 @@ std::string text_of(const DeviceFunction& function) {
   return result + head + "\n" + function.body + "}\n";
 }
 
+std::string assignment(const std::string& target, const expr::Expr& value,
+                       const expr::Names& names) {
+  const expr::Statements printed = expr::print_c_statements(value, expr::Dialect::Device, names, 4);
+  if (printed.text.empty()) return wrapped(fmt::format("  {} = {};", target, printed.value));
+  // The braces keep the temporaries of several assignments apart.
+  return "  {\n" + printed.text + wrapped(fmt::format("    {} = {};", target, printed.value)) +
+         "  }\n";
+}
+
+std::string returned(const expr::Expr& value, const expr::Names& names) {
+  const expr::Statements printed = expr::print_c_statements(value, expr::Dialect::Device, names, 2);
+  return printed.text + wrapped(fmt::format("  return {};", printed.value));
+}
+
 }  // namespace attngen::emit

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "expr/print.h"
+
 namespace attngen::emit {
 
 // A line broken at spaces so that it fits 100 columns where it can; further lines are indented by
@@ -24,5 +26,11 @@ struct DeviceFunction {
   std::string template_line = {};  // "template <bool kMasked>"
 };
 std::string text_of(const DeviceFunction& function);
+
+// `target = value;` with the statements that it needs, indented by two.
+std::string assignment(const std::string& target, const expr::Expr& value,
+                       const expr::Names& names);
+// `return value;` likewise.
+std::string returned(const expr::Expr& value, const expr::Names& names);
 
 }  // namespace attngen::emit

@@ -70,6 +70,7 @@ std::string text_of(const Instruction& in) {
                                                registers + 2, registers + 3)
                                  : fmt::format("%{}", registers);
   std::vector<std::string> outputs;
+  outputs.reserve(static_cast<size_t>(registers));
   for (int i = 0; i < registers; ++i) outputs.push_back(fmt::format("\"+f\"(f[{}])", i));
 
   std::string text = in.comment + signature(in) + "\n";

@@ -1,0 +1,202 @@
+#include "emit/epilogue.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "emit/comment.h"
+#include "emit/device_text.h"
+#include "expr/evaluate.h"
+
+namespace attngen::emit {
+namespace {
+
+using attention::EmptyTest;
+using attention::Reduction;
+using attention::RowForm;
+using expr::Op;
+using spec::Spec;
+
+constexpr const char* kRow = "const Row& row";
+constexpr const char* kInputs = "const Inputs& in";
+constexpr const char* kValues = "const RowValues& values";
+
+// acc / x and acc * x are scalings by a value of the row, computed once.
+std::optional<expr::Expr> output_scale(const expr::Expr& output) {
+  const auto is_acc = [](const expr::Expr& e) {
+    return e.op() == Op::Variable && e.name() == "acc";
+  };
+  if (is_acc(output)) return expr::number(1);
+  if (output.op() != Op::Divide && output.op() != Op::Multiply) return std::nullopt;
+  const expr::Expr &a = output.operand(0), &b = output.operand(1);
+  if (is_acc(a) && !expr::mentions(b, "acc")) {
+    return output.op() == Op::Multiply ? b : expr::make(Op::Divide, {expr::number(1), b});
+  }
+  if (output.op() == Op::Multiply && is_acc(b) && !expr::mentions(a, "acc")) return a;
+  return std::nullopt;
+}
+
+// Whether a saved value of an empty row is NaN, tried with a few finite values of all that is not a
+// reduction: then it is saved as -inf.
+bool save_is_nan(const RowForm& form, const expr::Expr& save) {
+  for (const double other : {-2.5, 0.0, 1.0, 3.0}) {
+    std::map<std::string, double, std::less<>> values;
+    const auto variable = [&](std::string_view name) {
+      const auto found = values.find(name);
+      return found == values.end() ? other : found->second;
+    };
+    const auto load = [&](std::string_view, std::span<const int64_t>) { return other; };
+    for (const Reduction& reduction : form.reductions) {
+      values[reduction.name] =
+          reduction.kind == Reduction::Kind::Max ? -std::numeric_limits<double>::infinity() : 0;
+    }
+    for (const attention::RowValue& row : form.rows) {
+      values[row.name] = expr::evaluate(row.value, variable, load);
+    }
+    if (std::isnan(expr::evaluate(save, variable, load))) return true;
+  }
+  return false;
+}
+
+class Epilogue {
+ public:
+  Epilogue(const Spec& spec, const RowForm& form, const DeviceNames& names)
+      : spec_(spec), form_(form), names_(names), scale_(output_scale(form.output)) {
+    if (form_.empty != EmptyTest::None) {
+      for (const Reduction& reduction : form_.reductions) {
+        if (reduction.name == form_.empty_reduction) empty_ = &reduction;
+      }
+    }
+    has_scale_ = scale_ && !(scale_->is_number(1) && empty_ == nullptr);
+    keeps_empty_ = empty_ != nullptr && (!scale_ || any_save_is_nan());
+  }
+
+  std::string text() const {
+    return row_values_text() + "\n" + output_text() + "\n" + saves_text();
+  }
+
+ private:
+  bool any_save_is_nan() const {
+    return std::any_of(form_.saves.begin(), form_.saves.end(),
+                       [&](const auto& save) { return save_is_nan(form_, save.value); });
+  }
+  std::string empty_condition() const {
+    return fmt::format("red.{} == {}", names_.reduction(*empty_),
+                       form_.empty == EmptyTest::Max ? "-INFINITY" : "0");
+  }
+
+  std::string row_values_text() const {
+    std::vector<std::string> members;
+    std::string body = "  RowValues values;\n";
+    for (const attention::RowValue& row : form_.rows) {
+      members.push_back(DeviceNames::member(row.name));
+      body += row_comment(row.name);
+      body += assignment("values." + members.back(), row.value, names_.names("values"));
+    }
+    if (has_scale_) members.emplace_back("output_scale");
+    std::string fields =
+        members.empty() ? "" : wrapped(fmt::format("  float {};", fmt::join(members, ", ")));
+    if (keeps_empty_) {
+      fields += "  bool empty;\n";
+      body += fmt::format("  values.empty = {};\n", empty_condition());
+    }
+    if (has_scale_) {
+      body += assignment("values.output_scale", *scale_, names_.names("values"));
+      if (empty_ != nullptr) {
+        body += fmt::format("  if ({}) values.output_scale = 0;  // no pair exists\n",
+                            keeps_empty_ ? "values.empty" : empty_condition());
+      }
+    }
+    if (fields.empty()) body = "  return {};\n";
+    return (fields.empty() ? "struct RowValues {};\n" : "struct RowValues {\n" + fields + "};\n") +
+           "\n" +
+           text_of({"RowValues",
+                    "row_values",
+                    {"const Reductions& red", kRow, kInputs},
+                    fields.empty() ? body : body + "  return values;\n"});
+  }
+
+  // The closed form, as the user declared it.
+  std::string row_comment(std::string_view name) const {
+    for (const spec::NamedExpr& row : spec_.normalize.rows) {
+      if (row.name != name) continue;
+      std::string text = comment(std::string(name), expr::print(row.value));
+      std::string indented;
+      for (size_t at = 0; at < text.size();) {
+        const size_t end = text.find('\n', at) + 1;
+        indented += "  " + text.substr(at, end - at);
+        at = end;
+      }
+      return indented;
+    }
+    return "";
+  }
+
+  std::string output_text() const {
+    std::string body;
+    if (scale_) {
+      body = has_scale_ ? "  return acc * values.output_scale;\n" : "  return acc;\n";
+    } else {
+      if (keeps_empty_) body = "  if (values.empty) return 0;\n";
+      body += returned(form_.output, names_.names("values"));
+    }
+    return comment("output", expr::print(form_.output)) +
+           text_of({"float", "output_of", {"float acc", kValues, kRow, kInputs}, body});
+  }
+
+  std::string saves_text() const {
+    if (form_.saves.empty()) {
+      return "struct Saves {};\n\n" +
+             text_of({"void", "store_saves", {"const Saves& saves", kValues, kRow, kInputs}, ""});
+    }
+    std::string members, functions;
+    std::string body =
+        "  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;\n";
+    for (const spec::NamedExpr& save : form_.saves) {
+      members += fmt::format("  float* {};  // [batch, heads, seq_q]\n", save.name);
+      functions += save_function(save) + "\n";
+      body += wrapped(fmt::format(
+          "  if (saves.{0} != nullptr) saves.{0}[index] = save_{0}(values, row, in);", save.name));
+    }
+    return "struct Saves {\n" + members + "};\n\n" + functions +
+           text_of({"void", "store_saves", {"const Saves& saves", kValues, kRow, kInputs}, body});
+  }
+
+  std::string save_function(const spec::NamedExpr& save) const {
+    std::string body = returned(save.value, names_.names("values"));
+    if (save_is_nan(form_, save.value)) {
+      // Of a row without pairs: the formula at the reductions' identities, NaN becoming -inf.
+      const size_t at = body.rfind("  return ");
+      std::string value = body.substr(at + 9);
+      value.erase(value.rfind(';'));
+      body = body.substr(0, at) + wrapped("  const float value = " + value + ";") +
+             fmt::format("  return {}isnan(value) ? -INFINITY : value;\n",
+                         keeps_empty_ ? "values.empty && " : "");
+    }
+    return comment(save.name, expr::print(save.value)) +
+           text_of({"float", "save_" + save.name, {kValues, kRow, kInputs}, body});
+  }
+
+  const Spec& spec_;
+  const RowForm& form_;
+  const DeviceNames& names_;
+  std::optional<expr::Expr> scale_;   // what output multiplies acc by, if that is all it does
+  bool has_scale_ = false;            // RowValues holds it
+  const Reduction* empty_ = nullptr;  // tells an empty row
+  bool keeps_empty_ = false;          // RowValues holds whether the row is empty
+};
+
+}  // namespace
+
+std::string epilogue_functions(const Spec& spec, const RowForm& form, const DeviceNames& names) {
+  return Epilogue(spec, form, names).text();
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,16 @@
+// What follows a row's last block of keys: its row values, output and saved results.
+#pragma once
+
+#include <string>
+
+#include "attention/row_form.h"
+#include "emit/device_names.h"
+#include "spec/spec.h"
+
+namespace attngen::emit {
+
+// RowValues and row_values, output_of, Saves and store_saves.
+std::string epilogue_functions(const spec::Spec& spec, const attention::RowForm& form,
+                               const DeviceNames& names);
+
+}  // namespace attngen::emit
