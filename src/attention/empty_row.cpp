@@ -32,7 +32,7 @@ class Folder {
     if (e.op() == Op::Number || e.op() == Op::Variable) return e;
     const auto known = folded_.find(e.identity());
     if (known != folded_.end()) return known->second.second;
-    const Expr result = fold_node(e);
+    Expr result = fold_node(e);
     folded_[e.identity()] = {e, result};
     return result;
   }
@@ -52,7 +52,7 @@ class Folder {
         expr::same(operands[0], operands[1])) {
       return expr::number(0);
     }
-    const Expr folded = with_operands(e, std::move(operands));
+    Expr folded = with_operands(e, std::move(operands));
     if (!constant) return folded;
     return expr::number(expr::evaluate(folded, [](std::string_view) { return 0.0; }));
   }

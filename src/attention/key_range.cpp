@@ -156,7 +156,7 @@ Keys KeyFinder::ordered(const Expr& x, const Expr& y, bool strict) {
         (e.op() != Op::Min && e.op() != Op::Max && e.op() != Op::Abs)) {
       return std::nullopt;
     }
-    const Expr a = e.operand(0);
+    const Expr& a = e.operand(0);
     const Expr b = e.op() == Op::Abs ? expr::make(Op::Negate, {a}) : e.operand(1);
     const auto part = [&](const Expr& half) {
       return find(left ? expr::make(op, {half, y}) : expr::make(op, {x, half}), false);

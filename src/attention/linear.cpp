@@ -20,7 +20,7 @@ Expr int_variable(const char* name) { return expr::variable(name, expr::Type::In
 
 bool in_range(int64_t value) { return std::abs(value) <= kLargestConstant; }
 
-std::optional<Linear> times(Linear sum, int64_t factor) {
+std::optional<Linear> times(const Linear& sum, int64_t factor) {
   if (!in_range(factor)) return std::nullopt;
   return add(Linear{}, sum, factor);
 }

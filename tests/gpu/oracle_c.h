@@ -24,7 +24,7 @@ const char* attngen_oracle_save_name(const void* oracle, int64_t index);
 
 /* One call's data. Strides are in elements: {batch, seq, head}; the head dim is contiguous. The
  * elements are values of the storage type, widened to float. */
-typedef struct {
+struct attngen_oracle_problem {
   int64_t batch, seq_q, seq_kv;
   const float *q, *k, *v;
   int64_t q_strides[3], k_strides[3], v_strides[3];
@@ -33,14 +33,14 @@ typedef struct {
   const char* const* input_names;
   const double* const* input_data;
   const int64_t* input_sizes; /* elements */
-} attngen_oracle_problem;
+};
 
 /* Rows {b, h, q} of row_list[row_count][3] on `threads` threads: o[row_count][head_dim_v] and
  * saves[row_count][save_count] (may be NULL). arithmetic 0: exact; 1: rounded to the storage type,
  * as naive code would. Returns 0, or what is wrong:
  * 1 a null pointer, 2 a row out of range, 3 an input that is missing or has another size, 4 another
  * failure, out of memory. */
-int attngen_oracle_rows(const void* oracle, const attngen_oracle_problem* problem,
+int attngen_oracle_rows(const void* oracle, const struct attngen_oracle_problem* problem,
                         const int64_t* row_list, int64_t row_count, int arithmetic, int threads,
                         double* o, double* saves);
 
