@@ -28,7 +28,8 @@ struct attngen_oracle_problem {
   int64_t batch, seq_q, seq_kv;
   const float *q, *k, *v;
   int64_t q_strides[3], k_strides[3], v_strides[3];
-  /* The spec's inputs, in any order: contiguous in their declared shape, a scalar is one element. */
+  /* The spec's inputs, in any order: contiguous in their declared shape, a scalar is one element.
+   */
   int64_t input_count;
   const char* const* input_names;
   const double* const* input_data;
