@@ -38,7 +38,7 @@ static void expect(const char* what, const llama3_8b_forward_args* args, llama3_
   } while (0)
 
 int main(void) {
-  expect("no arguments", NULL, LLAMA3_8B_BAD_ARGS_SIZE);
+  expect("no arguments", NULL, LLAMA3_8B_NULL_POINTER);
   EXPECT_IF(args.size = 0, LLAMA3_8B_BAD_ARGS_SIZE);
   EXPECT_IF(args.size += 8, LLAMA3_8B_BAD_ARGS_SIZE);
   EXPECT_IF(args.batch = 0, LLAMA3_8B_OK);
