@@ -124,6 +124,15 @@ std::string args_struct(const PassApi& pass) {
   return fmt::format("typedef struct {0} {{\n{1}}} {0};\n", pass.args_name, commented(lines));
 }
 
+// `head(const args& args) { return {members}; }`, on one line if it fits.
+std::string getter(const std::string& head, const std::string& args,
+                   const std::vector<std::string>& members) {
+  const std::string signature = head + "(" + args + (members.empty() ? "" : " args") + ") {";
+  const std::string body = fmt::format("return {{{}}};", fmt::join(members, ", "));
+  const std::string line = signature + " " + body + " }\n";
+  return line.size() <= 101 ? line : signature + "\n" + wrapped("  " + body) + "}\n";
+}
+
 const char* element_type(Input::Element element) {
   switch (element) {
     case Input::Element::F32:
@@ -219,12 +228,10 @@ std::string source_api(const spec::Spec& spec, const Api& api, bool inputs_have_
     }
   }
   const std::string args = fmt::format("const {}_forward_args&", spec.name);
-  text += fmt::format("Inputs inputs_of({}{}) {{ return {{{}}}; }}\n", args,
-                      members.empty() ? "" : " args", fmt::join(members, ", "));
+  text += getter("Inputs inputs_of", args, members);
   members.clear();
   for (const spec::NamedExpr& save : spec.normalize.saves) members.push_back("args." + save.name);
-  text += fmt::format("Saves saves_of({}{}) {{ return {{{}}}; }}\n", args,
-                      members.empty() ? "" : " args", fmt::join(members, ", "));
+  text += getter("Saves saves_of", args, members);
   text += fmt::format("{0}_status check_inputs({1}{2}) {{\n{3}  return {4}_OK;\n}}\n", spec.name,
                       args, checks.empty() ? "" : " args", checks, api.upper_name);
   return text + "\n}  // namespace\n";

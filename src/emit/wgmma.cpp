@@ -39,18 +39,21 @@ std::string wrapped_list(const std::vector<std::string>& items, const std::strin
   return text + line;
 }
 
-// "{%0, %1, ... " in lines of sixteen, each a string literal.
+// "{%0, %1, ... " in string literals of at most sixteen registers that fit the columns.
 std::string accumulator_lines(int registers) {
-  std::string text;
-  for (int first = 0; first < registers; first += kRegistersPerLine) {
-    text += "      \"";
-    if (first == 0) text += '{';
-    for (int i = first; i < registers && i < first + kRegistersPerLine; ++i) {
-      text += fmt::format("%{}{}", i, i + 1 == registers ? "}, " : ", ");
+  std::string text, line = "      \"{";
+  int count = 0;
+  for (int i = 0; i < registers; ++i) {
+    const std::string item = fmt::format("%{}{}", i, i + 1 == registers ? "}, " : ", ");
+    if (count == kRegistersPerLine || line.size() + item.size() + 1 > kColumns) {
+      text += line + "\"\n";
+      line = "      \"";
+      count = 0;
     }
-    text += "\"\n";
+    line += item;
+    ++count;
   }
-  return text;
+  return text + line + "\"\n";
 }
 
 std::string signature(const Instruction& in) {

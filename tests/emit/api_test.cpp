@@ -66,7 +66,8 @@ TEST_CASE("the header is C99 and C++") {
 }
 
 TEST_CASE("lines of the header fit") {
-  std::istringstream lines(header(api_of(example()), ""));
+  const Api api = api_of(example());
+  std::istringstream lines(header(api, "") + source_api(example(), api, true));
   for (std::string line; std::getline(lines, line);) {
     INFO(line);
     CHECK(line.size() <= 100);

@@ -29,5 +29,10 @@ TEST_CASE("widths, types and places") {
   CHECK(text.find("\"%40, %41, p, 1, 1, 0, 0;\\n\"") != std::string::npos);
 }
 
+TEST_CASE("lines fit") {
+  std::istringstream lines(wgmma_functions({spec::DType::Bf16, 256, 256, false}));
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+}
+
 }  // namespace
 }  // namespace attngen::emit
