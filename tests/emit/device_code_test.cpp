@@ -177,10 +177,11 @@ class Data {
 
  private:
   static size_t at(int b, int s, int h, int heads, int seq) {
-    return static_cast<size_t>(((b * seq + s) * heads + h) * kDim);
+    return ((static_cast<size_t>(b) * seq + s) * heads + h) * kDim;
   }
   attention::TensorView view(const std::vector<float>& x, int heads, int seq) const {
-    return {x.data(), seq * heads * kDim, heads * kDim, kDim};
+    const int64_t row = int64_t{heads} * kDim;
+    return {x.data(), seq * row, row, kDim};
   }
   double uniform(double low, double high) {
     return low + (high - low) * (static_cast<double>(random_() % 4096) / 4096);
@@ -216,7 +217,7 @@ class Data {
       const double eighth = std::floor(uniform(2, 12)) / 8;  // exact in every type
       switch (input.element) {
         case spec::Input::Element::I32:
-          values.push_back(i % last / 5);  // sorted along the last dimension
+          values.push_back(std::floor(i % last / 5.0));  // sorted along the last dimension
           elements.push_back(fmt::format("{}", values.back()));
           break;
         case spec::Input::Element::U8:
