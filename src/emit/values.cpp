@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "attention/fixed_max.h"
 #include "emit/user_functions.h"
 
 namespace attngen::emit {
@@ -47,7 +46,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
 
   put("EXPONENTIAL", rows.exponential);
-  put("FIXED_MAX", attention::may_fix_max(rows));
+  put("FIXED_MAX", candidate.resources.fixed_max);
   put("QUERY_STAGES", candidate.resources.query_stages);
   put("PLAIN_SCORE", plain);
   put("MASKED", masked);

@@ -80,7 +80,8 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
 
 Cost CostModel::operator()(const Schedule& s, const Resources& resources) const {
   const target::Target& t = target_;
-  Steps steps{step_of(kernel_, s, t, Block::First), step_of(kernel_, s, t, Block::Full),
+  const Block full = resources.fixed_max ? Block::Full : Block::First;
+  Steps steps{step_of(kernel_, s, t, Block::First), step_of(kernel_, s, t, full),
               step_of(kernel_, s, t, Block::Partial), 0};
   // The first scores and the last output have nothing beside them; the output is scaled, goes
   // through shared memory (written, then read by TMA) and waits for the warpgroup three times.

@@ -54,9 +54,10 @@ struct Resources {
   int threads = 0;
   int producer_registers = 0;  // setmaxnreg targets; 0 where the family has none
   int consumer_registers = 0;
-  int register_need = 0;  // estimate, of a consumer thread
-  int query_stages = 1;   // 2: the next tile's queries load under this tile's end
-  int shared_bytes = 0;   // dynamic, per block
+  int register_need = 0;   // estimate, of a consumer thread
+  bool fixed_max = false;  // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
+  int query_stages = 1;    // 2: the next tile's queries load under this tile's end
+  int shared_bytes = 0;    // dynamic, per block
   std::vector<Tensor> tensors;
 };
 

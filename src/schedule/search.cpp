@@ -27,6 +27,12 @@ void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
   sum.load += n.load;
 }
 
+// Whether an input's index depends on the key.
+bool loads_along_keys(const expr::Expr& e) {
+  if (e.op() == expr::Op::Load) return expr::mentions(e, "kv_idx");
+  return std::ranges::any_of(e.operands(), loads_along_keys);
+}
+
 }  // namespace
 
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
@@ -41,6 +47,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.plain_score = spec.score.op() == expr::Op::Variable;
   kernel.indexed_score =
       expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
+  kernel.loading_score = loads_along_keys(spec.score) || loads_along_keys(rows.weight);
+  kernel.loading_mask = loads_along_keys(spec.mask) && !attention::is_interval_mask(kernel.range);
   kernel.workload = spec.workload;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
   kernel.score = expr::count(spec.score, pair);

@@ -24,7 +24,9 @@ struct Kernel {
   expr::OperationCounts weight;  // per pair: weight and reductions' elements
   bool plain_score = true;       // score is `score`: the scale folds into the exponent
   bool indexed_score = false;    // score or weight reads kv_idx
-  bool fixed_max = false;        // unmasked blocks keep the row's first maximum
+  bool loading_score = false;    // score or weight reads an input at kv_idx
+  bool loading_mask = false;     // the mask does, and is tested pair by pair
+  bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
   std::vector<spec::Workload> workload;
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows);

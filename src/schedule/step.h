@@ -19,7 +19,8 @@ struct Step {
   double length = 0;
 };
 
-// Which block of a tile's: the first one and those that a mask cuts take the long way.
+// Which block of a tile's: the first one and those that a mask cuts take the long way, with a new
+// maximum; full ones do too where the schedule has no registers to keep the first.
 enum class Block : unsigned char { First, Full, Partial };
 
 Step step_of(const Kernel& kernel, const Schedule& schedule, const target::Target& target,

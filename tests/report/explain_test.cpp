@@ -36,7 +36,7 @@ attngen::spec::Spec tiny_spec() {
 Candidate candidate(const Schedule& schedule, double seconds, Bound bound) {
   Candidate c;
   c.schedule = schedule;
-  c.resources = {384, 24, 240, 192, 1, 100'000, {}};
+  c.resources = {384, 24, 240, 192, false, 1, 100'000, {}};
   c.cost.seconds = seconds;
   c.cost.bound = bound;
   c.cost.step_clk = 2000;

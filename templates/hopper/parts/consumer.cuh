@@ -75,8 +75,7 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
         reductions[1] = grown[1];
         return factors;
       }
-      wgmma_wait<0>();
-      recompute_scores(scores, query, key);
+      recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
 #if !ATTN_PLAIN_SCORE
       finish_scores<false>(scores, kv_first, rows, in);
 #endif
