@@ -10,7 +10,6 @@ namespace {
 constexpr int kRows = 64;            // query rows of a warpgroup, the height of a wgmma
 constexpr int kLanes = 128;          // threads of a warpgroup
 constexpr int kElement = 2;          // bytes of bf16 and fp16
-constexpr int kChunk = 64;           // columns of a TMA box: 128 bytes, the span of the swizzle
 constexpr int kMaxColumns = 256;     // of one wgmma
 constexpr int kBarrierBytes = 1024;  // of mbarriers, rounded up to the alignment of the tiles
 
@@ -22,7 +21,13 @@ struct RegisterPlan {
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
 
-int padded_columns(int columns) { return (columns + kChunk - 1) / kChunk * kChunk; }
+// Columns as the template stores them: in chunks of 64 (128 bytes), the widest span of the TMA
+// swizzle, or of 32 where that pads less.
+int padded_columns(int columns) {
+  const int halves = (columns + 31) / 32;
+  const int chunk = halves % 2 == 0 ? 64 : 32;
+  return (columns + chunk - 1) / chunk * chunk;
+}
 
 int tile_bytes(int rows, int columns) { return rows * padded_columns(columns) * kElement; }
 

@@ -95,12 +95,22 @@ constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V 
 constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 
-// Shared-memory tiles are cut into chunks of 64 columns (128 bytes, the span of the TMA swizzle).
-// Columns beyond the head dim are filled with zeros by TMA.
-constexpr int kChunksQk = (kHeadDimQk + 63) / 64;
-constexpr int kChunksV = (kHeadDimV + 63) / 64;
-constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
+// Tiles in shared memory are cut into chunks as wide as the TMA swizzle spans: 64 columns (128
+// bytes), or 32 where that pads less (head dims 72, 80, 96, 160). TMA fills columns beyond the head
+// dim with zeros.
+constexpr int chunk_columns(int columns) { return (columns + 31) / 32 % 2 == 0 ? 64 : 32; }
+constexpr int kChunkQk = chunk_columns(kHeadDimQk);
+constexpr int kChunkV = chunk_columns(kHeadDimV);
+constexpr int kChunksQk = (kHeadDimQk + kChunkQk - 1) / kChunkQk;
+constexpr int kChunksV = (kHeadDimV + kChunkV - 1) / kChunkV;
 #if ATTN_WEIGHTS_SHARED
-constexpr int kChunksKv = (kTileKv + 63) / 64;
+constexpr int kChunkKv = chunk_columns(kTileKv);
+constexpr int kChunksKv = (kTileKv + kChunkKv - 1) / kChunkKv;
 #endif
+constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;
+
+// Bytes of a chunk of a tile of `rows` rows.
+__host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {
+  return rows * chunk * kElementBytes;
+}

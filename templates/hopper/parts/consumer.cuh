@@ -12,9 +12,10 @@ __device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, ui
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
     // 16 columns are 32 bytes; descriptors count in 16 bytes.
-    const int chunk = step / 4, within = step % 4 * 2;
-    wgmma_scores(scores, query + chunk * (64 * 128 / 16) + within,
-                 key + chunk * (kTileKv * 128 / 16) + within, step > 0);
+    constexpr int kSteps = kChunkQk / 16;
+    const int chunk = step / kSteps, within = step % kSteps * 2;
+    wgmma_scores(scores, query + chunk * (chunk_bytes(64, kChunkQk) / 16) + within,
+                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0);
   }
 }
 
@@ -23,8 +24,10 @@ __device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, ui
 __device__ __forceinline__ void multiply_values(Output& output, uint64_t weights, uint64_t value) {
 #pragma unroll
   for (int step = 0; step < kTileKv / 16; ++step) {
-    wgmma_output(output, weights + step / 4 * (64 * 128 / 16) + step % 4 * 2,
-                 value + step * (16 * 128 / 16), 1);
+    constexpr int kSteps = kChunkKv / 16;
+    wgmma_output(output,
+                 weights + step / kSteps * (chunk_bytes(64, kChunkKv) / 16) + step % kSteps * 2,
+                 value + step * (chunk_bytes(16, kChunkV) / 16), 1);
   }
 }
 #else
@@ -32,7 +35,7 @@ __device__ __forceinline__ void multiply_values(Output& output, const Weights& w
                                                 uint64_t value) {
 #pragma unroll
   for (int step = 0; step < kTileKv / 16; ++step) {
-    wgmma_output(output, weights[step], value + step * (16 * 128 / 16), 1);
+    wgmma_output(output, weights[step], value + step * (chunk_bytes(16, kChunkV) / 16), 1);
   }
 }
 
@@ -135,7 +138,7 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
     }
   }
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
-  store_fragments(out, output);
+  store_fragments<kChunkV>(out, output);
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
   if (threadIdx.x % 128 == 0) {
@@ -143,7 +146,8 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
     if (q_first < p.seq_q) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunksV; ++chunk) {
-        tma_store(map_o, out + chunk * (64 * 128), chunk * 64, q_first, tile.h, tile.b);
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
+                  tile.b);
       }
     }
     tma_store_wait();
@@ -167,11 +171,11 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
 
-  const uint64_t queries = row_descriptor(shared.query[0][warpgroup]);
-  const uint64_t keys = row_descriptor(shared.key[0]);
-  const uint64_t values = column_descriptor(shared.value[0]);
+  const uint64_t queries = row_descriptor<kChunkQk>(shared.query[0][warpgroup]);
+  const uint64_t keys = row_descriptor<kChunkQk>(shared.key[0]);
+  const uint64_t values = column_descriptor<kChunkV>(shared.value[0]);
 #if ATTN_WEIGHTS_SHARED
-  const uint64_t weights = row_descriptor(shared.weights[warpgroup]);
+  const uint64_t weights = row_descriptor<kChunkKv>(shared.weights[warpgroup]);
 #else
   Weights weights;
 #endif
@@ -239,7 +243,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     };
     const auto hand_over_weights = [&] {
 #if ATTN_WEIGHTS_SHARED
-      store_fragments(shared.weights[warpgroup], scores);
+      store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
       fence_async_proxy();
       __syncwarp();  // a warp's rows are read for that warp alone
 #else

@@ -15,19 +15,26 @@ __device__ __forceinline__ uint32_t pack(float low, float high) {
   return packed;
 }
 
-// Writes the warp's 16 rows into a swizzled tile of chunks of 64 rows and 64 columns.
-template <int kGroups>
+// Byte offset of eight columns (a group) of a row in a swizzled tile of chunks of `rows` rows: the
+// group's place among its row's is exchanged with others by the row's own number.
+template <int kChunk>
+__device__ __forceinline__ int swizzled(int rows, int row, int group) {
+  constexpr int kGroups = kChunk / 8;
+  const int exchange = kChunk == 64 ? row % 8 : row / 2 % 4;
+  return group / kGroups * chunk_bytes(rows, kChunk) + row * kChunk * kElementBytes +
+         (group % kGroups ^ exchange) * 16;
+}
+
+// Writes the warp's 16 rows into a tile of 64 rows.
+template <int kChunk, int kGroups>
 __device__ __forceinline__ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
   const int lane = threadIdx.x % 32;
   const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
 #pragma unroll
   for (int j = 0; j < kGroups; j += 2) {
-    const int group = j + lane / 16;
-    uint8_t* const address =
-        tile + group / 8 * (64 * 128) + row * 128 + ((group % 8) ^ (row % 8)) * 16;
     const int next = j + 1 < kGroups ? j + 1 : j;  // an odd last group fills an unused column
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                     shared_address(address)),
+                     shared_address(tile + swizzled<kChunk>(64, row, j + lane / 16))),
                  "r"(pack(x[j][0][0], x[j][0][1])), "r"(pack(x[j][1][0], x[j][1][1])),
                  "r"(pack(x[next][0][0], x[next][0][1])), "r"(pack(x[next][1][0], x[next][1][1]))
                  : "memory");

@@ -7,32 +7,44 @@ struct Strides {
   int64_t batch, seq, head;  // in elements
 };
 
-// All zero means contiguous in the spec's layout.
-Strides strides_or_default(int64_t batch, int64_t seq, int64_t head, int64_t length, int heads,
-                           int head_dim) {
-  if (batch || seq || head) return {batch, seq, head};
-#if ATTN_LAYOUT_BHSD
-  return {length * heads * head_dim, head_dim, length * head_dim};
-#else
-  return {length * heads * head_dim, int64_t{heads} * head_dim, head_dim};
-#endif
-}
+// What of a tensor is known at compile time, and the box that one TMA copy moves.
+struct TensorBox {
+  int heads, head_dim, columns, rows;
+};
+constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64};
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv};
+constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64};
 
-// A tensor as TMA sees it: {head_dim, length, heads, batch}, in boxes of 64 columns.
-struct MapShape {
+// A tensor as TMA sees it: {head_dim, length, heads, batch}.
+struct Tensor {
   const void* data;
   Strides strides;
   int64_t length, batch;
-  int heads, head_dim, box_rows;
+  TensorBox box;
 };
 
+// Strides that are all zero mean contiguous in the spec's layout.
+Tensor tensor(const void* data, Strides strides, int64_t length, int64_t batch,
+              const TensorBox& box) {
+  if (!strides.batch && !strides.seq && !strides.head) {
+    const int64_t row = box.head_dim, rows = length * box.head_dim;
+#if ATTN_LAYOUT_BHSD
+    strides = {rows * box.heads, row, rows};
+#else
+    strides = {rows * box.heads, row * box.heads, row};
+#endif
+  }
+  return {data, strides, length, batch, box};
+}
+
 // TMA strides are multiples of 16 bytes below 2^40; of a dimension of length 1 it does not matter.
-bool valid_strides(const MapShape& s) {
+bool valid_strides(const Tensor& t) {
   const auto valid = [](int64_t stride, int64_t length) {
     return length <= 1 || (stride > 0 && stride % 8 == 0 && stride < (int64_t{1} << 39));
   };
-  return valid(s.strides.seq, s.length) && valid(s.strides.head, s.heads) &&
-         valid(s.strides.batch, s.batch);
+  return valid(t.strides.seq, t.length) && valid(t.strides.head, t.box.heads) &&
+         valid(t.strides.batch, t.batch);
 }
 
 // The driver's encoder, found at run time so that nothing links against libcuda.
@@ -46,25 +58,27 @@ EncodeTiled find_encoder() {
   return reinterpret_cast<EncodeTiled>(function);
 }
 
-bool encode(EncodeTiled encoder, CUtensorMap& map, const MapShape& s) {
+bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
   const auto at_least_one = [](int64_t n) { return static_cast<cuuint64_t>(n > 0 ? n : 1); };
   const auto bytes = [](int64_t stride, int64_t length) {
     return static_cast<cuuint64_t>(length > 1 ? stride * kElementBytes : 16);
   };
-  const cuuint64_t dims[] = {static_cast<cuuint64_t>(s.head_dim), at_least_one(s.length),
-                             static_cast<cuuint64_t>(s.heads), at_least_one(s.batch)};
-  const cuuint64_t strides[] = {bytes(s.strides.seq, s.length), bytes(s.strides.head, s.heads),
-                                bytes(s.strides.batch, s.batch)};
-  const cuuint32_t box[] = {64, static_cast<cuuint32_t>(s.box_rows), 1, 1};
+  const cuuint64_t dims[] = {at_least_one(t.box.head_dim), at_least_one(t.length),
+                             at_least_one(t.box.heads), at_least_one(t.batch)};
+  const cuuint64_t strides[] = {bytes(t.strides.seq, t.length), bytes(t.strides.head, t.box.heads),
+                                bytes(t.strides.batch, t.batch)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(t.box.columns),
+                            static_cast<cuuint32_t>(t.box.rows), 1, 1};
   const cuuint32_t steps[] = {1, 1, 1, 1};
 #if ATTN_BF16
   const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 #else
   const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
 #endif
-  return encoder(&map, type, 4, const_cast<void*>(s.data), dims, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+  const CUtensorMapSwizzle swizzle =
+      t.box.columns == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
+  return encoder(&map, type, 4, const_cast<void*>(t.data), dims, strides, box, steps,
+                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
@@ -96,6 +110,27 @@ attention_status check_args(const attention_forward_args& args) {
   return check_inputs(args);
 }
 
+Params params_of(const attention_forward_args& args) {
+  Params p{};
+  p.batch = static_cast<int>(args.batch);
+  p.seq_q = static_cast<int>(args.seq_q);
+  p.seq_kv = static_cast<int>(args.seq_kv);
+  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
+  p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+  p.inputs = inputs_of(args);
+  p.saves = saves_of(args);
+#if ATTN_LONGEST_FIRST
+  // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
+  // head.
+  constexpr int64_t kSectionBytes = 16 << 20;
+  const int64_t head_bytes = (args.seq_kv + 1) * (kHeadDimQk + kHeadDimV) * kElementBytes;
+  const int64_t kv_heads = kSectionBytes / head_bytes;
+  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
+  p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
+#endif
+  return p;
+}
+
 }  // namespace
 
 extern "C" {
@@ -119,84 +154,45 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #endif
 
   const auto& a = *args;
-  const MapShape q{a.q,
-                   strides_or_default(a.q_stride_batch, a.q_stride_seq, a.q_stride_head, a.seq_q,
-                                      kHeadsQ, kHeadDimQk),
-                   a.seq_q,
-                   a.batch,
-                   kHeadsQ,
-                   kHeadDimQk,
-                   64};
-  MapShape k{a.k,
-             strides_or_default(a.k_stride_batch, a.k_stride_seq, a.k_stride_head, a.seq_kv,
-                                kHeadsKv, kHeadDimQk),
-             a.seq_kv,
-             a.batch,
-             kHeadsKv,
-             kHeadDimQk,
-             kTileKv};
-  MapShape v{a.v,
-             strides_or_default(a.v_stride_batch, a.v_stride_seq, a.v_stride_head, a.seq_kv,
-                                kHeadsKv, kHeadDimV),
-             a.seq_kv,
-             a.batch,
-             kHeadsKv,
-             kHeadDimV,
-             kTileKv};
+  const Tensor q =
+      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox);
+  Tensor k =
+      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox);
+  Tensor v = tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
+                    kValueBox);
+  const Tensor o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q,
+                          a.batch, kOutputBox);
   if (a.seq_kv == 0) k = v = q;  // nothing is loaded: any map will do
-  const MapShape o{a.o,
-                   strides_or_default(a.o_stride_batch, a.o_stride_seq, a.o_stride_head, a.seq_q,
-                                      kHeadsQ, kHeadDimV),
-                   a.seq_q,
-                   a.batch,
-                   kHeadsQ,
-                   kHeadDimV,
-                   64};
   if (!valid_strides(q) || !valid_strides(k) || !valid_strides(v) || !valid_strides(o)) {
     return ATTENTION_BAD_STRIDE;
   }
 
-  int device = 0, cores = 0, major = 0;
+  int device = 0, major = 0, cores = 0;
+  static const EncodeTiled encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
-      major != 9) {
+      major != 9 || !encoder) {
     return ATTENTION_BAD_DEVICE;
   }
-  static const EncodeTiled encoder = find_encoder();
-  if (!encoder) return ATTENTION_BAD_DEVICE;
   CUtensorMap map_q, map_k, map_v, map_o;
   if (!encode(encoder, map_q, q) || !encode(encoder, map_k, k) || !encode(encoder, map_v, v) ||
       !encode(encoder, map_o, o)) {
     return ATTENTION_BAD_STRIDE;
   }
 
-  Params p{};
-  p.batch = static_cast<int>(a.batch);
-  p.seq_q = static_cast<int>(a.seq_q);
-  p.seq_kv = static_cast<int>(a.seq_kv);
-  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
-  p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
-  p.inputs = inputs_of(a);
-  p.saves = saves_of(a);
-#if ATTN_LONGEST_FIRST
-  // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
-  // head.
-  constexpr int64_t kSectionBytes = 16 << 20;
-  const int64_t head_bytes = int64_t{p.seq_kv + 1} * (kHeadDimQk + kHeadDimV) * kElementBytes;
-  const int64_t kv_heads = kSectionBytes / head_bytes;
-  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
-  p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
-#endif
+  Params p = params_of(a);
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
-#if ATTN_PERSISTENT
-  const int blocks = p.tiles < cores ? p.tiles : cores;
-#if ATTN_LONGEST_FIRST
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   p.next_tile = static_cast<unsigned*>(workspace);
   if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
     return ATTENTION_LAUNCH_FAILED;
   }
+#else
+  (void)workspace;
 #endif
+#if ATTN_PERSISTENT
+  const int blocks = p.tiles < cores ? p.tiles : cores;
 #else
   const int blocks = p.tiles;
 #endif

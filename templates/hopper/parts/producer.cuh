@@ -2,12 +2,13 @@
 // walk along, so that addresses stay in uniform registers; one lane issues.
 #pragma once
 
-template <int kChunks>
+template <int kChunks, int kChunk>
 __device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
                                           int tile_rows, int row, int head, int batch) {
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
-    tma_load(map, full, tile + chunk * tile_rows * 128, chunk * 64, row, head, batch);
+    tma_load(map, full, tile + chunk * chunk_bytes(tile_rows, kChunk), chunk * kChunk, row, head,
+             batch);
   }
 }
 
@@ -22,8 +23,8 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     if (issues) {
       uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
-      load_tile<kChunksQk>(map_k, full, shared.key[key_slot.index], kTileKv, block * kTileKv, head,
-                           batch);
+      load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+                                     block * kTileKv, head, batch);
     }
     __syncwarp();
     key_slot.advance();
@@ -33,8 +34,8 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     if (issues) {
       uint64_t& full = shared.value_full[value_slot.index];
       barrier_expect(full, kValueBytes);
-      load_tile<kChunksV>(map_v, full, shared.value[value_slot.index], kTileKv, block * kTileKv,
-                          head, batch);
+      load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
+                                   block * kTileKv, head, batch);
     }
     __syncwarp();
     value_slot.advance();
@@ -62,9 +63,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       if (issues) {
         shared.tile[query_slot.index][i] = index;  // seen once the queries are there
         uint64_t& full = shared.query_full[query_slot.index][i];
-        barrier_expect(full, 64 * 128 * kChunksQk);
-        load_tile<kChunksQk>(map_q, full, shared.query[query_slot.index][i], 64,
-                             tile.q_first + 64 * i, tile.h, tile.b);
+        barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
+        load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
+                                       tile.q_first + 64 * i, tile.h, tile.b);
       }
       __syncwarp();
     }

@@ -23,12 +23,6 @@ __device__ __forceinline__ void mma_16x8x16(float (&d)[2][2], const uint32_t (&a
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Byte `column group * 16` of a row in a swizzled tile of chunks of `tile_rows` rows.
-__device__ __forceinline__ const uint8_t* swizzled(const uint8_t* tile, int tile_rows, int row,
-                                                   int group) {
-  return tile + group / 8 * (tile_rows * 128) + row * 128 + ((group % 8) ^ (row % 8)) * 16;
-}
-
 __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2],
                                                  const uint8_t* query, const uint8_t* key) {
   const int lane = threadIdx.x % 32;
@@ -40,12 +34,12 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 #pragma unroll 1
   for (int step = 0; step < kStepsQk; ++step) {
     uint32_t a[4];
-    load_matrices(a, swizzled(query, 64, query_row, 2 * step + lane / 16));
+    load_matrices(a, query + swizzled<kChunkQk>(64, query_row, 2 * step + lane / 16));
 #pragma unroll
     for (int j = 0; j < kTileKv / 8; j += 2) {
       uint32_t b[4];
-      load_matrices(
-          b, swizzled(key, kTileKv, 8 * j + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
+      load_matrices(b, key + swizzled<kChunkQk>(kTileKv, 8 * j + lane / 16 * 8 + lane % 8,
+                                                2 * step + lane / 8 % 2));
       mma_16x8x16(scores[j], a, b[0], b[1]);
       mma_16x8x16(scores[j + 1], a, b[2], b[3]);
     }

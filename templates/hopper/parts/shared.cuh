@@ -1,16 +1,17 @@
 // Shared memory: the tiles, the rings, and their barriers.
 #pragma once
 
-constexpr int kQueryBytes = 64 * 128 * (kChunksQk > kChunksV ? kChunksQk : kChunksV);
-constexpr int kKeyBytes = kTileKv * 128 * kChunksQk;
-constexpr int kValueBytes = kTileKv * 128 * kChunksV;
+constexpr int kQueryBytes = chunk_bytes(
+    64, kChunksQk* kChunkQk > kChunksV * kChunkV ? kChunksQk * kChunkQk : kChunksV * kChunkV);
+constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
+constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
 
 struct __align__(1024) Shared {
   uint8_t query[kQueryStages][kWarpgroups][kQueryBytes];  // a tile's output leaves through it
   uint8_t key[kStages][kKeyBytes];
   uint8_t value[kStages][kValueBytes];
 #if ATTN_WEIGHTS_SHARED
-  uint8_t weights[kWarpgroups][64 * 128 * kChunksKv];
+  uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];
 #endif
   uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];

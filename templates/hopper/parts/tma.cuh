@@ -1,4 +1,4 @@
-// The tensor memory accelerator: tiles of 64 columns between global and swizzled shared memory.
+// The tensor memory accelerator: tiles between global and swizzled shared memory.
 #pragma once
 
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.

@@ -2,23 +2,27 @@
 #pragma once
 
 // An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
-// bytes, and the 128-byte swizzle (PTX ISA, "Matrix Descriptor Format").
-__device__ __forceinline__ uint64_t descriptor(const void* tile, int leading_bytes,
-                                               int stride_bytes) {
+// bytes, and the swizzle: 1 for 128 bytes, 2 for 64 (PTX ISA, "Matrix Descriptor Format").
+template <int kChunk>
+__device__ __forceinline__ uint64_t descriptor(const void* tile, int leading_bytes) {
+  constexpr int kStrideBytes = chunk_bytes(8, kChunk);  // from eight rows to the next
   return static_cast<uint64_t>((shared_address(tile) & 0x3ffff) >> 4) |
          static_cast<uint64_t>(leading_bytes >> 4) << 16 |
-         static_cast<uint64_t>(stride_bytes >> 4) << 32 | uint64_t{1} << 62;
+         static_cast<uint64_t>(kStrideBytes >> 4) << 32 | uint64_t{kChunk == 64 ? 1 : 2} << 62;
 }
 
-// Rows of the operand are rows of the tile (Q, K, weights): eight rows of 128 bytes are 1024 apart.
+// Rows of the operand are rows of the tile: Q, K, weights. A step of 16 columns stays in a chunk,
+// so there is no leading offset.
+template <int kChunk>
 __device__ __forceinline__ uint64_t row_descriptor(const void* tile) {
-  return descriptor(tile, 16, 1024);
+  return descriptor<kChunk>(tile, 16);
 }
 
-// The operand is the tile transposed (V: keys are summed over): chunks of 64 columns lie
-// kTileKv rows apart.
+// Rows of the operand are columns of the tile: V, where the sum is over keys. The leading offset
+// goes from chunk to chunk.
+template <int kChunk>
 __device__ __forceinline__ uint64_t column_descriptor(const void* tile) {
-  return descriptor(tile, kTileKv * 128, 1024);
+  return descriptor<kChunk>(tile, chunk_bytes(kTileKv, kChunk));
 }
 
 __device__ __forceinline__ void wgmma_fence() {
