@@ -257,8 +257,9 @@ class Absorb {
                             has_own_factor(*reduction) ? scale : "factor");
     }
     std::string body = score_line(passes_.empty(), false);
-    body += wrapped(fmt::format("      const float weight = exists ? {} : 0;",
-                                pair_value("weight_of", form_.weight)));
+    // Computed for every pair and then selected: a branch a pair serialises the matrix products.
+    body += wrapped(fmt::format("      float weight = {};", pair_value("weight_of", form_.weight)));
+    body += "      if (!exists) weight = 0;\n";
     body += "      scores[j][r][e] = weight;\n";
     for (const Reduction* reduction : last_pass_) {
       const std::string target = "red." + reduction->name;

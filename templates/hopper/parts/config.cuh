@@ -1,6 +1,7 @@
-// What the spec and the schedule decided. The values below make the template compile by itself.
+// What the spec and the schedule decided.
 #pragma once
 #ifndef ATTN_BF16
+// These values make the template compile by itself.
 #define ATTN_BF16 1
 #endif
 #ifndef ATTN_HEAD_DIM_QK

@@ -54,8 +54,25 @@ __device__ __forceinline__ void pack_weights(Weights& weights, const Scores& sco
 // What a block of keys does to a row's accumulator.
 struct Factors {
   float row[2] = {1, 1};
+#if ATTN_FIXED_MAX
   bool shrink = false;  // whether any factor of the warp is not 1
+#endif
 };
+
+#if !ATTN_EXPONENTIAL
+template <bool kMasked>
+__device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const Row (&rows)[2],
+                                            const Inputs& in, Reductions (&reductions)[2],
+                                            Factors& factors) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#if !ATTN_ROW_FREE
+    factors.row[r] =
+#endif
+        absorb<kMasked>(scores, r, kv_first, rows[r], in, reductions[r]);
+  }
+}
+#endif
 
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
@@ -90,16 +107,15 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
 #else
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-#if !ATTN_ROW_FREE
-    factors.row[r] =
-#endif
-        full ? absorb<false>(scores, r, kv_first, rows[r], in, reductions[r])
-             : absorb<true>(scores, r, kv_first, rows[r], in, reductions[r]);
+  if (full) {
+    absorb_rows<false>(scores, kv_first, rows, in, reductions, factors);
+  } else {
+    absorb_rows<true>(scores, kv_first, rows, in, reductions, factors);
   }
 #endif
-  factors.shrink = !ATTN_ROW_FREE;
+#if ATTN_FIXED_MAX
+  factors.shrink = true;
+#endif
   return factors;
 }
 
@@ -119,12 +135,13 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 }
 #endif
 
-// The rows' results: values saved per row, the output through shared memory to TMA.
+// The rows' results: values saved per row, the output through shared memory to TMA. `q_row` is the
+// thread's first row, which may lie beyond the last.
 __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
                                             const CUtensorMap& map_o, int warpgroup,
-                                            const Tile& tile, const Row (&rows)[2], bool in_range_0,
-                                            bool in_range_1, Output& output,
-                                            const Reductions (&reductions)[2], const Params& p) {
+                                            const Tile& tile, int q_row, const Row (&rows)[2],
+                                            Output& output, const Reductions (&reductions)[2],
+                                            const Params& p) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const RowValues values = row_values(complete(reductions[r]), rows[r], p.inputs);
@@ -133,7 +150,7 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
       output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
       output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
     }
-    if (threadIdx.x % 4 == 0 && (r == 0 ? in_range_0 : in_range_1)) {
+    if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
       store_saves(p.saves, values, rows[r], p.inputs);
     }
   }
@@ -309,8 +326,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     }
 #endif
     finish_rows(shared.query[query_slot.index][warpgroup],
-                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, rows,
-                q_row < p.seq_q, q_row + 8 < p.seq_q, output, reductions, p);
+                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, q_row,
+                rows, output, reductions, p);
     query_slot.advance();
 #if !ATTN_PERSISTENT
     break;
