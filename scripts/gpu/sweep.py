@@ -1,0 +1,159 @@
+"""The points and schedules of scripts/sweep_gpu.py, as data.
+
+A point is a kernel's spec and a workload. Its schedules are a sample of the feasible ones, dense
+where the fast ones lie: large tiles, two or three warpgroups.
+"""
+
+from dataclasses import dataclass
+
+from gpu.cases import CAUSAL, Case, Shape, dim_text, make_spec, schedule
+
+TOKENS, WIDTH = 16384, 2048  # batch * length; heads * head dim of values
+WINDOW = 1024
+TILES_KV = range(32, 257, 16)
+TILES_PER_WARPGROUPS = 6
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    spec: dict
+    mask: str = "full"  # or causal, window
+
+    @property
+    def name(self):
+        return self.spec["name"]
+
+    def case(self, one, name=""):
+        name = name or f"{self.name}_{short_name(one)}"
+        return Case(name, {**self.spec, "name": name}, "sweep", schedule=one, data=self.name)
+
+
+@dataclass(frozen=True)
+class Point:
+    sweep: SweepSpec
+    batch: int
+    seq: int
+
+    @property
+    def name(self):
+        return f"{self.sweep.name}_s{self.seq}"
+
+    def workload(self):
+        return {"batch": self.batch, "seq_q": self.seq, "seq_kv": self.seq}
+
+    def shape(self):
+        return Shape(self.batch, self.seq, self.seq)
+
+    def flop(self):
+        """Causal counts half the pairs, as is usual; a window those inside it."""
+        spec, seq = self.sweep.spec, self.seq
+        pairs = {"full": seq * seq, "causal": seq * seq / 2,
+                 "window": WINDOW * (seq - WINDOW / 2)}[self.sweep.mask]
+        return 2.0 * self.batch * spec["heads"]["q"] * pairs * sum(spec["head_dim"].values())
+
+
+def sweep_spec(name, head_dim, heads=None, mask="full", **rest):
+    heads = heads or (WIDTH // head_dim[1],) * 2
+    text = {"full": None, "causal": CAUSAL,
+            "window": f"kv_idx <= q_pos and q_pos - kv_idx < {WINDOW}"}[mask]
+    return SweepSpec(make_spec(name, head_dim, heads, mask=text, **rest), mask)
+
+
+def grid_points():
+    """Lengths up under one mask and down under the next: of every second point, which is held
+    out, each length and each mask gets its share.
+    """
+    for i, dim in enumerate((64, 128, 256)):
+        for j, mask in enumerate(("full", "causal")):
+            one = sweep_spec(f"d{dim}_{mask}", (dim, dim), mask=mask)
+            lengths = (512, 1024, 4096, 16384)
+            for seq in reversed(lengths) if (i + j) % 2 else lengths:
+                yield Point(one, TOKENS // seq, seq)
+
+
+def other_points():
+    softcap, sigmoid = "50 * tanh(score / 50)", "sigmoid(score - 4)"
+    listed = [
+        *((sweep_spec(f"{dim_text(dims)}_causal", dims, mask="causal"), (1024, 4096))
+          for dims in ((96, 96), (192, 128))),
+        (sweep_spec("d128_causal_gqa", (128, 128), (32, 8), "causal"), (2048, 8192)),
+        (sweep_spec("d128_window", (128, 128), mask="window"), (8192,)),
+        (sweep_spec("d256_softcap", (256, 256), mask="causal", score=softcap), (4096,)),
+        *((sweep_spec(f"d{dim}_sigmoid", (dim, dim), score=sigmoid, normalize="none"), (4096,))
+          for dim in (64, 128)),
+        (sweep_spec("d128_causal_fp16", (128, 128), mask="causal", dtype="fp16"), (4096,)),
+    ]
+    for one, lengths in listed:
+        for seq in lengths:
+            yield Point(one, TOKENS // seq, seq)
+
+
+def sweep_points():
+    """In a fixed order: a point's index says whether it is held out."""
+    return [*grid_points(), *other_points()]
+
+
+def short_name(one):
+    """"w2_k128_s2_reg_intra_pp_pers_long": unique for a schedule, and part of a C identifier."""
+    return "_".join([
+        f"w{one['warpgroups']}_k{one['tile_kv']}_s{one['stages']}",
+        {"registers": "reg", "shared": "smem"}[one["weights"]],
+        {"intra_warpgroup": "intra", "none": "seq"}[one["overlap"]],
+        "pp" if one["ping_pong"] else "free",
+        {"persistent": "pers", "plain": "plain"}[one["grid"]],
+        {"longest_first": "long", "linear": "lin"}[one["order"]]])
+
+
+def spread(values, count):
+    """At most `count` of the values, both ends among them, evenly spaced."""
+    if len(values) <= count:
+        return values
+    return [values[round(i * (len(values) - 1) / (count - 1))] for i in range(count)]
+
+
+def fitting_tiles(order, fits, warpgroups, **rest):
+    """tile_kv of 48 keys and more, and of at least half the largest that fits."""
+    all_tiles = [t for t in TILES_KV
+                 if fits(schedule(warpgroups, t, 2, ping_pong=False, order=order, **rest))]
+    return [t for t in all_tiles if t >= 48 and 2 * t >= all_tiles[-1]] or all_tiles[-1:]
+
+
+def thinned(tiles):
+    if len(tiles) <= TILES_PER_WARPGROUPS:
+        return tiles
+    return [t for t in tiles if t % 32 == 0 or t == tiles[-1]]
+
+
+def sample_schedules(sweep, fits):
+    """The feasible schedules to measure, 15 to 55 of them. `fits` judges one schedule."""
+    order = "linear" if sweep.mask == "full" else "longest_first"
+    deep = max(sweep.spec["head_dim"].values()) <= 64  # a third stage fits beside large tiles
+    chosen = []
+
+    def add(warpgroups, tile_kv, stages=2, **rest):
+        chosen.append(schedule(warpgroups, tile_kv, stages, **{"order": order, **rest}))
+
+    for warpgroups in (1, 2, 3, 4):
+        ladder = thinned(fitting_tiles(order, fits, warpgroups))
+        turns = (True, False) if warpgroups in (2, 3) else (False,)
+        for tile_kv in ladder:
+            for ping_pong in turns:
+                add(warpgroups, tile_kv, ping_pong=ping_pong)
+        if warpgroups == 2:  # what short sequences want
+            add(2, 64, ping_pong=True)
+            add(2, 64, ping_pong=False)
+        for tile_kv in spread(ladder, 3) if deep else []:
+            add(warpgroups, tile_kv, 3, ping_pong=turns[0])
+        # One tile with the values that fast schedules seldom have.
+        for tile_kv in [128] if 128 in ladder else ladder[len(ladder) // 2:][:1]:
+            add(warpgroups, tile_kv, overlap="none", ping_pong=turns[0])
+            add(warpgroups, tile_kv, grid="plain", ping_pong=turns[0])
+            add(warpgroups, tile_kv, order="linear", ping_pong=turns[0])
+    for tile_kv in spread(fitting_tiles(order, fits, 3, weights="shared"), 3):
+        for ping_pong in (True, False):
+            add(3, tile_kv, weights="shared", ping_pong=ping_pong)
+    return [one for one in distinct(chosen) if fits(one)]
+
+
+def distinct(schedules):
+    return list({short_name(one): one for one in schedules}.values())

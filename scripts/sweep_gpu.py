@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Measures many schedules of many kernels, so that the search's choices can be judged.
+
+  scripts/sweep_gpu.py --build     first, where nvcc is: into build-gpu/sweep/
+  scripts/sweep_gpu.py             then, where the GPU is: into tests/data/h200_sweep.json
+  scripts/sweep_gpu.py --filter d128_causal --json out.json    only these points
+
+The schedules of one point take turns in rounds, so that a drift of the clock meets all alike;
+medians of event timings, the L2 flushed before each call, random normal inputs. Every second point
+is marked as held out: constants of the model are fitted to the others.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import shlex
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+import build_gpu_cases  # noqa: E402
+from gpu.sweep import distinct, sample_schedules, short_name, sweep_points  # noqa: E402
+
+INFEASIBLE = 3  # attngen's exit status
+
+
+def options():
+    parser = argparse.ArgumentParser(description="Measures schedules on a GPU.")
+    parser.add_argument("--out", type=Path, default=ROOT / "build-gpu" / "sweep")
+    parser.add_argument("--filter", default="", help="only points whose name contains this")
+    building = parser.add_argument_group("building")
+    building.add_argument("--build", action="store_true", help="compile the kernels, time none")
+    building.add_argument("--attngen", type=Path, help="default: that of the preset release")
+    building.add_argument("--target", default="h200")
+    building.add_argument("--nvcc", default="nvcc")
+    building.add_argument("--jobs", type=int, default=os.cpu_count())
+    building.add_argument("--commit", help="of attngen; default: this tree's")
+    timing = parser.add_argument_group("timing")
+    timing.add_argument("--seconds", type=float, default=300, help="no point begins later")
+    timing.add_argument("--milliseconds", type=float, default=15,
+                        help="timed, per schedule and round")
+    timing.add_argument("--skip", action="append", default=[], metavar="KERNEL",
+                        help="one that hangs; may be repeated")
+    timing.add_argument("--rounds", type=int, default=3)
+    timing.add_argument("--json", type=Path, default=ROOT / "tests" / "data" / "h200_sweep.json")
+    return parser.parse_args()
+
+
+def chosen_points(args):
+    """(index, point) of those that the filter takes."""
+    return [(i, p) for i, p in enumerate(sweep_points()) if args.filter in p.name]
+
+
+# Building
+
+
+def attngen(args, *more):
+    return build_gpu_cases.run([args.attngen, "--target", args.target, *more])
+
+
+def judge(sweep, args):
+    """A function that says whether a schedule is feasible for this spec, by asking attngen."""
+    folder = args.out / "specs" / sweep.name
+    folder.mkdir(parents=True, exist_ok=True)
+    spec, given = folder / "spec.json", folder / "schedule.json"
+    spec.write_text(json.dumps(sweep.spec))
+
+    def fits(one):
+        given.write_text(json.dumps(one))
+        done = attngen(args, spec, "--schedule", given, "--stdout")
+        if done.returncode not in (0, INFEASIBLE):
+            raise RuntimeError(f"{sweep.name}: {done.stdout.strip()}")
+        return done.returncode == 0
+
+    return fits
+
+
+def own_choice(point, args):
+    """The schedule that attngen takes for the point's workload."""
+    folder = args.out / "specs" / point.name
+    folder.mkdir(parents=True, exist_ok=True)
+    spec = folder / "spec.json"
+    spec.write_text(json.dumps({**point.sweep.spec, "workload": point.workload()}))
+    done = attngen(args, spec, "-o", folder, "--emit", "manifest")
+    if done.returncode:
+        raise RuntimeError(f"{point.name}: {done.stdout.strip()}")
+    manifest = json.loads((folder / f"{point.sweep.name}.json").read_text())
+    return manifest["targets"][0]["schedule"]
+
+
+def build(args):
+    """Returns the number of kernels that failed. The index lists what this call built."""
+    began = time.monotonic()
+    release = ROOT / "build" / "release"
+    args.attngen = (args.attngen or build_gpu_cases.find_one(release, "attngen")).resolve()
+    points = [point for _, point in chosen_points(args)]
+    sweeps = {point.sweep.name: point.sweep for point in points}
+    with ThreadPoolExecutor(args.jobs) as pool:
+        choices = dict(zip([p.name for p in points],
+                           pool.map(lambda point: own_choice(point, args), points)))
+        samples = dict(zip(sweeps, pool.map(
+            lambda sweep: sample_schedules(sweep, judge(sweep, args)), sweeps.values())))
+        for point in points:
+            samples[point.sweep.name].append(choices[point.name])
+        cases = [sweeps[name].case(one) for name, sample in samples.items()
+                 for one in distinct(sample)]
+        print(f"{len(points)} points, {len(sweeps)} specs, {len(cases)} kernels", flush=True)
+        entries = list(pool.map(lambda case: build_gpu_cases.build(case, args), cases))
+    kernels = [{**entry, "sweep": case.data} for case, entry in zip(cases, entries)]
+    failed = sum("error" in entry for entry in entries)
+    index = {"commit": args.commit or build_gpu_cases.commit(), "target": args.target,
+             "choices": choices, "kernels": kernels}
+    (args.out / "index.json").write_text(json.dumps(index, indent=1) + "\n")
+    print(f"{len(kernels) - failed} kernels built, {failed} failed, "
+          f"{time.monotonic() - began:.0f} s")
+    return failed
+
+
+# Timing
+
+
+def warm_clock(seconds=1.0):
+    import torch
+
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        for _ in range(10):
+            torch.mm(a, a)
+        torch.cuda.synchronize()
+
+
+def finish(name, seconds=20):
+    """Waits for the device. A kernel that hangs takes the process's CUDA context along."""
+    import torch
+
+    done = torch.cuda.Event()
+    done.record()
+    until = time.monotonic() + seconds
+    while not done.query():
+        if time.monotonic() > until:
+            print(f"HANGS {name}: leave it out with --skip {name}", flush=True)
+            os._exit(1)
+        time.sleep(1e-4)
+
+
+def agreeing_calls(point, kernels, folder):
+    """A call for each kernel, by name, whose output is the first one's up to rounding: a guard
+    against timing a wrong kernel; gpu_check.py is the check.
+    """
+    from bench_gpu import Emitted
+    from gpu import rule, tensors
+
+    problem = tensors.draw(point.sweep.case(None, point.name), point.shape(), [], 1, "cuda",
+                           on_host=False)
+    calls, saves, expected = {}, [], None
+    for entry in kernels:
+        problem.o.poison()
+        call = Emitted(folder, entry, problem)
+        saves.append(problem.saves)  # the calls hold addresses, and Emitted draws new ones
+        try:
+            call()
+        except RuntimeError as error:  # the status of a launch
+            print(f"FAIL {entry['name']} at {point.name}: {error}")
+            continue
+        finish(entry["name"])
+        got = problem.o.view.double()
+        expected = got if expected is None else expected
+        # Each rounds its weights and its result once.
+        allowed = 4 * rule.ROUNDOFF[point.sweep.spec["dtype"]] * float(expected.abs().max())
+        apart = float((got - expected).abs().max())
+        if apart <= allowed:
+            calls[entry["name"]] = call
+        else:
+            print(f"WRONG {entry['name']} at {point.name}: {apart:.3e} from the first, above "
+                  f"{allowed:.3e}")
+    return calls, [problem, *saves]
+
+
+def measure(point, kernels, args, flush):
+    """Microseconds by the schedule's short name."""
+    from bench_gpu import contest
+
+    calls, alive = agreeing_calls(point, kernels, args.out)
+    medians = contest(calls, args, flush)
+    del alive  # the calls' memory, until here
+    return {short_name(entry["schedule"]): 1e3 * medians[entry["name"]] for entry in kernels
+            if entry["name"] in medians}
+
+
+def point_row(index, point, kernels, times):
+    rows = [{"schedule": entry["schedule"], "microseconds": round(times[name], 2)}
+            for entry in kernels if (name := short_name(entry["schedule"])) in times]
+    return {"spec": point.sweep.spec, "workload": point.workload(), "holdout": index % 2 == 1,
+            "schedules": rows}
+
+
+def to_text(head, rows):
+    """JSON with one schedule a line, so that versions can be compared."""
+    points = []
+    for row in rows:
+        fields = [f"{json.dumps(key)}: {json.dumps(row[key])}" for key in row
+                  if key != "schedules"]
+        lines = ",\n".join(json.dumps(one) for one in row["schedules"])
+        points.append(f"{{{', '.join(fields)}, \"schedules\": [\n{lines}\n]}}")
+    fields = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    return f"{{{', '.join(fields)}, \"points\": [\n" + ",\n".join(points) + "\n]}\n"
+
+
+def summary_line(point, choice, times):
+    """The fastest schedule, and what attngen's own choice loses to it."""
+    best = min(times, key=times.get)
+    speed = point.flop() / times[best] * 1e-6
+    own = times.get(short_name(choice))
+    lost = f"{own / times[best]:.3f}" if own else "not measured"
+    return f"| {point.name} | {best} | {speed:.1f} | {short_name(choice)} | {lost} |"
+
+
+def command(args):
+    """Without paths, which say nothing about the measurement."""
+    words = ["scripts/sweep_gpu.py", "--milliseconds", f"{args.milliseconds:g}", "--rounds",
+             str(args.rounds)]
+    return shlex.join(words + (["--filter", args.filter] if args.filter else []))
+
+
+def time_all(args):
+    """Returns 1 if a point was left out, or a kernel."""
+    import torch
+    from bench_gpu import FLUSH_BYTES
+
+    index = json.loads((args.out / "index.json").read_text())
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    head = {"device": torch.cuda.get_device_name(),
+            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "command": command(args),
+            "commit": index["commit"]}
+    rows, summary, complete = [], [], True
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    warm_clock()
+    for i, point in chosen_points(args):
+        kernels = [entry for entry in index["kernels"]
+                   if entry["sweep"] == point.sweep.name and "error" not in entry
+                   and entry["name"] not in args.skip]
+        if not kernels or time.monotonic() - began > args.seconds:
+            print(f"LEFT OUT {point.name}: {'out of time' if kernels else 'no kernels'}")
+            complete = False
+            continue
+        times = measure(point, kernels, args, flush)
+        complete &= len(times) == len(kernels)
+        if not times:
+            continue
+        rows.append(point_row(i, point, kernels, times))
+        summary.append(summary_line(point, index["choices"][point.name], times))
+        # Each time: a later kernel may hang.
+        args.json.write_text(to_text(head, rows))
+        print(f"{time.monotonic() - began:5.0f} s {point.name}: {len(times)} schedules, "
+              f"{min(times.values()):.1f} to {max(times.values()):.1f} us", flush=True)
+    print("\n| point | fastest | TFLOP/s | chosen | its time to the fastest |\n" + "|---" * 5 + "|")
+    print("\n".join(summary))
+    return 0 if complete else 1
+
+
+def main():
+    args = options()
+    args.out = args.out.resolve()
+    return (1 if build(args) else 0) if args.build else time_all(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
