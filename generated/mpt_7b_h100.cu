@@ -1134,7 +1134,8 @@ Params params_of(const mpt_7b_forward_args& args) {
   // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
   // head.
   constexpr int64_t kSectionBytes = 16 << 20;
-  const int64_t head_bytes = (args.seq_kv + 1) * (kHeadDimQk + kHeadDimV) * kElementBytes;
+  const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
+  const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
   const int64_t kv_heads = kSectionBytes / head_bytes;
   const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
   p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);

@@ -5,7 +5,7 @@
   scripts/sweep_gpu.py             then, where the GPU is: into tests/data/h200_sweep.json
   scripts/sweep_gpu.py --filter d128_causal --json out.json    only these points
 
-The schedules of one point take turns in rounds, so that a drift of the clock meets all alike;
+The schedules of one point take turns call by call, so that the card's clock meets all alike;
 medians of event timings, the L2 flushed before each call, random normal inputs. Every second point
 is marked as held out: constants of the model are fitted to the others.
 """
@@ -15,6 +15,7 @@ import datetime
 import json
 import os
 import shlex
+import statistics
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -41,11 +42,11 @@ def options():
     building.add_argument("--commit", help="of attngen; default: this tree's")
     timing = parser.add_argument_group("timing")
     timing.add_argument("--seconds", type=float, default=300, help="no point begins later")
-    timing.add_argument("--milliseconds", type=float, default=15,
-                        help="timed, per schedule and round")
+    timing.add_argument("--point-seconds", type=float, default=2.5,
+                        help="rounds begin until then, 40 at most")
     timing.add_argument("--skip", action="append", default=[], metavar="KERNEL",
                         help="one that hangs; may be repeated")
-    timing.add_argument("--rounds", type=int, default=3)
+    timing.add_argument("--rounds", type=int, default=6, help="at least")
     timing.add_argument("--json", type=Path, default=ROOT / "tests" / "data" / "h200_sweep.json")
     return parser.parse_args()
 
@@ -181,12 +182,33 @@ def agreeing_calls(point, kernels, folder):
     return calls, [problem, *saves]
 
 
+def take_turns(calls, args, flush):
+    """Median milliseconds of each call by name. The kernel changes at every call: a card that runs into
+    its power limit remembers the last tens of milliseconds, so that whoever follows a light kernel
+    for that long would be timed at a higher clock.
+    """
+    import torch
+
+    times = {name: [] for name in calls}
+    began, rounds = time.monotonic(), 0
+    while rounds < args.rounds or (time.monotonic() - began < args.point_seconds and rounds < 40):
+        for name, call in calls.items():
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            flush.zero_()
+            begin.record()
+            call()
+            end.record()
+            times[name].append((begin, end))
+        torch.cuda.synchronize()
+        rounds += 1
+    return {name: statistics.median(begin.elapsed_time(end) for begin, end in values[1:])
+            for name, values in times.items()}
+
+
 def measure(point, kernels, args, flush):
     """Microseconds by the schedule's short name."""
-    from bench_gpu import contest
-
     calls, alive = agreeing_calls(point, kernels, args.out)
-    medians = contest(calls, args, flush)
+    medians = take_turns(calls, args, flush)
     del alive  # the calls' memory, until here
     return {short_name(entry["schedule"]): 1e3 * medians[entry["name"]] for entry in kernels
             if entry["name"] in medians}
@@ -222,7 +244,7 @@ def summary_line(point, choice, times):
 
 def command(args):
     """Without paths, which say nothing about the measurement."""
-    words = ["scripts/sweep_gpu.py", "--milliseconds", f"{args.milliseconds:g}", "--rounds",
+    words = ["scripts/sweep_gpu.py", "--point-seconds", f"{args.point_seconds:g}", "--rounds",
              str(args.rounds)]
     return shlex.join(words + (["--filter", args.filter] if args.filter else []))
 
