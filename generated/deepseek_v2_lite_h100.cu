@@ -638,7 +638,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #pragma unroll 1
   while (index < p.tiles) {
     int next = 0;
-    if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);  // its latency passes under the loads
+    // Asked for late, under the last loads: whoever finishes first gets the next tile.
+    const auto claim_next = [&] {
+      if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);
+    };
     const Tile tile = tile_at(index, p);
     const Blocks blocks = blocks_of(tile, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
@@ -661,8 +664,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
       if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
+      if (block == blocks.begin) claim_next();
       load_value(block, h_kv, tile.b);
     }
+    if (blocks.end <= blocks.begin) claim_next();
     index = uniform(next);
   }
 #pragma unroll 1

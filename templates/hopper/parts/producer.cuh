@@ -46,7 +46,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   while (index < p.tiles) {
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
     int next = 0;
-    if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);  // its latency passes under the loads
+    // Asked for late, under the last loads: whoever finishes first gets the next tile.
+    const auto claim_next = [&] {
+      if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);
+    };
 #elif ATTN_PERSISTENT
     const int next = index + gridDim.x;
 #else
@@ -74,8 +77,14 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
       if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+      if (block == blocks.begin) claim_next();
+#endif
       load_value(block, h_kv, tile.b);
     }
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+    if (blocks.end <= blocks.begin) claim_next();
+#endif
     index = uniform(next);
   }
 #if ATTN_PERSISTENT
