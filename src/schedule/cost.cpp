@@ -89,6 +89,9 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   steps.fixed = steps.first.matrix + steps.first.chain + 2 * output_bytes / t.shared_bytes_per_clk +
                 s.tile_q() * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk + t.mbarrier_clk;
   if (resources.query_stages < 2) steps.fixed += t.l2_latency_clk;
+  // A deeper ring holds more of the next tile's first blocks when this one ends: of the trip to L2
+  // that a tile's start costs with two stages, a share of 1 / (stages - 1) is left.
+  steps.fixed -= t.l2_latency_clk * (1 - 1.0 / std::max(1, s.stages - 1));
   if (s.grid == Grid::Plain) steps.fixed += t.memory_latency_clk + t.wave_s * t.boost_clock_hz;
 
   Cost cost;

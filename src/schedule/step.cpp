@@ -112,6 +112,22 @@ double latency_clk(const Schedule& s, const target::Target& t) {
   return clk;
 }
 
+// About 115 instructions of a warp's step serve no pair: waits, descriptors, ring places, votes.
+// Alone on its scheduler a warp issues a dependent one every 6 clk.
+constexpr double kLoopClk = 700;
+
+// The shortest time in which one warpgroup comes round: its S, its weights, and the way back to its
+// next S follow one another, whatever the others do; only PV runs beside. Two warpgroups with small
+// steps are bound by it (128x64 at head dim 128 takes 1395 clk a step of 1024 clk of products;
+// sweep of 2026-11-21).
+double serial_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCounts& n,
+                  const target::Target& t) {
+  const int columns = std::max(s.tile_kv, kNarrowestProduct);
+  const double scores = 2.0 * kRows * columns * round_up(kernel.head_dim_qk, 16) / t.matrix_flop;
+  return latency_clk(s, t) + scores + t.matrix_latency_clk +
+         kRows * s.tile_kv / kLanes * chain_clk(n, 1, t) + kLoopClk;
+}
+
 }  // namespace
 
 expr::OperationCounts operations(const Kernel& kernel, Block block) {
@@ -151,6 +167,7 @@ Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, B
   const double shorter = std::min(step.matrix, step.chain);
   const double overlapped = longer + exposed_overlap(s, step.matrix, step.chain) * shorter;
   step.length = std::max(overlapped, step.shared) + step.rescale + s.warpgroups * latency_clk(s, t);
+  step.length = std::max(step.length, serial_clk(kernel, s, n, t));
   return step;
 }
 
