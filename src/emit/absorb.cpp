@@ -210,11 +210,15 @@ class Absorb {
     return line;
   }
 
+  // Computed for every pair and then selected: a branch a pair serialises the matrix products.
   std::string reduce(const Reduction& reduction, const std::string& target) const {
+    const std::string term = reduction.name + "_term";
     const std::string element = pair_value(element_name(reduction), reduction.element);
-    return wrapped(reduction.kind == Reduction::Kind::Max
-                       ? fmt::format("      if (exists) {0} = fmaxf({0}, {1});", target, element)
-                       : fmt::format("      if (exists) {} += {};", target, element));
+    return wrapped(fmt::format("      const float {} = {};", term, element)) +
+           wrapped(
+               reduction.kind == Reduction::Kind::Max
+                   ? fmt::format("      {0} = fmaxf({0}, exists ? {1} : -INFINITY);", target, term)
+                   : fmt::format("      {} += exists ? {} : 0;", target, term));
   }
 
   // One pass that ends with new row values.

@@ -61,14 +61,17 @@ int shared_bytes_of(const std::vector<Tensor>& tensors) {
 int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   const bool shared = s.weights == Place::Shared;
   int registers = 24 + (shared ? 4 : s.tile_kv / 16);
-  if (kernel.rows.row_free()) return registers;
-  if (!kernel.plain_score || !kernel.rows.exponential) registers += shared ? 32 : 16;
-  if (!kernel.rows.exponential) registers += 8;
+  const bool exponential = kernel.rows.exponential;
+  if (!kernel.rows.row_free()) {
+    if (!kernel.plain_score || !exponential) registers += shared ? 32 : 16;
+    if (!exponential) registers += 8;
+  }
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
-  if (kernel.loading_score) registers += 16;
-  if (kernel.loading_mask) registers += 14 + s.tile_kv / 8;
-  if (kernel.head_dim_qk > 128 && s.warpgroups == 2) registers += 12;
+  if (kernel.loading_score) registers += 24;
+  if (kernel.tested_mask) registers += 26 + s.tile_kv / 8;
+  if (!kernel.range.always_full && !exponential) registers += 16;
+  if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
   if (fixed_max) {  // the way back: the block's scores once more
     registers += 4;
     if (shared) registers += 16;

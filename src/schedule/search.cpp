@@ -48,7 +48,7 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.indexed_score =
       expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
   kernel.loading_score = loads_along_keys(spec.score) || loads_along_keys(rows.weight);
-  kernel.loading_mask = loads_along_keys(spec.mask) && !attention::is_interval_mask(kernel.range);
+  kernel.tested_mask = !attention::is_interval_mask(kernel.range);
   kernel.workload = spec.workload;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
   kernel.score = expr::count(spec.score, pair);

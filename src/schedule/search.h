@@ -25,7 +25,7 @@ struct Kernel {
   bool plain_score = true;       // score is `score`: the scale folds into the exponent
   bool indexed_score = false;    // score or weight reads kv_idx
   bool loading_score = false;    // score or weight reads an input at kv_idx
-  bool loading_mask = false;     // the mask does, and is tested pair by pair
+  bool tested_mask = false;      // the mask is no interval of a row: tested pair by pair
   bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
   std::vector<spec::Workload> workload;
 };
