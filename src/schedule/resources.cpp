@@ -70,7 +70,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
   if (kernel.loading_score) registers += 24;
   if (kernel.tested_mask) registers += 26 + s.tile_kv / 8;
-  if (!kernel.range.always_full && !exponential) registers += 16;
+  if (!kernel.range.always_full && !exponential) registers += 32;
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
   if (fixed_max) {  // the way back: the block's scores once more
     registers += 4;

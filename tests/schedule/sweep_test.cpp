@@ -1,0 +1,120 @@
+// The search against measured times: tests/data/h200_sweep.json, by scripts/sweep_gpu.py.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "attention/row_form.h"
+#include "schedule/search.h"
+#include "spec/read.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+namespace {
+
+using nlohmann::json;
+
+struct Measured {
+  double measured = 0, predicted = 0;  // microseconds
+};
+
+// One point's schedules that are feasible.
+std::vector<Measured> predict(const json& point, const target::Target& target) {
+  json text = point.at("spec");
+  text["workload"] = json::array({point.at("workload")});
+  text::Diagnostics diagnostics({"point.json", text.dump()});
+  const auto spec = spec::read(diagnostics);
+  REQUIRE_MESSAGE(spec.has_value(), diagnostics.render(text::ErrorFormat::Gcc));
+  const auto rows = attention::derive_row_form(spec->normalize);
+  REQUIRE(std::holds_alternative<attention::RowForm>(rows));
+  const Kernel kernel = describe_kernel(*spec, std::get<attention::RowForm>(rows));
+  std::vector<Measured> all;
+  for (const json& entry : point.at("schedules")) {
+    const ReadSchedule read = from_json(entry.at("schedule").dump());
+    REQUIRE_MESSAGE(read.schedule.has_value(), read.error);
+    const Judged judged = judge(kernel, *read.schedule, target);
+    if (!judged.candidate) continue;
+    all.push_back({entry.at("microseconds").get<double>(), judged.candidate->cost.seconds * 1e6});
+  }
+  return all;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::vector<double> result(values.size());
+  for (size_t i = 0; i < order.size(); ++i) result[order[i]] = static_cast<double>(i);
+  return result;
+}
+
+// Spearman's: 1 for the same order.
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> ra = ranks(a), rb = ranks(b);
+  double squares = 0;
+  for (size_t i = 0; i < ra.size(); ++i) squares += (ra[i] - rb[i]) * (ra[i] - rb[i]);
+  const double n = static_cast<double>(ra.size());
+  return 1 - 6 * squares / (n * (n * n - 1));
+}
+
+struct Verdict {
+  std::vector<double> regret, correlation, error;  // one a point; error: of the median schedule
+
+  void add(const std::vector<Measured>& point) {
+    const auto by_measured = [](const Measured& a, const Measured& b) {
+      return a.measured < b.measured;
+    };
+    const auto by_predicted = [](const Measured& a, const Measured& b) {
+      return a.predicted < b.predicted;
+    };
+    const double best = std::min_element(point.begin(), point.end(), by_measured)->measured;
+    regret.push_back(std::min_element(point.begin(), point.end(), by_predicted)->measured / best);
+    std::vector<double> measured, predicted, errors;
+    for (const Measured& m : point) {
+      measured.push_back(m.measured);
+      predicted.push_back(m.predicted);
+      errors.push_back(std::abs(m.predicted / m.measured - 1));
+    }
+    correlation.push_back(rank_correlation(measured, predicted));
+    error.push_back(median(errors));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("of the measured schedules the search would choose nearly the fastest") {
+  std::ifstream file(ATTNGEN_SOURCE_DIR "/tests/data/h200_sweep.json");
+  const json sweep = json::parse(file);
+  const target::Target* h200 = target::find("h200");
+  REQUIRE(h200 != nullptr);
+  Verdict fitted, held_out;
+  for (const json& point : sweep.at("points")) {
+    const std::vector<Measured> schedules = predict(point, *h200);
+    CAPTURE(point.at("spec").at("name").get<std::string>());
+    REQUIRE(schedules.size() >= 10);
+    (point.at("holdout").get<bool>() ? held_out : fitted).add(schedules);
+  }
+  for (const Verdict* verdict : {&fitted, &held_out}) {
+    CAPTURE(verdict == &held_out);
+    REQUIRE(verdict->regret.size() >= 12);
+    const double mean = std::accumulate(verdict->regret.begin(), verdict->regret.end(), 0.0) /
+                        static_cast<double>(verdict->regret.size());
+    CHECK(mean <= 1.022);
+    CHECK(*std::max_element(verdict->regret.begin(), verdict->regret.end()) <= 1.135);
+    CHECK(median(verdict->correlation) >= 0.85);
+    CHECK(median(verdict->error) <= 0.10);
+  }
+}
+
+}  // namespace attngen::schedule
