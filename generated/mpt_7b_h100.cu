@@ -10,7 +10,7 @@
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
-// One producer thread keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
+// One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
 // after block.
 #include <cuda.h>
