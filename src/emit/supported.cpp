@@ -33,13 +33,13 @@ class Support {
   }
 
   void check_family() {
-    if (target_.family == target::Family::Hopper) return;
+    if (target_.family != target::Family::Ampere) return;
     const auto at = std::find(spec_.targets.begin(), spec_.targets.end(), target_.name);
     const std::string pointer = at == spec_.targets.end()
                                     ? "/targets"
                                     : fmt::format("/targets/{}", at - spec_.targets.begin());
     refuse(pointer, fmt::format("no kernels are emitted yet for {}", target_.name),
-           "targets that have kernels: h100, h200");
+           "targets that have kernels: h100, h200, mi250");
   }
 
   void check_passes() {

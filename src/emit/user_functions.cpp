@@ -14,6 +14,7 @@
 #include "emit/device_names.h"
 #include "emit/device_text.h"
 #include "emit/epilogue.h"
+#include "emit/fragment.h"
 #include "expr/simplify.h"
 
 namespace attngen::emit {
@@ -55,6 +56,10 @@ constexpr std::string_view kFromFp16 =
     "  float y;\n"
     "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));\n"
     "  return y;\n"
+    "}\n";
+constexpr std::string_view kFromFp16Amd =
+    "__device__ __forceinline__ float from_fp16(uint16_t x) {\n"
+    "  return static_cast<float>(__builtin_bit_cast(_Float16, x));\n"
     "}\n";
 constexpr std::string_view kQuadSum =
     "// Over the four threads that share a row.\n"
@@ -132,7 +137,8 @@ std::vector<const Reduction*> distinct_reductions(const RowForm& form, const Dev
   return distinct;
 }
 
-std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names) {
+std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names,
+                            const Fragment& fragment) {
   std::string text = comment("normalize", spec.normalize_text) + "\n";
   if (form.reductions.empty()) return text + "struct Reductions {};\n";
   text += "// Running, over the pairs seen so far.\nstruct Reductions {\n";
@@ -141,18 +147,19 @@ std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceN
     const bool max = reduction->kind == Reduction::Kind::Max;
     members.push_back(
         {fmt::format("  float {} = {};", names.reduction(*reduction), max ? "-INFINITY" : "0"),
-         fmt::format("{}({}){}", max ? "rowmax" : "rowsum", expr::print(reduction->element),
-                     reduction->deferred ? ", this thread's columns" : "")});
+         fmt::format("{}({}){}{}", max ? "rowmax" : "rowsum", expr::print(reduction->element),
+                     reduction->deferred ? ", " : "",
+                     reduction->deferred ? fragment.keys_of_thread : "")});
   }
   return text + commented(members) + "};\n";
 }
 
-std::string complete_text(const RowForm& form, const DeviceNames& names) {
+std::string complete_text(const RowForm& form, const DeviceNames& names, const Fragment& fragment) {
   std::string body;
   for (const Reduction* reduction : distinct_reductions(form, names)) {
     if (!reduction->deferred) continue;
     body += fmt::format("  red.{0} = {1}(red.{0});\n", names.reduction(*reduction),
-                        reduction->kind == Reduction::Kind::Max ? "quad_max" : "quad_sum");
+                        reduction->kind == Reduction::Kind::Max ? fragment.max : fragment.sum);
   }
   return "// A thread's reductions to those of the row.\n"
          "__device__ __forceinline__ Reductions complete(Reductions red) {\n" +
@@ -183,7 +190,8 @@ std::string row_max_text(const RowForm& form, const DeviceNames& names) {
 }
 
 // The definitions of the device functions that the text calls.
-std::string helpers_text(const Spec& spec, const RowForm& form, const std::string& text) {
+std::string helpers_text(const Spec& spec, const RowForm& form, const Fragment& fragment,
+                         const std::string& text) {
   std::vector<std::string> names;
   const auto add = [&](const expr::Expr& e) {
     if (!e) return;
@@ -211,10 +219,11 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
     // The template of exponential forms defines it, after the user's functions.
     result += form.exponential && name == "exp2_approx"
                   ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
-                  : expr::device_function(name) + "\n";
+                  : expr::device_function(name, fragment.vendor) + "\n";
   }
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
-  if (has_word(text, "from_fp16")) result.append(kFromFp16).append("\n");
+  const bool amd = fragment.vendor == expr::Vendor::Amd;
+  if (has_word(text, "from_fp16")) result.append(amd ? kFromFp16Amd : kFromFp16).append("\n");
   if (has_word(text, "quad_sum")) result.append(kQuadSum).append("\n");
   if (!form.exponential && has_word(text, "quad_max")) result.append(kQuadMax).append("\n");
   return result;
@@ -232,17 +241,18 @@ bool is_interval(const Spec& spec) {
 
 bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
 
-UserFunctions user_functions(const Spec& spec, const RowForm& form) {
+UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family) {
+  const Fragment& fragment = fragment_of(family);
   const DeviceNames names(spec, form);
   std::vector<std::string> sections{score_text(spec, names), mask_text(spec, names),
                                     key_range_text(spec, names),
-                                    reductions_text(spec, form, names)};
+                                    reductions_text(spec, form, names, fragment)};
   if (form.exponential) {
     sections.push_back(row_max_text(form, names));
   } else {
-    sections.push_back(absorb_functions(spec, form, names));
+    sections.push_back(absorb_functions(spec, form, names, fragment));
   }
-  sections.push_back(complete_text(form, names));
+  sections.push_back(complete_text(form, names, fragment));
   sections.push_back(epilogue_functions(spec, form, names));
 
   std::string body;
@@ -252,7 +262,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form) {
   UserFunctions result;
   result.inputs_have_batch = names.reads_batch();
   result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + std::string(kRowText) + "\n" +
-                helpers_text(spec, form, body) + body.substr(1);
+                helpers_text(spec, form, fragment, body) + body.substr(1);
   return result;
 }
 

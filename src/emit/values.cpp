@@ -44,6 +44,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
+  put("WAVES_PER_SIMD", candidate.resources.waves_per_simd);
 
   put("EXPONENTIAL", rows.exponential);
   put("FIXED_MAX", candidate.resources.fixed_max);

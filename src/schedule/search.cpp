@@ -7,6 +7,7 @@
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
 #include "schedule/cost.h"
+#include "schedule/cost_cdna2.h"
 #include "schedule/resources.h"
 #include "schedule/space.h"
 
@@ -87,21 +88,34 @@ const char* name_of(Bound bound) {
   return "";
 }
 
-Ranking search(const Kernel& kernel, const target::Target& target) {
+namespace {
+
+// What a template family brings to the search.
+struct HopperFamily {
+  using Cost = CostModel;
+  static constexpr auto fit = fit_hopper;
+  static constexpr auto shapes = schedule::shapes;
+  static constexpr auto variants = schedule::variants;
+};
+struct Cdna2Family {
+  using Cost = CostModelCdna2;
+  static constexpr auto fit = fit_cdna2;
+  static constexpr auto shapes = shapes_cdna2;
+  static constexpr auto variants = variants_cdna2;
+};
+
+template <typename Family>
+Ranking search_family(const Kernel& kernel, const target::Target& target) {
   Ranking ranking;
-  if (target.family != target::Family::Hopper) {
-    ranking.rejected.push_back({Schedule{}, no_family(target)});
-    return ranking;
-  }
-  const CostModel cost(kernel, target);
-  for (const Schedule& shape : shapes()) {
-    Fit fit = fit_hopper(kernel, shape, target);
+  const typename Family::Cost cost(kernel, target);
+  for (const Schedule& shape : Family::shapes()) {
+    Fit fit = Family::fit(kernel, shape, target);
     if (!fit.resources) {
       ranking.rejected.push_back({shape, std::move(fit.reason)});
       continue;
     }
-    for (const Schedule& variant : variants(shape, cost.uneven_tiles())) {
-      Resources resources = *fit_hopper(kernel, variant, target).resources;
+    for (const Schedule& variant : Family::variants(shape, cost.uneven_tiles())) {
+      Resources resources = *Family::fit(kernel, variant, target).resources;
       const Cost predicted = cost(variant, resources);
       ranking.ranked.push_back({variant, std::move(resources), predicted});
     }
@@ -112,12 +126,38 @@ Ranking search(const Kernel& kernel, const target::Target& target) {
   return ranking;
 }
 
-Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
-  if (target.family != target::Family::Hopper) return {std::nullopt, no_family(target)};
-  Fit fit = fit_hopper(kernel, schedule, target);
+template <typename Family>
+Judged judge_family(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
+  Fit fit = Family::fit(kernel, schedule, target);
   if (!fit.resources) return {std::nullopt, std::move(fit.reason)};
-  const Cost predicted = CostModel(kernel, target)(schedule, *fit.resources);
+  const Cost predicted = typename Family::Cost(kernel, target)(schedule, *fit.resources);
   return {Candidate{schedule, std::move(*fit.resources), predicted}, ""};
+}
+
+}  // namespace
+
+Ranking search(const Kernel& kernel, const target::Target& target) {
+  switch (target.family) {
+    case target::Family::Hopper:
+      return search_family<HopperFamily>(kernel, target);
+    case target::Family::Cdna2:
+      return search_family<Cdna2Family>(kernel, target);
+    case target::Family::Ampere:
+      break;
+  }
+  return {{}, {{Schedule{}, no_family(target)}}};
+}
+
+Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
+  switch (target.family) {
+    case target::Family::Hopper:
+      return judge_family<HopperFamily>(kernel, schedule, target);
+    case target::Family::Cdna2:
+      return judge_family<Cdna2Family>(kernel, schedule, target);
+    case target::Family::Ampere:
+      break;
+  }
+  return {std::nullopt, no_family(target)};
 }
 
 }  // namespace attngen::schedule

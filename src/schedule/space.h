@@ -15,4 +15,8 @@ std::vector<Schedule> shapes();
 // length, the order in which they start.
 std::vector<Schedule> variants(const Schedule& shape, bool uneven_tiles);
 
+// The same for the CDNA2 template.
+std::vector<Schedule> shapes_cdna2();
+std::vector<Schedule> variants_cdna2(const Schedule& shape, bool uneven_tiles);
+
 }  // namespace attngen::schedule

@@ -1,0 +1,23 @@
+// Global memory through buffer resources: what lies outside the range reads as zero and is not
+// written, so that ragged tiles need no branch.
+#pragma once
+
+// The type of the first argument says how much is loaded.
+__device__ __forceinline__ Words2 buffer_load(Words2, Resource rows, int offset) {
+  return buffer_load_8(rows, offset, 0, 0);
+}
+__device__ __forceinline__ Words4 buffer_load(Words4, Resource rows, int offset) {
+  return buffer_load_16(rows, offset, 0, 0);
+}
+
+constexpr int kOutside = -1;  // an offset beyond every range
+
+// The rows first .. first + rows - 1 of a head, `columns` wide; offsets count from the first.
+__device__ __forceinline__ Resource rows_of(const void* head, int64_t stride, int first, int rows,
+                                            int columns) {
+  const uint64_t base = reinterpret_cast<uint64_t>(head) + first * stride * kElementBytes;
+  const int bytes =
+      rows > 0 ? ((rows - 1) * static_cast<int>(stride) + columns) * kElementBytes : 0;
+  return {uniform(static_cast<int32_t>(base)), uniform(static_cast<int32_t>(base >> 32 & 0xffff)),
+          uniform(bytes), 0x20000};
+}
