@@ -22,6 +22,7 @@ namespace {
 #include "parts/softmax.h"
 #endif
 #include "parts/tile.h"
+#include "parts/loader.h"
 #include "parts/rows.h"
 
 }  // namespace

@@ -12,12 +12,12 @@ __device__ __forceinline__ Words4 buffer_load(Words4, Resource rows, int offset)
 
 constexpr int kOutside = -1;  // an offset beyond every range
 
-// The rows first .. first + rows - 1 of a head, `columns` wide; offsets count from the first.
-__device__ __forceinline__ Resource rows_of(const void* head, int64_t stride, int first, int rows,
+// `rows` rows of `columns` elements. The upper bits of an address are zero, which the resource's
+// second word relies on.
+__device__ __forceinline__ Resource rows_of(const uint8_t* first, int row_bytes, int rows,
                                             int columns) {
-  const uint64_t base = reinterpret_cast<uint64_t>(head) + first * stride * kElementBytes;
-  const int bytes =
-      rows > 0 ? ((rows - 1) * static_cast<int>(stride) + columns) * kElementBytes : 0;
-  return {uniform(static_cast<int32_t>(base)), uniform(static_cast<int32_t>(base >> 32 & 0xffff)),
+  const uint64_t base = reinterpret_cast<uint64_t>(first);
+  const int bytes = rows > 0 ? (rows - 1) * row_bytes + columns * kElementBytes : 0;
+  return {uniform(static_cast<int32_t>(base)), uniform(static_cast<int32_t>(base >> 32)),
           uniform(bytes), 0x20000};
 }

@@ -54,10 +54,5 @@ __device__ __forceinline__ uint32_t pack_weights(float low, float high) {
 }
 #endif
 
-// Computed here and held in a register: not earlier, outside of the loop, and not later.
-template <typename T>
-__device__ __forceinline__ void pin(T& x) {
-  asm volatile("" : "+v"(x));
-}
 // Nothing moves across: the order of the source is the schedule.
 __device__ __forceinline__ void keep_order() { __builtin_amdgcn_sched_barrier(0); }

@@ -1,89 +1,118 @@
 // The two products of a block of keys, cut into single matrix instructions. After each one `piece`
 // puts a slice of other work: a matrix instruction keeps its unit busy for 16 issue slots, of which
-// the wave may use 15. Fragments are read from LDS one group of up to four instructions ahead.
+// the wave may use 15 for something else.
+//
+// Fragments of LDS are read one group of up to four instructions ahead, across the products too:
+// before the last group of one, the waves meet, and read the next one's first fragments.
 #pragma once
 
 #include "keys.h"
 #include "values.h"
 
-typedef Block Scores[kKeyBlocks];      // S^T: element [j][e] is key 32 j + 8 (e / 4) + e % 4
-typedef Block Output[kOutputBlocks];   // O^T: columns likewise
+typedef Block Scores[kKeyBlocks];      // S^T
+typedef Block Output[kOutputBlocks];   // O^T
 typedef Operand Query[2 * kStepsQk];   // Q^T, the whole head dim
 typedef Words2 Weights[2 * kStepsKv];  // P^T, packed pairs
 
-// The key of an element among its block's, for a lane of the first half; 4 more for the second.
+// The key of an element of S^T among its block's, for a lane of the first half; 4 more for the
+// second.
 __device__ constexpr int key_of(int j, int e) { return 32 * j + e / 4 * 8 + e % 4; }
-
-constexpr int kProductsQk = 2 * kStepsQk * kKeyBlocks;
-constexpr int kProductsKv = 2 * kStepsKv * kOutputBlocks;
 
 __device__ __forceinline__ int lane_row() { return threadIdx.x % 32; }
 __device__ __forceinline__ int lane_half() { return threadIdx.x / 32 % 2; }
 
-// D[row block] += A[row block][step] B[step] over all steps. `read(r, step)` is the chunk of A,
-// `b(k)` the operand of half step k, `d(r)` the accumulator.
-template <int kRowBlocks, int kSteps, bool kFromZero, typename Read, typename B, typename Piece>
-__device__ __forceinline__ void multiply_all(Block (&d)[kRowBlocks], const Read& read, const B& b,
-                                             const Piece& piece) {
-  constexpr int kPairs = (kRowBlocks + 1) / 2;  // two accumulators take turns
-  constexpr int kGroups = kSteps * kPairs;
-  Words4 chunks[2][2];
-  const auto fetch = [&](int group) __attribute__((always_inline)) {
-    const int first = group % kPairs * 2;
-    chunks[group % 2][0] = read(first, group / kPairs);
-    if (first + 1 < kRowBlocks) chunks[group % 2][1] = read(first + 1, group / kPairs);
-  };
-  fetch(0);
+// Of a product with `row_blocks` x `steps` fragments: two accumulators take turns, two instructions
+// a fragment.
+struct Shape {
+  int row_blocks, steps;
+  constexpr int pairs() const { return (row_blocks + 1) / 2; }
+  constexpr int groups() const { return steps * pairs(); }
+  constexpr int products() const { return 2 * steps * row_blocks; }
+  // Those before the last group.
+  constexpr int before_last() const { return products() - 2 * (row_blocks % 2 == 0 ? 2 : 1); }
+};
+constexpr Shape kKeyProducts{kKeyBlocks, kStepsQk};
+constexpr Shape kValueProducts{kOutputBlocks, kStepsKv};
+
+typedef Words4 Fragments[2];
+
+// The fragments of K or V^T that a lane reads, by the address of its first.
+struct KeyReader {
+  const uint8_t* keys;
+  int first;
+  __device__ __forceinline__ explicit KeyReader(const uint8_t* keys)
+      : keys(keys), first(key_place(lane_row(), lane_half())) {
+    pin(first);
+  }
+  __device__ __forceinline__ Words4 operator()(int j, int step) const {
+    return *reinterpret_cast<const Words4*>(keys + key_place_at(first, step) +
+                                            j * 32 * kKeyPitch * 16);
+  }
+};
+struct ValueReader {
+  const uint8_t* values;
+  int first;
+  __device__ __forceinline__ explicit ValueReader(const uint8_t* values)
+      : values(values), first(value_place(lane_row(), lane_half())) {
+    pin(first);
+  }
+  __device__ __forceinline__ Words4 operator()(int j, int step) const {
+    return *reinterpret_cast<const Words4*>(values + value_place_step(first, step) +
+                                            j * 32 * kChunksKv * 16);
+  }
+};
+
+template <typename Reader>
+__device__ __forceinline__ void fetch(Fragments& fragments, const Shape& shape, int group,
+                                      const Reader& read) {
+  const int first = group % shape.pairs() * 2, step = group / shape.pairs();
+  fragments[0] = read(first, step);
+  if (first + 1 < shape.row_blocks) fragments[1] = read(first + 1, step);
+}
+
+// D[row block] (+)= A[row block][step] B[step] over all steps. `fragments` hold the first group of
+// A and get that of the next product, by `fetch_next`; `b(k)` is the operand of half step k.
+template <bool kFromZero, int kSteps, int kRowBlocks, typename Reader, typename B, typename Piece,
+          typename FetchNext>
+__device__ __forceinline__ void multiply_all(Block (&d)[kRowBlocks], Fragments& fragments,
+                                             const Reader& read, const B& b, const Piece& piece,
+                                             const FetchNext& fetch_next) {
+  constexpr Shape kShape{kRowBlocks, kSteps};
+  Fragments chunks[kShape.groups() + 1];
+  chunks[0][0] = fragments[0];
+  chunks[0][1] = fragments[1];
   int done = 0;
 #pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
-    const int first = group % kPairs * 2, step = group / kPairs;
-    if (group + 1 < kGroups) fetch(group + 1);
+  for (int group = 0; group < kShape.groups(); ++group) {
+    keep_order();
+    if (group + 1 < kShape.groups()) {
+      fetch(chunks[group + 1], kShape, group + 1, read);
+    } else {
+      fetch_next(chunks[group + 1]);
+    }
+    const int first = group % kShape.pairs() * 2, step = group / kShape.pairs();
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         if (first + r >= kRowBlocks) continue;
-        const Operand a = half_of(chunks[group % 2][r], half);
-        keep_order();
         const Block zero = {};
-        d[first + r] = multiply(a, b(2 * step + half),
-                                kFromZero && step == 0 && half == 0 ? zero : d[first + r]);
+        const bool from_zero = kFromZero && step == 0 && half == 0;
+        keep_order();
+        d[first + r] = multiply(half_of(chunks[group][r], half), b(2 * step + half),
+                                from_zero ? zero : d[first + r]);
         keep_order();
         piece(done++);
       }
     }
   }
   keep_order();
+  fragments[0] = chunks[kShape.groups()][0];
+  fragments[1] = chunks[kShape.groups()][1];
 }
 
-// S^T = K Q^T.
-template <typename Piece>
-__device__ __forceinline__ void multiply_keys(Scores& scores, const uint8_t* keys,
-                                              const Query& query, const Piece& piece) {
-  int first = key_place(lane_row(), lane_half());
-  pin(first);
-  multiply_all<kKeyBlocks, kStepsQk, true>(
-      scores,
-      [&](int j, int step) __attribute__((always_inline)) {
-        const int place = key_place_at(first, step) + j * 32 * kKeyPitch * 16;
-        return *reinterpret_cast<const Words4*>(keys + place);
-      },
-      [&](int k) __attribute__((always_inline)) { return query[k]; }, piece);
-}
-
-// O^T += V^T P^T.
-template <typename Piece>
-__device__ __forceinline__ void multiply_values(Output& output, const uint8_t* values,
-                                                const Weights& weights, const Piece& piece) {
-  int first = value_place(lane_row(), lane_half());
-  pin(first);
-  multiply_all<kOutputBlocks, kStepsKv, false>(
-      output,
-      [&](int j, int step) __attribute__((always_inline)) {
-        const int place = value_place_step(first, step) + j * 32 * kChunksKv * 16;
-        return *reinterpret_cast<const Words4*>(values + place);
-      },
-      [&](int k) __attribute__((always_inline)) { return __builtin_bit_cast(Operand, weights[k]); },
-      piece);
-}
+// The slices of `count` things that piece i of `pieces` takes: [first(i), first(i + 1)).
+struct Slices {
+  int count, pieces;
+  __device__ constexpr int first(int i) const { return i >= pieces ? count : i * count / pieces; }
+};

@@ -9,11 +9,11 @@ constexpr float kExponentUnit = kLog2e;  // of a score
 #endif
 
 #if ATTN_BF16
-constexpr float kWeightBits = 0;
+constexpr float kWeightBits = 0, kWeightUnit = 1;
 #else
 // Matrix instructions take fp16 subnormals for zero. Weights are 2^7 times as large, so that those
 // down to 2^-21 count.
-constexpr float kWeightBits = 7;
+constexpr float kWeightBits = 7, kWeightUnit = 1.0f / 128;
 #endif
 #if ATTN_FIXED_MAX
 // The maximum in use may fall behind the true one by this power of two: sums and accumulators have
@@ -23,7 +23,14 @@ constexpr float kSlackBits = 8;
 constexpr float kSlackBits = 0;
 #endif
 
-__device__ __forceinline__ float exp2_approx(float x) { return __builtin_exp2f(x); }
+// 2^x within 1 ulp; a result below 2^-126 is 0.
+__device__ __forceinline__ float exp2_approx(float x) {
+#if __has_builtin(__builtin_amdgcn_exp2f)
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return __builtin_exp2f(x);
+#endif
+}
 
 // What the lane's row has seen: in units of the exponent of 2 but for `score`.
 struct Softmax {
@@ -50,7 +57,7 @@ struct Softmax {
 
   __device__ __forceinline__ Reductions reductions() const {
     const Pair both = sum[0] + sum[1];
-    return {score, (both.x + both.y) * exp2_approx(-kWeightBits)};
+    return {score, (both.x + both.y) * kWeightUnit};
   }
 };
 
