@@ -1,0 +1,146 @@
+// Flash attention, forward, head dim 64 or 128, fp16 or bf16: a plain kernel to test the interpreter
+// with, and to measure its speed. Compile with -DHEAD_DIM=64 or 128, -DBF16=0 or 1.
+//
+// Four waves of 32 queries. S^T = K Q^T leaves P^T in registers in just the layout that the second
+// product, O^T = V^T P^T, wants of its operand. K lies in LDS as [key][dim], V as [dim][key], with
+// rows padded by 16 bytes.
+#include "device.h"
+
+#define INFINITY_F __builtin_inff()
+
+struct Params {
+  const short *q, *k, *v;  // [head][seq][HEAD_DIM]
+  short* o;
+  float* lse;  // [head][seq_q]
+  int seq_q, seq_kv, causal;
+  float scale_log2;  // softmax scale times log2(e)
+};
+
+constexpr int kDim = HEAD_DIM, kKeys = 64, kQueries = 128;
+constexpr int kKeyRow = kDim + 8, kValueRow = kKeys + 8;
+
+using Rounded = unsigned short;
+
+__device__ inline Rounded round_to_storage(float x) {
+#if BF16
+  const unsigned bits = __builtin_bit_cast(unsigned, x);
+  return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+#else
+  return __builtin_bit_cast(Rounded, static_cast<_Float16>(x));
+#endif
+}
+
+__device__ inline float16 multiply(short4 a, short4 b, float16 c) {
+#if BF16
+  return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a, b, c, 0, 0, 0);
+#else
+  return __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(half4, a),
+                                              __builtin_bit_cast(half4, b), c, 0, 0, 0);
+#endif
+}
+
+// The other half-wave's value.
+__device__ inline float exchanged(float x) {
+  const int lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  const int bits = __builtin_amdgcn_ds_bpermute((lane ^ 32) * 4, __builtin_bit_cast(int, x));
+  return __builtin_bit_cast(float, bits);
+}
+
+extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(256, 256),
+                                          amdgpu_waves_per_eu(2, 2)))
+flash_attention(Params p) {
+  __shared__ short keys[kKeys * kKeyRow];
+  __shared__ short values[kDim * kValueRow];
+  const int thread = __builtin_amdgcn_workitem_id_x();
+  const int lane = thread % 64, wave = thread / 64, half = lane / 32;
+  const int head = __builtin_amdgcn_workgroup_id_y();
+  const int first_query = __builtin_amdgcn_workgroup_id_x() * kQueries;
+  const int query = first_query + wave * 32 + lane % 32;
+  const short* q = p.q + static_cast<long>(head) * p.seq_q * kDim;
+  const short* k = p.k + static_cast<long>(head) * p.seq_kv * kDim;
+  const short* v = p.v + static_cast<long>(head) * p.seq_kv * kDim;
+
+  short8 q_fragment[kDim / 16];  // Q^T: element 8 half + e of 16 dims
+  for (int d = 0; d < kDim / 16; ++d) {
+    q_fragment[d] = short8{};
+    if (query < p.seq_q) {
+      q_fragment[d] = *reinterpret_cast<const short8*>(q + static_cast<long>(query) * kDim +
+                                                       16 * d + 8 * half);
+    }
+  }
+  float16 o[kDim / 32] = {};
+  float row_max = -1e30f, row_sum = 0;
+  const int offset = p.seq_kv - p.seq_q;  // causal masks align the last query and key
+  int end = p.seq_kv;
+  if (p.causal && first_query + kQueries + offset < end) end = first_query + kQueries + offset;
+  for (int first_key = 0; first_key < end; first_key += kKeys) {
+    synchronize();
+    for (int i = thread; i < kKeys * kDim / 8; i += 256) {
+      const int key = i / (kDim / 8), d = i % (kDim / 8) * 8;
+      short8 k8 = {}, v8 = {};
+      if (first_key + key < p.seq_kv) {
+        const long at = static_cast<long>(first_key + key) * kDim + d;
+        k8 = *reinterpret_cast<const short8*>(k + at);
+        v8 = *reinterpret_cast<const short8*>(v + at);
+      }
+      *reinterpret_cast<short8*>(&keys[key * kKeyRow + d]) = k8;
+      for (int e = 0; e < 8; ++e) values[(d + e) * kValueRow + key] = v8[e];
+    }
+    synchronize();
+    float16 s[kKeys / 32] = {};
+    for (int block = 0; block < kKeys / 32; ++block) {
+      for (int d = 0; d < kDim / 16; ++d) {
+        // K-dim order is free: each half-wave takes 8 neighbouring dims, for two products.
+        const short8 k8 = *reinterpret_cast<const short8*>(
+            &keys[(32 * block + lane % 32) * kKeyRow + 16 * d + 8 * half]);
+        const short8 q8 = q_fragment[d];
+        s[block] = multiply(k8.lo, q8.lo, s[block]);
+        s[block] = multiply(k8.hi, q8.hi, s[block]);
+      }
+    }
+    float tile_max = -1e30f;
+    for (int block = 0; block < kKeys / 32; ++block) {
+      for (int r = 0; r < 16; ++r) {
+        const int key = first_key + 32 * block + r % 4 + 4 * half + 8 * (r / 4);
+        const bool exists = key < p.seq_kv && (!p.causal || key <= query + offset);
+        s[block][r] = exists ? s[block][r] * p.scale_log2 : -INFINITY_F;
+        tile_max = __builtin_fmaxf(tile_max, s[block][r]);
+      }
+    }
+    tile_max = __builtin_fmaxf(tile_max, exchanged(tile_max));
+    const float new_max = __builtin_fmaxf(row_max, tile_max);
+    const float factor = __builtin_exp2f(row_max - new_max);
+    row_max = new_max;
+    row_sum *= factor;
+    for (int d = 0; d < kDim / 32; ++d) o[d] *= factor;
+    for (int block = 0; block < kKeys / 32; ++block) {
+      for (int group = 0; group < 4; ++group) {  // keys 8 group .. 8 group + 7
+        short4 p4;
+        for (int e = 0; e < 4; ++e) {
+          const float weight = __builtin_exp2f(s[block][4 * group + e] - new_max);
+          row_sum += weight;
+          p4[e] = static_cast<short>(round_to_storage(weight));
+        }
+        for (int d = 0; d < kDim / 32; ++d) {
+          const short4 v4 = *reinterpret_cast<const short4*>(
+              &values[(32 * d + lane % 32) * kValueRow + 32 * block + 8 * group + 4 * half]);
+          o[d] = multiply(v4, p4, o[d]);
+        }
+      }
+    }
+  }
+  row_sum += exchanged(row_sum);
+  if (query >= p.seq_q) return;
+  const float inverse = row_sum > 0 ? 1 / row_sum : 0;
+  short* out = p.o + (static_cast<long>(head) * p.seq_q + query) * kDim;
+  for (int d = 0; d < kDim / 32; ++d) {
+    for (int r = 0; r < 16; ++r) {
+      const int dim = 32 * d + r % 4 + 4 * half + 8 * (r / 4);
+      out[dim] = static_cast<short>(round_to_storage(o[d][r] * inverse));
+    }
+  }
+  if (half == 0) {
+    p.lse[static_cast<long>(head) * p.seq_q + query] =
+        row_sum > 0 ? (row_max + __builtin_log2f(row_sum)) * 0.693147181f : -INFINITY_F;
+  }
+}
