@@ -186,20 +186,24 @@ class Absorb {
     const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
                                             : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
     const std::string exists = fmt::format("!kMasked || ({})", inside);
+    const std::string test = wrapped(
+        "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
+    // Hopper's text has always had it; clang warns of a variable that nothing reads.
+    const bool indexed = fragment_.vendor == expr::Vendor::Nvidia || has_word(test, "kv_idx") ||
+                         has_word(body, "kv_idx");
     return fmt::format(
         "#pragma unroll\n"
         "  for (int j = 0; j < {}; ++j) {{\n"
         "#pragma unroll\n"
         "    for (int e = 0; e < {}; ++e) {{\n"
         "      const int key = {};\n"
-        "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
+        "{}"
         "{}"
         "{}"
         "    }}\n"
         "  }}\n",
         fragment_.groups, fragment_.elements, fragment_.key,
-        wrapped("      const bool exists = " +
-                (guard.empty() ? exists : guard + "(" + exists + ")") + ";"),
+        indexed ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n" : "", test,
         body);
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "attention/interval_mask.h"
@@ -61,18 +62,18 @@ constexpr std::string_view kFromFp16Amd =
     "__device__ __forceinline__ float from_fp16(uint16_t x) {\n"
     "  return static_cast<float>(__builtin_bit_cast(_Float16, x));\n"
     "}\n";
-constexpr std::string_view kQuadSum =
-    "// Over the four threads that share a row.\n"
-    "__device__ __forceinline__ float quad_sum(float x) {\n"
-    "  x += __shfl_xor_sync(0xffffffffu, x, 1);\n"
-    "  return x + __shfl_xor_sync(0xffffffffu, x, 2);\n"
+// Clang rounds __fdividef correctly, in ten instructions; the reciprocal is within 1 ulp.
+constexpr std::string_view kDivideAmd =
+    "__device__ __forceinline__ float divide_approx(float x, float y) {\n"
+    "  return x * __builtin_amdgcn_rcpf(y);\n"
     "}\n";
-// The template of exponential forms has its own, after the user's functions.
-constexpr std::string_view kQuadMax =
-    "__device__ __forceinline__ float quad_max(float x) {\n"
-    "  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));\n"
-    "  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));\n"
-    "}\n";
+std::string with_amd_division(std::string text) {
+  constexpr std::string_view kCuda = "__fdividef", kAmd = "divide_approx";
+  for (size_t at = text.find(kCuda); at != std::string::npos; at = text.find(kCuda, at)) {
+    text.replace(at, kCuda.size(), kAmd);
+  }
+  return text;
+}
 
 std::string score_text(const Spec& spec, const DeviceNames& names) {
   if (is_plain_score(spec)) return "";
@@ -224,8 +225,11 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const Fragment& 
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
   const bool amd = fragment.vendor == expr::Vendor::Amd;
   if (has_word(text, "from_fp16")) result.append(amd ? kFromFp16Amd : kFromFp16).append("\n");
-  if (has_word(text, "quad_sum")) result.append(kQuadSum).append("\n");
-  if (!form.exponential && has_word(text, "quad_max")) result.append(kQuadMax).append("\n");
+  if (has_word(text, fragment.sum)) result.append(fragment.sum_text).append("\n");
+  // The template of exponential forms has its own, after the user's functions.
+  if (!form.exponential && has_word(text, fragment.max)) {
+    result.append(fragment.max_text).append("\n");
+  }
   return result;
 }
 
@@ -261,8 +265,12 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   }
   UserFunctions result;
   result.inputs_have_batch = names.reads_batch();
-  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + std::string(kRowText) + "\n" +
-                helpers_text(spec, form, fragment, body) + body.substr(1);
+  std::string text = helpers_text(spec, form, fragment, body) + body.substr(1);
+  if (fragment.vendor == expr::Vendor::Amd && has_word(text, "__fdividef")) {
+    text = std::string(kDivideAmd) + "\n" + with_amd_division(std::move(text));
+  }
+  result.text =
+      inputs_text(spec, result.inputs_have_batch) + "\n" + std::string(kRowText) + "\n" + text;
   return result;
 }
 

@@ -2,12 +2,13 @@
 // written, so that ragged tiles need no branch.
 #pragma once
 
-// The type of the first argument says how much is loaded.
-__device__ __forceinline__ Words2 buffer_load(Words2, Resource rows, int offset) {
-  return buffer_load_8(rows, offset, 0, 0);
-}
-__device__ __forceinline__ Words4 buffer_load(Words4, Resource rows, int offset) {
-  return buffer_load_16(rows, offset, 0, 0);
+template <typename Words>
+__device__ __forceinline__ Words buffer_load(Resource rows, int offset) {
+  if constexpr (sizeof(Words) == sizeof(Words4)) {
+    return __builtin_bit_cast(Words, buffer_load_16(rows, offset, 0, 0));
+  } else {
+    return __builtin_bit_cast(Words, buffer_load_8(rows, offset, 0, 0));
+  }
 }
 
 constexpr int kOutside = -1;  // an offset beyond every range

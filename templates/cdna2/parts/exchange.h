@@ -7,16 +7,14 @@ __device__ __forceinline__ void pin(T& x) {
   asm volatile("" : "+v"(x));
 }
 
-__device__ __forceinline__ float other_half(float x) {
+[[maybe_unused]] __device__ __forceinline__ float other_half(float x) {
   int thread = threadIdx.x;
   pin(thread);
   return __int_as_float(__builtin_amdgcn_ds_bpermute((thread % 64 ^ 32) * 4, __float_as_int(x)));
 }
-// Over the two lanes that share a row.
-__device__ __forceinline__ float pair_max(float x) { return fmaxf(x, other_half(x)); }
-__device__ __forceinline__ float pair_sum(float x) { return x + other_half(x); }
-
+#if ATTN_EXPONENTIAL || !ATTN_ROW_FREE
 __device__ __forceinline__ bool any_lane(bool x) { return __ballot(x) != 0; }
+#endif
 
 // The same value in all lanes: it then stays in a scalar register.
 __device__ __forceinline__ int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }

@@ -40,7 +40,7 @@ class KeyCopy {
   }
   // Pass i: 16 bytes from global memory.
   __device__ __forceinline__ Words4 load(const Resource& tile, int i) const {
-    return buffer_load_16(tile, source_ + i * step_, 0, 0);
+    return buffer_load<Words4>(tile, source_ + i * step_);
   }
   __device__ __forceinline__ void store(uint8_t* keys, int i, const Words4& words) const {
     const int row = threadIdx.x / KeyShare::kLanes + i * KeyShare::kRows;

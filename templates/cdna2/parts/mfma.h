@@ -56,3 +56,8 @@ __device__ __forceinline__ uint32_t pack_weights(float low, float high) {
 
 // Nothing moves across: the order of the source is the schedule.
 __device__ __forceinline__ void keep_order() { __builtin_amdgcn_sched_barrier(0); }
+
+// A block of scores, S^T, and the key of an element [j][e] among its block's, for a lane of the
+// first half; 4 more for the second.
+typedef Block Scores[kKeyBlocks];
+__device__ constexpr int key_of(int j, int e) { return 32 * j + e / 4 * 8 + e % 4; }

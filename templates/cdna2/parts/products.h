@@ -9,14 +9,9 @@
 #include "keys.h"
 #include "values.h"
 
-typedef Block Scores[kKeyBlocks];      // S^T
 typedef Block Output[kOutputBlocks];   // O^T
 typedef Operand Query[2 * kStepsQk];   // Q^T, the whole head dim
 typedef Words2 Weights[2 * kStepsKv];  // P^T, packed pairs
-
-// The key of an element of S^T among its block's, for a lane of the first half; 4 more for the
-// second.
-__device__ constexpr int key_of(int j, int e) { return 32 * j + e / 4 * 8 + e % 4; }
 
 __device__ __forceinline__ int lane_row() { return threadIdx.x % 32; }
 __device__ __forceinline__ int lane_half() { return threadIdx.x / 32 % 2; }

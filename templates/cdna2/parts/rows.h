@@ -13,7 +13,7 @@ __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile
   for (int step = 0; step < kStepsQk; ++step) {
     const int chunk = 2 * step + lane_half();
     const Words4 words =
-        buffer_load_16(rows, chunk < kHeadDimQk / 8 ? row + chunk * 16 : kOutside, 0, 0);
+        buffer_load<Words4>(rows, chunk < kHeadDimQk / 8 ? row + chunk * 16 : kOutside);
     query[2 * step] = half_of(words, 0);
     query[2 * step + 1] = half_of(words, 1);
   }
@@ -182,7 +182,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   load_query(query, q_first, tile, p);
   loader.store_all_keys();
   // No rows if there is no block before. (A comparison here would merge with the loop's.)
-  loader.load_all_keys(loader.keys(block - 1, min(block - begin, 1) * kTileKv));
+  loader.load_all_keys(loader.keys(max(block - 1, begin), min(block - begin, 1) * kTileKv));
   loader.load_all_values(loader.values(block, last_rows));
   meet_for_keys(fragments);
   multiply_all<true, kStepsQk>(

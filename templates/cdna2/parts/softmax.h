@@ -32,6 +32,9 @@ __device__ __forceinline__ float exp2_approx(float x) {
 #endif
 }
 
+// Over the two lanes that share a row.
+__device__ __forceinline__ float pair_max(float x) { return fmaxf(x, other_half(x)); }
+
 // What the lane's row has seen: in units of the exponent of 2 but for `score`.
 struct Softmax {
   float score = -INFINITY;     // the greatest, as the user's functions know it

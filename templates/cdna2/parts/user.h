@@ -41,6 +41,9 @@ __device__ __forceinline__ float row_max(float max_score, const Row&, const Inpu
   return max_score;
 }
 
+// Over the two lanes that share a row.
+__device__ __forceinline__ float pair_sum(float x) { return x + other_half(x); }
+
 // A thread's reductions to those of the row.
 __device__ __forceinline__ Reductions complete(Reductions red) {
   red.sum_exp = pair_sum(red.sum_exp);

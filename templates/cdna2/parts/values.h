@@ -68,8 +68,8 @@ class ValueCopy {
   // Pass i: key e of four.
   __device__ __forceinline__ Words load(const Resource& tile, int i, int e) const {
     const int source = source_[i] + e * stride_;
-    return buffer_load(Words{}, tile,
-                       ValueShare::kWhole || column(i) < kHeadDimV ? source : kOutside);
+    return buffer_load<Words>(tile,
+                              ValueShare::kWhole || column(i) < kHeadDimV ? source : kOutside);
   }
   // Pass i: two of the columns, transposed.
   __device__ __forceinline__ void store(uint8_t* values, int i, int word,
