@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "attention/tiles.h"
 #include "emit/user_functions.h"
 
 namespace attngen::emit {
@@ -52,6 +53,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PLAIN_SCORE", plain);
   put("MASKED", masked);
   put("INTERVAL_MASK", is_interval(spec));
+  put("KEYS_FROM_FIRST", attention::key_range(spec.mask).begin.is_number(0));
   put("ROW_FREE", rows.row_free());
   // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));

@@ -24,12 +24,17 @@ double flop_of_pairs(const Kernel& kernel, double pairs) {
   return 2 * pairs * (kernel.head_dim_qk + kernel.head_dim_v);
 }
 
+// Products alone reach matrix_flop_sustained, as if the clock fell: power, most of it.
+double clock_under_load(const target::Target& t, double matrix_share) {
+  const double products_alone = t.matrix_flop_sustained / (t.cores * t.matrix_flop);
+  return t.boost_clock_hz - matrix_share * (t.boost_clock_hz - products_alone);
+}
+
 // The clocks that a CU takes for one step of one block of 2 x `warpgroups` waves while `waves`
-// waves share each SIMD: the busiest of matrix unit, vector unit and LDS, or the waves' own way
-// through the step.
+// waves share each SIMD. What a wave by itself cannot hide, the others of its SIMD hide in part.
 double step_clk(const StepCdna2& step, const Schedule& s, int waves) {
-  const double busiest = std::max(step.matrix, step.valu + step.other / 4);
-  const double slots = std::max(busiest, step.alone / waves);
+  const double exposed = step.alone - step.matrix;
+  const double slots = std::max({step.matrix + exposed / waves, step.valu, step.alone / waves});
   const double waves_of_block = 2.0 * s.warpgroups / kSimds;
   return std::max(kSlotClk * slots * waves_of_block, step.shared_clk * 2 * s.warpgroups);
 }
@@ -62,8 +67,8 @@ CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& targe
 Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) const {
   const target::Target& t = target_;
   const int waves = resources.waves_per_simd;
-  const StepCdna2 full = step_cdna2(kernel_, s, BlockCdna2::Full);
-  const StepCdna2 cut = step_cdna2(kernel_, s, BlockCdna2::Cut);
+  const StepCdna2 full = step_cdna2(kernel_, s, resources, BlockCdna2::Full);
+  const StepCdna2 cut = step_cdna2(kernel_, s, resources, BlockCdna2::Cut);
   const double full_clk = step_clk(full, s, waves), cut_clk = step_clk(cut, s, waves);
   const double blocks_of_cu =
       std::max(1.0, static_cast<double>(waves) * kSimds / (2 * s.warpgroups));
@@ -90,7 +95,10 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
     }
     const int places = static_cast<int>(t.cores * blocks_of_cu);
     const double clk = makespan({&tiles, rows.stride, heads}, places, Grid::Plain, s.order);
-    const double core_seconds = clk / t.clock_hz;
+    const double per_core = blocks * rows.stride * heads / t.cores;
+    const double matrix_clk = kSlotClk * full.matrix * 2 * s.warpgroups / kSimds;
+    const double clock = clock_under_load(t, std::min(1.0, per_core * matrix_clk / clk));
+    const double core_seconds = clk / clock;
 
     const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
     const double query_bytes = kElement * static_cast<double>(w.seq_q) * heads *
@@ -112,10 +120,9 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
     seconds += w.weight * point;
     flop += w.weight * flop_of_pairs(kernel_, pairs_[i] * heads);
     if (i == 0) {
-      const double per_block = std::max(1.0, blocks * rows.stride * heads / t.cores);
       cost.waves = static_cast<double>(rows.count) * heads / places;
-      cost.l2_clk = l2_seconds * t.clock_hz / per_block;
-      cost.memory_clk = memory_seconds * t.clock_hz / per_block;
+      cost.l2_clk = l2_seconds * clock / std::max(1.0, per_core);
+      cost.memory_clk = memory_seconds * clock / std::max(1.0, per_core);
     }
   }
   cost.seconds = weights > 0 ? seconds / weights : 0;

@@ -50,6 +50,14 @@ int value_staging(const Kernel& kernel, const Schedule& s) {
   return std::min(registers(4), registers(8));
 }
 
+// Instructions name 256 registers directly. What lies beyond is moved: room for one accumulator.
+constexpr int kDirectRegisters = 256;
+constexpr int kMoved = 32;
+
+int output_registers(const Kernel& kernel) {
+  return round_up(kernel.head_dim_v, kMatrixCols) * kWaveRows / kLanes;
+}
+
 // Registers beyond the tensors and the fragments in flight: addresses, limits, row state, sums.
 constexpr int kFragments = 16;
 int margin(const Kernel& kernel) {
@@ -62,7 +70,7 @@ int margin(const Kernel& kernel) {
 
 int register_need(const Kernel& kernel, const Schedule& s) {
   const int query = round_up(kernel.head_dim_qk, 16) * kWaveRows * kElement / 4 / kLanes;
-  const int output = round_up(kernel.head_dim_v, kMatrixCols) * kWaveRows / kLanes;
+  const int output = output_registers(kernel);
   const int scores = s.tile_kv * kWaveRows / kLanes;
   const int staging = std::max(key_staging(kernel, s), value_staging(kernel, s));
   return query + output + 2 * scores + staging + kFragments + margin(kernel);
@@ -112,6 +120,15 @@ Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& tar
     return {std::nullopt,
             fmt::format("needs {} registers a thread; {} has {}", resources.register_need,
                         target.name, target.registers_per_thread)};
+  }
+  if (resources.register_need > kDirectRegisters) {
+    // Only accumulators go to the other half of the file.
+    const int direct = resources.register_need - output_registers(kernel);
+    if (direct > kDirectRegisters - kMoved) {
+      return {std::nullopt,
+              fmt::format("needs {} registers beside the accumulators; {} can name {}", direct,
+                          target.name, kDirectRegisters - kMoved)};
+    }
   }
   // Blocks that share a CU, by LDS and by registers.
   const int simd_registers = target.registers_per_core / kSimds / kLanes;

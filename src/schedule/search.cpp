@@ -42,6 +42,7 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.head_dim_v = spec.head_dim.v;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
+  kernel.bf16 = spec.dtype == spec::DType::Bf16;
   kernel.range = attention::key_range(spec.mask);
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);

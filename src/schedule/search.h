@@ -17,6 +17,7 @@ namespace attngen::schedule {
 struct Kernel {
   int head_dim_qk = 0, head_dim_v = 0;
   int heads_q = 1, heads_kv = 1;
+  bool bf16 = true;  // else fp16
   attention::KeyRange range;
   attention::RowForm rows;
   expr::OperationCounts score;   // per pair, of the user's score

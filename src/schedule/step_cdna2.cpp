@@ -10,73 +10,84 @@ constexpr double kSpecialSlots = 4;  // quarter rate: LLVM, SISchedule.td
 constexpr int kLanes = 64;
 constexpr int kRows = 32;
 
-// Beside an element's exponential, per element: half a packed multiply, subtract and sum each, half
-// a max3; the bf16 pack adds 0x8000 and takes half a permutation.
-constexpr double kExponentialValu = 2.0;
-constexpr double kPackValu = 1.5;
-// Per element that a mask may cut: two compares, a select, a maximum.
-constexpr double kCutValu = 4;
-// What the loop needs once: buffer resources, addresses, the vote on the maximum.
-constexpr double kLoopValu = 20;
-constexpr double kLoopScalar = 45;
-// From a barrier to the first product: two reads of LDS on their way.
-constexpr double kLdsLatency = 24;
+// Per element, beside its exponential: half a packed subtraction and half a packed sum under the
+// first product; a multiplication and half a max3 under the second.
+constexpr double kWeighValu = 1, kFinishValu = 1.5;
+// Packing: bf16 adds 0x8000 and takes half a permutation; fp16 half a conversion.
+constexpr double kPackBf16 = 1.5, kPackFp16 = 0.5;
+// Per element that a mask may cut: compare, select, half a maximum.
+constexpr double kCutValu = 2.5;
+
+// Fitted to llvm-mca-15's account of this family's kernels (scripts/mi250_timing.py, 2026-11-21;
+// head dims 40 to 256, tiles of 32 to 128 keys): a step's products take 16 slots each and 22 more
+// for the vote on the maximum, the resources and the way back; what a phase has beside its products
+// stays hidden up to 13 slots a product, of what exceeds them 0.6 show.
+constexpr double kLoop = 22, kHidden = 13, kShown = 0.6;
+constexpr double kDependent = 2;  // of two products in a row on one accumulator
+// Beyond 256 registers a wave keeps accumulators apart, in the other half of the file, and moves
+// them: two slots a product.
+constexpr double kMoves = 2;
+constexpr int kDirectRegisters = 256;
 
 int blocks(int columns, int width) { return (columns + width - 1) / width; }
 
 }  // namespace
 
-StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, BlockCdna2 block) {
+StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& resources,
+                     BlockCdna2 block) {
   const int steps_qk = blocks(kernel.head_dim_qk, 16), key_blocks = s.tile_kv / 32;
   const int steps_kv = s.tile_kv / 16, output_blocks = blocks(kernel.head_dim_v, 32);
   const double products_qk = 2 * steps_qk * key_blocks;
   const double products_kv = 2 * steps_kv * output_blocks;
   const double elements = static_cast<double>(s.tile_kv) * kRows / kLanes;
+  const double pack = elements * (kernel.bf16 ? kPackBf16 : kPackFp16);
 
-  StepCdna2 step;
-  step.matrix = kMatrixSlots * (products_qk + products_kv);
+  // What the user's functions take.
   expr::OperationCounts n{1, 0, 0, 0};
-  double valu = elements * (kExponentialValu + kPackValu);
-  if (!kernel.rows.exponential) {
-    n = kernel.weight;
-    valu = elements * kPackValu;
-  }
+  if (!kernel.rows.exponential) n = kernel.weight;
   if (!kernel.plain_score) {
     n.special += kernel.score.special;
     n.multiply += kernel.score.multiply;
     n.logic += kernel.score.logic;
     n.load += kernel.score.load;
   }
-  double cut = 0;
-  if (block == BlockCdna2::Cut) {
-    cut = elements * (kCutValu + std::max(0.0, kernel.mask.multiply + kernel.mask.logic - 3) +
-                      kSpecialSlots * kernel.mask.special + 4 * kernel.mask.load);
-  }
-  step.special = elements * kSpecialSlots * n.special;
-  // Staging: a thread's share of K and V; V through four permutations for two words.
-  const double threads = 2.0 * s.warpgroups * kLanes;
-  const double key_words = s.tile_kv * steps_qk * 16 / 8 / threads;  // of 16 bytes
-  const double value_words = s.tile_kv * kernel.head_dim_v / 8 / threads;
-  valu += 4 * value_words + kLoopValu;
-  const double reads = steps_qk * key_blocks + steps_kv * output_blocks;  // ds_read_b128
-  const double memory = 2 * key_words + 3 * value_words;
-  step.valu = step.special + valu + elements * (n.multiply + n.logic) + cut;
-  step.other = reads * 1.5 + memory + kLoopScalar + elements * n.load;
-  // 1024 bytes a read at 128 bytes a clk, twice that for a write's four 16-byte words in turn.
-  step.shared_clk = 8 * reads + 16 * (key_words + value_words);
+  const double user = elements * (n.multiply + n.logic + 2 * n.load);
 
-  // The first phase multiplies keys beside the weights of the block before, the second multiplies
-  // values beside the rest. A product leaves 15 slots for the wave's other instructions.
-  const double first_other = step.special + elements * (1.5 + kPackValu) + 4 * value_words +
-                             1.5 * steps_qk * key_blocks + 2 * memory / 3;
-  const double second_other = step.valu + step.other - cut - first_other;
-  const auto phase = [](double products, double others) {
-    return std::max(kMatrixSlots * products, products + others) + kLdsLatency;
+  // A thread's share of K and V in 16-byte words: V goes through four permutations for two.
+  const double threads = 2.0 * s.warpgroups * kLanes;
+  const double key_words = s.tile_kv * 2.0 * steps_qk / threads;
+  const double value_words = s.tile_kv * kernel.head_dim_v / 8.0 / threads;
+  const double key_reads = steps_qk * key_blocks, value_reads = steps_kv * output_blocks;
+
+  StepCdna2 step;
+  step.matrix = kMatrixSlots * (products_qk + products_kv);
+  step.special = elements * kSpecialSlots * n.special;
+  // 1024 bytes a read at 128 bytes a clk, a word's writes likewise.
+  step.shared_clk = 8 * (key_reads + value_reads) + 8 * (key_words + value_words);
+  const double weigh = elements * (kSpecialSlots + kWeighValu) + pack;
+  const double finish = step.special - elements * kSpecialSlots + elements * kFinishValu + user;
+  // Words to and from LDS and memory, with a wait each; permutations.
+  const double first = weigh + 1.5 * key_reads + 8 * value_words + 2 * key_words;
+  const double second = finish + 1.5 * value_reads + 2 * key_words + 3 * value_words;
+  const double cut = block == BlockCdna2::Full
+                         ? 0
+                         : elements * (kCutValu + kernel.mask.multiply + kernel.mask.logic - 2 +
+                                       kSpecialSlots * kernel.mask.special + 2 * kernel.mask.load);
+  const auto phase = [](double products, double beside) {
+    return kMatrixSlots * products + kShown * std::max(0.0, beside - kHidden * products);
   };
   if (kernel.rows.exponential) {
-    step.alone = phase(products_qk, first_other) + phase(products_kv, second_other) + cut;
-  } else {
-    step.alone = step.matrix + step.valu + 2 * kLdsLatency;
+    step.alone = phase(products_qk, first) + phase(products_kv, second) + cut + kLoop;
+    step.valu = weigh + finish + 6 * value_words + cut;
+  } else {  // the weights stand between the two products
+    const double weights = step.special + pack + user;
+    step.alone = step.matrix + weights + cut + 2 * kLoop;
+    step.valu = weights + 6 * value_words + cut;
+  }
+  if (key_blocks % 2 != 0) step.alone += kDependent * steps_qk;
+  if (output_blocks % 2 != 0) step.alone += kDependent * steps_kv;
+  if (resources.register_need > kDirectRegisters) {
+    step.alone += kMoves * (products_qk + products_kv);
   }
   return step;
 }

@@ -12,13 +12,12 @@ struct StepCdna2 {
   double matrix = 0;   // what the matrix unit is busy
   double special = 0;  // exponentials and their like, at quarter rate
   double valu = 0;     // all vector instructions but matrix ones, exponentials with their 4 slots
-  double other = 0;    // LDS, memory, scalar instructions, waits
   double shared_clk = 0;  // what the CU's LDS is busy, in clk
-  double alone =
-      0;  // the step's length for one wave by itself: scripts/mi250_timing.py measures it
+  double alone = 0;       // the step's length for a wave by itself, as mi250_timing.py measures it
 };
 
 enum class BlockCdna2 : unsigned char { Full, Cut };
-StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& schedule, BlockCdna2 block);
+StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& schedule, const Resources& resources,
+                     BlockCdna2 block);
 
 }  // namespace attngen::schedule

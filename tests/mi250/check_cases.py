@@ -15,9 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-import toolchain  # noqa: E402
 from gpu.cases import all_cases  # noqa: E402
+from mi250 import toolchain  # noqa: E402
 
 SHAPES = [(1, 77, 77), (2, 33, 130), (1, 239, 300)]
 FULL_SHAPES = [(3, 1, 1), (1, 64, 64), (3, 77, 1), (2, 113, 64), (1, 3, 2048), (2, 128, 0),

@@ -61,6 +61,9 @@
 #ifndef ATTN_INTERVAL_MASK
 #define ATTN_INTERVAL_MASK 1
 #endif
+#ifndef ATTN_KEYS_FROM_FIRST
+#define ATTN_KEYS_FROM_FIRST 1
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif

@@ -79,7 +79,10 @@ __device__ __forceinline__ void cut(Wave& w, int block, const Params& p) {
   row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
 #if ATTN_INTERVAL_MASK
   const KeyRange range = key_range(row.q_idx, row.q_idx, row, p.inputs);
-  const int begin = range.begin - kv_first, end = range.end - kv_first;
+  const int end = range.end - kv_first;
+#if !ATTN_KEYS_FROM_FIRST
+  const int begin = range.begin - kv_first;
+#endif
 #endif
   w.greatest = -INFINITY;
 #pragma unroll
@@ -88,7 +91,11 @@ __device__ __forceinline__ void cut(Wave& w, int block, const Params& p) {
     for (int e = 0; e < 16; ++e) {
       const int key = key_of(j, e);
 #if ATTN_INTERVAL_MASK
+#if ATTN_KEYS_FROM_FIRST
+      const bool exists = key < end;
+#else
       const bool exists = key >= begin && key < end;
+#endif
 #else
       const bool exists = kv_first + key < row.seq_kv && pair_exists(row, kv_first + key, p.inputs);
 #endif

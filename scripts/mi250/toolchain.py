@@ -11,9 +11,9 @@ FLAGS = ["-std=c++17", "-O3", "-fgpu-flush-denormals-to-zero", "-Wall", "-Wextra
 TOOLS = ["clang++-15", "llvm-objdump-15", "llvm-readelf-15", "ld.lld-15"]
 
 
-def missing():
+def missing(more=()):
     """What is not installed, in words, or ""."""
-    lacking = [tool for tool in TOOLS if not shutil.which(tool)]
+    lacking = [tool for tool in (*TOOLS, *more) if not shutil.which(tool)]
     if not Path("/usr/include/hip/hip_runtime.h").exists():
         lacking.append("hip/hip_runtime.h")
     if not Path(BITCODE).is_dir():
