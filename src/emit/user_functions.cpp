@@ -67,12 +67,28 @@ constexpr std::string_view kDivideAmd =
     "__device__ __forceinline__ float divide_approx(float x, float y) {\n"
     "  return x * __builtin_amdgcn_rcpf(y);\n"
     "}\n";
-std::string with_amd_division(std::string text) {
-  constexpr std::string_view kCuda = "__fdividef", kAmd = "divide_approx";
-  for (size_t at = text.find(kCuda); at != std::string::npos; at = text.find(kCuda, at)) {
-    text.replace(at, kCuda.size(), kAmd);
+// To clang __ldg is an ordinary load, which no loop can shed across a barrier.
+constexpr std::string_view kReadOnlyAmd =
+    "// Memory that nobody writes while the kernel runs.\n"
+    "template <typename T>\n"
+    "__device__ __forceinline__ T read_only(const T* pointer) {\n"
+    "  return *(const __attribute__((address_space(4))) T*)(pointer);\n"
+    "}\n";
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
+    text.replace(at, word.size(), by);
   }
   return text;
+}
+
+// CUDA's own functions that the text calls, by this project's for AMD.
+std::string for_amd(std::string text) {
+  std::string helpers;
+  if (has_word(text, "__fdividef")) helpers.append(kDivideAmd).append("\n");
+  if (has_word(text, "__ldg")) helpers.append(kReadOnlyAmd).append("\n");
+  return helpers +
+         replaced(replaced(std::move(text), "__fdividef", "divide_approx"), "__ldg(", "read_only(");
 }
 
 std::string score_text(const Spec& spec, const DeviceNames& names) {
@@ -266,9 +282,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   UserFunctions result;
   result.inputs_have_batch = names.reads_batch();
   std::string text = helpers_text(spec, form, fragment, body) + body.substr(1);
-  if (fragment.vendor == expr::Vendor::Amd && has_word(text, "__fdividef")) {
-    text = std::string(kDivideAmd) + "\n" + with_amd_division(std::move(text));
-  }
+  if (fragment.vendor == expr::Vendor::Amd) text = for_amd(std::move(text));
   result.text =
       inputs_text(spec, result.inputs_have_batch) + "\n" + std::string(kRowText) + "\n" + text;
   return result;

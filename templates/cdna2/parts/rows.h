@@ -79,9 +79,12 @@ __device__ __forceinline__ void cut(Wave& w, int block, const Params& p) {
   row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
 #if ATTN_INTERVAL_MASK
   const KeyRange range = key_range(row.q_idx, row.q_idx, row, p.inputs);
-  const int end = range.end - kv_first;
+  // Pinned, keys compare with numbers that fit an instruction.
+  int end = range.end - kv_first;
+  pin(end);
 #if !ATTN_KEYS_FROM_FIRST
-  const int begin = range.begin - kv_first;
+  int begin = range.begin - kv_first;
+  pin(begin);
 #endif
 #endif
   w.greatest = -INFINITY;
@@ -101,6 +104,7 @@ __device__ __forceinline__ void cut(Wave& w, int block, const Params& p) {
 #endif
       w.exponents[j][e] = exists ? w.exponents[j][e] : -INFINITY;
       w.greatest = fmaxf(w.greatest, w.exponents[j][e]);
+      if (e % 4 == 3) keep_order();  // else comparisons fill all scalar registers
     }
   }
 }
