@@ -11,9 +11,9 @@ namespace {
 
 constexpr unsigned kBanks = 32;
 
-constexpr std::array<const char*, kPipes> kPipeNames = {
-    "valu", "packed", "trans", "mfma", "acc", "salu", "smem", "branch",
-    "lds",  "vmem",   "wait",  "nop",  "bar"};
+constexpr std::array<const char*, kPipes> kPipeNames = {"valu", "packed", "trans",  "mfma", "acc",
+                                                        "salu", "smem",   "branch", "lds",  "vmem",
+                                                        "wait", "nop",    "bar"};
 
 // The lanes of phase `phase`.
 uint64_t lanes_of_phase(unsigned phase, unsigned bytes, bool write) {
@@ -57,8 +57,7 @@ LdsCost lds_cost(const LdsAccess& access) {
   const unsigned phases = access.bytes <= 4 ? 2 : access.bytes == 8 ? 4 : 8;
   LdsCost cost;
   for (unsigned phase = 0; phase < phases; ++phase) {
-    const uint64_t lanes =
-        access.lanes & lanes_of_phase(phase, access.bytes, access.write);
+    const uint64_t lanes = access.lanes & lanes_of_phase(phase, access.bytes, access.write);
     if (lanes == 0) continue;
     const uint32_t cycles = most_loaded_bank(access, lanes);
     cost.cycles += cycles;
@@ -152,8 +151,8 @@ std::vector<BasicBlock> Counters::basic_blocks() const {
   for (auto start = starts.begin(); start != starts.end() && *start < program_.size(); ++start) {
     const auto next = std::next(start);
     const auto end = static_cast<uint32_t>(program_.size());
-    blocks.push_back({*start, next == starts.end() ? end : std::min(*next, end),
-                      counts_[*start].executed});
+    blocks.push_back(
+        {*start, next == starts.end() ? end : std::min(*next, end), counts_[*start].executed});
   }
   return blocks;
 }
@@ -187,9 +186,9 @@ std::string Counters::report() const {
   const auto row = [&](const std::string& title, uint64_t entered, const Mix& mix) {
     text += fmt::format("{:<24}{:>10}", title, entered);
     for (const uint64_t n : mix.by_pipe) text += fmt::format("{:>9}", n);
-    text += fmt::format("{:>10}{:>10}{:>10}{:>10}{:>12}\n", mix.all.lds_cycles,
-                        mix.all.lds_conflicts, mix.all.segments64, mix.all.segments128,
-                        mix.all.bytes);
+    text +=
+        fmt::format("{:>10}{:>10}{:>10}{:>10}{:>12}\n", mix.all.lds_cycles, mix.all.lds_conflicts,
+                    mix.all.segments64, mix.all.segments128, mix.all.bytes);
   };
   const auto mix_of = [&](const BasicBlock& block) {
     const uint64_t from = program_[block.first].address;
@@ -213,7 +212,8 @@ std::string Counters::annotated_listing() const {
   for (const Instruction& instruction : program_) {
     const Count& count = counts_[instruction.index];
     if (count.executed == 0) continue;
-    text += fmt::format("{:>12x} {:>10}  {}", instruction.address, count.executed, instruction.text);
+    text +=
+        fmt::format("{:>12x} {:>10}  {}", instruction.address, count.executed, instruction.text);
     if (count.lds_cycles > 0) {
       text += fmt::format("  [lds cycles {}, conflicts {}]", count.lds_cycles, count.lds_conflicts);
     }

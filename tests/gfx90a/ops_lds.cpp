@@ -11,10 +11,11 @@ namespace gfx90a {
 namespace {
 
 [[noreturn]] void refuse(const Wave& wave, const LdsAccess& access, unsigned lane) {
-  throw Fault(fmt::format("{} {} bytes of LDS at {:#x} (lane {}); the block has {} bytes, and the "
-                          "address must be a multiple of {}",
-                          access.write ? "writes" : "reads", access.bytes, access.address[lane], lane,
-                          wave.block->lds_size, access.bytes >= 4 ? 4 : access.bytes));
+  throw Fault(
+      fmt::format("{} {} bytes of LDS at {:#x} (lane {}); the block has {} bytes, and the "
+                  "address must be a multiple of {}",
+                  access.write ? "writes" : "reads", access.bytes, access.address[lane], lane,
+                  wave.block->lds_size, access.bytes >= 4 ? 4 : access.bytes));
 }
 
 // Fills in the next access of an operation and checks it.
@@ -30,7 +31,8 @@ LdsAccess& open_access(Wave& wave, const Instruction& in, MemoryOperation& opera
   const uint32_t alignment = bytes >= 4 ? 3 : bytes - 1;
   // An offset must not carry beyond 2^32 either.
   const auto wrong = [&](uint32_t at) {
-    return static_cast<uint32_t>(at >= most) | static_cast<uint32_t>(at < offset) | (at & alignment);
+    return static_cast<uint32_t>(at >= most) | static_cast<uint32_t>(at < offset) |
+           (at & alignment);
   };
   uint32_t any_wrong = 0;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
@@ -109,12 +111,10 @@ void ds_read2(Wave& wave, const Instruction& in) {
   const unsigned first = in.op[0].first;
   const uint32_t unit = 4 * Dwords * Stride;
   MemoryOperation& operation = wave.waits.issue_lds(in, first, 2 * Dwords);
-  const LdsAccess& a =
-      open_access(wave, in, operation, in.op[1], static_cast<uint32_t>(in.offset) * unit,
-                  4 * Dwords, false);
-  const LdsAccess& b =
-      open_access(wave, in, operation, in.op[1], static_cast<uint32_t>(in.offset1) * unit,
-                  4 * Dwords, false);
+  const LdsAccess& a = open_access(wave, in, operation, in.op[1],
+                                   static_cast<uint32_t>(in.offset) * unit, 4 * Dwords, false);
+  const LdsAccess& b = open_access(wave, in, operation, in.op[1],
+                                   static_cast<uint32_t>(in.offset1) * unit, 4 * Dwords, false);
   read_dwords<Dwords>(wave, a, first);
   read_dwords<Dwords>(wave, b, first + Dwords);
 }
@@ -123,16 +123,14 @@ template <unsigned Dwords, unsigned Stride>
 void ds_write2(Wave& wave, const Instruction& in) {
   const uint32_t unit = 4 * Dwords * Stride;
   MemoryOperation& operation = wave.waits.issue_lds(in, 0, 0);
-  write_dwords<Dwords>(
-      wave,
-      open_access(wave, in, operation, in.op[0], static_cast<uint32_t>(in.offset) * unit,
-                  4 * Dwords, true),
-      in.op[1]);
-  write_dwords<Dwords>(
-      wave,
-      open_access(wave, in, operation, in.op[0], static_cast<uint32_t>(in.offset1) * unit,
-                  4 * Dwords, true),
-      in.op[2]);
+  write_dwords<Dwords>(wave,
+                       open_access(wave, in, operation, in.op[0],
+                                   static_cast<uint32_t>(in.offset) * unit, 4 * Dwords, true),
+                       in.op[1]);
+  write_dwords<Dwords>(wave,
+                       open_access(wave, in, operation, in.op[0],
+                                   static_cast<uint32_t>(in.offset1) * unit, 4 * Dwords, true),
+                       in.op[2]);
 }
 
 enum class Into : uint8_t { Whole, Low, High };  // the d16 forms keep the other half
@@ -158,8 +156,8 @@ void ds_read_small(Wave& wave, const Instruction& in) {
 template <class T, unsigned Shift>
 void ds_write_small(Wave& wave, const Instruction& in) {
   MemoryOperation& operation = wave.waits.issue_lds(in, 0, 0);
-  const LdsAccess& access = open_access(wave, in, operation, in.op[0],
-                                        static_cast<uint32_t>(in.offset), sizeof(T), true);
+  const LdsAccess& access =
+      open_access(wave, in, operation, in.op[0], static_cast<uint32_t>(in.offset), sizeof(T), true);
   const uint32_t* data = wave.v[in.op[1].first];
   for (uint64_t lanes = access.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));

@@ -55,28 +55,27 @@ constexpr Handler half = vector_op<[](Half x) { return Half{F(x.value)}; }>;
 }  // namespace
 
 void add_transcendental_ops(OpcodeTable& table) {
-  table.add(
-      Pipe::Transcendental,
-      {
-          {"v_exp_f32", single<exp2_lane>},
-          {"v_log_f32", single<log2_lane>},
-          {"v_rcp_f32", single<reciprocal>},
-          {"v_rcp_iflag_f32", single<reciprocal>},
-          {"v_rsq_f32", single<reciprocal_root>},
-          {"v_sqrt_f32", single<root>},
-          {"v_sin_f32", single<sine>},
-          {"v_cos_f32", single<cosine>},
-          {"v_exp_f16", half<exp2_lane>},
-          {"v_log_f16", half<log2_lane>},
-          {"v_rcp_f16", half<reciprocal>},
-          {"v_rsq_f16", half<reciprocal_root>},
-          {"v_sqrt_f16", half<root>},
-          {"v_sin_f16", half<sine>},
-          {"v_cos_f16", half<cosine>},
-          {"v_rcp_f64", vector_op<[](double x) { return 1.0 / x; }>},
-          {"v_rsq_f64", vector_op<[](double x) { return 1.0 / std::sqrt(x); }>},
-          {"v_sqrt_f64", vector_op<[](double x) { return std::sqrt(x); }>},
-      });
+  table.add(Pipe::Transcendental,
+            {
+                {"v_exp_f32", single<exp2_lane>},
+                {"v_log_f32", single<log2_lane>},
+                {"v_rcp_f32", single<reciprocal>},
+                {"v_rcp_iflag_f32", single<reciprocal>},
+                {"v_rsq_f32", single<reciprocal_root>},
+                {"v_sqrt_f32", single<root>},
+                {"v_sin_f32", single<sine>},
+                {"v_cos_f32", single<cosine>},
+                {"v_exp_f16", half<exp2_lane>},
+                {"v_log_f16", half<log2_lane>},
+                {"v_rcp_f16", half<reciprocal>},
+                {"v_rsq_f16", half<reciprocal_root>},
+                {"v_sqrt_f16", half<root>},
+                {"v_sin_f16", half<sine>},
+                {"v_cos_f16", half<cosine>},
+                {"v_rcp_f64", vector_op<[](double x) { return 1.0 / x; }>},
+                {"v_rsq_f64", vector_op<[](double x) { return 1.0 / std::sqrt(x); }>},
+                {"v_sqrt_f64", vector_op<[](double x) { return std::sqrt(x); }>},
+            });
 }
 
 }  // namespace gfx90a
