@@ -22,17 +22,19 @@ struct BufferResource {
                               word[0], word[1], word[2], word[3]));
     }
     if (!data_format) {
-      throw Fault(fmt::format("word 3 of the buffer resource, {:#010x}, has data format 0: to the "
-                              "hardware no buffer is bound",
-                              word[3]));
+      throw Fault(
+          fmt::format("word 3 of the buffer resource, {:#010x}, has data format 0: to the "
+                      "hardware no buffer is bound",
+                      word[3]));
     }
   }
   bool holds(uint64_t offset, unsigned size) const {
     if (offset >= bytes) return false;
     if (offset + size <= bytes) return true;
-    throw Fault(fmt::format("{} bytes at offset {} straddle the end of a buffer of {} bytes: what "
-                            "the hardware does is not known",
-                            size, offset, bytes));
+    throw Fault(
+        fmt::format("{} bytes at offset {} straddle the end of a buffer of {} bytes: what "
+                    "the hardware does is not known",
+                    size, offset, bytes));
   }
 
   uint64_t base = 0;

@@ -57,8 +57,8 @@ void load_segments(const Reader& file, const Elf64_Ehdr& header, CodeObject& obj
       throw Fault("a segment of the ELF is too large");
     }
     if (object.image.size() < end) object.image.resize(end);
-    std::memcpy(object.image.data() + segment.p_vaddr, file.span(segment.p_offset, segment.p_filesz),
-                segment.p_filesz);
+    std::memcpy(object.image.data() + segment.p_vaddr,
+                file.span(segment.p_offset, segment.p_filesz), segment.p_filesz);
   }
 }
 

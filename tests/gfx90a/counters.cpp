@@ -11,9 +11,9 @@ namespace {
 
 constexpr unsigned kBanks = 32;
 
-constexpr std::array<const char*, kPipes> kPipeNames = {
-    "valu", "packed", "trans", "mfma", "acc", "salu", "smem", "branch",
-    "lds",  "vmem",   "wait",  "nop",  "bar"};
+constexpr std::array<const char*, kPipes> kPipeNames = {"valu", "packed", "trans",  "mfma", "acc",
+                                                        "salu", "smem",   "branch", "lds",  "vmem",
+                                                        "wait", "nop",    "bar"};
 
 // The lanes of phase `phase`.
 uint64_t lanes_of_phase(unsigned phase, unsigned bytes, bool write) {
@@ -41,6 +41,14 @@ uint32_t most_loaded_bank(const LdsAccess& access, uint64_t lanes) {
   return static_cast<uint32_t>(most);
 }
 
+bool misaligned(const LdsAccess& access, uint32_t narrower) {
+  uint32_t odd = 0;
+  for (uint64_t lanes = access.lanes; lanes != 0; lanes &= lanes - 1) {
+    odd |= access.address[std::countr_zero(lanes)] & narrower;
+  }
+  return odd != 0;
+}
+
 }  // namespace
 
 const char* name_of(Pipe pipe) { return kPipeNames[static_cast<size_t>(pipe)]; }
@@ -49,8 +57,7 @@ LdsCost lds_cost(const LdsAccess& access) {
   const unsigned phases = access.bytes <= 4 ? 2 : access.bytes == 8 ? 4 : 8;
   LdsCost cost;
   for (unsigned phase = 0; phase < phases; ++phase) {
-    const uint64_t lanes =
-        access.lanes & lanes_of_phase(phase, access.bytes, access.write);
+    const uint64_t lanes = access.lanes & lanes_of_phase(phase, access.bytes, access.write);
     if (lanes == 0) continue;
     const uint32_t cycles = most_loaded_bank(access, lanes);
     cost.cycles += cycles;
@@ -80,15 +87,15 @@ void Counters::lds(const Instruction& instruction, const LdsAccess& access, unsi
   if (access.lanes == 0) return;
   Count& count = counts_[instruction.index];
   Pattern& pattern = patterns_[2 * instruction.index + which];
+  // Lanes left out are compared too: at worst a known pattern is counted anew.
   const uint32_t base = access.address[std::countr_zero(access.lanes)];
+  const uint32_t narrower = std::bit_ceil(uint32_t{access.bytes}) - 1;
   uint32_t changed = base % 4, odd = 0;
-  const uint32_t width_mask = std::bit_ceil(uint32_t{access.bytes}) - 1;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    const uint32_t active = 0 - static_cast<uint32_t>((access.lanes >> lane) & 1);
-    changed |= (pattern.relative[lane] ^ (access.address[lane] - base)) & active;
-    odd |= access.address[lane] & width_mask & active;
+    changed |= pattern.relative[lane] ^ (access.address[lane] - base);
+    odd |= access.address[lane] & narrower;
   }
-  count.lds_misaligned += odd != 0 ? 1 : 0;
+  if (odd != 0) count.lds_misaligned += misaligned(access, narrower) ? 1 : 0;
   if (changed != 0 || pattern.lanes != access.lanes || pattern.bytes != access.bytes) {
     pattern.lanes = access.lanes;
     pattern.bytes = access.bytes;
@@ -144,32 +151,29 @@ std::vector<BasicBlock> Counters::basic_blocks() const {
   for (auto start = starts.begin(); start != starts.end() && *start < program_.size(); ++start) {
     const auto next = std::next(start);
     const auto end = static_cast<uint32_t>(program_.size());
-    blocks.push_back({*start, next == starts.end() ? end : std::min(*next, end),
-                      counts_[*start].executed});
+    blocks.push_back(
+        {*start, next == starts.end() ? end : std::min(*next, end), counts_[*start].executed});
   }
   return blocks;
 }
 
 BasicBlock Counters::hottest_loop() const {
-  std::vector<BasicBlock> loops;
-  for (const Instruction& branch : program_) {
-    if (branch.pipe == Pipe::Branch && branch.target <= branch.index &&
-        counts_[branch.index].executed > 0) {
-      loops.push_back({branch.target, branch.index + 1, 0});
-    }
-  }
   BasicBlock hottest;
-  uint64_t most = 0;
-  for (const BasicBlock& loop : loops) {
-    const bool innermost = std::none_of(loops.begin(), loops.end(), [&](const BasicBlock& other) {
-      return other.first >= loop.first && other.last <= loop.last &&
-             other.last - other.first < loop.last - loop.first;
-    });
-    uint64_t executed = 0;
-    for (uint32_t i = loop.first; i < loop.last; ++i) executed += counts_[i].executed;
-    if (!innermost || executed <= most) continue;
-    most = executed;
-    hottest = {loop.first, loop.last, counts_[loop.first].executed};
+  uint64_t most_mfma = 0, most = 0;
+  for (const Instruction& branch : program_) {
+    if (branch.pipe != Pipe::Branch || branch.target > branch.index) continue;
+    const BasicBlock loop{branch.target, branch.index + 1, counts_[branch.target].executed};
+    uint64_t mfma = 0, all = 0;
+    for (uint32_t i = loop.first; i < loop.last; ++i) {
+      if (program_[i].pipe == Pipe::Mfma) mfma += counts_[i].executed;
+      all += counts_[i].executed;
+    }
+    const bool inner = loop.first >= hottest.first && loop.last <= hottest.last;
+    const bool better = mfma > most_mfma || (mfma == most_mfma && (mfma > 0 ? inner : all > most));
+    if (counts_[branch.index].executed == 0 || !better) continue;
+    hottest = loop;
+    most_mfma = mfma;
+    most = all;
   }
   return hottest;
 }
@@ -182,9 +186,9 @@ std::string Counters::report() const {
   const auto row = [&](const std::string& title, uint64_t entered, const Mix& mix) {
     text += fmt::format("{:<24}{:>10}", title, entered);
     for (const uint64_t n : mix.by_pipe) text += fmt::format("{:>9}", n);
-    text += fmt::format("{:>10}{:>10}{:>10}{:>10}{:>12}\n", mix.all.lds_cycles,
-                        mix.all.lds_conflicts, mix.all.segments64, mix.all.segments128,
-                        mix.all.bytes);
+    text +=
+        fmt::format("{:>10}{:>10}{:>10}{:>10}{:>12}\n", mix.all.lds_cycles, mix.all.lds_conflicts,
+                    mix.all.segments64, mix.all.segments128, mix.all.bytes);
   };
   const auto mix_of = [&](const BasicBlock& block) {
     const uint64_t from = program_[block.first].address;
@@ -208,7 +212,8 @@ std::string Counters::annotated_listing() const {
   for (const Instruction& instruction : program_) {
     const Count& count = counts_[instruction.index];
     if (count.executed == 0) continue;
-    text += fmt::format("{:>12x} {:>10}  {}", instruction.address, count.executed, instruction.text);
+    text +=
+        fmt::format("{:>12x} {:>10}  {}", instruction.address, count.executed, instruction.text);
     if (count.lds_cycles > 0) {
       text += fmt::format("  [lds cycles {}, conflicts {}]", count.lds_cycles, count.lds_conflicts);
     }

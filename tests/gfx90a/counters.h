@@ -69,8 +69,9 @@ class Counters {
   // Of the instructions whose addresses are in [from, to).
   Mix mix(uint64_t from = 0, uint64_t to = UINT64_MAX) const;
   std::vector<BasicBlock> basic_blocks() const;
-  // The instructions from a backward branch's target to the branch, of the loop that holds no other
-  // loop and executed the most; an empty range if there is no loop.
+  // From a backward branch's target to the branch: of all loops the one that executed the most
+  // matrix instructions (the innermost of several), or the most instructions if there are none. An
+  // empty range if there is no loop.
   BasicBlock hottest_loop() const;
 
   // Tables for people: the whole run, then the hottest loop block by block.

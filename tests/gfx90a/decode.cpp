@@ -233,8 +233,7 @@ class Decoder {
       dpp_->bound_zero = true;  // written only when set; as 0 or 1 by the version of LLVM
     } else if (is_dpp_control(name)) {
       for (int lane = 0; lane < 64; ++lane) {
-        dpp_->from[static_cast<size_t>(lane)] =
-            static_cast<int8_t>(dpp_source(name, value, lane));
+        dpp_->from[static_cast<size_t>(lane)] = static_cast<int8_t>(dpp_source(name, value, lane));
       }
     } else {
       return false;
@@ -251,9 +250,9 @@ class Decoder {
                            in.mnemonic == "s_cbranch_vccnz";
     if (reads_vcc) in.touched.add(kVectorRows + kVcc, 2);
     if (in.lds) in.touched.add(kVectorRows + kM0, 1);
-    const bool loads = (in.mnemonic.find("load") != std::string::npos ||
-                        in.mnemonic.starts_with("ds_read")) &&
-                       in.mnemonic.find("d16") == std::string::npos && !in.lds;
+    const bool loads =
+        (in.mnemonic.find("load") != std::string::npos || in.mnemonic.starts_with("ds_read")) &&
+        in.mnemonic.find("d16") == std::string::npos && !in.lds;
     for (unsigned i = 0; i < in.operands; ++i) {
       add(in.touched, in.op[i]);
       if (!loads || i > 0) add(in.sources, in.op[i]);
@@ -265,12 +264,12 @@ class Decoder {
       const Operand& operand = in.op[i];
       if (!operand.vector()) continue;
       const bool accumulator = operand.first >= kAccumulators;
-      const unsigned last =
-          operand.first + operand.count - (accumulator ? kAccumulators : 0U);
+      const unsigned last = operand.first + operand.count - (accumulator ? kAccumulators : 0U);
       if (last > (accumulator ? kernel_.agprs : kernel_.vgprs)) {
-        throw Fault(fmt::format("names a register beyond the {} vector registers and {} "
-                                "accumulators that the kernel's descriptor reserves",
-                                kernel_.vgprs, kernel_.agprs));
+        throw Fault(
+            fmt::format("names a register beyond the {} vector registers and {} "
+                        "accumulators that the kernel's descriptor reserves",
+                        kernel_.vgprs, kernel_.agprs));
       }
     }
   }

@@ -11,8 +11,8 @@
 namespace gfx90a {
 
 struct Decoded {
-  std::vector<Instruction> instructions;    // of one kernel, in order
-  std::vector<std::unique_ptr<Dpp>> dpp;    // what they point to
+  std::vector<Instruction> instructions;  // of one kernel, in order
+  std::vector<std::unique_ptr<Dpp>> dpp;  // what they point to
 };
 
 // The instructions of `kernel`. Faults, naming the line, on an opcode, operand or modifier that is

@@ -56,10 +56,10 @@ struct Operand {
   Kind kind = Kind::None;
   bool neg = false, abs = false, sext = false;
   bool inline_float = false;  // `1.0`, not `1` nor a literal
-  uint16_t first = 0;  // row of the vector file or index of the scalar file
-  uint16_t count = 0;  // registers
-  // A constant as each type of operation reads it: `1.0` is 0x3F800000, 0x3C00 or 0x3FF0000000000000;
-  // an integer is the same bits everywhere, sign-extended to 64.
+  uint16_t first = 0;         // row of the vector file or index of the scalar file
+  uint16_t count = 0;         // registers
+  // A constant as each type of operation reads it: `1.0` is 0x3F800000, 0x3C00 or
+  // 0x3FF0000000000000; an integer is the same bits everywhere, sign-extended to 64.
   uint32_t bits32 = 0;
   uint16_t bits16 = 0;
   uint64_t bits64 = 0, double_bits = 0;

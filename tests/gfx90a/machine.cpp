@@ -32,11 +32,13 @@ class Mapping {
 
 template <class T>
 void put(std::vector<std::byte>& bytes, size_t offset, T value) {
-  if (offset + sizeof value <= bytes.size()) std::memcpy(bytes.data() + offset, &value, sizeof value);
+  if (offset + sizeof value <= bytes.size())
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
 // The arguments, and behind them, at a multiple of 8, the hidden ones: in code object version 4 the
-// global offsets (zero), in version 5 the sizes of grid and block. Other hidden arguments are poison.
+// global offsets (zero), in version 5 the sizes of grid and block. Other hidden arguments are
+// poison.
 std::vector<std::byte> make_kernarg(const Kernel& kernel, const Launch& launch) {
   const size_t size = kernel.descriptor().kernarg_bytes;
   if (launch.kernarg.size() > size) {
@@ -131,9 +133,8 @@ class Run {
     ++block.interval;
     for (const auto& wave : block.wave) {
       // What is still under way may happen in the new interval.
-      wave->waits.for_each_lds_access([&](const LdsAccess& access) {
-        block.races.touch(access, wave->id, block.interval);
-      });
+      wave->waits.for_each_lds_access(
+          [&](const LdsAccess& access) { block.races.touch(access, wave->id, block.interval); });
       any = any || wave->state == Wave::State::AtBarrier;
     }
     for (const auto& wave : block.wave) {
@@ -160,8 +161,8 @@ class Run {
       if (thread >= threads_) break;
       exec |= uint64_t{1} << lane;
       const Dim3& size = launch_.block;
-      wave.v[0][lane] = thread % size.x | (thread / size.x % size.y) << 10 |
-                        (thread / size.x / size.y) << 20;
+      wave.v[0][lane] =
+          thread % size.x | (thread / size.x % size.y) << 10 | (thread / size.x / size.y) << 20;
     }
     wave.set_s64(kExec, exec);
     set_up_scalars(wave, id);

@@ -28,8 +28,8 @@
 //   gfx90a::run(kernel, launch, memory, counters);           // throws gfx90a::Fault
 //   puts(counters.report().c_str());
 //
-// `gfx90a_run --help` is the same as a command. One thread per run; the host must have AVX2, FMA and
-// F16C (`host_can_run`).
+// `gfx90a_run --help` is the same as a command. One thread per run; the host must have AVX2, FMA
+// and F16C (`host_can_run`).
 #pragma once
 
 #include <cstring>
@@ -52,8 +52,8 @@ struct Dim3 {
 };
 
 struct Launch {
-  Dim3 grid;   // blocks
-  Dim3 block;  // threads; at most 1024 in all
+  Dim3 grid;                       // blocks
+  Dim3 block;                      // threads; at most 1024 in all
   std::vector<std::byte> kernarg;  // the explicit arguments, laid out as the kernel declares them
   uint32_t dynamic_lds = 0;        // bytes beyond the kernel's own
   uint64_t seed = 1;

@@ -73,8 +73,7 @@ Operand integer_constant(int64_t value, bool literal) {
   operand.bits16 = static_cast<uint16_t>(value);
   // A literal of 32 bits is extended with zeros, or is the high half of a double.
   operand.bits64 = literal ? operand.bits32 : static_cast<uint64_t>(value);
-  operand.double_bits =
-      literal ? uint64_t{operand.bits32} << 32 : static_cast<uint64_t>(value);
+  operand.double_bits = literal ? uint64_t{operand.bits32} << 32 : static_cast<uint64_t>(value);
   return operand;
 }
 

@@ -60,7 +60,7 @@ template <class T>
 void add_unordered(OpcodeTable& table, const std::string& type) {
   add_ordered<T>(table, type, false);
   add_both<[](T a, T b) { return number(a) < number(b) || number(b) < number(a); }>(table,
-                                                                                   "lg_" + type);
+                                                                                    "lg_" + type);
   add_both<[](T a, T b) { return !(number(a) < number(b) || number(b) < number(a)); }>(
       table, "nlg_" + type);
   add_both<[](T a, T b) { return !is_nan(number(a)) && !is_nan(number(b)); }>(table, "o_" + type);

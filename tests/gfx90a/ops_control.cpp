@@ -9,9 +9,11 @@ namespace {
 template <class T, auto F>
 void compare(Wave& wave, const Instruction& in) {
   if constexpr (sizeof(T) == 8) {
-    wave.scc = F(static_cast<T>(scalar64(wave, in.op[0])), static_cast<T>(scalar64(wave, in.op[1])));
+    wave.scc =
+        F(static_cast<T>(scalar64(wave, in.op[0])), static_cast<T>(scalar64(wave, in.op[1])));
   } else {
-    wave.scc = F(static_cast<T>(scalar32(wave, in.op[0])), static_cast<T>(scalar32(wave, in.op[1])));
+    wave.scc =
+        F(static_cast<T>(scalar32(wave, in.op[0])), static_cast<T>(scalar32(wave, in.op[1])));
   }
 }
 
@@ -26,8 +28,8 @@ template <class T, auto F>
 void add_comparison(OpcodeTable& table, const std::string& condition, const std::string& type) {
   table.add(Pipe::Salu, {{("s_cmp_" + condition + "_" + type).c_str(), compare<T, F>}});
   if constexpr (std::is_same_v<T, int32_t>) {
-    table.add(Pipe::Salu, {{("s_cmpk_" + condition + "_" + type).c_str(),
-                            compare_short<int32_t, int16_t, F>}});
+    table.add(Pipe::Salu,
+              {{("s_cmpk_" + condition + "_" + type).c_str(), compare_short<int32_t, int16_t, F>}});
   } else if constexpr (std::is_same_v<T, uint32_t>) {
     table.add(Pipe::Salu, {{("s_cmpk_" + condition + "_" + type).c_str(),
                             compare_short<uint32_t, uint16_t, F>}});

@@ -45,7 +45,7 @@ Scaled div_scale(float of, float denominator, float numerator) {
   if (n - d >= 96) return {of == denominator ? std::ldexp(of, 64) : of, true};
   if (d == 0) return {std::ldexp(of, 64), false};
   if (reciprocal_tiny && subnormal(quotient)) {
-    return {of == denominator ? std::ldexp(of, 64) : of, true};
+    return {of == denominator ? std::ldexp(of, -64) : of, true};
   }
   if (reciprocal_tiny) return {std::ldexp(of, -64), false};
   if (subnormal(quotient)) return {of == numerator ? std::ldexp(of, 64) : of, true};
@@ -86,6 +86,7 @@ float div_fixup(float quotient, float denominator, float numerator) {
   if (denominator == 0.0F || huge) return sign * INFINITY;
   if (wide || numerator == 0.0F) return sign * 0.0F;
   if (biased_exponent(numerator) - biased_exponent(denominator) < -150) return sign * 0.0F;
+  if (is_nan(quotient)) return sign * INFINITY;  // the steps overflowed
   return sign * std::fabs(quotient);
 }
 

@@ -41,8 +41,7 @@ struct MixSource {
     const unsigned bit = i - 1;
     alignas(64) Row buffer;
     const bool half = ((in.op_sel_hi >> bit) & 1) != 0;
-    const uint32_t* row =
-        row_of(wave, operand, 0, half ? operand.bits16 : operand.bits32, buffer);
+    const uint32_t* row = row_of(wave, operand, 0, half ? operand.bits16 : operand.bits32, buffer);
     if (half) {
       halves_to_floats(row, ((in.op_sel >> bit) & 1) != 0 ? 16 : 0, values);
     } else {
@@ -80,12 +79,11 @@ void v_fma_mix_f16(Wave& wave, const Instruction& in) {
   floats_to_halves(results, rows);
   const uint32_t* old = wave.v[in.op[0].first];
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    rows[lane] = High ? (old[lane] & 0xFFFF) | rows[lane] << 16
-                      : (old[lane] & 0xFFFF0000) | rows[lane];
+    rows[lane] =
+        High ? (old[lane] & 0xFFFF) | rows[lane] << 16 : (old[lane] & 0xFFFF0000) | rows[lane];
   }
   store_row(wave, in.op[0].first, rows, wave.exec());
 }
-
 
 }  // namespace
 

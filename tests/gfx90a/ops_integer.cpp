@@ -20,7 +20,8 @@ uint32_t field(uint32_t x, uint32_t first, uint32_t width) {
   return (x >> first) & ((U{1} << width) - 1);
 }
 int32_t signed_field(uint32_t x, uint32_t first, uint32_t width) {
-  const uint32_t bits = field(x, first, width), top = (width & 31) == 0 ? 0 : 1U << ((width & 31) - 1);
+  const uint32_t bits = field(x, first, width),
+                 top = (width & 31) == 0 ? 0 : 1U << ((width & 31) - 1);
   return static_cast<int32_t>((bits ^ top) - top);
 }
 uint32_t reversed(uint32_t x) {
@@ -104,9 +105,8 @@ void add_arithmetic(OpcodeTable& table) {
            }>},
           {"v_mul_hi_i32_i24",
            vector_op<[](I a, I b) { return product_high_signed(low24(a), low24(b)); }>},
-          {"v_mad_u32_u24", vector_op<[](U a, U b, U c) {
-             return (a & 0xFFFFFF) * (b & 0xFFFFFF) + c;
-           }>},
+          {"v_mad_u32_u24",
+           vector_op<[](U a, U b, U c) { return (a & 0xFFFFFF) * (b & 0xFFFFFF) + c; }>},
           {"v_mad_i32_i24", vector_op<[](I a, I b, U c) {
              return (static_cast<U>(low24(a)) * static_cast<U>(low24(b)) + c);
            }>},
@@ -114,10 +114,18 @@ void add_arithmetic(OpcodeTable& table) {
           {"v_min_i32", vector_op<[](I a, I b) { return a < b ? a : b; }>},
           {"v_max_u32", vector_op<[](U a, U b) { return (a > b ? a : b); }>},
           {"v_min_u32", vector_op<[](U a, U b) { return a < b ? a : b; }>},
-          {"v_max3_i32", vector_op<[](I a, I b, I c) { return std::max({a, b, c}); }>},
-          {"v_min3_i32", vector_op<[](I a, I b, I c) { return std::min({a, b, c}); }>},
-          {"v_max3_u32", vector_op<[](U a, U b, U c) { return std::max({a, b, c}); }>},
-          {"v_min3_u32", vector_op<[](U a, U b, U c) { return std::min({a, b, c}); }>},
+          {"v_max3_i32", vector_op<[](I a, I b, I c) {
+             return std::max({a, b, c});
+           }>},
+          {"v_min3_i32", vector_op<[](I a, I b, I c) {
+             return std::min({a, b, c});
+           }>},
+          {"v_max3_u32", vector_op<[](U a, U b, U c) {
+             return std::max({a, b, c});
+           }>},
+          {"v_min3_u32", vector_op<[](U a, U b, U c) {
+             return std::min({a, b, c});
+           }>},
           {"v_med3_i32", vector_op<[](I a, I b, I c) {
              return std::max(std::min(a, b), std::min(std::max(a, b), c));
            }>},
@@ -161,11 +169,9 @@ void add_bits(OpcodeTable& table) {
           {"v_bfe_u32", vector_op<[](U a, U b, U c) { return field(a, b, c); }>},
           {"v_bfe_i32", vector_op<[](U a, U b, U c) { return signed_field(a, b, c); }>},
           {"v_bfi_b32", vector_op<[](U a, U b, U c) { return (a & b) | (~a & c); }>},
-          {"v_bfm_b32",
-           vector_op<[](U a, U b) { return ((U{1} << (a & 31)) - 1) << (b & 31); }>},
-          {"v_alignbit_b32", vector_op<[](U a, U b, U c) {
-             return static_cast<U>((L{a} << 32 | b) >> (c & 31));
-           }>},
+          {"v_bfm_b32", vector_op<[](U a, U b) { return ((U{1} << (a & 31)) - 1) << (b & 31); }>},
+          {"v_alignbit_b32",
+           vector_op<[](U a, U b, U c) { return static_cast<U>((L{a} << 32 | b) >> (c & 31)); }>},
           {"v_alignbyte_b32", vector_op<[](U a, U b, U c) {
              return static_cast<U>((L{a} << 32 | b) >> (8 * (c & 3)));
            }>},
@@ -174,25 +180,25 @@ void add_bits(OpcodeTable& table) {
 }
 
 void add_shorts(OpcodeTable& table) {
-  table.add(Pipe::Valu,
-            {
-                {"v_add_u16", vector_op<[](S a, S b) { return short_of(U(a.bits) + b.bits); }>},
-                {"v_sub_u16", vector_op<[](S a, S b) { return short_of(U(a.bits) - b.bits); }>},
-                {"v_subrev_u16", vector_op<[](S a, S b) { return short_of(U(b.bits) - a.bits); }>},
-                {"v_mul_lo_u16", vector_op<[](S a, S b) { return short_of(U(a.bits) * b.bits); }>},
-                {"v_lshlrev_b16",
-                 vector_op<[](S a, S b) { return short_of(U(b.bits) << (a.bits & 15)); }>},
-                {"v_lshrrev_b16",
-                 vector_op<[](S a, S b) { return (short_of(U(b.bits) >> (a.bits & 15))); }>},
-                {"v_ashrrev_i16",
-                 vector_op<[](S a, S b) { return (short_of_signed(sign(b) >> (a.bits & 15))); }>},
-                {"v_max_u16", vector_op<[](S a, S b) { return (a.bits > b.bits ? a : b); }>},
-                {"v_min_u16", vector_op<[](S a, S b) { return a.bits < b.bits ? a : b; }>},
-                {"v_max_i16", vector_op<[](S a, S b) { return (sign(a) > sign(b) ? a : b); }>},
-                {"v_min_i16", vector_op<[](S a, S b) { return sign(a) < sign(b) ? a : b; }>},
-                {"v_mad_u32_u16",
-                 vector_op<[](S a, S b, U c) { return U(a.bits) * U(b.bits) + c; }>},
-            });
+  table.add(
+      Pipe::Valu,
+      {
+          {"v_add_u16", vector_op<[](S a, S b) { return short_of(U(a.bits) + b.bits); }>},
+          {"v_sub_u16", vector_op<[](S a, S b) { return short_of(U(a.bits) - b.bits); }>},
+          {"v_subrev_u16", vector_op<[](S a, S b) { return short_of(U(b.bits) - a.bits); }>},
+          {"v_mul_lo_u16", vector_op<[](S a, S b) { return short_of(U(a.bits) * b.bits); }>},
+          {"v_lshlrev_b16",
+           vector_op<[](S a, S b) { return short_of(U(b.bits) << (a.bits & 15)); }>},
+          {"v_lshrrev_b16",
+           vector_op<[](S a, S b) { return (short_of(U(b.bits) >> (a.bits & 15))); }>},
+          {"v_ashrrev_i16",
+           vector_op<[](S a, S b) { return (short_of_signed(sign(b) >> (a.bits & 15))); }>},
+          {"v_max_u16", vector_op<[](S a, S b) { return (a.bits > b.bits ? a : b); }>},
+          {"v_min_u16", vector_op<[](S a, S b) { return a.bits < b.bits ? a : b; }>},
+          {"v_max_i16", vector_op<[](S a, S b) { return (sign(a) > sign(b) ? a : b); }>},
+          {"v_min_i16", vector_op<[](S a, S b) { return sign(a) < sign(b) ? a : b; }>},
+          {"v_mad_u32_u16", vector_op<[](S a, S b, U c) { return U(a.bits) * U(b.bits) + c; }>},
+      });
 }
 
 }  // namespace

@@ -10,7 +10,15 @@
 namespace gfx90a {
 namespace {
 
-// Fills in access `which` of an operation and checks it.
+[[noreturn]] void refuse(const Wave& wave, const LdsAccess& access, unsigned lane) {
+  throw Fault(
+      fmt::format("{} {} bytes of LDS at {:#x} (lane {}); the block has {} bytes, and the "
+                  "address must be a multiple of {}",
+                  access.write ? "writes" : "reads", access.bytes, access.address[lane], lane,
+                  wave.block->lds_size, access.bytes >= 4 ? 4 : access.bytes));
+}
+
+// Fills in the next access of an operation and checks it.
 LdsAccess& open_access(Wave& wave, const Instruction& in, MemoryOperation& operation,
                        const Operand& address, uint32_t offset, unsigned bytes, bool write) {
   LdsAccess& access = operation.access[operation.accesses++];
@@ -21,24 +29,20 @@ LdsAccess& open_access(Wave& wave, const Instruction& in, MemoryOperation& opera
   const uint32_t* row = row_of(wave, address, 0, address.bits32, buffer);
   const uint32_t most = wave.block->lds_size < bytes ? 0 : wave.block->lds_size - bytes + 1;
   const uint32_t alignment = bytes >= 4 ? 3 : bytes - 1;
-  uint32_t outside = 0, unaligned = 0;
+  // An offset must not carry beyond 2^32 either.
+  const auto wrong = [&](uint32_t at) {
+    return static_cast<uint32_t>(at >= most) | static_cast<uint32_t>(at < offset) |
+           (at & alignment);
+  };
+  uint32_t any_wrong = 0;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    const uint32_t active = lane_mask(access.lanes, lane), at = row[lane] + offset;
-    access.address[lane] = at;
-    // An offset must not carry beyond 2^32 either.
-    outside |= (at >= most || at < offset ? 1U : 0U) & active;
-    unaligned |= at & alignment & active;
+    access.address[lane] = row[lane] + offset;
+    any_wrong |= wrong(access.address[lane]);
   }
-  if (outside != 0) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      const bool active = ((access.lanes >> lane) & 1) != 0;
-      if (!active || (access.address[lane] < most && access.address[lane] >= offset)) continue;
-      throw Fault(fmt::format("{} {} bytes of LDS at {:#x} (lane {}), but the block has {} bytes",
-                              write ? "writes" : "reads", bytes, access.address[lane], lane,
-                              wave.block->lds_size));
-    }
+  for (uint64_t lanes = any_wrong != 0 ? access.lanes : 0; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    if (wrong(access.address[lane]) != 0) refuse(wave, access, lane);
   }
-  if (unaligned != 0) throw Fault(fmt::format("LDS address not aligned to {}", alignment + 1));
   wave.waits.check_transfers(access);
   wave.block->races.touch(access, wave.id, wave.block->interval);
   wave.block->counters.lds(in, access, operation.accesses - 1);
@@ -107,12 +111,10 @@ void ds_read2(Wave& wave, const Instruction& in) {
   const unsigned first = in.op[0].first;
   const uint32_t unit = 4 * Dwords * Stride;
   MemoryOperation& operation = wave.waits.issue_lds(in, first, 2 * Dwords);
-  const LdsAccess& a =
-      open_access(wave, in, operation, in.op[1], static_cast<uint32_t>(in.offset) * unit,
-                  4 * Dwords, false);
-  const LdsAccess& b =
-      open_access(wave, in, operation, in.op[1], static_cast<uint32_t>(in.offset1) * unit,
-                  4 * Dwords, false);
+  const LdsAccess& a = open_access(wave, in, operation, in.op[1],
+                                   static_cast<uint32_t>(in.offset) * unit, 4 * Dwords, false);
+  const LdsAccess& b = open_access(wave, in, operation, in.op[1],
+                                   static_cast<uint32_t>(in.offset1) * unit, 4 * Dwords, false);
   read_dwords<Dwords>(wave, a, first);
   read_dwords<Dwords>(wave, b, first + Dwords);
 }
@@ -121,16 +123,14 @@ template <unsigned Dwords, unsigned Stride>
 void ds_write2(Wave& wave, const Instruction& in) {
   const uint32_t unit = 4 * Dwords * Stride;
   MemoryOperation& operation = wave.waits.issue_lds(in, 0, 0);
-  write_dwords<Dwords>(
-      wave,
-      open_access(wave, in, operation, in.op[0], static_cast<uint32_t>(in.offset) * unit,
-                  4 * Dwords, true),
-      in.op[1]);
-  write_dwords<Dwords>(
-      wave,
-      open_access(wave, in, operation, in.op[0], static_cast<uint32_t>(in.offset1) * unit,
-                  4 * Dwords, true),
-      in.op[2]);
+  write_dwords<Dwords>(wave,
+                       open_access(wave, in, operation, in.op[0],
+                                   static_cast<uint32_t>(in.offset) * unit, 4 * Dwords, true),
+                       in.op[1]);
+  write_dwords<Dwords>(wave,
+                       open_access(wave, in, operation, in.op[0],
+                                   static_cast<uint32_t>(in.offset1) * unit, 4 * Dwords, true),
+                       in.op[2]);
 }
 
 enum class Into : uint8_t { Whole, Low, High };  // the d16 forms keep the other half
@@ -156,8 +156,8 @@ void ds_read_small(Wave& wave, const Instruction& in) {
 template <class T, unsigned Shift>
 void ds_write_small(Wave& wave, const Instruction& in) {
   MemoryOperation& operation = wave.waits.issue_lds(in, 0, 0);
-  const LdsAccess& access = open_access(wave, in, operation, in.op[0],
-                                        static_cast<uint32_t>(in.offset), sizeof(T), true);
+  const LdsAccess& access =
+      open_access(wave, in, operation, in.op[0], static_cast<uint32_t>(in.offset), sizeof(T), true);
   const uint32_t* data = wave.v[in.op[1].first];
   for (uint64_t lanes = access.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));

@@ -59,8 +59,8 @@ class Addresses {
   void pointer_addresses(Wave& wave, const Instruction& in, Space space, unsigned at) {
     const unsigned base_at = space == Space::Flat ? 0 : in.operands - 1U;
     const bool has_base = space == Space::Global && in.op[base_at].scalar();
-    const auto base = (has_base ? wave.s64(in.op[base_at].first) : 0) +
-                      static_cast<uint64_t>(int64_t{in.offset});
+    const auto base =
+        (has_base ? wave.s64(in.op[base_at].first) : 0) + static_cast<uint64_t>(int64_t{in.offset});
     const unsigned row = in.op[at].first;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const uint64_t high = has_base ? 0 : wave.v[row + 1][lane];
@@ -264,8 +264,10 @@ void add_memory_ops(OpcodeTable& table) {
   add_space<Space::Global>(table, "global_");
   add_space<Space::Flat>(table, "flat_");
   // Caches are not modelled.
-  table.add(Pipe::Vmem, {{"buffer_wbl2", nothing}, {"buffer_invl2", nothing},
-                         {"buffer_wbinvl1", nothing}, {"buffer_wbinvl1_vol", nothing}});
+  table.add(Pipe::Vmem, {{"buffer_wbl2", nothing},
+                         {"buffer_invl2", nothing},
+                         {"buffer_wbinvl1", nothing},
+                         {"buffer_wbinvl1_vol", nothing}});
 }
 
 }  // namespace gfx90a

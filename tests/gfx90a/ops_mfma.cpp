@@ -53,24 +53,16 @@ struct Operands {
   alignas(64) float values[E][kLanes];  // [element][lane]
 };
 
-// The rows of D, 64 floats each, starting as C.
+// Puts C into the rows of D, where the sums are then made.
 template <unsigned Registers>
-struct Accumulator {
-  Accumulator(const Wave& wave, const Operand& c) {
-    for (unsigned r = 0; r < Registers; ++r) {
-      if (c.vector()) {
-        std::memcpy(rows[r], wave.v[c.first + r], sizeof(Row));
-      } else {
-        const auto value = std::bit_cast<float>(scalar32(wave, c));
-        for (float& one : rows[r]) one = value;
-      }
-    }
+float (*start_sums(Wave& wave, const Operand& d, const Operand& c))[kLanes] {
+  if (!c.vector()) {
+    for (unsigned r = 0; r < Registers; ++r) fill(wave.v[d.first + r], scalar32(wave, c));
+  } else if (c.first != d.first) {
+    std::memmove(wave.v[d.first], wave.v[c.first], Registers * sizeof(Row));
   }
-  void store(Wave& wave, const Operand& d) const {
-    for (unsigned r = 0; r < Registers; ++r) std::memcpy(wave.v[d.first + r], rows[r], sizeof(Row));
-  }
-  alignas(64) float rows[Registers][kLanes];
-};
+  return reinterpret_cast<float(*)[kLanes]>(wave.v[d.first]);
+}
 
 // M of 32 or 16: a row of D is M / 8 vectors of 8 neighbouring lanes. Rows are computed together
 // until eight vectors are in flight, which hides the latency of the multiply-add.
@@ -121,13 +113,12 @@ void mfma(Wave& wave, const Instruction& in) {
   constexpr unsigned E = M * K * Blocks / kLanes, kRegisters = M * M * Blocks / kLanes;
   const FlushSubnormals flush(Type != Element::F32);
   const Operands<Type, E> a(wave, in.op[1]), b(wave, in.op[2]);
-  Accumulator<kRegisters> d(wave, in.op[3]);
+  float(*d)[kLanes] = start_sums<kRegisters>(wave, in.op[0], in.op[3]);
   if constexpr (M == 4) {
-    multiply_small<K>(a.values, b.values, d.rows);
+    multiply_small<K>(a.values, b.values, d);
   } else {
-    multiply<M, K, Blocks, E>(a.values, b.values, d.rows);
+    multiply<M, K, Blocks, E>(a.values, b.values, d);
   }
-  d.store(wave, in.op[0]);
 }
 
 }  // namespace

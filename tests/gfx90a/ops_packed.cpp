@@ -64,8 +64,7 @@ void v_pk_mov_b32(Wave& wave, const Instruction& in) {
   alignas(64) Row from[2], buffer;
   for (unsigned i = 0; i < 2; ++i) {
     const Operand& operand = in.op[1 + i];
-    const uint32_t* row =
-        row_of(wave, operand, bit(in.op_sel, i) ? 1 : 0, operand.bits32, buffer);
+    const uint32_t* row = row_of(wave, operand, bit(in.op_sel, i) ? 1 : 0, operand.bits32, buffer);
     std::memcpy(from[i], row, sizeof(Row));
   }
   for (unsigned i = 0; i < 2; ++i) store_row(wave, in.op[0].first + i, from[i], wave.exec());
@@ -160,36 +159,35 @@ void add_packed_ops(OpcodeTable& table) {
   constexpr auto min = [](float a, float b) { return minimum(a, b); };
   using S = int16_t;
   using U = uint16_t;
-  table.add(Pipe::Packed,
-            {
-                {"v_pk_add_f32", pair_op<add, false>},
-                {"v_pk_mul_f32", pair_op<mul, false>},
-                {"v_pk_fma_f32", pair_op<fma, true>},
-                {"v_pk_mov_b32", v_pk_mov_b32},
-                {"v_pk_add_f16", half_op<add, false>},
-                {"v_pk_mul_f16", half_op<mul, false>},
-                {"v_pk_fma_f16", half_op<half_fma, true>},
-                {"v_pk_max_f16", half_op<max, false>},
-                {"v_pk_min_f16", half_op<min, false>},
-                {"v_pk_add_u16", short_op<[](U a, U b, U) { return a + b; }>},
-                {"v_pk_sub_u16", short_op<[](U a, U b, U) { return a - b; }>},
-                {"v_pk_sub_i16", short_op<[](U a, U b, U) { return a - b; }>},
-                {"v_pk_add_i16", short_op<[](U a, U b, U) { return a + b; }>},
-                {"v_pk_mul_lo_u16", short_op<[](uint32_t a, uint32_t b, U) { return a * b; }>},
-                {"v_pk_mad_u16",
-                 short_op<[](uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }>},
-                {"v_pk_mad_i16",
-                 short_op<[](uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }>},
-                {"v_pk_lshlrev_b16", short_op<[](U a, U b, U) { return b << (a & 15); }>},
-                {"v_pk_lshrrev_b16", short_op<[](U a, U b, U) { return (b >> (a & 15)); }>},
-                {"v_pk_ashrrev_i16", short_op<[](U a, S b, U) { return (b >> (a & 15)); }>},
-                {"v_pk_max_u16", short_op<[](U a, U b, U) { return (a > b ? a : b); }>},
-                {"v_pk_min_u16", short_op<[](U a, U b, U) { return a < b ? a : b; }>},
-                {"v_pk_max_i16", short_op<[](S a, S b, U) { return (a > b ? a : b); }>},
-                {"v_pk_min_i16", short_op<[](S a, S b, U) { return a < b ? a : b; }>},
-                {"v_dot2_f32_f16", dot2<false>},
-                {"v_dot2c_f32_f16", dot2<true>},
-            });
+  table.add(
+      Pipe::Packed,
+      {
+          {"v_pk_add_f32", pair_op<add, false>},
+          {"v_pk_mul_f32", pair_op<mul, false>},
+          {"v_pk_fma_f32", pair_op<fma, true>},
+          {"v_pk_mov_b32", v_pk_mov_b32},
+          {"v_pk_add_f16", half_op<add, false>},
+          {"v_pk_mul_f16", half_op<mul, false>},
+          {"v_pk_fma_f16", half_op<half_fma, true>},
+          {"v_pk_max_f16", half_op<max, false>},
+          {"v_pk_min_f16", half_op<min, false>},
+          {"v_pk_add_u16", short_op<[](U a, U b, U) { return a + b; }>},
+          {"v_pk_sub_u16", short_op<[](U a, U b, U) { return a - b; }>},
+          {"v_pk_sub_i16", short_op<[](U a, U b, U) { return a - b; }>},
+          {"v_pk_add_i16", short_op<[](U a, U b, U) { return a + b; }>},
+          {"v_pk_mul_lo_u16", short_op<[](uint32_t a, uint32_t b, U) { return a * b; }>},
+          {"v_pk_mad_u16", short_op<[](uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }>},
+          {"v_pk_mad_i16", short_op<[](uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }>},
+          {"v_pk_lshlrev_b16", short_op<[](U a, U b, U) { return b << (a & 15); }>},
+          {"v_pk_lshrrev_b16", short_op<[](U a, U b, U) { return (b >> (a & 15)); }>},
+          {"v_pk_ashrrev_i16", short_op<[](U a, S b, U) { return (b >> (a & 15)); }>},
+          {"v_pk_max_u16", short_op<[](U a, U b, U) { return (a > b ? a : b); }>},
+          {"v_pk_min_u16", short_op<[](U a, U b, U) { return a < b ? a : b; }>},
+          {"v_pk_max_i16", short_op<[](S a, S b, U) { return (a > b ? a : b); }>},
+          {"v_pk_min_i16", short_op<[](S a, S b, U) { return a < b ? a : b; }>},
+          {"v_dot2_f32_f16", dot2<false>},
+          {"v_dot2c_f32_f16", dot2<true>},
+      });
 }
 
 }  // namespace gfx90a

@@ -174,9 +174,9 @@ void add_logic_ops(OpcodeTable& table) {
       {
           {"s_ashr_i32",
            scalar<Scc::NotZero, [](I a, U b) { return (static_cast<U>(a >> (b & 31))); }>},
-          {"s_ashr_i64", scalar<Scc::NotZero, [](L a, U b) {
-             return (static_cast<L>(static_cast<int64_t>(a) >> (b & 63)));
-           }>},
+          {"s_ashr_i64",
+           scalar<Scc::NotZero,
+                  [](L a, U b) { return (static_cast<L>(static_cast<int64_t>(a) >> (b & 63))); }>},
           {"s_bfe_u32", scalar<Scc::NotZero, [](U a, U b) { return field(a, b); }>},
           {"s_bfe_u64", scalar<Scc::NotZero, [](L a, U b) { return field(a, b); }>},
           {"s_bfe_i32", scalar<Scc::NotZero, [](U a, U b) { return signed_field(a, b); }>},
@@ -197,31 +197,30 @@ void add_logic_ops(OpcodeTable& table) {
 
 void add_arithmetic_ops(OpcodeTable& table) {
   constexpr auto kKept = Scc::Kept;
-  table.add(
-      Pipe::Salu,
-      {
-          {"s_add_u32", add_u32<false, false>},
-          {"s_addc_u32", add_u32<false, true>},
-          {"s_sub_u32", add_u32<true, false>},
-          {"s_subb_u32", add_u32<true, true>},
-          {"s_add_i32", add_i32<false>},
-          {"s_sub_i32", add_i32<true>},
-          {"s_addk_i32", s_addk_i32},
-          {"s_mulk_i32", s_mulk_i32},
-          {"s_min_i32", extreme<I, false>},
-          {"s_max_i32", extreme<I, true>},
-          {"s_min_u32", extreme<U, false>},
-          {"s_max_u32", extreme<U, true>},
-          {"s_mul_i32", scalar<kKept, [](U a, U b) { return a * b; }>},
-          {"s_mul_hi_u32", scalar<kKept, [](U a, U b) { return U((L{a} * b) >> 32); }>},
-          {"s_mul_hi_i32",
-           scalar<kKept, [](I a, I b) { return static_cast<U>((int64_t{a} * b) >> 32); }>},
-          {"s_abs_i32", s_abs_i32},
-          {"s_lshl1_add_u32", shift_add<1>},
-          {"s_lshl2_add_u32", shift_add<2>},
-          {"s_lshl3_add_u32", shift_add<3>},
-          {"s_lshl4_add_u32", shift_add<4>},
-      });
+  table.add(Pipe::Salu,
+            {
+                {"s_add_u32", add_u32<false, false>},
+                {"s_addc_u32", add_u32<false, true>},
+                {"s_sub_u32", add_u32<true, false>},
+                {"s_subb_u32", add_u32<true, true>},
+                {"s_add_i32", add_i32<false>},
+                {"s_sub_i32", add_i32<true>},
+                {"s_addk_i32", s_addk_i32},
+                {"s_mulk_i32", s_mulk_i32},
+                {"s_min_i32", extreme<I, false>},
+                {"s_max_i32", extreme<I, true>},
+                {"s_min_u32", extreme<U, false>},
+                {"s_max_u32", extreme<U, true>},
+                {"s_mul_i32", scalar<kKept, [](U a, U b) { return a * b; }>},
+                {"s_mul_hi_u32", scalar<kKept, [](U a, U b) { return U((L{a} * b) >> 32); }>},
+                {"s_mul_hi_i32",
+                 scalar<kKept, [](I a, I b) { return static_cast<U>((int64_t{a} * b) >> 32); }>},
+                {"s_abs_i32", s_abs_i32},
+                {"s_lshl1_add_u32", shift_add<1>},
+                {"s_lshl2_add_u32", shift_add<2>},
+                {"s_lshl3_add_u32", shift_add<3>},
+                {"s_lshl4_add_u32", shift_add<4>},
+            });
 }
 
 void add_move_ops(OpcodeTable& table) {

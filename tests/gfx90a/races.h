@@ -29,15 +29,26 @@ class Races {
   void touch(const LdsAccess& access, unsigned wave, uint32_t interval);
 
  private:
-  template <unsigned Bytes>
+  // Who wrote and who read something last: the interval's mark and the set of waves.
+  struct alignas(8) Who {
+    uint16_t write_mark = 0, writers = 0, read_mark = 0, readers = 0;
+  };
+
+  void start_interval(uint32_t interval);
+  // `Count` dwords of each lane's access, from its dword `first` on.
+  template <unsigned Count>
+  void touch_dwords(const LdsAccess& access, unsigned first, unsigned wave);
   void touch_bytes(const LdsAccess& access, unsigned wave);
-  [[noreturn]] void report(uint32_t byte, bool write, unsigned wave) const;
+  // The waves other than `wave` that conflict with a write (or a read) of what `who` describes.
+  unsigned conflicts(const Who& who, bool write, unsigned wave) const;
+  // Faults if a byte of the access conflicts.
+  void check(const LdsAccess& access, unsigned wave) const;
 
   uint32_t interval_ = 0;
   uint16_t now_ = 1;  // the interval's mark; 0 is before all intervals
-  // Of each byte: the mark and the wave of the last write; the mark and the set of waves of the last
-  // reads.
-  std::vector<uint16_t> write_mark_, write_wave_, read_mark_, read_waves_;
+  // Accesses of aligned dwords are kept by dword, the others by byte.
+  std::vector<Who> dwords_, bytes_;
+  bool by_byte_ = false;  // whether this interval has any of the others
 };
 
 }  // namespace gfx90a

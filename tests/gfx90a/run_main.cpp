@@ -104,8 +104,10 @@ int run(int argc, char** argv) {
   std::vector<std::string> arguments;
   gfx90a::Launch launch;
   bool quiet = false, listing = false, in_order = false;
-  app.add_option("code_object", path, "an ELF file: clang --cuda-device-only "
-                                      "--no-gpu-bundle-output")->required();
+  app.add_option("code_object", path,
+                 "an ELF file: clang --cuda-device-only "
+                 "--no-gpu-bundle-output")
+      ->required();
   app.add_option("--kernel", name, "its name; needed if there are several");
   app.add_option("--grid", grid, "blocks: X[,Y[,Z]]")->delimiter(',')->expected(1, 3);
   app.add_option("--block", block, "threads: X[,Y[,Z]]")->delimiter(',')->expected(1, 3);
@@ -136,8 +138,9 @@ int run(int argc, char** argv) {
   gfx90a::Counters counters(kernel.instructions());
   gfx90a::run(kernel, launch, memory, counters);
   all.write_outputs();
-  if (!quiet) std::printf("seed %llu\n%s", static_cast<unsigned long long>(launch.seed),
-                          counters.report().c_str());
+  if (!quiet)
+    std::printf("seed %llu\n%s", static_cast<unsigned long long>(launch.seed),
+                counters.report().c_str());
   if (listing) std::fputs(counters.annotated_listing().c_str(), stdout);
   return 0;
 }

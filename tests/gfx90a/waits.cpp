@@ -119,9 +119,10 @@ void Waits::check_slowly(const Instruction& instruction) const {
 void Waits::check_transfers(const LdsAccess& access) const {
   for (size_t i = 0; i < vector_.size(); ++i) {
     if (!vector_[i].transfer || !overlap(access, vector_[i].access[0])) continue;
-    throw Fault(fmt::format(
-        "touches LDS that `{}` at {:#x} is still writing: no s_waitcnt vmcnt since says that it ended",
-        vector_[i].instruction->text, vector_[i].instruction->address));
+    throw Fault(
+        fmt::format("touches LDS that `{}` at {:#x} is still writing: no s_waitcnt vmcnt since "
+                    "says that it ended",
+                    vector_[i].instruction->text, vector_[i].instruction->address));
   }
 }
 

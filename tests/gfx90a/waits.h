@@ -11,8 +11,8 @@ namespace gfx90a {
 
 struct MemoryOperation {
   const Instruction* instruction = nullptr;
-  bool scalar = false;     // a scalar load
-  bool transfer = false;   // from memory to LDS: `buffer_load ... lds`
+  bool scalar = false;                // a scalar load
+  bool transfer = false;              // from memory to LDS: `buffer_load ... lds`
   unsigned first = 0, registers = 0;  // destination in a RegisterSet
   unsigned accesses = 0;              // of LDS
   LdsAccess access[2];

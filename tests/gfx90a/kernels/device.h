@@ -6,6 +6,7 @@
 #define __shared__ __attribute__((shared))
 
 using half4 = _Float16 __attribute__((ext_vector_type(4)));
+using short2 = short __attribute__((ext_vector_type(2)));
 using short4 = short __attribute__((ext_vector_type(4)));
 using short8 = short __attribute__((ext_vector_type(8)));
 using float16 = float __attribute__((ext_vector_type(16)));

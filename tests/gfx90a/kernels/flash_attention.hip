@@ -46,6 +46,15 @@ __device__ inline float exchanged(float x) {
   return __builtin_bit_cast(float, bits);
 }
 
+// Keys beyond `last`, counted from this half-wave's first, get no weight.
+__device__ inline void mask_scores(float16 (&s)[kKeys / 32], int last) {
+  for (int block = 0; block < kKeys / 32; ++block) {
+    for (int r = 0; r < 16; ++r) {
+      if (32 * block + r % 4 + 8 * (r / 4) > last) s[block][r] = -INFINITY_F;
+    }
+  }
+}
+
 extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(256, 256),
                                           amdgpu_waves_per_eu(2, 2)))
 flash_attention(Params p) {
@@ -74,19 +83,27 @@ flash_attention(Params p) {
   int end = p.seq_kv;
   if (p.causal && first_query + kQueries + offset < end) end = first_query + kQueries + offset;
   for (int first_key = 0; first_key < end; first_key += kKeys) {
+#ifndef NO_FIRST_BARRIER  // tests leave it out
     synchronize();
-    for (int i = thread; i < kKeys * kDim / 8; i += 256) {
-      const int key = i / (kDim / 8), d = i % (kDim / 8) * 8;
-      short8 k8 = {}, v8 = {};
-      if (first_key + key < p.seq_kv) {
-        const long at = static_cast<long>(first_key + key) * kDim + d;
-        k8 = *reinterpret_cast<const short8*>(k + at);
-        v8 = *reinterpret_cast<const short8*>(v + at);
+#endif
+    // Each thread takes 8 dims of two neighbouring keys, so that V is transposed in pairs.
+    for (int i = thread; i < kKeys / 2 * kDim / 8; i += 256) {
+      const int key = i % (kKeys / 2) * 2, d = i / (kKeys / 2) * 8;
+      short8 k8[2] = {}, v8[2] = {};
+      for (int n = 0; n < 2; ++n) {
+        if (first_key + key + n >= p.seq_kv) continue;
+        const long at = static_cast<long>(first_key + key + n) * kDim + d;
+        k8[n] = *reinterpret_cast<const short8*>(k + at);
+        v8[n] = *reinterpret_cast<const short8*>(v + at);
       }
-      *reinterpret_cast<short8*>(&keys[key * kKeyRow + d]) = k8;
-      for (int e = 0; e < 8; ++e) values[(d + e) * kValueRow + key] = v8[e];
+      for (int n = 0; n < 2; ++n) *reinterpret_cast<short8*>(&keys[(key + n) * kKeyRow + d]) = k8[n];
+      for (int e = 0; e < 8; ++e) {
+        *reinterpret_cast<short2*>(&values[(d + e) * kValueRow + key]) = short2{v8[0][e], v8[1][e]};
+      }
     }
+#ifndef NO_SECOND_BARRIER
     synchronize();
+#endif
     float16 s[kKeys / 32] = {};
     for (int block = 0; block < kKeys / 32; ++block) {
       for (int d = 0; d < kDim / 16; ++d) {
@@ -98,15 +115,15 @@ flash_attention(Params p) {
         s[block] = multiply(k8.hi, q8.hi, s[block]);
       }
     }
+    const bool partial = first_key + kKeys > p.seq_kv ||
+                         (p.causal && first_key + kKeys - 1 > first_query + offset);
+    const int last_key = p.causal && query + offset < p.seq_kv ? query + offset : p.seq_kv - 1;
+    if (partial) mask_scores(s, last_key - first_key - 4 * half);
     float tile_max = -1e30f;
     for (int block = 0; block < kKeys / 32; ++block) {
-      for (int r = 0; r < 16; ++r) {
-        const int key = first_key + 32 * block + r % 4 + 4 * half + 8 * (r / 4);
-        const bool exists = key < p.seq_kv && (!p.causal || key <= query + offset);
-        s[block][r] = exists ? s[block][r] * p.scale_log2 : -INFINITY_F;
-        tile_max = __builtin_fmaxf(tile_max, s[block][r]);
-      }
+      for (int r = 0; r < 16; ++r) tile_max = __builtin_fmaxf(tile_max, s[block][r]);
     }
+    tile_max *= p.scale_log2;  // positive
     tile_max = __builtin_fmaxf(tile_max, exchanged(tile_max));
     const float new_max = __builtin_fmaxf(row_max, tile_max);
     const float factor = __builtin_exp2f(row_max - new_max);
@@ -117,7 +134,8 @@ flash_attention(Params p) {
       for (int group = 0; group < 4; ++group) {  // keys 8 group .. 8 group + 7
         short4 p4;
         for (int e = 0; e < 4; ++e) {
-          const float weight = __builtin_exp2f(s[block][4 * group + e] - new_max);
+          const float weight =
+              __builtin_exp2f(__builtin_fmaf(s[block][4 * group + e], p.scale_log2, -new_max));
           row_sum += weight;
           p4[e] = static_cast<short>(round_to_storage(weight));
         }
