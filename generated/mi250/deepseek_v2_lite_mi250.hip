@@ -985,7 +985,7 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_BAD_HEADS = 5,
   DEEPSEEK_V2_LITE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
-  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,     // the current device is not a gfx90a
   DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
 } deepseek_v2_lite_status;
 

@@ -23,7 +23,7 @@ typedef enum qwen2_7b_status {
   QWEN2_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   QWEN2_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
   QWEN2_7B_BAD_WORKSPACE = 7,  // the workspace is null
-  QWEN2_7B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  QWEN2_7B_BAD_DEVICE = 8,     // the current device is not a gfx90a
   QWEN2_7B_LAUNCH_FAILED = 9   // the launch failed
 } qwen2_7b_status;
 

@@ -57,9 +57,9 @@ struct Resources {
   int register_need = 0;   // estimate, of a consumer thread
   bool fixed_max = false;  // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
   int query_stages = 1;    // 2: the next tile's queries load under this tile's end
-  int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
   int shared_bytes = 0;    // per block
   std::vector<Tensor> tensors;
+  int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
 };
 
 std::string to_json(const Schedule& schedule);  // one line, keys in a fixed order
