@@ -191,25 +191,31 @@ TEST_CASE("without one of its waits the kernel is refused") {
   std::ifstream stream(text);
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  int removed = 0, refused = 0;
+  const auto holds = [&](size_t i, const char* word) {
+    return i < lines.size() && lines[i].find(word) != std::string::npos;
+  };
+  int refused = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].find("s_waitcnt") == std::string::npos) continue;
+    if (!holds(i, "s_waitcnt")) continue;
     std::string mutant;
     for (size_t n = 0; n < lines.size(); ++n) mutant += n == i ? "\n" : lines[n] + "\n";
     write_text(text, mutant);
-    REQUIRE(std::system(("clang-15 -target amdgcn-amd-amdhsa -mcpu=gfx90a -c " + text + " -o " +
-                         object + " && ld.lld-15 -shared " + object + " -o " + linked)
+    const std::string assembler = "clang-15 -target amdgcn-amd-amdhsa -mcpu=gfx90a -c ";
+    REQUIRE(std::system((assembler + text + " -o " + object + " && ld.lld-15 -shared " + object +
+                         " -o " + linked)
                             .c_str()) == 0);
     const Kernel kernel(linked);
     Attention attention({1, 128, 100, true}, 64, true, 1);
     Counters counters(kernel.instructions());
-    ++removed;
     const std::string fault = fault_of([&] { attention.run(kernel, 1, counters); });
-    if (!fault.empty()) ++refused;
-    MESSAGE(lines[i], " line ", i, ": ", fault);
+    INFO(lines[i], " in line ", i + 1, ": ", fault);
+    const bool waited_for = fault.find("still under way") != std::string::npos ||
+                            fault.find("race in LDS") != std::string::npos;
+    if (waited_for) ++refused;
+    // Around a barrier the compiler puts two waits, of which one is enough.
+    CHECK((waited_for || holds(i - 1, "s_barrier") || holds(i + 1, "s_barrier")));
   }
-  MESSAGE(refused, " of ", removed, " removed waits were refused");
-  CHECK(removed > 20);
+  CHECK(refused > 15);
 }
 
 TEST_SUITE_END();

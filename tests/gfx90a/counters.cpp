@@ -6,6 +6,8 @@
 #include <bit>
 #include <set>
 
+#include "listing.h"
+
 namespace gfx90a {
 namespace {
 
@@ -131,7 +133,7 @@ void Counters::global(const Instruction& instruction, const uint64_t* address, u
 Mix Counters::mix(uint64_t from, uint64_t to) const {
   Mix mix;
   for (const Instruction& instruction : program_) {
-    if (instruction.address < from || instruction.address >= to) continue;
+    if (instruction.line->address < from || instruction.line->address >= to) continue;
     const Count& count = counts_[instruction.index];
     const uint64_t slots = instruction.pipe == Pipe::Nop ? instruction.immediate + 1 : 1;
     mix.by_pipe[static_cast<size_t>(instruction.pipe)] += count.executed * slots;
@@ -191,8 +193,8 @@ std::string Counters::report() const {
                     mix.all.segments64, mix.all.segments128, mix.all.bytes);
   };
   const auto mix_of = [&](const BasicBlock& block) {
-    const uint64_t from = program_[block.first].address;
-    return mix(from, program_[block.last - 1].address + 1);
+    const uint64_t from = program_[block.first].line->address;
+    return mix(from, program_[block.last - 1].line->address + 1);
   };
   row("whole run", program_.empty() ? 0 : counts_[0].executed, mix());
   const BasicBlock loop = hottest_loop();
@@ -200,8 +202,8 @@ std::string Counters::report() const {
   row("hottest loop", loop.entered, mix_of(loop));
   for (const BasicBlock& block : basic_blocks()) {
     if (block.first < loop.first || block.last > loop.last || block.entered == 0) continue;
-    row(fmt::format("  {:#x}..{:#x}", program_[block.first].address,
-                    program_[block.last - 1].address),
+    row(fmt::format("  {:#x}..{:#x}", program_[block.first].line->address,
+                    program_[block.last - 1].line->address),
         block.entered, mix_of(block));
   }
   return text;
@@ -212,8 +214,8 @@ std::string Counters::annotated_listing() const {
   for (const Instruction& instruction : program_) {
     const Count& count = counts_[instruction.index];
     if (count.executed == 0) continue;
-    text +=
-        fmt::format("{:>12x} {:>10}  {}", instruction.address, count.executed, instruction.text);
+    text += fmt::format("{:>12x} {:>10}  {}", instruction.line->address, count.executed,
+                        instruction.line->text);
     if (count.lds_cycles > 0) {
       text += fmt::format("  [lds cycles {}, conflicts {}]", count.lds_cycles, count.lds_conflicts);
     }

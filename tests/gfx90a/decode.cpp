@@ -90,37 +90,41 @@ class Decoder {
 
   Instruction decode(const Line& line) {
     Instruction in;
-    in.text = line.text;
-    in.address = line.address;
-    in.bytes = line.bytes;
-    in.mnemonic = line.mnemonic;
+    in.line = out_.lines.emplace_back(std::make_unique<Line>(line)).get();
+    mnemonic_ = line.mnemonic;
     std::string_view form;
     for (const std::string_view suffix : {"_e32", "_e64", "_sdwa", "_dpp"}) {
-      if (!in.mnemonic.ends_with(suffix)) continue;
-      in.mnemonic.resize(in.mnemonic.size() - suffix.size());
+      if (!mnemonic_.ends_with(suffix)) continue;
+      mnemonic_.resize(mnemonic_.size() - suffix.size());
       form = suffix;
       break;
     }
-    const Opcode* opcode = opcodes().find(in.mnemonic);
+    const Opcode* opcode = opcodes().find(mnemonic_);
     if (opcode == nullptr) throw Fault("this instruction is not known to the interpreter");
     in.run = opcode->run;
     in.pipe = opcode->pipe;
     in.plain = form != "_sdwa" && form != "_dpp";
     if (form == "_dpp") in.dpp = dpp_ = out_.dpp.emplace_back(std::make_unique<Dpp>()).get();
-    if (in.mnemonic.starts_with("v_fma_mix")) in.op_sel_hi = 0;
+    if (mnemonic_.starts_with("v_fma_mix")) in.op_sel_hi = 0;
+    if (in.pipe == Pipe::Mfma) in.result_delay = result_delay();
     in.immediate = line.encoding & 0xFFFF;
     if (takes_operands(in)) read_operands(in, line);
     dpp_ = nullptr;
-    collect_registers(in);
     check_registers(in);
+    add_implicit_registers(in);
     return in;
   }
 
  private:
-  static bool takes_operands(const Instruction& in) {
+  uint8_t result_delay() const {
+    if (mnemonic_.find("_32x32x") != std::string::npos) return 19;
+    return mnemonic_.find("_16x16x") != std::string::npos ? 11 : 5;
+  }
+
+  bool takes_operands(const Instruction& in) const {
     return in.pipe != Pipe::Branch && in.pipe != Pipe::Wait && in.pipe != Pipe::Nop &&
-           in.pipe != Pipe::Barrier && in.mnemonic != "s_setprio" && in.mnemonic != "s_sleep" &&
-           in.mnemonic != "s_endpgm";
+           in.pipe != Pipe::Barrier && mnemonic_ != "s_setprio" && mnemonic_ != "s_sleep" &&
+           mnemonic_ != "s_endpgm";
   }
 
   void read_operands(Instruction& in, const Line& line) {
@@ -164,7 +168,7 @@ class Decoder {
     } else if (name == "slc" || name == "scc") {
       // Cache policy.
     } else if (name == "clamp") {
-      if (!is_float(in)) throw Fault("clamp of integers is not modelled");
+      if (!is_float()) throw Fault("clamp of integers is not modelled");
       in.clamp = true;
     } else if (name == "mul") {
       in.omod = integer(value) == 2 ? 1 : 2;
@@ -177,10 +181,10 @@ class Decoder {
   }
 
   // Judged by the type in the name: v_add_f32, v_pk_mul_f16, v_cvt_f32_u32.
-  static bool is_float(const Instruction& in) {
-    return in.mnemonic.find("_f32") != std::string::npos ||
-           in.mnemonic.find("_f16") != std::string::npos ||
-           in.mnemonic.find("_f64") != std::string::npos;
+  bool is_float() const {
+    return mnemonic_.find("_f32") != std::string::npos ||
+           mnemonic_.find("_f16") != std::string::npos ||
+           mnemonic_.find("_f64") != std::string::npos;
   }
 
   static bool read_packed_modifier(Instruction& in, std::string_view name, std::string_view value) {
@@ -241,22 +245,11 @@ class Decoder {
     return true;
   }
 
-  static void collect_registers(Instruction& in) {
-    const auto add = [](RegisterSet& set, const Operand& operand) {
-      if (operand.vector()) set.add(operand.first, operand.count);
-      if (operand.scalar()) set.add(kVectorRows + operand.first, operand.count);
-    };
-    const bool reads_vcc = in.mnemonic == "v_div_fmas_f32" || in.mnemonic == "s_cbranch_vccz" ||
-                           in.mnemonic == "s_cbranch_vccnz";
-    if (reads_vcc) in.touched.add(kVectorRows + kVcc, 2);
-    if (in.lds) in.touched.add(kVectorRows + kM0, 1);
-    const bool loads =
-        (in.mnemonic.find("load") != std::string::npos || in.mnemonic.starts_with("ds_read")) &&
-        in.mnemonic.find("d16") == std::string::npos && !in.lds;
-    for (unsigned i = 0; i < in.operands; ++i) {
-      add(in.touched, in.op[i]);
-      if (!loads || i > 0) add(in.sources, in.op[i]);
-    }
+  void add_implicit_registers(Instruction& in) const {
+    in.touched = in.operands;
+    const auto add = [&](std::string_view name) { in.op.at(in.touched++) = parse_operand(name); };
+    if (mnemonic_ == "v_div_fmas_f32" || mnemonic_.starts_with("s_cbranch_vcc")) add("vcc");
+    if (in.lds) add("m0");
   }
 
   void check_registers(const Instruction& in) const {
@@ -277,18 +270,20 @@ class Decoder {
   const KernelDescriptor& kernel_;
   Decoded& out_;
   Dpp* dpp_ = nullptr;
+  std::string mnemonic_;  // without its suffix
 };
 
 void resolve_branches(std::vector<Instruction>& instructions) {
   for (Instruction& in : instructions) {
     if (in.pipe != Pipe::Branch) continue;
     const int64_t jump = static_cast<int16_t>(in.immediate);
-    const uint64_t target = in.address + 4 + static_cast<uint64_t>(4 * jump);
+    const uint64_t target = in.line->address + 4 + static_cast<uint64_t>(4 * jump);
     const auto found = std::lower_bound(
         instructions.begin(), instructions.end(), target,
-        [](const Instruction& one, uint64_t address) { return one.address < address; });
-    if (found == instructions.end() || found->address != target) {
-      throw Fault(fmt::format("{:#x} `{}`: branches out of the kernel", in.address, in.text));
+        [](const Instruction& one, uint64_t address) { return one.line->address < address; });
+    if (found == instructions.end() || found->line->address != target) {
+      throw Fault(
+          fmt::format("{:#x} `{}`: branches out of the kernel", in.line->address, in.line->text));
     }
     in.target = static_cast<uint32_t>(found - instructions.begin());
   }

@@ -12,7 +12,9 @@ namespace gfx90a {
 
 struct Decoded {
   std::vector<Instruction> instructions;  // of one kernel, in order
-  std::vector<std::unique_ptr<Dpp>> dpp;  // what they point to
+  // What they point to.
+  std::vector<std::unique_ptr<Dpp>> dpp;
+  std::vector<std::unique_ptr<Line>> lines;
 };
 
 // The instructions of `kernel`. Faults, naming the line, on an opcode, operand or modifier that is

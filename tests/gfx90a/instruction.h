@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 namespace gfx90a {
 
@@ -44,9 +43,12 @@ struct RegisterSet {
     for (unsigned i = first; i < first + count; ++i) words[i / 64] &= ~(uint64_t{1} << (i % 64));
   }
   bool has(unsigned index) const { return ((words[index / 64] >> (index % 64)) & 1) != 0; }
-  bool meets(const RegisterSet& other) const {
-    uint64_t common = 0;
-    for (unsigned i = 0; i < words.size(); ++i) common |= words[i] & other.words[i];
+  // Whether it has any of the registers; `count` is at most 64.
+  bool meets(unsigned first, unsigned count) const {
+    const unsigned last = first + count - 1, shift = first % 64;
+    const uint64_t mask = (~uint64_t{0} >> (64 - count));
+    uint64_t common = words[first / 64] & (mask << shift);
+    if (last / 64 != first / 64) common |= words[last / 64] & (mask >> (64 - shift));
     return common != 0;
   }
 };
@@ -56,16 +58,18 @@ struct Operand {
   Kind kind = Kind::None;
   bool neg = false, abs = false, sext = false;
   bool inline_float = false;  // `1.0`, not `1` nor a literal
+  bool literal = false;       // `0x3fc`: 32 bits of their own
   uint16_t first = 0;         // row of the vector file or index of the scalar file
   uint16_t count = 0;         // registers
-  // A constant as each type of operation reads it: `1.0` is 0x3F800000, 0x3C00 or
-  // 0x3FF0000000000000; an integer is the same bits everywhere, sign-extended to 64.
-  uint32_t bits32 = 0;
-  uint16_t bits16 = 0;
-  uint64_t bits64 = 0, double_bits = 0;
+  uint16_t bits16 = 0;        // a constant as fp16 operations read it: `1.0` is 0x3C00
+  uint32_t bits32 = 0;        // as 32-bit operations do: 0x3F800000
+  // As 64-bit operations do: 0x3FF0000000000000. Integers are sign-extended, literals are not.
+  uint64_t bits64 = 0;
 
   bool vector() const { return kind == Kind::Vector; }
   bool scalar() const { return kind == Kind::Scalar; }
+  // A literal is the upper half of a double.
+  uint64_t double_bits() const { return literal ? uint64_t{bits32} << 32 : bits64; }
 };
 
 enum class Select : uint8_t { Byte0, Byte1, Byte2, Byte3, Word0, Word1, Dword };
@@ -85,30 +89,31 @@ struct Wave;
 struct Instruction;
 using Handler = void (*)(Wave&, const Instruction&);
 
+struct Line;
+
+// Kept small: the instructions of a main loop should stay in the cache.
 struct Instruction {
   Handler run = nullptr;
-  RegisterSet touched;  // every register it reads or writes
-  RegisterSet sources;  // those it reads; filled in for loads
   Pipe pipe = Pipe::Valu;
   uint8_t operands = 0;
-  bool plain = true;  // neither SDWA nor DPP
+  uint8_t touched = 0;  // operands, and behind them in `op` registers it reads without naming them
+  bool plain = true;    // neither SDWA nor DPP
   bool clamp = false;
-  int8_t omod = 0;  // result times 2^omod
-  std::array<Operand, 6> op;
+  int8_t omod = 0;           // result times 2^omod
+  uint8_t result_delay = 0;  // of matrix instructions, in slots (delays.h)
   // Packed forms: one bit for each source.
   uint8_t op_sel = 0, op_sel_hi = 7, neg_lo = 0, neg_hi = 0;
   Sdwa sdwa;
-  const Dpp* dpp = nullptr;
   // Memory forms.
+  bool offen = false, idxen = false, lds = false, glc = false;
   int32_t offset = 0, offset1 = 0;
-  bool offen = false, idxen = false, lds = false, glc = false, gds = false;
   // Scalar immediates: simm16 of branches, waits and nops; ds_swizzle's pattern.
   uint32_t immediate = 0;
   uint32_t target = 0;  // of a branch: index of an instruction
   uint32_t index = 0;   // its own
-  unsigned bytes = 0;
-  uint64_t address = 0;
-  std::string mnemonic, text;
+  std::array<Operand, 5> op;
+  const Dpp* dpp = nullptr;
+  const Line* line = nullptr;  // address and text
 };
 
 }  // namespace gfx90a

@@ -123,7 +123,7 @@ requires(sizeof(T) == 8) class Source<T> {
  public:
   Source(const Wave& wave, const Instruction& in, unsigned i) {
     const Operand& operand = in.op[i];
-    const uint64_t constant = std::is_floating_point_v<T> ? operand.double_bits : operand.bits64;
+    const uint64_t constant = std::is_floating_point_v<T> ? operand.double_bits() : operand.bits64;
     if (operand.scalar() && operand.count == 1) throw Fault("a 64-bit operand of one register");
     low_ = row_of(wave, operand, 0, static_cast<uint32_t>(constant), low_buffer_);
     high_ = row_of(wave, operand, 1, static_cast<uint32_t>(constant >> 32), high_buffer_);

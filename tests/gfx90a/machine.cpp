@@ -199,6 +199,7 @@ class Run {
         if (wave.next >= program.size()) throw Fault("runs past the kernel's last instruction");
         in = &program[wave.next];
         wave.waits.check(*in);
+        wave.delays.step(*in);
         ++wave.next;
         counters_.executed(in->index);
         in->run(wave, *in);
@@ -206,8 +207,9 @@ class Run {
       }
     } catch (const Fault& fault) {
       throw Fault(fmt::format("{:#x} `{}`: {} (wave {} of block {},{},{}; seed {})",
-                              in == nullptr ? 0 : in->address, in == nullptr ? "" : in->text,
-                              fault.what(), wave.id, id.x, id.y, id.z, launch_.seed));
+                              in == nullptr ? 0 : in->line->address,
+                              in == nullptr ? "" : in->line->text, fault.what(), wave.id, id.x,
+                              id.y, id.z, launch_.seed));
     }
   }
 

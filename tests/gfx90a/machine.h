@@ -9,6 +9,7 @@
 //   a register read or written while a memory operation under way will write it, for want of an
 //   s_waitcnt (waits.h);
 //   an LDS access that races with another wave's, whatever the schedule (races.h);
+//   the result of a matrix instruction used too early (delays.h);
 //   a kernel that does not end.
 //
 // Example: y = 2 x on 1000 floats, 256 threads a block.

@@ -206,6 +206,29 @@ TEST_CASE("subnormal inputs and results of fp16 and bf16 forms are zero") {
   CHECK(entry("16x16x4f32", f32(0x1p-100F), f32(0x1p-30F), 0) == 0x1p-130F);
 }
 
+TEST_CASE("a result used too early") {
+  const std::string product = "v_mfma_f32_32x32x8f16 v[0:15], v[32:33], v[40:41], 0";
+  const std::string small = "v_mfma_f32_4x4x4f16 v[0:3], v[32:33], v[40:41], 0";
+  const auto fault = [](const std::vector<std::string>& lines) {
+    Lone lone(lines);
+    for (unsigned lane = 0; lane < kLanes; ++lane) lone.wave().v[50][lane] = 0;
+    return fault_of([&] { lone.run_all(); });
+  };
+  const std::string use = "v_add_f32 v60, v15, v15", pause = "s_nop 15";
+  CHECK(fault({product, pause, use}) ==
+        "uses v15 3 slots too soon after a matrix instruction wrote it");
+  CHECK(!fault({product, pause, "s_nop 1", use}).empty());
+  CHECK(fault({product, pause, "s_nop 2", use}).empty());
+  CHECK(fault({product, pause, "v_mov_b32 v61, 0", "v_mov_b32 v61, 0", "s_nop 0", use}).empty());
+  CHECK(!fault({product, pause, "v_mov_b32 v15, 0"}).empty());
+  CHECK(!fault({product, pause, "ds_write_b32 v50, v15"}).empty());
+  CHECK(!fault({small, "s_nop 3", "v_add_f32 v60, v3, v3"}).empty());
+  CHECK(fault({small, "s_nop 4", "v_add_f32 v60, v3, v3"}).empty());
+  CHECK(!fault({product, "v_mfma_f32_32x32x8f16 v[64:79], v[0:1], v[40:41], 0"}).empty());
+  CHECK(fault({product, "v_mfma_f32_32x32x8f16 v[0:15], v[32:33], v[40:41], v[0:15]"}).empty());
+  CHECK(fault({product, "v_add_f32 v60, v16, v16"}).empty());
+}
+
 TEST_CASE("infinities and NaNs pass through") {
   CHECK(std::isinf(entry("16x16x16f16", f16(INFINITY), f16(1), 0)));
   CHECK(std::isnan(entry("16x16x16f16", f16(INFINITY), f16(0), 0)));

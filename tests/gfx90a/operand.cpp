@@ -69,11 +69,10 @@ Operand parse_register(std::string_view text) {
 Operand integer_constant(int64_t value, bool literal) {
   Operand operand;
   operand.kind = Kind::Constant;
+  operand.literal = literal;
   operand.bits32 = static_cast<uint32_t>(value);
   operand.bits16 = static_cast<uint16_t>(value);
-  // A literal of 32 bits is extended with zeros, or is the high half of a double.
   operand.bits64 = literal ? operand.bits32 : static_cast<uint64_t>(value);
-  operand.double_bits = literal ? uint64_t{operand.bits32} << 32 : static_cast<uint64_t>(value);
   return operand;
 }
 
@@ -87,7 +86,7 @@ Operand float_constant(std::string_view text) {
   const auto single = static_cast<float>(value);
   operand.bits32 = std::bit_cast<uint32_t>(single);
   operand.bits16 = _cvtss_sh(single, _MM_FROUND_TO_NEAREST_INT);
-  operand.double_bits = operand.bits64 = std::bit_cast<uint64_t>(value);
+  operand.bits64 = std::bit_cast<uint64_t>(value);
   return operand;
 }
 

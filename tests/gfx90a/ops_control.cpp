@@ -1,6 +1,7 @@
 // Scalar comparisons, branches, barriers, waits and the MODE register.
 #include "float_mode.h"
 #include "lanes.h"
+#include "listing.h"
 #include "opcodes.h"
 
 namespace gfx90a {
@@ -79,7 +80,7 @@ void s_waitcnt(Wave& wave, const Instruction& in) {
 
 // s_getpc_b64: the address of the next instruction.
 void s_getpc_b64(Wave& wave, const Instruction& in) {
-  wave.set_s64(in.op[0].first, wave.block->image + in.address + in.bytes);
+  wave.set_s64(in.op[0].first, wave.block->image + in.line->address + in.line->bytes);
 }
 
 // hwreg(id, first bit, width): id in bits 0-5, first bit in 6-10, width - 1 in 11-15.

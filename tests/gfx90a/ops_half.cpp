@@ -34,6 +34,42 @@ Half fused(Half a, Half b, Half c) {
                                       static_cast<double>(c.value)))};
 }
 
+// The result goes into one half of the destination, the lower one unless op_sel says otherwise; the
+// other half stays.
+void store_half(Wave& wave, const Instruction& in, const float* results, bool high) {
+  alignas(64) Row rows;
+  floats_to_halves(results, rows);
+  const uint32_t* old = wave.v[in.op[0].first];
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    rows[lane] =
+        high ? (old[lane] & 0xFFFF) | rows[lane] << 16 : (old[lane] & 0xFFFF0000) | rows[lane];
+  }
+  store_row(wave, in.op[0].first, rows, wave.exec());
+}
+
+// Of the fp16 instructions with one result, this one keeps the upper half.
+void v_fma_f16(Wave& wave, const Instruction& in) {
+  const Source<Half> a(wave, in, 1), b(wave, in, 2), c(wave, in, 3);
+  alignas(64) float results[kLanes];
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    results[lane] = modified(in, fused(a[lane], b[lane], c[lane]).value);
+  }
+  store_half(wave, in, results, (in.op_sel & 8) != 0);
+}
+
+void v_pack_b32_f16(Wave& wave, const Instruction& in) {
+  const Source<Half> low(wave, in, 1), high(wave, in, 2);
+  alignas(64) float values[2][kLanes];
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    values[0][lane] = low[lane].value;
+    values[1][lane] = high[lane].value;
+  }
+  alignas(64) Row rows[2];
+  for (unsigned i = 0; i < 2; ++i) floats_to_halves(values[i], rows[i]);
+  for (unsigned lane = 0; lane < kLanes; ++lane) rows[0][lane] |= rows[1][lane] << 16;
+  store_row(wave, in.op[0].first, rows[0], wave.exec());
+}
+
 // v_fma_mix: each source is fp32, or either half of a register where op_sel_hi says so.
 struct MixSource {
   MixSource(const Wave& wave, const Instruction& in, unsigned i) {
@@ -75,14 +111,7 @@ template <bool High>
 void v_fma_mix_f16(Wave& wave, const Instruction& in) {
   alignas(64) float results[kLanes];
   mix(wave, in, results);
-  alignas(64) Row rows;
-  floats_to_halves(results, rows);
-  const uint32_t* old = wave.v[in.op[0].first];
-  for (unsigned lane = 0; lane < kLanes; ++lane) {
-    rows[lane] =
-        High ? (old[lane] & 0xFFFF) | rows[lane] << 16 : (old[lane] & 0xFFFF0000) | rows[lane];
-  }
-  store_row(wave, in.op[0].first, rows, wave.exec());
+  store_half(wave, in, results, High);
 }
 
 }  // namespace
@@ -103,6 +132,8 @@ void add_half_ops(OpcodeTable& table) {
           {"v_ceil_f16", vector_op<[](Half a) { return Half{std::ceil(a.value)}; }>},
           {"v_trunc_f16", vector_op<[](Half a) { return Half{std::trunc(a.value)}; }>},
           {"v_rndne_f16", vector_op<[](Half a) { return Half{std::nearbyint(a.value)}; }>},
+          {"v_fma_f16", v_fma_f16},
+          {"v_pack_b32_f16", v_pack_b32_f16},
           {"v_fma_mix_f32", v_fma_mix_f32},
           {"v_fma_mixlo_f16", v_fma_mix_f16<false>},
           {"v_fma_mixhi_f16", v_fma_mix_f16<true>},

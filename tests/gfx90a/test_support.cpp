@@ -160,6 +160,7 @@ void Lone::reset() {
 void Lone::step(size_t i) {
   const Instruction& in = program_.instructions.at(i);
   wave().waits.check(in);
+  wave().delays.step(in);
   wave().next = in.index + 1;
   in.run(wave(), in);
 }

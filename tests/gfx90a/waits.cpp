@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "fault.h"
+#include "listing.h"
 
 namespace gfx90a {
 namespace {
@@ -25,6 +26,20 @@ bool overlap(const LdsAccess& a, const LdsAccess& b) {
     }
   }
   return false;
+}
+
+// What a load reads: the registers it touches but for its result, operand 0. The d16 forms keep
+// half of their result, so they read it too.
+RegisterSet sources_of_load(const Instruction& instruction, const RegisterSet& touched) {
+  const std::string& name = instruction.line->mnemonic;
+  const bool load = name.find("load") != std::string::npos || name.starts_with("ds_read");
+  if (!load || instruction.lds || name.find("d16") != std::string::npos) return touched;
+  RegisterSet sources;
+  for (unsigned i = 1; i < instruction.touched; ++i) {
+    const Operand& operand = instruction.op[i];
+    sources.add(operand.first + (operand.scalar() ? kVectorRows : 0U), operand.count);
+  }
+  return sources;
 }
 
 }  // namespace
@@ -101,16 +116,22 @@ void Waits::update() {
 }
 
 void Waits::check_slowly(const Instruction& instruction) const {
+  RegisterSet touched;
+  for (unsigned i = 0; i < instruction.touched; ++i) {
+    const Operand& operand = instruction.op[i];
+    touched.add(register_of(operand), operand.count);
+  }
   for (const MemoryQueue* queue : {&vector_, &local_}) {
     const bool same_kind = instruction.pipe == (queue == &vector_ ? Pipe::Vmem : Pipe::Lds);
+    const RegisterSet late = same_kind ? sources_of_load(instruction, touched) : touched;
     for (size_t i = 0; i < queue->size(); ++i) {
       const MemoryOperation& operation = (*queue)[i];
-      const bool ends_before = same_kind && !operation.scalar;
       for (unsigned r = operation.first; r < operation.first + operation.registers; ++r) {
-        if (!instruction.touched.has(r) || (ends_before && !instruction.sources.has(r))) continue;
+        if (!(operation.scalar ? touched : late).has(r)) continue;
         throw Fault(fmt::format(
             "{} is still under way from `{}` at {:#x}: no s_waitcnt since says that it ended",
-            name_of_register(r), operation.instruction->text, operation.instruction->address));
+            name_of_register(r), operation.instruction->line->text,
+            operation.instruction->line->address));
       }
     }
   }
@@ -122,7 +143,7 @@ void Waits::check_transfers(const LdsAccess& access) const {
     throw Fault(
         fmt::format("touches LDS that `{}` at {:#x} is still writing: no s_waitcnt vmcnt since "
                     "says that it ended",
-                    vector_[i].instruction->text, vector_[i].instruction->address));
+                    vector_[i].instruction->line->text, vector_[i].instruction->line->address));
   }
 }
 

@@ -1,6 +1,7 @@
 // Memory operations under way, and what s_waitcnt says of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -43,7 +44,13 @@ class Waits {
   // Faults if the instruction reads or overwrites a register that an operation under way will
   // write. A load may name the register of an earlier load of the same kind: they end in order.
   void check(const Instruction& instruction) const {
-    if (busy_ && pending_.meets(instruction.touched)) check_slowly(instruction);
+    if (!busy_) return;
+    for (unsigned i = 0; i < instruction.touched; ++i) {
+      const Operand& operand = instruction.op[i];
+      if (operand.count > 0 && pending_.meets(register_of(operand), operand.count)) {
+        check_slowly(instruction);
+      }
+    }
   }
   // `first` and `registers`: what it will write. The caller fills in the LDS accesses.
   MemoryOperation& issue_vector(const Instruction& instruction, unsigned first, unsigned registers);
@@ -66,6 +73,10 @@ class Waits {
   void check_transfers(const LdsAccess& access) const;
 
  private:
+  // In a RegisterSet.
+  static unsigned register_of(const Operand& operand) {
+    return operand.first + (operand.scalar() ? kVectorRows : 0U);
+  }
   void check_slowly(const Instruction& instruction) const;
   MemoryOperation& issue(MemoryQueue& queue, const Instruction& instruction, unsigned first,
                          unsigned registers);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counters.h"
+#include "delays.h"
 #include "instruction.h"
 #include "memory.h"
 #include "races.h"
@@ -30,6 +31,7 @@ struct Wave {
   unsigned id = 0;  // in the block
   Block* block = nullptr;
   Waits waits;
+  Delays delays;
 
   uint64_t s64(unsigned first) const {
     return s[first] | (static_cast<uint64_t>(s[first + 1]) << 32);

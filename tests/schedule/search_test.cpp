@@ -169,7 +169,7 @@ TEST_CASE("a family without a template is one rejection") {
   REQUIRE(ranking.rejected.size() == 1);
   CHECK(ranking.rejected[0].reason == "no template family for a100 yet");
   CHECK(judge(kernel, Schedule{}, *target::find("a100")).reason ==
-        "no template family for mi250 yet");
+        "no template family for a100 yet");
 }
 
 TEST_CASE("uneven tiles want the longest first; even ones have no order to choose") {
