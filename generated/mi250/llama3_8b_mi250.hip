@@ -1053,9 +1053,8 @@ bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_
   const auto valid = [](int64_t stride, int64_t count, int64_t limit) {
     return count <= 1 || (stride > 0 && stride % 8 == 0 && stride < limit);
   };
-  // Offsets within a tile of rows, in bytes, fit an int.
-  constexpr int64_t kMostRows = kTileKv > 32 ? kTileKv : 32;
-  return valid(strides.seq, length, INT32_MAX / kElementBytes / kMostRows - 256) &&
+  // Offsets within a tile of rows, at most 256 of them, fit an int in bytes.
+  return valid(strides.seq, length, int64_t{1} << 22) &&
          valid(strides.head, heads, int64_t{1} << 39) &&
          valid(strides.batch, batch, int64_t{1} << 39);
 }
