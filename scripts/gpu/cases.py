@@ -292,9 +292,10 @@ class BenchCase:
     batch: int
     seq: int
     causal: bool
+    dtype: str = "bf16"
 
     def case(self):
-        spec = make_spec(self.name, self.head_dim, self.heads,
+        spec = make_spec(self.name, self.head_dim, self.heads, self.dtype,
                          mask=CAUSAL if self.causal else None,
                          workload={"batch": self.batch, "seq_q": self.seq, "seq_kv": self.seq})
         return Case(self.name, spec, "bench", mask="causal" if self.causal else "full",
@@ -307,19 +308,31 @@ class BenchCase:
         return 2.0 * self.batch * self.heads[0] * pairs * (qk + v)
 
 
+BENCH_TOKENS, BENCH_WIDTH = 16384, 2048  # batch * length, heads * head dim
+
+
+def multi_head_bench(dim, seq, dtype="bf16"):
+    heads = BENCH_WIDTH // dim
+    for causal in (False, True):
+        kind = "" if dtype == "bf16" else f"{dtype}_"
+        name = f"bench_{kind}d{dim}_s{seq}_{'causal' if causal else 'full'}"
+        yield BenchCase(name, (dim, dim), (heads, heads), BENCH_TOKENS // seq, seq, causal, dtype)
+
+
 def bench_cases():
-    tokens, width = 16384, 2048
     for dim in (64, 128, 256):
+        for seq in (512, 1024, 4096, 16384):
+            yield from multi_head_bench(dim, seq)
+    for dim in (96, 192):
         for seq in (1024, 4096, 16384):
-            for causal in (False, True):
-                name = f"bench_d{dim}_s{seq}_{'causal' if causal else 'full'}"
-                heads = width // dim
-                yield BenchCase(name, (dim, dim), (heads, heads), tokens // seq, seq, causal)
+            yield from multi_head_bench(dim, seq)
+    for dim in (64, 128):
+        yield from multi_head_bench(dim, 4096, "fp16")
     for seq in (2048, 8192):
-        yield BenchCase(f"bench_llama8b_s{seq}_causal", (128, 128), (32, 8), tokens // seq, seq,
-                        True)
+        yield BenchCase(f"bench_llama8b_s{seq}_causal", (128, 128), (32, 8), BENCH_TOKENS // seq,
+                        seq, True)
     for causal in (True, False):
         yield BenchCase(f"bench_llama70b_s16384_{'causal' if causal else 'full'}", (128, 128),
                         (64, 8), 1, 16384, causal)
-    yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), tokens // 4096, 4096,
-                    True)
+    yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,
+                    4096, True)

@@ -42,6 +42,8 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PING_PONG", schedule.ping_pong);
   put("PERSISTENT", schedule.grid == schedule::Grid::Persistent);
   put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
+  // A mask may give each warpgroup's rows keys of their own.
+  put("TRIMMED", masked && schedule.warpgroups > 1);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
 

@@ -33,6 +33,19 @@ bool loads_along_keys(const expr::Expr& e) {
   return std::ranges::any_of(e.operands(), loads_along_keys);
 }
 
+void add_variants(const Kernel& kernel, const target::Target& target, const CostModel& cost,
+                  const Schedule& tile, Ranking& ranking) {
+  for (const Schedule& variant : variants(tile)) {
+    Fit fit = fit_hopper(kernel, variant, target);
+    if (!fit.resources) {
+      ranking.rejected.push_back({variant, std::move(fit.reason)});
+      continue;
+    }
+    const Cost predicted = cost(variant, *fit.resources);
+    ranking.ranked.push_back({variant, std::move(*fit.resources), predicted});
+  }
+}
+
 }  // namespace
 
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
@@ -94,16 +107,28 @@ Ranking search(const Kernel& kernel, const target::Target& target) {
     return ranking;
   }
   const CostModel cost(kernel, target);
-  for (const Schedule& shape : shapes()) {
-    Fit fit = fit_hopper(kernel, shape, target);
-    if (!fit.resources) {
-      ranking.rejected.push_back({shape, std::move(fit.reason)});
-      continue;
-    }
-    for (const Schedule& variant : variants(shape, cost.uneven_tiles())) {
-      Resources resources = *fit_hopper(kernel, variant, target).resources;
-      const Cost predicted = cost(variant, resources);
-      ranking.ranked.push_back({variant, std::move(resources), predicted});
+  std::vector<Candidate> fitting;  // one of each tile and way that fits
+  for (const Way& way : ways()) {
+    for (Schedule tile : tiles(way, cost.uneven_tiles())) {
+      if (std::ranges::any_of(fitting, [&](const Candidate& c) {
+            return c.schedule.tile_q() == tile.tile_q() && c.schedule.tile_kv == tile.tile_kv &&
+                   dominates({c.schedule.weights, c.schedule.overlap}, way);
+          })) {
+        continue;
+      }
+      Fit fit = fit_hopper(kernel, tile, target);
+      if (!fit.resources) {
+        ranking.rejected.push_back({tile, std::move(fit.reason)});
+        continue;
+      }
+      fitting.push_back({tile, std::move(*fit.resources), {}});
+      add_variants(kernel, target, cost, tile, ranking);
+      for (const int stages : kDeepStages) {
+        tile.stages = stages;
+        if (!fit_hopper(kernel, tile, target).resources) continue;
+        add_variants(kernel, target, cost, tile, ranking);
+        break;
+      }
     }
   }
   std::stable_sort(

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "kernels.h"
+#include "schedule/space.h"
 #include "schedule/step.h"
 
 using namespace attngen;
@@ -20,12 +21,18 @@ const target::Target& h200() { return *target::find("h200"); }
 using Shape = std::tuple<int, int, Place, Overlap>;
 Shape shape_of(const Schedule& s) { return {s.warpgroups, s.tile_kv, s.weights, s.overlap}; }
 
-// The place of a shape among all shapes, by their fastest candidates; 0 if it is not there.
+// The place of a tile among all tiles, by their fastest candidates that keep and overlap the weights
+// as the shape does, or better; 0 if it is not there.
 size_t rank_of(const Ranking& ranking, const Shape& shape) {
+  const auto [warpgroups, tile_kv, weights, overlap] = shape;
   std::set<Shape> seen;
   for (const Candidate& candidate : ranking.ranked) {
-    seen.insert(shape_of(candidate.schedule));
-    if (shape_of(candidate.schedule) == shape) return seen.size();
+    const Schedule& s = candidate.schedule;
+    seen.insert(shape_of(s));
+    if (s.warpgroups == warpgroups && s.tile_kv == tile_kv &&
+        dominates({s.weights, s.overlap}, {weights, overlap})) {
+      return seen.size();
+    }
   }
   return 0;
 }

@@ -55,6 +55,9 @@
 #ifndef ATTN_LONGEST_FIRST
 #define ATTN_LONGEST_FIRST 1
 #endif
+#ifndef ATTN_TRIMMED
+#define ATTN_TRIMMED 1
+#endif
 #ifndef ATTN_PRODUCER_REGISTERS
 #define ATTN_PRODUCER_REGISTERS 24
 #endif

@@ -181,6 +181,30 @@ __device__ __forceinline__ void pass_turn(int warpgroup) {
 }
 #endif
 
+// What of a tile a warpgroup does.
+struct Work {
+  Tile tile;
+  Blocks blocks;  // of this warpgroup's rows
+#if ATTN_TRIMMED
+  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
+#endif
+};
+
+__device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& p) {
+  Work work;
+  work.tile = tile_at(index, p);
+#if ATTN_TRIMMED
+  const Blocks loaded = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+  const int q_first = work.tile.q_first + 64 * warpgroup;
+  work.blocks = trim(blocks_of(work.tile, q_first, 64, p), loaded);
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+#else
+  work.blocks = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+#endif
+  return work;
+}
+
 __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o, int warpgroup,
                                         const Params& p) {
   const int thread = threadIdx.x % 128;
@@ -198,11 +222,91 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
   Scores scores;
   Output output;
+  Row rows[2];
+  Reductions reductions[2];
+
+  const auto first_row = [&](const Tile& tile) {
+    return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+  };
+  const auto begin_rows = [&](const Tile& tile) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+      const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
+      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
+                 p.seq_q, p.seq_kv};
+      reductions[r] = {};
+    }
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+    }
+  };
+  const auto start_scores = [&] {
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_PING_PONG
+    take_turn(warpgroup);
+#endif
+    pin(scores);
+    wgmma_fence();
+    multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
+                  keys + key_slot.index * (kKeyBytes / 16));
+    wgmma_commit();
+  };
+  const auto start_output = [&] {
+    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    pin(output);
+    wgmma_fence();
+    multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
+    wgmma_commit();
+  };
+  const auto end_turn = [&] {
+#if ATTN_PING_PONG
+    pass_turn(warpgroup);
+#endif
+  };
+  const auto release_key = [&] {
+    if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+    key_slot.advance();
+  };
+  const auto release_value = [&] {
+    if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
+    value_slot.advance();
+  };
+#if ATTN_TRIMMED
+  // Blocks that only other warpgroups need: waited for, since a slot's arrivals are counted by use.
+  const auto pass_over = [&](int count) {
+#pragma unroll 1
+    for (; count > 0; --count) {
+      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_PING_PONG
+      take_turn(warpgroup);
+      pass_turn(warpgroup);
+#endif
+      release_key();
+      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+      release_value();
+    }
+  };
+#endif
+  const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
+    return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
+                 p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+                 shared.key[key_slot.index]);
+  };
+  const auto hand_over_weights = [&] {
+#if ATTN_WEIGHTS_SHARED
+    store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
+    fence_async_proxy();
+    __syncwarp();  // a warp's rows are read for that warp alone
+#else
+    pack_weights(weights, scores);
+#endif
+  };
 
 #if ATTN_PING_PONG
   if (warpgroup == kWarpgroups - 1) pass_turn(warpgroup);  // the first turn
 #endif
-
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
@@ -210,110 +314,50 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #if ATTN_PERSISTENT
     if (index < 0) break;
 #endif
-    const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, p);
-    const int q_row = tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
-    Row rows[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-      const int q_idx = min(q_row + 8 * r, p.seq_q - 1);
-      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-                 p.seq_q, p.seq_kv};
-    }
-    Reductions reductions[2];
-#pragma unroll
-    for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-    }
-
-    const auto start_scores = [&] {
-      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-#if ATTN_PING_PONG
-      take_turn(warpgroup);
+    const Work work = work_at(index, warpgroup, p);
+    const Blocks& blocks = work.blocks;
+#if ATTN_TRIMMED
+    pass_over(work.before);
 #endif
-      pin(scores);
-      wgmma_fence();
-      multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                    keys + key_slot.index * (kKeyBytes / 16));
-      wgmma_commit();
-    };
-    const auto start_output = [&] {
-      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
-      pin(output);
-      wgmma_fence();
-      multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
-      wgmma_commit();
-    };
-    const auto release_key = [&] {
-      if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
-      key_slot.advance();
-    };
-    const auto release_value = [&] {
-      if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
-      value_slot.advance();
-    };
-    const auto weigh_block = [&](int block, bool first) {
-      return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
-                   p.inputs, reductions, shared.query[query_slot.index][warpgroup],
-                   shared.key[key_slot.index]);
-    };
-    const auto hand_over_weights = [&] {
-#if ATTN_WEIGHTS_SHARED
-      store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
-      fence_async_proxy();
-      __syncwarp();  // a warp's rows are read for that warp alone
-#else
-      pack_weights(weights, scores);
-#endif
-    };
-
+    begin_rows(work.tile);
 #if ATTN_INTRA_OVERLAP
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
-    if (blocks.end > blocks.begin) {
-      start_scores();
-#if ATTN_PING_PONG
-      pass_turn(warpgroup);
-#endif
-      wgmma_wait<0>();
-      pin(scores);
-      weigh_block(blocks.end - 1, true);
-      release_key();
-      hand_over_weights();
+    start_scores();
+    end_turn();
+    wgmma_wait<0>();
+    pin(scores);
+    weigh_block(blocks, blocks.end - 1, true);
+    release_key();
+    hand_over_weights();
 #pragma unroll 1
-      for (int block = blocks.end - 2; block >= blocks.begin; --block) {
-        start_scores();
-        start_output();
-#if ATTN_PING_PONG
-        pass_turn(warpgroup);
-#endif
-        wgmma_wait<1>();
-        pin(scores);
-        const Factors factors = weigh_block(block, false);
-        release_key();
-        wgmma_wait<0>();
-        pin(output);
-        release_value();
-#if !ATTN_ROW_FREE
-        rescale(output, factors);
-#endif
-        hand_over_weights();
-      }
+    for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+      start_scores();
       start_output();
+      end_turn();
+      wgmma_wait<1>();
+      pin(scores);
+      const Factors factors = weigh_block(blocks, block, false);
+      release_key();
       wgmma_wait<0>();
       pin(output);
       release_value();
+#if !ATTN_ROW_FREE
+      rescale(output, factors);
+#endif
+      hand_over_weights();
     }
+    start_output();
+    wgmma_wait<0>();
+    pin(output);
+    release_value();
 #else
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
       start_scores();
       wgmma_wait<0>();
       pin(scores);
-#if ATTN_PING_PONG
-      pass_turn(warpgroup);
-#endif
-      const Factors factors = weigh_block(block, block == blocks.end - 1);
+      end_turn();
+      const Factors factors = weigh_block(blocks, block, block == blocks.end - 1);
       release_key();
 #if !ATTN_ROW_FREE
       rescale(output, factors);
@@ -325,9 +369,12 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       release_value();
     }
 #endif
+#if ATTN_TRIMMED
+    pass_over(work.after);
+#endif
     finish_rows(shared.query[query_slot.index][warpgroup],
-                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, q_row,
-                rows, output, reductions, p);
+                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, work.tile,
+                first_row(work.tile), rows, output, reductions, p);
     query_slot.advance();
 #if !ATTN_PERSISTENT
     break;

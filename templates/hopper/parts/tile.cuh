@@ -36,8 +36,8 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 }
 
-// The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
-// need no test.
+// The blocks of keys that rows visit, from end - 1 down to begin; those within the full range need
+// no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
   __device__ __forceinline__ bool is_full(int block) const {
@@ -45,10 +45,26 @@ struct Blocks {
   }
 };
 
-__device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
-  const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
-  const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
-  return {keys.begin / kTileKv, keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0,
-          (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+// Of `rows` rows of a tile from q_first on; beyond the last row, of the last row. Without a key they
+// visit the first block beyond the last key, which TMA fills with zeros: no loop has a case for no
+// block.
+__device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
+                                            const Params& p) {
+  const int q_last = min(q_first + rows, p.seq_q) - 1;
+  q_first = min(q_first, q_last);
+  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
+  const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
+  const Blocks blocks{keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
+                      (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+  if (keys.end > keys.begin) return blocks;
+  const int beyond = (max(p.seq_kv, 1) + kTileKv - 1) / kTileKv;
+  return {beyond, beyond + 1, 0, 0};
 }
+
+#if ATTN_TRIMMED
+// What one warpgroup needs of the tile's blocks, at least one.
+__device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) {
+  const int begin = min(max(own.begin, loaded.begin), loaded.end - 1);
+  return {begin, max(min(own.end, loaded.end), begin + 1), own.full_begin, own.full_end};
+}
+#endif
