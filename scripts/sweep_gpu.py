@@ -6,8 +6,8 @@
   scripts/sweep_gpu.py --filter d128_causal --json out.json    only these points
   scripts/sweep_gpu.py --build --top 20        of each point, what the search ranks first
 
-The schedules of one point take turns call by call, so that the card's clock meets all alike;
-medians of event timings, the L2 flushed before each call, random normal inputs. Every second point
+The schedules of one point take turns call by call, each after a fast kernel of the same kind, so
+that the card's clock meets all alike; medians of event timings, the L2 flushed before each call, random normal inputs. Every second point
 is marked as held out: constants of the model are fitted to the others.
 """
 
@@ -15,6 +15,7 @@ import argparse
 import datetime
 import json
 import os
+import random
 import shlex
 import statistics
 import sys
@@ -26,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 import build_gpu_cases  # noqa: E402
 from gpu.sweep import distinct, short_name, sweep_points  # noqa: E402
+
+NEAR = 1.3  # of the fastest: up to there a schedule is timed in every round
 
 
 def options():
@@ -161,33 +164,47 @@ def agreeing_calls(point, kernels, folder):
     return calls, [problem, *saves]
 
 
-def take_turns(calls, args, flush):
-    """Median milliseconds of each call by name. The kernel changes at every call: a card that runs into
-    its power limit remembers the last tens of milliseconds, so that whoever follows a light kernel
-    for that long would be timed at a higher clock.
+def take_turns(calls, pace, args, flush):
+    """Median milliseconds of each call by name. A card at its power limit slows down by what it did in
+    the last tens of milliseconds. So before every timed call `pace`, a fast kernel of the same
+    kind, runs for as long: each is timed at the clock of a card that is busy with such kernels.
+    The order is drawn anew each round. What is far from the fastest is left out after three rounds.
     """
     import torch
 
+    draw = random.Random(1)
     times = {name: [] for name in calls}
     began, rounds = time.monotonic(), 0
     while rounds < args.rounds or (time.monotonic() - began < args.point_seconds and rounds < 40):
-        for name, call in calls.items():
+        medians = {name: statistics.median(values) for name, values in times.items() if values}
+        best = min(medians.values(), default=0)
+        order = [name for name in calls if rounds < 3 or medians[name] <= NEAR * best]
+        draw.shuffle(order)
+        events = []
+        for name in order:
+            for _ in range(round(medians[name] / medians[pace]) if medians else 1):
+                calls[pace]()
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             flush.zero_()
             begin.record()
-            call()
+            calls[name]()
             end.record()
-            times[name].append((begin, end))
+            events.append((name, begin, end))
         torch.cuda.synchronize()
+        for name, begin, end in events:
+            times[name].append(begin.elapsed_time(end))
         rounds += 1
-    return {name: statistics.median(begin.elapsed_time(end) for begin, end in values[1:])
-            for name, values in times.items()}
+    return {name: statistics.median(values[1:]) for name, values in times.items()}
 
 
-def measure(point, kernels, args, flush):
+def measure(point, choice, kernels, args, flush):
     """Microseconds by the schedule's short name."""
     calls, alive = agreeing_calls(point, kernels, args.out)
-    medians = take_turns(calls, args, flush)
+    if not calls:
+        return {}
+    chosen = [entry["name"] for entry in kernels if entry["schedule"] == choice]
+    pace = next((name for name in chosen if name in calls), next(iter(calls)))
+    medians = take_turns(calls, pace, args, flush)
     del alive  # the calls' memory, until here
     return {short_name(entry["schedule"]): 1e3 * medians[entry["name"]] for entry in kernels
             if entry["name"] in medians}
@@ -251,7 +268,7 @@ def time_all(args):
             print(f"LEFT OUT {point.name}: {'out of time' if kernels else 'no kernels'}")
             complete = False
             continue
-        times = measure(point, kernels, args, flush)
+        times = measure(point, index["choices"][point.name], kernels, args, flush)
         complete &= len(times) == len(kernels)
         if not times:
             continue

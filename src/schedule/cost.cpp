@@ -10,6 +10,7 @@ namespace attngen::schedule {
 namespace {
 
 constexpr double kElement = 2;  // bytes of bf16 and fp16
+constexpr double kPart = 64;    // query rows of a warpgroup
 constexpr int64_t kMostRows = 512;
 
 // Estimates of register_need this near to the limit come with spills or serialised products.
@@ -86,9 +87,15 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   // The first scores and the last output have nothing beside them; the output is scaled, goes
   // through shared memory (written, then read by TMA) and waits for the warpgroup three times.
   const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
-  steps.fixed = steps.first.matrix + steps.first.chain + 2 * output_bytes / t.shared_bytes_per_clk +
+  steps.fixed = 2 * output_bytes / t.shared_bytes_per_clk +
                 s.tile_q() * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk + t.mbarrier_clk;
-  if (resources.query_stages < 2) steps.fixed += t.l2_latency_clk;
+  steps.fixed += steps.first.matrix;
+  if (s.overlap == Overlap::IntraWarpgroup) steps.fixed += steps.first.chain;
+  // Without room for the next tile's queries each warpgroup fetches its own in between.
+  if (resources.query_stages < 2) {
+    const double query_bytes = kElement * kPart * kernel_.head_dim_qk;
+    steps.fixed += t.l2_latency_clk + query_bytes * t.cores * t.clock_hz / t.l2_bytes_per_s;
+  }
   // A deeper ring holds more of the next tile's first blocks when this one ends: of the trip to L2
   // that a tile's start costs with two stages, a share of 1 / (stages - 1) is left.
   steps.fixed -= t.l2_latency_clk * (1 - 1.0 / std::max(1, s.stages - 1));
@@ -144,19 +151,25 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   // Tiles of one head: their lengths, and what they add up to.
   std::vector<double> tiles;
   tiles.reserve(rows.keys.size());
-  double full = 0, partial = 0;
-  for (const RowKeys& keys : rows.keys) {
-    const RowBlocks blocks = blocks_of(keys, s.tile_kv);
-    full += static_cast<double>(blocks.full);
-    partial += static_cast<double>(blocks.partial);
-    tiles.push_back(steps.fixed + static_cast<double>(blocks.full) * steps.full.length +
-                    static_cast<double>(blocks.partial) * steps.partial.length);
+  double visited = 0;
+  for (size_t i = 0; i < rows.keys.size(); ++i) {
+    const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
+    visited += static_cast<double>(loaded.full + loaded.partial);
+    // A warpgroup passes over the blocks that only others need, which leaves these the pipes.
+    double full = 0, partial = 0;
+    for (int part = 0; part < s.warpgroups; ++part) {
+      const RowBlocks own =
+          blocks_of(rows.parts[i * s.warpgroups + static_cast<size_t>(part)], s.tile_kv);
+      full += static_cast<double>(own.full) / s.warpgroups;
+      partial += static_cast<double>(own.partial) / s.warpgroups;
+    }
+    tiles.push_back(steps.fixed + full * steps.full.length + partial * steps.partial.length);
   }
   const double scale = rows.stride * heads;  // from the rows at hand to all tiles
   double tight =
       resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
   const double clk = tight * makespan({&tiles, rows.stride, heads}, t.cores, s.grid, s.order);
-  const double blocks_per_core = (full + partial) * scale / t.cores;
+  const double blocks_per_core = visited * scale / t.cores;
 
   Point p;
   p.blocks_per_core = blocks_per_core;
@@ -172,7 +185,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
   const double query_bytes =
       kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
-  const double read = (full + partial) * scale * step_bytes;
+  const double read = visited * scale * step_bytes;
   const double once =
       bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) * kernel_.heads_kv;
   const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;

@@ -322,34 +322,36 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     begin_rows(work.tile);
 #if ATTN_INTRA_OVERLAP
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
-    start_scores();
-    end_turn();
-    wgmma_wait<0>();
-    pin(scores);
-    weigh_block(blocks, blocks.end - 1, true);
-    release_key();
-    hand_over_weights();
-#pragma unroll 1
-    for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+    if (blocks.end > blocks.begin) {
       start_scores();
-      start_output();
       end_turn();
-      wgmma_wait<1>();
+      wgmma_wait<0>();
       pin(scores);
-      const Factors factors = weigh_block(blocks, block, false);
+      weigh_block(blocks, blocks.end - 1, true);
       release_key();
+      hand_over_weights();
+#pragma unroll 1
+      for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+        start_scores();
+        start_output();
+        end_turn();
+        wgmma_wait<1>();
+        pin(scores);
+        const Factors factors = weigh_block(blocks, block, false);
+        release_key();
+        wgmma_wait<0>();
+        pin(output);
+        release_value();
+#if !ATTN_ROW_FREE
+        rescale(output, factors);
+#endif
+        hand_over_weights();
+      }
+      start_output();
       wgmma_wait<0>();
       pin(output);
       release_value();
-#if !ATTN_ROW_FREE
-      rescale(output, factors);
-#endif
-      hand_over_weights();
     }
-    start_output();
-    wgmma_wait<0>();
-    pin(output);
-    release_value();
 #else
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {

@@ -163,10 +163,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
                     kValueBox);
   const Tensor o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q,
                           a.batch, kOutputBox);
-  if (a.seq_kv == 0) {  // only what lies beyond the first key is loaded: zeros
-    k = tensor(a.q, {}, 1, a.batch, kKeyBox);
-    v = tensor(a.q, {}, 1, a.batch, kValueBox);
-  }
+  if (a.seq_kv == 0) k = v = q;  // nothing is loaded: any map will do
   if (!valid_strides(q) || !valid_strides(k) || !valid_strides(v) || !valid_strides(o)) {
     return ATTENTION_BAD_STRIDE;
   }

@@ -59,7 +59,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
-    load_key(blocks.end - 1, h_kv, tile.b);
+    if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
@@ -82,6 +82,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #endif
       load_value(block, h_kv, tile.b);
     }
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+    if (blocks.end <= blocks.begin) claim_next();
+#endif
     index = uniform(next);
   }
 #if ATTN_PERSISTENT

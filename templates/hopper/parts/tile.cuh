@@ -45,26 +45,22 @@ struct Blocks {
   }
 };
 
-// Of `rows` rows of a tile from q_first on; beyond the last row, of the last row. Without a key they
-// visit the first block beyond the last key, which TMA fills with zeros: no loop has a case for no
-// block.
+// Of `rows` rows of a tile from q_first on; none for rows beyond the last.
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
                                             const Params& p) {
+  if (q_first >= p.seq_q) return {0, 0, 0, 0};
   const int q_last = min(q_first + rows, p.seq_q) - 1;
-  q_first = min(q_first, q_last);
   const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
-  const Blocks blocks{keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
-                      (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
-  if (keys.end > keys.begin) return blocks;
-  const int beyond = (max(p.seq_kv, 1) + kTileKv - 1) / kTileKv;
-  return {beyond, beyond + 1, 0, 0};
+  if (keys.end <= keys.begin) return {0, 0, 0, 0};
+  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
+          (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
 }
 
 #if ATTN_TRIMMED
-// What one warpgroup needs of the tile's blocks, at least one.
+// What one warpgroup needs of the blocks that are loaded for its tile.
 __device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) {
-  const int begin = min(max(own.begin, loaded.begin), loaded.end - 1);
-  return {begin, max(min(own.end, loaded.end), begin + 1), own.full_begin, own.full_end};
+  const int end = min(max(own.end, loaded.begin), loaded.end);
+  return {min(max(own.begin, loaded.begin), end), end, own.full_begin, own.full_end};
 }
 #endif
