@@ -103,7 +103,7 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
       text += line(best[i] + 1, ranking.ranked[best[i]]);
     }
     if (best.size() > limit) text += fmt::format("     and {} more shapes\n", best.size() - limit);
-    text += "\n" + wrap(why_first(ranking.ranked), 0);
+    text += "\n" + wrap(why_first(ranking.ranked, spec.workload.size()), 0);
   }
   if (!ranking.rejected.empty()) text += "\n" + rejections(ranking.rejected);
   return text;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "report/pipes.h"
@@ -21,8 +20,7 @@ double pairs_of(const Schedule& s) { return static_cast<double>(s.tile_q()) * s.
 
 // Clocks of a core.
 double ends_clk(const Cost& c) { return c.waves * c.fixed_clk; }
-double idle_clk(const Cost& c) { return c.idle * c.core_clk; }
-double steps_clk(const Cost& c) { return c.core_clk - ends_clk(c) - idle_clk(c); }
+double steps_clk(const Cost& c) { return c.core_clk * (1 - c.idle) - ends_clk(c); }
 
 // How much longer than the core itself the L2 or memory takes, as a share of the core's time.
 double stall(const Cost& c) {
@@ -62,7 +60,7 @@ std::string longer_steps(const Candidate& next, const Candidate& first) {
   const Pipe same = pipes_of(first.cost)[static_cast<size_t>(&pipe - pipes.data())];
   const double longer = scale * step_length(next.cost) - step_length(first.cost);
   if (scale * pipe.clk - same.clk > longer / 2) {
-    return fmt::format("for the same pairs {} {} busy {:.0f} % longer", pipe.with_article(),
+    return fmt::format("for the same pairs {} {} busy {:.1f} % longer", pipe.with_article(),
                        pipe.verb, 100 * (scale * pipe.clk / same.clk - 1));
   }
   const auto idle = [](const Cost& cost, double clk) { return 1 - clk / step_length(cost); };
@@ -86,19 +84,26 @@ std::string more_steps(const Candidate& next, const Candidate& first) {
   return longer_steps(next, first);
 }
 
-// Where the larger part of the difference comes from; empty if not from the first workload point.
-std::string largest_part(const Candidate& next, const Candidate& first) {
+// A factor of the difference, less 1, and what to say of it.
+struct Part {
+  double share;
+  std::string text;
+};
+
+// Core time = (steps + ends) / (1 - idle); then the clock, and what stalls the core.
+Part largest_part(const Candidate& next, const Candidate& first) {
   const Cost& a = first.cost;
   const Cost& b = next.cost;
-  if (a.core_clk <= 0 || b.core_clk <= 0) return {};
-  const auto share = [](double clk, const Cost& c) { return 100 * clk / c.core_clk; };
-  const std::vector<std::pair<double, std::string>> parts{
-      {(steps_clk(b) - steps_clk(a)) / a.core_clk, more_steps(next, first)},
-      {(ends_clk(b) - ends_clk(a)) / a.core_clk,
+  if (a.core_clk <= 0 || b.core_clk <= 0) return {0, ""};
+  const double busy = steps_clk(a) + ends_clk(a);
+  const auto percent = [](double clk, const Cost& c) { return 100 * clk / c.core_clk; };
+  const std::vector<Part> parts{
+      {(steps_clk(b) - steps_clk(a)) / busy, more_steps(next, first)},
+      {(ends_clk(b) - ends_clk(a)) / busy,
        fmt::format("the start and end of its tiles take {:.1f} % of its time, of the first's "
                    "{:.1f} %",
-                   share(ends_clk(b), b), share(ends_clk(a), a))},
-      {(idle_clk(b) - idle_clk(a)) / a.core_clk,
+                   percent(ends_clk(b), b), percent(ends_clk(a), a))},
+      {(1 - a.idle) / (1 - b.idle) - 1,
        fmt::format("its cores wait {:.1f} % of the time for the last one, the first's {:.1f} %",
                    100 * b.idle, 100 * a.idle)},
       {a.clock_hz / b.clock_hz - 1,
@@ -106,9 +111,8 @@ std::string largest_part(const Candidate& next, const Candidate& first) {
                    b.clock_hz * 1e-9, a.clock_hz * 1e-9)},
       {stall(b) - stall(a),
        fmt::format("{} keeps it waiting for longer", b.l2_clk > b.memory_clk ? "L2" : "memory")}};
-  const auto largest = std::max_element(
-      parts.begin(), parts.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-  return largest->first > 0 ? largest->second : "";
+  return *std::max_element(parts.begin(), parts.end(),
+                           [](const Part& x, const Part& y) { return x.share < y.share; });
 }
 
 // "192x80"; of the same tile, what else differs.
@@ -130,11 +134,18 @@ std::string name_of_shape(const Schedule& next, const Schedule& first) {
 
 }  // namespace
 
-std::string what_it_lacks(const Candidate& next, const Candidate& first) {
-  const std::string part = largest_part(next, first);
-  return fmt::format(
-      "The runner-up, {}, is {:.1f} % slower{}{}.", name_of_shape(next.schedule, first.schedule),
-      100 * (next.cost.seconds / first.cost.seconds - 1), part.empty() ? "" : ": ", part);
+std::string what_it_lacks(const Candidate& next, const Candidate& first, size_t points) {
+  const std::string name =
+      fmt::format("The runner-up, {},", name_of_shape(next.schedule, first.schedule));
+  const double slower = next.cost.seconds / first.cost.seconds - 1;
+  if (slower < 0.0005) return fmt::format("{} is predicted to be as fast.", name);
+  const Part part = largest_part(next, first);
+  const std::string by = fmt::format("{} is {:.1f} % slower", name, 100 * slower);
+  if (part.share < slower / 3) {
+    return by + (points > 1 ? ", at other points of the workload than the first." : ".");
+  }
+  return fmt::format("{}{} {}.", by, points > 1 ? "; at the workload's first point" : ":",
+                     part.text);
 }
 
 }  // namespace attngen::report

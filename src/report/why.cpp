@@ -21,7 +21,7 @@ Shape shape_of(const Schedule& s) { return {s.warpgroups, s.tile_kv, s.weights, 
 
 std::string bound_of(const Cost& cost) {
   if (cost.bound == Bound::Latency) {
-    return "It is bound by latency: no pipe is busy for three quarters of the time.";
+    return "It is bound by latency: no pipe is busy for three quarters of the kernel's time.";
   }
   return fmt::format("It is bound by {}.",
                      pipes_of(cost)[static_cast<size_t>(cost.bound)].with_article());
@@ -37,12 +37,13 @@ std::string step_of(const Candidate& c) {
                      step_length(c.cost), fmt::join(shares, ", "));
 }
 
-std::string core_time_of(const Cost& c) {
+std::string core_time_of(const Cost& c, size_t points) {
   const double ends = c.core_clk > 0 ? c.waves * c.fixed_clk / c.core_clk : 0;
   return fmt::format(
-      "Of a core's time {:.0f} % are steps, {:.0f} % the start and end of tiles ({:.2f} a core, "
+      "Of a core's time{} {:.0f} % are steps, {:.0f} % the start and end of tiles ({:.2f} a core, "
       "{:.0f} clk each), {:.0f} % the wait for the last core.",
-      100 * (1 - ends - c.idle), 100 * ends, c.waves, c.fixed_clk, 100 * c.idle);
+      points > 1 ? " at the workload's first point" : "", 100 * (1 - ends - c.idle), 100 * ends,
+      c.waves, c.fixed_clk, 100 * c.idle);
 }
 
 }  // namespace
@@ -65,12 +66,13 @@ std::optional<size_t> runner_up(const std::vector<Candidate>& ranked) {
   return std::nullopt;
 }
 
-std::string why_first(const std::vector<Candidate>& ranked) {
+std::string why_first(const std::vector<Candidate>& ranked, size_t points) {
   const Candidate& first = ranked.front();
-  std::string text = fmt::format("First: {}. {} {} {}", describe(first.schedule),
-                                 bound_of(first.cost), step_of(first), core_time_of(first.cost));
+  std::string text =
+      fmt::format("First: {}. {} {} {}", describe(first.schedule), bound_of(first.cost),
+                  step_of(first), core_time_of(first.cost, points));
   if (const std::optional<size_t> next = runner_up(ranked)) {
-    text += " " + what_it_lacks(ranked[*next], first);
+    text += " " + what_it_lacks(ranked[*next], first, points);
   }
   const schedule::Resources& r = first.resources;
   text += fmt::format(

@@ -63,7 +63,9 @@ TEST_CASE("the head: who, how fast, why") {
   CHECK(has(page, "<dd>512 TFLOP/s<small>64 % of the sustained matrix rate</small>"));
   CHECK(has(page, "<dd>tensor cores<small>busy 80 % of a step</small>"));
   CHECK(has(page, "<dd>256×64<small>25.0 % slower</small>"));
-  CHECK(has(page, "The runner-up, 256x64, is 25.0 % slower: the tensor cores are idle for "));
+  CHECK(has(page,
+            "The runner-up, 256x64, is 25.0 % slower; at the workload&#39;s first point "
+            "the tensor cores are idle for "));
   CHECK(has(page, "batch 2, seq_q 128, seq_kv 256, weight 1\nbatch 1, seq_q 64"));
 }
 

@@ -17,7 +17,7 @@ struct Two {
   Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
   Candidate next = candidate(wide(), 1.04e-3, Bound::Matrix);
 
-  std::string lack() const { return what_it_lacks(next, first); }
+  std::string lack(size_t points = 1) const { return what_it_lacks(next, first, points); }
 };
 
 }  // namespace
@@ -31,9 +31,10 @@ TEST_CASE("a pipe with more to do") {
   two.next.cost.special_clk = 500;
   two.next.cost.shared_clk = 450;
   two.next.cost.core_clk *= 1.04;
-  CHECK(two.lack() ==
-        "The runner-up, 128x64, is 4.0 % slower: for the same pairs the tensor cores are busy 5 % "
-        "longer.");
+  CHECK(
+      two.lack() ==
+      "The runner-up, 128x64, is 4.0 % slower: for the same pairs the tensor cores are busy 5.0 % "
+      "longer.");
 }
 
 TEST_CASE("a pipe that waits more, and the decisions behind it") {
@@ -75,9 +76,9 @@ TEST_CASE("tiles that cost more to start and end") {
 TEST_CASE("a last tile that is waited for") {
   Two two;
   two.next.cost.core_clk *= 1.04;
-  two.next.cost.idle = 0.08;
+  two.next.cost.idle = 1 - 0.96 / 1.04;
   CHECK(two.lack() ==
-        "The runner-up, 128x128, is 4.0 % slower: its cores wait 8.0 % of the time for the last "
+        "The runner-up, 128x128, is 4.0 % slower: its cores wait 7.7 % of the time for the last "
         "one, the first's 4.0 %.");
 }
 
@@ -105,6 +106,22 @@ TEST_CASE("another way through the same tile is named") {
         "warpgroup, is 4.0 % slower.");
 }
 
-TEST_CASE("nothing at the first point of the workload") {
+TEST_CASE("a workload of several points") {
+  Two two;
+  two.next.cost.clock_hz = 1.49e9;
+  CHECK(two.lack(2) ==
+        "The runner-up, 128x128, is 4.0 % slower; at the workload's first point the power limit "
+        "holds it to 1.490 GHz, the first to 1.550 GHz.");
+  CHECK(Two().lack(2) ==
+        "The runner-up, 128x128, is 4.0 % slower, at other points of the workload than the first.");
+}
+
+TEST_CASE("what the model does not explain is not explained") {
   CHECK(Two().lack() == "The runner-up, 128x128, is 4.0 % slower.");
+}
+
+TEST_CASE("a tie") {
+  Two two;
+  two.next.cost.seconds = 1.0004e-3;
+  CHECK(two.lack() == "The runner-up, 128x128, is predicted to be as fast.");
 }
