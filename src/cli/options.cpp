@@ -33,7 +33,7 @@ constexpr const char* kExamples =
     "  attngen llama.yaml -o out/                   kernel, header and manifest\n"
     "  attngen *.yaml -o generated/ --check         exit 1 if anything would change\n"
     "  attngen llama.yaml --target h200 --explain   the ranking and why\n"
-    "  attngen llama.yaml -o out/ --report html     the same as a page, beside the kernel\n"
+    "  attngen llama.yaml -o out/ --report html     the same as a page\n"
     "  attngen - --stdout < llama.yaml              the kernel, to the terminal\n"
     "\n"
     "Exit status: 0 done, 1 wrong spec, 2 wrong usage, 3 no feasible schedule,\n"

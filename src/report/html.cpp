@@ -147,7 +147,7 @@ std::string rejected_section(const Ranking& ranking) {
   if (ranking.rejected.empty()) return {};
   return fmt::format(
              "<section>\n<h2>{} {} not</h2>\n<p class=\"soft\">By reason, with the nearest miss of "
-             "each. A shape stands for all its grids and orders.</p>\n",
+             "each.</p>\n",
              ranking.rejected.size(), ranking.rejected.size() == 1 ? "does" : "do") +
          rejected_lists(ranking.rejected) + "</section>\n";
 }
