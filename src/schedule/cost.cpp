@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "schedule/grid.h"
 #include "schedule/step.h"
@@ -51,6 +52,7 @@ struct CostModel::Point {
   double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
   double clock = 0;
   double waves = 0;
+  double idle = 0;
   double flop = 0;
   double blocks_per_core = 0;
 };
@@ -102,7 +104,7 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   if (s.grid == Grid::Plain) steps.fixed += t.memory_latency_clk + t.wave_s * t.boost_clock_hz;
 
   Cost cost;
-  double weights = 0, seconds = 0, flop = 0;
+  double weights = 0, seconds = 0, flop = 0, l2_seconds = 0, memory_seconds = 0;
   Point shown;
   for (size_t i = 0; i < kernel_.workload.size(); ++i) {
     const Point p = point(s, resources, steps, i);
@@ -110,11 +112,19 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
     weights += weight;
     seconds += weight * p.seconds;
     flop += weight * p.flop;
+    l2_seconds += weight * p.l2_seconds;
+    memory_seconds += weight * p.memory_seconds;
     if (i == 0) shown = p;
   }
   cost.seconds = weights > 0 ? seconds / weights : 0;
   cost.flop_per_s = seconds > 0 ? flop / seconds : 0;
+  cost.flop_per_byte = memory_seconds > 0 ? flop / (memory_seconds * t.memory_bytes_per_s) : 0;
+  cost.flop_per_l2_byte = l2_seconds > 0 ? flop / (l2_seconds * t.l2_bytes_per_s) : 0;
   cost.waves = shown.waves;
+  cost.blocks = shown.blocks_per_core;
+  cost.core_clk = shown.core_seconds * shown.clock;
+  cost.idle = shown.idle;
+  cost.clock_hz = shown.clock;
   cost.matrix_clk = steps.full.matrix;
   cost.special_clk = steps.full.special;
   cost.issue_clk = steps.full.arithmetic;
@@ -176,6 +186,8 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   p.clock = clock_under_load(t, blocks_per_core * steps.full.matrix / clk,
                              blocks_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
+  const double busy = tight * std::accumulate(tiles.begin(), tiles.end(), 0.0) * scale / t.cores;
+  p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = static_cast<double>(rows.count) * heads / t.cores;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
 

@@ -42,8 +42,14 @@ struct Cost {
   double matrix_clk = 0, special_clk = 0, issue_clk = 0, shared_clk = 0, l2_clk = 0, memory_clk = 0;
   double step_clk = 0;    // the step's predicted length, overlap and latency included
   double fixed_clk = 0;   // per tile: prologue, epilogue, barriers
-  double waves = 0;       // of the first workload point
   double flop_per_s = 0;  // of existing pairs, over the workload
+  double flop_per_byte = 0, flop_per_l2_byte = 0;  // of traffic with memory and with the L2
+  // Of the first workload point, a core's share:
+  double waves = 0;     // tiles
+  double blocks = 0;    // blocks of keys
+  double core_clk = 0;  // until the last core is done
+  double idle = 0;      // share of core_clk spent waiting for that core
+  double clock_hz = 0;  // under the power limit
 };
 
 struct Candidate {
