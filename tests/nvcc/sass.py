@@ -2,8 +2,8 @@
 
 No disassembler is needed: an sm_90 instruction has 16 bytes, and the low 12 bits of its first
 little-endian word are the operation (bits 0 to 8) and the form of its operands (bits 9 to 11). The
-opcodes below were found once with nvdisasm 13.1: by disassembling kernels of nvcc 13.0 that use
-them, and, for R2UR and WARPSYNC, by asking it for all eight forms of the operation. No others exist.
+opcodes below were found once with nvdisasm 13.1, by disassembling what nvcc 13.0 had compiled. Of
+the eight forms of R2UR and WARPSYNC it knows no others for sm_90.
 
 What is forbidden:
 - R2UR, which moves a register to a uniform one: the compiler keeps an operand's descriptor, or what
@@ -12,9 +12,9 @@ What is forbidden:
 
 Where: in the main loop. That is an innermost natural loop of the control flow that holds an HGMMA,
 and all of it counts, whether it stands between two HGMMA of a product or not: the loop's end runs
-into its beginning, so that everything in it lies between two wgmma. Blocks that the compiler put out
-of line (waiting for a barrier) belong to the loop, subroutines (a square root's slow path) do not. A
-tile's first and last block stand outside: they are met once a tile.
+into its beginning, so that everything in it lies between two wgmma. Blocks that the compiler put
+out of line (waiting for a barrier) belong to the loop, subroutines (a square root's slow path) do
+not. A tile's first and last block stand outside: they are met once a tile.
 """
 
 import struct

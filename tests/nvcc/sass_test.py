@@ -74,6 +74,16 @@ class Sass(unittest.TestCase):
         self.assertEqual(reading.faults, [])
         self.assertEqual(reading, sass.read(self.bad)._replace(faults=[]))
 
+    def test_branches(self):
+        """As nvdisasm printed them."""
+        forward = sass.Instruction(0x0370, 0x0000007C00208947, 0x000FEA0003800000)  # @!P0 BRA 0x8000
+        self.assertEqual((forward.target(), forward.is_conditional()), (0x8000, True))
+        back = sass.Instruction(0x97F0, 0xFFFFFF74008C7947, 0x000FEA000383FFFF)  # BRA 0xe30
+        self.assertEqual((back.target(), back.is_conditional()), (0x0E30, False))
+        apart = sass.Instruction(0x6130, 0x0000004A06447947, 0x000FEC000B800000)  # BRA.DIV UR6
+        second = sass.Instruction(0x11E0, 0x0000000C00687947, 0x002FEA0000800000)  # BRA P1
+        self.assertTrue(apart.is_conditional() and second.is_conditional())
+
     def test_no_cubin(self):
         with self.assertRaisesRegex(ValueError, "no 64-bit little-endian ELF"):
             sass.read(b"int main() {}")
