@@ -249,8 +249,14 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
     pin(scores);
     wgmma_fence();
-    multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                  keys + key_slot.index * (kKeyBytes / 16));
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+#if ATTN_HEAD_DIM_QK > 192
+    // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its 16
+    // descriptors built before the loop; they do not fit the uniform registers, and two R2UR bring
+    // each of the others back between two products.
+    query += key_slot.index >> 31;
+#endif
+    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
     wgmma_commit();
   };
   const auto start_output = [&] {
