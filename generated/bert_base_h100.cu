@@ -5,8 +5,8 @@
 //
 // Schedule: 256x64, 4 stages, 4 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent
-// Predicted: 109 us (471 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
-// Predicted: 78.8 us (163 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
+// Predicted: 109 us (473 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
+// Predicted: 78.5 us (164 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -822,8 +822,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
     pin(scores);
     wgmma_fence();
-    multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                  keys + key_slot.index * (kKeyBytes / 16));
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
     wgmma_commit();
   };
   const auto start_output = [&] {
@@ -858,7 +858,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     const int index = uniform(shared.tile[query_slot.index][warpgroup]);
     if (index < 0) break;
     const Work work = work_at(index, warpgroup, p);
-    const Blocks& blocks = work.blocks;
+    // The compiler would rather compute the limits again, between two products.
+    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                        uniform(work.blocks.full_end)};
     begin_rows(work.tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (blocks.end > blocks.begin) {

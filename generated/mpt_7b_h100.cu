@@ -4,9 +4,9 @@
 // Spec 5f3d2bf67638f498, hardware model h100 9d3a0a7d2aaa3c6c.
 //
 // Schedule: 128x80, 4 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap,
-//   ping-pong, persistent, longest first
-// Predicted: 263 us (524 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
-// Predicted: 902 us (610 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
+//   persistent, longest first
+// Predicted: 264 us (520 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 912 us (603 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -112,9 +112,6 @@ struct RingSlot {
 // 0 is __syncthreads.
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void named_arrive(int id, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
@@ -823,12 +820,6 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   __syncwarp();  // keeps the warps converged for the next tile's wgmma
 }
 
-// Warpgroups take turns on the tensor cores: one multiplies while the others compute weights.
-__device__ __forceinline__ void take_turn(int warpgroup) { named_sync(1 + warpgroup, 256); }
-__device__ __forceinline__ void pass_turn(int warpgroup) {
-  named_arrive(1 + (warpgroup + 1 == kWarpgroups ? 0 : warpgroup + 1), 256);
-}
-
 // What of a tile a warpgroup does.
 struct Work {
   Tile tile;
@@ -882,11 +873,10 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   };
   const auto start_scores = [&] {
     barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-    take_turn(warpgroup);
     pin(scores);
     wgmma_fence();
-    multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                  keys + key_slot.index * (kKeyBytes / 16));
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
     wgmma_commit();
   };
   const auto start_output = [&] {
@@ -897,7 +887,6 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     wgmma_commit();
   };
   const auto end_turn = [&] {
-    pass_turn(warpgroup);
   };
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
@@ -912,8 +901,6 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #pragma unroll 1
     for (; count > 0; --count) {
       barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-      take_turn(warpgroup);
-      pass_turn(warpgroup);
       release_key();
       barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
       release_value();
@@ -928,14 +915,15 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     pack_weights(weights, scores);
   };
 
-  if (warpgroup == kWarpgroups - 1) pass_turn(warpgroup);  // the first turn
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
     const int index = uniform(shared.tile[query_slot.index][warpgroup]);
     if (index < 0) break;
     const Work work = work_at(index, warpgroup, p);
-    const Blocks& blocks = work.blocks;
+    // The compiler would rather compute the limits again, between two products.
+    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                        uniform(work.blocks.full_end)};
     pass_over(work.before);
     begin_rows(work.tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
@@ -973,7 +961,6 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
                 first_row(work.tile), rows, output, reductions, p);
     query_slot.advance();
   }
-  if (warpgroup == 0) take_turn(0);  // the turn that nobody takes
 }
 
 template <int kRegisters>

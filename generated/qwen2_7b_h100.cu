@@ -5,8 +5,8 @@
 //
 // Schedule: 192x80, 2 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 10.5 ms (736 TFLOP/s, bound by tensor cores) at batch 1, seq_q 32768, seq_kv 32768
-// Predicted: 685 us (702 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 10.4 ms (737 TFLOP/s, bound by tensor cores) at batch 1, seq_q 32768, seq_kv 32768
+// Predicted: 685 us (703 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -862,8 +862,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
     pin(scores);
     wgmma_fence();
-    multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                  keys + key_slot.index * (kKeyBytes / 16));
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
     wgmma_commit();
   };
   const auto start_output = [&] {
@@ -908,7 +908,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     const int index = uniform(shared.tile[query_slot.index][warpgroup]);
     if (index < 0) break;
     const Work work = work_at(index, warpgroup, p);
-    const Blocks& blocks = work.blocks;
+    // The compiler would rather compute the limits again, between two products.
+    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                        uniform(work.blocks.full_end)};
     pass_over(work.before);
     begin_rows(work.tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.

@@ -70,7 +70,7 @@ def milliseconds(bench, entry, args, flush):
     from bench_gpu import Emitted, contest, first_rows_agree
     from gpu import tensors
 
-    calls, right = {}, True
+    calls, right, alive = {}, True, []  # a call holds addresses alone
     for kind in [None, *worst_case.KINDS]:
         problem = tensors.draw(bench.case(), Shape(bench.batch, bench.seq, bench.seq), [], 1,
                                "cuda", on_host=False)
@@ -78,11 +78,14 @@ def milliseconds(bench, entry, args, flush):
             keys = worst_case.profile(kind, bench.seq, entry["schedule"]["tile_kv"])
             worst_case.imprint(problem.q.view, problem.k.view, torch.as_tensor(keys).cuda())
         call = Emitted(args.build, entry, problem)
+        alive.append((problem, problem.saves))
         call()
         torch.cuda.synchronize()
         right = right and first_rows_agree(problem, problem.o.view)
         calls[kind or "normal"] = call
-    return contest(calls, args, flush), right
+    medians = contest(calls, args, flush)
+    del alive
+    return medians, right
 
 
 def print_row(row):

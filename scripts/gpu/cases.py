@@ -319,6 +319,21 @@ def multi_head_bench(dim, seq, dtype="bf16"):
         yield BenchCase(name, (dim, dim), (heads, heads), BENCH_TOKENS // seq, seq, causal, dtype)
 
 
+# FlashAttention-3's time to cuDNN's, measured on an H200 (2026-11-20, FlashAttention 0251105a, nvcc
+# 13.0): it is not run beside these. At 512 keys its own TFLOP/s that day, without cuDNN beside it.
+FA3_TO_CUDNN = {
+    "d64_s1024_full": 0.87, "d64_s1024_causal": 0.88, "d64_s4096_full": 1.04,
+    "d64_s4096_causal": 1.05, "d64_s16384_full": 1.13, "d64_s16384_causal": 1.15,
+    "d128_s1024_full": 1.03, "d128_s1024_causal": 1.04, "d128_s4096_full": 1.08,
+    "d128_s4096_causal": 1.10, "d128_s16384_full": 1.08, "d128_s16384_causal": 1.13,
+    "d256_s1024_full": 1.04, "d256_s1024_causal": 1.03, "d256_s4096_full": 1.03,
+    "d256_s4096_causal": 1.09, "d256_s16384_full": 1.09, "d256_s16384_causal": 1.17,
+    "llama8b_s2048_causal": 1.16, "llama8b_s8192_causal": 1.14, "llama70b_s16384_causal": 1.12,
+    "llama70b_s16384_full": 1.13}
+FA3_TFLOPS = {"d64_s512_full": 323.7, "d64_s512_causal": 222.8, "d128_s512_full": 511.8,
+              "d128_s512_causal": 324.0, "d256_s512_full": 520.7, "d256_s512_causal": 338.8}
+
+
 def bench_cases():
     for dim in (64, 128, 256):
         for seq in (512, 1024, 4096, 16384):

@@ -57,8 +57,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));
     for (int64_t first = q_first; first < q_first + tile_q; first += kPart) {
       const int64_t last = std::min(first + kPart - 1, q_last);
-      rows.parts.push_back(first > last ? RowKeys{}
-                                        : keys_of(range, first, last, seq_q, seq_kv));
+      rows.parts.push_back(first > last ? RowKeys{} : keys_of(range, first, last, seq_q, seq_kv));
     }
   }
   return rows;

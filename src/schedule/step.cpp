@@ -11,8 +11,8 @@ namespace {
 constexpr double kRows = 64;    // query rows of a warpgroup
 constexpr double kLanes = 128;  // threads of a warpgroup
 
-// A product of 64 rows reads 16 of their columns from shared memory, 2 KiB in 16 clk: fewer columns of
-// the other operand gain nothing.
+// A product of 64 rows reads 16 of their columns from shared memory, 2 KiB in 16 clk: fewer columns
+// of the other operand gain nothing.
 constexpr int kNarrowestProduct = 32;
 
 // The exponential path of the template, per pair: ex2; multiply-add and sum; half a pack.
@@ -86,7 +86,7 @@ constexpr double kSharingPower = 1.5;
 // Turns on the tensor cores keep them from waiting for all warpgroups' arithmetic at once. They
 // help where the products are the longer part (FlashAttention-3 takes turns for head dims up to
 // 128).
-constexpr double kExposedTakingTurns = 0.6;
+constexpr double kExposedTakingTurns = 0.8;
 // A warpgroup whose products and arithmetic follow each other leaves it to the others to fill the
 // gaps. Fitted to the sweep of 2026-11-21, without the points that are held out.
 constexpr double kExposedInTurn = 0.6;
@@ -105,8 +105,8 @@ double exposed_overlap(const Schedule& s, double matrix, double chain) {
       1.0, kExposed * std::pow(ratio, kExposedPower) / std::pow(s.warpgroups - 1, kSharingPower));
   if (s.ping_pong && matrix > chain) exposed *= kExposedTakingTurns;
   if (s.overlap == Overlap::None) {
-    exposed += (1 - exposed) * kExposedInTurn * ratio * ratio /
-               std::pow(s.warpgroups - 1, kSharingPower);
+    exposed +=
+        (1 - exposed) * kExposedInTurn * ratio * ratio / std::pow(s.warpgroups - 1, kSharingPower);
   }
   return exposed;
 }

@@ -34,7 +34,6 @@ int main(int argc, char** argv) {
   const schedule::Kernel kernel = schedule::describe_kernel(*spec, *rows);
   const schedule::Ranking ranking = schedule::search(kernel, *target);
   for (const schedule::Candidate& c : ranking.ranked) {
-    fmt::print("{{\"schedule\": {}, \"seconds\": {:.9f}}}\n", to_json(c.schedule),
-               c.cost.seconds);
+    fmt::print("{{\"schedule\": {}, \"seconds\": {:.9f}}}\n", to_json(c.schedule), c.cost.seconds);
   }
 }

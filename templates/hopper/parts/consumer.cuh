@@ -321,7 +321,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     if (index < 0) break;
 #endif
     const Work work = work_at(index, warpgroup, p);
-    const Blocks& blocks = work.blocks;
+    // The compiler would rather compute the limits again, between two products.
+    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                        uniform(work.blocks.full_end)};
 #if ATTN_TRIMMED
     pass_over(work.before);
 #endif
