@@ -27,6 +27,9 @@ MASKS = {
 LENGTHS = [1, 3, 64, 77, 113, 128, 197, 239, 799, 1000, 2048, 8191]
 UNEQUAL = [(1, 77), (77, 1), (64, 1000), (113, 64), (239, 799), (1000, 197), (3, 2048), (128, 0)]
 LARGE = [113, 799]  # lengths run once more with scores in the hundreds
+# And at the last of them what a guess about the scores would get wrong: scores that grow by 200 along
+# the row (2^288) in the order of visit, one huge score in the block visited last, huge values.
+ADVERSARIAL = ["growing", "spike", "large_v"]
 STRIDES = ["default", "padded", "explicit", "swapped"]
 
 
@@ -38,7 +41,7 @@ class Shape:
     seq_q: int
     seq_kv: int
     strides: str = "default"
-    logits: str = "normal"  # or "large"
+    logits: str = "normal"  # or "large", or one of ADVERSARIAL
 
     def text(self):
         return f"{self.batch},{self.seq_q},{self.seq_kv},{self.strides},{self.logits}"
@@ -280,6 +283,8 @@ def shapes_of(case, quick=False):
         shapes.append(Shape(batch, seq_q, seq_kv, STRIDES[(turn + i) % len(STRIDES)]))
     if case.large and not quick:
         shapes += [Shape(2, n, n, STRIDES[turn % len(STRIDES)], "large") for n in LARGE]
+        shapes += [Shape(1, LARGE[-1], LARGE[-1], STRIDES[turn % len(STRIDES)], kind)
+                   for kind in ADVERSARIAL]
     return shapes
 
 

@@ -90,6 +90,27 @@ def dim_lengths(spec, shape):
             "dim": spec["head_dim"]["qk"]}
 
 
+# Ten times more would leave the type's range, or with weights of 2^17 in sum the accumulator's.
+V_SPREAD = {"bf16": 2.0**100, "fp16": 2.0**12}
+GROWTH, SPIKE = 200.0, 100.0
+
+
+def imprint(logits, q, k, scale):
+    """Adds a profile along the keys to the scores, through one column of the head dim. Kernels visit
+    keys from the last to the first: "growing" grows in that order, "spike" comes last.
+    """
+    seq = k.shape[1]
+    if logits == "growing":
+        profile = GROWTH * torch.arange(seq - 1, -1, -1, device=k.device) / max(seq - 1, 1)
+    elif logits == "spike":
+        profile = torch.zeros(seq, device=k.device)
+        profile[:1] = SPIKE
+    else:
+        return
+    q[..., 0] = 1 / scale
+    k[..., 0] = profile.reshape(1, -1, 1).to(k.dtype)
+
+
 def draw(case, shape, save_names, seed, device, on_host=True):
     """The same data for the same case.data, shape and seed. `on_host`: as floats too."""
     spec = case.spec
@@ -110,7 +131,9 @@ def draw(case, shape, save_names, seed, device, on_host=True):
     dim_qk, dim_v = spec["head_dim"]["qk"], spec["head_dim"]["v"]
     q = tensor(shape.seq_q, heads_q, dim_qk, spread)
     k = tensor(shape.seq_kv, heads_kv, dim_qk, spread)
-    v = tensor(shape.seq_kv, heads_kv, dim_v, 1.0)
+    v = tensor(shape.seq_kv, heads_kv, dim_v, V_SPREAD[spec["dtype"]]
+               if shape.logits == "large_v" else 1.0)
+    imprint(shape.logits, q.view, k.view, spec.get("scale", dim_qk**-0.5))
     o = Guarded((shape.batch, shape.seq_q, heads_q, dim_v),
                 strides_of(shape.strides, spec["layout"], shape.seq_q, heads_q, dim_v),
                 spec["dtype"], device)
