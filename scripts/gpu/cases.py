@@ -58,7 +58,7 @@ class Case:
 
     name: str
     spec: dict
-    group: str  # base, variant, agree, sanitize, bench
+    group: str  # base, variant, agree, sanitize, bench, bench_variant
     fills: dict = field(default_factory=dict)
     mask: str = ""  # a key of MASKS if this is plain softmax under it
     longest: int = 8191  # inputs of seq_q x seq_kv elements do not fit beyond
@@ -261,7 +261,9 @@ def sanitize_cases():
 
 
 def all_cases():
-    return [*base_cases(), *variant_cases(), *agree_cases(), *sanitize_cases()]
+    from gpu.variants import file_cases  # which makes Cases
+
+    return [*base_cases(), *variant_cases(), *file_cases(), *agree_cases(), *sanitize_cases()]
 
 
 def shapes_of(case, quick=False):

@@ -187,6 +187,15 @@ def documents(dims, shape, random, device):
     return torch.cumsum(starts.int(), dim=-1)
 
 
+def documents_1024(dims, shape, random, device):
+    """Ascending ids of documents of 1024 tokens."""
+    return (torch.arange(dims[-1], device=device) // 1024).expand(dims)
+
+
+def prefix_2048(dims, shape, random, device):
+    return torch.full(dims, 2048, device=device)
+
+
 def lengths(dims, shape, random, device):
     """In [0, seq_kv]; the last is 0, so that all its rows may be empty."""
     value = torch.randint(0, shape.seq_kv + 1, dims, generator=random, device=device)
@@ -203,4 +212,5 @@ def bits(dims, shape, random, device):
 
 
 FILLS = {"normal": normal, "holes": holes, "slopes": slopes, "log_decay": log_decay,
-         "documents": documents, "lengths": lengths, "bits": bits}
+         "documents": documents, "documents_1024": documents_1024, "lengths": lengths,
+         "prefix_2048": prefix_2048, "bits": bits}

@@ -27,6 +27,10 @@ using spec::Spec;
 constexpr const char* kRow = "const Row& row";
 constexpr const char* kInputs = "const Inputs& in";
 
+attention::KeyRange range_of(const Spec& spec) {
+  return attention::key_range(spec.mask, spec.inputs);
+}
+
 std::string inputs_text(const Spec& spec, bool with_batch) {
   if (spec.inputs.empty()) return "struct Inputs {};\n";
   std::string text = "// The spec's inputs.\nstruct Inputs {\n";
@@ -62,6 +66,24 @@ constexpr std::string_view kQuadSum =
     "  x += __shfl_xor_sync(0xffffffffu, x, 1);\n"
     "  return x + __shfl_xor_sync(0xffffffffu, x, 2);\n"
     "}\n";
+constexpr std::string_view kCount =
+    "// How many of the ascending values are below the limit, or at most it: all lanes of a warp\n"
+    "// search together, 32 places a round.\n"
+    "template <bool kOrEqual>\n"
+    "__device__ __forceinline__ int count(const int* values, int length, int limit) {\n"
+    "  int begin = 0, end = length;\n"
+    "  while (begin < end) {\n"
+    "    const int step = (end - begin + 31) / 32;\n"
+    "    const int place = begin + static_cast<int>(threadIdx.x % 32) * step;\n"
+    "    const int value = __ldg(&values[min(place, end - 1)]);\n"
+    "    const bool inside = place < end && (kOrEqual ? value <= limit : value < limit);\n"
+    "    const int asked = __popc(__ballot_sync(0xffffffffu, inside));\n"
+    "    if (asked == 0) break;\n"
+    "    end = min(end, begin + asked * step);\n"
+    "    begin += (asked - 1) * step + 1;\n"
+    "  }\n"
+    "  return begin;\n"
+    "}\n";
 // The template of exponential forms has its own, after the user's functions.
 constexpr std::string_view kQuadMax =
     "__device__ __forceinline__ float quad_max(float x) {\n"
@@ -94,7 +116,7 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names) {
       "  int begin, end, full_begin, full_end;\n"
       "};\n\n";
   const std::vector<std::string> parameters{"int q_first", "int q_last", kRow, kInputs};
-  const attention::KeyRange range = attention::key_range(spec.mask);
+  const attention::KeyRange range = range_of(spec);
   if (!is_masked(spec) || range.always_full) {
     return text + text_of({"KeyRange", "key_range", parameters,
                            "  return {0, row.seq_kv, 0, row.seq_kv};\n"});
@@ -112,12 +134,25 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names) {
     return assignment(fmt::format("keys.{}", member),
                       safe && low[0] == '0' ? value : clamped(value, low), names.names());
   };
-  std::string body = "  KeyRange keys;\n";
+  std::string body;
+  if (attention::searches(range)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
+  body += "  KeyRange keys;\n";
   body += printed("begin", range.begin, "0");
   body += printed("end", range.end, "0");
   body += printed("full_begin", range.full_begin, "0");
   body += printed("full_end", range.full_end, "0");
   return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
+}
+
+std::string block_test_text(const Spec& spec, const DeviceNames& names) {
+  const auto test = attention::block_test(spec.mask, spec.inputs);
+  if (!test) return "";
+  const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
+                                            "int kv_last", kRow,         kInputs};
+  return "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
+         text_of({"bool", "block_kept", parameters, returned(test->kept, names.names())}) +
+         "\n// Whether all of them exist.\n" +
+         text_of({"bool", "block_full", parameters, returned(test->full, names.names())});
 }
 
 // Sums of the same exponential are one.
@@ -191,8 +226,12 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
   };
   add(spec.score);
   add(spec.mask);
-  const attention::KeyRange range = attention::key_range(spec.mask);
+  const attention::KeyRange range = range_of(spec);
   for (const expr::Expr& e : {range.begin, range.end, range.full_begin, range.full_end}) add(e);
+  if (const auto test = attention::block_test(spec.mask, spec.inputs)) {
+    add(test->kept);
+    add(test->full);
+  }
   for (const Reduction& reduction : form.reductions) {
     add(reduction.element);
     add(reduction.rescale);
@@ -215,6 +254,7 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
   }
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
   if (has_word(text, "from_fp16")) result.append(kFromFp16).append("\n");
+  if (has_word(text, "count")) result.append(kCount).append("\n");
   if (has_word(text, "quad_sum")) result.append(kQuadSum).append("\n");
   if (!form.exponential && has_word(text, "quad_max")) result.append(kQuadMax).append("\n");
   return result;
@@ -226,8 +266,14 @@ bool is_plain_score(const Spec& spec) {
   return spec.score.op() == Op::Variable && spec.score.name() == "score" && spec.scale > 0;
 }
 
-bool is_interval(const Spec& spec) {
-  return attention::is_interval_mask(attention::key_range(spec.mask));
+bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
+
+bool has_block_test(const Spec& spec) {
+  return attention::block_test(spec.mask, spec.inputs).has_value();
+}
+
+bool has_walk(const Spec& spec) {
+  return attention::searches(range_of(spec)) || has_block_test(spec);
 }
 
 bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
@@ -235,7 +281,7 @@ bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.n
 UserFunctions user_functions(const Spec& spec, const RowForm& form) {
   const DeviceNames names(spec, form);
   std::vector<std::string> sections{score_text(spec, names), mask_text(spec, names),
-                                    key_range_text(spec, names),
+                                    key_range_text(spec, names), block_test_text(spec, names),
                                     reductions_text(spec, form, names)};
   if (form.exponential) {
     sections.push_back(row_max_text(form, names));

@@ -43,7 +43,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PERSISTENT", schedule.grid == schedule::Grid::Persistent);
   put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
   // A mask may give each warpgroup's rows keys of their own.
-  put("TRIMMED", masked && schedule.warpgroups > 1);
+  put("TRIMMED", masked && schedule.warpgroups > 1 && !has_walk(spec));
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
 
@@ -53,6 +53,8 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PLAIN_SCORE", plain);
   put("MASKED", masked);
   put("INTERVAL_MASK", is_interval(spec));
+  put("WALK", has_walk(spec));
+  put("BLOCK_TEST", has_block_test(spec));
   put("ROW_FREE", rows.row_free());
   // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));

@@ -120,6 +120,9 @@ static long long square_int(long long x) { return x * x; }
 static double square(double x) { return x * x; }
 static long long sign_int(long long x) { return (x > 0) - (x < 0); }
 static double sign(double x) { return (x > 0) - (x < 0); }
+static long long to_int(double x) {
+  return x == x ? (long long)floor(fmin(fmax(x, -2147483648.0), 2147483647.0)) : 0;
+}
 static double rsqrt(double x) { return 1 / sqrt(x); }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double silu(double x) { return x * sigmoid(x); }

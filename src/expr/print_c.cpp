@@ -335,6 +335,8 @@ Text CPrinter::print_function(const Expr& e) {
       const std::string function(spelling(e.op()));
       return call(device_ ? function + "f" : function, e);
     }
+    case Op::ToInt:
+      return device_ ? call("__float2int_rd", e) : helper("to_int", e);
     case Op::Rsqrt:
       return device_ ? call("rsqrtf", e) : helper("rsqrt", e);
     case Op::Sigmoid:

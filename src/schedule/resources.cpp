@@ -20,6 +20,12 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
+// A producer that finds the blocks by itself needs more.
+constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {32, 160}, {32, 112}};
+
+const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s) {
+  return (kernel.walks ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
+}
 
 // Columns as the template stores them: in chunks of 64 (128 bytes), the widest span of the TMA
 // swizzle, or of 32 where that pads less.
@@ -68,7 +74,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   }
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
-  if (kernel.loading_score) registers += 24;
+  registers += 24 * kernel.key_loads;
   if (kernel.tested_mask) registers += 26 + s.tile_kv / 8;
   if (!kernel.range.always_full && !exponential) registers += 32;
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
@@ -101,7 +107,7 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
   const int need = register_need(kernel, s, false);
-  const int granted = kRegisterPlans[s.warpgroups - 1].consumer;
+  const int granted = register_plan(kernel, s).consumer;
   if (need > granted) {
     return fmt::format(
         "needs {} registers a thread; with {} a thread gets {}", need,
@@ -122,8 +128,8 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = kLanes * (s.warpgroups + 1);
-  resources.producer_registers = kRegisterPlans[s.warpgroups - 1].producer;
-  resources.consumer_registers = kRegisterPlans[s.warpgroups - 1].consumer;
+  resources.producer_registers = register_plan(kernel, s).producer;
+  resources.consumer_registers = register_plan(kernel, s).consumer;
   resources.fixed_max =
       kernel.fixed_max && register_need(kernel, s, true) <= resources.consumer_registers;
   resources.register_need = register_need(kernel, s, resources.fixed_max);

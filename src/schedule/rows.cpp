@@ -28,7 +28,11 @@ RowKeys keys_of(const attention::KeyRange& range, int64_t q_first, int64_t q_las
     if (name == "seq_kv") return point(seq_kv);
     return {};  // b, h, h_kv
   };
-  bounds.input = [](std::string_view) { return expr::Interval{}; };
+  // Ids in order are taken to be of one document: nobody knows how many there are.
+  bounds.input = [&](std::string_view name) -> expr::Interval {
+    if (name.ends_with(attention::kBelow)) return point(0);
+    return name.ends_with(attention::kUpTo) ? point(seq_kv) : expr::Interval{};
+  };
   // A bound that an unknown decides is taken at its widest.
   return {clamped(expr::bound(range.begin, bounds).low, seq_kv),
           clamped(expr::bound(range.end, bounds).high, seq_kv),

@@ -27,12 +27,6 @@ void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
   sum.load += n.load;
 }
 
-// Whether an input's index depends on the key.
-bool loads_along_keys(const expr::Expr& e) {
-  if (e.op() == expr::Op::Load) return expr::mentions(e, "kv_idx");
-  return std::ranges::any_of(e.operands(), loads_along_keys);
-}
-
 void add_variants(const Kernel& kernel, const target::Target& target, const CostModel& cost,
                   const Schedule& tile, Ranking& ranking) {
   for (const Schedule& variant : variants(tile)) {
@@ -54,20 +48,21 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.head_dim_v = spec.head_dim.v;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
-  kernel.range = attention::key_range(spec.mask);
+  kernel.range = attention::key_range(spec.mask, spec.inputs);
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);
   kernel.plain_score = spec.score.op() == expr::Op::Variable;
   kernel.indexed_score =
       expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
-  kernel.loading_score = loads_along_keys(spec.score) || loads_along_keys(rows.weight);
-  kernel.tested_mask = !attention::is_interval_mask(kernel.range);
+  kernel.tested_mask = !attention::has_row_limits(kernel.range);
+  kernel.walks = attention::searches(kernel.range) ||
+                 attention::block_test(spec.mask, spec.inputs).has_value();
   kernel.workload = spec.workload;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
   kernel.score = expr::count(spec.score, pair);
+  kernel.key_loads = static_cast<int>(kernel.score.load + expr::count(rows.weight, pair).load);
   if (!kernel.range.always_full) {
-    kernel.mask =
-        attention::is_interval_mask(kernel.range) ? kIntervalTest : expr::count(spec.mask, pair);
+    kernel.mask = kernel.tested_mask ? expr::count(spec.mask, pair) : kIntervalTest;
   }
   kernel.mask.logic += 1;  // the select
   kernel.weight = expr::count(rows.weight, pair);

@@ -24,8 +24,9 @@ struct Kernel {
   expr::OperationCounts weight;  // per pair: weight and reductions' elements
   bool plain_score = true;       // score is `score`: the scale folds into the exponent
   bool indexed_score = false;    // score or weight reads kv_idx
-  bool loading_score = false;    // score or weight reads an input at kv_idx
-  bool tested_mask = false;      // the mask is no interval of a row: tested pair by pair
+  int key_loads = 0;             // elements of inputs that score and weight read for each key
+  bool tested_mask = false;      // the mask has no limits of a row: tested pair by pair
+  bool walks = false;            // the producer finds the blocks by itself
   bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
   std::vector<spec::Workload> workload;
 };

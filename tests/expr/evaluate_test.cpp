@@ -39,6 +39,10 @@ TEST_CASE("division floors") {
   CHECK(value("7 % -2") == -1);
   CHECK(value("-7.5 // 2") == -4);
   CHECK(value("-7.5 % 2") == 0.5);
+  CHECK(value("int(-1.5)") == -2);
+  CHECK(value("int(1e30)") == 2147483647);
+  CHECK(value("int(0.0 / 0.0)") == 0);
+  CHECK(parsed("int(x) // 2").type() == Type::Int);
   CHECK(value("3 // 0") == 0);
   CHECK(value("3 % 0") == 0);
   CHECK(value("min(0.0 / 0.0, 3)") == 3);

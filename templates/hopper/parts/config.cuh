@@ -82,6 +82,12 @@
 #ifndef ATTN_INTERVAL_MASK
 #define ATTN_INTERVAL_MASK 1
 #endif
+#ifndef ATTN_WALK
+#define ATTN_WALK 0
+#endif
+#ifndef ATTN_BLOCK_TEST
+#define ATTN_BLOCK_TEST 0
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif

@@ -184,7 +184,9 @@ __device__ __forceinline__ void pass_turn(int warpgroup) {
 // What of a tile a warpgroup does.
 struct Work {
   Tile tile;
+#if !ATTN_WALK
   Blocks blocks;  // of this warpgroup's rows
+#endif
 #if ATTN_TRIMMED
   int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
 #endif
@@ -199,7 +201,7 @@ __device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& 
   work.blocks = trim(blocks_of(work.tile, q_first, 64, p), loaded);
   work.before = loaded.end - work.blocks.end;
   work.after = work.blocks.begin - loaded.begin;
-#else
+#elif !ATTN_WALK
   work.blocks = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
 #endif
   return work;
@@ -295,11 +297,13 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     }
   };
 #endif
+#if !ATTN_WALK
   const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
     return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
                  p.inputs, reductions, shared.query[query_slot.index][warpgroup],
                  shared.key[key_slot.index]);
   };
+#endif
   const auto hand_over_weights = [&] {
 #if ATTN_WEIGHTS_SHARED
     store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
@@ -321,14 +325,80 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     if (index < 0) break;
 #endif
     const Work work = work_at(index, warpgroup, p);
+#if !ATTN_WALK
     // The compiler would rather compute the limits again, between two products.
     const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
                         uniform(work.blocks.full_end)};
+#endif
 #if ATTN_TRIMMED
     pass_over(work.before);
 #endif
     begin_rows(work.tile);
+#if ATTN_WALK
+    // Each slot of keys says which block it holds.
+    const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index]}; };
+    const auto weigh_visit = [&](Visit visit, bool first) {
+      return weigh(scores, first, visit.full(), visit.block() * kTileKv + lane % 4 * 2, rows,
+                   p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+                   shared.key[key_slot.index]);
+    };
+    bool more = uniform(shared.any_visit[query_slot.index][warpgroup]);
 #if ATTN_INTRA_OVERLAP
+    // The next block's S runs under this block's softmax, and this block's PV under the next one's.
+    if (more) {
+      start_scores();
+      Visit visit = visit_of_slot();
+      end_turn();
+      wgmma_wait<0>();
+      pin(scores);
+      weigh_visit(visit, true);
+      release_key();
+      hand_over_weights();
+#pragma unroll 1
+      while (visit.more()) {
+        start_scores();
+        visit = visit_of_slot();
+        start_output();
+        end_turn();
+        wgmma_wait<1>();
+        pin(scores);
+        const Factors factors = weigh_visit(visit, false);
+        release_key();
+        wgmma_wait<0>();
+        pin(output);
+        release_value();
+#if !ATTN_ROW_FREE
+        rescale(output, factors);
+#endif
+        hand_over_weights();
+      }
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#else
+#pragma unroll 1
+    for (bool first = true; more; first = false) {
+      start_scores();
+      const Visit visit = visit_of_slot();
+      more = visit.more();
+      wgmma_wait<0>();
+      pin(scores);
+      end_turn();
+      const Factors factors = weigh_visit(visit, first);
+      release_key();
+#if !ATTN_ROW_FREE
+      rescale(output, factors);
+#endif
+      hand_over_weights();
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#endif
+#elif ATTN_INTRA_OVERLAP
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (blocks.end > blocks.begin) {
       start_scores();
