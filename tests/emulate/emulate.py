@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Emits kernels, runs them on the emulator (emulator.h) and holds them to the oracle.
+
+Head dims and head counts are small, since a core is emulated thread by thread. Schedules are given,
+so that each way through the template's loops is taken, whatever the search would choose.
+
+usage: emulate.py <attngen> <check> <c++> <folder> <group>
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from to_host import to_host  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+
+
+def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
+             ping_pong=False, grid="persistent", order="longest_first"):
+    return {"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": stages, "weights": weights,
+            "overlap": overlap, "ping_pong": ping_pong, "grid": grid, "order": order}
+
+
+def spec(heads=(2, 1), head_dim=(64, 64), **rest):
+    return {"attngen": 1, "name": "emulated", "dtype": "bf16",
+            "heads": {"q": heads[0], "kv": heads[1]},
+            "head_dim": {"qk": head_dim[0], "v": head_dim[1]}, **rest}
+
+
+CAUSAL = "kv_idx <= q_pos"
+CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
+
+# group -> (spec, schedules, calls)
+GROUPS = {
+    "dense": [
+        (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
+                             schedule(2, 64, 2, weights="shared", overlap="none", grid="plain")],
+         CALLS),
+    ],
+}
+
+
+def run(command):
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(str(c) for c in command)}\n{done.stdout}")
+    return done.stdout
+
+
+def main():
+    attngen, check, compiler, folder, group = sys.argv[1:]
+    folder = Path(folder) / group
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, (one, schedules, calls) in enumerate(GROUPS[group]):
+        for j, given in enumerate(schedules):
+            place = folder / f"{i}_{j}"
+            place.mkdir(exist_ok=True)
+            (place / "spec.json").write_text(json.dumps(one))
+            (place / "schedule.json").write_text(json.dumps(given))
+            run([attngen, place / "spec.json", "-o", place, "--target", "h100", "--schedule",
+                 place / "schedule.json"])
+            host = place / "emulated.cpp"
+            host.write_text(to_host((place / "emulated_h100.cu").read_text()))
+            library = place / "emulated.so"
+            run([compiler, "-std=c++20", "-O2", "-w", "-fPIC", "-shared", "-I", HERE, "-I",
+                 HERE / "cuda", host, "-o", library])
+            print(json.dumps(one), json.dumps(given), sep="\n")
+            print(run([check, place / "spec.json", place / "emulated.json", library, *calls]),
+                  flush=True)
+
+
+if __name__ == "__main__":
+    main()
