@@ -208,6 +208,26 @@ def variant_cases():
                   inputs={"allowed": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
                   mask="allowed[b, q_idx, kv_idx] != 0")
     yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
+    yield from sparse_cases()
+
+
+def sparse_cases():
+    """`--filter sparse_`: blocks as wide as a tile, smaller (warpgroups keep different ones), and
+    larger; both ways to give them; under masks; in both types.
+    """
+    for size in (64, 128, 192, 256):
+        for source in ("bitmap", "indices"):
+            yield variant(f"sparse_{source}_{size}", 128, (4, 2),
+                          blocks={"size": size, "from": source},
+                          dtype="fp16" if size == 192 else "bf16")
+    yield variant("sparse_causal_64", 64, (8, 2), mask=CAUSAL, layout="bhsd",
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_window_128", 128, (4, 1), mask=MASKS["window"],
+                  blocks={"size": 128, "from": "indices"})
+    yield variant("sparse_sigmoid_64", 128, (4, 4), normalize=row_free("sigmoid(score)"),
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
+                  blocks={"size": 64, "from": "indices"})
 
 
 def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",

@@ -131,7 +131,31 @@ def draw(case, shape, save_names, seed, device, on_host=True):
         value = FILLS[how["fill"]](dims, shape, random, device).to(STORAGE[declared["dtype"]])
         problem.inputs[name] = value.contiguous()
         problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
+    if "blocks" in spec:
+        for name, value in draw_blocks(spec, shape, random, device).items():
+            problem.inputs[name] = value
+            problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     return problem
+
+
+def draw_blocks(spec, shape, random, device):
+    """A third of the blocks; every fifth row of blocks keeps none, every seventh all. What a list
+    holds beyond its count is not to be read.
+    """
+    size = spec["blocks"]["size"]
+    height, width = -(-shape.seq_q // size), -(-shape.seq_kv // size)
+    kept = torch.rand((shape.batch, spec["heads"]["q"], height, width), generator=random,
+                      device=device) < 1 / 3
+    kept[:, :, 6::7] = True
+    kept[:, :, 4::5] = False
+    if spec["blocks"]["from"] == "bitmap":
+        # Any value but 0 keeps a block.
+        return {"block_mask": (kept * 3).to(torch.uint8).contiguous()}
+    columns = torch.arange(width, device=device, dtype=torch.int32).expand(kept.shape)
+    beyond = torch.iinfo(torch.int32).max
+    indices = torch.where(kept, columns, beyond).sort(dim=-1).values
+    return {"block_counts": kept.sum(dim=-1, dtype=torch.int32).contiguous(),
+            "block_indices": indices.contiguous()}
 
 
 def normal(dims, shape, random, device):

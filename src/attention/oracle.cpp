@@ -83,6 +83,8 @@ struct Oracle::Impl {
 
   expr::Loader loader(const Problem& problem) const;
   std::vector<double> row_constants(const Problem& problem, int64_t b, int64_t h, int64_t q) const;
+  // Which blocks of keys the row keeps; empty if there is no block sparsity.
+  std::vector<bool> kept_blocks(const Problem& problem, int64_t b, int64_t h, int64_t q) const;
   void score_pairs(const Problem& problem, const expr::Loader& load, std::vector<double>& values,
                    bool storage, std::vector<int64_t>& keys, std::vector<double>& scores) const;
   // With no pairs: the identities.
@@ -93,6 +95,8 @@ struct Oracle::Impl {
   spec::Heads heads;
   spec::HeadDim head_dim;
   double scale;
+  spec::Spec::Sparsity sparsity;
+  int64_t block_size;
   std::vector<spec::Input> inputs;
   std::vector<std::string> names;  // of the slots
   MaybeProgram score, mask, output;
@@ -106,6 +110,8 @@ Oracle::Impl::Impl(const spec::Spec& s)
       heads(s.heads),
       head_dim(s.head_dim),
       scale(s.scale),
+      sparsity(s.sparsity),
+      block_size(s.block_size),
       inputs(s.inputs),
       names(kSlotNames.begin(), kSlotNames.end()) {
   if (!is_variable(s.score, "score")) score.emplace(s.score, names);
@@ -184,6 +190,33 @@ std::vector<double> Oracle::Impl::row_constants(const Problem& problem, int64_t 
   return values;
 }
 
+std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, int64_t b, int64_t h,
+                                            int64_t q) const {
+  if (block_size == 0) return {};
+  const auto element = [&](const char* name, int64_t index) {
+    const auto data = problem.inputs.find(name);
+    const bool known =
+        data != problem.inputs.end() && static_cast<size_t>(index) < data->second.size();
+    return known ? data->second[static_cast<size_t>(index)] : 0;
+  };
+  const int64_t height = (problem.seq_q + block_size - 1) / block_size;
+  const int64_t width = (problem.seq_kv + block_size - 1) / block_size;
+  const int64_t row = (b * heads.q + h) * height + q / block_size;
+  std::vector<bool> kept(static_cast<size_t>(width));
+  if (sparsity == spec::Spec::Sparsity::BlockBitmap) {
+    for (int64_t j = 0; j < width; ++j) {
+      kept[static_cast<size_t>(j)] = element("block_mask", row * width + j) != 0;
+    }
+  } else {
+    const double count = element("block_counts", row);
+    for (int64_t i = 0; i < width && static_cast<double>(i) < count; ++i) {
+      const double j = element("block_indices", row * width + i);
+      if (j >= 0 && j < static_cast<double>(width)) kept[static_cast<size_t>(j)] = true;
+    }
+  }
+  return kept;
+}
+
 void Oracle::Impl::score_pairs(const Problem& problem, const expr::Loader& load,
                                std::vector<double>& values, bool storage,
                                std::vector<int64_t>& keys, std::vector<double>& scores) const {
@@ -193,7 +226,9 @@ void Oracle::Impl::score_pairs(const Problem& problem, const expr::Loader& load,
   const auto q = static_cast<int64_t>(values[kQIdx]);
   const float* query =
       problem.q.data + b * problem.q.batch + q * problem.q.seq + h * problem.q.head;
+  const std::vector<bool> kept = kept_blocks(problem, b, h, q);
   for (int64_t j = 0; j < problem.seq_kv; ++j) {
+    if (!kept.empty() && !kept[static_cast<size_t>(j / block_size)]) continue;
     values[kKvIdx] = static_cast<double>(j);
     if (mask && (*mask)(values, load) == 0) continue;
     const float* key =

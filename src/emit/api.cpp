@@ -43,6 +43,31 @@ void add_strides(std::vector<Field>& fields, const std::string& tensor) {
   }
 }
 
+// Block sparsity: which squares of the score matrix are kept.
+void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
+  const auto squares = [&](const char* length) {
+    return fmt::format("ceil({} / {})", length, spec.block_size);
+  };
+  const std::string rows = fmt::format("[batch, {}, {}", spec.heads.q, squares("seq_q"));
+  switch (spec.sparsity) {
+    case spec::Spec::Sparsity::BlockBitmap:
+      fields.push_back({"const uint8_t*", "block_mask",
+                        fmt::format("{}, {}] contiguous; a block is kept where it is not 0", rows,
+                                    squares("seq_kv"))});
+      break;
+    case spec::Spec::Sparsity::BlockIndices:
+      fields.push_back({"const int32_t*", "block_counts",
+                        rows + "] contiguous: how many blocks of keys a block of queries keeps"});
+      fields.push_back({"const int32_t*", "block_indices",
+                        fmt::format("{}, {}] contiguous: which, ascending; the rest is not read",
+                                    rows, squares("seq_kv"))});
+      break;
+    case spec::Spec::Sparsity::None:
+    case spec::Spec::Sparsity::TokenIndices:
+      break;
+  }
+}
+
 std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, const char* length,
                            int dim) {
   const bool bshd = spec.layout == spec::Layout::Bshd;
@@ -72,6 +97,7 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
          fmt::format("result, [batch, {}, seq_q] contiguous; null: not written", heads_q)});
   }
   for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor);
+  add_blocks(fields, spec);
   for (const Input& input : spec.inputs) {
     fields.push_back({c_type_of(input), input.name,
                       fmt::format("input, {} {}{}", spec::name_of(input.element), shape_text(input),

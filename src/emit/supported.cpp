@@ -9,6 +9,7 @@ namespace attngen::emit {
 namespace {
 
 constexpr int kLargestHeadDim = 256;  // columns of one wgmma accumulator
+constexpr int kWarpgroupRows = 64;
 
 class Support {
  public:
@@ -63,7 +64,7 @@ class Support {
         break;
       case spec::Spec::Sparsity::BlockBitmap:
       case spec::Spec::Sparsity::BlockIndices:
-        not_emitted("/blocks", "block sparsity is");
+        check_blocks();
         break;
       case spec::Spec::Sparsity::TokenIndices:
         not_emitted("/tokens", "token sparsity is");
@@ -71,6 +72,13 @@ class Support {
     }
     check_head_dim("qk", spec_.head_dim.qk);
     check_head_dim("v", spec_.head_dim.v);
+  }
+
+  // A warpgroup's rows keep or leave a block as one.
+  void check_blocks() {
+    if (spec_.block_size % kWarpgroupRows == 0) return;
+    not_emitted("/blocks/size", fmt::format("blocks.size {} is", spec_.block_size),
+                fmt::format("multiples of {}", kWarpgroupRows));
   }
 
   void check_head_dim(const char* which, int dim) {

@@ -43,7 +43,8 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PERSISTENT", schedule.grid == schedule::Grid::Persistent);
   put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
   // A mask may give each warpgroup's rows keys of their own.
-  put("TRIMMED", masked && schedule.warpgroups > 1);
+  const bool sparse = spec.block_size > 0;
+  put("TRIMMED", masked && schedule.warpgroups > 1 && !sparse);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
 
@@ -58,6 +59,12 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));
   put("INPUTS", !spec.inputs.empty());
   put("SAVES", static_cast<int64_t>(rows.saves.size()));
+
+  put("SPARSE", sparse);
+  put("SPARSE_BITMAP", spec.sparsity == spec::Spec::Sparsity::BlockBitmap);
+  put("SPARSE_SIZE", spec.block_size);
+  // Warpgroups of a tile keep different blocks.
+  put("SKIP", sparse && spec.block_size % schedule.tile_q() != 0);
   return values;
 }
 

@@ -78,6 +78,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       const RowKeys& first = rows[0].keys.front();
       if (keys.end - keys.begin != first.end - first.begin) uneven_ = true;
     }
+    if (kernel.block_size > 0) uneven_ = true;
   }
 }
 
@@ -175,10 +176,21 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
     }
     tiles.push_back(steps.fixed + full * steps.full.length + partial * steps.partial.length);
   }
+  double tiles_per_entry = rows.stride;
+  if (kernel_.block_size > 0) {
+    // Which blocks are kept is known at run time alone: one tile in two is taken to be three times
+    // as long as the other, all of them to visit what the mask leaves.
+    const size_t count = tiles.size();
+    for (size_t i = 0; i < count; ++i) {
+      tiles.push_back(tiles[i] * 1.5);
+      tiles[i] *= 0.5;
+    }
+    tiles_per_entry /= 2;
+  }
   const double scale = rows.stride * heads;  // from the rows at hand to all tiles
   double tight =
       resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
-  const double clk = tight * makespan({&tiles, rows.stride, heads}, t.cores, s.grid, s.order);
+  const double clk = tight * makespan({&tiles, tiles_per_entry, heads}, t.cores, s.grid, s.order);
   const double blocks_per_core = visited * scale / t.cores;
 
   Point p;

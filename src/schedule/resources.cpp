@@ -20,6 +20,12 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
+// For a producer that looks for its blocks.
+constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
+
+RegisterPlan register_plan(const Kernel& kernel, const Schedule& s) {
+  return (kernel.block_size > 0 ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
+}
 
 // Columns as the template stores them: in chunks of 64 (128 bytes), the widest span of the TMA
 // swizzle, or of 32 where that pads less.
@@ -100,8 +106,19 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
                        kernel.head_dim_v, kMaxColumns);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
+  if (kernel.block_size > 0) {
+    if (kernel.block_size % s.tile_kv != 0) {
+      return fmt::format("{} keys do not divide blocks of {}", s.tile_kv, kernel.block_size);
+    }
+    if (s.ping_pong && kernel.block_size % s.tile_q() != 0) {
+      return fmt::format(
+          "{} queries do not divide blocks of {}: the warpgroups keep different blocks, and take "
+          "no turns",
+          s.tile_q(), kernel.block_size);
+    }
+  }
   const int need = register_need(kernel, s, false);
-  const int granted = kRegisterPlans[s.warpgroups - 1].consumer;
+  const int granted = register_plan(kernel, s).consumer;
   if (need > granted) {
     return fmt::format(
         "needs {} registers a thread; with {} a thread gets {}", need,
@@ -122,8 +139,8 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = kLanes * (s.warpgroups + 1);
-  resources.producer_registers = kRegisterPlans[s.warpgroups - 1].producer;
-  resources.consumer_registers = kRegisterPlans[s.warpgroups - 1].consumer;
+  resources.producer_registers = register_plan(kernel, s).producer;
+  resources.consumer_registers = register_plan(kernel, s).consumer;
   resources.fixed_max =
       kernel.fixed_max && register_need(kernel, s, true) <= resources.consumer_registers;
   resources.register_need = register_need(kernel, s, resources.fixed_max);

@@ -25,6 +25,9 @@ namespace {
 #include "parts/recompute.cuh"
 #endif
 #include "parts/tile.cuh"
+#if ATTN_SPARSE
+#include "parts/sparse.cuh"
+#endif
 #include "parts/shared.cuh"
 #include "parts/producer.cuh"
 #include "parts/consumer.cuh"

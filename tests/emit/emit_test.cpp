@@ -42,6 +42,8 @@ const char* const kLines[] = {
     "normalize:\n  weight: sigmoid(score)\n  output: acc\nlayout: bhsd\n",
     "normalize:\n  rows:\n    m: rowmax(abs(score))\n    l: rowsum(exp(score - m))\n"
     "  weight: exp(score - m)\n  output: acc / l\n",
+    "blocks: {size: 128, from: bitmap}\n",
+    "mask: kv_idx <= q_pos\nblocks: {size: 64, from: indices}\n",
 };
 
 TEST_CASE("names") {
@@ -124,6 +126,22 @@ TEST_CASE("the manifest repeats the header") {
   for (const auto& function : pass["functions"]) {
     CHECK(header.find(function["result"].get<std::string>() + " " +
                       function["name"].get<std::string>() + "(") != std::string::npos);
+  }
+}
+
+TEST_CASE("block sparsity is given by fields of the argument struct") {
+  const Emitted bitmap = emitted("blocks: {size: 64, from: bitmap}\n");
+  CHECK(bitmap.files[1].content.find("  const uint8_t* block_mask;") != std::string::npos);
+  CHECK(bitmap.files[1].content.find(
+            "[batch, 32, ceil(seq_q / 64), ceil(seq_kv / 64)] contiguous") != std::string::npos);
+  const Emitted indices = emitted("blocks: {size: 256, from: indices}\n");
+  CHECK(indices.files[1].content.find("  const int32_t* block_counts;") != std::string::npos);
+  CHECK(indices.files[1].content.find("  const int32_t* block_indices;") != std::string::npos);
+  // A kernel without it has none of this.
+  const std::string dense = emitted("").files[0].content;
+  for (const char* word : {"Walk", "Visit", "kSquare", "block_mask"}) {
+    CHECK(dense.find(word) == std::string::npos);
+    CHECK(bitmap.files[0].content.find(word) != std::string::npos);
   }
 }
 

@@ -23,6 +23,7 @@ std::string refusal_of(const std::string& lines) { return refusal(spec_text(line
 
 TEST_CASE("what is supported passes") {
   CHECK(refusal_of("") == "");
+  CHECK(refusal_of("blocks: {size: 192, from: indices}\n") == "");
   CHECK(refusal_of("layout: bhsd\nfixed: {seq_q: 4096}\nmask: kv_idx <= q_pos\n") == "");
 }
 
@@ -50,10 +51,11 @@ TEST_CASE("features that no template carries") {
         "spec.yaml:7:11: error: share_kv is not emitted yet for h100\n"
         "    7 | share_kv: {v_prefix: 128}\n"
         "      |           ^~~~~~~~~~~~~~~\n");
-  CHECK(refusal_of("blocks: {size: 64, from: bitmap}\n") ==
-        "spec.yaml:7:9: error: block sparsity is not emitted yet for h100\n"
-        "    7 | blocks: {size: 64, from: bitmap}\n"
-        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("blocks: {size: 48, from: bitmap}\n") ==
+        "spec.yaml:7:16: error: blocks.size 48 is not emitted yet for h100\n"
+        "    7 | blocks: {size: 48, from: bitmap}\n"
+        "      |                ^~\n"
+        "help: multiples of 64\n");
   CHECK(refusal_of("tokens: {indices: 2048}\n") ==
         "spec.yaml:7:9: error: token sparsity is not emitted yet for h100\n"
         "    7 | tokens: {indices: 2048}\n"

@@ -31,6 +31,8 @@ def spec(heads=(2, 1), head_dim=(64, 64), **rest):
 
 
 CAUSAL = "kv_idx <= q_pos"
+WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
+SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
 
 # group -> (spec, schedules, calls)
@@ -39,6 +41,18 @@ GROUPS = {
         (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
                              schedule(2, 64, 2, weights="shared", overlap="none", grid="plain")],
          CALLS),
+    ],
+    "sparse": [
+        (spec(blocks={"size": 128, "from": "bitmap"}),
+         [schedule(2, 128, 2, ping_pong=True), schedule(2, 64, 2, overlap="none", ping_pong=True)],
+         CALLS),
+        (spec(blocks={"size": 64, "from": "bitmap"}, mask=CAUSAL),
+         [schedule(2, 64, 2), schedule(3, 64, 3, overlap="none", order="linear"),
+          schedule(2, 32, 2, weights="shared", grid="plain", order="linear")], CALLS),
+        (spec(blocks={"size": 64, "from": "indices"}, mask=WINDOW),
+         [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none")], CALLS),
+        (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
+         [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
     ],
 }
 

@@ -85,6 +85,18 @@
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
+#ifndef ATTN_SPARSE
+#define ATTN_SPARSE 0
+#endif
+#ifndef ATTN_SPARSE_BITMAP
+#define ATTN_SPARSE_BITMAP 0
+#endif
+#ifndef ATTN_SPARSE_SIZE
+#define ATTN_SPARSE_SIZE 0
+#endif
+#ifndef ATTN_SKIP
+#define ATTN_SKIP 0
+#endif
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;

@@ -310,6 +310,17 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
   };
 
+#if ATTN_SPARSE
+  // The producer says what each slot of keys holds; to be asked once they are there.
+  const auto visit_of_slot = [&]() -> Visit { return {uniform(shared.visit[key_slot.index])}; };
+#endif
+#if ATTN_SKIP
+  const auto next_visit = [&] {
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+    return visit_of_slot();
+  };
+#endif
+
 #if ATTN_PING_PONG
   if (warpgroup == kWarpgroups - 1) pass_turn(warpgroup);  // the first turn
 #endif
@@ -328,7 +339,71 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     pass_over(work.before);
 #endif
     begin_rows(work.tile);
+#if ATTN_SPARSE
+    bool more = uniform(shared.any_visit[query_slot.index][warpgroup]), first = true;
+#pragma unroll 1
+    while (more) {
+#if ATTN_SKIP
+      // A block that only other warpgroups keep is let pass. Nothing is pending then, so that slots
+      // come free in order.
+      if (const Visit visit = next_visit(); !visit.keeps(warpgroup)) {
+        more = visit.more();
+        release_key();
+        barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+        release_value();
+        continue;
+      }
+#endif
+      start_scores();
 #if ATTN_INTRA_OVERLAP
+      end_turn();
+#endif
+      const Visit visit = visit_of_slot();
+      more = visit.more();
+      wgmma_wait<0>();
+      pin(scores);
+#if !ATTN_INTRA_OVERLAP
+      end_turn();
+#endif
+      const Factors factors = weigh_block(blocks, visit.block(), first);
+      first = false;
+      release_key();
+#if !ATTN_ROW_FREE
+      rescale(output, factors);
+#endif
+      hand_over_weights();
+#if ATTN_INTRA_OVERLAP
+      // The next block's S runs under this block's softmax, and this block's PV under the next
+      // one's.
+#pragma unroll 1
+      while (more) {
+#if ATTN_SKIP
+        if (!next_visit().keeps(warpgroup)) break;
+#endif
+        start_scores();
+        start_output();
+        end_turn();
+        const Visit visit = visit_of_slot();
+        more = visit.more();
+        wgmma_wait<1>();
+        pin(scores);
+        const Factors factors = weigh_block(blocks, visit.block(), false);
+        release_key();
+        wgmma_wait<0>();
+        pin(output);
+        release_value();
+#if !ATTN_ROW_FREE
+        rescale(output, factors);
+#endif
+        hand_over_weights();
+      }
+#endif
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#elif ATTN_INTRA_OVERLAP
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (blocks.end > blocks.begin) {
       start_scores();

@@ -102,6 +102,17 @@ attention_status check_args(const attention_forward_args& args) {
   if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
     return ATTENTION_BAD_LENGTH;
   }
+#if ATTN_SPARSE_BITMAP
+  if (args.seq_kv > 0 && !args.block_mask) return ATTENTION_NULL_POINTER;
+#elif ATTN_SPARSE
+  if (args.seq_kv > 0 && (!args.block_counts || !args.block_indices)) {
+    return ATTENTION_NULL_POINTER;
+  }
+  if (reinterpret_cast<uintptr_t>(args.block_counts) % 4 != 0 ||
+      reinterpret_cast<uintptr_t>(args.block_indices) % 4 != 0) {
+    return ATTENTION_MISALIGNED;
+  }
+#endif
   const bool any_key = args.seq_kv > 0;
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
@@ -117,6 +128,16 @@ Params params_of(const attention_forward_args& args) {
   p.seq_kv = static_cast<int>(args.seq_kv);
   p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
   p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+#if ATTN_SPARSE
+  p.squares_q = (p.seq_q + kSquare - 1) / kSquare;
+  p.squares_kv = (p.seq_kv + kSquare - 1) / kSquare;
+#if ATTN_SPARSE_BITMAP
+  p.block_mask = args.block_mask;
+#else
+  p.block_counts = args.block_counts;
+  p.block_indices = args.block_indices;
+#endif
+#endif
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
 #if ATTN_LONGEST_FIRST

@@ -18,9 +18,15 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   const bool issues = threadIdx.x % 32 == 0;
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
+#if ATTN_SPARSE
+  Visit announced{};  // what the consumers are told of the next keys
+#endif
   const auto load_key = [&](int block, int head, int batch) {
     barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
     if (issues) {
+#if ATTN_SPARSE
+      shared.visit[key_slot.index] = announced.word;  // seen once the keys are there
+#endif
       uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
@@ -59,12 +65,25 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
+#if ATTN_SPARSE
+    // A visit says whether another follows, so the walk is a block ahead of the loads.
+    Walk walk(tile, blocks, p);
+    Visit visit = walk.next();
+    Visit following = walk.next();
+    const bool any = visit.exists();
+    announced = visit.with_more(following.exists());
+    if (any) load_key(visit.block(), h_kv, tile.b);
+#else
     if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
+#endif
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
         shared.tile[query_slot.index][i] = index;  // seen once the queries are there
+#if ATTN_SPARSE
+        shared.any_visit[query_slot.index][i] = any;
+#endif
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
@@ -74,6 +93,23 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     }
     query_slot.advance();
     // In the order in which the consumers ask: the next block's keys before this block's values.
+#if ATTN_SPARSE
+#pragma unroll 1
+    while (visit.exists()) {
+      const Visit after = walk.next();
+      announced = following.with_more(after.exists());
+      if (following.exists()) load_key(following.block(), h_kv, tile.b);
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+      if (!following.exists()) claim_next();
+#endif
+      load_value(visit.block(), h_kv, tile.b);
+      visit = following;
+      following = after;
+    }
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+    if (!any) claim_next();
+#endif
+#else
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
       if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
@@ -84,6 +120,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     }
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
     if (blocks.end <= blocks.begin) claim_next();
+#endif
 #endif
     index = uniform(next);
   }

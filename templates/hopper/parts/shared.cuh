@@ -17,6 +17,10 @@ struct __align__(1024) Shared {
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
   int tile[kQueryStages][kWarpgroups];  // whose queries these are; -1 ends
+#if ATTN_SPARSE
+  int any_visit[kQueryStages][kWarpgroups];  // a tile may have no block
+  int visit[kStages];                        // what each slot of keys holds: a Visit
+#endif
 };
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {

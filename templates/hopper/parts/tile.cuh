@@ -11,6 +11,15 @@ struct Params {
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
 #endif
+#if ATTN_SPARSE
+  int squares_q, squares_kv;  // of ATTN_SPARSE_SIZE queries and as many keys
+#if ATTN_SPARSE_BITMAP
+  const uint8_t* block_mask;  // [batch, heads, squares_q, squares_kv]
+#else
+  const int32_t* block_counts;   // [batch, heads, squares_q]
+  const int32_t* block_indices;  // [batch, heads, squares_q, squares_kv]
+#endif
+#endif
   Inputs inputs;
   Saves saves;
 };
