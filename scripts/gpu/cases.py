@@ -26,6 +26,10 @@ MASKS = {
 
 LENGTHS = [1, 3, 64, 77, 113, 128, 197, 239, 799, 1000, 2048, 8191]
 UNEQUAL = [(1, 77), (77, 1), (64, 1000), (113, 64), (239, 799), (1000, 197), (3, 2048), (128, 0)]
+# Packed: sequences, and the longest; of the others some are empty.
+VARLEN_QUICK = [(1, 1, 1), (7, 77, 77), (16, 300, 300), (6, 239, 239), (3, 64, 1000), (3, 128, 0)]
+VARLEN = [(5, 3, 2048), (9, 1000, 1000), (4, 1000, 64), (130, 40, 40), (2500, 20, 30),
+          (4, 2048, 2048), (5, 8191, 8191)]
 LARGE = [113, 799]  # lengths run once more with scores in the hundreds
 STRIDES = ["default", "padded", "explicit", "swapped"]
 
@@ -209,6 +213,20 @@ def variant_cases():
                   mask="allowed[b, q_idx, kv_idx] != 0")
     yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
     yield from sparse_cases()
+    yield from varlen_cases()
+
+
+def varlen_cases():
+    """`--filter varlen_`: packed sequences, an empty one and one of NaN among them."""
+    yield variant("varlen_causal", 128, (8, 2), varlen=True, mask=CAUSAL)
+    yield variant("varlen_full", 64, (4, 4), varlen=True, layout="bhsd", dtype="fp16")
+    yield variant("varlen_window", 256, (4, 1), varlen=True, mask=MASKS["window"])
+    yield variant("varlen_sigmoid", 128, (4, 4), varlen=True, mask=CAUSAL,
+                  normalize=row_free("sigmoid(score)"))
+    yield variant("varlen_alibi_lengths", 96, (8, 2),
+                  {"slopes": {"fill": "slopes"}, "kv_len": {"fill": "lengths"}}, varlen=True,
+                  inputs={**SLOPES, "kv_len": {"dtype": "i32", "shape": ["batch"]}}, score=ALIBI,
+                  mask="kv_idx < kv_len[b]")
 
 
 def sparse_cases():
@@ -283,6 +301,9 @@ def all_cases():
 
 def shapes_of(case, quick=False):
     """The calls of a case: lengths, and in turn the kinds of strides."""
+    if case.spec.get("varlen"):
+        return [Shape(*one, STRIDES[i % len(STRIDES)])
+                for i, one in enumerate(VARLEN_QUICK if quick else VARLEN_QUICK + VARLEN)]
     pairs = [(n, n) for n in LENGTHS] + UNEQUAL
     if quick:
         pairs = [(1, 1), (77, 77), (128, 128), (239, 239), (1000, 1000), (64, 1000), (113, 64),

@@ -68,7 +68,9 @@ def floats(tensor):
 
 @dataclass
 class Problem:
-    """One call's data on both sides. Arrays of floats are [batch, seq, heads, dim]."""
+    """One call's data on both sides. Arrays of floats are [batch, seq, heads, dim]; of packed
+    sequences the batch of the tensors is 1, and `q_begins` says where each begins.
+    """
 
     case: object
     shape: object
@@ -82,6 +84,18 @@ class Problem:
     host_k: np.ndarray = None
     host_v: np.ndarray = None
     host_inputs: dict = field(default_factory=dict)  # name -> float64 array in its declared shape
+    q_begins: np.ndarray = None  # [batch + 1]
+    skipped: int = -1  # the sequence whose keys and values are NaN
+
+    def places(self, rows):
+        """Of rows [count, 3] of (batch, head, query): those that are there and are looked at, and
+        where their results stand: (batch, query) of the tensors.
+        """
+        if self.q_begins is None:
+            return rows, rows[:, 0], rows[:, 2]
+        b, q = rows[:, 0], rows[:, 2]
+        rows = rows[(q < np.diff(self.q_begins)[b]) & (b != self.skipped)]
+        return rows, np.zeros_like(rows[:, 0]), self.q_begins[rows[:, 0]] + rows[:, 2]
 
 
 def dim_lengths(spec, shape):
@@ -99,25 +113,34 @@ def draw(case, shape, save_names, seed, device, on_host=True):
     # q . k has a variance of head_dim; times 8 each, scores have a deviation of 64.
     spread = 8.0 if shape.logits == "large" else 1.0
 
+    varlen = spec.get("varlen", False)
+    batch, total_q, total_kv = shape.batch, shape.seq_q, shape.seq_kv
+    if varlen:
+        q_begins, kv_begins = (draw_begins(shape.batch, n, random, device)
+                               for n in (shape.seq_q, shape.seq_kv))
+        batch, total_q, total_kv = 1, int(q_begins[-1]), int(kv_begins[-1])
+
     def tensor(seq, heads, dim, scale):
         strides = strides_of(shape.strides, spec["layout"], seq, heads, dim)
-        guarded = Guarded((shape.batch, seq, heads, dim), strides, spec["dtype"], device)
+        guarded = Guarded((batch, seq, heads, dim), strides, spec["dtype"], device)
         guarded.view.copy_(scale * torch.randn(guarded.view.shape, generator=random,
                                                device=device))
         return guarded
 
     heads_q, heads_kv = spec["heads"]["q"], spec["heads"]["kv"]
     dim_qk, dim_v = spec["head_dim"]["qk"], spec["head_dim"]["v"]
-    q = tensor(shape.seq_q, heads_q, dim_qk, spread)
-    k = tensor(shape.seq_kv, heads_kv, dim_qk, spread)
-    v = tensor(shape.seq_kv, heads_kv, dim_v, 1.0)
-    o = Guarded((shape.batch, shape.seq_q, heads_q, dim_v),
-                strides_of(shape.strides, spec["layout"], shape.seq_q, heads_q, dim_v),
+    q = tensor(total_q, heads_q, dim_qk, spread)
+    k = tensor(total_kv, heads_kv, dim_qk, spread)
+    v = tensor(total_kv, heads_kv, dim_v, 1.0)
+    o = Guarded((batch, total_q, heads_q, dim_v),
+                strides_of(shape.strides, spec["layout"], total_q, heads_q, dim_v),
                 spec["dtype"], device)
-    flat = shape.batch * heads_q * shape.seq_q
+    flat = batch * heads_q * total_q
     saves = {name: Guarded((1, 1, 1, flat), (flat, flat, flat), "f32", device)
              for name in save_names}
     problem = Problem(case, shape, q, k, v, o, saves, {})
+    if varlen:
+        pack(problem, q_begins, kv_begins, device)
     if on_host:
         problem.host_q, problem.host_k, problem.host_v = (floats(x.view) for x in (q, k, v))
     for name, declared in spec.get("inputs", {}).items():
@@ -136,6 +159,30 @@ def draw(case, shape, save_names, seed, device, on_host=True):
             problem.inputs[name] = value
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     return problem
+
+
+def draw_begins(batch, longest, random, device):
+    """[batch + 1]: of sequences of up to `longest` elements; the first is as long, the fourth empty."""
+    lengths = torch.randint(0, longest + 1, (batch,), generator=random, device=device)
+    lengths[0] = longest
+    lengths[3:4] = 0
+    return np.concatenate([[0], np.cumsum(lengths.cpu().numpy())]).astype(np.int64)
+
+
+def pack(problem, q_begins, kv_begins, device):
+    """What one sequence holds must not reach another: the second one's keys and values are NaN and
+    infinite, and its own results are not looked at.
+    """
+    problem.q_begins = q_begins
+    for name, begins in (("cu_seqlens_q", q_begins), ("cu_seqlens_kv", kv_begins)):
+        problem.inputs[name] = torch.tensor(begins, dtype=torch.int32, device=device)
+        problem.host_inputs[name] = begins.astype(np.float64)
+    if problem.shape.batch > 2:
+        problem.skipped = 1
+        keys = slice(int(kv_begins[1]), int(kv_begins[2]))
+        problem.k.view[0, keys] = torch.nan
+        problem.v.view[0, keys, :, ::2] = torch.nan
+        problem.v.view[0, keys, :, 1::2] = torch.inf
 
 
 def draw_blocks(spec, shape, random, device):

@@ -27,7 +27,8 @@ struct Problem {
   // An index beyond a dimension reads its nearest element; an input that is missing or has too few
   // elements reads as NaN. Block sparsity is given by the names of the argument struct:
   // "block_mask", or "block_counts" and "block_indices"; a block that these do not reach is left
-  // out.
+  // out. So are packed sequences: "cu_seqlens_q" and "cu_seqlens_kv" of batch + 1 elements each;
+  // the views' batch stride is then not used.
   std::map<std::string, std::vector<double>, std::less<>> inputs;
 };
 

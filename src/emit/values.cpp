@@ -60,6 +60,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("INPUTS", !spec.inputs.empty());
   put("SAVES", static_cast<int64_t>(rows.saves.size()));
 
+  put("VARLEN", spec.varlen);
   put("SPARSE", sparse);
   put("SPARSE_BITMAP", spec.sparsity == spec::Spec::Sparsity::BlockBitmap);
   put("SPARSE_SIZE", spec.block_size);

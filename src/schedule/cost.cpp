@@ -78,7 +78,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       const RowKeys& first = rows[0].keys.front();
       if (keys.end - keys.begin != first.end - first.begin) uneven_ = true;
     }
-    if (kernel.block_size > 0) uneven_ = true;
+    if (kernel.varlen || kernel.block_size > 0) uneven_ = true;
   }
 }
 

@@ -20,11 +20,12 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
-// For a producer that looks for its blocks.
+// For a producer that looks for its blocks or its sequence.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
 
 RegisterPlan register_plan(const Kernel& kernel, const Schedule& s) {
-  return (kernel.block_size > 0 ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
+  const bool searches = kernel.varlen || kernel.block_size > 0;
+  return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
 // Columns as the template stores them: in chunks of 64 (128 bytes), the widest span of the TMA
@@ -106,6 +107,9 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
                        kernel.head_dim_v, kMaxColumns);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
+  if (kernel.varlen && (s.grid != Grid::Persistent || s.order != Order::LongestFirst)) {
+    return "packed sequences need a persistent grid that starts the longest first";
+  }
   if (kernel.block_size > 0) {
     if (kernel.block_size % s.tile_kv != 0) {
       return fmt::format("{} keys do not divide blocks of {}", s.tile_kv, kernel.block_size);

@@ -63,6 +63,7 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.loading_score = loads_along_keys(spec.score) || loads_along_keys(rows.weight);
   kernel.tested_mask = !attention::is_interval_mask(kernel.range);
   kernel.workload = spec.workload;
+  kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
   kernel.score = expr::count(spec.score, pair);

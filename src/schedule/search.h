@@ -27,6 +27,7 @@ struct Kernel {
   bool loading_score = false;    // score or weight reads an input at kv_idx
   bool tested_mask = false;      // the mask is no interval of a row: tested pair by pair
   bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
+  bool varlen = false;           // packed sequences
   int block_size = 0;            // block sparsity: rows and keys of the caller's blocks
   std::vector<spec::Workload> workload;
 };

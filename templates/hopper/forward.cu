@@ -25,6 +25,9 @@ namespace {
 #include "parts/recompute.cuh"
 #endif
 #include "parts/tile.cuh"
+#if ATTN_VARLEN
+#include "parts/packed.cuh"
+#endif
 #if ATTN_SPARSE
 #include "parts/sparse.cuh"
 #endif

@@ -44,6 +44,7 @@ const char* const kLines[] = {
     "  weight: exp(score - m)\n  output: acc / l\n",
     "blocks: {size: 128, from: bitmap}\n",
     "mask: kv_idx <= q_pos\nblocks: {size: 64, from: indices}\n",
+    "mask: kv_idx <= q_pos\nvarlen: true\n",
 };
 
 TEST_CASE("names") {
@@ -143,6 +144,19 @@ TEST_CASE("block sparsity is given by fields of the argument struct") {
     CHECK(dense.find(word) == std::string::npos);
     CHECK(bitmap.files[0].content.find(word) != std::string::npos);
   }
+}
+
+TEST_CASE("packed sequences are given by where they begin") {
+  const Emitted packed = emitted("varlen: true\n");
+  const std::string& header = packed.files[1].content;
+  for (const char* text :
+       {"  int64_t total_q;", "  int64_t total_kv;", "  const int32_t* cu_seqlens_q;",
+        "  const int32_t* cu_seqlens_kv;", "queries, bf16 [total_q, 32, 128]",
+        "result, [32, total_q] contiguous"}) {
+    CHECK(header.find(text) != std::string::npos);
+  }
+  CHECK(header.find("stride_batch") == std::string::npos);
+  CHECK(header.find("int64_t seq_q;") == std::string::npos);
 }
 
 TEST_CASE("the banner says what, from what and why") {

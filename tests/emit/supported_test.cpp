@@ -24,6 +24,7 @@ std::string refusal_of(const std::string& lines) { return refusal(spec_text(line
 TEST_CASE("what is supported passes") {
   CHECK(refusal_of("") == "");
   CHECK(refusal_of("blocks: {size: 192, from: indices}\n") == "");
+  CHECK(refusal_of("varlen: true\nmask: kv_idx <= q_pos\n") == "");
   CHECK(refusal_of("layout: bhsd\nfixed: {seq_q: 4096}\nmask: kv_idx <= q_pos\n") == "");
 }
 
@@ -39,10 +40,19 @@ TEST_CASE("passes that no template carries") {
 }
 
 TEST_CASE("features that no template carries") {
-  CHECK(refusal_of("varlen: true\n") ==
-        "spec.yaml:7:9: error: packed sequences (varlen) are not emitted yet for h100\n"
-        "    7 | varlen: true\n"
-        "      |         ^~~~\n");
+  CHECK(refusal_of("varlen: true\nblocks: {size: 64, from: bitmap}\n") ==
+        "spec.yaml:8:9: error: block sparsity of packed sequences is not emitted yet for h100\n"
+        "    8 | blocks: {size: 64, from: bitmap}\n"
+        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("varlen: true\nfixed: {seq_kv: 4096}\n") ==
+        "spec.yaml:8:17: error: a fixed length of packed sequences is not emitted yet for h100\n"
+        "    8 | fixed: {seq_kv: 4096}\n"
+        "      |                 ^~~~\n");
+  CHECK(refusal_of("varlen: true\ninputs: {bias: {dtype: f32, shape: [seq_kv]}}\n"
+                   "score: score + bias[kv_idx]\n") ==
+        "spec.yaml:8:37: error: an input along packed sequences is not emitted yet for h100\n"
+        "    8 | inputs: {bias: {dtype: f32, shape: [seq_kv]}}\n"
+        "      |                                     ^~~~~~\n");
   CHECK(refusal_of("kv_cache: {paged: 64}\n") ==
         "spec.yaml:7:11: error: a paged kv_cache is not emitted yet for h100\n"
         "    7 | kv_cache: {paged: 64}\n"

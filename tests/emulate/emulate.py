@@ -34,6 +34,9 @@ CAUSAL = "kv_idx <= q_pos"
 WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
+# Of packed sequences; the second one's keys and values are NaN.
+PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
+          "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
 
 # group -> (spec, schedules, calls)
 GROUPS = {
@@ -53,6 +56,16 @@ GROUPS = {
          [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none")], CALLS),
         (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
          [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
+    ],
+    "varlen": [
+        (spec(varlen=True), [schedule(2, 128, 2, ping_pong=True)], PACKED),
+        (spec(varlen=True, mask=CAUSAL),
+         [schedule(1, 256, 2, weights="shared"), schedule(3, 64, 2),
+          schedule(2, 96, 2, overlap="none", ping_pong=True)], PACKED),
+        (spec((4, 2), (72, 40), varlen=True, normalize=SIGMOID,
+              inputs={"len": {"dtype": "i32", "shape": ["batch"]}},
+              mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),
+         [schedule(2, 64, 2)], PACKED),
     ],
 }
 

@@ -16,7 +16,12 @@ typedef enum attention_status {
 
 typedef struct attention_forward_args {
   size_t size;
+#if ATTN_VARLEN
+  int64_t batch, total_q, total_kv;
+  const int32_t *cu_seqlens_q, *cu_seqlens_kv;
+#else
   int64_t batch, seq_q, seq_kv;
+#endif
   int32_t heads_q, heads_kv;
   const void *q, *k, *v;
   void* o;

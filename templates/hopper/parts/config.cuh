@@ -97,6 +97,9 @@
 #ifndef ATTN_SKIP
 #define ATTN_SKIP 0
 #endif
+#ifndef ATTN_VARLEN
+#define ATTN_VARLEN 0
+#endif
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;

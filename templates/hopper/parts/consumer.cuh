@@ -135,6 +135,35 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 }
 #endif
 
+#if ATTN_VARLEN
+// The first `rows` rows of a tile of output to global memory, sixteen bytes at a time.
+__device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int rows, int head,
+                                           const Params& p) {
+  constexpr int kGroups = kHeadDimV / 8;
+#pragma unroll 1
+  for (int i = threadIdx.x % 128; i < rows * kGroups; i += 128) {
+    const int row = i / kGroups, group = i % kGroups;
+    const int64_t at = (q_first + row) * p.o_stride_seq + head * p.o_stride_head + 8 * group;
+    *reinterpret_cast<uint4*>(p.o + at * kElementBytes) =
+        *reinterpret_cast<const uint4*>(out + swizzled<kChunkV>(64, row, group));
+  }
+}
+
+// Values of keys from `first` on become zero: those of the next sequence, which may be NaN, come
+// with the last block of this one, and a weight of zero would not hide them.
+__device__ __forceinline__ void clear_values(uint8_t* value, int first) {
+  constexpr int kRowBytes = kChunkV * kElementBytes;
+#pragma unroll 1
+  for (int chunk = 0; chunk < kChunksV; ++chunk) {
+    uint8_t* const rows = value + chunk * chunk_bytes(kTileKv, kChunkV);
+#pragma unroll 1
+    for (int i = first * kRowBytes + threadIdx.x % 128 * 16; i < kTileKv * kRowBytes; i += 2048) {
+      *reinterpret_cast<uint4*>(rows + i) = uint4{0, 0, 0, 0};
+    }
+  }
+}
+#endif
+
 // The rows' results: values saved per row, the output through shared memory to TMA. `q_row` is the
 // thread's first row, which may lie beyond the last.
 __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
@@ -150,14 +179,39 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
       output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
       output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
     }
+#if ATTN_VARLEN
+    const bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < tile.seq_q;
+    if (stored) store_saves(p.saves, values, rows[r], p.inputs);
+#else
     if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
       store_saves(p.saves, values, rows[r], p.inputs);
     }
+#endif
   }
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
+#if ATTN_VARLEN
+  const int q_first = tile.q_begin + tile.q_first + 64 * warpgroup;
+  const int left = tile.seq_q - tile.q_first - 64 * warpgroup;
+  if (left < 64) {
+    // The next sequence's rows follow in memory: TMA would write them too.
+    store_rows(out, q_first, left, tile.h, p);
+    named_sync(1 + kWarpgroups + warpgroup, 128);
+  }
+  if (threadIdx.x % 128 == 0) {
+    if (left >= 64) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunksV; ++chunk) {
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
+                  0);
+      }
+    }
+    tma_store_wait();
+    barrier_arrive(out_empty);
+  }
+#else
   if (threadIdx.x % 128 == 0) {
     const int q_first = tile.q_first + 64 * warpgroup;
     if (q_first < p.seq_q) {
@@ -170,6 +224,7 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
     tma_store_wait();
     barrier_arrive(out_empty);
   }
+#endif
   __syncwarp();  // keeps the warps converged for the next tile's wgmma
 }
 
@@ -190,6 +245,21 @@ struct Work {
 #endif
 };
 
+#if ATTN_VARLEN
+__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
+  Work work;
+  work.tile = tile;
+#if ATTN_TRIMMED
+  const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
+  work.blocks = trim(blocks_of(tile, tile.q_first + 64 * warpgroup, 64, p), loaded);
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+#else
+  work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+#endif
+  return work;
+}
+#else
 __device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& p) {
   Work work;
   work.tile = tile_at(index, p);
@@ -204,6 +274,7 @@ __device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& 
 #endif
   return work;
 }
+#endif
 
 __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o, int warpgroup,
                                         const Params& p) {
@@ -232,9 +303,22 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+#if ATTN_VARLEN
+      const int q_idx = min(first_row(tile) + 8 * r, tile.seq_q - 1);
+      const int64_t first_save = int64_t{tile.h} * p.total_q + tile.q_begin;
+      rows[r] = {tile.b,
+                 tile.h,
+                 tile.h / (kHeadsQ / kHeadsKv),
+                 q_idx,
+                 q_idx + tile.seq_kv - tile.seq_q,
+                 tile.seq_q,
+                 tile.seq_kv,
+                 first_save};
+#else
       const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
       rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
                  p.seq_q, p.seq_kv};
+#endif
       reductions[r] = {};
     }
 #pragma unroll
@@ -310,6 +394,17 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
   };
 
+#if ATTN_VARLEN
+  // A tile's first block may hold keys of the next sequence.
+  const auto clear_next_sequence = [&](const Work& work) {
+    const int first = work.tile.seq_kv - (work.blocks.end - 1) * kTileKv;
+    if (first >= kTileKv) return;
+    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    clear_values(shared.value[value_slot.index], max(first, 0));
+    fence_async_proxy();
+    named_sync(1 + kWarpgroups + warpgroup, 128);
+  };
+#endif
 #if ATTN_SPARSE
   // The producer says what each slot of keys holds; to be asked once they are there.
   const auto visit_of_slot = [&]() -> Visit { return {uniform(shared.visit[key_slot.index])}; };
@@ -327,11 +422,17 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
+#if ATTN_VARLEN
+    const Tile given = uniform(shared.tile[query_slot.index][warpgroup]);
+    if (given.b < 0) break;
+    const Work work = work_of(given, warpgroup, p);
+#else
     const int index = uniform(shared.tile[query_slot.index][warpgroup]);
 #if ATTN_PERSISTENT
     if (index < 0) break;
 #endif
     const Work work = work_at(index, warpgroup, p);
+#endif
     // The compiler would rather compute the limits again, between two products.
     const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
                         uniform(work.blocks.full_end)};
@@ -413,6 +514,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       weigh_block(blocks, blocks.end - 1, true);
       release_key();
       hand_over_weights();
+#if ATTN_VARLEN
+      clear_next_sequence(work);
+#endif
 #pragma unroll 1
       for (int block = blocks.end - 2; block >= blocks.begin; --block) {
         start_scores();
@@ -448,6 +552,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       rescale(output, factors);
 #endif
       hand_over_weights();
+#if ATTN_VARLEN
+      if (block == blocks.end - 1) clear_next_sequence(work);
+#endif
       start_output();
       wgmma_wait<0>();
       pin(output);

@@ -21,6 +21,11 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_SPARSE
   Visit announced{};  // what the consumers are told of the next keys
 #endif
+#if ATTN_VARLEN
+  TileFinder finder;
+  const int tiles = *p.tile_count;
+  int kv_begin = 0;  // of the tile's sequence
+#endif
   const auto load_key = [&](int block, int head, int batch) {
     barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
     if (issues) {
@@ -29,8 +34,13 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #endif
       uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
+#if ATTN_VARLEN
+      load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+                                     kv_begin + block * kTileKv, head, 0);
+#else
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                      block * kTileKv, head, batch);
+#endif
     }
     __syncwarp();
     key_slot.advance();
@@ -40,8 +50,13 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     if (issues) {
       uint64_t& full = shared.value_full[value_slot.index];
       barrier_expect(full, kValueBytes);
+#if ATTN_VARLEN
+      load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
+                                   kv_begin + block * kTileKv, head, 0);
+#else
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
                                    block * kTileKv, head, batch);
+#endif
     }
     __syncwarp();
     value_slot.advance();
@@ -50,6 +65,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < p.tiles) {
+#if ATTN_VARLEN
+    if (index >= tiles) break;
+#endif
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
     int next = 0;
     // Asked for late, under the last loads: whoever finishes first gets the next tile.
@@ -61,7 +79,12 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #else
     const int next = p.tiles;
 #endif
+#if ATTN_VARLEN
+    const Tile tile = finder.find(index, p);
+    kv_begin = tile.kv_begin;
+#else
     const Tile tile = tile_at(index, p);
+#endif
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
@@ -80,14 +103,23 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
+#if ATTN_VARLEN
+        shared.tile[query_slot.index][i] = tile;  // seen once the queries are there
+#else
         shared.tile[query_slot.index][i] = index;  // seen once the queries are there
+#endif
 #if ATTN_SPARSE
         shared.any_visit[query_slot.index][i] = any;
 #endif
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
+#if ATTN_VARLEN
+        load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
+                                       tile.q_begin + tile.q_first + 64 * i, tile.h, 0);
+#else
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
                                        tile.q_first + 64 * i, tile.h, tile.b);
+#endif
       }
       __syncwarp();
     }
@@ -129,7 +161,11 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   for (int i = 0; i < kWarpgroups; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
+#if ATTN_VARLEN
+      shared.tile[query_slot.index][i].b = -1;
+#else
       shared.tile[query_slot.index][i] = -1;
+#endif
       barrier_arrive(shared.query_full[query_slot.index][i]);
     }
     __syncwarp();
