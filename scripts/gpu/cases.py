@@ -214,6 +214,21 @@ def variant_cases():
     yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
     yield from sparse_cases()
     yield from varlen_cases()
+    yield from wide_cases()
+
+
+def wide_cases():
+    """`--filter wide_`: values wider than one accumulator, in two parts."""
+    yield variant("wide_d512", 512, (2, 1))
+    yield variant("wide_d512_causal", 512, (2, 2), mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield variant("wide_d64v264", (64, 264), (4, 2), mask=CAUSAL)
+    yield variant("wide_d384v320", (384, 320), (2, 2), mask=MASKS["window"])
+    yield variant("wide_retention", (256, 512), (4, 4), {"log_decay": {"fill": "log_decay"}},
+                  inputs={"log_decay": {"dtype": "f32", "shape": ["heads"]}},
+                  score="score * exp(log_decay[h] * (q_pos - kv_idx))", normalize=RETENTION_ROWS,
+                  mask=CAUSAL, large=False)
+    yield variant("wide_varlen", (128, 512), (4, 2), varlen=True, mask=CAUSAL)
+    yield variant("wide_sparse", (128, 512), (4, 2), blocks={"size": 128, "from": "indices"})
 
 
 def varlen_cases():

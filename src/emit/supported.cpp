@@ -8,7 +8,7 @@
 namespace attngen::emit {
 namespace {
 
-constexpr int kLargestHeadDim = 256;  // columns of one wgmma accumulator
+constexpr int kLargestHeadDim = 512;  // two wgmma accumulators of values
 constexpr int kWarpgroupRows = 64;
 
 class Support {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "emit/user_functions.h"
+#include "schedule/resources.h"
 
 namespace attngen::emit {
 
@@ -25,7 +26,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   };
   put("BF16", spec.dtype == spec::DType::Bf16);
   put("HEAD_DIM_QK", spec.head_dim.qk);
-  put("HEAD_DIM_V", spec.head_dim.v);
+  const schedule::ValueParts parts = schedule::value_parts(spec.head_dim.v);
+  put("HEAD_DIM_V", parts.columns);
+  put("VALUE_PARTS", parts.count);
+  put("OUTPUT_DIM", spec.head_dim.v);
   put("HEADS_Q", spec.heads.q);
   put("HEADS_KV", spec.heads.kv());
   put("LAYOUT_BHSD", spec.layout == spec::Layout::Bhsd);

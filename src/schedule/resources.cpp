@@ -11,6 +11,7 @@ constexpr int kRows = 64;            // query rows of a warpgroup, the height of
 constexpr int kLanes = 128;          // threads of a warpgroup
 constexpr int kElement = 2;          // bytes of bf16 and fp16
 constexpr int kMaxColumns = 256;     // of one wgmma
+constexpr int kNarrowChunk = 32;     // columns of the narrower of the two chunks
 constexpr int kBarrierBytes = 1024;  // of mbarriers, rounded up to the alignment of the tiles
 
 // setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
@@ -32,7 +33,7 @@ RegisterPlan register_plan(const Kernel& kernel, const Schedule& s) {
 // swizzle, or of 32 where that pads less.
 int padded_columns(int columns) {
   const int halves = (columns + 31) / 32;
-  const int chunk = halves % 2 == 0 ? 64 : 32;
+  const int chunk = halves % 2 == 0 ? 64 : kNarrowChunk;
   return (columns + chunk - 1) / chunk * chunk;
 }
 
@@ -137,6 +138,13 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
 }
 
 }  // namespace
+
+ValueParts value_parts(int head_dim_v) {
+  const int count = (head_dim_v + kMaxColumns - 1) / kMaxColumns;
+  if (count <= 1) return {1, head_dim_v};
+  const int least = (head_dim_v + count - 1) / count;
+  return {count, (least + kNarrowChunk - 1) / kNarrowChunk * kNarrowChunk};
+}
 
 Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   std::string reason = refusal(kernel, s, target);

@@ -51,7 +51,9 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
-  kernel.head_dim_v = spec.head_dim.v;
+  const ValueParts parts = value_parts(spec.head_dim.v);
+  kernel.head_dim_v = parts.columns;
+  kernel.value_parts = parts.count;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
   kernel.range = attention::key_range(spec.mask);

@@ -15,7 +15,9 @@ namespace attngen::schedule {
 
 // What the cost of a kernel depends on, taken from a spec once.
 struct Kernel {
-  int head_dim_qk = 0, head_dim_v = 0;
+  int head_dim_qk = 0;
+  int head_dim_v = 0;   // of a tile; all of the values unless they have several parts
+  int value_parts = 1;  // tiles that share their scores' operands
   int heads_q = 1, heads_kv = 1;
   attention::KeyRange range;
   attention::RowForm rows;

@@ -146,6 +146,21 @@ TEST_CASE("block sparsity is given by fields of the argument struct") {
   }
 }
 
+TEST_CASE("values wider than an accumulator have parts") {
+  const spec::Spec spec = spec_of_text(
+      "attngen: 1\nname: wide\ndtype: bf16\nheads: {q: 8, kv: 8}\nhead_dim: {qk: 256, v: 512}\n");
+  const attention::RowForm form = form_of(spec);
+  const target::Target& target = *target::find("h100");
+  const schedule::Ranking ranking = schedule::search(schedule::describe_kernel(spec, form), target);
+  REQUIRE_FALSE(ranking.ranked.empty());
+  const std::vector<File> files = emit(spec, form, {{&target, ranking.ranked.front(), false}});
+  CHECK(files[0].content.find("constexpr int kHeadDimV = 256;") != std::string::npos);
+  CHECK(files[0].content.find("constexpr int kOutputDim = 512;") != std::string::npos);
+  CHECK(files[0].content.find("constexpr int kValueParts = 2;") != std::string::npos);
+  CHECK(files[1].content.find("values, bf16 [batch, seq_kv, 8, 512]") != std::string::npos);
+  CHECK(emitted("").files[0].content.find("kValueParts") == std::string::npos);
+}
+
 TEST_CASE("packed sequences are given by where they begin") {
   const Emitted packed = emitted("varlen: true\n");
   const std::string& header = packed.files[1].content;

@@ -57,6 +57,14 @@ GROUPS = {
         (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
          [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
     ],
+    "wide": [
+        (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),
+        (spec(head_dim=(512, 512), normalize=SIGMOID), [schedule(2, 32, 2, order="linear")],
+         ["1,70,130"]),
+        (spec(head_dim=(72, 264), varlen=True, mask=CAUSAL), [schedule(1, 64, 2)], PACKED[:3]),
+        (spec(head_dim=(64, 512), blocks={"size": 64, "from": "bitmap"}), [schedule(2, 32, 2)],
+         ["1,200,200"]),
+    ],
     "varlen": [
         (spec(varlen=True), [schedule(2, 128, 2, ping_pong=True)], PACKED),
         (spec(varlen=True, mask=CAUSAL),

@@ -87,6 +87,19 @@ TEST_CASE("rejections have numbers") {
   CHECK(reason(64, 64, alone) == "ping-pong needs two warpgroups; there is 1");
 }
 
+TEST_CASE("wide values are split into parts that TMA moves whole") {
+  CHECK(value_parts(256).count == 1);
+  CHECK(value_parts(40).columns == 40);
+  for (int dim = 264; dim <= 1024; dim += 8) {
+    CAPTURE(dim);
+    const ValueParts parts = value_parts(dim);
+    CHECK(parts.columns <= 256);
+    CHECK(parts.columns % 32 == 0);
+    CHECK(parts.count * parts.columns >= dim);
+    CHECK((parts.count - 1) * parts.columns < dim);  // no part is empty
+  }
+}
+
 TEST_CASE("block sparsity restricts the tiles") {
   Kernel kernel = kernel_of(64, 64);
   kernel.block_size = 128;

@@ -136,14 +136,19 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 #endif
 
 #if ATTN_VARLEN
-// The first `rows` rows of a tile of output to global memory, sixteen bytes at a time.
+// The first `rows` rows of a tile of output to global memory, sixteen bytes at a time, from its
+// column `column` on.
 __device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int rows, int head,
-                                           const Params& p) {
+                                           int column, const Params& p) {
   constexpr int kGroups = kHeadDimV / 8;
 #pragma unroll 1
   for (int i = threadIdx.x % 128; i < rows * kGroups; i += 128) {
     const int row = i / kGroups, group = i % kGroups;
-    const int64_t at = (q_first + row) * p.o_stride_seq + head * p.o_stride_head + 8 * group;
+    const int first = column + 8 * group;
+#if ATTN_VALUE_PARTS > 1
+    if (first >= kOutputDim) continue;
+#endif
+    const int64_t at = (q_first + row) * p.o_stride_seq + head * p.o_stride_head + first;
     *reinterpret_cast<uint4*>(p.o + at * kElementBytes) =
         *reinterpret_cast<const uint4*>(out + swizzled<kChunkV>(64, row, group));
   }
@@ -180,7 +185,13 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
       output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
     }
 #if ATTN_VARLEN
-    const bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < tile.seq_q;
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < tile.seq_q;
+#if ATTN_VALUE_PARTS > 1
+    stored = stored && tile.part == 0;
+#endif
+    if (stored) store_saves(p.saves, values, rows[r], p.inputs);
+#elif ATTN_VALUE_PARTS > 1
+    const bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q && tile.part == 0;
     if (stored) store_saves(p.saves, values, rows[r], p.inputs);
 #else
     if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
@@ -192,20 +203,32 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
+#if ATTN_VALUE_PARTS > 1
+  const int column = tile.part * kHeadDimV;
+#endif
 #if ATTN_VARLEN
   const int q_first = tile.q_begin + tile.q_first + 64 * warpgroup;
   const int left = tile.seq_q - tile.q_first - 64 * warpgroup;
   if (left < 64) {
     // The next sequence's rows follow in memory: TMA would write them too.
-    store_rows(out, q_first, left, tile.h, p);
+#if ATTN_VALUE_PARTS > 1
+    store_rows(out, q_first, left, tile.h, column, p);
+#else
+    store_rows(out, q_first, left, tile.h, 0, p);
+#endif
     named_sync(1 + kWarpgroups + warpgroup, 128);
   }
   if (threadIdx.x % 128 == 0) {
     if (left >= 64) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunksV; ++chunk) {
+#if ATTN_VALUE_PARTS > 1
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), column + chunk * kChunkV, q_first,
+                  tile.h, 0);
+#else
         tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
                   0);
+#endif
       }
     }
     tma_store_wait();
@@ -217,8 +240,13 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
     if (q_first < p.seq_q) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunksV; ++chunk) {
+#if ATTN_VALUE_PARTS > 1
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), column + chunk * kChunkV, q_first,
+                  tile.h, tile.b);
+#else
         tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
                   tile.b);
+#endif
       }
     }
     tma_store_wait();

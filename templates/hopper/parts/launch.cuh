@@ -13,8 +13,13 @@ struct TensorBox {
 };
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64};
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
+#if ATTN_VALUE_PARTS > 1
+constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv};
+constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
+#else
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv};
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64};
+#endif
 
 // A tensor as TMA sees it: {head_dim, length, heads, batch}.
 struct Tensor {
@@ -87,7 +92,11 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 #if ATTN_VARLEN
 // Every sequence may end in a tile that is not full.
 int64_t most_tiles(const attention_forward_args& args) {
+#if ATTN_VALUE_PARTS > 1
+  return (args.total_q / kTileQ + args.batch) * kHeadsQ * kValueParts;
+#else
   return (args.total_q / kTileQ + args.batch) * kHeadsQ;
+#endif
 }
 #endif
 
@@ -122,9 +131,15 @@ attention_status check_args(const attention_forward_args& args) {
   const bool any_key = args.total_kv > 0;
 #else
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
+#if ATTN_VALUE_PARTS > 1
+  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / kValueParts / tiles_per_head) {
+    return ATTENTION_BAD_LENGTH;
+  }
+#else
   if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
     return ATTENTION_BAD_LENGTH;
   }
+#endif
 #if ATTN_SPARSE_BITMAP
   if (args.seq_kv > 0 && !args.block_mask) return ATTENTION_NULL_POINTER;
 #elif ATTN_SPARSE
@@ -160,7 +175,11 @@ Params params_of(const attention_forward_args& args) {
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
   p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
+#if ATTN_VALUE_PARTS > 1
+  p.tiles = p.tiles_per_head * kHeadsQ * p.batch * kValueParts;
+#else
   p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+#endif
 #if ATTN_SPARSE
   p.squares_q = (p.seq_q + kSquare - 1) / kSquare;
   p.squares_kv = (p.seq_kv + kSquare - 1) / kSquare;

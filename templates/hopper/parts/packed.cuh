@@ -69,7 +69,11 @@ __global__ void __launch_bounds__(kPrepareThreads, 1) attention_forward_prepare(
     const int place = base + thread;
     Sequence s{};
     if (place < p.batch) s = sequence_of(p.sequences[place].b, p);
+#if ATTN_VALUE_PARTS > 1
+    const int tiles = (s.seq_q + kTileQ - 1) / kTileQ * kHeadsQ * kValueParts;
+#else
     const int tiles = (s.seq_q + kTileQ - 1) / kTileQ * kHeadsQ;
+#endif
     s.first_tile = first_tile + running_sum(tiles, sums) - tiles;
     if (place < p.batch) p.sequences[place] = s;
     first_tile += sums[kPrepareThreads - 1];
@@ -95,20 +99,41 @@ class TileFinder {
     const Sequence s = p.sequences[place_];
     const int tiles_per_head = (s.seq_q + kTileQ - 1) / kTileQ;
     int rest = index - s.first_tile;
+#if ATTN_VALUE_PARTS > 1
+    const int part = rest % kValueParts;
+    rest /= kValueParts;
+#endif
     // Within a section the last rows of every head come first: under a causal mask they are the
     // longest.
     const int first_head = rest / (s.section_heads * tiles_per_head) * s.section_heads;
     const int heads = min(s.section_heads, kHeadsQ - first_head);
     rest -= first_head * tiles_per_head;
     const int row = tiles_per_head - 1 - rest / heads;
-    return {row * kTileQ, first_head + rest % heads, s.b, s.q_begin, s.kv_begin, s.seq_q, s.seq_kv};
+    Tile tile{row * kTileQ, first_head + rest % heads, s.b};
+#if ATTN_VALUE_PARTS > 1
+    tile.part = part;
+#endif
+    tile.q_begin = s.q_begin;
+    tile.kv_begin = s.kv_begin;
+    tile.seq_q = s.seq_q;
+    tile.seq_kv = s.seq_kv;
+    return tile;
   }
 
  private:
   int place_ = 0;
 };
 
-__device__ __forceinline__ Tile uniform(const Tile& tile) {
-  return {uniform(tile.q_first),  uniform(tile.h),     uniform(tile.b),     uniform(tile.q_begin),
-          uniform(tile.kv_begin), uniform(tile.seq_q), uniform(tile.seq_kv)};
+__device__ __forceinline__ Tile uniform(Tile tile) {
+  tile.q_first = uniform(tile.q_first);
+  tile.h = uniform(tile.h);
+  tile.b = uniform(tile.b);
+#if ATTN_VALUE_PARTS > 1
+  tile.part = uniform(tile.part);
+#endif
+  tile.q_begin = uniform(tile.q_begin);
+  tile.kv_begin = uniform(tile.kv_begin);
+  tile.seq_q = uniform(tile.seq_q);
+  tile.seq_kv = uniform(tile.seq_kv);
+  return tile;
 }

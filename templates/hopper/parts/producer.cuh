@@ -21,6 +21,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_SPARSE
   Visit announced{};  // what the consumers are told of the next keys
 #endif
+#if ATTN_VALUE_PARTS > 1
+  int value_column = 0;  // the tile's first
+#endif
 #if ATTN_VARLEN
   TileFinder finder;
   const int tiles = *p.tile_count;
@@ -50,7 +53,19 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     if (issues) {
       uint64_t& full = shared.value_full[value_slot.index];
       barrier_expect(full, kValueBytes);
+#if ATTN_VALUE_PARTS > 1
 #if ATTN_VARLEN
+      const int row = kv_begin + block * kTileKv, sequence = 0;
+#else
+      const int row = block * kTileKv, sequence = batch;
+#endif
+#pragma unroll
+      for (int chunk = 0; chunk < kChunksV; ++chunk) {
+        tma_load(map_v, full,
+                 shared.value[value_slot.index] + chunk * chunk_bytes(kTileKv, kChunkV),
+                 value_column + chunk * kChunkV, row, head, sequence);
+      }
+#elif ATTN_VARLEN
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
                                    kv_begin + block * kTileKv, head, 0);
 #else
@@ -84,6 +99,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     kv_begin = tile.kv_begin;
 #else
     const Tile tile = tile_at(index, p);
+#endif
+#if ATTN_VALUE_PARTS > 1
+    value_column = tile.part * kHeadDimV;
 #endif
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);

@@ -44,6 +44,9 @@ struct Params {
 
 struct Tile {
   int q_first, h, b;
+#if ATTN_VALUE_PARTS > 1
+  int part;  // of the values' columns
+#endif
 #if ATTN_VARLEN
   int q_begin, kv_begin, seq_q, seq_kv;  // of its sequence
 #endif
@@ -51,6 +54,10 @@ struct Tile {
 
 #if !ATTN_VARLEN
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
+#if ATTN_VALUE_PARTS > 1
+  const int part = index % kValueParts;  // the parts of a tile share its keys in the L2
+  index /= kValueParts;
+#endif
 #if ATTN_LONGEST_FIRST
   // Within a section the last rows of every head come first: under a causal mask they are the
   // longest.
@@ -64,7 +71,11 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;
 #endif
+#if ATTN_VALUE_PARTS > 1
+  return {row * kTileQ, head % kHeadsQ, head / kHeadsQ, part};
+#else
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
+#endif
 }
 #endif
 
