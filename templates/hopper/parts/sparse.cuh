@@ -37,18 +37,20 @@ class Walk {
       : begin_(blocks.begin), end_(blocks.end) {
     first_square_ = begin_ / kBlocksOfSquare;
     end_square_ = min((end_ + kBlocksOfSquare - 1) / kBlocksOfSquare, p.squares_kv);
+    q_first_ = tile.q_first % kSquare;
+    q_end_ = min(kTileQ, p.seq_q - tile.q_first);
     const int64_t row = (int64_t{tile.b} * kHeadsQ + tile.h) * p.squares_q + tile.q_first / kSquare;
+    width_ = p.squares_kv;
+#if ATTN_SPARSE_BITMAP
+    first_row_ = p.block_mask + row * width_;
+#else
+    first_row_ = p.block_indices + row * width_;
 #pragma unroll
     for (int i = 0; i < kSquareRows; ++i) {
-      const int below = (tile.q_first % kSquare + 64 * i) / kSquare;  // rows of squares
-      has_row_[i] = tile.q_first + 64 * i < p.seq_q;
-#if ATTN_SPARSE_BITMAP
-      row_[i] = p.block_mask + (row + below) * p.squares_kv;
-#else
-      row_[i] = p.block_indices + (row + below) * p.squares_kv;
-      left_[i] = has_row_[i] && end_square_ > 0 ? list_length(p, row + below) : 0;
-#endif
+      const bool asks = 64 * i < q_end_ && end_square_ > 0;
+      left_[i] = asks ? max(0, min(__ldg(p.block_counts + row + below(i)), width_)) : 0;
     }
+#endif
     start();
   }
 
@@ -65,6 +67,9 @@ class Walk {
   }
 
  private:
+  // By how many rows of squares warpgroup i is below the tile's first.
+  __device__ __forceinline__ int below(int i) const { return (q_first_ + 64 * i) / kSquare; }
+
 #if ATTN_SPARSE_BITMAP
   // A lane looks at one square of 32; the next 32 are on their way meanwhile.
   __device__ __forceinline__ void start() {
@@ -75,8 +80,8 @@ class Walk {
     const int square = base_ - 32 + static_cast<int>(threadIdx.x % 32);
 #pragma unroll
     for (int i = 0; i < kSquareRows; ++i) {
-      const bool asks = has_row_[i] && square >= first_square_ && square < end_square_;
-      fetched_[i] = asks ? __ldg(row_[i] + square) : uint8_t{0};
+      const bool asks = 64 * i < q_end_ && square >= first_square_ && square < end_square_;
+      fetched_[i] = asks ? __ldg(first_row_ + (int64_t{width_} * below(i) + square)) : uint8_t{0};
     }
   }
   __device__ __forceinline__ bool next_square() {
@@ -105,14 +110,11 @@ class Walk {
     }
   }
 
-  const uint8_t* row_[kSquareRows];
+  const uint8_t* first_row_;
   uint8_t fetched_[kSquareRows];
   unsigned kept_[kSquareRows] = {};  // of the squares base_ ... base_ + 31, those still to come
   int base_;
 #else
-  static __device__ __forceinline__ int list_length(const Params& p, int64_t row) {
-    return max(0, min(__ldg(p.block_counts + row), p.squares_kv));
-  }
   // A lane holds one entry of 32; the lists are read from their ends.
   __device__ __forceinline__ void start() {
 #pragma unroll
@@ -120,7 +122,7 @@ class Walk {
   }
   __device__ __forceinline__ void fetch(int i) {
     const int entry = (left_[i] - 1) / 32 * 32 + static_cast<int>(threadIdx.x % 32);
-    fetched_[i] = entry < left_[i] ? __ldg(row_[i] + entry) : -1;
+    fetched_[i] = entry < left_[i] ? __ldg(first_row_ + (int64_t{width_} * below(i) + entry)) : -1;
   }
   // The largest of the lists' ends: a square that several warpgroups keep is loaded once if their
   // lists ascend. One that lies outside what the mask needs, or outside the keys, is passed over.
@@ -148,11 +150,12 @@ class Walk {
     }
   }
 
-  const int32_t* row_[kSquareRows];
+  const int32_t* first_row_;
   int fetched_[kSquareRows];
   int left_[kSquareRows];  // entries still to come
 #endif
-  bool has_row_[kSquareRows];
+  int q_first_, q_end_;            // of the tile's queries, from its first row of squares on
+  int width_;                      // squares of a row
   int begin_, end_;                // blocks of keys that the mask needs
   int first_square_, end_square_;  // and the squares that hold them
   int square_ = 0, block_of_square_ = 0, keepers_ = 0;
