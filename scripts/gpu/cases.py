@@ -26,6 +26,10 @@ MASKS = {
 
 LENGTHS = [1, 3, 64, 77, 113, 128, 197, 239, 799, 1000, 2048, 8191]
 UNEQUAL = [(1, 77), (77, 1), (64, 1000), (113, 64), (239, 799), (1000, 197), (3, 2048), (128, 0)]
+# Packed: sequences, and the longest; of the others some are empty.
+VARLEN_QUICK = [(1, 1, 1), (7, 77, 77), (16, 300, 300), (6, 239, 239), (3, 64, 1000), (3, 128, 0)]
+VARLEN = [(5, 3, 2048), (9, 1000, 1000), (4, 1000, 64), (130, 40, 40), (2500, 20, 30),
+          (4, 2048, 2048), (5, 8191, 8191)]
 LARGE = [113, 799]  # lengths run once more with scores in the hundreds
 # And at the last of them what a guess about the scores would get wrong: scores that grow by 200 along
 # the row (2^288) in the order of visit, one huge score in the block visited last, huge values.
@@ -211,6 +215,55 @@ def variant_cases():
                   inputs={"allowed": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
                   mask="allowed[b, q_idx, kv_idx] != 0")
     yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
+    yield from sparse_cases()
+    yield from varlen_cases()
+    yield from wide_cases()
+
+
+def wide_cases():
+    """`--filter wide_`: values wider than one accumulator, in two parts."""
+    yield variant("wide_d512", 512, (2, 1))
+    yield variant("wide_d512_causal", 512, (2, 2), mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield variant("wide_d64v264", (64, 264), (4, 2), mask=CAUSAL)
+    yield variant("wide_d384v320", (384, 320), (2, 2), mask=MASKS["window"])
+    yield variant("wide_retention", (256, 512), (4, 4), {"log_decay": {"fill": "log_decay"}},
+                  inputs={"log_decay": {"dtype": "f32", "shape": ["heads"]}},
+                  score="score * exp(log_decay[h] * (q_pos - kv_idx))", normalize=RETENTION_ROWS,
+                  mask=CAUSAL, large=False)
+    yield variant("wide_varlen", (128, 512), (4, 2), varlen=True, mask=CAUSAL)
+    yield variant("wide_sparse", (128, 512), (4, 2), blocks={"size": 128, "from": "indices"})
+
+
+def varlen_cases():
+    """`--filter varlen_`: packed sequences, an empty one and one of NaN among them."""
+    yield variant("varlen_causal", 128, (8, 2), varlen=True, mask=CAUSAL)
+    yield variant("varlen_full", 64, (4, 4), varlen=True, layout="bhsd", dtype="fp16")
+    yield variant("varlen_window", 256, (4, 1), varlen=True, mask=MASKS["window"])
+    yield variant("varlen_sigmoid", 128, (4, 4), varlen=True, mask=CAUSAL,
+                  normalize=row_free("sigmoid(score)"))
+    yield variant("varlen_alibi_lengths", 96, (8, 2),
+                  {"slopes": {"fill": "slopes"}, "kv_len": {"fill": "lengths"}}, varlen=True,
+                  inputs={**SLOPES, "kv_len": {"dtype": "i32", "shape": ["batch"]}}, score=ALIBI,
+                  mask="kv_idx < kv_len[b]")
+
+
+def sparse_cases():
+    """`--filter sparse_`: blocks as wide as a tile, smaller (warpgroups keep different ones), and
+    larger; both ways to give them; under masks; in both types.
+    """
+    for size in (64, 128, 192, 256):
+        for source in ("bitmap", "indices"):
+            yield variant(f"sparse_{source}_{size}", 128, (4, 2),
+                          blocks={"size": size, "from": source},
+                          dtype="fp16" if size == 192 else "bf16")
+    yield variant("sparse_causal_64", 64, (8, 2), mask=CAUSAL, layout="bhsd",
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_window_128", 128, (4, 1), mask=MASKS["window"],
+                  blocks={"size": 128, "from": "indices"})
+    yield variant("sparse_sigmoid_64", 128, (4, 4), normalize=row_free("sigmoid(score)"),
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
+                  blocks={"size": 64, "from": "indices"})
 
 
 def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
@@ -268,6 +321,9 @@ def all_cases():
 
 def shapes_of(case, quick=False):
     """The calls of a case: lengths, and in turn the kinds of strides."""
+    if case.spec.get("varlen"):
+        return [Shape(*one, STRIDES[i % len(STRIDES)])
+                for i, one in enumerate(VARLEN_QUICK if quick else VARLEN_QUICK + VARLEN)]
     pairs = [(n, n) for n in LENGTHS] + UNEQUAL
     if quick:
         pairs = [(1, 1), (77, 77), (128, 128), (239, 239), (1000, 1000), (64, 1000), (113, 64),

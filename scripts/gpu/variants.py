@@ -13,7 +13,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "specs" / "variants"
 FILLS = {
     "prefix": {"fill": "lengths"}, "kv_len": {"fill": "lengths"}, "doc": {"fill": "documents"},
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
-    "temperature": {"fill": "slopes"}, "sink": {"fill": "normal"}, "table": {"fill": "normal"},
+    "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"},
+    "sink": {"fill": "normal"}, "table": {"fill": "normal"},
     "pair": {"fill": "normal"}, "key": {"fill": "normal"},
 }
 # Outputs that grow with the scores leave the range of the storage type.

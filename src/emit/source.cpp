@@ -8,6 +8,7 @@
 #include "emit/user_functions.h"
 #include "emit/values.h"
 #include "emit/wgmma.h"
+#include "schedule/resources.h"
 
 namespace attngen::emit {
 
@@ -43,7 +44,8 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
   substitution.replacements = {
       {"parts/user.cuh", user.text},
       {"parts/api.cuh", source_api(spec, api, user.inputs_have_batch)},
-      {"parts/wgmma_n.cuh", wgmma_functions({spec.dtype, schedule.tile_kv, spec.head_dim.v,
+      {"parts/wgmma_n.cuh", wgmma_functions({spec.dtype, schedule.tile_kv,
+                                             schedule::value_parts(spec.head_dim.v).columns,
                                              schedule.weights == schedule::Place::Shared})}};
   auto text = preprocess({"hopper/forward.cu", find_template}, substitution);
   if (auto* source = std::get_if<std::string>(&text)) {

@@ -43,11 +43,15 @@ std::string inputs_text(const Spec& spec, bool with_batch) {
   return text + commented(members) + "};\n";
 }
 
-constexpr std::string_view kRowText =
-    "// Where a row of scores stands.\n"
-    "struct Row {\n"
-    "  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n"
-    "};\n";
+std::string row_text(const Spec& spec) {
+  return fmt::format(
+      "// Where a row of scores stands.\n"
+      "struct Row {{\n"
+      "  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n"
+      "{}"
+      "}};\n",
+      spec.varlen ? "  int64_t first_save;  // of this head's queries in the saves\n" : "");
+}
 
 // The helpers that the text calls, beyond the vendor's functions.
 constexpr std::string_view kFromBf16 =
@@ -297,7 +301,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form) {
   }
   UserFunctions result;
   result.inputs_have_batch = names.reads_batch();
-  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + std::string(kRowText) + "\n" +
+  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + row_text(spec) + "\n" +
                 helpers_text(spec, form, body) + body.substr(1);
   return result;
 }

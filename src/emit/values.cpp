@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "emit/user_functions.h"
+#include "schedule/resources.h"
 
 namespace attngen::emit {
 
@@ -25,7 +26,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   };
   put("BF16", spec.dtype == spec::DType::Bf16);
   put("HEAD_DIM_QK", spec.head_dim.qk);
-  put("HEAD_DIM_V", spec.head_dim.v);
+  const schedule::ValueParts parts = schedule::value_parts(spec.head_dim.v);
+  put("HEAD_DIM_V", parts.columns);
+  put("VALUE_PARTS", parts.count);
+  put("OUTPUT_DIM", spec.head_dim.v);
   put("HEADS_Q", spec.heads.q);
   put("HEADS_KV", spec.heads.kv());
   put("LAYOUT_BHSD", spec.layout == spec::Layout::Bhsd);
@@ -43,7 +47,9 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PERSISTENT", schedule.grid == schedule::Grid::Persistent);
   put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
   // A mask may give each warpgroup's rows keys of their own.
-  put("TRIMMED", masked && schedule.warpgroups > 1 && !has_walk(spec));
+  const bool sparse = spec.block_size > 0;
+  const bool walks = sparse || has_walk(spec);
+  put("TRIMMED", masked && schedule.warpgroups > 1 && !walks);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
 
@@ -53,13 +59,20 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PLAIN_SCORE", plain);
   put("MASKED", masked);
   put("INTERVAL_MASK", is_interval(spec));
-  put("WALK", has_walk(spec));
+  put("WALK", walks);
   put("BLOCK_TEST", has_block_test(spec));
   put("ROW_FREE", rows.row_free());
   // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));
   put("INPUTS", !spec.inputs.empty());
   put("SAVES", static_cast<int64_t>(rows.saves.size()));
+
+  put("VARLEN", spec.varlen);
+  put("SPARSE", sparse);
+  put("SPARSE_BITMAP", spec.sparsity == spec::Spec::Sparsity::BlockBitmap);
+  put("SPARSE_SIZE", spec.block_size);
+  // Warpgroups of a tile keep different blocks.
+  put("SKIP", sparse && spec.block_size % schedule.tile_q() != 0);
   return values;
 }
 

@@ -26,8 +26,10 @@ double bytes_of_keys(const Kernel& kernel, int64_t keys) {
   return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
 }
 
+// Of pairs in tiles: the parts of the values share a pair's score, though each computes it.
 double flop_of_pairs(const Kernel& kernel, double pairs) {
-  return 2 * pairs * (kernel.head_dim_qk + kernel.head_dim_v);
+  return 2 * pairs *
+         (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.head_dim_v);
 }
 
 // The clock under the power limit falls with the share of time that the tensor cores are busy: from
@@ -78,6 +80,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       const RowKeys& first = rows[0].keys.front();
       if (keys.end - keys.begin != first.end - first.begin) uneven_ = true;
     }
+    if (kernel.varlen || kernel.block_size > 0) uneven_ = true;
   }
 }
 
@@ -156,7 +159,8 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const spec::Workload& w = kernel_.workload[workload];
   const target::Target& t = target_;
   const TileRows& rows = rows_[workload][static_cast<size_t>(s.warpgroups - 1)];
-  const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
+  // Each part of the values has tiles as a head of its own would.
+  const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
 
   // Tiles of one head: their lengths, and what they add up to.
   std::vector<double> tiles;
@@ -175,10 +179,21 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
     }
     tiles.push_back(steps.fixed + full * steps.full.length + partial * steps.partial.length);
   }
+  double tiles_per_entry = rows.stride;
+  if (kernel_.block_size > 0) {
+    // Which blocks are kept is known at run time alone: one tile in two is taken to be three times
+    // as long as the other, all of them to visit what the mask leaves.
+    const size_t count = tiles.size();
+    for (size_t i = 0; i < count; ++i) {
+      tiles.push_back(tiles[i] * 1.5);
+      tiles[i] *= 0.5;
+    }
+    tiles_per_entry /= 2;
+  }
   const double scale = rows.stride * heads;  // from the rows at hand to all tiles
   double tight =
       resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
-  const double clk = tight * makespan({&tiles, rows.stride, heads}, t.cores, s.grid, s.order);
+  const double clk = tight * makespan({&tiles, tiles_per_entry, heads}, t.cores, s.grid, s.order);
   const double blocks_per_core = visited * scale / t.cores;
 
   Point p;
@@ -186,7 +201,8 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   p.clock = clock_under_load(t, blocks_per_core * steps.full.matrix / clk,
                              blocks_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
-  const double busy = tight * std::accumulate(tiles.begin(), tiles.end(), 0.0) * scale / t.cores;
+  const double busy = tight * std::accumulate(tiles.begin(), tiles.end(), 0.0) *
+                      (tiles_per_entry * heads) / t.cores;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = static_cast<double>(rows.count) * heads / t.cores;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
@@ -198,8 +214,8 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const double query_bytes =
       kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
   const double read = visited * scale * step_bytes;
-  const double once =
-      bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) * kernel_.heads_kv;
+  const double once = bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) *
+                      kernel_.heads_kv * kernel_.value_parts;
   const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
   const double heads_in_flight =
       std::min(heads, std::ceil(t.cores / static_cast<double>(rows.count)));

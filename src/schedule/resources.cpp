@@ -11,6 +11,7 @@ constexpr int kRows = 64;            // query rows of a warpgroup, the height of
 constexpr int kLanes = 128;          // threads of a warpgroup
 constexpr int kElement = 2;          // bytes of bf16 and fp16
 constexpr int kMaxColumns = 256;     // of one wgmma
+constexpr int kNarrowChunk = 32;     // columns of the narrower of the two chunks
 constexpr int kBarrierBytes = 1024;  // of mbarriers, rounded up to the alignment of the tiles
 
 // setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
@@ -20,18 +21,22 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
-// A producer that finds the blocks by itself needs more.
-constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {32, 160}, {32, 112}};
+// For a producer that looks for its blocks or its sequence.
+constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
+// For one that looks for the blocks of each warpgroup.
+constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
 
 const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s) {
-  return (kernel.walks ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
+  if (kernel.block_size % s.tile_q() != 0) return kMergingPlans[s.warpgroups - 1];
+  const bool searches = kernel.walks || kernel.varlen || kernel.block_size > 0;
+  return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
 // Columns as the template stores them: in chunks of 64 (128 bytes), the widest span of the TMA
 // swizzle, or of 32 where that pads less.
 int padded_columns(int columns) {
   const int halves = (columns + 31) / 32;
-  const int chunk = halves % 2 == 0 ? 64 : 32;
+  const int chunk = halves % 2 == 0 ? 64 : kNarrowChunk;
   return (columns + chunk - 1) / chunk * chunk;
 }
 
@@ -106,6 +111,20 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
                        kernel.head_dim_v, kMaxColumns);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
+  if (kernel.varlen && (s.grid != Grid::Persistent || s.order != Order::LongestFirst)) {
+    return "packed sequences need a persistent grid that starts the longest first";
+  }
+  if (kernel.block_size > 0) {
+    if (kernel.block_size % s.tile_kv != 0) {
+      return fmt::format("{} keys do not divide blocks of {}", s.tile_kv, kernel.block_size);
+    }
+    if (s.ping_pong && kernel.block_size % s.tile_q() != 0) {
+      return fmt::format(
+          "{} queries do not divide blocks of {}: the warpgroups keep different blocks, and take "
+          "no turns",
+          s.tile_q(), kernel.block_size);
+    }
+  }
   const int need = register_need(kernel, s, false);
   const int granted = register_plan(kernel, s).consumer;
   if (need > granted) {
@@ -122,6 +141,13 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
 }
 
 }  // namespace
+
+ValueParts value_parts(int head_dim_v) {
+  const int count = (head_dim_v + kMaxColumns - 1) / kMaxColumns;
+  if (count <= 1) return {1, head_dim_v};
+  const int least = (head_dim_v + count - 1) / count;
+  return {count, (least + kNarrowChunk - 1) / kNarrowChunk * kNarrowChunk};
+}
 
 Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   std::string reason = refusal(kernel, s, target);

@@ -45,7 +45,9 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
-  kernel.head_dim_v = spec.head_dim.v;
+  const ValueParts parts = value_parts(spec.head_dim.v);
+  kernel.head_dim_v = parts.columns;
+  kernel.value_parts = parts.count;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
   kernel.range = attention::key_range(spec.mask, spec.inputs);
@@ -58,6 +60,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.walks = attention::searches(kernel.range) ||
                  attention::block_test(spec.mask, spec.inputs).has_value();
   kernel.workload = spec.workload;
+  kernel.varlen = spec.varlen;
+  kernel.block_size = spec.block_size;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
   kernel.score = expr::count(spec.score, pair);
   kernel.key_loads = static_cast<int>(kernel.score.load + expr::count(rows.weight, pair).load);

@@ -15,7 +15,9 @@ namespace attngen::schedule {
 
 // What the cost of a kernel depends on, taken from a spec once.
 struct Kernel {
-  int head_dim_qk = 0, head_dim_v = 0;
+  int head_dim_qk = 0;
+  int head_dim_v = 0;   // of a tile; all of the values unless they have several parts
+  int value_parts = 1;  // tiles that share their scores' operands
   int heads_q = 1, heads_kv = 1;
   attention::KeyRange range;
   attention::RowForm rows;
@@ -28,6 +30,8 @@ struct Kernel {
   bool tested_mask = false;      // the mask has no limits of a row: tested pair by pair
   bool walks = false;            // the producer finds the blocks by itself
   bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
+  bool varlen = false;           // packed sequences
+  int block_size = 0;            // block sparsity: rows and keys of the caller's blocks
   std::vector<spec::Workload> workload;
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows);

@@ -68,10 +68,24 @@ def faults(log, resources):
     for frame in frames:
         if frame != ("0", "0", "0"):
             yield f"{frame[0]} bytes of stack, {frame[1]} of spill stores, {frame[2]} of spill loads"
-    for count in used:
-        if int(count) != expected:
+    for name, kernel in kernels_of(log):
+        count = re.search(r"Used (\d+) registers", kernel)[1]
+        if name.endswith("_forward_kernel") and int(count) != expected:
             yield f"{count} registers, the launch gives {expected}"
-    if static := re.search(r"(\d+) bytes smem", log):
+        yield from static_memory(name, kernel)
+
+
+def kernels_of(log):
+    """(name, what ptxas says of it) of each kernel."""
+    for part in log.split("Compiling entry function '")[1:]:
+        # A mangled name has its words' lengths before them.
+        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare))", part)[1], part
+
+
+def static_memory(name, kernel):
+    """What a kernel has beside the dynamic memory of the manifest; one that prepares may."""
+    static = re.search(r"(\d+) bytes smem", kernel)
+    if static and name.endswith("_forward_kernel"):
         yield f"{static[1]} bytes of static shared memory, the manifest counts the dynamic alone"
 
 
