@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "attention/interval_mask.h"
@@ -29,6 +30,12 @@ constexpr const char* kInputs = "const Inputs& in";
 
 attention::KeyRange range_of(const Spec& spec) {
   return attention::key_range(spec.mask, spec.inputs);
+}
+
+// Under block sparsity the caller's blocks are visited, not those that the mask would keep.
+std::optional<attention::BlockTest> test_of(const Spec& spec) {
+  if (spec.block_size > 0) return std::nullopt;
+  return attention::block_test(spec.mask, spec.inputs);
 }
 
 std::string inputs_text(const Spec& spec, bool with_batch) {
@@ -149,7 +156,7 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names) {
 }
 
 std::string block_test_text(const Spec& spec, const DeviceNames& names) {
-  const auto test = attention::block_test(spec.mask, spec.inputs);
+  const auto test = test_of(spec);
   if (!test) return "";
   const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
                                             "int kv_last", kRow,         kInputs};
@@ -232,7 +239,7 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
   add(spec.mask);
   const attention::KeyRange range = range_of(spec);
   for (const expr::Expr& e : {range.begin, range.end, range.full_begin, range.full_end}) add(e);
-  if (const auto test = attention::block_test(spec.mask, spec.inputs)) {
+  if (const auto test = test_of(spec)) {
     add(test->kept);
     add(test->full);
   }
@@ -272,9 +279,7 @@ bool is_plain_score(const Spec& spec) {
 
 bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
 
-bool has_block_test(const Spec& spec) {
-  return attention::block_test(spec.mask, spec.inputs).has_value();
-}
+bool has_block_test(const Spec& spec) { return test_of(spec).has_value(); }
 
 bool has_walk(const Spec& spec) {
   return attention::searches(range_of(spec)) || has_block_test(spec);

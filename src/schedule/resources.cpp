@@ -23,11 +23,13 @@ struct RegisterPlan {
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
 // For a producer that looks for its blocks or its sequence.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
-// For one that looks for the blocks of each warpgroup.
+// For one that looks for the blocks of each warpgroup, or for those of a part of the values.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
 
 const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s) {
-  if (kernel.block_size % s.tile_q() != 0) return kMergingPlans[s.warpgroups - 1];
+  const bool merges =
+      kernel.block_size % s.tile_q() != 0 || (kernel.block_size > 0 && kernel.value_parts > 1);
+  if (merges) return kMergingPlans[s.warpgroups - 1];
   const bool searches = kernel.walks || kernel.varlen || kernel.block_size > 0;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }

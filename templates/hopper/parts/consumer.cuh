@@ -380,11 +380,13 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
     wgmma_commit();
   };
+#if !ATTN_SKIP
   const auto end_turn = [&] {
 #if ATTN_PING_PONG
     pass_turn(warpgroup);
 #endif
   };
+#endif
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();

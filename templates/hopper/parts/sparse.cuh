@@ -16,27 +16,14 @@ constexpr int kSquareRows = 1;
 static_assert(kSquare % kTileQ == 0, "a tile's warpgroups keep the same blocks");
 #endif
 
-// A block of keys on its way to the consumers, in one word: its number, whether another block of
-// the tile follows, and which warpgroups keep it. Block 3, the last, of warpgroup 1: 3 * 32 + 2.
-struct Visit {
-  int word;
-  __device__ __forceinline__ bool exists() const { return word >= 0; }
-  __device__ __forceinline__ int block() const { return word >> 5; }
-  __device__ __forceinline__ bool more() const { return word & 16; }
-#if ATTN_SKIP
-  __device__ __forceinline__ bool keeps(int warpgroup) const { return word >> warpgroup & 1; }
-#endif
-  __device__ __forceinline__ Visit with_more(bool more) const { return {word | (more ? 16 : 0)}; }
-};
-
 // The blocks of keys that a tile visits, from the last to the first. All lanes of the producer warp
 // walk along.
 class Walk {
  public:
   __device__ __forceinline__ Walk(const Tile& tile, const Blocks& blocks, const Params& p)
-      : begin_(blocks.begin), end_(blocks.end) {
-    first_square_ = begin_ / kBlocksOfSquare;
-    end_square_ = min((end_ + kBlocksOfSquare - 1) / kBlocksOfSquare, p.squares_kv);
+      : blocks_(blocks) {
+    first_square_ = blocks.begin / kBlocksOfSquare;
+    end_square_ = min((blocks.end + kBlocksOfSquare - 1) / kBlocksOfSquare, p.squares_kv);
     q_first_ = tile.q_first % kSquare;
     q_end_ = min(kTileQ, p.seq_q - tile.q_first);
     const int64_t row = (int64_t{tile.b} * kHeadsQ + tile.h) * p.squares_q + tile.q_first / kSquare;
@@ -55,11 +42,16 @@ class Walk {
   }
 
   // The next block, or one that does not exist.
-  __device__ __forceinline__ Visit next() {
+  __device__ __forceinline__ Visit next(const Inputs&) {
     while (true) {
       while (block_of_square_ > 0) {
         const int block = square_ * kBlocksOfSquare + --block_of_square_;
-        if (block >= begin_ && block < end_) return {block << 5 | keepers_};
+        if (block < blocks_.begin || block >= blocks_.end) continue;
+#if ATTN_SKIP
+        return {visit_of(block, blocks_.is_full(block)).word | keepers_};
+#else
+        return visit_of(block, blocks_.is_full(block));
+#endif
       }
       if (!next_square()) return {-1};
       block_of_square_ = kBlocksOfSquare;
@@ -156,7 +148,7 @@ class Walk {
 #endif
   int q_first_, q_end_;            // of the tile's queries, from its first row of squares on
   int width_;                      // squares of a row
-  int begin_, end_;                // blocks of keys that the mask needs
-  int first_square_, end_square_;  // and the squares that hold them
+  Blocks blocks_;                  // that the mask needs
+  int first_square_, end_square_;  // that hold them
   int square_ = 0, block_of_square_ = 0, keepers_ = 0;
 };

@@ -3,26 +3,14 @@
 // all its pairs exist, and whether another follows.
 #pragma once
 
-// A block on its way to the consumers, in one word: block 3, full, the last, is 3 * 4 + 2.
-// Consumers vote on it: their branches are the whole warp's, and no value moves to a uniform
-// register.
-struct Visit {
-  int word;
-  __device__ __forceinline__ bool exists() const { return word >= 0; }
-  __device__ __forceinline__ int block() const { return word >> 2; }
-  __device__ __forceinline__ bool full() const { return __any_sync(0xffffffffu, word & 2); }
-  __device__ __forceinline__ bool more() const { return __any_sync(0xffffffffu, word & 1); }
-  __device__ __forceinline__ Visit with_more(bool more) const { return {word | more}; }
-};
-
 // From the last block to the first. All lanes of the producer's warp walk along.
 class Walk {
  public:
   __device__ __forceinline__ Walk(const Tile& tile, const Blocks& blocks, const Params& p)
       : begin_(blocks.begin),
 #if ATTN_BLOCK_TEST
-        row_{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv},
-        q_last_(min(tile.q_first + kTileQ, p.seq_q) - 1),
+        row_(row_of(tile, p)),
+        q_last_(min(tile.q_first + kTileQ, row_.seq_q) - 1),
 #else
         blocks_(blocks),
 #endif
@@ -46,22 +34,28 @@ class Walk {
                         block_full(row_.q_idx, q_last_, kv_first, kv_last, row_, in);
       const int lane = __ffs(found) - 1;
       left_ -= lane + 1;
-      return visit(left_, __ballot_sync(0xffffffffu, full) >> lane & 1);
+      return visit_of(left_, __ballot_sync(0xffffffffu, full) >> lane & 1);
     }
 #else
     if (left_ > begin_) {
       --left_;
-      return visit(left_, blocks_.is_full(left_));
+      return visit_of(left_, blocks_.is_full(left_));
     }
 #endif
     return {-1};
   }
 
  private:
-  static __device__ __forceinline__ Visit visit(int block, bool full) {
-    return {4 * block + 2 * full};
+#if ATTN_BLOCK_TEST
+  static __device__ __forceinline__ Row row_of(const Tile& tile, const Params& p) {
+    const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
+#if ATTN_VARLEN
+    return {tile.b, tile.h, h_kv, tile.q_first, 0, tile.seq_q, tile.seq_kv, 0};
+#else
+    return {tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv};
+#endif
   }
-
+#endif
   int begin_;
 #if ATTN_BLOCK_TEST
   Row row_;
