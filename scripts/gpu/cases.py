@@ -226,10 +226,6 @@ def wide_cases():
     yield variant("wide_d512_causal", 512, (2, 2), mask=CAUSAL, dtype="fp16", layout="bhsd")
     yield variant("wide_d64v264", (64, 264), (4, 2), mask=CAUSAL)
     yield variant("wide_d384v320", (384, 320), (2, 2), mask=MASKS["window"])
-    yield variant("wide_retention", (256, 512), (4, 4), {"log_decay": {"fill": "log_decay"}},
-                  inputs={"log_decay": {"dtype": "f32", "shape": ["heads"]}},
-                  score="score * exp(log_decay[h] * (q_pos - kv_idx))", normalize=RETENTION_ROWS,
-                  mask=CAUSAL, large=False)
     yield variant("wide_varlen", (128, 512), (4, 2), varlen=True, mask=CAUSAL)
     yield variant("wide_sparse", (128, 512), (4, 2), blocks={"size": 128, "from": "indices"})
 

@@ -18,7 +18,7 @@ FILLS = {
     "pair": {"fill": "normal"}, "key": {"fill": "normal"},
 }
 # Outputs that grow with the scores leave the range of the storage type.
-UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "softpick"}
+UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick"}
 LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair
 
 

@@ -176,6 +176,8 @@ std::map<std::string, Formula> formulas() {
     const double gamma = 1 - std::pow(2, -5 - static_cast<double>(x.h));
     return s * std::pow(gamma, distance(x));
   };
+  all["wide_retention"] = all["retention"];
+  all["head_dim_512"] = weighted(false, plain);
   all["l2_normalised"] = weighted(false, [](Scores s, const Pair&) {
     double total = 1e-6;
     for (const double x : s) total += x * x;

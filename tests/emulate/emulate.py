@@ -31,6 +31,7 @@ def spec(heads=(2, 1), head_dim=(64, 64), **rest):
 
 
 CAUSAL = "kv_idx <= q_pos"
+DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
 WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
@@ -44,6 +45,12 @@ GROUPS = {
         (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
                              schedule(2, 64, 2, weights="shared", overlap="none", grid="plain")],
          CALLS),
+    ],
+    "walk": [
+        (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
+         CALLS),
+        (spec(mask=DILATED, varlen=True), [schedule(2, 64, 2)], PACKED),
+        (spec(mask=DILATED, blocks={"size": 128, "from": "bitmap"}), [schedule(2, 64, 2)], CALLS),
     ],
     "sparse": [
         (spec(blocks={"size": 128, "from": "bitmap"}),
