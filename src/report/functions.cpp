@@ -50,6 +50,7 @@ std::string line(std::string_view name, const Expr& e, std::string_view where) {
   std::set<const void*> seen;
   count_calls(e, seen, calls);
   std::vector<std::string> named;
+  named.reserve(calls.size());
   for (const auto& [function, times] : calls)
     named.push_back(fmt::format("{} {}", times, function));
   return fmt::format("the {} adds {}to {}: {}\n", name,
