@@ -176,6 +176,10 @@ std::map<std::string, Formula> formulas() {
     const double gamma = 1 - std::pow(2, -5 - static_cast<double>(x.h));
     return s * std::pow(gamma, distance(x));
   };
+  all["wide_retention"] = all["retention"];
+  all["wide_retention"].score = [=](double s, const Pair& x) {
+    return s * std::exp(-slope(x.h) * distance(x));
+  };
   all["l2_normalised"] = weighted(false, [](Scores s, const Pair&) {
     double total = 1e-6;
     for (const double x : s) total += x * x;
@@ -184,6 +188,7 @@ std::map<std::string, Formula> formulas() {
   });
   all["cross_attention"] = masked([](const Pair&) { return true; });
   all["unequal_dims"] = masked(causal);
+  all["head_dim_512"] = masked([](const Pair&) { return true; });
   return all;
 }
 
@@ -224,6 +229,7 @@ class Data {
     put("image", kBatch, sk, image);
     put("key", kBatch, sk, key_bias);
     put("slopes", 1, kHeads, [](int64_t, int64_t h) { return slope(h); });
+    put("log_decay", 1, kHeads, [](int64_t, int64_t h) { return -slope(h); });
     put("temperature", 1, kHeads, [](int64_t, int64_t h) { return slope(h); });
     put("sink", 1, kHeads, [](int64_t, int64_t h) { return sink(h); });
     put("table", 32, kHeads, bucket_bias);
