@@ -149,6 +149,7 @@ class Contestant:
 
     def rival(self):
         """(name, call) of what PyTorch users run; none if it does not run here."""
+        torch._dynamo.reset()  # every case compiles anew, and none meets the limit of compilations
         try:
             if self.bench.flex:
                 name, call = "flex", flex_call(self.bench, self.q, self.k, self.v, self.inputs)
@@ -159,7 +160,8 @@ class Contestant:
             torch.cuda.synchronize()
             return name, call
         except Exception as error:  # out of memory, or not supported by this version
-            print(f"  {self.bench.name}: no rival: {str(error).splitlines()[0]}")
+            lines = str(error).splitlines() or [type(error).__name__]
+            print(f"  {self.bench.name}: no rival: {lines[0]}")
             torch.cuda.empty_cache()
             return "", None
 

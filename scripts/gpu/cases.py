@@ -288,6 +288,28 @@ SCHEDULES = [
 ]
 
 
+# The producer walks: over documents in order, and over two stretches of keys.
+WALKS = {
+    "agree_documents_d64": {
+        "fills": {"doc": {"fill": "documents"}},
+        "inputs": {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
+        "mask": f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}"},
+    "agree_gaps_d64": {
+        "fills": {"prefix": {"fill": "lengths"}},
+        "inputs": {"prefix": {"dtype": "i32", "shape": ["batch"]}},
+        "mask": f"{CAUSAL} and (kv_idx < prefix[b] or q_pos - kv_idx < {WINDOW})"},
+}
+
+
+def walk_cases():
+    for data, walk in WALKS.items():
+        for i, one in enumerate(SCHEDULES):
+            name = f"{data}_s{i}"
+            spec = make_spec(name, (64, 64), HEADS["gqa4"], inputs=walk["inputs"],
+                             mask=walk["mask"])
+            yield Case(name, spec, "agree", walk["fills"], schedule=one, data=data)
+
+
 def agree_cases():
     specs = [("agree_full_d128", (128, 128), "mha", "full"),
              ("agree_causal_d64", (64, 64), "gqa4", "causal")]
@@ -312,7 +334,8 @@ def sanitize_cases():
 def all_cases():
     from gpu.variants import file_cases  # which makes Cases
 
-    return [*base_cases(), *variant_cases(), *file_cases(), *agree_cases(), *sanitize_cases()]
+    return [*base_cases(), *variant_cases(), *file_cases(), *agree_cases(), *walk_cases(),
+            *sanitize_cases()]
 
 
 def shapes_of(case, quick=False):

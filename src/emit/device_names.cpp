@@ -121,9 +121,9 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
     if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo);
   }
   const Input* input = spec_.find_input(name);
-  const std::string value = fmt::format("in.{}", name);
+  std::string value = fmt::format("in.{}", name);
   if (input == nullptr || input->shape.empty()) return value;
-  const std::string element = fmt::format("__ldg(&{}[{}])", value, address(*input, indices));
+  std::string element = fmt::format("__ldg(&{}[{}])", value, address(*input, indices));
   if (input->element == Input::Element::Bf16) return "from_bf16(" + element + ")";
   if (input->element == Input::Element::Fp16) return "from_fp16(" + element + ")";
   return element;

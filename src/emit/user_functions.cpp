@@ -255,13 +255,15 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
 
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   std::string result;
   for (const std::string& name : names) {
     if (!has_word(text, name)) continue;
     // The template of exponential forms defines it, after the user's functions.
     result += form.exponential && name == "exp2_approx"
                   ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
-                  : expr::device_function(name) + "\n";
+                  : expr::device_function(name, expr::Vendor::Nvidia, accuracy) + "\n";
   }
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
   if (has_word(text, "from_fp16")) result.append(kFromFp16).append("\n");

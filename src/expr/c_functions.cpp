@@ -1,5 +1,7 @@
 // The functions that printed C calls beyond the language's own.
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "expr/print.h"
@@ -17,6 +19,18 @@ constexpr std::array kNvidia = {
 __device__ __forceinline__ float exp2_approx(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+)"},
+};
+
+// Where a result is only as good as a bf16.
+constexpr std::array kNvidiaBf16 = {
+    Definition{"tanh_approx",
+               R"(// Within 2^-11 of tanh(x), relatively: a quarter of a bf16's rounding.
+__device__ __forceinline__ float tanh_approx(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 )"},
@@ -88,15 +102,15 @@ __device__ __forceinline__ float tanh_approx(float x) {
 
 }  // namespace
 
-std::string device_function(std::string_view name, Vendor vendor) {
-  for (const Definition& definition : vendor == Vendor::Nvidia ? kNvidia : kAmd) {
-    if (definition.name == name) {
-      return std::string(definition.text);
-    }
-  }
-  for (const Definition& definition : kDevice) {
-    if (definition.name == name) {
-      return std::string(definition.text);
+std::string device_function(std::string_view name, Vendor vendor, Accuracy accuracy) {
+  const bool nvidia = vendor == Vendor::Nvidia;
+  const std::array<std::span<const Definition>, 3> tables = {
+      nvidia && accuracy == Accuracy::Bf16 ? std::span<const Definition>(kNvidiaBf16)
+                                           : std::span<const Definition>(),
+      nvidia ? std::span<const Definition>(kNvidia) : std::span<const Definition>(kAmd), kDevice};
+  for (const std::span<const Definition> table : tables) {
+    for (const Definition& definition : table) {
+      if (definition.name == name) return std::string(definition.text);
     }
   }
   return "";

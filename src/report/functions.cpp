@@ -37,9 +37,10 @@ std::string counted(double n, std::string_view one, std::string_view several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
 }
 
-std::string line(std::string_view name, const Expr& e, std::string_view where) {
+std::string line(std::string_view name, const Expr& e, std::string_view where,
+                 expr::Accuracy accuracy) {
   if (!e) return "";
-  const expr::OperationCounts n = expr::count(e, kPair);
+  const expr::OperationCounts n = expr::count(e, kPair, accuracy);
   std::vector<std::string> costs;
   if (n.special > 0) costs.push_back(counted(n.special, "special function", "special functions"));
   if (n.multiply > 0) costs.push_back(counted(n.multiply, "multiply-add", "multiply-adds"));
@@ -50,6 +51,7 @@ std::string line(std::string_view name, const Expr& e, std::string_view where) {
   std::set<const void*> seen;
   count_calls(e, seen, calls);
   std::vector<std::string> named;
+  named.reserve(calls.size());
   for (const auto& [function, times] : calls)
     named.push_back(fmt::format("{} {}", times, function));
   return fmt::format("the {} adds {}to {}: {}\n", name,
@@ -60,9 +62,13 @@ std::string line(std::string_view name, const Expr& e, std::string_view where) {
 }  // namespace
 
 std::string functions_text(const spec::Spec& spec) {
-  std::string text = line("score", spec.score, "a pair");
-  text += line("mask", spec.mask, "a pair of a block that it cuts");
-  if (spec.normalize_text != "softmax") text += line("weight", spec.normalize.weight, "a pair");
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  std::string text = line("score", spec.score, "a pair", accuracy);
+  text += line("mask", spec.mask, "a pair of a block that it cuts", accuracy);
+  if (spec.normalize_text != "softmax") {
+    text += line("weight", spec.normalize.weight, "a pair", accuracy);
+  }
   return text;
 }
 

@@ -63,15 +63,18 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
-  kernel.score = expr::count(spec.score, pair);
-  kernel.key_loads = static_cast<int>(kernel.score.load + expr::count(rows.weight, pair).load);
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  kernel.score = expr::count(spec.score, pair, accuracy);
+  kernel.key_loads =
+      static_cast<int>(kernel.score.load + expr::count(rows.weight, pair, accuracy).load);
   if (!kernel.range.always_full) {
     kernel.mask = kernel.tested_mask ? expr::count(spec.mask, pair) : kIntervalTest;
   }
   kernel.mask.logic += 1;  // the select
-  kernel.weight = expr::count(rows.weight, pair);
+  kernel.weight = expr::count(rows.weight, pair, accuracy);
   for (const attention::Reduction& reduction : rows.reductions) {
-    add(kernel.weight, expr::count(reduction.element, pair));
+    add(kernel.weight, expr::count(reduction.element, pair, accuracy));
     // The reduction itself: a maximum or a sum.
     (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
                                                        : kernel.weight.multiply) += 1;

@@ -186,6 +186,7 @@ std::map<std::string, Formula> formulas() {
   });
   all["cross_attention"] = masked([](const Pair&) { return true; });
   all["unequal_dims"] = masked(causal);
+  all["head_dim_512"] = masked([](const Pair&) { return true; });
   return all;
 }
 
@@ -226,6 +227,7 @@ class Data {
     put("image", kBatch, sk, image);
     put("key", kBatch, sk, key_bias);
     put("slopes", 1, kHeads, [](int64_t, int64_t h) { return slope(h); });
+    put("log_decay", 1, kHeads, [](int64_t, int64_t h) { return -slope(h); });
     put("temperature", 1, kHeads, [](int64_t, int64_t h) { return slope(h); });
     put("sink", 1, kHeads, [](int64_t, int64_t h) { return sink(h); });
     put("table", 32, kHeads, bucket_bias);

@@ -311,6 +311,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   }
   text += data.definitions() + driver;
   replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");
+  replace_all(text, "asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = tanhf(x);");
   replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",
               "y = half_to_float(x);");
   text += fmt::format(

@@ -73,5 +73,6 @@ TEST_CASE("operations are counted by the unit that does them") {
   check(counted("bias[h, kv_idx]"), 0, 0, 0, 1);
   check(counted("slopes[h]"), 0, 0, 0, 0);
   const Expr t = parsed("tanh(score)");
+  check(count(t, varying, Accuracy::Bf16), 1, 0, 0, 0);
   check(count(make(Op::Multiply, {t, t}), varying), 2, 4, 0, 0);
 }

@@ -226,4 +226,6 @@ TEST_CASE("device functions are listed and defined") {
     CHECK(device_function(name, Vendor::Amd).find("asm") == std::string::npos);
   }
   CHECK(device_function("none").empty());
+  CHECK(device_function("tanh_approx", Vendor::Nvidia, Accuracy::Bf16).find("tanh.approx") !=
+        std::string::npos);
 }
