@@ -5,8 +5,8 @@
 //
 // Schedule: 256x64, 4 stages, 4 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent
-// Predicted: 109 us (471 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
-// Predicted: 78.8 us (163 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
+// Predicted: 109 us (473 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
+// Predicted: 78.5 us (164 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -514,8 +514,8 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 }
 
-// The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
-// need no test.
+// The blocks of keys that rows visit, from end - 1 down to begin; those within the full range need
+// no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
   __device__ __forceinline__ bool is_full(int block) const {
@@ -523,11 +523,15 @@ struct Blocks {
   }
 };
 
-__device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
-  const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
-  const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
-  return {keys.begin / kTileKv, keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0,
+// Of `rows` rows of a tile from q_first on; none for rows beyond the last.
+__device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
+                                            const Params& p) {
+  if (q_first >= p.seq_q) return {0, 0, 0, 0};
+  const int q_last = min(q_first + rows, p.seq_q) - 1;
+  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
+  const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
+  if (keys.end <= keys.begin) return {0, 0, 0, 0};
+  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
           (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
 }
 
@@ -611,7 +615,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   while (index < p.tiles) {
     const int next = index + gridDim.x;
     const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, p);
+    const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
     if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
@@ -768,6 +772,19 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   __syncwarp();  // keeps the warps converged for the next tile's wgmma
 }
 
+// What of a tile a warpgroup does.
+struct Work {
+  Tile tile;
+  Blocks blocks;  // of this warpgroup's rows
+};
+
+__device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& p) {
+  Work work;
+  work.tile = tile_at(index, p);
+  work.blocks = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+  return work;
+}
+
 __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o, int warpgroup,
                                         const Params& p) {
   const int thread = threadIdx.x % 128;
@@ -781,76 +798,87 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   Weights weights;
   Scores scores;
   Output output;
+  Row rows[2];
+  Reductions reductions[2];
+
+  const auto first_row = [&](const Tile& tile) {
+    return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+  };
+  const auto begin_rows = [&](const Tile& tile) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+      const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
+      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
+                 p.seq_q, p.seq_kv};
+      reductions[r] = {};
+    }
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+    }
+  };
+  const auto start_scores = [&] {
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+    pin(scores);
+    wgmma_fence();
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+    wgmma_commit();
+  };
+  const auto start_output = [&] {
+    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    pin(output);
+    wgmma_fence();
+    multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
+    wgmma_commit();
+  };
+  const auto end_turn = [&] {
+  };
+  const auto release_key = [&] {
+    if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+    key_slot.advance();
+  };
+  const auto release_value = [&] {
+    if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
+    value_slot.advance();
+  };
+  const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
+    return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
+                 p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+                 shared.key[key_slot.index]);
+  };
+  const auto hand_over_weights = [&] {
+    pack_weights(weights, scores);
+  };
 
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
     const int index = uniform(shared.tile[query_slot.index][warpgroup]);
     if (index < 0) break;
-    const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, p);
-    const int q_row = tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
-    Row rows[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-      const int q_idx = min(q_row + 8 * r, p.seq_q - 1);
-      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-                 p.seq_q, p.seq_kv};
-    }
-    Reductions reductions[2];
-#pragma unroll
-    for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-    }
-
-    const auto start_scores = [&] {
-      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-      pin(scores);
-      wgmma_fence();
-      multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                    keys + key_slot.index * (kKeyBytes / 16));
-      wgmma_commit();
-    };
-    const auto start_output = [&] {
-      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
-      pin(output);
-      wgmma_fence();
-      multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
-      wgmma_commit();
-    };
-    const auto release_key = [&] {
-      if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
-      key_slot.advance();
-    };
-    const auto release_value = [&] {
-      if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
-      value_slot.advance();
-    };
-    const auto weigh_block = [&](int block, bool first) {
-      return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
-                   p.inputs, reductions, shared.query[query_slot.index][warpgroup],
-                   shared.key[key_slot.index]);
-    };
-    const auto hand_over_weights = [&] {
-      pack_weights(weights, scores);
-    };
-
+    const Work work = work_at(index, warpgroup, p);
+    // The compiler would rather compute the limits again, between two products.
+    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                        uniform(work.blocks.full_end)};
+    begin_rows(work.tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (blocks.end > blocks.begin) {
       start_scores();
+      end_turn();
       wgmma_wait<0>();
       pin(scores);
-      weigh_block(blocks.end - 1, true);
+      weigh_block(blocks, blocks.end - 1, true);
       release_key();
       hand_over_weights();
 #pragma unroll 1
       for (int block = blocks.end - 2; block >= blocks.begin; --block) {
         start_scores();
         start_output();
+        end_turn();
         wgmma_wait<1>();
         pin(scores);
-        const Factors factors = weigh_block(block, false);
+        const Factors factors = weigh_block(blocks, block, false);
         release_key();
         wgmma_wait<0>();
         pin(output);
@@ -864,8 +892,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       release_value();
     }
     finish_rows(shared.query[query_slot.index][warpgroup],
-                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, q_row,
-                rows, output, reductions, p);
+                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, work.tile,
+                first_row(work.tile), rows, output, reductions, p);
     query_slot.advance();
   }
 }

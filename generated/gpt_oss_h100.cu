@@ -4,9 +4,9 @@
 // Spec e3fbf71c5ce5af80, hardware model h100 9d3a0a7d2aaa3c6c.
 //
 // Schedule: 192x64, 4 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
-//   persistent
-// Predicted: 117 us (146 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 119 us (140 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
+//   persistent, longest first
+// Predicted: 80.9 us (211 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 80 us (208 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -515,6 +515,8 @@ struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
   int tiles;  // of the whole call
+  int section_heads;  // heads whose keys and values share the L2
+  unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
   Inputs inputs;
   Saves saves;
 };
@@ -524,13 +526,19 @@ struct Tile {
 };
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
-  const int head = index / p.tiles_per_head;
-  const int row = index % p.tiles_per_head;
+  // Within a section the last rows of every head come first: under a causal mask they are the
+  // longest.
+  const int section = index / (p.section_heads * p.tiles_per_head);
+  const int first_head = section * p.section_heads;
+  const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);
+  const int rest = index - first_head * p.tiles_per_head;
+  const int head = first_head + rest % heads;
+  const int row = p.tiles_per_head - 1 - rest / heads;
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 }
 
-// The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
-// need no test.
+// The blocks of keys that rows visit, from end - 1 down to begin; those within the full range need
+// no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
   __device__ __forceinline__ bool is_full(int block) const {
@@ -538,12 +546,22 @@ struct Blocks {
   }
 };
 
-__device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
-  const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
-  const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
-  return {keys.begin / kTileKv, keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0,
+// Of `rows` rows of a tile from q_first on; none for rows beyond the last.
+__device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
+                                            const Params& p) {
+  if (q_first >= p.seq_q) return {0, 0, 0, 0};
+  const int q_last = min(q_first + rows, p.seq_q) - 1;
+  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
+  const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
+  if (keys.end <= keys.begin) return {0, 0, 0, 0};
+  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
           (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+}
+
+// What one warpgroup needs of the blocks that are loaded for its tile.
+__device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) {
+  const int end = min(max(own.end, loaded.begin), loaded.end);
+  return {min(max(own.begin, loaded.begin), end), end, own.full_begin, own.full_end};
 }
 
 // Shared memory: the tiles, the rings, and their barriers.
@@ -624,9 +642,13 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < p.tiles) {
-    const int next = index + gridDim.x;
+    int next = 0;
+    // Asked for late, under the last loads: whoever finishes first gets the next tile.
+    const auto claim_next = [&] {
+      if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);
+    };
     const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, p);
+    const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
     if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
@@ -647,8 +669,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
       if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
+      if (block == blocks.begin) claim_next();
       load_value(block, h_kv, tile.b);
     }
+    if (blocks.end <= blocks.begin) claim_next();
     index = uniform(next);
   }
 #pragma unroll 1
@@ -783,6 +807,24 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   __syncwarp();  // keeps the warps converged for the next tile's wgmma
 }
 
+// What of a tile a warpgroup does.
+struct Work {
+  Tile tile;
+  Blocks blocks;  // of this warpgroup's rows
+  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
+};
+
+__device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& p) {
+  Work work;
+  work.tile = tile_at(index, p);
+  const Blocks loaded = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+  const int q_first = work.tile.q_first + 64 * warpgroup;
+  work.blocks = trim(blocks_of(work.tile, q_first, 64, p), loaded);
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+  return work;
+}
+
 __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o, int warpgroup,
                                         const Params& p) {
   const int thread = threadIdx.x % 128;
@@ -796,76 +838,98 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   Weights weights;
   Scores scores;
   Output output;
+  Row rows[2];
+  Reductions reductions[2];
+
+  const auto first_row = [&](const Tile& tile) {
+    return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+  };
+  const auto begin_rows = [&](const Tile& tile) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+      const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
+      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
+                 p.seq_q, p.seq_kv};
+      reductions[r] = {};
+    }
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+    }
+  };
+  const auto start_scores = [&] {
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+    pin(scores);
+    wgmma_fence();
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+    wgmma_commit();
+  };
+  const auto start_output = [&] {
+    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    pin(output);
+    wgmma_fence();
+    multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
+    wgmma_commit();
+  };
+  const auto end_turn = [&] {
+  };
+  const auto release_key = [&] {
+    if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+    key_slot.advance();
+  };
+  const auto release_value = [&] {
+    if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
+    value_slot.advance();
+  };
+  // Blocks that only other warpgroups need: waited for, since a slot's arrivals are counted by use.
+  const auto pass_over = [&](int count) {
+#pragma unroll 1
+    for (; count > 0; --count) {
+      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+      release_key();
+      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+      release_value();
+    }
+  };
+  const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
+    return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
+                 p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+                 shared.key[key_slot.index]);
+  };
+  const auto hand_over_weights = [&] {
+    pack_weights(weights, scores);
+  };
 
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
     const int index = uniform(shared.tile[query_slot.index][warpgroup]);
     if (index < 0) break;
-    const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, p);
-    const int q_row = tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
-    Row rows[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-      const int q_idx = min(q_row + 8 * r, p.seq_q - 1);
-      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-                 p.seq_q, p.seq_kv};
-    }
-    Reductions reductions[2];
-#pragma unroll
-    for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-    }
-
-    const auto start_scores = [&] {
-      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-      pin(scores);
-      wgmma_fence();
-      multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                    keys + key_slot.index * (kKeyBytes / 16));
-      wgmma_commit();
-    };
-    const auto start_output = [&] {
-      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
-      pin(output);
-      wgmma_fence();
-      multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
-      wgmma_commit();
-    };
-    const auto release_key = [&] {
-      if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
-      key_slot.advance();
-    };
-    const auto release_value = [&] {
-      if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
-      value_slot.advance();
-    };
-    const auto weigh_block = [&](int block, bool first) {
-      return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
-                   p.inputs, reductions, shared.query[query_slot.index][warpgroup],
-                   shared.key[key_slot.index]);
-    };
-    const auto hand_over_weights = [&] {
-      pack_weights(weights, scores);
-    };
-
+    const Work work = work_at(index, warpgroup, p);
+    // The compiler would rather compute the limits again, between two products.
+    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                        uniform(work.blocks.full_end)};
+    pass_over(work.before);
+    begin_rows(work.tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (blocks.end > blocks.begin) {
       start_scores();
+      end_turn();
       wgmma_wait<0>();
       pin(scores);
-      weigh_block(blocks.end - 1, true);
+      weigh_block(blocks, blocks.end - 1, true);
       release_key();
       hand_over_weights();
 #pragma unroll 1
       for (int block = blocks.end - 2; block >= blocks.begin; --block) {
         start_scores();
         start_output();
+        end_turn();
         wgmma_wait<1>();
         pin(scores);
-        const Factors factors = weigh_block(block, false);
+        const Factors factors = weigh_block(blocks, block, false);
         release_key();
         wgmma_wait<0>();
         pin(output);
@@ -878,9 +942,10 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       pin(output);
       release_value();
     }
+    pass_over(work.after);
     finish_rows(shared.query[query_slot.index][warpgroup],
-                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, q_row,
-                rows, output, reductions, p);
+                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, work.tile,
+                first_row(work.tile), rows, output, reductions, p);
     query_slot.advance();
   }
 }
@@ -1094,6 +1159,14 @@ Params params_of(const gpt_oss_forward_args& args) {
   p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
+  // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
+  // head.
+  constexpr int64_t kSectionBytes = 16 << 20;
+  const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
+  const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
+  const int64_t kv_heads = kSectionBytes / head_bytes;
+  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
+  p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
   return p;
 }
 
@@ -1102,7 +1175,7 @@ Params params_of(const gpt_oss_forward_args& args) {
 extern "C" {
 
 size_t gpt_oss_forward_workspace(const gpt_oss_forward_args*) {
-  return 0;
+  return sizeof(unsigned);  // the counter that hands out tiles
 }
 
 gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace,
@@ -1111,6 +1184,7 @@ gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace
   if (args->size != sizeof(gpt_oss_forward_args)) return GPT_OSS_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return GPT_OSS_OK;
   if (const gpt_oss_status status = check_args(*args); status != GPT_OSS_OK) return status;
+  if (!workspace) return GPT_OSS_BAD_WORKSPACE;
 
   const auto& a = *args;
   const Tensor q =
@@ -1142,7 +1216,10 @@ gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace
 
   Params p = params_of(a);
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
-  (void)workspace;
+  p.next_tile = static_cast<unsigned*>(workspace);
+  if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
+    return GPT_OSS_LAUNCH_FAILED;
+  }
   const int blocks = p.tiles < cores ? p.tiles : cores;
   if (cudaFuncSetAttribute(gpt_oss_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            sizeof(Shared)) != cudaSuccess) {

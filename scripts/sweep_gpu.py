@@ -4,9 +4,10 @@
   scripts/sweep_gpu.py --build     first, where nvcc is: into build-gpu/sweep/
   scripts/sweep_gpu.py             then, where the GPU is: into tests/data/h200_sweep.json
   scripts/sweep_gpu.py --filter d128_causal --json out.json    only these points
+  scripts/sweep_gpu.py --build --top 20        of each point, what the search ranks first
 
-The schedules of one point take turns call by call, so that the card's clock meets all alike;
-medians of event timings, the L2 flushed before each call, random normal inputs. Every second point
+The schedules of one point take turns call by call, each after a fast kernel of the same kind, so
+that the card's clock meets all alike; medians of event timings, the L2 flushed before each call, random normal inputs. Every second point
 is marked as held out: constants of the model are fitted to the others.
 """
 
@@ -14,6 +15,7 @@ import argparse
 import datetime
 import json
 import os
+import random
 import shlex
 import statistics
 import sys
@@ -24,9 +26,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 import build_gpu_cases  # noqa: E402
-from gpu.sweep import distinct, sample_schedules, short_name, sweep_points  # noqa: E402
+from gpu.sweep import distinct, short_name, sweep_points  # noqa: E402
 
-INFEASIBLE = 3  # attngen's exit status
+NEAR = 1.3  # of the fastest: up to there a schedule is timed in every round
 
 
 def options():
@@ -36,6 +38,8 @@ def options():
     building = parser.add_argument_group("building")
     building.add_argument("--build", action="store_true", help="compile the kernels, time none")
     building.add_argument("--attngen", type=Path, help="default: that of the preset release")
+    building.add_argument("--schedules", type=Path, help="attngen_schedules; the same default")
+    building.add_argument("--top", type=int, help="only the first of each point's ranking")
     building.add_argument("--target", default="h200")
     building.add_argument("--nvcc", default="nvcc")
     building.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -59,38 +63,16 @@ def chosen_points(args):
 # Building
 
 
-def attngen(args, *more):
-    return build_gpu_cases.run([args.attngen, "--target", args.target, *more])
-
-
-def judge(sweep, args):
-    """A function that says whether a schedule is feasible for this spec, by asking attngen."""
-    folder = args.out / "specs" / sweep.name
-    folder.mkdir(parents=True, exist_ok=True)
-    spec, given = folder / "spec.json", folder / "schedule.json"
-    spec.write_text(json.dumps(sweep.spec))
-
-    def fits(one):
-        given.write_text(json.dumps(one))
-        done = attngen(args, spec, "--schedule", given, "--stdout")
-        if done.returncode not in (0, INFEASIBLE):
-            raise RuntimeError(f"{sweep.name}: {done.stdout.strip()}")
-        return done.returncode == 0
-
-    return fits
-
-
-def own_choice(point, args):
-    """The schedule that attngen takes for the point's workload."""
+def ranked(point, args):
+    """The schedules that fit the point's kernel, as the search ranks them for its workload."""
     folder = args.out / "specs" / point.name
     folder.mkdir(parents=True, exist_ok=True)
     spec = folder / "spec.json"
     spec.write_text(json.dumps({**point.sweep.spec, "workload": point.workload()}))
-    done = attngen(args, spec, "-o", folder, "--emit", "manifest")
+    done = build_gpu_cases.run([args.schedules, spec, args.target])
     if done.returncode:
         raise RuntimeError(f"{point.name}: {done.stdout.strip()}")
-    manifest = json.loads((folder / f"{point.sweep.name}.json").read_text())
-    return manifest["targets"][0]["schedule"]
+    return [json.loads(line)["schedule"] for line in done.stdout.splitlines()]
 
 
 def build(args):
@@ -98,17 +80,17 @@ def build(args):
     began = time.monotonic()
     release = ROOT / "build" / "release"
     args.attngen = (args.attngen or build_gpu_cases.find_one(release, "attngen")).resolve()
+    args.schedules = (args.schedules or
+                      build_gpu_cases.find_one(release, "attngen_schedules")).resolve()
     points = [point for _, point in chosen_points(args)]
     sweeps = {point.sweep.name: point.sweep for point in points}
+    rankings = {point.name: ranked(point, args) for point in points}
+    choices = {name: ranking[0] for name, ranking in rankings.items()}
     with ThreadPoolExecutor(args.jobs) as pool:
-        choices = dict(zip([p.name for p in points],
-                           pool.map(lambda point: own_choice(point, args), points)))
-        samples = dict(zip(sweeps, pool.map(
-            lambda sweep: sample_schedules(sweep, judge(sweep, args)), sweeps.values())))
+        taken = {name: [] for name in sweeps}
         for point in points:
-            samples[point.sweep.name].append(choices[point.name])
-        cases = [sweeps[name].case(one) for name, sample in samples.items()
-                 for one in distinct(sample)]
+            taken[point.sweep.name] += rankings[point.name][:args.top]
+        cases = [sweeps[name].case(one) for name, some in taken.items() for one in distinct(some)]
         print(f"{len(points)} points, {len(sweeps)} specs, {len(cases)} kernels", flush=True)
         entries = list(pool.map(lambda case: build_gpu_cases.build(case, args), cases))
     kernels = [{**entry, "sweep": case.data} for case, entry in zip(cases, entries)]
@@ -182,33 +164,47 @@ def agreeing_calls(point, kernels, folder):
     return calls, [problem, *saves]
 
 
-def take_turns(calls, args, flush):
-    """Median milliseconds of each call by name. The kernel changes at every call: a card that runs into
-    its power limit remembers the last tens of milliseconds, so that whoever follows a light kernel
-    for that long would be timed at a higher clock.
+def take_turns(calls, pace, args, flush):
+    """Median milliseconds of each call by name. A card at its power limit slows down by what it did in
+    the last tens of milliseconds. So before every timed call `pace`, a fast kernel of the same
+    kind, runs for as long: each is timed at the clock of a card that is busy with such kernels.
+    The order is drawn anew each round. What is far from the fastest is left out after three rounds.
     """
     import torch
 
+    draw = random.Random(1)
     times = {name: [] for name in calls}
     began, rounds = time.monotonic(), 0
     while rounds < args.rounds or (time.monotonic() - began < args.point_seconds and rounds < 40):
-        for name, call in calls.items():
+        medians = {name: statistics.median(values) for name, values in times.items() if values}
+        best = min(medians.values(), default=0)
+        order = [name for name in calls if rounds < 3 or medians[name] <= NEAR * best]
+        draw.shuffle(order)
+        events = []
+        for name in order:
+            for _ in range(round(medians[name] / medians[pace]) if medians else 1):
+                calls[pace]()
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             flush.zero_()
             begin.record()
-            call()
+            calls[name]()
             end.record()
-            times[name].append((begin, end))
+            events.append((name, begin, end))
         torch.cuda.synchronize()
+        for name, begin, end in events:
+            times[name].append(begin.elapsed_time(end))
         rounds += 1
-    return {name: statistics.median(begin.elapsed_time(end) for begin, end in values[1:])
-            for name, values in times.items()}
+    return {name: statistics.median(values[1:]) for name, values in times.items()}
 
 
-def measure(point, kernels, args, flush):
+def measure(point, choice, kernels, args, flush):
     """Microseconds by the schedule's short name."""
     calls, alive = agreeing_calls(point, kernels, args.out)
-    medians = take_turns(calls, args, flush)
+    if not calls:
+        return {}
+    chosen = [entry["name"] for entry in kernels if entry["schedule"] == choice]
+    pace = next((name for name in chosen if name in calls), next(iter(calls)))
+    medians = take_turns(calls, pace, args, flush)
     del alive  # the calls' memory, until here
     return {short_name(entry["schedule"]): 1e3 * medians[entry["name"]] for entry in kernels
             if entry["name"] in medians}
@@ -272,7 +268,7 @@ def time_all(args):
             print(f"LEFT OUT {point.name}: {'out of time' if kernels else 'no kernels'}")
             complete = False
             continue
-        times = measure(point, kernels, args, flush)
+        times = measure(point, index["choices"][point.name], kernels, args, flush)
         complete &= len(times) == len(kernels)
         if not times:
             continue

@@ -87,9 +87,11 @@ class CaseCheck:
         shape, spec = problem.shape, self.case.spec
         rows = choose_rows(shape.batch, spec["heads"]["q"], shape.seq_q, shape.seq_kv,
                            self.settings.pairs, self.settings.seed)
+        rows, batches, queries = problem.places(rows)
         exact_o, exact_saves = self.oracle_rows(problem, rows, Oracle.EXACT)
         naive_o, naive_saves = self.oracle_rows(problem, rows, Oracle.STORAGE)
-        b, h, q = (torch.from_numpy(x.copy()).to(got.o.device) for x in rows.T)
+        b, h, q = (torch.from_numpy(x.copy()).to(got.o.device)
+                   for x in (batches, rows[:, 1], queries))
         verdicts = rule.hold_output(got.o[b, q, h].double().cpu().numpy(), exact_o, naive_o,
                                     spec["dtype"])
         for i, (name, save) in enumerate(got.saves.items()):

@@ -26,7 +26,14 @@ MASKS = {
 
 LENGTHS = [1, 3, 64, 77, 113, 128, 197, 239, 799, 1000, 2048, 8191]
 UNEQUAL = [(1, 77), (77, 1), (64, 1000), (113, 64), (239, 799), (1000, 197), (3, 2048), (128, 0)]
+# Packed: sequences, and the longest; of the others some are empty.
+VARLEN_QUICK = [(1, 1, 1), (7, 77, 77), (16, 300, 300), (6, 239, 239), (3, 64, 1000), (3, 128, 0)]
+VARLEN = [(5, 3, 2048), (9, 1000, 1000), (4, 1000, 64), (130, 40, 40), (2500, 20, 30),
+          (4, 2048, 2048), (5, 8191, 8191)]
 LARGE = [113, 799]  # lengths run once more with scores in the hundreds
+# And at the last of them what a guess about the scores would get wrong: scores that grow by 200 along
+# the row (2^288) in the order of visit, one huge score in the block visited last, huge values.
+ADVERSARIAL = ["growing", "spike", "large_v"]
 STRIDES = ["default", "padded", "explicit", "swapped"]
 
 
@@ -38,7 +45,7 @@ class Shape:
     seq_q: int
     seq_kv: int
     strides: str = "default"
-    logits: str = "normal"  # or "large"
+    logits: str = "normal"  # or "large", or one of ADVERSARIAL
 
     def text(self):
         return f"{self.batch},{self.seq_q},{self.seq_kv},{self.strides},{self.logits}"
@@ -55,7 +62,7 @@ class Case:
 
     name: str
     spec: dict
-    group: str  # base, variant, agree, sanitize, bench
+    group: str  # base, variant, agree, sanitize, bench, bench_variant
     fills: dict = field(default_factory=dict)
     mask: str = ""  # a key of MASKS if this is plain softmax under it
     longest: int = 8191  # inputs of seq_q x seq_kv elements do not fit beyond
@@ -208,6 +215,51 @@ def variant_cases():
                   inputs={"allowed": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
                   mask="allowed[b, q_idx, kv_idx] != 0")
     yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
+    yield from sparse_cases()
+    yield from varlen_cases()
+    yield from wide_cases()
+
+
+def wide_cases():
+    """`--filter wide_`: values wider than one accumulator, in two parts."""
+    yield variant("wide_d512", 512, (2, 1))
+    yield variant("wide_d512_causal", 512, (2, 2), mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield variant("wide_d64v264", (64, 264), (4, 2), mask=CAUSAL)
+    yield variant("wide_d384v320", (384, 320), (2, 2), mask=MASKS["window"])
+    yield variant("wide_varlen", (128, 512), (4, 2), varlen=True, mask=CAUSAL)
+    yield variant("wide_sparse", (128, 512), (4, 2), blocks={"size": 128, "from": "indices"})
+
+
+def varlen_cases():
+    """`--filter varlen_`: packed sequences, an empty one and one of NaN among them."""
+    yield variant("varlen_causal", 128, (8, 2), varlen=True, mask=CAUSAL)
+    yield variant("varlen_full", 64, (4, 4), varlen=True, layout="bhsd", dtype="fp16")
+    yield variant("varlen_window", 256, (4, 1), varlen=True, mask=MASKS["window"])
+    yield variant("varlen_sigmoid", 128, (4, 4), varlen=True, mask=CAUSAL,
+                  normalize=row_free("sigmoid(score)"))
+    yield variant("varlen_alibi_lengths", 96, (8, 2),
+                  {"slopes": {"fill": "slopes"}, "kv_len": {"fill": "lengths"}}, varlen=True,
+                  inputs={**SLOPES, "kv_len": {"dtype": "i32", "shape": ["batch"]}}, score=ALIBI,
+                  mask="kv_idx < kv_len[b]")
+
+
+def sparse_cases():
+    """`--filter sparse_`: blocks as wide as a tile, smaller (warpgroups keep different ones), and
+    larger; both ways to give them; under masks; in both types.
+    """
+    for size in (64, 128, 192, 256):
+        for source in ("bitmap", "indices"):
+            yield variant(f"sparse_{source}_{size}", 128, (4, 2),
+                          blocks={"size": size, "from": source},
+                          dtype="fp16" if size == 192 else "bf16")
+    yield variant("sparse_causal_64", 64, (8, 2), mask=CAUSAL, layout="bhsd",
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_window_128", 128, (4, 1), mask=MASKS["window"],
+                  blocks={"size": 128, "from": "indices"})
+    yield variant("sparse_sigmoid_64", 128, (4, 4), normalize=row_free("sigmoid(score)"),
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
+                  blocks={"size": 64, "from": "indices"})
 
 
 def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
@@ -236,6 +288,28 @@ SCHEDULES = [
 ]
 
 
+# The producer walks: over documents in order, and over two stretches of keys.
+WALKS = {
+    "agree_documents_d64": {
+        "fills": {"doc": {"fill": "documents"}},
+        "inputs": {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
+        "mask": f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}"},
+    "agree_gaps_d64": {
+        "fills": {"prefix": {"fill": "lengths"}},
+        "inputs": {"prefix": {"dtype": "i32", "shape": ["batch"]}},
+        "mask": f"{CAUSAL} and (kv_idx < prefix[b] or q_pos - kv_idx < {WINDOW})"},
+}
+
+
+def walk_cases():
+    for data, walk in WALKS.items():
+        for i, one in enumerate(SCHEDULES):
+            name = f"{data}_s{i}"
+            spec = make_spec(name, (64, 64), HEADS["gqa4"], inputs=walk["inputs"],
+                             mask=walk["mask"])
+            yield Case(name, spec, "agree", walk["fills"], schedule=one, data=data)
+
+
 def agree_cases():
     specs = [("agree_full_d128", (128, 128), "mha", "full"),
              ("agree_causal_d64", (64, 64), "gqa4", "causal")]
@@ -258,11 +332,17 @@ def sanitize_cases():
 
 
 def all_cases():
-    return [*base_cases(), *variant_cases(), *agree_cases(), *sanitize_cases()]
+    from gpu.variants import file_cases  # which makes Cases
+
+    return [*base_cases(), *variant_cases(), *file_cases(), *agree_cases(), *walk_cases(),
+            *sanitize_cases()]
 
 
 def shapes_of(case, quick=False):
     """The calls of a case: lengths, and in turn the kinds of strides."""
+    if case.spec.get("varlen"):
+        return [Shape(*one, STRIDES[i % len(STRIDES)])
+                for i, one in enumerate(VARLEN_QUICK if quick else VARLEN_QUICK + VARLEN)]
     pairs = [(n, n) for n in LENGTHS] + UNEQUAL
     if quick:
         pairs = [(1, 1), (77, 77), (128, 128), (239, 239), (1000, 1000), (64, 1000), (113, 64),
@@ -280,6 +360,8 @@ def shapes_of(case, quick=False):
         shapes.append(Shape(batch, seq_q, seq_kv, STRIDES[(turn + i) % len(STRIDES)]))
     if case.large and not quick:
         shapes += [Shape(2, n, n, STRIDES[turn % len(STRIDES)], "large") for n in LARGE]
+        shapes += [Shape(1, LARGE[-1], LARGE[-1], STRIDES[turn % len(STRIDES)], kind)
+                   for kind in ADVERSARIAL]
     return shapes
 
 
@@ -292,9 +374,10 @@ class BenchCase:
     batch: int
     seq: int
     causal: bool
+    dtype: str = "bf16"
 
     def case(self):
-        spec = make_spec(self.name, self.head_dim, self.heads,
+        spec = make_spec(self.name, self.head_dim, self.heads, self.dtype,
                          mask=CAUSAL if self.causal else None,
                          workload={"batch": self.batch, "seq_q": self.seq, "seq_kv": self.seq})
         return Case(self.name, spec, "bench", mask="causal" if self.causal else "full",
@@ -307,19 +390,46 @@ class BenchCase:
         return 2.0 * self.batch * self.heads[0] * pairs * (qk + v)
 
 
+BENCH_TOKENS, BENCH_WIDTH = 16384, 2048  # batch * length, heads * head dim
+
+
+def multi_head_bench(dim, seq, dtype="bf16"):
+    heads = BENCH_WIDTH // dim
+    for causal in (False, True):
+        kind = "" if dtype == "bf16" else f"{dtype}_"
+        name = f"bench_{kind}d{dim}_s{seq}_{'causal' if causal else 'full'}"
+        yield BenchCase(name, (dim, dim), (heads, heads), BENCH_TOKENS // seq, seq, causal, dtype)
+
+
+# FlashAttention-3's time to cuDNN's, measured on an H200 (2026-11-20, FlashAttention 0251105a, nvcc
+# 13.0): it is not run beside these. At 512 keys its own TFLOP/s that day, without cuDNN beside it.
+FA3_TO_CUDNN = {
+    "d64_s1024_full": 0.87, "d64_s1024_causal": 0.88, "d64_s4096_full": 1.04,
+    "d64_s4096_causal": 1.05, "d64_s16384_full": 1.13, "d64_s16384_causal": 1.15,
+    "d128_s1024_full": 1.03, "d128_s1024_causal": 1.04, "d128_s4096_full": 1.08,
+    "d128_s4096_causal": 1.10, "d128_s16384_full": 1.08, "d128_s16384_causal": 1.13,
+    "d256_s1024_full": 1.04, "d256_s1024_causal": 1.03, "d256_s4096_full": 1.03,
+    "d256_s4096_causal": 1.09, "d256_s16384_full": 1.09, "d256_s16384_causal": 1.17,
+    "llama8b_s2048_causal": 1.16, "llama8b_s8192_causal": 1.14, "llama70b_s16384_causal": 1.12,
+    "llama70b_s16384_full": 1.13}
+FA3_TFLOPS = {"d64_s512_full": 323.7, "d64_s512_causal": 222.8, "d128_s512_full": 511.8,
+              "d128_s512_causal": 324.0, "d256_s512_full": 520.7, "d256_s512_causal": 338.8}
+
+
 def bench_cases():
-    tokens, width = 16384, 2048
     for dim in (64, 128, 256):
+        for seq in (512, 1024, 4096, 16384):
+            yield from multi_head_bench(dim, seq)
+    for dim in (96, 192):
         for seq in (1024, 4096, 16384):
-            for causal in (False, True):
-                name = f"bench_d{dim}_s{seq}_{'causal' if causal else 'full'}"
-                heads = width // dim
-                yield BenchCase(name, (dim, dim), (heads, heads), tokens // seq, seq, causal)
+            yield from multi_head_bench(dim, seq)
+    for dim in (64, 128):
+        yield from multi_head_bench(dim, 4096, "fp16")
     for seq in (2048, 8192):
-        yield BenchCase(f"bench_llama8b_s{seq}_causal", (128, 128), (32, 8), tokens // seq, seq,
-                        True)
+        yield BenchCase(f"bench_llama8b_s{seq}_causal", (128, 128), (32, 8), BENCH_TOKENS // seq,
+                        seq, True)
     for causal in (True, False):
         yield BenchCase(f"bench_llama70b_s16384_{'causal' if causal else 'full'}", (128, 128),
                         (64, 8), 1, 16384, causal)
-    yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), tokens // 4096, 4096,
-                    True)
+    yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,
+                    4096, True)

@@ -49,6 +49,7 @@ class Kernel:
         shape, spec = problem.shape, problem.case.spec
         values = {"size": ctypes.sizeof(self.args_type), "batch": shape.batch,
                   "seq_q": shape.seq_q, "seq_kv": shape.seq_kv,
+                  "total_q": problem.q.view.shape[1], "total_kv": problem.k.view.shape[1],
                   "heads_q": spec["heads"]["q"], "heads_kv": spec["heads"]["kv"]}
         for name in "qkvo":
             tensor = getattr(problem, name)

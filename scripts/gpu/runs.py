@@ -42,7 +42,8 @@ class Runner:
             value, clean = save.take()
             if not clean:
                 self.failures.append(f"{what}: wrote outside {name}")
-            saves[name] = value.reshape(problem.shape.batch, -1, problem.shape.seq_q)
+            batch, queries = problem.o.view.shape[:2]
+            saves[name] = value.reshape(batch, -1, queries)
         return Outputs(o, saves)
 
     def run(self, what="run"):
@@ -83,12 +84,14 @@ class Runner:
 def check_arguments(kernel, problem, device):
     """Bad arguments get the status that names them, and nothing is launched."""
     failures = []
+    fields = dict(kernel.fields)
     runner = Runner(kernel, problem, device)
 
     def expect(what, word, **changes):
         args = kernel.args(problem)
         for name, value in changes.items():
-            setattr(args, name, value)
+            if name in fields:  # packed sequences have no batch stride
+                setattr(args, name, value)
         runner.args = args
         runner.poison()
         status = runner.launch()
@@ -116,7 +119,7 @@ def check_arguments(kernel, problem, device):
                                                        f"{name}_stride_head": 128})
     expect("heads_q", "heads", heads_q=args.heads_q + 1)
     expect("heads_kv", "heads", heads_kv=args.heads_kv * 2)
-    for name in ("batch", "seq_q", "seq_kv"):
+    for name in fields.keys() & {"batch", "seq_q", "seq_kv", "total_q", "total_kv"}:
         expect(f"{name} negative", "length", **{name: -1})
         expect(f"{name} huge", "length", **{name: 1 << 40})
     for name in problem.inputs:
@@ -138,7 +141,7 @@ def check_optional(kernel, problem, device, expected):
             if not bool(torch.isnan(save).all()):
                 runner.failures.append("saves null: a save was written")
         runner.expect_same("saves null", Outputs(got.o, {}), Outputs(expected.o, {}))
-    for name in ("batch", "seq_q"):
+    for name in dict(kernel.fields).keys() & {"batch", "seq_q", "total_q"}:
         empty = Runner(kernel, problem, device)
         setattr(empty.args, name, 0)
         empty.poison()

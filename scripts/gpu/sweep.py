@@ -1,17 +1,14 @@
 """The points and schedules of scripts/sweep_gpu.py, as data.
 
-A point is a kernel's spec and a workload. Its schedules are a sample of the feasible ones, dense
-where the fast ones lie: large tiles, two or three warpgroups.
+A point is a kernel's spec and a workload. Its schedules are all that the search considers.
 """
 
 from dataclasses import dataclass
 
-from gpu.cases import CAUSAL, Case, Shape, dim_text, make_spec, schedule
+from gpu.cases import CAUSAL, Case, Shape, dim_text, make_spec
 
 TOKENS, WIDTH = 16384, 2048  # batch * length; heads * head dim of values
 WINDOW = 1024
-TILES_KV = range(32, 257, 16)
-TILES_PER_WARPGROUPS = 6
 
 
 @dataclass(frozen=True)
@@ -102,57 +99,6 @@ def short_name(one):
         "pp" if one["ping_pong"] else "free",
         {"persistent": "pers", "plain": "plain"}[one["grid"]],
         {"longest_first": "long", "linear": "lin"}[one["order"]]])
-
-
-def spread(values, count):
-    """At most `count` of the values, both ends among them, evenly spaced."""
-    if len(values) <= count:
-        return values
-    return [values[round(i * (len(values) - 1) / (count - 1))] for i in range(count)]
-
-
-def fitting_tiles(order, fits, warpgroups, **rest):
-    """tile_kv of 48 keys and more, and of at least half the largest that fits."""
-    all_tiles = [t for t in TILES_KV
-                 if fits(schedule(warpgroups, t, 2, ping_pong=False, order=order, **rest))]
-    return [t for t in all_tiles if t >= 48 and 2 * t >= all_tiles[-1]] or all_tiles[-1:]
-
-
-def thinned(tiles):
-    if len(tiles) <= TILES_PER_WARPGROUPS:
-        return tiles
-    return [t for t in tiles if t % 32 == 0 or t == tiles[-1]]
-
-
-def sample_schedules(sweep, fits):
-    """The feasible schedules to measure, 15 to 55 of them. `fits` judges one schedule."""
-    order = "linear" if sweep.mask == "full" else "longest_first"
-    deep = max(sweep.spec["head_dim"].values()) <= 64  # a third stage fits beside large tiles
-    chosen = []
-
-    def add(warpgroups, tile_kv, stages=2, **rest):
-        chosen.append(schedule(warpgroups, tile_kv, stages, **{"order": order, **rest}))
-
-    for warpgroups in (1, 2, 3, 4):
-        ladder = thinned(fitting_tiles(order, fits, warpgroups))
-        turns = (True, False) if warpgroups in (2, 3) else (False,)
-        for tile_kv in ladder:
-            for ping_pong in turns:
-                add(warpgroups, tile_kv, ping_pong=ping_pong)
-        if warpgroups == 2:  # what short sequences want
-            add(2, 64, ping_pong=True)
-            add(2, 64, ping_pong=False)
-        for tile_kv in spread(ladder, 3) if deep else []:
-            add(warpgroups, tile_kv, 3, ping_pong=turns[0])
-        # One tile with the values that fast schedules seldom have.
-        for tile_kv in [128] if 128 in ladder else ladder[len(ladder) // 2:][:1]:
-            add(warpgroups, tile_kv, overlap="none", ping_pong=turns[0])
-            add(warpgroups, tile_kv, grid="plain", ping_pong=turns[0])
-            add(warpgroups, tile_kv, order="linear", ping_pong=turns[0])
-    for tile_kv in spread(fitting_tiles(order, fits, 3, weights="shared"), 3):
-        for ping_pong in (True, False):
-            add(3, tile_kv, weights="shared", ping_pong=ping_pong)
-    return [one for one in distinct(chosen) if fits(one)]
 
 
 def distinct(schedules):

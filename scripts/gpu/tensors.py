@@ -68,7 +68,9 @@ def floats(tensor):
 
 @dataclass
 class Problem:
-    """One call's data on both sides. Arrays of floats are [batch, seq, heads, dim]."""
+    """One call's data on both sides. Arrays of floats are [batch, seq, heads, dim]; of packed
+    sequences the batch of the tensors is 1, and `q_begins` says where each begins.
+    """
 
     case: object
     shape: object
@@ -82,12 +84,45 @@ class Problem:
     host_k: np.ndarray = None
     host_v: np.ndarray = None
     host_inputs: dict = field(default_factory=dict)  # name -> float64 array in its declared shape
+    q_begins: np.ndarray = None  # [batch + 1]
+    skipped: int = -1  # the sequence whose keys and values are NaN
+
+    def places(self, rows):
+        """Of rows [count, 3] of (batch, head, query): those that are there and are looked at, and
+        where their results stand: (batch, query) of the tensors.
+        """
+        if self.q_begins is None:
+            return rows, rows[:, 0], rows[:, 2]
+        b, q = rows[:, 0], rows[:, 2]
+        rows = rows[(q < np.diff(self.q_begins)[b]) & (b != self.skipped)]
+        return rows, np.zeros_like(rows[:, 0]), self.q_begins[rows[:, 0]] + rows[:, 2]
 
 
 def dim_lengths(spec, shape):
     return {"batch": shape.batch, "heads": spec["heads"]["q"], "heads_kv": spec["heads"]["kv"],
             "seq_q": shape.seq_q, "seq_kv": shape.seq_kv, "seq": shape.seq_kv,
             "dim": spec["head_dim"]["qk"]}
+
+
+# Ten times more would leave the type's range, or with weights of 2^17 in sum the accumulator's.
+V_SPREAD = {"bf16": 2.0**100, "fp16": 2.0**12}
+GROWTH, SPIKE = 200.0, 100.0
+
+
+def imprint(logits, q, k, scale):
+    """Adds a profile along the keys to the scores, through one column of the head dim. Kernels visit
+    keys from the last to the first: "growing" grows in that order, "spike" comes last.
+    """
+    seq = k.shape[1]
+    if logits == "growing":
+        profile = GROWTH * torch.arange(seq - 1, -1, -1, device=k.device) / max(seq - 1, 1)
+    elif logits == "spike":
+        profile = torch.zeros(seq, device=k.device)
+        profile[:1] = SPIKE
+    else:
+        return
+    q[..., 0] = 1 / scale
+    k[..., 0] = profile.reshape(1, -1, 1).to(k.dtype)
 
 
 def draw(case, shape, save_names, seed, device, on_host=True):
@@ -99,25 +134,36 @@ def draw(case, shape, save_names, seed, device, on_host=True):
     # q . k has a variance of head_dim; times 8 each, scores have a deviation of 64.
     spread = 8.0 if shape.logits == "large" else 1.0
 
+    varlen = spec.get("varlen", False)
+    batch, total_q, total_kv = shape.batch, shape.seq_q, shape.seq_kv
+    if varlen:
+        q_begins, kv_begins = (draw_begins(shape.batch, n, random, device)
+                               for n in (shape.seq_q, shape.seq_kv))
+        batch, total_q, total_kv = 1, int(q_begins[-1]), int(kv_begins[-1])
+
     def tensor(seq, heads, dim, scale):
         strides = strides_of(shape.strides, spec["layout"], seq, heads, dim)
-        guarded = Guarded((shape.batch, seq, heads, dim), strides, spec["dtype"], device)
+        guarded = Guarded((batch, seq, heads, dim), strides, spec["dtype"], device)
         guarded.view.copy_(scale * torch.randn(guarded.view.shape, generator=random,
                                                device=device))
         return guarded
 
     heads_q, heads_kv = spec["heads"]["q"], spec["heads"]["kv"]
     dim_qk, dim_v = spec["head_dim"]["qk"], spec["head_dim"]["v"]
-    q = tensor(shape.seq_q, heads_q, dim_qk, spread)
-    k = tensor(shape.seq_kv, heads_kv, dim_qk, spread)
-    v = tensor(shape.seq_kv, heads_kv, dim_v, 1.0)
-    o = Guarded((shape.batch, shape.seq_q, heads_q, dim_v),
-                strides_of(shape.strides, spec["layout"], shape.seq_q, heads_q, dim_v),
+    q = tensor(total_q, heads_q, dim_qk, spread)
+    k = tensor(total_kv, heads_kv, dim_qk, spread)
+    v = tensor(total_kv, heads_kv, dim_v, V_SPREAD[spec["dtype"]]
+               if shape.logits == "large_v" else 1.0)
+    imprint(shape.logits, q.view, k.view, spec.get("scale", dim_qk**-0.5))
+    o = Guarded((batch, total_q, heads_q, dim_v),
+                strides_of(shape.strides, spec["layout"], total_q, heads_q, dim_v),
                 spec["dtype"], device)
-    flat = shape.batch * heads_q * shape.seq_q
+    flat = batch * heads_q * total_q
     saves = {name: Guarded((1, 1, 1, flat), (flat, flat, flat), "f32", device)
              for name in save_names}
     problem = Problem(case, shape, q, k, v, o, saves, {})
+    if varlen:
+        pack(problem, q_begins, kv_begins, device)
     if on_host:
         problem.host_q, problem.host_k, problem.host_v = (floats(x.view) for x in (q, k, v))
     for name, declared in spec.get("inputs", {}).items():
@@ -131,7 +177,55 @@ def draw(case, shape, save_names, seed, device, on_host=True):
         value = FILLS[how["fill"]](dims, shape, random, device).to(STORAGE[declared["dtype"]])
         problem.inputs[name] = value.contiguous()
         problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
+    if "blocks" in spec:
+        for name, value in draw_blocks(spec, shape, random, device).items():
+            problem.inputs[name] = value
+            problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     return problem
+
+
+def draw_begins(batch, longest, random, device):
+    """[batch + 1]: of sequences of up to `longest` elements; the first is as long, the fourth empty."""
+    lengths = torch.randint(0, longest + 1, (batch,), generator=random, device=device)
+    lengths[0] = longest
+    lengths[3:4] = 0
+    return np.concatenate([[0], np.cumsum(lengths.cpu().numpy())]).astype(np.int64)
+
+
+def pack(problem, q_begins, kv_begins, device):
+    """What one sequence holds must not reach another: the second one's keys and values are NaN and
+    infinite, and its own results are not looked at.
+    """
+    problem.q_begins = q_begins
+    for name, begins in (("cu_seqlens_q", q_begins), ("cu_seqlens_kv", kv_begins)):
+        problem.inputs[name] = torch.tensor(begins, dtype=torch.int32, device=device)
+        problem.host_inputs[name] = begins.astype(np.float64)
+    if problem.shape.batch > 2:
+        problem.skipped = 1
+        keys = slice(int(kv_begins[1]), int(kv_begins[2]))
+        problem.k.view[0, keys] = torch.nan
+        problem.v.view[0, keys, :, ::2] = torch.nan
+        problem.v.view[0, keys, :, 1::2] = torch.inf
+
+
+def draw_blocks(spec, shape, random, device):
+    """A third of the blocks; every fifth row of blocks keeps none, every seventh all. What a list
+    holds beyond its count is not to be read.
+    """
+    size = spec["blocks"]["size"]
+    height, width = -(-shape.seq_q // size), -(-shape.seq_kv // size)
+    kept = torch.rand((shape.batch, spec["heads"]["q"], height, width), generator=random,
+                      device=device) < 1 / 3
+    kept[:, :, 6::7] = True
+    kept[:, :, 4::5] = False
+    if spec["blocks"]["from"] == "bitmap":
+        # Any value but 0 keeps a block.
+        return {"block_mask": (kept * 3).to(torch.uint8).contiguous()}
+    columns = torch.arange(width, device=device, dtype=torch.int32).expand(kept.shape)
+    beyond = torch.iinfo(torch.int32).max
+    indices = torch.where(kept, columns, beyond).sort(dim=-1).values
+    return {"block_counts": kept.sum(dim=-1, dtype=torch.int32).contiguous(),
+            "block_indices": indices.contiguous()}
 
 
 def normal(dims, shape, random, device):
@@ -164,6 +258,15 @@ def documents(dims, shape, random, device):
     return torch.cumsum(starts.int(), dim=-1)
 
 
+def documents_1024(dims, shape, random, device):
+    """Ascending ids of documents of 1024 tokens."""
+    return (torch.arange(dims[-1], device=device) // 1024).expand(dims)
+
+
+def prefix_2048(dims, shape, random, device):
+    return torch.full(dims, 2048, device=device)
+
+
 def lengths(dims, shape, random, device):
     """In [0, seq_kv]; the last is 0, so that all its rows may be empty."""
     value = torch.randint(0, shape.seq_kv + 1, dims, generator=random, device=device)
@@ -180,4 +283,5 @@ def bits(dims, shape, random, device):
 
 
 FILLS = {"normal": normal, "holes": holes, "slopes": slopes, "log_decay": log_decay,
-         "documents": documents, "lengths": lengths, "bits": bits}
+         "documents": documents, "documents_1024": documents_1024, "lengths": lengths,
+         "prefix_2048": prefix_2048, "bits": bits}

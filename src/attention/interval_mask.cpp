@@ -14,4 +14,6 @@ bool is_interval_mask(const KeyRange& range) {
          expr::same(of_one_row(range.end), of_one_row(range.full_end));
 }
 
+bool has_row_limits(const KeyRange& range) { return is_interval_mask(range) && !searches(range); }
+
 }  // namespace attngen::attention

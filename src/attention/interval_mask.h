@@ -6,7 +6,11 @@
 namespace attngen::attention {
 
 // True if, for a single row (q_first = q_last), the keys that may exist are the keys that do:
-// causal, windows, prefixes, all. Kernels then test two limits a row in the place of the mask.
+// causal, windows, prefixes, all, documents of ascending ids.
 bool is_interval_mask(const KeyRange& range);
+
+// Whether kernels test two limits a row in the place of the mask: an interval whose ends are found
+// without a search.
+bool has_row_limits(const KeyRange& range);
 
 }  // namespace attngen::attention

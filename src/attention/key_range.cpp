@@ -2,7 +2,9 @@
 // solvable for kv_idx bounds the keys of the rows, any other bounds nothing.
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "attention/linear.h"
 #include "attention/tiles.h"
@@ -93,9 +95,9 @@ bool reads_pair_or_row(const Expr& e) {
 }
 
 // kv_idx <= limit (or >=, `above`).
-Keys half_line(const Linear& limit, bool above) {
-  const auto low = least(limit);
-  const auto high = greatest(limit);
+Keys half_line(const Linear& limit, bool above, Inputs inputs) {
+  const auto low = least(limit, inputs);
+  const auto high = greatest(limit, inputs);
   if (!low || !high) return unknown_keys();
   if (above) return {to_expr(*low), {}, true, to_expr(*high), {}};
   const auto end = add(*high, {1, {}});
@@ -104,8 +106,31 @@ Keys half_line(const Linear& limit, bool above) {
   return {{}, to_expr(*end), true, {}, to_expr(*full_end)};
 }
 
+// input[..., kv_idx] <= limit (or >=, `above`), where the input ascends along the keys: a search
+// finds the key. Any other index may be clamped, and then the keys are none of a stretch.
+Keys half_line_of(const Expr& load, const Linear& limit, bool above, Inputs inputs) {
+  const spec::Input* input = sorted_input(load, inputs);
+  if (input == nullptr || input->shape.back().kind != spec::Input::Dim::Kind::SeqKv) {
+    return unknown_keys();
+  }
+  std::vector<Expr> indices(load.operands().begin(), load.operands().end());
+  if (indices.back().op() != Op::Variable ||
+      std::any_of(indices.begin(), indices.end() - 1, reads_pair_or_row)) {
+    return unknown_keys();
+  }
+  const auto low = least(limit, inputs);
+  const auto high = greatest(limit, inputs);
+  if (!low || !high) return unknown_keys();
+  const auto keys = [&](const Linear& value) {
+    indices.back() = to_expr(value);
+    return expr::load(load.name() + std::string(above ? kBelow : kUpTo), expr::Type::Int, indices);
+  };
+  if (above) return {keys(*low), {}, true, keys(*high), {}};
+  return {{}, keys(*high), true, {}, keys(*low)};
+}
+
 // Keys with sum <= 0: solved for kv_idx.
-Keys at_most_zero(const Linear& sum) {
+Keys at_most_zero(const Linear& sum, Inputs inputs) {
   const auto reads_key = [](const Linear::Term& term) {
     return expr::mentions(term.atom, "kv_idx");
   };
@@ -121,7 +146,8 @@ Keys at_most_zero(const Linear& sum) {
   const auto limit = add({}, rest, above ? 1 : -1);
   if (!limit) return unknown_keys();
   const Expr& atom = key->atom;
-  if (atom.op() == Op::Variable) return half_line(*limit, above);
+  if (atom.op() == Op::Variable) return half_line(*limit, above, inputs);
+  if (atom.op() == Op::Load) return half_line_of(atom, *limit, above, inputs);
   if (atom.op() != Op::FloorDivide || !atom.operand(1).is_number() ||
       atom.operand(1).number() < 1 || atom.operand(1).number() > 1 << 30) {
     return unknown_keys();
@@ -132,11 +158,13 @@ Keys at_most_zero(const Linear& sum) {
   const auto scaled = add({above ? 0 : size - 1, {}}, *limit, size);
   const auto next =
       inner && scaled ? above ? add(*scaled, *inner, -1) : add(*inner, *scaled, -1) : std::nullopt;
-  return next ? at_most_zero(*next) : unknown_keys();
+  return next ? at_most_zero(*next, inputs) : unknown_keys();
 }
 
 class KeyFinder {
  public:
+  explicit KeyFinder(Inputs inputs) : inputs_(inputs) {}
+
   // The keys where `mask` holds (`negated`: does not).
   Keys find(const Expr& mask, bool negated);
 
@@ -144,6 +172,7 @@ class KeyFinder {
   Keys ordered(const Expr& x, const Expr& y, bool strict);  // x <= y, or x < y
   Keys comparison(const Expr& e, bool negated);
 
+  Inputs inputs_;
   // Parts still to be looked at, far above what a readable bound has; conditions of conditions
   // double them. Unknown is true of any part.
   int budget_ = 256;
@@ -171,7 +200,7 @@ Keys KeyFinder::ordered(const Expr& x, const Expr& y, bool strict) {
   const auto right = linear(y);
   const auto difference = left && right ? add(*left, *right, -1) : std::nullopt;
   const auto sum = difference ? add(*difference, {strict ? 1 : 0, {}}) : std::nullopt;
-  return sum ? at_most_zero(*sum) : unknown_keys();
+  return sum ? at_most_zero(*sum, inputs_) : unknown_keys();
 }
 
 Keys KeyFinder::comparison(const Expr& e, bool negated) {
@@ -247,9 +276,18 @@ bool has_first_key(const KeyRange& range) {
 
 }  // namespace
 
-KeyRange key_range(const Expr& mask) {
+bool searches(const KeyRange& range) {
+  for (const Expr& end : {range.begin, range.end, range.full_begin, range.full_end}) {
+    for (const std::string& input : expr::inputs_of(end)) {
+      if (input.ends_with(kBelow) || input.ends_with(kUpTo)) return true;
+    }
+  }
+  return false;
+}
+
+KeyRange key_range(const Expr& mask, Inputs inputs) {
   const Expr simple = expr::simplify(mask);
-  const Keys keys = KeyFinder().find(simple, false);
+  const Keys keys = KeyFinder(inputs).find(simple, false);
   const Expr zero = expr::integer(0);
   const Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
   KeyRange range;

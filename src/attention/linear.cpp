@@ -53,11 +53,12 @@ Expr at_row(const Expr& e, const char* row) {
 }
 
 // Each atom at `up` if its term grows with q_idx, at `down` if it shrinks.
-std::optional<Linear> at_extremes(const Linear& sum, const char* up, const char* down) {
+std::optional<Linear> at_extremes(const Linear& sum, Inputs inputs, const char* up,
+                                  const char* down) {
   Linear result;
   result.constant = sum.constant;
   for (const Linear::Term& term : sum.terms) {
-    Direction d = direction_in_q(term.atom);
+    Direction d = direction_in_q(term.atom, inputs);
     if (d == Direction::Unknown) return std::nullopt;
     if (term.coefficient < 0) d = reversed(d);
     const Expr e =
@@ -152,9 +153,15 @@ Expr to_expr(const Linear& sum) {
   return result;
 }
 
-Direction direction_in_q(const Expr& e) {
+const spec::Input* sorted_input(const Expr& load, Inputs inputs) {
+  const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                  [&](const spec::Input& i) { return i.name == load.name(); });
+  return input != inputs.end() && input->sorted ? &*input : nullptr;
+}
+
+Direction direction_in_q(const Expr& e, Inputs inputs) {
   if (!expr::mentions(e, "q_idx") && !expr::mentions(e, "q_pos")) return Direction::None;
-  const auto of = [&e](size_t i) { return direction_in_q(e.operand(i)); };
+  const auto of = [&](size_t i) { return direction_in_q(e.operand(i), inputs); };
   switch (e.op()) {
     case Op::Variable:
       return Direction::Up;
@@ -177,12 +184,23 @@ Direction direction_in_q(const Expr& e) {
         if (factor.is_number()) return factor.number() >= 0 ? of(i) : reversed(of(i));
       }
       return Direction::Unknown;
+    case Op::Load: {
+      const size_t last = e.operands().size() - 1;
+      for (size_t i = 0; i < last; ++i) {
+        if (of(i) != Direction::None) return Direction::Unknown;
+      }
+      return sorted_input(e, inputs) != nullptr ? of(last) : Direction::Unknown;
+    }
     default:
       return Direction::Unknown;
   }
 }
 
-std::optional<Linear> least(const Linear& sum) { return at_extremes(sum, "q_first", "q_last"); }
-std::optional<Linear> greatest(const Linear& sum) { return at_extremes(sum, "q_last", "q_first"); }
+std::optional<Linear> least(const Linear& sum, Inputs inputs) {
+  return at_extremes(sum, inputs, "q_first", "q_last");
+}
+std::optional<Linear> greatest(const Linear& sum, Inputs inputs) {
+  return at_extremes(sum, inputs, "q_last", "q_first");
+}
 
 }  // namespace attngen::attention

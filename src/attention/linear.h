@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "expr/expr.h"
+#include "spec/spec.h"
 
 namespace attngen::attention {
 
@@ -32,13 +34,18 @@ std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times = 1)
 // Readable: what is added first, the constant last: q_last + seq_kv - seq_q + 1.
 expr::Expr to_expr(const Linear& sum);
 
+using Inputs = std::span<const spec::Input>;
+
+// The input that a Load reads, if its elements ascend along its last dimension.
+const spec::Input* sorted_input(const expr::Expr& load, Inputs inputs);
+
 // In which direction `e` moves when q_idx grows and all else stays.
 enum class Direction : uint8_t { None, Up, Down, Unknown };
-Direction direction_in_q(const expr::Expr& e);
+Direction direction_in_q(const expr::Expr& e, Inputs inputs);
 
 // Bounds over the rows q_first..q_last: every atom is taken at the row where it is least /
 // greatest. Nothing if an atom's direction is unknown.
-std::optional<Linear> least(const Linear& sum);
-std::optional<Linear> greatest(const Linear& sum);
+std::optional<Linear> least(const Linear& sum, Inputs inputs);
+std::optional<Linear> greatest(const Linear& sum, Inputs inputs);
 
 }  // namespace attngen::attention

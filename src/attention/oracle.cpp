@@ -60,6 +60,20 @@ bool is_variable(const Expr& e, const char* name) {
   return e.op() == Op::Variable && e.name() == name;
 }
 
+// One sequence of a problem: its lengths, and its first rows.
+struct Sequence {
+  int64_t seq_q = 0, seq_kv = 0;
+  const float *q = nullptr, *k = nullptr, *v = nullptr;
+};
+
+// An element of an input; 0 if there is none.
+double element_of(const Problem& problem, const char* input, int64_t index) {
+  const auto data = problem.inputs.find(input);
+  const bool known = data != problem.inputs.end() && index >= 0 &&
+                     static_cast<size_t>(index) < data->second.size();
+  return known ? data->second[static_cast<size_t>(index)] : 0;
+}
+
 // A program, or nothing where the expression is known to do nothing.
 using MaybeProgram = std::optional<expr::Program>;
 
@@ -82,9 +96,14 @@ struct Oracle::Impl {
   explicit Impl(const spec::Spec& s);
 
   expr::Loader loader(const Problem& problem) const;
-  std::vector<double> row_constants(const Problem& problem, int64_t b, int64_t h, int64_t q) const;
-  void score_pairs(const Problem& problem, const expr::Loader& load, std::vector<double>& values,
-                   bool storage, std::vector<int64_t>& keys, std::vector<double>& scores) const;
+  std::vector<double> row_constants(const Sequence& sequence, int64_t b, int64_t h,
+                                    int64_t q) const;
+  Sequence sequence_of(const Problem& problem, int64_t b) const;
+  // Which blocks of keys the row keeps; empty if there is no block sparsity.
+  std::vector<bool> kept_blocks(const Problem& problem, int64_t b, int64_t h, int64_t q) const;
+  void score_pairs(const Problem& problem, const Sequence& sequence, const expr::Loader& load,
+                   std::vector<double>& values, bool storage, std::vector<int64_t>& keys,
+                   std::vector<double>& scores) const;
   // With no pairs: the identities.
   void reduce(const expr::Loader& load, std::vector<double>& values,
               const std::vector<int64_t>& keys, const std::vector<double>& scores) const;
@@ -93,6 +112,9 @@ struct Oracle::Impl {
   spec::Heads heads;
   spec::HeadDim head_dim;
   double scale;
+  bool varlen;
+  spec::Spec::Sparsity sparsity;
+  int64_t block_size;
   std::vector<spec::Input> inputs;
   std::vector<std::string> names;  // of the slots
   MaybeProgram score, mask, output;
@@ -106,6 +128,9 @@ Oracle::Impl::Impl(const spec::Spec& s)
       heads(s.heads),
       head_dim(s.head_dim),
       scale(s.scale),
+      varlen(s.varlen),
+      sparsity(s.sparsity),
+      block_size(s.block_size),
       inputs(s.inputs),
       names(kSlotNames.begin(), kSlotNames.end()) {
   if (!is_variable(s.score, "score")) score.emplace(s.score, names);
@@ -166,7 +191,21 @@ expr::Loader Oracle::Impl::loader(const Problem& problem) const {
   };
 }
 
-std::vector<double> Oracle::Impl::row_constants(const Problem& problem, int64_t b, int64_t h,
+Sequence Oracle::Impl::sequence_of(const Problem& problem, int64_t b) const {
+  if (!varlen) {
+    return {problem.seq_q, problem.seq_kv, problem.q.data + b * problem.q.batch,
+            problem.k.data + b * problem.k.batch, problem.v.data + b * problem.v.batch};
+  }
+  const auto offset = [&](const char* name, int64_t i) {
+    return static_cast<int64_t>(element_of(problem, name, i));
+  };
+  const int64_t q = offset("cu_seqlens_q", b), kv = offset("cu_seqlens_kv", b);
+  return {offset("cu_seqlens_q", b + 1) - q, offset("cu_seqlens_kv", b + 1) - kv,
+          problem.q.data + q * problem.q.seq, problem.k.data + kv * problem.k.seq,
+          problem.v.data + kv * problem.v.seq};
+}
+
+std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_t b, int64_t h,
                                                 int64_t q) const {
   std::vector<double> values(names.size(), kNaN);
   const auto put = [&values](Slot slot, int64_t value) {
@@ -176,28 +215,49 @@ std::vector<double> Oracle::Impl::row_constants(const Problem& problem, int64_t 
   put(kH, h);
   put(kHKv, h / heads.group());
   put(kQIdx, q);
-  put(kQPos, q + problem.seq_kv - problem.seq_q);
-  put(kSeqQ, problem.seq_q);
-  put(kSeqKv, problem.seq_kv);
+  put(kQPos, q + sequence.seq_kv - sequence.seq_q);
+  put(kSeqQ, sequence.seq_q);
+  put(kSeqKv, sequence.seq_kv);
   values[kScale] = scale;
   values[kInf] = kInfinity;
   return values;
 }
 
-void Oracle::Impl::score_pairs(const Problem& problem, const expr::Loader& load,
-                               std::vector<double>& values, bool storage,
+std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, int64_t b, int64_t h,
+                                            int64_t q) const {
+  if (block_size == 0) return {};
+  const int64_t height = (problem.seq_q + block_size - 1) / block_size;
+  const int64_t width = (problem.seq_kv + block_size - 1) / block_size;
+  const int64_t row = (b * heads.q + h) * height + q / block_size;
+  std::vector<bool> kept(static_cast<size_t>(width));
+  if (sparsity == spec::Spec::Sparsity::BlockBitmap) {
+    for (int64_t j = 0; j < width; ++j) {
+      kept[static_cast<size_t>(j)] = element_of(problem, "block_mask", row * width + j) != 0;
+    }
+  } else {
+    const double count = element_of(problem, "block_counts", row);
+    for (int64_t i = 0; i < width && static_cast<double>(i) < count; ++i) {
+      const double j = element_of(problem, "block_indices", row * width + i);
+      if (j >= 0 && j < static_cast<double>(width)) kept[static_cast<size_t>(j)] = true;
+    }
+  }
+  return kept;
+}
+
+void Oracle::Impl::score_pairs(const Problem& problem, const Sequence& sequence,
+                               const expr::Loader& load, std::vector<double>& values, bool storage,
                                std::vector<int64_t>& keys, std::vector<double>& scores) const {
   const auto b = static_cast<int64_t>(values[kB]);
   const auto h = static_cast<int64_t>(values[kH]);
   const auto h_kv = static_cast<int64_t>(values[kHKv]);
   const auto q = static_cast<int64_t>(values[kQIdx]);
-  const float* query =
-      problem.q.data + b * problem.q.batch + q * problem.q.seq + h * problem.q.head;
-  for (int64_t j = 0; j < problem.seq_kv; ++j) {
+  const float* query = sequence.q + q * problem.q.seq + h * problem.q.head;
+  const std::vector<bool> kept = kept_blocks(problem, b, h, q);
+  for (int64_t j = 0; j < sequence.seq_kv; ++j) {
+    if (!kept.empty() && !kept[static_cast<size_t>(j / block_size)]) continue;
     values[kKvIdx] = static_cast<double>(j);
     if (mask && (*mask)(values, load) == 0) continue;
-    const float* key =
-        problem.k.data + b * problem.k.batch + j * problem.k.seq + h_kv * problem.k.head;
+    const float* key = sequence.k + j * problem.k.seq + h_kv * problem.k.head;
     values[kScore] = scale * dot(query, key, head_dim.qk);
     const double s = score ? (*score)(values, load) : values[kScore];
     keys.push_back(j);
@@ -236,10 +296,11 @@ Row Oracle::row(const Problem& problem, int64_t b, int64_t h, int64_t q,
   const bool storage = arithmetic == Arithmetic::Storage;
   const auto stored = [&](double x) { return storage ? round_to(impl.dtype, x) : x; };
   const expr::Loader load = impl.loader(problem);
-  std::vector<double> values = impl.row_constants(problem, b, h, q);
+  const Sequence sequence = impl.sequence_of(problem, b);
+  std::vector<double> values = impl.row_constants(sequence, b, h, q);
   std::vector<int64_t> keys;
   std::vector<double> scores;
-  impl.score_pairs(problem, load, values, storage, keys, scores);
+  impl.score_pairs(problem, sequence, load, values, storage, keys, scores);
 
   Row row;
   row.pairs = static_cast<int64_t>(keys.size());
@@ -256,8 +317,7 @@ Row Oracle::row(const Problem& problem, int64_t b, int64_t h, int64_t q,
     values[kScore] = scores[i];
     const double weight = stored((*impl.weight)(values, load));
     const int64_t h_kv = h / impl.heads.group();
-    const float* value =
-        problem.v.data + b * problem.v.batch + keys[i] * problem.v.seq + h_kv * problem.v.head;
+    const float* value = sequence.v + keys[i] * problem.v.seq + h_kv * problem.v.head;
     for (size_t d = 0; d < row.o.size(); ++d) row.o[d] += weight * static_cast<double>(value[d]);
   }
   if (!empty) {

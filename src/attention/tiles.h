@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "expr/bound.h"
 #include "expr/expr.h"
@@ -28,12 +31,29 @@ TileClass classify(const expr::Expr& mask, const Tile& tile, int64_t seq_q, int6
 //   every pair inside [full_begin, full_end) exists (nothing is claimed if full_begin >= full_end).
 // Causal: begin 0, end q_last + seq_kv - seq_q + 1, full_end q_first + seq_kv - seq_q + 1. Values
 // may lie outside [0, seq_kv]; the kernel clamps. A mask without such bounds gives 0, seq_kv, 0, 0.
+//
+// An input that ascends along the keys (`sorted`) is searched: the ends then read its name with
+// kBelow or kUpTo after it, indexed by all its dimensions but the last and then by a value: the
+// number of keys whose element is below the value, or at most it. doc[b, q_pos] == doc[b, kv_idx]
+// begins at doc.below[b, doc[b, q_first + seq_kv - seq_q]].
+inline constexpr std::string_view kBelow = ".below", kUpTo = ".up_to";
 struct KeyRange {
   expr::Expr begin, end, full_begin, full_end;
   bool always_full = false;   // the mask is `true`: only the tail of seq_kv is partial
   bool may_be_empty = false;  // some row may have no pair (any mask but `true`, unless proven)
 };
-KeyRange key_range(const expr::Expr& mask);
+KeyRange key_range(const expr::Expr& mask, std::span<const spec::Input> inputs);
+// Whether an end searches an input.
+bool searches(const KeyRange& range);
+
+// What a mask says of a block of keys kv_first..kv_last (both included) of the rows
+// q_first..q_last, as Bool expressions of these and of what KeyRange's ends read:
+//   no pair of the block exists unless `kept`;   every pair of it exists if `full`.
+// Nothing for a mask whose key_range says it all: whose keys are one stretch, or unknown.
+struct BlockTest {
+  expr::Expr kept, full;
+};
+std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs);
 
 // Tiles that the kernel visits for one (batch, head): the sums over all tile rows. `full` need no
 // mask. Inputs are unknown here: a bound that reads one counts as unbounded.

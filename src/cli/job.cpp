@@ -9,6 +9,7 @@
 
 #include "cli/files.h"
 #include "report/explain.h"
+#include "report/html.h"
 #include "spec/read.h"
 
 namespace attngen::cli {
@@ -96,6 +97,11 @@ std::vector<std::string> Job::output_names(const Options& options) const {
       names.push_back(std::move(name));
     }
   }
+  if (options.html_report) {
+    for (const target::Target* target : targets) {
+      names.push_back(report::html_name(spec, *target));
+    }
+  }
   return names;
 }
 
@@ -177,6 +183,10 @@ void choose(Job& job, const Options& options, const std::optional<schedule::Sche
       log.fail(ExitCode::NoSchedule,
                infeasible(job, *target, ranking.rejected, options.error_format));
     } else {
+      if (options.html_report) {
+        job.pages.push_back(
+            {report::html_name(job.spec, *target), report::html(job.spec, *target, ranking)});
+      }
       job.choices.push_back({target, std::move(ranking.ranked.front()), given.has_value()});
     }
   }
@@ -186,6 +196,7 @@ std::vector<emit::File> emit_wanted(const Job& job, const Options& options) {
   std::vector<emit::File> files = emit::emit(job.spec, job.rows, job.choices);
   std::erase_if(
       files, [&options](const emit::File& file) { return !options.wants(artefact_of(file.name)); });
+  files.insert(files.end(), job.pages.begin(), job.pages.end());
   return files;
 }
 

@@ -33,6 +33,7 @@ struct Job {
   std::vector<const target::Target*> targets;
   attention::RowForm rows;
   std::vector<emit::Choice> choices;  // one for each target, once chosen
+  std::vector<emit::File> pages;      // of --report html, likewise
 
   // The names of the files wanted, without a search.
   std::vector<std::string> output_names(const Options& options) const;
@@ -47,11 +48,13 @@ void check_names(const std::vector<Job>& jobs, const Options& options, Log& log)
 // The schedule of --schedule, if one is given.
 std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log);
 
-// Chooses the fastest schedule for each target, or `given`. Prints the rankings for --explain.
+// Chooses the fastest schedule for each target, or `given`. Reports on the rankings as --explain
+// and
+// --report ask.
 void choose(Job& job, const Options& options, const std::optional<schedule::Schedule>& given,
             Log& log);
 
-// The files of the job that --emit wants.
+// The files of the job that --emit wants, and its pages.
 std::vector<emit::File> emit_wanted(const Job& job, const Options& options);
 
 }  // namespace attngen::cli

@@ -16,7 +16,8 @@ namespace {
 // The values as typed, before they are checked against each other.
 struct Raw {
   std::vector<std::string> specs;
-  std::string output, target, emit, schedule, depfile, print_target, error_format = "gcc";
+  std::string output, target, emit, schedule, report, depfile, print_target;
+  std::string error_format = "gcc";
   bool explain = false, check = false, to_stdout = false, print_outputs = false;
   bool schema = false, list_targets = false;
 };
@@ -32,6 +33,7 @@ constexpr const char* kExamples =
     "  attngen llama.yaml -o out/                   kernel, header and manifest\n"
     "  attngen *.yaml -o generated/ --check         exit 1 if anything would change\n"
     "  attngen llama.yaml --target h200 --explain   the ranking and why\n"
+    "  attngen llama.yaml -o out/ --report html     the same as a page\n"
     "  attngen - --stdout < llama.yaml              the kernel, to the terminal\n"
     "\n"
     "Exit status: 0 done, 1 wrong spec, 2 wrong usage, 3 no feasible schedule,\n"
@@ -48,6 +50,8 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("--emit", raw.emit, "kernel,header,manifest; default: all")->type_name("LIST");
   app.add_option("--schedule", raw.schedule, "Use this schedule, do not search")->type_name("FILE");
   app.add_flag("--explain", raw.explain, "Print the ranked schedules and why");
+  app.add_option("--report", raw.report, "html: a page of the search beside each kernel")
+      ->type_name("KIND");
   app.add_flag("--check", raw.check, "Write nothing; exit 1 if DIR would change");
   app.add_flag("--stdout", raw.to_stdout, "Print the kernel instead of writing files");
   app.add_flag("--print-outputs", raw.print_outputs, "Print the paths, without a search");
@@ -123,6 +127,13 @@ text::ErrorFormat parse_error_format(const std::string& name) {
                    did_you_mean(name, {"gcc", "json"})};
 }
 
+bool parse_report(const std::string& kind) {
+  if (!kind.empty() && kind != "html") {
+    throw UsageError{fmt::format("unknown report '{}'", kind), did_you_mean(kind, {"html"})};
+  }
+  return !kind.empty();
+}
+
 // The one mode that the flags ask for.
 Options::Mode parse_mode(const Raw& raw) {
   using Mode = Options::Mode;
@@ -174,6 +185,9 @@ void check_combination(const Raw& raw, Options::Mode mode) {
   if (!raw.depfile.empty() && mode != Mode::Write) {
     throw UsageError{"--depfile is for files that are written", "add -o DIR"};
   }
+  if (!raw.report.empty() && (mode == Mode::Stdout || mode == Mode::Explain)) {
+    throw UsageError{"--report is for files that are written", "add -o DIR"};
+  }
   if (raw.explain && mode != Mode::Write && mode != Mode::Explain) {
     throw UsageError{"--explain goes with -o or alone", {}};
   }
@@ -182,6 +196,7 @@ void check_combination(const Raw& raw, Options::Mode mode) {
 Options check(const Raw& raw) {
   Options options;
   options.error_format = parse_error_format(raw.error_format);
+  options.html_report = parse_report(raw.report);
   options.mode = parse_mode(raw);
   check_combination(raw, options.mode);
   if (!raw.print_target.empty()) {

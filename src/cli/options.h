@@ -33,6 +33,7 @@ struct Options {
   std::string depfile;       // path to write
   std::string print_target;  // a known target
   bool explain = false;
+  bool html_report = false;
   text::ErrorFormat error_format = text::ErrorFormat::Gcc;
 
   bool wants(Artefact artefact) const;

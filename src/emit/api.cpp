@@ -34,44 +34,80 @@ constexpr StatusText kStatuses[] = {
     {"LAUNCH_FAILED", "the launch failed"},
 };
 
-void add_strides(std::vector<Field>& fields, const std::string& tensor) {
-  for (const char* dim : {"batch", "seq", "head"}) {
-    fields.push_back({"int64_t", tensor + "_stride_" + dim,
-                      std::string(dim) == "batch"
-                          ? "elements; all three zero: contiguous in the spec's layout"
-                          : "elements"});
+void add_strides(std::vector<Field>& fields, const std::string& tensor, bool varlen) {
+  if (!varlen) {
+    fields.push_back({"int64_t", tensor + "_stride_batch",
+                      "elements; all three zero: contiguous in the spec's layout"});
+  }
+  fields.push_back({"int64_t", tensor + "_stride_seq",
+                    varlen ? "elements; both zero: contiguous in the spec's layout" : "elements"});
+  fields.push_back({"int64_t", tensor + "_stride_head", "elements"});
+}
+
+// Block sparsity: which squares of the score matrix are kept.
+void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
+  const auto squares = [&](const char* length) {
+    return fmt::format("ceil({} / {})", length, spec.block_size);
+  };
+  const std::string rows = fmt::format("[batch, {}, {}", spec.heads.q, squares("seq_q"));
+  switch (spec.sparsity) {
+    case spec::Spec::Sparsity::BlockBitmap:
+      fields.push_back({"const uint8_t*", "block_mask",
+                        fmt::format("{}, {}] contiguous; a block is kept where it is not 0", rows,
+                                    squares("seq_kv"))});
+      break;
+    case spec::Spec::Sparsity::BlockIndices:
+      fields.push_back({"const int32_t*", "block_counts",
+                        rows + "] contiguous: how many blocks of keys a block of queries keeps"});
+      fields.push_back({"const int32_t*", "block_indices",
+                        fmt::format("{}, {}] contiguous: which, ascending; the rest is not read",
+                                    rows, squares("seq_kv"))});
+      break;
+    case spec::Spec::Sparsity::None:
+    case spec::Spec::Sparsity::TokenIndices:
+      break;
   }
 }
 
 std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, const char* length,
                            int dim) {
   const bool bshd = spec.layout == spec::Layout::Bshd;
-  return fmt::format("{}, {} [batch, {}, {}, {}]", role, spec::name_of(spec.dtype),
-                     bshd ? length : std::to_string(heads), bshd ? std::to_string(heads) : length,
-                     dim);
+  return fmt::format("{}, {} [{}{}, {}, {}]", role, spec::name_of(spec.dtype),
+                     spec.varlen ? "" : "batch, ", bshd ? length : std::to_string(heads),
+                     bshd ? std::to_string(heads) : length, dim);
 }
 
 std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& args_name) {
   const int heads_q = spec.heads.q;
   const int heads_kv = spec.heads.kv();
+  const char* const length_q = spec.varlen ? "total_q" : "seq_q";
+  const char* const length_kv = spec.varlen ? "total_kv" : "seq_kv";
+  const char* const of_sequences = spec.varlen ? "all sequences" : "each sequence";
   std::vector<Field> fields{
       {"size_t", "size", "sizeof(" + args_name + ")"},
       {"int64_t", "batch", "sequences"},
-      {"int64_t", "seq_q", "queries of each sequence"},
-      {"int64_t", "seq_kv", "keys of each sequence"},
+      {"int64_t", length_q, fmt::format("queries of {}", of_sequences)},
+      {"int64_t", length_kv, fmt::format("keys of {}", of_sequences)},
       {"int32_t", "heads_q", fmt::format("must be {}", heads_q)},
       {"int32_t", "heads_kv", fmt::format("must be {}", heads_kv)},
-      {"const void*", "q", tensor_meaning(spec, "queries", heads_q, "seq_q", spec.head_dim.qk)},
-      {"const void*", "k", tensor_meaning(spec, "keys", heads_kv, "seq_kv", spec.head_dim.qk)},
-      {"const void*", "v", tensor_meaning(spec, "values", heads_kv, "seq_kv", spec.head_dim.v)},
-      {"void*", "o", tensor_meaning(spec, "result", heads_q, "seq_q", spec.head_dim.v)},
+      {"const void*", "q", tensor_meaning(spec, "queries", heads_q, length_q, spec.head_dim.qk)},
+      {"const void*", "k", tensor_meaning(spec, "keys", heads_kv, length_kv, spec.head_dim.qk)},
+      {"const void*", "v", tensor_meaning(spec, "values", heads_kv, length_kv, spec.head_dim.v)},
+      {"void*", "o", tensor_meaning(spec, "result", heads_q, length_q, spec.head_dim.v)},
   };
   for (const spec::NamedExpr& save : spec.normalize.saves) {
-    fields.push_back(
-        {"float*", save.name,
-         fmt::format("result, [batch, {}, seq_q] contiguous; null: not written", heads_q)});
+    fields.push_back({"float*", save.name,
+                      fmt::format("result, [{}{}, {}] contiguous; null: not written",
+                                  spec.varlen ? "" : "batch, ", heads_q, length_q)});
   }
-  for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor);
+  for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor, spec.varlen);
+  if (spec.varlen) {
+    for (const char* of : {"q", "kv"}) {
+      fields.push_back({"const int32_t*", fmt::format("cu_seqlens_{}", of),
+                        fmt::format("[batch + 1]: where each sequence begins, then total_{}", of)});
+    }
+  }
+  add_blocks(fields, spec);
   for (const Input& input : spec.inputs) {
     fields.push_back({c_type_of(input), input.name,
                       fmt::format("input, {} {}{}", spec::name_of(input.element), shape_text(input),

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <vector>
+
+#include "attention/tiles.h"
 
 namespace attngen::emit {
 namespace {
@@ -114,14 +117,34 @@ std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim
 }
 
 std::string DeviceNames::load(std::string_view name, std::span<const std::string> indices) const {
+  for (const std::string_view search : {attention::kBelow, attention::kUpTo}) {
+    if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo);
+  }
   const Input* input = spec_.find_input(name);
   std::string value = fmt::format("in.{}", name);
   if (input == nullptr || input->shape.empty()) return value;
+  std::string element = fmt::format("__ldg(&{}[{}])", value, address(*input, indices));
+  if (input->element == Input::Element::Bf16) return "from_bf16(" + element + ")";
+  if (input->element == Input::Element::Fp16) return "from_fp16(" + element + ")";
+  return element;
+}
 
+// The last index is the limit; the row of the input that is searched starts at its element 0.
+std::string DeviceNames::count(std::string_view search, std::span<const std::string> indices,
+                               bool or_equal) const {
+  const Input& input = *spec_.find_input(search.substr(0, search.find('.')));
+  std::vector<std::string> first(indices.begin(), indices.end());
+  first.back() = "0";
+  const std::string at = address(input, first);
+  return fmt::format("count<{}>(in.{}{}, {}, {})", or_equal, input.name,
+                     at == "0" ? "" : " + " + at, length(input.shape.back()), indices.back());
+}
+
+std::string DeviceNames::address(const Input& input, std::span<const std::string> indices) const {
   std::string address;
   bool wide = false;
-  for (size_t i = 0; i < input->shape.size(); ++i) {
-    const std::string index = clamped(indices[i], input->shape[i]);
+  for (size_t i = 0; i < input.shape.size(); ++i) {
+    const std::string index = clamped(indices[i], input.shape[i]);
     if (i == 0 || address == "0") {
       address = index;
       wide = false;
@@ -129,14 +152,11 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
     }
     // 64 bits from the first product on.
     address = fmt::format(fmt::runtime(wide ? "({}) * {}" : "int64_t{{{}}} * {}"), address,
-                          length(input->shape[i]));
+                          length(input.shape[i]));
     if (index != "0") address += " + " + index;
     wide = true;
   }
-  value = fmt::format("__ldg(&{}[{}])", value, address);
-  if (input->element == Input::Element::Bf16) return "from_bf16(" + value + ")";
-  if (input->element == Input::Element::Fp16) return "from_fp16(" + value + ")";
-  return value;
+  return address;
 }
 
 }  // namespace attngen::emit

@@ -25,7 +25,8 @@ class DeviceNames {
   static std::string member(std::string_view row);
 
   // An element of an input, by its address in the contiguous row-major tensor. An index that is not
-  // the plain variable of its dimension is clamped to the dimension.
+  // the plain variable of its dimension is clamped to the dimension. An end of a key range may
+  // search an input instead (attention::kBelow).
   std::string load(std::string_view input, std::span<const std::string> indices) const;
 
   // Whether a load so far needed the batch size, which `Row` does not hold: `Inputs` then has it.
@@ -34,6 +35,9 @@ class DeviceNames {
  private:
   std::string variable(std::string_view name, const std::string& rows) const;
   std::string length(const spec::Input::Dim& dim) const;
+  std::string address(const spec::Input& input, std::span<const std::string> indices) const;
+  std::string count(std::string_view search, std::span<const std::string> indices,
+                    bool or_equal) const;
   std::string clamped(const std::string& index, const spec::Input::Dim& dim) const;
 
   const spec::Spec& spec_;

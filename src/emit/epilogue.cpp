@@ -157,10 +157,12 @@ class Epilogue {
              text_of({"void", "store_saves", {"const Saves& saves", kValues, kRow, kInputs}, ""});
     }
     std::string members, functions;
-    std::string body =
-        "  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;\n";
+    const char* shape = spec_.varlen ? "[heads, total_q]" : "[batch, heads, seq_q]";
+    std::string body = spec_.varlen ? "  const int64_t index = row.first_save + row.q_idx;\n"
+                                    : "  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) "
+                                      "* row.seq_q + row.q_idx;\n";
     for (const spec::NamedExpr& save : form_.saves) {
-      members += fmt::format("  float* {};  // [batch, heads, seq_q]\n", save.name);
+      members += fmt::format("  float* {};  // {}\n", save.name, shape);
       functions += save_function(save) + "\n";
       body += wrapped(fmt::format(
           "  if (saves.{0} != nullptr) saves.{0}[index] = save_{0}(values, row, in);", save.name));

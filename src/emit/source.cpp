@@ -8,6 +8,7 @@
 #include "emit/user_functions.h"
 #include "emit/values.h"
 #include "emit/wgmma.h"
+#include "schedule/resources.h"
 
 namespace attngen::emit {
 

@@ -8,7 +8,9 @@
 namespace attngen::emit {
 namespace {
 
-constexpr int kLargestHeadDim = 256;  // columns of one wgmma accumulator
+constexpr int kLargestHeadDimCdna2 = 256;  // of accumulators that fit a wave
+constexpr int kLargestHeadDim = 512;       // two wgmma accumulators of values
+constexpr int kWarpgroupRows = 64;
 
 class Support {
  public:
@@ -55,7 +57,9 @@ class Support {
       // The rest of a recurrent spec has no meaning for the parallel kernels.
       return not_emitted("/pattern", "pattern 'recurrent' is");
     }
-    if (spec_.varlen) not_emitted("/varlen", "packed sequences (varlen) are");
+    const bool hopper = target_.family == target::Family::Hopper;
+    if (spec_.varlen && !hopper) not_emitted("/varlen", "packed sequences (varlen) are");
+    if (spec_.varlen && hopper) check_varlen();
     if (spec_.page) not_emitted("/kv_cache", "a paged kv_cache is");
     if (spec_.v_prefix) not_emitted("/share_kv", "share_kv is");
     switch (spec_.sparsity) {
@@ -63,7 +67,11 @@ class Support {
         break;
       case spec::Spec::Sparsity::BlockBitmap:
       case spec::Spec::Sparsity::BlockIndices:
-        not_emitted("/blocks", "block sparsity is");
+        if (hopper) {
+          check_blocks();
+        } else {
+          not_emitted("/blocks", "block sparsity is");
+        }
         break;
       case spec::Spec::Sparsity::TokenIndices:
         not_emitted("/tokens", "token sparsity is");
@@ -73,10 +81,33 @@ class Support {
     check_head_dim("v", spec_.head_dim.v);
   }
 
+  void check_varlen() {
+    if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of packed sequences is");
+    if (spec_.fixed.seq_q) not_emitted("/fixed/seq_q", "a fixed length of packed sequences is");
+    if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
+    for (const spec::Input& input : spec_.inputs) {
+      for (size_t i = 0; i < input.shape.size(); ++i) {
+        using Kind = spec::Input::Dim::Kind;
+        if (input.shape[i].kind != Kind::SeqQ && input.shape[i].kind != Kind::SeqKv) continue;
+        not_emitted(fmt::format("/inputs/{}/shape/{}", input.name, i),
+                    "an input along packed sequences is");
+      }
+    }
+  }
+
+  // A warpgroup's rows keep or leave a block as one.
+  void check_blocks() {
+    if (spec_.block_size % kWarpgroupRows == 0) return;
+    not_emitted("/blocks/size", fmt::format("blocks.size {} is", spec_.block_size),
+                fmt::format("multiples of {}", kWarpgroupRows));
+  }
+
   void check_head_dim(const char* which, int dim) {
-    if (dim <= kLargestHeadDim) return;
+    const int largest =
+        target_.family == target::Family::Cdna2 ? kLargestHeadDimCdna2 : kLargestHeadDim;
+    if (dim <= largest) return;
     not_emitted(fmt::format("/head_dim/{}", which), fmt::format("head_dim.{} {} is", which, dim),
-                fmt::format("at most {}", kLargestHeadDim));
+                fmt::format("at most {}", largest));
   }
 
   const spec::Spec& spec_;

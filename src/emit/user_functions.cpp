@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,16 @@ using spec::Spec;
 constexpr const char* kRow = "const Row& row";
 constexpr const char* kInputs = "const Inputs& in";
 
+attention::KeyRange range_of(const Spec& spec) {
+  return attention::key_range(spec.mask, spec.inputs);
+}
+
+// Under block sparsity the caller's blocks are visited, not those that the mask would keep.
+std::optional<attention::BlockTest> test_of(const Spec& spec) {
+  if (spec.block_size > 0) return std::nullopt;
+  return attention::block_test(spec.mask, spec.inputs);
+}
+
 std::string inputs_text(const Spec& spec, bool with_batch) {
   if (spec.inputs.empty()) return "struct Inputs {};\n";
   std::string text = "// The spec's inputs.\nstruct Inputs {\n";
@@ -41,11 +52,15 @@ std::string inputs_text(const Spec& spec, bool with_batch) {
   return text + commented(members) + "};\n";
 }
 
-constexpr std::string_view kRowText =
-    "// Where a row of scores stands.\n"
-    "struct Row {\n"
-    "  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n"
-    "};\n";
+std::string row_text(const Spec& spec) {
+  return fmt::format(
+      "// Where a row of scores stands.\n"
+      "struct Row {{\n"
+      "  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n"
+      "{}"
+      "}};\n",
+      spec.varlen ? "  int64_t first_save;  // of this head's queries in the saves\n" : "");
+}
 
 // The helpers that the text calls, beyond the vendor's functions.
 constexpr std::string_view kFromBf16 =
@@ -61,6 +76,42 @@ constexpr std::string_view kFromFp16 =
 constexpr std::string_view kFromFp16Amd =
     "__device__ __forceinline__ float from_fp16(uint16_t x) {\n"
     "  return static_cast<float>(__builtin_bit_cast(_Float16, x));\n"
+    "}\n";
+constexpr std::string_view kCount =
+    "// How many of the ascending values are below the limit, or at most it: all lanes of a warp\n"
+    "// search together, 32 places a round.\n"
+    "template <bool kOrEqual>\n"
+    "__device__ __forceinline__ int count(const int* values, int length, int limit) {\n"
+    "  int begin = 0, end = length;\n"
+    "  while (begin < end) {\n"
+    "    const int step = (end - begin + 31) / 32;\n"
+    "    const int place = begin + static_cast<int>(threadIdx.x % 32) * step;\n"
+    "    const int value = __ldg(&values[min(place, end - 1)]);\n"
+    "    const bool inside = place < end && (kOrEqual ? value <= limit : value < limit);\n"
+    "    const int asked = __popc(__ballot_sync(0xffffffffu, inside));\n"
+    "    if (asked == 0) break;\n"
+    "    end = min(end, begin + asked * step);\n"
+    "    begin += (asked - 1) * step + 1;\n"
+    "  }\n"
+    "  return begin;\n"
+    "}\n";
+constexpr std::string_view kCountAmd =
+    "// How many of the ascending values are below the limit, or at most it: all lanes of a wave\n"
+    "// search together, 64 places a round.\n"
+    "template <bool kOrEqual>\n"
+    "__device__ __forceinline__ int count(const int* values, int length, int limit) {\n"
+    "  int begin = 0, end = length;\n"
+    "  while (begin < end) {\n"
+    "    const int step = (end - begin + 63) / 64;\n"
+    "    const int place = begin + static_cast<int>(threadIdx.x % 64) * step;\n"
+    "    const int value = __ldg(&values[min(place, end - 1)]);\n"
+    "    const bool inside = place < end && (kOrEqual ? value <= limit : value < limit);\n"
+    "    const int asked = __popcll(__ballot(inside));\n"
+    "    if (asked == 0) break;\n"
+    "    end = min(end, begin + asked * step);\n"
+    "    begin += (asked - 1) * step + 1;\n"
+    "  }\n"
+    "  return begin;\n"
     "}\n";
 // Clang rounds __fdividef correctly, in ten instructions; the reciprocal is within 1 ulp.
 constexpr std::string_view kDivideAmd =
@@ -116,7 +167,7 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names) {
       "  int begin, end, full_begin, full_end;\n"
       "};\n\n";
   const std::vector<std::string> parameters{"int q_first", "int q_last", kRow, kInputs};
-  const attention::KeyRange range = attention::key_range(spec.mask);
+  const attention::KeyRange range = range_of(spec);
   if (!is_masked(spec) || range.always_full) {
     return text + text_of({"KeyRange", "key_range", parameters,
                            "  return {0, row.seq_kv, 0, row.seq_kv};\n"});
@@ -134,12 +185,25 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names) {
     return assignment(fmt::format("keys.{}", member),
                       safe && low[0] == '0' ? value : clamped(value, low), names.names());
   };
-  std::string body = "  KeyRange keys;\n";
+  std::string body;
+  if (attention::searches(range)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
+  body += "  KeyRange keys;\n";
   body += printed("begin", range.begin, "0");
   body += printed("end", range.end, "0");
   body += printed("full_begin", range.full_begin, "0");
   body += printed("full_end", range.full_end, "0");
   return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
+}
+
+std::string block_test_text(const Spec& spec, const DeviceNames& names) {
+  const auto test = test_of(spec);
+  if (!test) return "";
+  const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
+                                            "int kv_last", kRow,         kInputs};
+  return "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
+         text_of({"bool", "block_kept", parameters, returned(test->kept, names.names())}) +
+         "\n// Whether all of them exist.\n" +
+         text_of({"bool", "block_full", parameters, returned(test->full, names.names())});
 }
 
 // Sums of the same exponential are one.
@@ -216,8 +280,12 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const Fragment& 
   };
   add(spec.score);
   add(spec.mask);
-  const attention::KeyRange range = attention::key_range(spec.mask);
+  const attention::KeyRange range = range_of(spec);
   for (const expr::Expr& e : {range.begin, range.end, range.full_begin, range.full_end}) add(e);
+  if (const auto test = test_of(spec)) {
+    add(test->kept);
+    add(test->full);
+  }
   for (const Reduction& reduction : form.reductions) {
     add(reduction.element);
     add(reduction.rescale);
@@ -230,17 +298,20 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const Fragment& 
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
 
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   std::string result;
   for (const std::string& name : names) {
     if (!has_word(text, name)) continue;
     // The template of exponential forms defines it, after the user's functions.
     result += form.exponential && name == "exp2_approx"
                   ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
-                  : expr::device_function(name, fragment.vendor) + "\n";
+                  : expr::device_function(name, fragment.vendor, accuracy) + "\n";
   }
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
   const bool amd = fragment.vendor == expr::Vendor::Amd;
   if (has_word(text, "from_fp16")) result.append(amd ? kFromFp16Amd : kFromFp16).append("\n");
+  if (has_word(text, "count")) result.append(amd ? kCountAmd : kCount).append("\n");
   if (has_word(text, fragment.sum)) result.append(fragment.sum_text).append("\n");
   // The template of exponential forms has its own, after the user's functions.
   if (!form.exponential && has_word(text, fragment.max)) {
@@ -255,18 +326,23 @@ bool is_plain_score(const Spec& spec) {
   return spec.score.op() == Op::Variable && spec.score.name() == "score" && spec.scale > 0;
 }
 
-bool is_interval(const Spec& spec) {
-  return attention::is_interval_mask(attention::key_range(spec.mask));
+bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
+
+bool has_block_test(const Spec& spec) { return test_of(spec).has_value(); }
+
+bool has_walk(const Spec& spec) {
+  return attention::searches(range_of(spec)) || has_block_test(spec);
 }
 
 bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
 
 UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family) {
   const Fragment& fragment = fragment_of(family);
+  const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  std::vector<std::string> sections{score_text(spec, names), mask_text(spec, names),
-                                    key_range_text(spec, names),
-                                    reductions_text(spec, form, names, fragment)};
+  std::vector<std::string> sections{
+      score_text(spec, names), mask_text(spec, names), key_range_text(spec, names),
+      amd ? "" : block_test_text(spec, names), reductions_text(spec, form, names, fragment)};
   if (form.exponential) {
     sections.push_back(row_max_text(form, names));
   } else {
@@ -282,9 +358,8 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   UserFunctions result;
   result.inputs_have_batch = names.reads_batch();
   std::string text = helpers_text(spec, form, fragment, body) + body.substr(1);
-  if (fragment.vendor == expr::Vendor::Amd) text = for_amd(std::move(text));
-  result.text =
-      inputs_text(spec, result.inputs_have_batch) + "\n" + std::string(kRowText) + "\n" + text;
+  if (amd) text = for_amd(std::move(text));
+  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + row_text(spec) + "\n" + text;
   return result;
 }
 

@@ -31,5 +31,9 @@ bool is_plain_score(const spec::Spec& spec);
 bool is_masked(const spec::Spec& spec);
 // The pairs of a row are those of key_range: the mask needs no test by itself.
 bool is_interval(const spec::Spec& spec);
+// The producer finds a tile's blocks, by a search or block by block, and says which they are.
+bool has_walk(const spec::Spec& spec);
+// Blocks are tested one by one: block_kept, block_full.
+bool has_block_test(const spec::Spec& spec);
 
 }  // namespace attngen::emit

@@ -6,6 +6,7 @@
 
 #include "attention/tiles.h"
 #include "emit/user_functions.h"
+#include "schedule/resources.h"
 
 namespace attngen::emit {
 
@@ -26,7 +27,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   };
   put("BF16", spec.dtype == spec::DType::Bf16);
   put("HEAD_DIM_QK", spec.head_dim.qk);
-  put("HEAD_DIM_V", spec.head_dim.v);
+  const schedule::ValueParts parts = schedule::value_parts(spec.head_dim.v);
+  put("HEAD_DIM_V", parts.columns);
+  put("VALUE_PARTS", parts.count);
+  put("OUTPUT_DIM", spec.head_dim.v);
   put("HEADS_Q", spec.heads.q);
   put("HEADS_KV", spec.heads.kv());
   put("LAYOUT_BHSD", spec.layout == spec::Layout::Bhsd);
@@ -43,6 +47,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PING_PONG", schedule.ping_pong);
   put("PERSISTENT", schedule.grid == schedule::Grid::Persistent);
   put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
+  // A mask may give each warpgroup's rows keys of their own.
+  const bool sparse = spec.block_size > 0;
+  const bool walks = sparse || has_walk(spec);
+  put("TRIMMED", masked && schedule.warpgroups > 1 && !walks);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
   put("WAVES_PER_SIMD", candidate.resources.waves_per_simd);
@@ -53,12 +61,21 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PLAIN_SCORE", plain);
   put("MASKED", masked);
   put("INTERVAL_MASK", is_interval(spec));
-  put("KEYS_FROM_FIRST", attention::key_range(spec.mask).begin.is_number(0));
+  put("WALK", walks);
+  put("BLOCK_TEST", has_block_test(spec));
+  put("KEYS_FROM_FIRST", attention::key_range(spec.mask, spec.inputs).begin.is_number(0));
   put("ROW_FREE", rows.row_free());
   // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));
   put("INPUTS", !spec.inputs.empty());
   put("SAVES", static_cast<int64_t>(rows.saves.size()));
+
+  put("VARLEN", spec.varlen);
+  put("SPARSE", sparse);
+  put("SPARSE_BITMAP", spec.sparsity == spec::Spec::Sparsity::BlockBitmap);
+  put("SPARSE_SIZE", spec.block_size);
+  // Warpgroups of a tile keep different blocks.
+  put("SKIP", sparse && spec.block_size % schedule.tile_q() != 0);
   return values;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "expr/interval.h"
+#include "expr/scalar.h"
 
 namespace attngen::expr {
 namespace {
@@ -57,6 +58,13 @@ double sign(double x) { return (x > 0 ? 1 : 0) - (x < 0 ? 1 : 0); }
 Interval bound_sign(const Interval& x) {
   const Interval result{sign(x.low), sign(x.high), false};
   return x.may_be_nan ? hull(result, {0, 0, false}) : result;
+}
+
+// What is beyond 32 bits becomes the nearest that is not, a NaN 0.
+Interval bound_int(const Interval& x) {
+  const double low = apply(Op::ToInt, Type::Int, x.low, 0, 0);
+  const double high = apply(Op::ToInt, Type::Int, x.high, 0, 0);
+  return x.may_be_nan ? hull({low, high, false}, {0, 0, false}) : Interval{low, high, false};
 }
 
 // A row may be empty, or have any number of pairs.
@@ -193,6 +201,8 @@ Interval Bounder::bound_unary(const Expr& e) {
     }
     case Op::Floor:
       return {std::floor(x.low), std::floor(x.high), x.may_be_nan};
+    case Op::ToInt:
+      return bound_int(x);
     case Op::Sign:
       return bound_sign(x);
     case Op::RowMax:

@@ -1,5 +1,7 @@
 // The functions that printed C calls beyond the language's own.
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "expr/print.h"
@@ -17,6 +19,18 @@ constexpr std::array kNvidia = {
 __device__ __forceinline__ float exp2_approx(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+)"},
+};
+
+// Where a result is only as good as a bf16.
+constexpr std::array kNvidiaBf16 = {
+    Definition{"tanh_approx",
+               R"(// Within 2^-11 of tanh(x), relatively: a quarter of a bf16's rounding.
+__device__ __forceinline__ float tanh_approx(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 )"},
@@ -94,15 +108,15 @@ __device__ __forceinline__ float tanh_approx(float x) {
 
 }  // namespace
 
-std::string device_function(std::string_view name, Vendor vendor) {
-  for (const Definition& definition : vendor == Vendor::Nvidia ? kNvidia : kAmd) {
-    if (definition.name == name) {
-      return std::string(definition.text);
-    }
-  }
-  for (const Definition& definition : kDevice) {
-    if (definition.name == name) {
-      return std::string(definition.text);
+std::string device_function(std::string_view name, Vendor vendor, Accuracy accuracy) {
+  const bool nvidia = vendor == Vendor::Nvidia;
+  const std::array<std::span<const Definition>, 3> tables = {
+      nvidia && accuracy == Accuracy::Bf16 ? std::span<const Definition>(kNvidiaBf16)
+                                           : std::span<const Definition>(),
+      nvidia ? std::span<const Definition>(kNvidia) : std::span<const Definition>(kAmd), kDevice};
+  for (const std::span<const Definition> table : tables) {
+    for (const Definition& definition : table) {
+      if (definition.name == name) return std::string(definition.text);
     }
   }
   return "";
@@ -126,6 +140,9 @@ static long long square_int(long long x) { return x * x; }
 static double square(double x) { return x * x; }
 static long long sign_int(long long x) { return (x > 0) - (x < 0); }
 static double sign(double x) { return (x > 0) - (x < 0); }
+static long long to_int(double x) {
+  return x == x ? (long long)floor(fmin(fmax(x, -2147483648.0), 2147483647.0)) : 0;
+}
 static double rsqrt(double x) { return 1 / sqrt(x); }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double silu(double x) { return x * sigmoid(x); }

@@ -11,7 +11,8 @@ namespace {
 
 class Counter {
  public:
-  explicit Counter(std::span<const std::string> varying) : varying_(varying) {}
+  Counter(std::span<const std::string> varying, Accuracy accuracy)
+      : varying_(varying), accuracy_(accuracy) {}
 
   // Adds the costs of `e`, each node once; whether it varies.
   bool visit(const Expr& e) {
@@ -42,6 +43,7 @@ class Counter {
   }
 
   std::span<const std::string> varying_;
+  Accuracy accuracy_;
   std::map<const void*, bool> varies_;
   std::map<const void*, bool> fused_;  // multiplies that an add has taken in
   OperationCounts counts_;
@@ -119,6 +121,8 @@ void Counter::charge_float(const Expr& e) {
     case Op::Sqrt:
       return functions(1, 4);
     case Op::Tanh:
+      if (accuracy_ == Accuracy::Bf16) return functions(1, 0);
+      [[fallthrough]];
     case Op::Sigmoid:
     case Op::Silu:
       return functions(2, 3);
@@ -143,8 +147,8 @@ void Counter::charge_float(const Expr& e) {
 
 }  // namespace
 
-OperationCounts count(const Expr& e, std::span<const std::string> varying) {
-  Counter counter(varying);
+OperationCounts count(const Expr& e, std::span<const std::string> varying, Accuracy accuracy) {
+  Counter counter(varying, accuracy);
   counter.visit(e);
   return counter.counts();
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "expr/accuracy.h"
 #include "expr/expr.h"
 
 namespace attngen::expr {
@@ -17,6 +18,8 @@ struct OperationCounts {
   double logic = 0;     // compare, select, min, max, integer and bit operations, conversions
   double load = 0;      // elements read from inputs
 };
-OperationCounts count(const Expr& e, std::span<const std::string> varying);
+// `accuracy` as of device_function, on NVIDIA.
+OperationCounts count(const Expr& e, std::span<const std::string> varying,
+                      Accuracy accuracy = Accuracy::Full);
 
 }  // namespace attngen::expr

@@ -232,7 +232,7 @@ Expr make(Op op, std::vector<Expr> operands, Span span) {
         for (Expr& operand : operands) {
           operand = to_float(std::move(operand));
         }
-        node.type = Type::Float;
+        node.type = op == Op::ToInt ? Type::Int : Type::Float;
         break;
       case Rule::Comparison:
         unify(operands, 0);

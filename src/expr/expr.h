@@ -67,6 +67,7 @@ enum class Op : uint8_t {
   Sin,
   Cos,
   Floor,  // Float to Float
+  ToInt,  // int(x): the floor of a Float as an Int, of a NaN 0
   Sign,
   // Reductions over the existing pairs of a row (docs/spec.md section 2).
   RowMax,

@@ -18,8 +18,8 @@ constexpr std::array kFunctions = {
     Function{"erf", Op::Erf, 1},         Function{"gelu", Op::Gelu, 1},
     Function{"silu", Op::Silu, 1},       Function{"sin", Op::Sin, 1},
     Function{"cos", Op::Cos, 1},         Function{"floor", Op::Floor, 1},
-    Function{"sign", Op::Sign, 1},       Function{"rowmax", Op::RowMax, 1},
-    Function{"rowsum", Op::RowSum, 1},
+    Function{"int", Op::ToInt, 1},       Function{"sign", Op::Sign, 1},
+    Function{"rowmax", Op::RowMax, 1},   Function{"rowsum", Op::RowSum, 1},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "expr/accuracy.h"
 #include "expr/expr.h"
 
 namespace attngen::expr {
@@ -46,7 +47,8 @@ std::vector<std::string> device_functions_of(const Expr& e);
 // The definition of one, as CUDA or HIP source that stands by itself: a `__device__
 // __forceinline__` function. Empty for any other name.
 enum class Vendor : uint8_t { Nvidia, Amd };
-std::string device_function(std::string_view name, Vendor vendor = Vendor::Nvidia);
+std::string device_function(std::string_view name, Vendor vendor = Vendor::Nvidia,
+                            Accuracy accuracy = Accuracy::Full);
 
 // The C99 functions and includes that the HostC dialect calls; Ints are `long long`, Bools `int`.
 std::string host_functions();

@@ -70,12 +70,21 @@ class CPrinter {
   Text print_power(const Expr& e);
   Text print_extremum(const Expr& e);
   Text print_function(const Expr& e);
+  std::string logarithm(const Expr& e, std::string_view name) const;
 
   bool device_;
   const Names& names_;
   std::map<const void*, std::string> named_;
   std::set<std::string> called_;
 };
+
+// The fast one is off by 2^-22, which near 1 is much of its value: log(1 - 2^-12), times a distance
+// of thousands in a decay, is off by a thousandth. Where it is not one for each pair it may be exact.
+std::string CPrinter::logarithm(const Expr& e, std::string_view name) const {
+  if (!device_) return std::string(name);
+  const bool for_each_pair = mentions(e, "score") || mentions(e, "kv_idx");
+  return fmt::format("{}{}f", for_each_pair ? "__" : "", name);
+}
 
 Text CPrinter::print(const Expr& e) {
   if (const auto found = named_.find(e.identity()); found != named_.end()) {
@@ -322,9 +331,9 @@ Text CPrinter::print_function(const Expr& e) {
     case Op::Exp2:
       return device_ ? helper("exp2_approx", e) : call("exp2", e);
     case Op::Log:
-      return call(device_ ? "__logf" : "log", e);
+      return call(logarithm(e, "log"), e);
     case Op::Log2:
-      return call(device_ ? "__log2f" : "log2", e);
+      return call(logarithm(e, "log2"), e);
     case Op::Tanh:
       return device_ ? helper("tanh_approx", e) : call("tanh", e);
     case Op::Sqrt:
@@ -335,6 +344,8 @@ Text CPrinter::print_function(const Expr& e) {
       const std::string function(spelling(e.op()));
       return call(device_ ? function + "f" : function, e);
     }
+    case Op::ToInt:
+      return device_ ? call("__float2int_rd", e) : helper("to_int", e);
     case Op::Rsqrt:
       return device_ ? call("rsqrtf", e) : helper("rsqrt", e);
     case Op::Sigmoid:

@@ -1,6 +1,8 @@
 #include "expr/scalar.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 
@@ -22,6 +24,13 @@ double modulo(Type type, double a, double b) {
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// As the instruction does: what is beyond 32 bits becomes the nearest that is not, a NaN 0.
+double to_int(double x) {
+  constexpr double kLowest = std::numeric_limits<int32_t>::min();
+  constexpr double kLargest = std::numeric_limits<int32_t>::max();
+  return std::isnan(x) ? 0 : std::clamp(std::floor(x), kLowest, kLargest) + 0.0;
+}
 
 }  // namespace
 
@@ -103,6 +112,8 @@ double apply(Op op, Type type, double a, double b, double c) {
       return std::cos(a);
     case Op::Floor:
       return std::floor(a);
+    case Op::ToInt:
+      return to_int(a);
     case Op::Sign:
       return (a > 0 ? 1 : 0) - (a < 0 ? 1 : 0);
     case Op::Number:

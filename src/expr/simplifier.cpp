@@ -311,6 +311,8 @@ Expr Simplifier::function_rule(Op op, const std::vector<Expr>& operands, Span sp
       return inner == Op::Relu || inner == Op::Abs || inner == Op::Square ? x : Expr();
     case Op::Floor:
       return inner == Op::Floor || inner == Op::ToFloat ? x : Expr();
+    case Op::ToInt:
+      return inner == Op::ToFloat ? x.operand(0) : Expr();
     default:
       return {};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "schedule/grid.h"
 #include "schedule/step.h"
@@ -10,6 +11,7 @@ namespace attngen::schedule {
 namespace {
 
 constexpr double kElement = 2;  // bytes of bf16 and fp16
+constexpr double kPart = 64;    // query rows of a warpgroup
 constexpr int64_t kMostRows = 512;
 
 // Estimates of register_need this near to the limit come with spills or serialised products.
@@ -24,8 +26,10 @@ double bytes_of_keys(const Kernel& kernel, int64_t keys) {
   return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
 }
 
+// Of pairs in tiles: the parts of the values share a pair's score, though each computes it.
 double flop_of_pairs(const Kernel& kernel, double pairs) {
-  return 2 * pairs * (kernel.head_dim_qk + kernel.head_dim_v);
+  return 2 * pairs *
+         (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.head_dim_v);
 }
 
 // The clock under the power limit falls with the share of time that the tensor cores are busy: from
@@ -50,6 +54,7 @@ struct CostModel::Point {
   double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
   double clock = 0;
   double waves = 0;
+  double idle = 0;
   double flop = 0;
   double blocks_per_core = 0;
 };
@@ -75,6 +80,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       const RowKeys& first = rows[0].keys.front();
       if (keys.end - keys.begin != first.end - first.begin) uneven_ = true;
     }
+    if (kernel.varlen || kernel.block_size > 0) uneven_ = true;
   }
 }
 
@@ -86,16 +92,22 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   // The first scores and the last output have nothing beside them; the output is scaled, goes
   // through shared memory (written, then read by TMA) and waits for the warpgroup three times.
   const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
-  steps.fixed = steps.first.matrix + steps.first.chain + 2 * output_bytes / t.shared_bytes_per_clk +
+  steps.fixed = 2 * output_bytes / t.shared_bytes_per_clk +
                 s.tile_q() * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk + t.mbarrier_clk;
-  if (resources.query_stages < 2) steps.fixed += t.l2_latency_clk;
+  steps.fixed += steps.first.matrix;
+  if (s.overlap == Overlap::IntraWarpgroup) steps.fixed += steps.first.chain;
+  // Without room for the next tile's queries each warpgroup fetches its own in between.
+  if (resources.query_stages < 2) {
+    const double query_bytes = kElement * kPart * kernel_.head_dim_qk;
+    steps.fixed += t.l2_latency_clk + query_bytes * t.cores * t.clock_hz / t.l2_bytes_per_s;
+  }
   // A deeper ring holds more of the next tile's first blocks when this one ends: of the trip to L2
   // that a tile's start costs with two stages, a share of 1 / (stages - 1) is left.
   steps.fixed -= t.l2_latency_clk * (1 - 1.0 / std::max(1, s.stages - 1));
   if (s.grid == Grid::Plain) steps.fixed += t.memory_latency_clk + t.wave_s * t.boost_clock_hz;
 
   Cost cost;
-  double weights = 0, seconds = 0, flop = 0;
+  double weights = 0, seconds = 0, flop = 0, l2_seconds = 0, memory_seconds = 0;
   Point shown;
   for (size_t i = 0; i < kernel_.workload.size(); ++i) {
     const Point p = point(s, resources, steps, i);
@@ -103,11 +115,19 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
     weights += weight;
     seconds += weight * p.seconds;
     flop += weight * p.flop;
+    l2_seconds += weight * p.l2_seconds;
+    memory_seconds += weight * p.memory_seconds;
     if (i == 0) shown = p;
   }
   cost.seconds = weights > 0 ? seconds / weights : 0;
   cost.flop_per_s = seconds > 0 ? flop / seconds : 0;
+  cost.flop_per_byte = memory_seconds > 0 ? flop / (memory_seconds * t.memory_bytes_per_s) : 0;
+  cost.flop_per_l2_byte = l2_seconds > 0 ? flop / (l2_seconds * t.l2_bytes_per_s) : 0;
   cost.waves = shown.waves;
+  cost.blocks = shown.blocks_per_core;
+  cost.core_clk = shown.core_seconds * shown.clock;
+  cost.idle = shown.idle;
+  cost.clock_hz = shown.clock;
   cost.matrix_clk = steps.full.matrix;
   cost.special_clk = steps.full.special;
   cost.issue_clk = steps.full.arithmetic;
@@ -139,30 +159,51 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const spec::Workload& w = kernel_.workload[workload];
   const target::Target& t = target_;
   const TileRows& rows = rows_[workload][static_cast<size_t>(s.warpgroups - 1)];
-  const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
+  // Each part of the values has tiles as a head of its own would.
+  const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
 
   // Tiles of one head: their lengths, and what they add up to.
   std::vector<double> tiles;
   tiles.reserve(rows.keys.size());
-  double full = 0, partial = 0;
-  for (const RowKeys& keys : rows.keys) {
-    const RowBlocks blocks = blocks_of(keys, s.tile_kv);
-    full += static_cast<double>(blocks.full);
-    partial += static_cast<double>(blocks.partial);
-    tiles.push_back(steps.fixed + static_cast<double>(blocks.full) * steps.full.length +
-                    static_cast<double>(blocks.partial) * steps.partial.length);
+  double visited = 0;
+  for (size_t i = 0; i < rows.keys.size(); ++i) {
+    const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
+    visited += static_cast<double>(loaded.full + loaded.partial);
+    // A warpgroup passes over the blocks that only others need, which leaves these the pipes.
+    double full = 0, partial = 0;
+    for (int part = 0; part < s.warpgroups; ++part) {
+      const RowBlocks own =
+          blocks_of(rows.parts[i * s.warpgroups + static_cast<size_t>(part)], s.tile_kv);
+      full += static_cast<double>(own.full) / s.warpgroups;
+      partial += static_cast<double>(own.partial) / s.warpgroups;
+    }
+    tiles.push_back(steps.fixed + full * steps.full.length + partial * steps.partial.length);
+  }
+  double tiles_per_entry = rows.stride;
+  if (kernel_.block_size > 0) {
+    // Which blocks are kept is known at run time alone: one tile in two is taken to be three times
+    // as long as the other, all of them to visit what the mask leaves.
+    const size_t count = tiles.size();
+    for (size_t i = 0; i < count; ++i) {
+      tiles.push_back(tiles[i] * 1.5);
+      tiles[i] *= 0.5;
+    }
+    tiles_per_entry /= 2;
   }
   const double scale = rows.stride * heads;  // from the rows at hand to all tiles
   double tight =
       resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
-  const double clk = tight * makespan({&tiles, rows.stride, heads}, t.cores, s.grid, s.order);
-  const double blocks_per_core = (full + partial) * scale / t.cores;
+  const double clk = tight * makespan({&tiles, tiles_per_entry, heads}, t.cores, s.grid, s.order);
+  const double blocks_per_core = visited * scale / t.cores;
 
   Point p;
   p.blocks_per_core = blocks_per_core;
   p.clock = clock_under_load(t, blocks_per_core * steps.full.matrix / clk,
                              blocks_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
+  const double busy = tight * std::accumulate(tiles.begin(), tiles.end(), 0.0) *
+                      (tiles_per_entry * heads) / t.cores;
+  p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = static_cast<double>(rows.count) * heads / t.cores;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
 
@@ -172,9 +213,9 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
   const double query_bytes =
       kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
-  const double read = (full + partial) * scale * step_bytes;
-  const double once =
-      bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) * kernel_.heads_kv;
+  const double read = visited * scale * step_bytes;
+  const double once = bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) *
+                      kernel_.heads_kv * kernel_.value_parts;
   const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
   const double heads_in_flight =
       std::min(heads, std::ceil(t.cores / static_cast<double>(rows.count)));

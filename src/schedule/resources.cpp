@@ -11,6 +11,7 @@ constexpr int kRows = 64;            // query rows of a warpgroup, the height of
 constexpr int kLanes = 128;          // threads of a warpgroup
 constexpr int kElement = 2;          // bytes of bf16 and fp16
 constexpr int kMaxColumns = 256;     // of one wgmma
+constexpr int kNarrowChunk = 32;     // columns of the narrower of the two chunks
 constexpr int kBarrierBytes = 1024;  // of mbarriers, rounded up to the alignment of the tiles
 
 // setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
@@ -20,12 +21,24 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
+// For a producer that looks for its blocks or its sequence.
+constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
+// For one that looks for the blocks of each warpgroup, or for those of a part of the values.
+constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
+
+const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s) {
+  const bool merges =
+      kernel.block_size % s.tile_q() != 0 || (kernel.block_size > 0 && kernel.value_parts > 1);
+  if (merges) return kMergingPlans[s.warpgroups - 1];
+  const bool searches = kernel.walks || kernel.varlen || kernel.block_size > 0;
+  return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
+}
 
 // Columns as the template stores them: in chunks of 64 (128 bytes), the widest span of the TMA
 // swizzle, or of 32 where that pads less.
 int padded_columns(int columns) {
   const int halves = (columns + 31) / 32;
-  const int chunk = halves % 2 == 0 ? 64 : 32;
+  const int chunk = halves % 2 == 0 ? 64 : kNarrowChunk;
   return (columns + chunk - 1) / chunk * chunk;
 }
 
@@ -68,7 +81,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   }
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
-  if (kernel.loading_score) registers += 24;
+  registers += 24 * kernel.key_loads;
   if (kernel.tested_mask) registers += 26 + s.tile_kv / 8;
   if (!kernel.range.always_full && !exponential) registers += 32;
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
@@ -100,8 +113,22 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
                        kernel.head_dim_v, kMaxColumns);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
+  if (kernel.varlen && (s.grid != Grid::Persistent || s.order != Order::LongestFirst)) {
+    return "packed sequences need a persistent grid that starts the longest first";
+  }
+  if (kernel.block_size > 0) {
+    if (kernel.block_size % s.tile_kv != 0) {
+      return fmt::format("{} keys do not divide blocks of {}", s.tile_kv, kernel.block_size);
+    }
+    if (s.ping_pong && kernel.block_size % s.tile_q() != 0) {
+      return fmt::format(
+          "{} queries do not divide blocks of {}: the warpgroups keep different blocks, and take "
+          "no turns",
+          s.tile_q(), kernel.block_size);
+    }
+  }
   const int need = register_need(kernel, s, false);
-  const int granted = kRegisterPlans[s.warpgroups - 1].consumer;
+  const int granted = register_plan(kernel, s).consumer;
   if (need > granted) {
     return fmt::format(
         "needs {} registers a thread; with {} a thread gets {}", need,
@@ -117,13 +144,20 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
 
 }  // namespace
 
+ValueParts value_parts(int head_dim_v) {
+  const int count = (head_dim_v + kMaxColumns - 1) / kMaxColumns;
+  if (count <= 1) return {1, head_dim_v};
+  const int least = (head_dim_v + count - 1) / count;
+  return {count, (least + kNarrowChunk - 1) / kNarrowChunk * kNarrowChunk};
+}
+
 Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   std::string reason = refusal(kernel, s, target);
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = kLanes * (s.warpgroups + 1);
-  resources.producer_registers = kRegisterPlans[s.warpgroups - 1].producer;
-  resources.consumer_registers = kRegisterPlans[s.warpgroups - 1].consumer;
+  resources.producer_registers = register_plan(kernel, s).producer;
+  resources.consumer_registers = register_plan(kernel, s).consumer;
   resources.fixed_max =
       kernel.fixed_max && register_need(kernel, s, true) <= resources.consumer_registers;
   resources.register_need = register_need(kernel, s, resources.fixed_max);

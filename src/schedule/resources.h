@@ -10,6 +10,13 @@
 
 namespace attngen::schedule {
 
+// Values wider than one accumulator are split: each tile has `columns` of them, a multiple of what
+// TMA moves at a time, and computes the scores anew.
+struct ValueParts {
+  int count = 1, columns = 0;
+};
+ValueParts value_parts(int head_dim_v);
+
 struct Fit {
   std::optional<Resources> resources;
   std::string reason;  // why there are none, with the numbers

@@ -64,7 +64,7 @@ int margin(const Kernel& kernel) {
   int registers = 31;
   if (!kernel.rows.exponential) registers += 16;
   if (!kernel.plain_score) registers += 8;
-  if (kernel.loading_score) registers += 8;
+  if (kernel.key_loads > 0) registers += 8;
   return registers;
 }
 

@@ -8,6 +8,8 @@
 namespace attngen::schedule {
 namespace {
 
+constexpr int kPart = 64;  // rows of a warpgroup
+
 expr::Interval point(int64_t value) {
   return {static_cast<double>(value), static_cast<double>(value)};
 }
@@ -26,7 +28,11 @@ RowKeys keys_of(const attention::KeyRange& range, int64_t q_first, int64_t q_las
     if (name == "seq_kv") return point(seq_kv);
     return {};  // b, h, h_kv
   };
-  bounds.input = [](std::string_view) { return expr::Interval{}; };
+  // Ids in order are taken to be of one document: nobody knows how many there are.
+  bounds.input = [&](std::string_view name) -> expr::Interval {
+    if (name.ends_with(attention::kBelow)) return point(0);
+    return name.ends_with(attention::kUpTo) ? point(seq_kv) : expr::Interval{};
+  };
   // A bound that an unknown decides is taken at its widest.
   return {clamped(expr::bound(range.begin, bounds).low, seq_kv),
           clamped(expr::bound(range.end, bounds).high, seq_kv),
@@ -42,6 +48,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
   rows.count = (seq_q + tile_q - 1) / tile_q;
   if (range.always_full) {
     rows.keys = {{0, seq_kv, 0, seq_kv}};
+    rows.parts.assign(static_cast<size_t>(std::max(1, tile_q / kPart)), rows.keys[0]);
     rows.stride = static_cast<double>(rows.count);
     return rows;
   }
@@ -52,6 +59,10 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     const int64_t q_first = row * tile_q;
     const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
     rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));
+    for (int64_t first = q_first; first < q_first + tile_q; first += kPart) {
+      const int64_t last = std::min(first + kPart - 1, q_last);
+      rows.parts.push_back(first > last ? RowKeys{} : keys_of(range, first, last, seq_q, seq_kv));
+    }
   }
   return rows;
 }

@@ -15,7 +15,9 @@ struct RowKeys {
 
 // The tile rows of one head. Of very many rows some stand for their neighbours.
 struct TileRows {
-  std::vector<RowKeys> keys;
+  std::vector<RowKeys> keys;  // of all rows of a tile
+  std::vector<RowKeys>
+      parts;  // of each warpgroup's 64 rows, tile by tile; empty beyond the last row
   int64_t count = 0;
   double stride = 1;  // rows that each of `keys` stands for
 };

@@ -28,10 +28,17 @@ void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
   sum.load += n.load;
 }
 
-// Whether an input's index depends on the key.
-bool loads_along_keys(const expr::Expr& e) {
-  if (e.op() == expr::Op::Load) return expr::mentions(e, "kv_idx");
-  return std::ranges::any_of(e.operands(), loads_along_keys);
+void add_variants(const Kernel& kernel, const target::Target& target, const CostModel& cost,
+                  const Schedule& tile, Ranking& ranking) {
+  for (const Schedule& variant : variants(tile)) {
+    Fit fit = fit_hopper(kernel, variant, target);
+    if (!fit.resources) {
+      ranking.rejected.push_back({variant, std::move(fit.reason)});
+      continue;
+    }
+    const Cost predicted = cost(variant, *fit.resources);
+    ranking.ranked.push_back({variant, std::move(*fit.resources), predicted});
+  }
 }
 
 }  // namespace
@@ -39,29 +46,37 @@ bool loads_along_keys(const expr::Expr& e) {
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
-  kernel.head_dim_v = spec.head_dim.v;
+  const ValueParts parts = value_parts(spec.head_dim.v);
+  kernel.head_dim_v = parts.columns;
+  kernel.value_parts = parts.count;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
   kernel.bf16 = spec.dtype == spec::DType::Bf16;
-  kernel.range = attention::key_range(spec.mask);
+  kernel.range = attention::key_range(spec.mask, spec.inputs);
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);
   kernel.plain_score = spec.score.op() == expr::Op::Variable;
   kernel.indexed_score =
       expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
-  kernel.loading_score = loads_along_keys(spec.score) || loads_along_keys(rows.weight);
-  kernel.tested_mask = !attention::is_interval_mask(kernel.range);
+  kernel.tested_mask = !attention::has_row_limits(kernel.range);
+  kernel.walks = attention::searches(kernel.range) ||
+                 attention::block_test(spec.mask, spec.inputs).has_value();
   kernel.workload = spec.workload;
+  kernel.varlen = spec.varlen;
+  kernel.block_size = spec.block_size;
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
-  kernel.score = expr::count(spec.score, pair);
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  kernel.score = expr::count(spec.score, pair, accuracy);
+  kernel.key_loads =
+      static_cast<int>(kernel.score.load + expr::count(rows.weight, pair, accuracy).load);
   if (!kernel.range.always_full) {
-    kernel.mask =
-        attention::is_interval_mask(kernel.range) ? kIntervalTest : expr::count(spec.mask, pair);
+    kernel.mask = kernel.tested_mask ? expr::count(spec.mask, pair) : kIntervalTest;
   }
   kernel.mask.logic += 1;  // the select
-  kernel.weight = expr::count(rows.weight, pair);
+  kernel.weight = expr::count(rows.weight, pair, accuracy);
   for (const attention::Reduction& reduction : rows.reductions) {
-    add(kernel.weight, expr::count(reduction.element, pair));
+    add(kernel.weight, expr::count(reduction.element, pair, accuracy));
     // The reduction itself: a maximum or a sum.
     (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
                                                        : kernel.weight.multiply) += 1;
@@ -91,47 +106,64 @@ const char* name_of(Bound bound) {
 
 namespace {
 
-// What a template family brings to the search.
-struct HopperFamily {
-  using Cost = CostModel;
-  static constexpr auto fit = fit_hopper;
-  static constexpr auto shapes = schedule::shapes;
-  static constexpr auto variants = schedule::variants;
-};
-struct Cdna2Family {
-  using Cost = CostModelCdna2;
-  static constexpr auto fit = fit_cdna2;
-  static constexpr auto shapes = shapes_cdna2;
-  static constexpr auto variants = variants_cdna2;
-};
-
-template <typename Family>
-Ranking search_family(const Kernel& kernel, const target::Target& target) {
-  Ranking ranking;
-  const typename Family::Cost cost(kernel, target);
-  for (const Schedule& shape : Family::shapes()) {
-    Fit fit = Family::fit(kernel, shape, target);
-    if (!fit.resources) {
-      ranking.rejected.push_back({shape, std::move(fit.reason)});
-      continue;
-    }
-    for (const Schedule& variant : Family::variants(shape, cost.uneven_tiles())) {
-      Resources resources = *Family::fit(kernel, variant, target).resources;
-      const Cost predicted = cost(variant, resources);
-      ranking.ranked.push_back({variant, std::move(resources), predicted});
-    }
-  }
+void rank(Ranking& ranking) {
   std::stable_sort(
       ranking.ranked.begin(), ranking.ranked.end(),
       [](const Candidate& a, const Candidate& b) { return a.cost.seconds < b.cost.seconds; });
+}
+
+Ranking search_hopper(const Kernel& kernel, const target::Target& target) {
+  Ranking ranking;
+  const CostModel cost(kernel, target);
+  std::vector<Candidate> fitting;  // one of each tile and way that fits
+  for (const Way& way : ways()) {
+    for (Schedule tile : tiles(way, cost.uneven_tiles())) {
+      if (std::ranges::any_of(fitting, [&](const Candidate& c) {
+            return c.schedule.tile_q() == tile.tile_q() && c.schedule.tile_kv == tile.tile_kv &&
+                   dominates({c.schedule.weights, c.schedule.overlap}, way);
+          })) {
+        continue;
+      }
+      Fit fit = fit_hopper(kernel, tile, target);
+      if (!fit.resources) {
+        ranking.rejected.push_back({tile, std::move(fit.reason)});
+        continue;
+      }
+      fitting.push_back({tile, std::move(*fit.resources), {}});
+      add_variants(kernel, target, cost, tile, ranking);
+      for (const int stages : kDeepStages) {
+        tile.stages = stages;
+        if (!fit_hopper(kernel, tile, target).resources) continue;
+        add_variants(kernel, target, cost, tile, ranking);
+        break;
+      }
+    }
+  }
+  rank(ranking);
   return ranking;
 }
 
-template <typename Family>
-Judged judge_family(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
-  Fit fit = Family::fit(kernel, schedule, target);
+Ranking search_cdna2(const Kernel& kernel, const target::Target& target) {
+  Ranking ranking;
+  const CostModelCdna2 cost(kernel, target);
+  for (const Schedule& tile : tiles_cdna2(cost.uneven_tiles())) {
+    Fit fit = fit_cdna2(kernel, tile, target);
+    if (!fit.resources) {
+      ranking.rejected.push_back({tile, std::move(fit.reason)});
+      continue;
+    }
+    const Cost predicted = cost(tile, *fit.resources);
+    ranking.ranked.push_back({tile, std::move(*fit.resources), predicted});
+  }
+  rank(ranking);
+  return ranking;
+}
+
+template <typename Model>
+Judged judged(const Kernel& kernel, const Schedule& schedule, const target::Target& target,
+              Fit fit) {
   if (!fit.resources) return {std::nullopt, std::move(fit.reason)};
-  const Cost predicted = typename Family::Cost(kernel, target)(schedule, *fit.resources);
+  const Cost predicted = Model(kernel, target)(schedule, *fit.resources);
   return {Candidate{schedule, std::move(*fit.resources), predicted}, ""};
 }
 
@@ -140,9 +172,9 @@ Judged judge_family(const Kernel& kernel, const Schedule& schedule, const target
 Ranking search(const Kernel& kernel, const target::Target& target) {
   switch (target.family) {
     case target::Family::Hopper:
-      return search_family<HopperFamily>(kernel, target);
+      return search_hopper(kernel, target);
     case target::Family::Cdna2:
-      return search_family<Cdna2Family>(kernel, target);
+      return search_cdna2(kernel, target);
     case target::Family::Ampere:
       break;
   }
@@ -152,9 +184,9 @@ Ranking search(const Kernel& kernel, const target::Target& target) {
 Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
   switch (target.family) {
     case target::Family::Hopper:
-      return judge_family<HopperFamily>(kernel, schedule, target);
+      return judged<CostModel>(kernel, schedule, target, fit_hopper(kernel, schedule, target));
     case target::Family::Cdna2:
-      return judge_family<Cdna2Family>(kernel, schedule, target);
+      return judged<CostModelCdna2>(kernel, schedule, target, fit_cdna2(kernel, schedule, target));
     case target::Family::Ampere:
       break;
   }

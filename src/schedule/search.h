@@ -15,7 +15,9 @@ namespace attngen::schedule {
 
 // What the cost of a kernel depends on, taken from a spec once.
 struct Kernel {
-  int head_dim_qk = 0, head_dim_v = 0;
+  int head_dim_qk = 0;
+  int head_dim_v = 0;   // of a tile; all of the values unless they have several parts
+  int value_parts = 1;  // tiles that share their scores' operands
   int heads_q = 1, heads_kv = 1;
   bool bf16 = true;  // else fp16
   attention::KeyRange range;
@@ -25,9 +27,12 @@ struct Kernel {
   expr::OperationCounts weight;  // per pair: weight and reductions' elements
   bool plain_score = true;       // score is `score`: the scale folds into the exponent
   bool indexed_score = false;    // score or weight reads kv_idx
-  bool loading_score = false;    // score or weight reads an input at kv_idx
-  bool tested_mask = false;      // the mask is no interval of a row: tested pair by pair
+  int key_loads = 0;             // elements of inputs that score and weight read for each key
+  bool tested_mask = false;      // the mask has no limits of a row: tested pair by pair
+  bool walks = false;            // the producer finds the blocks by itself
   bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
+  bool varlen = false;           // packed sequences
+  int block_size = 0;            // block sparsity: rows and keys of the caller's blocks
   std::vector<spec::Workload> workload;
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows);
@@ -43,8 +48,14 @@ struct Cost {
   double matrix_clk = 0, special_clk = 0, issue_clk = 0, shared_clk = 0, l2_clk = 0, memory_clk = 0;
   double step_clk = 0;    // the step's predicted length, overlap and latency included
   double fixed_clk = 0;   // per tile: prologue, epilogue, barriers
-  double waves = 0;       // of the first workload point
   double flop_per_s = 0;  // of existing pairs, over the workload
+  double flop_per_byte = 0, flop_per_l2_byte = 0;  // of traffic with memory and with the L2
+  // Of the first workload point, a core's share:
+  double waves = 0;     // tiles
+  double blocks = 0;    // blocks of keys
+  double core_clk = 0;  // until the last core is done
+  double idle = 0;      // share of core_clk spent waiting for that core
+  double clock_hz = 0;  // under the power limit
 };
 
 struct Candidate {

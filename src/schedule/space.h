@@ -1,4 +1,4 @@
-// The space of schedules.
+// The space that the search walks.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,27 @@
 
 namespace attngen::schedule {
 
-// What decides whether a schedule fits: tile, stages, place, overlap. One per point, in a fixed
-// order, without ping-pong, on a plain grid in linear order.
-std::vector<Schedule> shapes();
+// How the scores become the second product's operand: where they are kept, what runs beside them.
+struct Way {
+  Place weights;
+  Overlap overlap;
+};
+// Best first. A way is worth a look only where no better one fits: see dominates().
+const std::vector<Way>& ways();
+// Whether `a`, where it fits, was never slower than `b`.
+bool dominates(const Way& a, const Way& b);
 
-// The ways to run a shape on the grid: ping-pong or not, persistent or not, and, if tiles differ in
-// length, the order in which they start.
-std::vector<Schedule> variants(const Schedule& shape, bool uneven_tiles);
+// Tiles of one way, without a choice of stages yet, on a persistent grid, in a fixed order.
+std::vector<Schedule> tiles(const Way& way, bool uneven_tiles);
 
-// The same for the CDNA2 template.
-std::vector<Schedule> shapes_cdna2();
-std::vector<Schedule> variants_cdna2(const Schedule& shape, bool uneven_tiles);
+// The depths of the rings from which the fit takes the first that it can, and the least.
+inline constexpr int kDeepStages[] = {4, 3};
+inline constexpr int kLeastStages = 2;
+
+// A tile with and without turns on the tensor cores.
+std::vector<Schedule> variants(const Schedule& tile);
+
+// The CDNA2 template's tiles, in linear order and, if tiles are uneven, the longest first.
+std::vector<Schedule> tiles_cdna2(bool uneven_tiles);
 
 }  // namespace attngen::schedule

@@ -10,6 +10,8 @@
 #include <map>
 #include <set>
 
+#include "spec/indices.h"
+
 namespace attngen::spec {
 namespace {
 
@@ -189,7 +191,18 @@ class ExpressionReader {
       }
       return {};
     }
-    return of_type(std::get<expr::Expr>(parsed), node, pointer, type);
+    const auto& e = std::get<expr::Expr>(parsed);
+    // Heads that have an error of their own leave no lengths to compare with.
+    const Node* heads = root_.find("heads");
+    const bool known = heads != nullptr && heads->find("q") != nullptr &&
+                       (heads->find("kv") != nullptr || heads->find("k") != nullptr);
+    if (node != nullptr && known) {
+      if (const auto error = index_out_of_shape(e, spec_)) {
+        report_.in_text(*node, pointer, *error);
+        return {};
+      }
+    }
+    return of_type(e, node, pointer, type);
   }
 
   expr::Expr of_type(expr::Expr e, const Node* node, const std::string& pointer, Type type) {

@@ -25,6 +25,17 @@ namespace {
 #include "parts/recompute.cuh"
 #endif
 #include "parts/tile.cuh"
+#if ATTN_VARLEN
+#include "parts/packed.cuh"
+#endif
+#if ATTN_WALK
+#include "parts/visit.cuh"
+#endif
+#if ATTN_SPARSE
+#include "parts/sparse.cuh"
+#elif ATTN_WALK
+#include "parts/walk.cuh"
+#endif
 #include "parts/shared.cuh"
 #include "parts/producer.cuh"
 #include "parts/consumer.cuh"

@@ -12,13 +12,32 @@
 #include <vector>
 
 #include "expr/expr.h"
+#include "spec/spec.h"
 
 namespace attngen::attention::testing {
+
+// An input [batch, seq_kv] whose elements ascend along the keys; others are in no order.
+inline constexpr std::string_view kSorted = "span";
+inline std::vector<spec::Input> random_inputs() {
+  using Kind = spec::Input::Dim::Kind;
+  return {{std::string(kSorted),
+           spec::Input::Element::I32,
+           {{Kind::Batch, 0}, {Kind::SeqKv, 0}},
+           true}};
+}
 
 // Values of b, h, h_kv and of every input's elements, fixed by a seed.
 class Data {
  public:
-  explicit Data(uint64_t seed) : seed_(seed) {}
+  explicit Data(uint64_t seed) : seed_(seed) {
+    // Stretches of one to a few keys, from a negative id on.
+    std::mt19937_64 random(seed);
+    for (auto& ids : ascending_) {
+      const uint64_t longest = 1 + random() % 6;
+      double id = -2;
+      for (double& element : ids) element = id += random() % longest == 0 ? 1 : 0;
+    }
+  }
   void set(std::string input, double value) { fixed_[std::move(input)] = value; }
 
   double index(std::string_view name) const {
@@ -26,6 +45,7 @@ class Data {
   }
   double element(std::string_view input, std::span<const int64_t> at) const {
     if (const auto found = fixed_.find(input); found != fixed_.end()) return found->second;
+    if (input == kSorted) return ascending_.at(at[0]).at(at[1]);
     uint64_t mixed = seed_;
     for (char c : input) mixed = mixed * 31 + static_cast<unsigned char>(c);
     for (int64_t i : at) mixed = mixed * 1009 + static_cast<uint64_t>(i);
@@ -34,6 +54,7 @@ class Data {
 
  private:
   uint64_t seed_;
+  std::array<std::array<double, 64>, 4> ascending_{};  // by b and key
   std::map<std::string, double, std::less<>> fixed_;
 };
 
@@ -97,7 +118,7 @@ class RandomMask {
   }
 
   expr::Expr leaf() {
-    switch (next() % 12) {
+    switch (next() % 13) {
       case 0:
       case 1:
       case 2:
@@ -116,6 +137,11 @@ class RandomMask {
       case 9:
         return expr::load("doc_id", expr::Type::Int,
                           {name("b"), next() % 2 == 0 ? name("kv_idx") : name("q_idx")});
+      case 10: {
+        constexpr std::array kIndices = {"kv_idx", "q_pos", "q_idx"};
+        return expr::load(std::string(kSorted), expr::Type::Int,
+                          {name("b"), name(kIndices[next() % kIndices.size()])});
+      }
       default:
         return expr::integer(static_cast<int64_t>(next() % 11) - 3);
     }

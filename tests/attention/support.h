@@ -22,6 +22,8 @@ inline std::string spec_text(const std::string& body) {
          "  sink: {dtype: f32, shape: [heads]}\n"
          "  prefix: {dtype: i32, shape: [batch]}\n"
          "  doc_id: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
+         "  page: {dtype: i32, shape: [batch, seq_kv]}\n"
+         "  span: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
          "constants: {window: 5}\n" +
          body;
 }

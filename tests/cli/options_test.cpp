@@ -65,6 +65,22 @@ TEST_CASE("--explain alone writes nothing") {
   CHECK(options_of({"a.yaml", "--explain", "-o", "out"}).mode == Options::Mode::Write);
 }
 
+TEST_CASE("--report html goes with files") {
+  CHECK_FALSE(options_of({"a.yaml", "-o", "out"}).html_report);
+  CHECK(options_of({"a.yaml", "-o", "out", "--report", "html"}).html_report);
+  CHECK(options_of({"a.yaml", "-o", "out", "--report", "html", "--explain"}).html_report);
+  CHECK(options_of({"a.yaml", "-o", "out", "--report", "html", "--check"}).html_report);
+  CHECK(options_of({"a.yaml", "--report", "html", "--print-outputs"}).html_report);
+  for (const char* alone : {"--stdout", "--explain"}) {
+    CHECK(error_of({"a.yaml", "--report", "html", alone}) ==
+          "attngen: error: --report is for files that are written\nhelp: add -o DIR\n");
+  }
+  CHECK(error_of({"a.yaml", "-o", "out", "--report", "htm"}) ==
+        "attngen: error: unknown report 'htm'\nhelp: did you mean 'html'?\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--report", "pdf"}) ==
+        "attngen: error: unknown report 'pdf'\nhelp: one of: html\n");
+}
+
 TEST_CASE("A wrong command line says what is wrong and what would be right") {
   CHECK(error_of({}) == "attngen: error: no spec is given\nhelp: attngen spec.yaml -o out/\n");
   CHECK(error_of({"a.yaml"}) ==

@@ -3,6 +3,7 @@
 usage: process_test.py <attngen> <source folder>
 """
 
+import html.parser
 import json
 import os
 import pathlib
@@ -25,6 +26,43 @@ mask: kv_idx <= q_pos
 targets: [h100]
 """
 FILES = ["tiny.h", "tiny.json", "tiny_h100.cu"]
+
+
+class Page(html.parser.HTMLParser):
+    """Asserts that every element is closed in its turn, has each attribute once, loads nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+        self.seen = set()
+
+    def handle_element(self, tag, attrs):
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, attrs)
+        assert not {"src", "href"} & set(names), (tag, attrs)
+        assert not any("nan" in value or "inf" in value for _, value in attrs), (tag, attrs)
+        self.seen.add(tag)
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_element(tag, attrs)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_element(tag, attrs)
+        assert "svg" in self.open, f"<{tag}/> outside of SVG"
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, (tag, self.getpos())
+
+
+def check_page(text):
+    page = Page()
+    page.feed(text)
+    page.close()
+    assert text.startswith("<!DOCTYPE html>\n")
+    assert not page.open, page.open
+    assert {"title", "h1", "svg", "circle", "rect", "table", "script"} <= page.seen, page.seen
 
 
 class CommandLine(unittest.TestCase):
@@ -58,7 +96,7 @@ class CommandLine(unittest.TestCase):
         text = result.stdout.decode()
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         self.assertIn("Examples:\n", text)
-        for option in ("--output", "--target", "--emit", "--explain", "--schedule", "--schema",
+        for option in ("--output", "--target", "--emit", "--explain", "--report", "--schedule", "--schema",
                        "--list-targets", "--print-target", "--print-outputs", "--depfile",
                        "--check", "--stdout", "--error-format", "--version", "--help"):
             self.assertIn(option, text)
@@ -210,6 +248,47 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertIn("h100", result.stdout.decode())
         self.assertEqual(os.listdir(self.folder), ["tiny.yaml"])
+
+    def test_report_html_writes_a_page_for_each_target(self):
+        self.write("tiny.yaml", SPEC)
+        words = ("tiny.yaml", "--target", "h100,h200", "--report", "html")
+        pages = ["tiny_h100.html", "tiny_h200.html"]
+        self.assertEqual(self.run_raw(*words, "--print-outputs").stdout.decode().split(),
+                         ["tiny_h100.cu", "tiny_h200.cu", "tiny.h", "tiny.json", *pages])
+        self.check(*words, "-o", "out", "--emit", "kernel", "--depfile", "a.d")
+        self.assertEqual(self.listing(), sorted(["tiny_h100.cu", "tiny_h200.cu", *pages]))
+        self.assertIn("out/tiny_h200.html: tiny.yaml\n", (self.folder / "a.d").read_text())
+        for page in pages:
+            text = (self.folder / "out" / page).read_text()
+            self.assertIn(page[5:9], text)
+            check_page(text)
+
+    def test_check_compares_pages_too(self):
+        self.write("tiny.yaml", SPEC)
+        words = ("tiny.yaml", "-o", "out", "--report", "html")
+        self.check(*words)
+        self.check(*words, "--check")
+        (self.folder / "out/tiny_h100.html").unlink()
+        self.check(*words, "--check", code=1, out="missing: out/tiny_h100.html\n")
+        self.check("tiny.yaml", "-o", "out", "--check")
+
+    def test_a_page_of_a_hostile_spec(self):
+        self.write("tiny.yaml", SPEC +
+                   "doc: '</style></script><script>alert(1)</script><!-- \"&'\n"
+                   "score: score if 1 < 2 and q_idx > kv_idx else 0\n")
+        self.check("tiny.yaml", "-o", "out", "--report", "html")
+        text = (self.folder / "out/tiny_h100.html").read_text()
+        check_page(text)
+        self.assertEqual(text.count("<script>"), 1)
+        self.assertIn("&lt;script&gt;alert(1)&lt;/script&gt;&lt;!-- &quot;&amp;", text)
+        self.assertIn("score if 1 &lt; 2 and q_idx &gt; kv_idx else 0", text)
+
+    def test_a_page_of_a_given_schedule(self):
+        self.write_schedule(stages=2)
+        self.check("tiny.yaml", "-o", "out", "--schedule", "schedule.json", "--report", "html")
+        text = (self.folder / "out/tiny_h100.html").read_text()
+        check_page(text)
+        self.assertIn("<h2>1 schedule fits</h2>", text)
 
     def write_schedule(self, **changes):
         """The schedule that a search chose, changed."""

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "../variant_specs.h"
 #include "attention/oracle.h"
 #include "emit/api.h"
 #include "emit/preprocess.h"
@@ -45,6 +47,7 @@ template <class T> T __ldg(const T* p) { return *p; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return expf(x); }
 inline float __logf(float x) { return logf(x); }
+inline float __log2f(float x) { return log2f(x); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline float __uint_as_float(uint32_t x) { float y; memcpy(&y, &x, 4); return y; }
 inline float half_to_float(uint16_t x) {  // of normal numbers and zero
@@ -54,6 +57,17 @@ inline float half_to_float(uint16_t x) {  // of normal numbers and zero
 static thread_local int lane;
 static float exchange[4];
 static std::barrier quad(4);
+struct { struct { operator int() const { return lane; } } x; } const threadIdx;
+inline unsigned __ballot_sync(unsigned, bool vote) {
+  exchange[lane] = vote;
+  quad.arrive_and_wait();
+  unsigned votes = 0;
+  for (int i = 0; i < 4; ++i) votes |= static_cast<unsigned>(exchange[i]) << i;
+  quad.arrive_and_wait();
+  return votes;
+}
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
 inline float __shfl_xor_sync(unsigned, float x, int mask) {
   exchange[lane] = x;
   quad.arrive_and_wait();
@@ -78,7 +92,7 @@ static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in
   float acc = 0;
   for (int block = end - 1; block >= begin; --block) {
     const int kv_first = block * kTileKv + lane * 2;
-    const bool full = block >= full_begin && block < full_end;
+    BLOCK
     float scores[kTileKv / 8][2][2];
     for (int j = 0; j < kTileKv / 8; ++j) {
       for (int e = 0; e < 2; ++e) {
@@ -217,7 +231,8 @@ class Data {
       const double eighth = std::floor(uniform(2, 12)) / 8;  // exact in every type
       switch (input.element) {
         case spec::Input::Element::I32:
-          values.push_back(std::floor(i % last / 5.0));  // sorted along the last dimension
+          // Ids that ascend along the keys; lengths.
+          values.push_back(last > kBatch ? std::floor(i % last / 5.0) : 5 + 13 * i);
           elements.push_back(fmt::format("{}", values.back()));
           break;
         case spec::Input::Element::U8:
@@ -268,7 +283,19 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   std::string text = fmt::format("namespace {} {{\nconstexpr float kScale = {};\n", name,
                                  float_literal(spec.scale));
   text += user.text;
+  // The lanes that search together are four here.
+  replace_all(text, "(end - begin + 31) / 32", "(end - begin + 3) / 4");
+  replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");
   std::string driver = kDriver;
+  replace_all(
+      driver, "BLOCK",
+      has_block_test(spec)
+          ? "const int block_first = block * kTileKv;\n"
+            "    const int block_last = min(block_first + kTileKv, seq_kv) - 1;\n"
+            "    if (!block_kept(first, last, block_first, block_last, row, in)) continue;\n"
+            "    const bool full = block_first + kTileKv <= seq_kv &&\n"
+            "                      block_full(first, last, block_first, block_last, row, in);"
+          : "const bool full = block >= full_begin && block < full_end;");
   if (form.exponential) {
     text += softmax_part(spec, form);
     replace_all(driver, "ABSORB",
@@ -284,6 +311,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   }
   text += data.definitions() + driver;
   replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");
+  replace_all(text, "asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = tanhf(x);");
   replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",
               "y = half_to_float(x);");
   text += fmt::format(
@@ -305,8 +333,13 @@ bool close(double got, double expected) {
   return got == expected || std::abs(got - expected) <= 2e-5 * (1 + std::abs(expected));
 }
 
+const std::string kHeader = fmt::format(
+    "attngen: 1\nname: test\ndtype: bf16\nheads: {{q: {}, kv: {}}}\n"
+    "head_dim: {{qk: {}, v: {}}}\n",
+    kHeadsQ, kHeadsKv, kDim, kDim);
+
 struct Case {
-  const Variant* variant;
+  std::string name;
   spec::Spec spec;
   Shape shape;
 };
@@ -338,19 +371,21 @@ void compare(const Case& c, const Data& data, std::istream& printed) {
       next(i, c.spec.normalize.saves[s].name, rows[i].saves[s]);
     }
   }
-  INFO(std::string(c.variant->name)
-       << ", " << c.shape.seq_q << " queries, " << c.shape.seq_kv << " keys: " << first);
+  INFO(c.name << ", " << c.shape.seq_q << " queries, " << c.shape.seq_kv << " keys: " << first);
   CHECK(wrong == 0);
 }
 
 TEST_CASE("the emitted functions agree with the oracle") {
   std::vector<Case> cases;
   for (const Variant& variant : kVariants) {
-    const spec::Spec spec =
-        spec_of_text(fmt::format("attngen: 1\nname: test\ndtype: bf16\nheads: {{q: {}, kv: {}}}\n"
-                                 "head_dim: {{qk: {}, v: {}}}\n{}",
-                                 kHeadsQ, kHeadsKv, kDim, kDim, variant.lines));
-    for (const Shape shape : kShapes) cases.push_back({&variant, spec, shape});
+    const spec::Spec spec = spec_of_text(kHeader + std::string(variant.lines));
+    for (const Shape shape : kShapes) cases.push_back({variant.name, spec, shape});
+  }
+  for (const auto& [name, text] : attngen::testing::variant_files()) {
+    const spec::Spec spec = spec_of_text(attngen::testing::with_header(kHeader, text));
+    // Packed and sparse tensors need more than the user's functions.
+    if (spec.varlen || spec.sparsity != spec::Spec::Sparsity::None) continue;
+    for (const Shape shape : kShapes) cases.push_back({name, spec, shape});
   }
   std::string program = kShim;
   program +=

@@ -42,6 +42,9 @@ const char* const kLines[] = {
     "normalize:\n  weight: sigmoid(score)\n  output: acc\nlayout: bhsd\n",
     "normalize:\n  rows:\n    m: rowmax(abs(score))\n    l: rowsum(exp(score - m))\n"
     "  weight: exp(score - m)\n  output: acc / l\n",
+    "blocks: {size: 128, from: bitmap}\n",
+    "mask: kv_idx <= q_pos\nblocks: {size: 64, from: indices}\n",
+    "mask: kv_idx <= q_pos\nvarlen: true\n",
 };
 
 TEST_CASE("names") {
@@ -125,6 +128,50 @@ TEST_CASE("the manifest repeats the header") {
     CHECK(header.find(function["result"].get<std::string>() + " " +
                       function["name"].get<std::string>() + "(") != std::string::npos);
   }
+}
+
+TEST_CASE("block sparsity is given by fields of the argument struct") {
+  const Emitted bitmap = emitted("blocks: {size: 64, from: bitmap}\n");
+  CHECK(bitmap.files[1].content.find("  const uint8_t* block_mask;") != std::string::npos);
+  CHECK(bitmap.files[1].content.find(
+            "[batch, 32, ceil(seq_q / 64), ceil(seq_kv / 64)] contiguous") != std::string::npos);
+  const Emitted indices = emitted("blocks: {size: 256, from: indices}\n");
+  CHECK(indices.files[1].content.find("  const int32_t* block_counts;") != std::string::npos);
+  CHECK(indices.files[1].content.find("  const int32_t* block_indices;") != std::string::npos);
+  // A kernel without it has none of this.
+  const std::string dense = emitted("").files[0].content;
+  for (const char* word : {"Walk", "Visit", "kSquare", "block_mask"}) {
+    CHECK(dense.find(word) == std::string::npos);
+    CHECK(bitmap.files[0].content.find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("values wider than an accumulator have parts") {
+  const spec::Spec spec = spec_of_text(
+      "attngen: 1\nname: wide\ndtype: bf16\nheads: {q: 8, kv: 8}\nhead_dim: {qk: 256, v: 512}\n");
+  const attention::RowForm form = form_of(spec);
+  const target::Target& target = *target::find("h100");
+  const schedule::Ranking ranking = schedule::search(schedule::describe_kernel(spec, form), target);
+  REQUIRE_FALSE(ranking.ranked.empty());
+  const std::vector<File> files = emit(spec, form, {{&target, ranking.ranked.front(), false}});
+  CHECK(files[0].content.find("constexpr int kHeadDimV = 256;") != std::string::npos);
+  CHECK(files[0].content.find("constexpr int kOutputDim = 512;") != std::string::npos);
+  CHECK(files[0].content.find("constexpr int kValueParts = 2;") != std::string::npos);
+  CHECK(files[1].content.find("values, bf16 [batch, seq_kv, 8, 512]") != std::string::npos);
+  CHECK(emitted("").files[0].content.find("kValueParts") == std::string::npos);
+}
+
+TEST_CASE("packed sequences are given by where they begin") {
+  const Emitted packed = emitted("varlen: true\n");
+  const std::string& header = packed.files[1].content;
+  for (const char* text :
+       {"  int64_t total_q;", "  int64_t total_kv;", "  const int32_t* cu_seqlens_q;",
+        "  const int32_t* cu_seqlens_kv;", "queries, bf16 [total_q, 32, 128]",
+        "result, [32, total_q] contiguous"}) {
+    CHECK(header.find(text) != std::string::npos);
+  }
+  CHECK(header.find("stride_batch") == std::string::npos);
+  CHECK(header.find("int64_t seq_q;") == std::string::npos);
 }
 
 TEST_CASE("the banner says what, from what and why") {

@@ -23,6 +23,8 @@ std::string refusal_of(const std::string& lines) { return refusal(spec_text(line
 
 TEST_CASE("what is supported passes") {
   CHECK(refusal_of("") == "");
+  CHECK(refusal_of("blocks: {size: 192, from: indices}\n") == "");
+  CHECK(refusal_of("varlen: true\nmask: kv_idx <= q_pos\n") == "");
   CHECK(refusal_of("layout: bhsd\nfixed: {seq_q: 4096}\nmask: kv_idx <= q_pos\n") == "");
 }
 
@@ -38,10 +40,19 @@ TEST_CASE("passes that no template carries") {
 }
 
 TEST_CASE("features that no template carries") {
-  CHECK(refusal_of("varlen: true\n") ==
-        "spec.yaml:7:9: error: packed sequences (varlen) are not emitted yet for h100\n"
-        "    7 | varlen: true\n"
-        "      |         ^~~~\n");
+  CHECK(refusal_of("varlen: true\nblocks: {size: 64, from: bitmap}\n") ==
+        "spec.yaml:8:9: error: block sparsity of packed sequences is not emitted yet for h100\n"
+        "    8 | blocks: {size: 64, from: bitmap}\n"
+        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("varlen: true\nfixed: {seq_kv: 4096}\n") ==
+        "spec.yaml:8:17: error: a fixed length of packed sequences is not emitted yet for h100\n"
+        "    8 | fixed: {seq_kv: 4096}\n"
+        "      |                 ^~~~\n");
+  CHECK(refusal_of("varlen: true\ninputs: {bias: {dtype: f32, shape: [seq_kv]}}\n"
+                   "score: score + bias[kv_idx]\n") ==
+        "spec.yaml:8:37: error: an input along packed sequences is not emitted yet for h100\n"
+        "    8 | inputs: {bias: {dtype: f32, shape: [seq_kv]}}\n"
+        "      |                                     ^~~~~~\n");
   CHECK(refusal_of("kv_cache: {paged: 64}\n") ==
         "spec.yaml:7:11: error: a paged kv_cache is not emitted yet for h100\n"
         "    7 | kv_cache: {paged: 64}\n"
@@ -50,27 +61,28 @@ TEST_CASE("features that no template carries") {
         "spec.yaml:7:11: error: share_kv is not emitted yet for h100\n"
         "    7 | share_kv: {v_prefix: 128}\n"
         "      |           ^~~~~~~~~~~~~~~\n");
-  CHECK(refusal_of("blocks: {size: 64, from: bitmap}\n") ==
-        "spec.yaml:7:9: error: block sparsity is not emitted yet for h100\n"
-        "    7 | blocks: {size: 64, from: bitmap}\n"
-        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("blocks: {size: 48, from: bitmap}\n") ==
+        "spec.yaml:7:16: error: blocks.size 48 is not emitted yet for h100\n"
+        "    7 | blocks: {size: 48, from: bitmap}\n"
+        "      |                ^~\n"
+        "help: multiples of 64\n");
   CHECK(refusal_of("tokens: {indices: 2048}\n") ==
         "spec.yaml:7:9: error: token sparsity is not emitted yet for h100\n"
         "    7 | tokens: {indices: 2048}\n"
         "      |         ^~~~~~~~~~~~~~~\n");
 }
 
-TEST_CASE("head dims above the accumulator") {
+TEST_CASE("head dims above two accumulators") {
   CHECK(refusal("attngen: 1\nname: big\ndtype: bf16\nheads: {q: 8, kv: 8}\n"
-                "head_dim: {qk: 576, v: 512}\n") ==
+                "head_dim: {qk: 576, v: 520}\n") ==
         "spec.yaml:5:16: error: head_dim.qk 576 is not emitted yet for h100\n"
-        "    5 | head_dim: {qk: 576, v: 512}\n"
+        "    5 | head_dim: {qk: 576, v: 520}\n"
         "      |                ^~~\n"
-        "help: at most 256\n"
-        "spec.yaml:5:24: error: head_dim.v 512 is not emitted yet for h100\n"
-        "    5 | head_dim: {qk: 576, v: 512}\n"
+        "help: at most 512\n"
+        "spec.yaml:5:24: error: head_dim.v 520 is not emitted yet for h100\n"
+        "    5 | head_dim: {qk: 576, v: 520}\n"
         "      |                        ^~~\n"
-        "help: at most 256\n");
+        "help: at most 512\n");
 }
 
 TEST_CASE("the recurrent pattern") {

@@ -33,6 +33,9 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
       "  out[0] = kScale * keys.begin * keys.end * keys.full_begin * keys.full_end;\n"
       "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv;\n";
   if (!is_plain_score(spec)) text += "  out[2] = score_of(out[3], row, keys.begin, in);\n";
+  if (has_block_test(spec)) {
+    text += "  out[2] = block_kept(0, 1, 2, 3, row, in) + block_full(0, 1, 2, 3, row, in);\n";
+  }
   if (!is_interval(spec)) text += "  out[4] = pair_exists(row, keys.begin, in);\n";
   if (form.exponential) {
     text += "  red.max_score = row_max(out[5], row, in);\n  red.sum_exp = exp2_approx(out[6]);\n";

@@ -45,6 +45,9 @@ inline const Variant kVariants[] = {
      "mask: (kv_idx + q_pos) % 2 == 0\nnormalize:\n  rows:\n    m: rowmax(abs(score))\n"
      "    l: rowsum(exp(score - m))\n  weight: exp(score - m)\n  output: tanh(acc / l)\n"
      "  save: {ratio: l / l}\n"},
+    {"first_keys",
+     "inputs: {prefix: {dtype: i32, shape: [batch]}}\n"
+     "mask: kv_idx <= q_pos and (kv_idx < prefix[b] or q_pos - kv_idx < 8)\n"},
 };
 
 }  // namespace attngen::emit

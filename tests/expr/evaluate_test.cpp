@@ -39,6 +39,10 @@ TEST_CASE("division floors") {
   CHECK(value("7 % -2") == -1);
   CHECK(value("-7.5 // 2") == -4);
   CHECK(value("-7.5 % 2") == 0.5);
+  CHECK(value("int(-1.5)") == -2);
+  CHECK(value("int(1e30)") == 2147483647);
+  CHECK(value("int(0.0 / 0.0)") == 0);
+  CHECK(parsed("int(x) // 2").type() == Type::Int);
   CHECK(value("3 // 0") == 0);
   CHECK(value("3 % 0") == 0);
   CHECK(value("min(0.0 / 0.0, 3)") == 3);
@@ -69,5 +73,6 @@ TEST_CASE("operations are counted by the unit that does them") {
   check(counted("bias[h, kv_idx]"), 0, 0, 0, 1);
   check(counted("slopes[h]"), 0, 0, 0, 0);
   const Expr t = parsed("tanh(score)");
+  check(count(t, varying, Accuracy::Bf16), 1, 0, 0, 0);
   check(count(make(Op::Multiply, {t, t}), varying), 2, 4, 0, 0);
 }

@@ -80,6 +80,7 @@ using std::max; using std::min; using std::abs; using std::isnan;
 static float exp2_approx(float x) { return exp2f(x); }
 #define __expf expf
 #define __logf logf
+#define __float2int_rd(x) (std::isnan(x) ? 0 : (int)floorf(x))
 #define __log2f log2f
 #define __fdividef(x, y) ((x) / (y))
 static float rsqrtf(float x) { return 1 / sqrtf(x); }
@@ -195,6 +196,7 @@ TEST_CASE("device code reads as if written by hand") {
   CHECK(device("q_idx // 3") == "floor_divide(q_idx, 3)");
   CHECK(device("score if q_idx < kv_idx else -inf") == "q_idx < kv_idx ? score : -INFINITY");
   CHECK(device("pow(x, 3)") == "power<3>(x)");
+  CHECK(device("slopes[int(x)]") == "slopes[__float2int_rd(x)]");
   CHECK(device("pow(x, 2)") == "x * x");
   CHECK(device("not (x < y)") == "!(x < y)");
   CHECK(device("-(-3 * x)") == "3.0f * x");
@@ -224,4 +226,6 @@ TEST_CASE("device functions are listed and defined") {
     CHECK(device_function(name, Vendor::Amd).find("asm") == std::string::npos);
   }
   CHECK(device_function("none").empty());
+  CHECK(device_function("tanh_approx", Vendor::Nvidia, Accuracy::Bf16).find("tanh.approx") !=
+        std::string::npos);
 }

@@ -59,6 +59,8 @@ class RandomExpr {
         return make(kUnary[below(kUnary.size())], {make_int(depth - 1)});
       case 1:
         return make(Op::Select, {make_bool(depth - 1), make_int(depth - 1), make_int(depth - 1)});
+      case 2:
+        return make(Op::ToInt, {make_float(depth - 1)});
       default:
         return make(kBinary[below(kBinary.size())], {make_int(depth - 1), make_int(depth - 1)});
     }

@@ -35,7 +35,7 @@ inline Traced traced(const Expr& e, const std::vector<double>& values) {
 // Whether a last bit of an operand can change the value by more than last bits.
 inline bool has_jump(const Expr& e) {
   const bool jumps = e.op() == Op::Floor || e.op() == Op::FloorDivide || e.op() == Op::Modulo ||
-                     e.op() == Op::Sign || e.type() == Type::Bool;
+                     e.op() == Op::ToInt || e.op() == Op::Sign || e.type() == Type::Bool;
   for (const Expr& operand : e.operands()) {
     if (has_jump(operand)) {
       return true;

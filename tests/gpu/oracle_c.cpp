@@ -79,7 +79,17 @@ std::optional<Problem> to_problem(const attngen::spec::Spec& spec,
   return problem;
 }
 
+// Whether packed sequences are given, and within the query tensor as far as `row` needs it.
+bool is_packed_row(const int64_t* row, const Problem& problem) {
+  const auto begins = problem.inputs.find("cu_seqlens_q");
+  if (begins == problem.inputs.end()) return false;
+  const auto b = static_cast<size_t>(row[0]);
+  return b + 1 < begins->second.size() &&
+         static_cast<double>(row[2]) < begins->second[b + 1] - begins->second[b];
+}
+
 bool in_range(const int64_t* row, const attngen::spec::Spec& spec, const Problem& problem) {
+  if (spec.varlen && row[0] >= 0 && !is_packed_row(row, problem)) return false;
   return row[0] >= 0 && row[0] < problem.batch && row[1] >= 0 && row[1] < spec.heads.q &&
          row[2] >= 0 && row[2] < problem.seq_q;
 }

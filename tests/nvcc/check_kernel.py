@@ -1,7 +1,7 @@
 """Compiles a kernel for sm_90a and compares what ptxas says with the manifest.
 
-Fails on spills, on warnings, on serialised matrix instructions (C75xx), and when threads, registers or
-shared memory are not what the manifest says.
+Fails on spills, on warnings, on serialised matrix instructions (C75xx), on R2UR or WARPSYNC in the main loop
+of the compiled code (sass.py), and when threads, registers or shared memory are not what the manifest says.
 
 usage: check_kernel.py <nvcc> <folder of kernels> <name>_<target>.cu
 """
@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import sass
 
 REGISTERS_PER_CORE = 65536
 
@@ -26,7 +28,9 @@ def manifest_entry(folder, kernel):
 
 
 def compile_kernel(nvcc, kernel, resources):
-    """What the compiler prints. Shared memory is dynamic, so that the compiler itself must compare."""
+    """What the compiler prints, and the cubin. Shared memory is dynamic, so that the compiler itself must
+    compare.
+    """
     unit = (f'#include "{kernel}"\n'
             f"static_assert(sizeof(Shared) == {resources['shared_bytes']}, \"shared_bytes\");\n"
             f"static_assert(kThreads == {resources['threads']}, \"threads\");\n")
@@ -35,12 +39,13 @@ def compile_kernel(nvcc, kernel, resources):
         source.write_text(unit)
         result = subprocess.run(
             [nvcc, "-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Werror",
-             "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-parameter", "-Xptxas", "-v", "-c", source, "-o",
-             pathlib.Path(folder) / "unit.o"],
+             "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-parameter", "-Xptxas", "-v", "-keep",
+             "-keep-dir", folder, "-c", source, "-o", pathlib.Path(folder) / "unit.o"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if result.returncode != 0:
-        sys.exit(result.stdout)
-    return result.stdout
+        if result.returncode != 0:
+            sys.exit(result.stdout)
+        (cubin,) = pathlib.Path(folder).glob("*.cubin")
+        return result.stdout, cubin.read_bytes()
 
 
 def launch_registers(threads):
@@ -63,22 +68,43 @@ def faults(log, resources):
     for frame in frames:
         if frame != ("0", "0", "0"):
             yield f"{frame[0]} bytes of stack, {frame[1]} of spill stores, {frame[2]} of spill loads"
-    for count in used:
-        if int(count) != expected:
+    for name, kernel in kernels_of(log):
+        count = re.search(r"Used (\d+) registers", kernel)[1]
+        if name.endswith("_forward_kernel") and int(count) != expected:
             yield f"{count} registers, the launch gives {expected}"
-    if static := re.search(r"(\d+) bytes smem", log):
+        yield from static_memory(name, kernel)
+
+
+def kernels_of(log):
+    """(name, what ptxas says of it) of each kernel."""
+    for part in log.split("Compiling entry function '")[1:]:
+        # A mangled name has its words' lengths before them.
+        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare))", part)[1], part
+
+
+def static_memory(name, kernel):
+    """What a kernel has beside the dynamic memory of the manifest; one that prepares may."""
+    static = re.search(r"(\d+) bytes smem", kernel)
+    if static and name.endswith("_forward_kernel"):
         yield f"{static[1]} bytes of static shared memory, the manifest counts the dynamic alone"
+
+
+def code_faults(reading):
+    yield from reading.faults
+    if reading.loops != 1 or reading.products == 0:
+        yield f"{reading.loops} main loops with {reading.products} HGMMA: one was expected"
 
 
 def main():
     nvcc, folder, kernel = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     resources = manifest_entry(folder, kernel)["resources"]
-    log = compile_kernel(nvcc, (folder / kernel).resolve(), resources)
-    found = list(faults(log, resources))
+    log, cubin = compile_kernel(nvcc, (folder / kernel).resolve(), resources)
+    reading = sass.read(cubin)
+    found = [*faults(log, resources), *code_faults(reading)]
     if found:
         sys.exit("\n".join([log, *(f"{kernel}: {fault}" for fault in found)]))
     print(f"{kernel}: {launch_registers(resources['threads'])} registers, no spill, "
-          f"{resources['shared_bytes']} bytes of shared memory")
+          f"{resources['shared_bytes']} bytes of shared memory, {reading.products} HGMMA in the main loop")
 
 
 if __name__ == "__main__":

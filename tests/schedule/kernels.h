@@ -25,7 +25,7 @@ inline Kernel softmax_kernel(int head_dim_qk, int head_dim_v, int heads, int64_t
   kernel.head_dim_qk = head_dim_qk;
   kernel.head_dim_v = head_dim_v;
   kernel.heads_q = kernel.heads_kv = heads;
-  kernel.range = attention::key_range(parse_mask(mask));
+  kernel.range = attention::key_range(parse_mask(mask), {});
   kernel.rows.exponential = true;
   kernel.rows.rescale = expr::variable("factor", expr::Type::Float);
   kernel.fixed_max = fixed_max;

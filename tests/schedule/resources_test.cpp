@@ -87,6 +87,46 @@ TEST_CASE("rejections have numbers") {
   CHECK(reason(64, 64, alone) == "ping-pong needs two warpgroups; there is 1");
 }
 
+TEST_CASE("wide values are split into parts that TMA moves whole") {
+  CHECK(value_parts(256).count == 1);
+  CHECK(value_parts(40).columns == 40);
+  for (int dim = 264; dim <= 1024; dim += 8) {
+    CAPTURE(dim);
+    const ValueParts parts = value_parts(dim);
+    CHECK(parts.columns <= 256);
+    CHECK(parts.columns % 32 == 0);
+    CHECK(parts.count * parts.columns >= dim);
+    CHECK((parts.count - 1) * parts.columns < dim);  // no part is empty
+  }
+}
+
+TEST_CASE("block sparsity restricts the tiles") {
+  Kernel kernel = kernel_of(64, 64);
+  kernel.block_size = 128;
+  const auto reason = [&](const Schedule& schedule) {
+    return fit_hopper(kernel, schedule, h100()).reason;
+  };
+  CHECK(reason(shape(2, 64)) == "");
+  CHECK(reason(shape(2, 96)) == "96 keys do not divide blocks of 128");
+  Schedule turns = shape(3, 64);
+  CHECK(reason(turns) == "");
+  turns.ping_pong = true;
+  CHECK(
+      reason(turns) ==
+      "192 queries do not divide blocks of 128: the warpgroups keep different blocks, and take no "
+      "turns");
+  for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
+    const Resources r = *fit_hopper(kernel, shape(warpgroups, 32), h100()).resources;
+    const int granted = std::min(65536 / r.threads / 8 * 8, 255) * r.threads;
+    CHECK(128 * r.producer_registers + 128 * warpgroups * r.consumer_registers <= granted);
+    CHECK(r.producer_registers >= 32);  // a producer that searches
+  }
+  for (const Candidate& candidate : search(kernel, h100()).ranked) {
+    CHECK(128 % candidate.schedule.tile_kv == 0);
+    CHECK((!candidate.schedule.ping_pong || 128 % candidate.schedule.tile_q() == 0));
+  }
+}
+
 TEST_CASE("what ptxas was seen to fit in 160 and 112 registers") {
   // Head dim 64, weights in registers: 192x112 and 256x64 fit; more than 192x128 does not.
   const auto fits = [](const Schedule& schedule) {

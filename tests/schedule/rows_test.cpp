@@ -10,7 +10,7 @@ using namespace attngen::schedule;
 TEST_CASE("rows add up to what attention counts") {
   for (const char* mask : {"true", "kv_idx <= q_pos", "kv_idx <= q_pos and q_pos - kv_idx < 300",
                            "kv_idx < 100", "(kv_idx + q_idx) % 2 == 0"}) {
-    const attention::KeyRange range = attention::key_range(parse_mask(mask));
+    const attention::KeyRange range = attention::key_range(parse_mask(mask), {});
     for (const auto& [seq_q, seq_kv] : {std::pair{1000, 1500}, {1500, 1000}, {64, 4096}, {1, 7}}) {
       for (const int tile_q : {64, 128, 192}) {
         for (const int tile_kv : {64, 80, 128}) {
@@ -37,7 +37,7 @@ TEST_CASE("rows add up to what attention counts") {
 }
 
 TEST_CASE("of very many rows a sample stands for all") {
-  const attention::KeyRange range = attention::key_range(parse_mask("kv_idx <= q_pos"));
+  const attention::KeyRange range = attention::key_range(parse_mask("kv_idx <= q_pos"), {});
   const int64_t seq = 1'000'000;
   const TileRows rows = tile_rows(range, seq, seq, 64, 256);
   CHECK(rows.count == 15625);

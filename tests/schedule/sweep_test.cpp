@@ -1,9 +1,11 @@
-// The search against measured times: tests/data/h200_sweep.json, by scripts/sweep_gpu.py.
+// The search against measured times: tests/data/h200_sweep.json, by scripts/sweep_gpu.py. Every
+// second point is marked as held out: no constant of the model was chosen with a look at it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -23,7 +25,7 @@ struct Measured {
   double measured = 0, predicted = 0;  // microseconds
 };
 
-// One point's schedules that are feasible.
+// All schedules that the search ranks for the point's workload; every one was measured.
 std::vector<Measured> predict(const json& point, const target::Target& target) {
   json text = point.at("spec");
   text["workload"] = json::array({point.at("workload")});
@@ -32,14 +34,19 @@ std::vector<Measured> predict(const json& point, const target::Target& target) {
   REQUIRE_MESSAGE(spec.has_value(), diagnostics.render(text::ErrorFormat::Gcc));
   const auto rows = attention::derive_row_form(spec->normalize);
   REQUIRE(std::holds_alternative<attention::RowForm>(rows));
-  const Kernel kernel = describe_kernel(*spec, std::get<attention::RowForm>(rows));
-  std::vector<Measured> all;
+  std::map<std::string, double> measured;
   for (const json& entry : point.at("schedules")) {
     const ReadSchedule read = from_json(entry.at("schedule").dump());
     REQUIRE_MESSAGE(read.schedule.has_value(), read.error);
-    const Judged judged = judge(kernel, *read.schedule, target);
-    if (!judged.candidate) continue;
-    all.push_back({entry.at("microseconds").get<double>(), judged.candidate->cost.seconds * 1e6});
+    measured[to_json(*read.schedule)] = entry.at("microseconds").get<double>();
+  }
+  std::vector<Measured> all;
+  const Kernel kernel = describe_kernel(*spec, std::get<attention::RowForm>(rows));
+  for (const Candidate& c : search(kernel, target).ranked) {
+    const auto found = measured.find(to_json(c.schedule));
+    CAPTURE(describe(c.schedule));
+    REQUIRE(found != measured.end());
+    all.push_back({found->second, c.cost.seconds * 1e6});
   }
   return all;
 }
@@ -93,27 +100,33 @@ struct Verdict {
 
 }  // namespace
 
-TEST_CASE("of the measured schedules the search would choose nearly the fastest") {
+TEST_CASE("of all schedules the search chooses nearly the fastest") {
   std::ifstream file(ATTNGEN_SOURCE_DIR "/tests/data/h200_sweep.json");
   const json sweep = json::parse(file);
   const target::Target* h200 = target::find("h200");
   REQUIRE(h200 != nullptr);
   Verdict fitted, held_out;
   for (const json& point : sweep.at("points")) {
-    const std::vector<Measured> schedules = predict(point, *h200);
     CAPTURE(point.at("spec").at("name").get<std::string>());
-    REQUIRE(schedules.size() >= 10);
+    CAPTURE(point.at("workload").dump());
+    const std::vector<Measured> schedules = predict(point, *h200);
     (point.at("holdout").get<bool>() ? held_out : fitted).add(schedules);
   }
   for (const Verdict* verdict : {&fitted, &held_out}) {
-    CAPTURE(verdict == &held_out);
+    const std::string points = verdict == &held_out ? "held out" : "fitted";
     REQUIRE(verdict->regret.size() >= 12);
     const double mean = std::accumulate(verdict->regret.begin(), verdict->regret.end(), 0.0) /
                         static_cast<double>(verdict->regret.size());
-    CHECK(mean <= 1.022);
-    CHECK(*std::max_element(verdict->regret.begin(), verdict->regret.end()) <= 1.135);
-    CHECK(median(verdict->correlation) >= 0.85);
-    CHECK(median(verdict->error) <= 0.10);
+    const double worst = *std::max_element(verdict->regret.begin(), verdict->regret.end());
+    const double correlation = median(verdict->correlation);
+    const double error = median(verdict->error);
+    MESSAGE(points, ": chosen over fastest ", mean, " in the mean, ", worst,
+            " at worst; rank correlation ", correlation, ", error of the time ", error,
+            " in the median of ", verdict->regret.size(), " points");
+    CHECK(mean <= 1.02);
+    CHECK(worst <= 1.08);
+    CHECK(correlation >= 0.85);
+    CHECK(error <= 0.15);
   }
 }
 

@@ -100,6 +100,33 @@ TEST_CASE("weight, output and saved values") {
         "      |                                    ^\n");
 }
 
+TEST_CASE("an index that is always out of its input's shape") {
+  const std::string inputs =
+      "inputs: {table: {dtype: f32, shape: [heads, 64]}, doc: {dtype: i32, shape: [batch, "
+      "seq_kv]}}\n";
+  CHECK(errors_with(inputs + "score: score + table[h, 64 + abs(q_pos - kv_idx)]\n") ==
+        "s.yaml:7:25: error: an index of 'table' is always out of its dimension 64: it is at least "
+        "64\n"
+        "    7 | score: score + table[h, 64 + abs(q_pos - kv_idx)]\n"
+        "      |                         ^~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: indices count from 0\n");
+  CHECK(errors_with(inputs + "mask: doc[b, -1 - kv_idx] == 3\n") ==
+        "s.yaml:7:14: error: an index of 'doc' is always out of its dimension seq_kv: it is at "
+        "most -1\n"
+        "    7 | mask: doc[b, -1 - kv_idx] == 3\n"
+        "      |              ^~~~~~~~~~~\n"
+        "help: indices count from 0\n");
+  // Out for some pairs alone: clamped.
+  CHECK(errors_with(inputs + "score: score + table[h + 1, q_pos - kv_idx]\n").empty());
+  CHECK(
+      errors_with(inputs + "fixed: {seq_kv: 512}\nmask: doc[b, 512] < 3\n") ==
+      "s.yaml:8:14: error: an index of 'doc' is always out of its dimension seq_kv: it is at least "
+      "512\n"
+      "    8 | mask: doc[b, 512] < 3\n"
+      "      |              ^~~\n"
+      "help: indices count from 0\n");
+}
+
 TEST_CASE("recurrent") {
   CHECK(errors_with_recurrent("query: k\nkey: score\nlog_decay: true\ndelta: d\n") ==
         "s.yaml:7:8: error: 'k' is not allowed here: only 'key' reads it\n"

@@ -16,7 +16,12 @@ typedef enum attention_status {
 
 typedef struct attention_forward_args {
   size_t size;
+#if ATTN_VARLEN
+  int64_t batch, total_q, total_kv;
+  const int32_t *cu_seqlens_q, *cu_seqlens_kv;
+#else
   int64_t batch, seq_q, seq_kv;
+#endif
   int32_t heads_q, heads_kv;
   const void *q, *k, *v;
   void* o;
@@ -25,6 +30,11 @@ typedef struct attention_forward_args {
   int64_t k_stride_batch, k_stride_seq, k_stride_head;
   int64_t v_stride_batch, v_stride_seq, v_stride_head;
   int64_t o_stride_batch, o_stride_seq, o_stride_head;
+#if ATTN_SPARSE_BITMAP
+  const uint8_t* block_mask;
+#elif ATTN_SPARSE
+  const int32_t *block_counts, *block_indices;
+#endif
 } attention_forward_args;
 
 namespace {

@@ -55,6 +55,9 @@
 #ifndef ATTN_LONGEST_FIRST
 #define ATTN_LONGEST_FIRST 1
 #endif
+#ifndef ATTN_TRIMMED
+#define ATTN_TRIMMED 1
+#endif
 #ifndef ATTN_PRODUCER_REGISTERS
 #define ATTN_PRODUCER_REGISTERS 24
 #endif
@@ -79,14 +82,46 @@
 #ifndef ATTN_INTERVAL_MASK
 #define ATTN_INTERVAL_MASK 1
 #endif
+#ifndef ATTN_WALK
+#define ATTN_WALK 0
+#endif
+#ifndef ATTN_BLOCK_TEST
+#define ATTN_BLOCK_TEST 0
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
+#endif
+#ifndef ATTN_SPARSE
+#define ATTN_SPARSE 0
+#endif
+#ifndef ATTN_SPARSE_BITMAP
+#define ATTN_SPARSE_BITMAP 0
+#endif
+#ifndef ATTN_SPARSE_SIZE
+#define ATTN_SPARSE_SIZE 0
+#endif
+#ifndef ATTN_SKIP
+#define ATTN_SKIP 0
+#endif
+#ifndef ATTN_VARLEN
+#define ATTN_VARLEN 0
+#endif
+#ifndef ATTN_VALUE_PARTS
+#define ATTN_VALUE_PARTS 1
+#endif
+#ifndef ATTN_OUTPUT_DIM
+#define ATTN_OUTPUT_DIM 128
 #endif
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
 constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
+#if ATTN_VALUE_PARTS > 1
+// Values are wider than an accumulator: a tile has kHeadDimV of their columns.
+constexpr int kOutputDim = ATTN_OUTPUT_DIM;
+constexpr int kValueParts = ATTN_VALUE_PARTS;
+#endif
 constexpr float kScale = ATTN_SCALE;
 
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows

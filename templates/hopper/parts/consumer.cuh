@@ -135,6 +135,40 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 }
 #endif
 
+#if ATTN_VARLEN
+// The first `rows` rows of a tile of output to global memory, sixteen bytes at a time, from its
+// column `column` on.
+__device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int rows, int head,
+                                           int column, const Params& p) {
+  constexpr int kGroups = kHeadDimV / 8;
+#pragma unroll 1
+  for (int i = threadIdx.x % 128; i < rows * kGroups; i += 128) {
+    const int row = i / kGroups, group = i % kGroups;
+    const int first = column + 8 * group;
+#if ATTN_VALUE_PARTS > 1
+    if (first >= kOutputDim) continue;
+#endif
+    const int64_t at = (q_first + row) * p.o_stride_seq + head * p.o_stride_head + first;
+    *reinterpret_cast<uint4*>(p.o + at * kElementBytes) =
+        *reinterpret_cast<const uint4*>(out + swizzled<kChunkV>(64, row, group));
+  }
+}
+
+// Values of keys from `first` on become zero: those of the next sequence, which may be NaN, come
+// with the last block of this one, and a weight of zero would not hide them.
+__device__ __forceinline__ void clear_values(uint8_t* value, int first) {
+  constexpr int kRowBytes = kChunkV * kElementBytes;
+#pragma unroll 1
+  for (int chunk = 0; chunk < kChunksV; ++chunk) {
+    uint8_t* const rows = value + chunk * chunk_bytes(kTileKv, kChunkV);
+#pragma unroll 1
+    for (int i = first * kRowBytes + threadIdx.x % 128 * 16; i < kTileKv * kRowBytes; i += 2048) {
+      *reinterpret_cast<uint4*>(rows + i) = uint4{0, 0, 0, 0};
+    }
+  }
+}
+#endif
+
 // The rows' results: values saved per row, the output through shared memory to TMA. `q_row` is the
 // thread's first row, which may lie beyond the last.
 __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
@@ -150,26 +184,75 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
       output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
       output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
     }
+#if ATTN_VARLEN
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < tile.seq_q;
+#if ATTN_VALUE_PARTS > 1
+    stored = stored && tile.part == 0;
+#endif
+    if (stored) store_saves(p.saves, values, rows[r], p.inputs);
+#elif ATTN_VALUE_PARTS > 1
+    const bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q && tile.part == 0;
+    if (stored) store_saves(p.saves, values, rows[r], p.inputs);
+#else
     if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
       store_saves(p.saves, values, rows[r], p.inputs);
     }
+#endif
   }
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
+#if ATTN_VALUE_PARTS > 1
+  const int column = tile.part * kHeadDimV;
+#endif
+#if ATTN_VARLEN
+  const int q_first = tile.q_begin + tile.q_first + 64 * warpgroup;
+  const int left = tile.seq_q - tile.q_first - 64 * warpgroup;
+  if (left < 64) {
+    // The next sequence's rows follow in memory: TMA would write them too.
+#if ATTN_VALUE_PARTS > 1
+    store_rows(out, q_first, left, tile.h, column, p);
+#else
+    store_rows(out, q_first, left, tile.h, 0, p);
+#endif
+    named_sync(1 + kWarpgroups + warpgroup, 128);
+  }
   if (threadIdx.x % 128 == 0) {
-    const int q_first = tile.q_first + 64 * warpgroup;
-    if (q_first < p.seq_q) {
+    if (left >= 64) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunksV; ++chunk) {
+#if ATTN_VALUE_PARTS > 1
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), column + chunk * kChunkV, q_first,
+                  tile.h, 0);
+#else
         tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
-                  tile.b);
+                  0);
+#endif
       }
     }
     tma_store_wait();
     barrier_arrive(out_empty);
   }
+#else
+  if (threadIdx.x % 128 == 0) {
+    const int q_first = tile.q_first + 64 * warpgroup;
+    if (q_first < p.seq_q) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunksV; ++chunk) {
+#if ATTN_VALUE_PARTS > 1
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), column + chunk * kChunkV, q_first,
+                  tile.h, tile.b);
+#else
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
+                  tile.b);
+#endif
+      }
+    }
+    tma_store_wait();
+    barrier_arrive(out_empty);
+  }
+#endif
   __syncwarp();  // keeps the warps converged for the next tile's wgmma
 }
 
@@ -178,6 +261,48 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
 __device__ __forceinline__ void take_turn(int warpgroup) { named_sync(1 + warpgroup, 256); }
 __device__ __forceinline__ void pass_turn(int warpgroup) {
   named_arrive(1 + (warpgroup + 1 == kWarpgroups ? 0 : warpgroup + 1), 256);
+}
+#endif
+
+// What of a tile a warpgroup does.
+struct Work {
+  Tile tile;
+#if !ATTN_WALK
+  Blocks blocks;  // of this warpgroup's rows
+#endif
+#if ATTN_TRIMMED
+  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
+#endif
+};
+
+#if ATTN_VARLEN
+__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
+  Work work;
+  work.tile = tile;
+#if ATTN_TRIMMED
+  const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
+  work.blocks = trim(blocks_of(tile, tile.q_first + 64 * warpgroup, 64, p), loaded);
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+#elif !ATTN_WALK
+  work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+#endif
+  return work;
+}
+#else
+__device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& p) {
+  Work work;
+  work.tile = tile_at(index, p);
+#if ATTN_TRIMMED
+  const Blocks loaded = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+  const int q_first = work.tile.q_first + 64 * warpgroup;
+  work.blocks = trim(blocks_of(work.tile, q_first, 64, p), loaded);
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+#elif !ATTN_WALK
+  work.blocks = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+#endif
+  return work;
 }
 #endif
 
@@ -198,98 +323,295 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
   Scores scores;
   Output output;
+  Row rows[2];
+  Reductions reductions[2];
 
-#if ATTN_PING_PONG
-  if (warpgroup == kWarpgroups - 1) pass_turn(warpgroup);  // the first turn
-#endif
-
-#pragma unroll 1
-  while (true) {
-    barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-    const int index = uniform(shared.tile[query_slot.index][warpgroup]);
-#if ATTN_PERSISTENT
-    if (index < 0) break;
-#endif
-    const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, p);
-    const int q_row = tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
-    Row rows[2];
+  const auto first_row = [&](const Tile& tile) {
+    return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+  };
+  const auto begin_rows = [&](const Tile& tile) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-      const int q_idx = min(q_row + 8 * r, p.seq_q - 1);
+#if ATTN_VARLEN
+      const int q_idx = min(first_row(tile) + 8 * r, tile.seq_q - 1);
+      const int64_t first_save = int64_t{tile.h} * p.total_q + tile.q_begin;
+      rows[r] = {tile.b,
+                 tile.h,
+                 tile.h / (kHeadsQ / kHeadsKv),
+                 q_idx,
+                 q_idx + tile.seq_kv - tile.seq_q,
+                 tile.seq_q,
+                 tile.seq_kv,
+                 first_save};
+#else
+      const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
       rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
                  p.seq_q, p.seq_kv};
+#endif
+      reductions[r] = {};
     }
-    Reductions reductions[2];
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
       output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
     }
-
-    const auto start_scores = [&] {
+  };
+  const auto start_scores = [&] {
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_PING_PONG
+    take_turn(warpgroup);
+#endif
+    pin(scores);
+    wgmma_fence();
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+#if ATTN_HEAD_DIM_QK > 192
+    // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its 16
+    // descriptors built before the loop; they do not fit the uniform registers, and two R2UR bring
+    // each of the others back between two products.
+    query += key_slot.index >> 31;
+#endif
+    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+    wgmma_commit();
+  };
+  const auto start_output = [&] {
+    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    pin(output);
+    wgmma_fence();
+    multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
+    wgmma_commit();
+  };
+#if !ATTN_SKIP
+  const auto end_turn = [&] {
+#if ATTN_PING_PONG
+    pass_turn(warpgroup);
+#endif
+  };
+#endif
+  const auto release_key = [&] {
+    if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+    key_slot.advance();
+  };
+  const auto release_value = [&] {
+    if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
+    value_slot.advance();
+  };
+#if ATTN_TRIMMED
+  // Blocks that only other warpgroups need: waited for, since a slot's arrivals are counted by use.
+  const auto pass_over = [&](int count) {
+#pragma unroll 1
+    for (; count > 0; --count) {
       barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
 #if ATTN_PING_PONG
       take_turn(warpgroup);
+      pass_turn(warpgroup);
 #endif
-      pin(scores);
-      wgmma_fence();
-      multiply_keys(scores, queries + query_slot.index * (kWarpgroups * kQueryBytes / 16),
-                    keys + key_slot.index * (kKeyBytes / 16));
-      wgmma_commit();
-    };
-    const auto start_output = [&] {
+      release_key();
       barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
-      pin(output);
-      wgmma_fence();
-      multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
-      wgmma_commit();
-    };
-    const auto release_key = [&] {
-      if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
-      key_slot.advance();
-    };
-    const auto release_value = [&] {
-      if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
-      value_slot.advance();
-    };
-    const auto weigh_block = [&](int block, bool first) {
-      return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
+      release_value();
+    }
+  };
+#endif
+#if !ATTN_WALK
+  const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
+    return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
+                 p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+                 shared.key[key_slot.index]);
+  };
+#endif
+  const auto hand_over_weights = [&] {
+#if ATTN_WEIGHTS_SHARED
+    store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
+    fence_async_proxy();
+    __syncwarp();  // a warp's rows are read for that warp alone
+#else
+    pack_weights(weights, scores);
+#endif
+  };
+
+#if ATTN_VARLEN
+  // A tile's first block may hold keys of the next sequence.
+  const auto clear_next_sequence = [&](const Tile& tile, int block) {
+    const int first = tile.seq_kv - block * kTileKv;
+    if (first >= kTileKv) return;
+    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    clear_values(shared.value[value_slot.index], max(first, 0));
+    fence_async_proxy();
+    named_sync(1 + kWarpgroups + warpgroup, 128);
+  };
+#endif
+#if ATTN_PING_PONG
+  if (warpgroup == kWarpgroups - 1) pass_turn(warpgroup);  // the first turn
+#endif
+#pragma unroll 1
+  while (true) {
+    barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
+#if ATTN_VARLEN
+    const Tile given = uniform(shared.tile[query_slot.index][warpgroup]);
+    if (given.b < 0) break;
+    const Work work = work_of(given, warpgroup, p);
+#else
+    const int index = uniform(shared.tile[query_slot.index][warpgroup]);
+#if ATTN_PERSISTENT
+    if (index < 0) break;
+#endif
+    const Work work = work_at(index, warpgroup, p);
+#endif
+#if !ATTN_WALK
+    // The compiler would rather compute the limits again, between two products.
+    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                        uniform(work.blocks.full_end)};
+#endif
+#if ATTN_TRIMMED
+    pass_over(work.before);
+#endif
+    begin_rows(work.tile);
+#if ATTN_WALK
+    // Each slot of keys says which block it holds.
+    const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index]}; };
+    const auto weigh_visit = [&](Visit visit, bool first) {
+      return weigh(scores, first, visit.full(), visit.block() * kTileKv + lane % 4 * 2, rows,
                    p.inputs, reductions, shared.query[query_slot.index][warpgroup],
                    shared.key[key_slot.index]);
     };
-    const auto hand_over_weights = [&] {
-#if ATTN_WEIGHTS_SHARED
-      store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
-      fence_async_proxy();
-      __syncwarp();  // a warp's rows are read for that warp alone
-#else
-      pack_weights(weights, scores);
-#endif
+    bool more = uniform(shared.any_visit[query_slot.index][warpgroup]);
+#if ATTN_SKIP
+    // A block that only other warpgroups keep is let pass. Nothing is pending then, so that slots
+    // come free in order.
+    const auto next_visit = [&] {
+      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+      return visit_of_slot();
     };
-
+    bool first = true;
+#pragma unroll 1
+    while (more) {
+      const Visit visit = next_visit();
+      more = visit.more();
+      if (!visit.keeps(warpgroup)) {
+        release_key();
+        barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+        release_value();
+        continue;
+      }
+      start_scores();
+      wgmma_wait<0>();
+      pin(scores);
+      const Factors factors = weigh_visit(visit, first);
+      first = false;
+      release_key();
+#if !ATTN_ROW_FREE
+      rescale(output, factors);
+#endif
+      hand_over_weights();
 #if ATTN_INTRA_OVERLAP
+      // The next block's S runs under this block's softmax, and this block's PV under the next
+      // one's.
+#pragma unroll 1
+      while (more) {
+        const Visit following = next_visit();
+        if (!following.keeps(warpgroup)) break;
+        more = following.more();
+        start_scores();
+        start_output();
+        wgmma_wait<1>();
+        pin(scores);
+        const Factors factors = weigh_visit(following, false);
+        release_key();
+        wgmma_wait<0>();
+        pin(output);
+        release_value();
+#if !ATTN_ROW_FREE
+        rescale(output, factors);
+#endif
+        hand_over_weights();
+      }
+#endif
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#elif ATTN_INTRA_OVERLAP
+    // The next block's S runs under this block's softmax, and this block's PV under the next one's.
+    if (more) {
+      start_scores();
+      Visit visit = visit_of_slot();
+      end_turn();
+      wgmma_wait<0>();
+      pin(scores);
+      weigh_visit(visit, true);
+      release_key();
+      hand_over_weights();
+#if ATTN_VARLEN
+      clear_next_sequence(work.tile, visit.block());
+#endif
+#pragma unroll 1
+      while (visit.more()) {
+        start_scores();
+        visit = visit_of_slot();
+        start_output();
+        end_turn();
+        wgmma_wait<1>();
+        pin(scores);
+        const Factors factors = weigh_visit(visit, false);
+        release_key();
+        wgmma_wait<0>();
+        pin(output);
+        release_value();
+#if !ATTN_ROW_FREE
+        rescale(output, factors);
+#endif
+        hand_over_weights();
+      }
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#else
+#pragma unroll 1
+    for (bool first = true; more; first = false) {
+      start_scores();
+      const Visit visit = visit_of_slot();
+      more = visit.more();
+      wgmma_wait<0>();
+      pin(scores);
+      end_turn();
+      const Factors factors = weigh_visit(visit, first);
+      release_key();
+#if !ATTN_ROW_FREE
+      rescale(output, factors);
+#endif
+      hand_over_weights();
+#if ATTN_VARLEN
+      if (first) clear_next_sequence(work.tile, visit.block());
+#endif
+      start_output();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+    }
+#endif
+#elif ATTN_INTRA_OVERLAP
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (blocks.end > blocks.begin) {
       start_scores();
-#if ATTN_PING_PONG
-      pass_turn(warpgroup);
-#endif
+      end_turn();
       wgmma_wait<0>();
       pin(scores);
-      weigh_block(blocks.end - 1, true);
+      weigh_block(blocks, blocks.end - 1, true);
       release_key();
       hand_over_weights();
+#if ATTN_VARLEN
+      clear_next_sequence(work.tile, blocks.end - 1);
+#endif
 #pragma unroll 1
       for (int block = blocks.end - 2; block >= blocks.begin; --block) {
         start_scores();
         start_output();
-#if ATTN_PING_PONG
-        pass_turn(warpgroup);
-#endif
+        end_turn();
         wgmma_wait<1>();
         pin(scores);
-        const Factors factors = weigh_block(block, false);
+        const Factors factors = weigh_block(blocks, block, false);
         release_key();
         wgmma_wait<0>();
         pin(output);
@@ -310,24 +632,28 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       start_scores();
       wgmma_wait<0>();
       pin(scores);
-#if ATTN_PING_PONG
-      pass_turn(warpgroup);
-#endif
-      const Factors factors = weigh_block(block, block == blocks.end - 1);
+      end_turn();
+      const Factors factors = weigh_block(blocks, block, block == blocks.end - 1);
       release_key();
 #if !ATTN_ROW_FREE
       rescale(output, factors);
 #endif
       hand_over_weights();
+#if ATTN_VARLEN
+      if (block == blocks.end - 1) clear_next_sequence(work.tile, block);
+#endif
       start_output();
       wgmma_wait<0>();
       pin(output);
       release_value();
     }
 #endif
+#if ATTN_TRIMMED
+    pass_over(work.after);
+#endif
     finish_rows(shared.query[query_slot.index][warpgroup],
-                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, tile, q_row,
-                rows, output, reductions, p);
+                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, work.tile,
+                first_row(work.tile), rows, output, reductions, p);
     query_slot.advance();
 #if !ATTN_PERSISTENT
     break;

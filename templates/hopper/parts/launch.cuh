@@ -13,8 +13,13 @@ struct TensorBox {
 };
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64};
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
+#if ATTN_VALUE_PARTS > 1
+constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv};
+constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
+#else
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv};
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64};
+#endif
 
 // A tensor as TMA sees it: {head_dim, length, heads, batch}.
 struct Tensor {
@@ -84,8 +89,25 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
+#if ATTN_VARLEN
+// Every sequence may end in a tile that is not full.
+int64_t most_tiles(const attention_forward_args& args) {
+#if ATTN_VALUE_PARTS > 1
+  return (args.total_q / kTileQ + args.batch) * kHeadsQ * kValueParts;
+#else
+  return (args.total_q / kTileQ + args.batch) * kHeadsQ;
+#endif
+}
+#endif
+
 attention_status check_args(const attention_forward_args& args) {
   constexpr int64_t kMost = INT32_MAX - kTileQ - kTileKv;  // row and key indices fit an int
+#if ATTN_VARLEN
+  if (args.batch < 0 || args.total_q < 0 || args.total_kv < 0) return ATTENTION_BAD_LENGTH;
+  if (args.batch > kMost || args.total_q > kMost || args.total_kv > kMost) {
+    return ATTENTION_BAD_LENGTH;
+  }
+#else
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return ATTENTION_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return ATTENTION_BAD_LENGTH;
 #if ATTN_FIXED_BATCH
@@ -97,12 +119,40 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_FIXED_SEQ_KV
   if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
 #endif
+#endif
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
+#if ATTN_VARLEN
+  if (most_tiles(args) > kMost) return ATTENTION_BAD_LENGTH;
+  if (!args.cu_seqlens_q || !args.cu_seqlens_kv) return ATTENTION_NULL_POINTER;
+  if (reinterpret_cast<uintptr_t>(args.cu_seqlens_q) % 4 != 0 ||
+      reinterpret_cast<uintptr_t>(args.cu_seqlens_kv) % 4 != 0) {
+    return ATTENTION_MISALIGNED;
+  }
+  const bool any_key = args.total_kv > 0;
+#else
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
+#if ATTN_VALUE_PARTS > 1
+  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / kValueParts / tiles_per_head) {
+    return ATTENTION_BAD_LENGTH;
+  }
+#else
   if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
     return ATTENTION_BAD_LENGTH;
   }
+#endif
+#if ATTN_SPARSE_BITMAP
+  if (args.seq_kv > 0 && !args.block_mask) return ATTENTION_NULL_POINTER;
+#elif ATTN_SPARSE
+  if (args.seq_kv > 0 && (!args.block_counts || !args.block_indices)) {
+    return ATTENTION_NULL_POINTER;
+  }
+  if (reinterpret_cast<uintptr_t>(args.block_counts) % 4 != 0 ||
+      reinterpret_cast<uintptr_t>(args.block_indices) % 4 != 0) {
+    return ATTENTION_MISALIGNED;
+  }
+#endif
   const bool any_key = args.seq_kv > 0;
+#endif
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return ATTENTION_MISALIGNED;
@@ -113,10 +163,33 @@ attention_status check_args(const attention_forward_args& args) {
 Params params_of(const attention_forward_args& args) {
   Params p{};
   p.batch = static_cast<int>(args.batch);
+#if ATTN_VARLEN
+  p.total_q = static_cast<int>(args.total_q);
+  p.total_kv = static_cast<int>(args.total_kv);
+  p.tiles = static_cast<int>(most_tiles(args));
+  p.cu_seqlens_q = args.cu_seqlens_q;
+  p.cu_seqlens_kv = args.cu_seqlens_kv;
+  p.inputs = inputs_of(args);
+  p.saves = saves_of(args);
+#else
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
   p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
+#if ATTN_VALUE_PARTS > 1
+  p.tiles = p.tiles_per_head * kHeadsQ * p.batch * kValueParts;
+#else
   p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+#endif
+#if ATTN_SPARSE
+  p.squares_q = (p.seq_q + kSquare - 1) / kSquare;
+  p.squares_kv = (p.seq_kv + kSquare - 1) / kSquare;
+#if ATTN_SPARSE_BITMAP
+  p.block_mask = args.block_mask;
+#else
+  p.block_counts = args.block_counts;
+  p.block_indices = args.block_indices;
+#endif
+#endif
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
 #if ATTN_LONGEST_FIRST
@@ -129,6 +202,7 @@ Params params_of(const attention_forward_args& args) {
   const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
   p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
 #endif
+#endif
   return p;
 }
 
@@ -136,6 +210,12 @@ Params params_of(const attention_forward_args& args) {
 
 extern "C" {
 
+#if ATTN_VARLEN
+size_t attention_forward_workspace(const attention_forward_args* args) {
+  const int64_t batch = args && args->batch > 0 ? args->batch : 0;
+  return static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
+}
+#else
 size_t attention_forward_workspace(const attention_forward_args*) {
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   return sizeof(unsigned);  // the counter that hands out tiles
@@ -143,18 +223,33 @@ size_t attention_forward_workspace(const attention_forward_args*) {
   return 0;
 #endif
 }
+#endif
 
 attention_status attention_forward(const attention_forward_args* args, void* workspace,
                                    void* stream_handle) {
   if (!args) return ATTENTION_NULL_POINTER;
   if (args->size != sizeof(attention_forward_args)) return ATTENTION_BAD_ARGS_SIZE;
+#if ATTN_VARLEN
+  if (args->batch == 0 || args->total_q == 0) return ATTENTION_OK;
+#else
   if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
+#endif
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
 #endif
+#if ATTN_VARLEN
+  if (!aligned(workspace)) return ATTENTION_MISALIGNED;
+#endif
 
   const auto& a = *args;
+#if ATTN_VARLEN
+  const Tensor q = tensor(a.q, {0, a.q_stride_seq, a.q_stride_head}, a.total_q, 1, kQueryBox);
+  Tensor k = tensor(a.k, {0, a.k_stride_seq, a.k_stride_head}, a.total_kv, 1, kKeyBox);
+  Tensor v = tensor(a.v, {0, a.v_stride_seq, a.v_stride_head}, a.total_kv, 1, kValueBox);
+  const Tensor o = tensor(a.o, {0, a.o_stride_seq, a.o_stride_head}, a.total_q, 1, kOutputBox);
+  if (a.total_kv == 0) k = v = q;  // nothing is loaded: any map will do
+#else
   const Tensor q =
       tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox);
   Tensor k =
@@ -164,6 +259,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   const Tensor o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q,
                           a.batch, kOutputBox);
   if (a.seq_kv == 0) k = v = q;  // nothing is loaded: any map will do
+#endif
   if (!valid_strides(q) || !valid_strides(k) || !valid_strides(v) || !valid_strides(o)) {
     return ATTENTION_BAD_STRIDE;
   }
@@ -184,7 +280,15 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 
   Params p = params_of(a);
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_VARLEN
+  p.o = static_cast<uint8_t*>(a.o);
+  p.o_stride_seq = o.strides.seq;
+  p.o_stride_head = o.strides.head;
+  p.sequences = static_cast<Sequence*>(workspace);
+  p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
+  p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
+  attention_forward_prepare<<<1, kPrepareThreads, 0, stream>>>(p);
+#elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   p.next_tile = static_cast<unsigned*>(workspace);
   if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
     return ATTENTION_LAUNCH_FAILED;

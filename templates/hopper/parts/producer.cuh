@@ -18,13 +18,32 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   const bool issues = threadIdx.x % 32 == 0;
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
+#if ATTN_WALK
+  Visit announced{};  // what the consumers are told of the next keys
+#endif
+#if ATTN_VALUE_PARTS > 1
+  int value_column = 0;  // the tile's first
+#endif
+#if ATTN_VARLEN
+  TileFinder finder;
+  const int tiles = *p.tile_count;
+  int kv_begin = 0;  // of the tile's sequence
+#endif
   const auto load_key = [&](int block, int head, int batch) {
     barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
     if (issues) {
+#if ATTN_WALK
+      shared.visit[key_slot.index] = announced.word;  // seen once the keys are there
+#endif
       uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
+#if ATTN_VARLEN
+      load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+                                     kv_begin + block * kTileKv, head, 0);
+#else
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                      block * kTileKv, head, batch);
+#endif
     }
     __syncwarp();
     key_slot.advance();
@@ -34,8 +53,25 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     if (issues) {
       uint64_t& full = shared.value_full[value_slot.index];
       barrier_expect(full, kValueBytes);
+#if ATTN_VALUE_PARTS > 1
+#if ATTN_VARLEN
+      const int row = kv_begin + block * kTileKv, sequence = 0;
+#else
+      const int row = block * kTileKv, sequence = batch;
+#endif
+#pragma unroll
+      for (int chunk = 0; chunk < kChunksV; ++chunk) {
+        tma_load(map_v, full,
+                 shared.value[value_slot.index] + chunk * chunk_bytes(kTileKv, kChunkV),
+                 value_column + chunk * kChunkV, row, head, sequence);
+      }
+#elif ATTN_VARLEN
+      load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
+                                   kv_begin + block * kTileKv, head, 0);
+#else
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
                                    block * kTileKv, head, batch);
+#endif
     }
     __syncwarp();
     value_slot.advance();
@@ -44,6 +80,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < p.tiles) {
+#if ATTN_VARLEN
+    if (index >= tiles) break;
+#endif
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
     int next = 0;
     // Asked for late, under the last loads: whoever finishes first gets the next tile.
@@ -55,25 +94,72 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #else
     const int next = p.tiles;
 #endif
+#if ATTN_VARLEN
+    const Tile tile = finder.find(index, p);
+    kv_begin = tile.kv_begin;
+#else
     const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, p);
+#endif
+#if ATTN_VALUE_PARTS > 1
+    value_column = tile.part * kHeadDimV;
+#endif
+    const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
+#if ATTN_WALK
+    // A visit says whether another follows, so the walk is a block ahead of the loads.
+    Walk walk(tile, blocks, p);
+    Visit visit = walk.next(p.inputs);
+    Visit following = walk.next(p.inputs);
+    const bool any = visit.exists();
+    announced = visit.with_more(following.exists());
+    if (any) load_key(visit.block(), h_kv, tile.b);
+#else
     if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
+#endif
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
+#if ATTN_VARLEN
+        shared.tile[query_slot.index][i] = tile;  // seen once the queries are there
+#else
         shared.tile[query_slot.index][i] = index;  // seen once the queries are there
+#endif
+#if ATTN_WALK
+        shared.any_visit[query_slot.index][i] = any;
+#endif
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
+#if ATTN_VARLEN
+        load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
+                                       tile.q_begin + tile.q_first + 64 * i, tile.h, 0);
+#else
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
                                        tile.q_first + 64 * i, tile.h, tile.b);
+#endif
       }
       __syncwarp();
     }
     query_slot.advance();
     // In the order in which the consumers ask: the next block's keys before this block's values.
+#if ATTN_WALK
+#pragma unroll 1
+    while (visit.exists()) {
+      const Visit after = walk.next(p.inputs);
+      announced = following.with_more(after.exists());
+      if (following.exists()) load_key(following.block(), h_kv, tile.b);
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+      if (!following.exists()) claim_next();
+#endif
+      load_value(visit.block(), h_kv, tile.b);
+      visit = following;
+      following = after;
+    }
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+    if (!any) claim_next();
+#endif
+#else
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
       if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
@@ -85,6 +171,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
     if (blocks.end <= blocks.begin) claim_next();
 #endif
+#endif
     index = uniform(next);
   }
 #if ATTN_PERSISTENT
@@ -92,7 +179,11 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   for (int i = 0; i < kWarpgroups; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
+#if ATTN_VARLEN
+      shared.tile[query_slot.index][i].b = -1;
+#else
       shared.tile[query_slot.index][i] = -1;
+#endif
       barrier_arrive(shared.query_full[query_slot.index][i]);
     }
     __syncwarp();

@@ -16,7 +16,15 @@ struct __align__(1024) Shared {
   uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
+#if ATTN_VARLEN
+  Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
+#else
   int tile[kQueryStages][kWarpgroups];  // whose queries these are; -1 ends
+#endif
+#if ATTN_WALK
+  int any_visit[kQueryStages][kWarpgroups];  // a tile may have no block
+  int visit[kStages];                        // what each slot of keys holds: a Visit
+#endif
 };
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {

@@ -1,15 +1,42 @@
 // The grid: which 64 * kWarpgroups query rows of which head a block works on, and in what order.
 #pragma once
 
+#if ATTN_VARLEN
+// A sequence of the packed tensors, and where its tiles stand in the order of the grid.
+struct __align__(16) Sequence {
+  int first_tile, section_heads;
+  int b, q_begin, kv_begin, seq_q, seq_kv;
+};
+#endif
+
 struct Params {
+#if ATTN_VARLEN
+  int batch, total_q, total_kv;
+  const int32_t *cu_seqlens_q, *cu_seqlens_kv;  // [batch + 1]
+  uint8_t* o;
+  int64_t o_stride_seq, o_stride_head;  // in elements
+  Sequence* sequences;                  // [batch], the longest first
+  int* tile_count;                      // of the whole call
+  int tiles;                            // at most
+#else
   int batch, seq_q, seq_kv;
   int tiles_per_head;
   int tiles;  // of the whole call
-#if ATTN_LONGEST_FIRST
+#endif
+#if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2
 #endif
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
+#endif
+#if ATTN_SPARSE
+  int squares_q, squares_kv;  // of kSquare queries and as many keys
+#if ATTN_SPARSE_BITMAP
+  const uint8_t* block_mask;  // [batch, heads, squares_q, squares_kv]
+#else
+  const int32_t* block_counts;   // [batch, heads, squares_q]
+  const int32_t* block_indices;  // [batch, heads, squares_q, squares_kv]
+#endif
 #endif
   Inputs inputs;
   Saves saves;
@@ -17,9 +44,20 @@ struct Params {
 
 struct Tile {
   int q_first, h, b;
+#if ATTN_VALUE_PARTS > 1
+  int part;  // of the values' columns
+#endif
+#if ATTN_VARLEN
+  int q_begin, kv_begin, seq_q, seq_kv;  // of its sequence
+#endif
 };
 
+#if !ATTN_VARLEN
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
+#if ATTN_VALUE_PARTS > 1
+  const int part = index % kValueParts;  // the parts of a tile share its keys in the L2
+  index /= kValueParts;
+#endif
 #if ATTN_LONGEST_FIRST
   // Within a section the last rows of every head come first: under a causal mask they are the
   // longest.
@@ -33,11 +71,16 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;
 #endif
+#if ATTN_VALUE_PARTS > 1
+  return {row * kTileQ, head % kHeadsQ, head / kHeadsQ, part};
+#else
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
+#endif
 }
+#endif
 
-// The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
-// need no test.
+// The blocks of keys that rows visit, from end - 1 down to begin; those within the full range need
+// no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
   __device__ __forceinline__ bool is_full(int block) const {
@@ -45,10 +88,29 @@ struct Blocks {
   }
 };
 
-__device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
-  const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
-  const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
-  return {keys.begin / kTileKv, keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0,
+// Of `rows` rows of a tile from q_first on; none for rows beyond the last.
+__device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
+                                            const Params& p) {
+#if ATTN_VARLEN
+  if (q_first >= tile.seq_q) return {0, 0, 0, 0};
+  const int q_last = min(q_first + rows, tile.seq_q) - 1;
+  const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  const Row row{tile.b, tile.h, h_kv, q_first, 0, tile.seq_q, tile.seq_kv, 0};
+#else
+  if (q_first >= p.seq_q) return {0, 0, 0, 0};
+  const int q_last = min(q_first + rows, p.seq_q) - 1;
+  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
+#endif
+  const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
+  if (keys.end <= keys.begin) return {0, 0, 0, 0};
+  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
           (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
 }
+
+#if ATTN_TRIMMED
+// What one warpgroup needs of the blocks that are loaded for its tile.
+__device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) {
+  const int end = min(max(own.end, loaded.begin), loaded.end);
+  return {min(max(own.begin, loaded.begin), end), end, own.full_begin, own.full_end};
+}
+#endif

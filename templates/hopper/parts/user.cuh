@@ -6,6 +6,9 @@ struct Inputs {};
 // Where a row of scores stands.
 struct Row {
   int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;
+#if ATTN_VARLEN
+  int64_t first_save;  // of this head's queries in the saves
+#endif
 };
 
 #if ATTN_MASKED
@@ -69,6 +72,10 @@ struct Saves {
 
 __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues& values,
                                             const Row& row, const Inputs&) {
+#if ATTN_VARLEN
+  const int64_t index = row.first_save + row.q_idx;
+#else
   const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
+#endif
   if (saves.lse) saves.lse[index] = values.m + __logf(values.l);
 }

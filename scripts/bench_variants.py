@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Times variants of attention beside what PyTorch users run, in one process.
+
+  scripts/build_gpu_cases.py --group bench_variant    first, where nvcc is
+  scripts/bench_variants.py                           then, where the GPU is
+
+FlexAttention (compiled) where it has the variant, else the formula under torch.compile. All calls of
+a case take turns (bench_gpu.contest), and with them the yardstick: our own kernel of plain softmax
+at the same shape. `pair` is the variant's rate over the yardstick's, per pair of the blocks that
+each visits, so that it says what the user's function costs.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
+from gpu import tensors  # noqa: E402
+from gpu.cases import Shape  # noqa: E402
+from gpu.variants import variant_benches  # noqa: E402
+
+CHECKED_ROWS = 128
+HEADER = ["forward, bf16", "ms", "TFLOP/s", "rival", "rival ms", "times the rival", "of plain",
+          "pair", "tile"]
+
+
+def options():
+    parser = argparse.ArgumentParser(description="Times variants of attention.")
+    parser.add_argument("--build", default="build-gpu", help="folder of build_gpu_cases.py")
+    parser.add_argument("--filter", default="", help="only cases whose name contains this")
+    parser.add_argument("--milliseconds", type=float, default=120,
+                        help="timed, per contestant and round")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--no-rivals", action="store_true", help="our own kernels alone")
+    parser.add_argument("--json", default="bench_variants.json")
+    return parser.parse_args()
+
+
+def indices(bench, rows, device, batches=None, heads=None):
+    """b, h, q, k as tensors that broadcast to [batch, heads, rows, keys]."""
+    def along(values, dim):
+        return values.view([-1 if i == dim else 1 for i in range(4)])
+
+    b = torch.arange(bench.batch if batches is None else batches, device=device)
+    h = torch.arange(bench.spec["heads"]["q"] if heads is None else heads, device=device)
+    return (along(b, 0), along(h, 1), along(rows, 2),
+            along(torch.arange(bench.seq, device=device), 3))
+
+
+def formula(bench, q, k, v, rows, inputs, scale):
+    """What the variant computes for these query rows [batch, heads, rows, dim], in q's type."""
+    at = indices(bench, rows, q.device, q.shape[0], q.shape[1])
+    group = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(group, 1) if group > 1 else x for x in (k, v))
+    score = bench.score(q @ k.transpose(-1, -2) * scale, *at, inputs)
+    keep = bench.keep(*at, inputs)
+    if bench.weigh is not None:
+        return bench.weigh(score, keep).to(v.dtype) @ v
+    return score.masked_fill(~keep, -torch.inf).softmax(-1).to(v.dtype) @ v
+
+
+def visited_pairs(bench, inputs, tile_q, tile_kv, device):
+    """Pairs of the blocks of tile_q x tile_kv that hold one, in all batches and heads."""
+    blocks = 0
+    for b in range(bench.batch):
+        for first in range(0, bench.seq, tile_q):
+            rows = torch.arange(first, min(first + tile_q, bench.seq), device=device)
+            at = indices(bench, rows, device, 1, 1)
+            keep = bench.keep(at[0] + b, *at[1:], inputs).expand(1, 1, len(rows), bench.seq)
+            keys = keep.any(2).flatten().nonzero().flatten() // tile_kv
+            blocks += int(keys.unique().numel())
+    return blocks * tile_q * tile_kv * bench.spec["heads"]["q"]
+
+
+def kept_pairs(bench, inputs, device):
+    total = 0
+    for b in range(bench.batch):
+        for first in range(0, bench.seq, 1024):
+            rows = torch.arange(first, min(first + 1024, bench.seq), device=device)
+            at = indices(bench, rows, device, 1, 1)
+            keep = bench.keep(at[0] + b, *at[1:], inputs)
+            total += int(keep.expand(1, 1, len(rows), bench.seq).sum())
+    return total * bench.spec["heads"]["q"]
+
+
+def flex_call(bench, q, k, v, inputs):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    def score_mod(score, b, h, i, j):
+        return bench.score(score, b, h, i, j, inputs)
+
+    def mask_mod(b, h, i, j):
+        return bench.keep(b, h, i, j, inputs)
+
+    by_batch = bench.batch if bench.fills and any(
+        "seq_kv" in i["shape"] or "batch" in i["shape"]
+        for i in bench.spec.get("inputs", {}).values()) else None
+    mask = create_block_mask(mask_mod, by_batch, None, bench.seq, bench.seq)
+    compiled = torch.compile(flex_attention)
+    modified = None if bench.score.__name__ == "plain" else score_mod
+    grouped = q.shape[1] != k.shape[1]
+    return lambda: compiled(q, k, v, score_mod=modified, block_mask=mask, enable_gqa=grouped)
+
+
+def compiled_call(bench, q, k, v, inputs, scale):
+    compiled = torch.compile(lambda q, k, v, rows: formula(bench, q, k, v, rows, inputs, scale))
+    rows = torch.arange(bench.seq, device=q.device)
+    return lambda: compiled(q, k, v, rows)
+
+
+class Contestant:
+    """A bench case on the device: its kernel's call, its data as [batch, heads, seq, dim]."""
+
+    def __init__(self, bench, entry, build):
+        self.bench, self.entry = bench, entry
+        shape = Shape(bench.batch, bench.seq, bench.seq)
+        self.problem = tensors.draw(bench.case(), shape, [], 1, "cuda", on_host=False)
+        self.call = Emitted(Path(build), entry, self.problem)
+        self.q, self.k, self.v = (getattr(self.problem, x).view.transpose(1, 2) for x in "qkv")
+        self.inputs = self.problem.inputs
+        self.scale = bench.spec.get("scale", bench.spec["head_dim"]["qk"] ** -0.5)
+
+    def is_right(self):
+        """A guard against timing a wrong kernel; gpu_check.py is the check."""
+        self.call()
+        torch.cuda.synchronize()
+        out = self.problem.o.view.transpose(1, 2)
+        count = min(CHECKED_ROWS, self.bench.seq)
+        for first in (0, self.bench.seq - count):
+            rows = torch.arange(first, first + count, device="cuda")
+            exact = formula(self.bench, self.q[:, :, rows].float(), self.k.float(), self.v.float(),
+                            rows, self.inputs, self.scale)
+            error = (out[:, :, rows].float() - exact).abs().amax()
+            if not error <= 0.02 * exact.abs().amax():
+                return False
+        return True
+
+    def flop(self):
+        return 2.0 * kept_pairs(self.bench, self.inputs, "cuda") * sum(
+            self.bench.spec["head_dim"].values())
+
+    def visited(self):
+        s = self.entry["schedule"]
+        return visited_pairs(self.bench, self.inputs, 64 * s["warpgroups"], s["tile_kv"], "cuda")
+
+    def rival(self):
+        """(name, call) of what PyTorch users run; none if it does not run here."""
+        torch._dynamo.reset()  # every case compiles anew, and none meets the limit of compilations
+        try:
+            if self.bench.flex:
+                name, call = "flex", flex_call(self.bench, self.q, self.k, self.v, self.inputs)
+            else:
+                name, call = "compile", compiled_call(self.bench, self.q, self.k, self.v,
+                                                      self.inputs, self.scale)
+            call()
+            torch.cuda.synchronize()
+            return name, call
+        except Exception as error:  # out of memory, or not supported by this version
+            lines = str(error).splitlines() or [type(error).__name__]
+            print(f"  {self.bench.name}: no rival: {lines[0]}")
+            torch.cuda.empty_cache()
+            return "", None
+
+
+def measure(bench, benches, entries, args, flush):
+    one = Contestant(bench, entries[bench.name], args.build)
+    right = one.is_right()
+    calls = {"attngen": one.call}
+    rival, call = ("", None) if args.no_rivals else one.rival()
+    if call is not None:
+        calls[rival] = call
+    plain = None
+    if bench.rival != bench.name and "library" in entries.get(bench.rival, {}):
+        plain = Contestant(benches[bench.rival], entries[bench.rival], args.build)
+        calls["plain"] = plain.call
+    ms = contest(calls, args, flush)
+    row = {"case": bench.name, "milliseconds": ms, "right": right, "rival": rival,
+           "tflops": one.flop() / ms["attngen"] * 1e-9, "schedule": one.entry["schedule"]}
+    if call is not None:
+        row["times_rival"] = ms[rival] / ms["attngen"]
+    if plain is not None:
+        row["of_plain"] = ms["plain"] / ms["attngen"]
+        row["per_pair"] = row["of_plain"] * one.visited() / plain.visited()
+    return row
+
+
+def print_row(row):
+    s, ms = row["schedule"], row["milliseconds"]
+
+    def ratio(key):
+        return f"{row[key]:.2f}" if key in row else ""
+
+    cells = [row["case"].removeprefix("variant_"), f"{ms['attngen']:.4f}", f"{row['tflops']:.1f}",
+             row["rival"], f"{ms[row['rival']]:.4f}" if row["rival"] in ms else "",
+             ratio("times_rival"), ratio("of_plain"), ratio("per_pair"),
+             f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']} stages"]
+    print(f"| {' | '.join(cells)} |{'' if row['right'] else ' WRONG RESULT'}", flush=True)
+
+
+def main():
+    args = options()
+    index = json.loads((Path(args.build) / "index.json").read_text())
+    entries = {entry["name"]: entry for entry in index["cases"]}
+    benches = {bench.name: bench for bench in variant_benches()}
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    rows, missing = [], 0
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
+    print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
+    for bench in benches.values():
+        if args.filter not in bench.name:
+            continue
+        if "library" not in entries.get(bench.name, {}):
+            print(f"MISSING {bench.name}: {entries.get(bench.name, {}).get('error', 'not built')}")
+            missing += 1
+            continue
+        rows.append(measure(bench, benches, entries, args, flush))
+        print_row(rows[-1])
+        write_json(args.json, index["commit"], rows)  # each time: a later kernel may hang
+        torch.cuda.empty_cache()
+    return 1 if missing or not all(row["right"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""The specs of specs/variants: as cases of the GPU check, and as cases of bench_variants.py."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from gpu.cases import CAUSAL, Case, make_spec
+
+FOLDER = Path(__file__).resolve().parents[2] / "specs" / "variants"
+
+# What each input of the files is filled with (tensors.FILLS), by its name.
+FILLS = {
+    "prefix": {"fill": "lengths"}, "kv_len": {"fill": "lengths"}, "doc": {"fill": "documents"},
+    "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
+    "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"},
+    "sink": {"fill": "normal"}, "table": {"fill": "normal"},
+    "pair": {"fill": "normal"}, "key": {"fill": "normal"},
+}
+# Outputs that grow with the scores leave the range of the storage type.
+UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick"}
+LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair
+
+
+def read(name):
+    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+
+
+def names():
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def fill_of(name, declared):
+    if name == "bias":
+        return {"fill": "normal"} if declared["shape"] else {"value": -3.0}
+    return FILLS[name]
+
+
+def case_of(name):
+    """The file's spec under the name file_..., so that it is no other case's."""
+    spec = {**read(name), "name": f"file_{name}"}
+    inputs = spec.get("inputs", {})
+    pairs = any({"seq_q", "seq_kv"} <= set(i["shape"]) for i in inputs.values())
+    fills = {key: fill_of(key, declared) for key, declared in inputs.items()}
+    spec.setdefault("layout", "bshd")
+    return Case(spec["name"], spec, "variant", fills, longest=LONGEST_OF_PAIRS if pairs else 8191,
+                large=name not in UNBOUNDED, data=spec["name"])
+
+
+def file_cases():
+    """Packed and block-sparse specs need more than tensors.draw gives: they have cases by hand."""
+    return [case_of(name) for name in names() if not {"varlen", "blocks"} & set(read(name))]
+
+
+# Speed. A formula is what PyTorch users write: score and keep read broadcast index tensors b, h, q,
+# k (q is the query's place among the keys) and the inputs by name; weigh turns scores into weights.
+def causal(b, h, q, k, inputs):
+    return k <= q
+
+
+def plain(score, b, h, q, k, inputs):
+    return score
+
+
+@dataclass(frozen=True)
+class VariantBench:
+    name: str
+    spec: dict
+    batch: int
+    seq: int
+    keep: object = causal
+    score: object = plain
+    weigh: object = None  # None: softmax
+    flex: bool = False  # FlexAttention has it
+    fills: tuple = ()
+    rival: str = ""  # the case whose rate per visited pair is the yardstick
+
+    def case(self):
+        return Case(self.name, self.spec, "bench_variant", dict(self.fills), data=self.name)
+
+
+def softcap_30(score, b, h, q, k, inputs):
+    return 30 * (score / 30).tanh()
+
+
+def alibi(score, b, h, q, k, inputs):
+    return score + inputs["slopes"][h] * (k - q)
+
+
+def temperature(score, b, h, q, k, inputs):
+    return score * inputs["temperature"][h]
+
+
+def window_1024(b, h, q, k, inputs):
+    return (k <= q) & (q - k < 1024)
+
+
+def same_document(b, h, q, k, inputs):
+    return (k <= q) & (inputs["doc"][b, q] == inputs["doc"][b, k])
+
+
+def prefix(b, h, q, k, inputs):
+    return (k <= q) | (k < inputs["prefix"][b])
+
+
+# On the six cases of FlexAttention; and what should cost no more than the plain kernel.
+FLEX = {
+    "causal": {},
+    "alibi": {"score": alibi, "fills": (("slopes", {"fill": "slopes"}),)},
+    "softcap": {"score": softcap_30},
+    "sliding_window": {"keep": window_1024},
+    "documents": {"keep": same_document, "fills": (("doc", {"fill": "documents_1024"}),)},
+    "prefix_lm": {"keep": prefix, "fills": (("prefix", {"fill": "prefix_2048"}),)},
+}
+
+
+def flex_benches():
+    for name, more in FLEX.items():
+        spec = {**read(name), "name": f"variant_{name}", "layout": "bshd"}
+        yield VariantBench(spec["name"], spec, 2, 8192, flex=True, rival="variant_causal", **more)
+    spec = {**read("temperature"), "name": "variant_temperature", "layout": "bshd"}
+    yield VariantBench(spec["name"], spec, 2, 8192, score=temperature, rival="variant_causal",
+                       fills=(("temperature", {"fill": "slopes"}),))
+
+
+def sigmoid(score, keep):
+    return (score - 4).sigmoid().where(keep, 0)
+
+
+def relu(score, keep):
+    return score.relu().where(keep, 0)
+
+
+def retention(score, keep):
+    score = score.where(keep, 0)
+    return score / score.abs().sum(-1, keepdim=True).clamp(min=1)
+
+
+def decay(score, b, h, q, k, inputs):
+    return score * ((q - k) * (1 - 2.0 ** (-5.0 - h)).log()).exp()
+
+
+WEIGHTS = {
+    "softmax": ({}, {}),
+    "sigmoid": ({"normalize": {"weight": "sigmoid(score - 4)"}}, {"weigh": sigmoid}),
+    "relu": ({"normalize": {"weight": "relu(score)"}}, {"weigh": relu}),
+    "retention": ({"score": "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))",
+                   "normalize": {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
+                                 "output": "acc / l"}},
+                  {"weigh": retention, "score": decay}),
+}
+# batch, heads, length, head dim, causal: peers.md's shapes, and long full rows.
+SHAPES = [(1, 32, 2048, 128, True), (1, 32, 4096, 128, True), (4, 16, 4096, 64, True),
+          (1, 16, 16384, 128, False), (1, 32, 16384, 64, False)]
+
+
+def everything(b, h, q, k, inputs):
+    return k >= 0
+
+
+def weight_benches():
+    for batch, heads, seq, dim, is_causal in SHAPES:
+        where = f"b{batch}_h{heads}_s{seq}_d{dim}_{'causal' if is_causal else 'full'}"
+        for name, (spec, more) in WEIGHTS.items():
+            if name == "retention" and not is_causal:
+                continue  # decay towards the past alone
+            full_name = f"variant_{name}_{where}"
+            workload = {"batch": batch, "seq_q": seq, "seq_kv": seq}
+            yield VariantBench(full_name, make_spec(full_name, (dim, dim), (heads, heads),
+                                                    mask=CAUSAL if is_causal else None,
+                                                    workload=workload, **spec),
+                               batch, seq, keep=causal if is_causal else everything,
+                               rival=f"variant_softmax_{where}", **more)
+
+
+def variant_benches():
+    return [*flex_benches(), *weight_benches()]

@@ -1,0 +1,314 @@
+// block_test: interval arithmetic on the mask's text. Each number becomes its least and greatest
+// value over a block, each condition whether it may hold somewhere and whether it must everywhere.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "attention/interval_mask.h"
+#include "attention/linear.h"
+#include "attention/tiles.h"
+#include "expr/simplify.h"
+
+namespace attngen::attention {
+
+using expr::Expr;
+using expr::Op;
+
+namespace {
+
+struct Ends {
+  Expr low, high;
+};
+
+struct Truth {
+  Expr may = expr::boolean(true);
+  Expr must = expr::boolean(false);
+};
+
+Expr name(const char* variable) { return expr::variable(variable, expr::Type::Int); }
+
+Expr both(const Expr& a, const Expr& b) { return expr::make(Op::And, {a, b}); }
+Expr either(const Expr& a, const Expr& b) { return expr::make(Op::Or, {a, b}); }
+Expr negation(const Expr& a) { return expr::make(Op::Not, {a}); }
+
+bool varies(const Expr& e) {
+  return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
+}
+
+// n of `x % n` or `x // n` where n is a positive number; 0 otherwise.
+int64_t positive_divisor(const Expr& e) {
+  const Expr& divisor = e.operand(1);
+  constexpr double kLargest = 1 << 30;
+  const bool positive =
+      divisor.is_number() && divisor.number() >= 1 && divisor.number() <= kLargest;
+  return positive ? static_cast<int64_t>(divisor.number()) : 0;
+}
+
+class BlockBounds {
+ public:
+  explicit BlockBounds(Inputs inputs) : inputs_(inputs) {}
+
+  Truth truth(const Expr& e) {
+    if (!varies(e)) return {e, e};
+    if (const auto done = truths_.find(e.identity()); done != truths_.end()) return done->second;
+    Truth result = truth_of(e);
+    truths_.emplace(e.identity(), result);
+    return result;
+  }
+
+ private:
+  Truth truth_of(const Expr& e);
+  Truth less(const Expr& a, const Expr& b, bool or_equal);
+  Truth equal(const Expr& a, const Expr& b);
+  Truth congruent(const Expr& modulo, const Expr& remainder);
+
+  // Nothing where an end is unknown.
+  std::optional<Ends> ends(const Expr& e);
+  std::optional<Ends> ends_of_atom(const Expr& e);
+  std::optional<Ends> ends_of_sum(const Linear& sum);
+  std::optional<Ends> ends_of_load(const Expr& e);
+  std::optional<Ends> ends_of_modulo(const Expr& e);
+
+  Inputs inputs_;
+  std::map<const void*, Truth> truths_;
+};
+
+std::optional<Ends> BlockBounds::ends(const Expr& e) {
+  if (!varies(e)) return Ends{e, e};
+  const auto sum = linear(e);
+  return sum ? ends_of_sum(*sum) : std::nullopt;
+}
+
+std::optional<Ends> BlockBounds::ends_of_sum(const Linear& sum) {
+  Linear low, high;
+  low.constant = high.constant = sum.constant;
+  for (const Linear::Term& term : sum.terms) {
+    const auto atom = ends_of_atom(term.atom);
+    if (!atom) return std::nullopt;
+    const bool falls = term.coefficient < 0;
+    const auto least = linear(falls ? atom->high : atom->low);
+    const auto greatest = linear(falls ? atom->low : atom->high);
+    if (!least || !greatest) return std::nullopt;
+    const auto next_low = add(low, *least, term.coefficient);
+    const auto next_high = add(high, *greatest, term.coefficient);
+    if (!next_low || !next_high) return std::nullopt;
+    low = *next_low;
+    high = *next_high;
+  }
+  return Ends{to_expr(low), to_expr(high)};
+}
+
+std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
+  if (!varies(e)) return Ends{e, e};
+  const auto operand = [&](size_t i) { return ends(e.operand(i)); };
+  switch (e.op()) {
+    case Op::Variable:
+      return e.name() == "kv_idx" ? Ends{name("kv_first"), name("kv_last")}
+                                  : Ends{name("q_first"), name("q_last")};
+    case Op::Load:
+      return ends_of_load(e);
+    case Op::Modulo:
+      return ends_of_modulo(e);
+    case Op::FloorDivide: {
+      const auto x = operand(0);
+      if (!x || positive_divisor(e) == 0) return std::nullopt;
+      return Ends{expr::make(e.op(), {x->low, e.operand(1)}),
+                  expr::make(e.op(), {x->high, e.operand(1)})};
+    }
+    case Op::Min:
+    case Op::Max: {
+      const auto x = operand(0);
+      const auto y = operand(1);
+      if (!x || !y) return std::nullopt;
+      return Ends{expr::make(e.op(), {x->low, y->low}), expr::make(e.op(), {x->high, y->high})};
+    }
+    case Op::Abs: {
+      const auto x = operand(0);
+      if (!x) return std::nullopt;
+      const Expr below = expr::make(Op::Negate, {x->low});
+      const Expr nearest = expr::make(Op::Max, {x->low, expr::make(Op::Negate, {x->high})});
+      return Ends{expr::make(Op::Relu, {nearest}), expr::make(Op::Max, {x->high, below})};
+    }
+    case Op::Relu: {
+      const auto x = operand(0);
+      if (!x) return std::nullopt;
+      return Ends{expr::make(Op::Relu, {x->low}), expr::make(Op::Relu, {x->high})};
+    }
+    case Op::Select: {
+      const auto x = operand(1);
+      const auto y = operand(2);
+      if (!x || !y) return std::nullopt;
+      if (!varies(e.operand(0))) {
+        return Ends{expr::make(Op::Select, {e.operand(0), x->low, y->low}),
+                    expr::make(Op::Select, {e.operand(0), x->high, y->high})};
+      }
+      return Ends{expr::make(Op::Min, {x->low, y->low}), expr::make(Op::Max, {x->high, y->high})};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// An input that ascends along its last dimension is least at the least index.
+std::optional<Ends> BlockBounds::ends_of_load(const Expr& e) {
+  const auto& indices = e.operands();
+  if (sorted_input(e, inputs_) == nullptr ||
+      std::any_of(indices.begin(), indices.end() - 1, varies)) {
+    return std::nullopt;
+  }
+  const auto last = ends(indices.back());
+  if (!last) return std::nullopt;
+  const auto at = [&](const Expr& index) {
+    std::vector<Expr> moved(indices.begin(), indices.end());
+    moved.back() = index;
+    return expr::load(e.name(), e.type(), std::move(moved));
+  };
+  return Ends{at(last->low), at(last->high)};
+}
+
+// Within one turn of the divisor a remainder grows with its dividend.
+std::optional<Ends> BlockBounds::ends_of_modulo(const Expr& e) {
+  const int64_t divisor = positive_divisor(e);
+  if (divisor == 0) return std::nullopt;
+  const Ends all{expr::integer(0), expr::integer(divisor - 1)};
+  const auto x = ends(e.operand(0));
+  if (!x) return all;
+  const auto turn = [&](const Expr& at) { return expr::make(Op::FloorDivide, {at, e.operand(1)}); };
+  const auto remainder = [&](const Expr& at) { return expr::make(Op::Modulo, {at, e.operand(1)}); };
+  const Expr one_turn = expr::make(Op::Equal, {turn(x->low), turn(x->high)});
+  return Ends{expr::make(Op::Select, {one_turn, remainder(x->low), all.low}),
+              expr::make(Op::Select, {one_turn, remainder(x->high), all.high})};
+}
+
+// Whether a term that varies is in both: bounding each side by itself would lose that.
+bool share_terms(const Linear& a, const Linear& b) {
+  for (const Linear::Term& term : a.terms) {
+    for (const Linear::Term& other : b.terms) {
+      if (varies(term.atom) && expr::same(term.atom, other.atom)) return true;
+    }
+  }
+  return false;
+}
+
+Truth BlockBounds::less(const Expr& a, const Expr& b, bool or_equal) {
+  auto left = linear(a);
+  auto right = linear(b);
+  if (!left || !right) return {};
+  if (share_terms(*left, *right)) {
+    left = add(*left, *right, -1);
+    right = Linear{};
+    if (!left) return {};
+  }
+  const auto x = ends_of_sum(*left);
+  const auto y = ends_of_sum(*right);
+  if (!x || !y) return {};
+  const Op op = or_equal ? Op::LessEqual : Op::Less;
+  return {expr::make(op, {x->low, y->high}), expr::make(op, {x->high, y->low})};
+}
+
+// Blocks are no shorter, but for the last: among as many keys every remainder occurs.
+constexpr int64_t kShortestBlock = 16;
+
+bool steps_with_keys(const Expr& e) {
+  const auto sum = linear(e);
+  return sum && std::any_of(sum->terms.begin(), sum->terms.end(), [](const Linear::Term& term) {
+           return std::abs(term.coefficient) == 1 && term.atom.op() == Op::Variable &&
+                  term.atom.name() == "kv_idx";
+         });
+}
+
+// x % n == r: whether a number from x's least to its greatest leaves r; whether it is one number.
+Truth BlockBounds::congruent(const Expr& modulo, const Expr& remainder) {
+  const int64_t n = positive_divisor(modulo);
+  if (n <= kShortestBlock && steps_with_keys(modulo.operand(0))) return {};
+  const auto x = ends(modulo.operand(0));
+  if (n == 0 || !x || !remainder.is_number()) return {};
+  if (remainder.number() < 0 || remainder.number() >= static_cast<double>(n)) {
+    return {expr::boolean(false), expr::boolean(false)};
+  }
+  // The greatest such number that is at most x->high, less r.
+  const Expr turns = expr::make(
+      Op::FloorDivide, {expr::make(Op::Subtract, {x->high, remainder}), modulo.operand(1)});
+  const Expr greatest = expr::make(Op::Multiply, {turns, modulo.operand(1)});
+  const Expr least = expr::make(Op::Subtract, {x->low, remainder});
+  return {expr::make(Op::LessEqual, {least, greatest}),
+          both(expr::make(Op::Equal, {x->low, x->high}),
+               expr::make(Op::Equal,
+                          {expr::make(Op::Modulo, {x->low, modulo.operand(1)}), remainder}))};
+}
+
+Truth BlockBounds::equal(const Expr& a, const Expr& b) {
+  if (a.op() == Op::Modulo && b.is_number()) return congruent(a, b);
+  if (b.op() == Op::Modulo && a.is_number()) return congruent(b, a);
+  const Truth at_most = less(a, b, true);
+  const Truth at_least = less(b, a, true);
+  return {both(at_most.may, at_least.may), both(at_most.must, at_least.must)};
+}
+
+Truth BlockBounds::truth_of(const Expr& e) {
+  const auto& x = e.operand(0);
+  const auto inverse = [](const Truth& t) { return Truth{negation(t.must), negation(t.may)}; };
+  const auto all = [](const Truth& a, const Truth& b) {
+    return Truth{both(a.may, b.may), both(a.must, b.must)};
+  };
+  const auto any = [](const Truth& a, const Truth& b) {
+    return Truth{either(a.may, b.may), either(a.must, b.must)};
+  };
+  if (e.op() == Op::Not) return inverse(truth(x));
+  if (e.operands().size() == 3) {
+    const Truth condition = truth(x);
+    return any(all(condition, truth(e.operand(1))), all(inverse(condition), truth(e.operand(2))));
+  }
+  if (e.operands().size() != 2) return {};
+  const auto& y = e.operand(1);
+  if (e.op() == Op::And) return all(truth(x), truth(y));
+  if (e.op() == Op::Or) return any(truth(x), truth(y));
+  if (x.type() != expr::Type::Int || y.type() != expr::Type::Int) return {};
+  switch (e.op()) {
+    case Op::Less:
+      return less(x, y, false);
+    case Op::LessEqual:
+      return less(x, y, true);
+    case Op::Greater:
+      return less(y, x, false);
+    case Op::GreaterEqual:
+      return less(y, x, true);
+    case Op::Equal:
+      return equal(x, y);
+    case Op::NotEqual:
+      return inverse(equal(x, y));
+    default:
+      return {};
+  }
+}
+
+// Parts joined by `and`.
+void split(const Expr& mask, std::vector<Expr>& parts) {
+  if (mask.op() == Op::And) {
+    split(mask.operand(0), parts);
+    split(mask.operand(1), parts);
+  } else {
+    parts.push_back(mask);
+  }
+}
+
+}  // namespace
+
+std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs) {
+  const Expr simple = expr::simplify(mask);
+  if (is_interval_mask(key_range(simple, inputs))) return std::nullopt;
+  std::vector<Expr> parts;
+  split(simple, parts);
+  BlockBounds bounds(inputs);
+  Expr kept = expr::boolean(true);
+  for (const Expr& part : parts) {
+    // One stretch of keys: key_range's ends say it all.
+    if (!is_interval_mask(key_range(part, inputs))) kept = both(kept, bounds.truth(part).may);
+  }
+  kept = expr::simplify(kept);
+  if (!expr::mentions(kept, "kv_first") && !expr::mentions(kept, "kv_last")) return std::nullopt;
+  return BlockTest{kept, expr::simplify(bounds.truth(simple).must)};
+}
+
+}  // namespace attngen::attention

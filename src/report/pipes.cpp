@@ -1,0 +1,20 @@
+#include "report/pipes.h"
+
+#include <algorithm>
+
+namespace attngen::report {
+
+std::array<Pipe, 6> pipes_of(const schedule::Cost& cost) {
+  return {{{"tensor cores", "the ", "are", cost.matrix_clk},
+           {"special units", "the ", "are", cost.special_clk},
+           {"arithmetic pipes", "the ", "are", cost.issue_clk},
+           {"shared memory", "", "is", cost.shared_clk},
+           {"L2", "", "is", cost.l2_clk},
+           {"memory", "", "is", cost.memory_clk}}};
+}
+
+double step_length(const schedule::Cost& cost) {
+  return std::max({cost.step_clk, cost.l2_clk, cost.memory_clk});
+}
+
+}  // namespace attngen::report

@@ -1,0 +1,23 @@
+// Why the first of a ranking won.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/search.h"
+
+namespace attngen::report {
+
+// Indices of the fastest candidate of each shape, fastest first. A shape is all of a schedule but
+// its stages, turns, grid and order.
+std::vector<size_t> best_of_shapes(const std::vector<schedule::Candidate>& ranked);
+
+// The fastest candidate of another shape than the first's.
+std::optional<size_t> runner_up(const std::vector<schedule::Candidate>& ranked);
+
+// One paragraph without line breaks: the first, which pipe bounds it, where a core's time goes,
+// what the runner-up lacks. `ranked` is not empty; the workload has `points` points.
+std::string why_first(const std::vector<schedule::Candidate>& ranked, size_t points);
+
+}  // namespace attngen::report

@@ -1,0 +1,29 @@
+// How the producer tells the consumers of a block of keys: both sides cannot differ on what comes.
+#pragma once
+
+// A block on its way, in one word: its number, whether all its pairs exist (full), whether another
+// of the tile follows (more), and, where they differ in that, which warpgroups keep it. Block 3,
+// full, the last, is 3 * 4 + 2. Consumers vote on it: their branches are the whole warp's, and no
+// value moves to a uniform register.
+struct Visit {
+  int word;
+#if ATTN_SKIP
+  static constexpr int kMore = 16, kFull = 32, kShift = 6;
+  __device__ __forceinline__ bool keeps(int warpgroup) const {
+    return __any_sync(0xffffffffu, word >> warpgroup & 1);
+  }
+#else
+  static constexpr int kMore = 1, kFull = 2, kShift = 2;
+#endif
+  __device__ __forceinline__ bool exists() const { return word >= 0; }
+  __device__ __forceinline__ int block() const { return word >> kShift; }
+  __device__ __forceinline__ bool full() const { return __any_sync(0xffffffffu, word & kFull); }
+  __device__ __forceinline__ bool more() const { return __any_sync(0xffffffffu, word & kMore); }
+  __device__ __forceinline__ Visit with_more(bool more) const {
+    return {word | (more ? kMore : 0)};
+  }
+};
+
+__device__ __forceinline__ Visit visit_of(int block, bool full) {
+  return {block << Visit::kShift | (full ? Visit::kFull : 0)};
+}

@@ -1,0 +1,403 @@
+// Runs an emitted kernel on the emulator and holds every row of it to the oracle.
+//
+// usage: check <spec.yaml> <manifest.json> <library.so> <call>...
+// A call is batch,seq_q,seq_kv; of packed sequences a list: 70x130+1x0+64x64.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "attention/oracle.h"
+#include "spec/read.h"
+
+namespace {
+
+using attngen::attention::Arithmetic;
+using attngen::attention::Oracle;
+using attngen::attention::Problem;
+using attngen::attention::Row;
+using attngen::spec::Spec;
+
+struct Sequence {
+  int64_t q_begin = 0, seq_q = 0, kv_begin = 0, seq_kv = 0;
+};
+struct Call {
+  std::string text;
+  std::vector<Sequence> sequences;  // one behind the other in memory
+  int64_t total_q = 0, total_kv = 0, max_q = 0, max_kv = 0;
+  int64_t batch() const { return static_cast<int64_t>(sequences.size()); }
+};
+
+Call read_call(const std::string& text, bool varlen) {
+  Call call{text, {}};
+  std::stringstream stream(text);
+  char separator = 0;
+  if (varlen) {
+    do {
+      Sequence s;
+      stream >> s.seq_q >> separator >> s.seq_kv;
+      call.sequences.push_back(s);
+    } while (stream >> separator);
+  } else {
+    Sequence s;
+    size_t batch = 0;
+    stream >> batch >> separator >> s.seq_q >> separator >> s.seq_kv;
+    call.sequences.assign(batch, s);
+  }
+  for (Sequence& s : call.sequences) {
+    s.q_begin = call.total_q;
+    s.kv_begin = call.total_kv;
+    call.total_q += s.seq_q;
+    call.total_kv += s.seq_kv;
+    call.max_q = std::max(call.max_q, s.seq_q);
+    call.max_kv = std::max(call.max_kv, s.seq_kv);
+  }
+  return call;
+}
+
+uint16_t to_bf16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+float from_bf16(uint16_t x) {
+  const uint32_t bits = static_cast<uint32_t>(x) << 16;
+  float y;
+  std::memcpy(&y, &bits, 4);
+  return y;
+}
+
+// Memory for `count` elements of `size` bytes, all bits set (NaN), and as much around it as shows a
+// write outside.
+class Guarded {
+ public:
+  Guarded() = default;
+  Guarded(int64_t count, int64_t size)
+      : bytes_(static_cast<size_t>(count * size) + 2 * kGuard, 0xFF) {}
+  uint8_t* data() { return bytes_.data() + kGuard; }
+  const uint8_t* data() const { return bytes_.data() + kGuard; }
+  bool clean() const {
+    const auto poison = [](uint8_t x) { return x == 0xFF; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + kGuard, poison) &&
+           std::all_of(bytes_.end() - kGuard, bytes_.end(), poison);
+  }
+
+ private:
+  static constexpr int kGuard = 4096;
+  std::vector<uint8_t> bytes_;
+};
+
+// [rows, heads, dim] in bf16, and as floats.
+struct Tensor {
+  Tensor(int64_t rows, int heads_, int dim_, std::mt19937& random)
+      : heads(heads_),
+        dim(dim_),
+        memory(rows * heads * dim, 2),
+        values(static_cast<size_t>(rows * heads * dim)) {
+    std::normal_distribution<float> normal;
+    for (float& x : values) x = normal(random);
+    store(0, rows);
+  }
+  void store(int64_t begin, int64_t end) {
+    for (int64_t i = begin * heads * dim; i < end * heads * dim; ++i) {
+      const uint16_t x = to_bf16(values[static_cast<size_t>(i)]);
+      values[static_cast<size_t>(i)] = from_bf16(x);
+      std::memcpy(memory.data() + 2 * i, &x, 2);
+    }
+  }
+  void poison(int64_t begin, int64_t end) {
+    for (int64_t i = begin * heads * dim; i < end * heads * dim; ++i) {
+      values[static_cast<size_t>(i)] =
+          i % 3 == 0 ? std::numeric_limits<float>::infinity() : std::nanf("");
+    }
+    for (int64_t i = begin * heads * dim; i < end * heads * dim; ++i) {
+      const uint16_t x = i % 3 == 0 ? 0x7F80 : 0x7FC0;
+      std::memcpy(memory.data() + 2 * i, &x, 2);
+    }
+  }
+  attngen::attention::TensorView view(int64_t length) const {
+    return {values.data(), length * heads * dim, int64_t{heads} * dim, dim};
+  }
+  int heads, dim;
+  Guarded memory;
+  std::vector<float> values;
+};
+
+class Check {
+ public:
+  Check(const Spec& spec, nlohmann::json manifest, void* library, Call call)
+      : spec_(spec),
+        manifest_(std::move(manifest)),
+        library_(library),
+        call_(std::move(call)),
+        q_(call_.total_q, spec.heads.q, spec.head_dim.qk, random_),
+        k_(call_.total_kv, spec.heads.kv(), spec.head_dim.qk, random_),
+        v_(call_.total_kv, spec.heads.kv(), spec.head_dim.v, random_),
+        o_(call_.total_q * spec.heads.q * spec.head_dim.v, 2) {
+    for (const auto& save : spec.normalize.saves) {
+      saves_[save.name] = Guarded(call_.total_q * spec.heads.q, 4);
+    }
+    problem_ = {call_.batch(),
+                call_.max_q,
+                call_.max_kv,
+                q_.view(call_.max_q),
+                k_.view(call_.max_kv),
+                v_.view(call_.max_kv),
+                {}};
+    draw_blocks();
+    draw_inputs();
+    if (spec.varlen) draw_offsets();
+    // What one packed sequence holds must not reach another: the second one's keys and values are
+    // NaN and infinite, and its own results are not looked at.
+    if (spec.varlen && call_.batch() > 2) {
+      poisoned_ = 1;
+      const Sequence& s = call_.sequences[1];
+      k_.poison(s.kv_begin, s.kv_begin + s.seq_kv);
+      v_.poison(s.kv_begin, s.kv_begin + s.seq_kv);
+    }
+  }
+
+  bool run() {
+    if (const int status = launch(); status != 0) {
+      std::printf("%s: status %d\n", call_.text.c_str(), status);
+      return false;
+    }
+    bool ok = o_.clean();
+    for (const auto& [name, save] : saves_) ok = ok && save.clean();
+    if (!ok) std::printf("%s: wrote outside an output\n", call_.text.c_str());
+    return compare() && ok;
+  }
+
+ private:
+  template <typename T>
+  void put(const std::string& name, const std::vector<double>& values) {
+    Guarded& memory = arrays_[name] = Guarded(static_cast<int64_t>(values.size()), sizeof(T));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const T x = static_cast<T>(values[i]);
+      std::memcpy(memory.data() + i * sizeof(T), &x, sizeof(T));
+    }
+    problem_.inputs[name] = values;
+  }
+
+  // A third of the blocks; every fifth row of blocks keeps none, every seventh all.
+  void draw_blocks() {
+    if (spec_.block_size == 0) return;
+    const int64_t height = (call_.max_q + spec_.block_size - 1) / spec_.block_size;
+    const int64_t width = (call_.max_kv + spec_.block_size - 1) / spec_.block_size;
+    std::vector<double> mask, counts, indices;
+    for (int64_t row = 0; row < call_.batch() * spec_.heads.q * height; ++row) {
+      std::vector<double> list;
+      for (int64_t j = 0; j < width; ++j) {
+        const bool kept = row % 5 != 4 && (row % 7 == 6 || random_() % 3 == 0);
+        mask.push_back(kept ? static_cast<double>(1 + random_() % 255) : 0);
+        if (kept) list.push_back(static_cast<double>(j));
+      }
+      counts.push_back(static_cast<double>(list.size()));
+      list.resize(static_cast<size_t>(width), 1e9);  // not to be read
+      indices.insert(indices.end(), list.begin(), list.end());
+    }
+    if (spec_.sparsity == Spec::Sparsity::BlockBitmap) return put<uint8_t>("block_mask", mask);
+    put<int32_t>("block_counts", counts);
+    put<int32_t>("block_indices", indices);
+  }
+
+  void draw_inputs() {
+    using Kind = attngen::spec::Input::Dim::Kind;
+    for (const auto& input : spec_.inputs) {
+      int64_t size = 1;
+      for (const auto& dim : input.shape) {
+        size *= dim.kind == Kind::Batch     ? call_.batch()
+                : dim.kind == Kind::Heads   ? spec_.heads.q
+                : dim.kind == Kind::HeadsKv ? spec_.heads.kv()
+                : dim.kind == Kind::SeqQ    ? call_.max_q
+                : dim.kind == Kind::SeqKv   ? call_.max_kv
+                                            : dim.number;
+      }
+      std::vector<double> values(static_cast<size_t>(size));
+      const bool real = input.element == attngen::spec::Input::Element::F32;
+      for (double& x : values) {
+        x = real ? static_cast<float>(-0.01 * static_cast<double>(1 + random_() % 30))
+                 : static_cast<double>(random_() % 4);
+      }
+      if (real) {
+        put<float>(input.name, values);
+      } else {
+        put<int32_t>(input.name, values);
+      }
+    }
+  }
+
+  void draw_offsets() {
+    std::vector<double> q{0}, kv{0};
+    for (const Sequence& s : call_.sequences) {
+      q.push_back(q.back() + static_cast<double>(s.seq_q));
+      kv.push_back(kv.back() + static_cast<double>(s.seq_kv));
+    }
+    put<int32_t>("cu_seqlens_q", q);
+    put<int32_t>("cu_seqlens_kv", kv);
+  }
+
+  void* pointer(const std::string& name) {
+    if (name == "q") return q_.memory.data();
+    if (name == "k") return k_.memory.data();
+    if (name == "v") return v_.memory.data();
+    if (name == "o") return o_.data();
+    if (const auto save = saves_.find(name); save != saves_.end()) return save->second.data();
+    return arrays_.at(name).data();
+  }
+
+  int launch() {
+    const std::map<std::string, int64_t> numbers{
+        {"batch", call_.batch()},     {"seq_q", call_.max_q},         {"seq_kv", call_.max_kv},
+        {"heads_q", spec_.heads.q},   {"heads_kv", spec_.heads.kv()}, {"total_q", call_.total_q},
+        {"total_kv", call_.total_kv}, {"max_seq_q", call_.max_q},     {"max_seq_kv", call_.max_kv}};
+    std::vector<uint8_t> args;
+    const auto add = [&](const auto& x) {
+      while (args.size() % sizeof(x) != 0) args.push_back(0);
+      const auto* bytes = reinterpret_cast<const uint8_t*>(&x);
+      args.insert(args.end(), bytes, bytes + sizeof(x));
+    };
+    for (const auto& field : manifest_["passes"][0]["args"]["fields"]) {
+      const std::string name = field["name"], type = field["c_type"];
+      const auto number = numbers.find(name);
+      const int64_t value = number == numbers.end() ? 0 : number->second;  // strides: contiguous
+      if (type.ends_with("*")) {
+        add(pointer(name));
+      } else if (type == "float") {
+        add(static_cast<float>(problem_.inputs.at(name)[0]));
+      } else if (type == "int32_t") {
+        const bool input = problem_.inputs.contains(name);
+        add(static_cast<int32_t>(input ? static_cast<int64_t>(problem_.inputs[name][0]) : value));
+      } else {
+        add(value);  // size_t, int64_t
+      }
+    }
+    while (args.size() % 8 != 0) args.push_back(0);
+    const uint64_t size = args.size();
+    std::memcpy(args.data(), &size, 8);
+
+    const std::string prefix = spec_.name + "_forward";
+    const auto workspace_size =
+        reinterpret_cast<size_t (*)(const void*)>(dlsym(library_, (prefix + "_workspace").c_str()));
+    const auto forward =
+        reinterpret_cast<int (*)(const void*, void*, void*)>(dlsym(library_, prefix.c_str()));
+    Guarded workspace(static_cast<int64_t>(workspace_size(args.data())), 1);
+    const int status = forward(args.data(), workspace.data(), nullptr);
+    if (!workspace.clean()) {
+      std::printf("%s: wrote outside the workspace\n", call_.text.c_str());
+      return -1;
+    }
+    return status;
+  }
+
+  // The FlashAttention rule, over all rows of a head at once.
+  bool compare() {
+    const Oracle oracle(spec_);
+    double worst = 0;
+    int64_t rows = 0;
+    for (int64_t b = 0; b < call_.batch(); ++b) {
+      if (b == poisoned_) continue;
+      const Sequence& s = call_.sequences[static_cast<size_t>(b)];
+      for (int64_t h = 0; h < spec_.heads.q; ++h) {
+        double error = 0, naive_error = 0, largest = 0;
+        for (int64_t i = 0; i < s.seq_q; ++i) {
+          const Row exact = oracle.row(problem_, b, h, i, Arithmetic::Exact);
+          const Row naive = oracle.row(problem_, b, h, i, Arithmetic::Storage);
+          const int64_t at = ((s.q_begin + i) * spec_.heads.q + h) * spec_.head_dim.v;
+          for (int d = 0; d < spec_.head_dim.v; ++d) {
+            uint16_t x;
+            std::memcpy(&x, o_.data() + 2 * (at + d), 2);
+            const auto j = static_cast<size_t>(d);
+            const double off = std::abs(from_bf16(x) - exact.o[j]);
+            error = off <= error ? error : off;  // NaN stays
+            naive_error = std::max(naive_error, std::abs(naive.o[j] - exact.o[j]));
+            largest = std::max(largest, std::abs(exact.o[j]));
+          }
+          if (!hold_saves(exact, b, h, i)) return false;
+          ++rows;
+        }
+        const double allowed = 2 * naive_error + largest / 256;
+        if (!(error <= allowed)) {
+          std::printf("%s: batch %ld, head %ld: error %g, allowed %g\n", call_.text.c_str(),
+                      static_cast<long>(b), static_cast<long>(h), error, allowed);
+          return false;
+        }
+        if (error > 0) worst = std::max(worst, error / allowed);
+      }
+    }
+    std::printf("%s: %ld rows, at most %.2f of what is allowed\n", call_.text.c_str(),
+                static_cast<long>(rows), worst);
+    return true;
+  }
+
+  bool hold_saves(const Row& exact, int64_t b, int64_t h, int64_t i) {
+    const Sequence& s = call_.sequences[static_cast<size_t>(b)];
+    // [heads, total_q] of packed sequences, else [batch, heads, seq_q].
+    const int64_t at = spec_.varlen ? h * call_.total_q + s.q_begin + i
+                                    : (b * spec_.heads.q + h) * call_.max_q + i;
+    for (size_t j = 0; j < exact.saves.size(); ++j) {
+      float x;
+      std::memcpy(&x, saves_.at(spec_.normalize.saves[j].name).data() + 4 * at, 4);
+      if (static_cast<double>(x) == exact.saves[j]) continue;  // infinities too
+      if (std::abs(x - exact.saves[j]) <= 1e-4 * std::max(1.0, std::abs(exact.saves[j]))) continue;
+      std::printf("%s: batch %ld, head %ld, row %ld: save %g, expected %g\n", call_.text.c_str(),
+                  static_cast<long>(b), static_cast<long>(h), static_cast<long>(i),
+                  static_cast<double>(x), exact.saves[j]);
+      return false;
+    }
+    return true;
+  }
+
+  const Spec& spec_;
+  nlohmann::json manifest_;
+  void* library_;
+  Call call_;
+  std::mt19937 random_{12345};
+  Tensor q_, k_, v_;
+  Guarded o_;
+  std::map<std::string, Guarded> saves_, arrays_;
+  Problem problem_;
+  int64_t poisoned_ = -1;
+};
+
+std::string text_of(const char* path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::puts("usage: check <spec.yaml> <manifest.json> <library.so> <call>...");
+    return 2;
+  }
+  attngen::text::Diagnostics diagnostics({argv[1], text_of(argv[1])});
+  const auto spec = attngen::spec::read(diagnostics);
+  void* const library = dlopen(argv[3], RTLD_NOW);
+  if (!spec || library == nullptr) {
+    std::puts(spec ? dlerror() : diagnostics.render(attngen::text::ErrorFormat::Gcc).c_str());
+    return 2;
+  }
+  bool ok = true;
+  for (int i = 4; i < argc; ++i) {
+    ok = Check(*spec, nlohmann::json::parse(text_of(argv[2])), library,
+               read_call(argv[i], spec->varlen))
+             .run() &&
+         ok;
+  }
+  return ok ? 0 : 1;
+}

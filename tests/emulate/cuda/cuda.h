@@ -1,0 +1,3 @@
+// Stands in for the vendor's header when a kernel runs on the CPU.
+#pragma once
+#include "emulator.h"

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Emits kernels, runs them on the emulator (emulator.h) and holds them to the oracle.
+
+Head dims and head counts are small, since a core is emulated thread by thread. Schedules are given,
+so that each way through the template's loops is taken, whatever the search would choose.
+
+usage: emulate.py <attngen> <check> <c++> <folder> <group>
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from to_host import to_host  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+
+
+def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
+             ping_pong=False, grid="persistent", order="longest_first"):
+    return {"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": stages, "weights": weights,
+            "overlap": overlap, "ping_pong": ping_pong, "grid": grid, "order": order}
+
+
+def spec(heads=(2, 1), head_dim=(64, 64), **rest):
+    return {"attngen": 1, "name": "emulated", "dtype": "bf16",
+            "heads": {"q": heads[0], "kv": heads[1]},
+            "head_dim": {"qk": head_dim[0], "v": head_dim[1]}, **rest}
+
+
+CAUSAL = "kv_idx <= q_pos"
+DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
+WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
+SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
+CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
+# Of packed sequences; the second one's keys and values are NaN.
+PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
+          "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
+
+# group -> (spec, schedules, calls)
+GROUPS = {
+    "dense": [
+        (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
+                             schedule(2, 64, 2, weights="shared", overlap="none", grid="plain")],
+         CALLS),
+    ],
+    "walk": [
+        (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
+         CALLS),
+        (spec(mask=DILATED, varlen=True), [schedule(2, 64, 2)], PACKED),
+        (spec(mask=DILATED, blocks={"size": 128, "from": "bitmap"}), [schedule(2, 64, 2)], CALLS),
+    ],
+    "sparse": [
+        (spec(blocks={"size": 128, "from": "bitmap"}),
+         [schedule(2, 128, 2, ping_pong=True), schedule(2, 64, 2, overlap="none", ping_pong=True)],
+         CALLS),
+        (spec(blocks={"size": 64, "from": "bitmap"}, mask=CAUSAL),
+         [schedule(2, 64, 2), schedule(3, 64, 3, overlap="none", order="linear"),
+          schedule(2, 32, 2, weights="shared", grid="plain", order="linear")], CALLS),
+        (spec(blocks={"size": 64, "from": "indices"}, mask=WINDOW),
+         [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none")], CALLS),
+        (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
+         [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
+    ],
+    "wide": [
+        (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),
+        (spec(head_dim=(512, 512), normalize=SIGMOID), [schedule(2, 32, 2, order="linear")],
+         ["1,70,130"]),
+        (spec(head_dim=(72, 264), varlen=True, mask=CAUSAL), [schedule(1, 64, 2)], PACKED[:3]),
+        (spec(head_dim=(64, 512), blocks={"size": 64, "from": "bitmap"}), [schedule(2, 32, 2)],
+         ["1,200,200"]),
+    ],
+    "varlen": [
+        (spec(varlen=True), [schedule(2, 128, 2, ping_pong=True)], PACKED),
+        (spec(varlen=True, mask=CAUSAL),
+         [schedule(1, 256, 2, weights="shared"), schedule(3, 64, 2),
+          schedule(2, 96, 2, overlap="none", ping_pong=True)], PACKED),
+        (spec((4, 2), (72, 40), varlen=True, normalize=SIGMOID,
+              inputs={"len": {"dtype": "i32", "shape": ["batch"]}},
+              mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),
+         [schedule(2, 64, 2)], PACKED),
+    ],
+}
+
+
+def run(command):
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(str(c) for c in command)}\n{done.stdout}")
+    return done.stdout
+
+
+def main():
+    attngen, check, compiler, folder, group = sys.argv[1:]
+    folder = Path(folder) / group
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, (one, schedules, calls) in enumerate(GROUPS[group]):
+        for j, given in enumerate(schedules):
+            place = folder / f"{i}_{j}"
+            place.mkdir(exist_ok=True)
+            (place / "spec.json").write_text(json.dumps(one))
+            (place / "schedule.json").write_text(json.dumps(given))
+            run([attngen, place / "spec.json", "-o", place, "--target", "h100", "--schedule",
+                 place / "schedule.json"])
+            host = place / "emulated.cpp"
+            host.write_text(to_host((place / "emulated_h100.cu").read_text()))
+            library = place / "emulated.so"
+            run([compiler, "-std=c++20", "-O2", "-w", "-fPIC", "-shared", "-I", HERE, "-I",
+                 HERE / "cuda", host, "-o", library])
+            print(json.dumps(one), json.dumps(given), sep="\n")
+            print(run([check, place / "spec.json", place / "emulated.json", library, *calls]),
+                  flush=True)
+
+
+if __name__ == "__main__":
+    main()

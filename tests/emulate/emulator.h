@@ -1,0 +1,579 @@
+// A Hopper core on the CPU, for emitted kernels in bf16: tests of what a kernel computes, and of
+// whether its producer and consumers ever wait for each other for good.
+//
+// A CUDA thread is a fiber. A fiber that must wait yields; if none can go on and no copy is under
+// way, the kernel hangs, and the program says so and ends. TMA copies complete later, in a
+// pseudo-random order; matrix products are computed when they are waited for, so that memory which
+// is given away too early shows in the result. to_host.py replaces a kernel's inline assembly by
+// the functions at the end.
+#pragma once
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#define __device__
+#define __host__
+#define __global__
+#define __forceinline__ inline
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+
+struct int2 {
+  int x, y;
+};
+struct __align__(16) int4 {
+  int x, y, z, w;
+};
+struct __align__(16) uint4 {
+  unsigned x, y, z, w;
+};
+inline int2 make_int2(int x, int y) { return {x, y}; }
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+
+namespace emulator {
+
+constexpr size_t kStackBytes = size_t{256} << 10;
+constexpr size_t kSharedBytes = 232448;
+constexpr int kWarp = 32;
+
+struct Index {
+  unsigned x = 0;
+};
+
+struct Fiber {
+  ucontext_t context{};
+  std::unique_ptr<char[]> stack;
+  int index = 0;
+  bool done = false;
+  // Matrix products of this thread: the group being filled, then groups in flight.
+  std::vector<std::function<void()>> open;
+  std::deque<std::vector<std::function<void()>>> groups;
+};
+
+// Values of a warp's lanes, exchanged when all have come.
+struct Exchange {
+  uint64_t in[kWarp] = {}, out[kWarp] = {};
+  int arrived = 0;
+  uint64_t round = 0;
+};
+
+struct NamedBarrier {
+  int arrived = 0;
+  uint64_t round = 0;
+};
+
+struct Mbarrier {
+  int expected = 0, pending = 0;
+  int64_t bytes = 0;
+  uint32_t phase = 0;
+  void settle() {
+    if (pending > 0 || bytes != 0) return;
+    phase ^= 1;
+    pending = expected;
+  }
+};
+
+// One block of the grid.
+struct Core {
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<Exchange> warps;
+  std::map<int, NamedBarrier> named;
+  std::map<const void*, Mbarrier> mbarriers;
+  std::vector<std::function<void()>> copies;  // under way
+  std::mt19937 random{1};
+  ucontext_t scheduler{};
+  Fiber* current = nullptr;
+  std::function<void()> body;
+  int waiting = 0;  // yields since something happened
+  unsigned block = 0, grid = 0;
+  uint8_t* shared = nullptr;
+};
+inline Core* core = nullptr;
+
+inline void yield() { swapcontext(&core->current->context, &core->scheduler); }
+
+template <typename Ready>
+void wait_until(const Ready& ready) {
+  while (!ready()) {
+    ++core->waiting;
+    yield();
+  }
+  core->waiting = 0;
+}
+
+inline void entry() {
+  core->body();
+  core->current->done = true;
+  core->waiting = 0;
+  yield();
+}
+
+inline void complete_one_copy() {
+  const size_t i = core->random() % core->copies.size();
+  const std::function<void()> copy = std::move(core->copies[i]);
+  core->copies.erase(core->copies.begin() + static_cast<std::ptrdiff_t>(i));
+  copy();
+  core->waiting = 0;
+}
+
+inline void run_block(unsigned block, unsigned grid, int threads,
+                      const std::function<void()>& body) {
+  Core one;
+  core = &one;
+  one.block = block;
+  one.grid = grid;
+  one.body = body;
+  one.warps.resize(static_cast<size_t>(threads / kWarp));
+  one.random.seed(block * 7919 + 17);
+  one.shared = static_cast<uint8_t*>(std::aligned_alloc(1024, kSharedBytes));
+  std::memset(one.shared, 0xFF, kSharedBytes);  // NaN
+  for (int i = 0; i < threads; ++i) {
+    auto fiber = std::make_unique<Fiber>();
+    fiber->index = i;
+    fiber->stack = std::make_unique<char[]>(kStackBytes);
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = fiber->stack.get();
+    fiber->context.uc_stack.ss_size = kStackBytes;
+    fiber->context.uc_link = nullptr;
+    makecontext(&fiber->context, entry, 0);
+    one.fibers.push_back(std::move(fiber));
+  }
+  for (bool alive = true; alive;) {
+    alive = false;
+    for (auto& fiber : one.fibers) {
+      if (fiber->done) continue;
+      alive = true;
+      one.current = fiber.get();
+      swapcontext(&one.scheduler, &fiber->context);
+    }
+    if (!one.copies.empty() && (one.random() % 2 == 0 || one.waiting > 2 * threads)) {
+      complete_one_copy();
+    } else if (alive && one.copies.empty() && one.waiting > 4 * threads) {
+      std::fprintf(stderr, "the kernel hangs: block %u of %u\n", block, grid);
+      std::exit(3);
+    }
+  }
+  for (auto& fiber : one.fibers) {
+    if (!fiber->open.empty() || !fiber->groups.empty()) {
+      std::fprintf(stderr, "thread %d left matrix products behind\n", fiber->index);
+      std::exit(4);
+    }
+  }
+  for (const auto& [id, barrier] : one.named) {
+    if (barrier.arrived != 0) {
+      std::fprintf(stderr, "named barrier %d is left half full\n", id);
+      std::exit(5);
+    }
+  }
+  while (!one.copies.empty()) {
+    std::fprintf(stderr, "a copy is under way at the end\n");
+    std::exit(6);
+  }
+  std::free(one.shared);
+  core = nullptr;
+}
+
+inline void launch(int blocks, int threads, size_t bytes, const std::function<void()>& body) {
+  if (bytes > kSharedBytes || threads % kWarp != 0 || threads > 1024) std::abort();
+  for (int block = 0; block < blocks; ++block) {
+    run_block(static_cast<unsigned>(block), static_cast<unsigned>(blocks), threads, body);
+  }
+}
+
+inline Index thread_index() { return {static_cast<unsigned>(core->current->index)}; }
+inline Index block_index() { return {core->block}; }
+inline Index grid_size() { return {core->grid}; }
+inline Index block_size() { return {static_cast<unsigned>(core->fibers.size())}; }
+
+template <typename T>
+std::vector<T> exchange(T value) {
+  static_assert(sizeof(T) <= 8);
+  Exchange& warp = core->warps[static_cast<size_t>(core->current->index / kWarp)];
+  std::memcpy(&warp.in[core->current->index % kWarp], &value, sizeof(T));
+  const uint64_t round = warp.round;
+  if (++warp.arrived == kWarp) {
+    warp.arrived = 0;
+    ++warp.round;
+    std::copy(warp.in, warp.in + kWarp, warp.out);
+  }
+  wait_until([&] { return warp.round != round; });
+  std::vector<T> all(kWarp);
+  for (int i = 0; i < kWarp; ++i)
+    std::memcpy(&all[static_cast<size_t>(i)], &warp.out[i], sizeof(T));
+  return all;
+}
+
+inline void named_arrive(int id, int threads) {
+  NamedBarrier& barrier = core->named[id];
+  if (++barrier.arrived == threads) {
+    barrier.arrived = 0;
+    ++barrier.round;
+  }
+}
+inline void named_sync(int id, int threads) {
+  NamedBarrier& barrier = core->named[id];
+  const uint64_t round = barrier.round;
+  named_arrive(id, threads);
+  wait_until([&] { return barrier.round != round; });
+}
+
+// bf16, rounded to the nearest, ties to even.
+inline uint16_t to_bf16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  if (std::isnan(x)) return 0x7FFF;
+  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+inline float from_bf16(uint16_t x) {
+  const uint32_t bits = static_cast<uint32_t>(x) << 16;
+  float y;
+  std::memcpy(&y, &bits, 4);
+  return y;
+}
+
+// The address that the hardware's swizzle makes of one in shared memory: span 128 or 64 bytes.
+inline uint32_t swizzle(uint32_t address, int span) {
+  return span == 128 ? address ^ (address >> 7 & 7) << 4 : address ^ (address >> 7 & 3) << 4;
+}
+inline float shared_element(uint32_t address) {
+  uint16_t x;
+  if (address + 2 > kSharedBytes) std::abort();
+  std::memcpy(&x, core->shared + address, 2);
+  return from_bf16(x);
+}
+
+// An operand of a matrix product in shared memory, by its descriptor.
+struct Operand {
+  explicit Operand(uint64_t d)
+      : start((d & 0x3FFF) << 4),
+        leading((d >> 16 & 0x3FFF) << 4),
+        stride((d >> 32 & 0x3FFF) << 4),
+        span(d >> 62 == 1 ? 128 : 64) {}
+  // Element `k` of the sum in row `row`: rows of the operand are rows of the tile.
+  float by_row(int row, int k) const {
+    return shared_element(
+        swizzle(static_cast<uint32_t>(start + row / 8 * stride + row % 8 * span + 2 * k), span));
+  }
+  // Rows of the operand are columns of the tile.
+  float by_column(int column, int k) const {
+    const int wide = span / 2;
+    return shared_element(
+        swizzle(static_cast<uint32_t>(start + column / wide * leading + k / 8 * stride +
+                                      k % 8 * span + column % wide * 2),
+                span));
+  }
+  int start, leading, stride, span;
+};
+
+struct Map {
+  uint8_t* data = nullptr;
+  int64_t dims[4] = {}, strides[4] = {};  // bytes
+  int box[2] = {};
+  int span = 128;
+};
+
+}  // namespace emulator
+
+#define threadIdx (emulator::thread_index())
+#define blockIdx (emulator::block_index())
+#define gridDim (emulator::grid_size())
+#define blockDim (emulator::block_size())
+
+// ---- what CUDA gives to device code ----
+template <typename T>
+T __shfl_sync(unsigned, T x, int lane) {
+  return emulator::exchange(x)[static_cast<size_t>(lane & 31)];
+}
+template <typename T>
+T __shfl_xor_sync(unsigned, T x, int mask) {
+  return emulator::exchange(
+      x)[static_cast<size_t>((emulator::thread_index().x % 32) ^ static_cast<unsigned>(mask))];
+}
+template <typename T>
+T __shfl_up_sync(unsigned, T x, int by) {
+  const int lane = static_cast<int>(emulator::thread_index().x % 32);
+  const auto all = emulator::exchange(x);
+  return all[static_cast<size_t>(lane >= by ? lane - by : lane)];
+}
+inline unsigned __ballot_sync(unsigned, int x) {
+  const auto all = emulator::exchange(x);
+  unsigned bits = 0;
+  for (int i = 0; i < 32; ++i) bits |= static_cast<unsigned>(all[static_cast<size_t>(i)] != 0) << i;
+  return bits;
+}
+inline int __all_sync(unsigned mask, int x) { return __ballot_sync(mask, x) == 0xffffffffu; }
+inline int __any_sync(unsigned mask, int x) { return __ballot_sync(mask, x) != 0; }
+inline void __syncwarp(unsigned = 0xffffffffu) { emulator::exchange(0); }
+inline void __syncthreads() {
+  emulator::named_sync(0, static_cast<int>(emulator::core->fibers.size()));
+}
+template <typename T, typename U>
+T atomicAdd(T* at, U by) {
+  const T old = *at;
+  *at = static_cast<T>(old + static_cast<T>(by));
+  return old;
+}
+template <typename T>
+T atomicMin(T* at, T x) {
+  return std::exchange(*at, std::min(*at, x));
+}
+template <typename T>
+T atomicMax(T* at, T x) {
+  return std::exchange(*at, std::max(*at, x));
+}
+template <typename T>
+T __ldg(const T* at) {
+  return *at;
+}
+inline int __clz(unsigned x) { return x == 0 ? 32 : __builtin_clz(x); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
+inline int __float_as_int(float x) {
+  int y;
+  std::memcpy(&y, &x, 4);
+  return y;
+}
+inline float __uint_as_float(uint32_t x) {
+  float y;
+  std::memcpy(&y, &x, 4);
+  return y;
+}
+inline float __logf(float x) { return std::log(x); }
+inline float __expf(float x) { return std::exp(x); }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline int min(int a, int b) { return std::min(a, b); }
+inline int max(int a, int b) { return std::max(a, b); }
+inline int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
+inline int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
+using std::isinf;
+using std::isnan;
+
+// ---- the runtime ----
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
+enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess };
+enum { cudaEnableDefault, cudaDevAttrComputeCapabilityMajor, cudaDevAttrMultiProcessorCount };
+enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
+using cudaStream_t = void*;
+enum CUresult { CUDA_SUCCESS };
+using CUtensorMap = emulator::Map;
+using cuuint32_t = uint32_t;
+using cuuint64_t = uint64_t;
+enum CUtensorMapDataType { CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16 };
+enum CUtensorMapSwizzle { CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_SWIZZLE_64B };
+enum {
+  CU_TENSOR_MAP_INTERLEAVE_NONE,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE
+};
+
+inline CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, uint32_t rank,
+                                       void* data, const cuuint64_t* dims,
+                                       const cuuint64_t* strides, const cuuint32_t* box,
+                                       const cuuint32_t*, int, CUtensorMapSwizzle swizzle, int,
+                                       int) {
+  if (rank != 4) std::abort();
+  map->data = static_cast<uint8_t*>(data);
+  map->strides[0] = 2;
+  for (int i = 0; i < 4; ++i) map->dims[i] = static_cast<int64_t>(dims[i]);
+  for (int i = 0; i < 3; ++i) map->strides[i + 1] = static_cast<int64_t>(strides[i]);
+  for (int i = 0; i < 2; ++i) map->box[i] = static_cast<int>(box[i]);
+  map->span = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
+  return CUDA_SUCCESS;
+}
+inline cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, int, int,
+                                                    cudaDriverEntryPointQueryResult* found) {
+  *function = reinterpret_cast<void*>(&cuTensorMapEncodeTiled);
+  *found = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 3;  // three cores
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t) {
+  std::memset(at, value, bytes);
+  return cudaSuccess;
+}
+template <typename Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel, int, size_t) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+// ---- in the place of inline assembly, by the names of the templates' functions ----
+namespace emulated {
+
+inline uint32_t shared_address(const void* pointer) {
+  return static_cast<uint32_t>(static_cast<const uint8_t*>(pointer) - emulator::core->shared);
+}
+inline void barrier_init(uint64_t& barrier, int arrivals) {
+  emulator::core->mbarriers[&barrier] = {arrivals, arrivals, 0, 0};
+}
+inline void barrier_arrive(uint64_t& barrier) {
+  emulator::Mbarrier& b = emulator::core->mbarriers.at(&barrier);
+  if (--b.pending < 0) {
+    std::fprintf(stderr, "a thread arrives twice in one phase\n");
+    std::exit(7);
+  }
+  b.settle();
+}
+inline void barrier_expect(uint64_t& barrier, int bytes) {
+  emulator::core->mbarriers.at(&barrier).bytes += bytes;
+  barrier_arrive(barrier);
+}
+inline void barrier_wait(uint64_t& barrier, uint32_t parity) {
+  emulator::Mbarrier& b = emulator::core->mbarriers.at(&barrier);
+  emulator::wait_until([&] { return b.phase != parity; });
+}
+inline void named_sync(int id, int threads) { emulator::named_sync(id, threads); }
+inline void named_arrive(int id, int threads) { emulator::named_arrive(id, threads); }
+
+// Calls `each(pointer to the element, or null outside the tensor; its byte in the tile)`.
+template <typename Each>
+void for_box(const CUtensorMap& map, int column, int row, int head, int batch, const Each& each) {
+  for (int r = 0; r < map.box[1]; ++r) {
+    for (int c = 0; c < map.box[0]; ++c) {
+      const int64_t at[4] = {column + c, row + r, head, batch};
+      bool inside = true;
+      uint8_t* element = map.data;
+      for (int i = 0; i < 4; ++i) {
+        inside = inside && at[i] >= 0 && at[i] < map.dims[i];
+        element += at[i] * map.strides[i];
+      }
+      each(inside ? element : nullptr, static_cast<uint32_t>(r * map.span + 2 * c));
+    }
+  }
+}
+inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int column, int row,
+                     int head, int batch) {
+  uint64_t* const full = &barrier;
+  const uint32_t base = shared_address(tile);
+  emulator::core->copies.push_back([=, &map] {
+    for_box(map, column, row, head, batch, [&](const uint8_t* element, uint32_t byte) {
+      uint8_t* const to = emulator::core->shared + emulator::swizzle(base + byte, map.span);
+      if (element != nullptr) {
+        std::memcpy(to, element, 2);
+      } else {
+        std::memset(to, 0, 2);
+      }
+    });
+    emulator::Mbarrier& b = emulator::core->mbarriers.at(full);
+    b.bytes -= map.box[0] * map.box[1] * 2;
+    b.settle();
+  });
+}
+inline void tma_store(const CUtensorMap& map, const void* tile, int column, int row, int head,
+                      int batch) {
+  const uint32_t base = shared_address(tile);
+  for_box(map, column, row, head, batch, [&](uint8_t* element, uint32_t byte) {
+    if (element == nullptr) return;
+    std::memcpy(element, emulator::core->shared + emulator::swizzle(base + byte, map.span), 2);
+  });
+}
+inline void tma_store_wait() {}
+inline void prefetch_map(const CUtensorMap&) {}
+inline void fence_async_proxy() {}
+
+inline void wgmma_fence() {}
+inline void wgmma_commit() {
+  emulator::Fiber& fiber = *emulator::core->current;
+  fiber.groups.push_back(std::move(fiber.open));
+  fiber.open.clear();
+}
+template <int kPending>
+void wgmma_wait() {
+  emulator::Fiber& fiber = *emulator::core->current;
+  while (fiber.groups.size() > kPending) {
+    for (const auto& product : fiber.groups.front()) product();
+    fiber.groups.pop_front();
+  }
+  __syncwarp();  // an operand in shared memory is the whole warp's
+}
+
+// The two rows of a thread within a warpgroup's 64, and its first column of a group of eight.
+inline int row_of(int r) {
+  const int thread = static_cast<int>(emulator::thread_index().x);
+  return thread / 32 % 4 * 16 + thread % 32 / 4 + 8 * r;
+}
+inline int column_of() { return static_cast<int>(emulator::thread_index().x) % 4 * 2; }
+
+template <int kGroups, typename A, typename B>
+void multiply(float (&d)[kGroups][2][2], const A& a, const B& b, int accumulate) {
+  const int column = column_of();
+  const int rows[2] = {row_of(0), row_of(1)};
+  emulator::core->current->open.push_back([=, &d] {
+    for (int r = 0; r < 2; ++r) {
+      float left[16];
+      for (int k = 0; k < 16; ++k) left[k] = a(rows[r], r, k);
+      for (int j = 0; j < kGroups; ++j) {
+        for (int e = 0; e < 2; ++e) {
+          float sum = accumulate ? d[j][r][e] : 0;
+          for (int k = 0; k < 16; ++k) sum += left[k] * b(8 * j + column + e, k);
+          d[j][r][e] = sum;
+        }
+      }
+    }
+  });
+}
+template <int kGroups>
+void wgmma_scores(float (&d)[kGroups][2][2], uint64_t a, uint64_t b, int accumulate) {
+  const emulator::Operand query(a), key(b);
+  multiply(
+      d, [=](int row, int, int k) { return query.by_row(row, k); },
+      [=](int column, int k) { return key.by_row(column, k); }, accumulate);
+}
+template <int kGroups>
+void wgmma_output(float (&d)[kGroups][2][2], uint64_t a, uint64_t b, int accumulate) {
+  const emulator::Operand weights(a), value(b);
+  multiply(
+      d, [=](int row, int, int k) { return weights.by_row(row, k); },
+      [=](int column, int k) { return value.by_column(column, k); }, accumulate);
+}
+// Weights in registers: a row's sixteen lie in the four lanes that share it.
+template <int kGroups>
+void wgmma_output(float (&d)[kGroups][2][2], const uint32_t (&a)[4], uint64_t b, int accumulate) {
+  struct Rows {
+    float x[2][16];
+  } weights;
+  const int quad = static_cast<int>(emulator::thread_index().x) % 32 / 4 * 4;
+  for (int i = 0; i < 4; ++i) {  // a[0], a[1]: columns 0-7 of both rows; a[2], a[3]: 8-15
+    const std::vector<uint32_t> all = emulator::exchange(a[i]);
+    for (int lane = 0; lane < 4; ++lane) {
+      const uint32_t pair = all[static_cast<size_t>(quad + lane)];
+      weights.x[i % 2][i / 2 * 8 + 2 * lane] = emulator::from_bf16(pair & 0xFFFF);
+      weights.x[i % 2][i / 2 * 8 + 2 * lane + 1] = emulator::from_bf16(pair >> 16);
+    }
+  }
+  const emulator::Operand value(b);
+  multiply(
+      d, [=](int, int r, int k) { return weights.x[r][k]; },
+      [=](int column, int k) { return value.by_column(column, k); }, accumulate);
+}
+
+inline uint32_t pack(float low, float high) {
+  return emulator::to_bf16(low) | static_cast<uint32_t>(emulator::to_bf16(high)) << 16;
+}
+inline float exp2_approx(float x) { return std::exp2(x); }
+
+}  // namespace emulated
+using namespace emulated;

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Makes of an emitted kernel a C++ source for the CPU: emulator.h takes the place of the inline
+assembly, function by function.
+
+usage: to_host.py <kernel.cu> <out.cpp>
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Written here, since they use what the kernel declares.
+REWRITTEN = {
+    "store_fragments": """template <int kChunk, int kGroups>
+void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
+  for (int j = 0; j < kGroups; ++j) {
+    for (int r = 0; r < 2; ++r) {
+      const uint32_t pair = pack(x[j][r][0], x[j][r][1]);
+      std::memcpy(tile + swizzled<kChunk>(64, row_of(r), j) + 2 * column_of(), &pair, 4);
+    }
+  }
+}
+""",
+    "recompute_scores": """void recompute_scores(float (&scores)[kTileKv / 8][2][2],
+                             const uint8_t* query, const uint8_t* key) {
+  const auto element = [](const uint8_t* tile, int rows, int row, int column) {
+    uint16_t x;
+    std::memcpy(&x, tile + swizzled<kChunkQk>(rows, row, column / 8) + column % 8 * 2, 2);
+    return emulator::from_bf16(x);
+  };
+  for (int j = 0; j < kTileKv / 8; ++j) {
+    for (int r = 0; r < 2; ++r) {
+      for (int e = 0; e < 2; ++e) {
+        float sum = 0;
+        for (int k = 0; k < 16 * kStepsQk; ++k) {
+          sum += element(query, 64, row_of(r), k) *
+                 element(key, kTileKv, 8 * j + column_of() + e, k);
+        }
+        scores[j][r][e] = sum;
+      }
+    }
+  }
+}
+""",
+}
+EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect", "barrier_wait",
+            "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait", "prefetch_map",
+            "fence_async_proxy", "wgmma_fence", "wgmma_commit", "wgmma_wait", "wgmma_scores",
+            "wgmma_output", "pack", "exp2_approx", "load_matrices", "mma_16x8x16", *REWRITTEN]
+
+
+def without(text, name):
+    """The text less the function's definitions and declarations, templates included."""
+    head = rf"(?:template <[^>]*>\n)?__device__ __forceinline__ \w+ {name}\("
+    text = re.sub(head + r"[^{};]*\);\n", "", text)
+    return re.sub(head + r"[^{]*\{(?:[^\n]*\}\n|.*?\n\}\n)", REWRITTEN.get(name, "").replace("\\", r"\\"),
+                  text, flags=re.S)
+
+
+def to_host(text):
+    for name in EMULATED:
+        text = without(text, name)
+    text = re.sub(r"extern __shared__ \S+ uint8_t memory\[\];",
+                  "uint8_t* const memory = emulator::core->shared;", text)
+    text = re.sub(r"__shared__ ", "static ", text)
+    text = re.sub(r"(\w+)<<<(.*?), (.*?), (.*?), stream>>>\((.*?)\);",
+                  r"emulator::launch(\2, \3, \4, [&] { \1(\5); });", text, flags=re.S)
+    # Registers, fences, accumulators' pins: nothing to do.
+    text = re.sub(r"asm volatile\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);", "", text)
+    if "asm" in text:
+        sys.exit("assembly is left: " + text[text.index("asm"):][:200])
+    return text
+
+
+if __name__ == "__main__":
+    Path(sys.argv[2]).write_text(to_host(Path(sys.argv[1]).read_text()))

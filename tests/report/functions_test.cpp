@@ -1,0 +1,35 @@
+#include "report/functions.h"
+
+#include <doctest/doctest.h>
+
+#include "spec/read.h"
+
+namespace {
+
+std::string functions_of(const std::string& lines) {
+  attngen::text::Diagnostics diagnostics(
+      {"s.yaml",
+       "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
+       "inputs: {slopes: {dtype: f32, shape: [heads]}, bias: {dtype: f32, shape: [seq_kv]}}\n" +
+           lines});
+  const auto spec = attngen::spec::read(diagnostics);
+  REQUIRE(spec.has_value());
+  return attngen::report::functions_text(*spec);
+}
+
+}  // namespace
+
+TEST_CASE("what the user's functions cost is said") {
+  CHECK(functions_of("") == "");
+  CHECK(functions_of("score: 30 * tanh(score / 30)\n") ==
+        "the score adds 1 tanh to a pair: 1 special function, 2 multiply-adds\n");
+  CHECK(functions_of("score: score + slopes[h] * (kv_idx - q_pos)\nmask: kv_idx <= q_pos\n") ==
+        "the score adds to a pair: 1 multiply-add, 2 integer operations\n"
+        "the mask adds to a pair of a block that it cuts: 1 integer operation\n");
+  CHECK(functions_of("score: score + bias[kv_idx]\nnormalize: {weight: sigmoid(score)}\n") ==
+        "the score adds to a pair: 1 multiply-add, 1 load\n"
+        "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n");
+  // The same for all pairs of a row: computed once.
+  CHECK(functions_of("score: score * exp(slopes[h])\n") ==
+        "the score adds to a pair: 1 multiply-add\n");
+}

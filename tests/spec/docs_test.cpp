@@ -1,0 +1,83 @@
+// Every snippet of docs/spec.md: a part of the spec that it names, or a spec that reads as it
+// stands.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "../variant_specs.h"
+#include "spec/read.h"
+
+namespace attngen::spec {
+namespace {
+
+constexpr const char* kHeader =
+    "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 8, kv: 8}\nhead_dim: {qk: 64, v: 64}\n";
+
+struct Snippet {
+  std::string language, name, text;  // of "```yaml alibi"
+};
+
+std::vector<Snippet> snippets() {
+  std::ifstream file(ATTNGEN_SOURCE_DIR "/docs/spec.md");
+  std::vector<Snippet> found;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("```")) {
+      if (inside) found.back().text += line + "\n";
+      continue;
+    }
+    inside = !inside;
+    if (!inside) continue;
+    std::istringstream words(line.substr(3));
+    Snippet& next = found.emplace_back();
+    words >> next.language >> next.name;
+  }
+  CHECK_FALSE(inside);
+  return found;
+}
+
+std::string errors_of(const std::string& text) {
+  text::Diagnostics diagnostics({"spec.yaml", text});
+  return read(diagnostics) ? "" : diagnostics.render(text::ErrorFormat::Gcc);
+}
+
+bool has_line(const std::string& text, const std::string& begin) {
+  return text.starts_with(begin) || text.find("\n" + begin) != std::string::npos;
+}
+
+// With the keys that a snippet leaves out.
+std::string completed(const std::string& text) {
+  std::istringstream header(kHeader);
+  std::string result;
+  for (std::string line; std::getline(header, line);) {
+    if (!has_line(text, line.substr(0, line.find(':') + 1))) result += line + "\n";
+  }
+  return result + text;
+}
+
+TEST_CASE("the snippets of docs/spec.md are specs") {
+  const auto files = attngen::testing::variant_files();
+  std::set<std::string> named;
+  for (const Snippet& snippet : snippets()) {
+    CAPTURE(snippet.text);
+    if (!snippet.name.empty()) {
+      REQUIRE(files.contains(snippet.name));
+      CHECK(files.at(snippet.name).find("\n" + snippet.text) != std::string::npos);
+      CHECK(named.insert(snippet.name).second);
+    } else if (snippet.language == "yaml") {
+      CHECK(errors_of(completed(snippet.text)) == "");
+    } else if (snippet.text.starts_with("spec.yaml:")) {
+      CHECK(errors_of(std::string(kHeader) + "inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
+                                             "fixed: {seq_kv: 512}\nmask: doc[b, 512] < 3\n") ==
+            snippet.text);
+    }
+  }
+  // The cookbook leaves nothing out.
+  for (const auto& [name, text] : files) CHECK_MESSAGE(named.contains(name), name);
+}
+
+}  // namespace
+}  // namespace attngen::spec
