@@ -115,7 +115,7 @@ TEST_CASE("query heads packed into the tile") {
         source(spec, form, api_of(spec), {&target, *judged.candidate, true}));
   };
   const std::string apart = source_of(false), packed = source_of(true);
-  CHECK(apart.find("kGroup") == std::string::npos);
+  CHECK(apart.find("kGroup = ") == std::string::npos);
   CHECK(packed.find("constexpr int kGroup = kHeadsQ / kHeadsKv;") != std::string::npos);
   CHECK(packed.find(", heads packed\n") != std::string::npos);
   CHECK(packed.find("ATTN_") == std::string::npos);
