@@ -128,7 +128,7 @@ def first_rows_agree(problem, out):
 
 def measure(bench, entry, args, flush):
     case = bench.case()
-    shape = Shape(bench.batch, bench.seq, bench.seq)
+    shape = Shape(bench.batch, bench.seq_q, bench.seq)
     problem = tensors.draw(case, shape, [], 1, "cuda", on_host=False)
     emitted = Emitted(Path(args.build), entry, problem)
     emitted()

@@ -37,7 +37,7 @@ def options():
     parser.add_argument("--target", default="h200")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only base, variant, agree, sanitize, bench or bench_variant")
+    parser.add_argument("--group", default="", help="only base, variant, packed, agree, sanitize, bench or bench_variant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return parser.parse_args()
 

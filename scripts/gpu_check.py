@@ -35,7 +35,7 @@ def options():
     parser = argparse.ArgumentParser(description="Holds emitted kernels to the oracle.")
     parser.add_argument("--build", default="build-gpu", help="folder of build_gpu_cases.py")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only this group: base, variant, agree")
+    parser.add_argument("--group", default="", help="only this group: base, variant, packed, agree")
     parser.add_argument("--shape", default="", help="batch,seq_q,seq_kv,strides,logits: only this")
     parser.add_argument("--quick", action="store_true", help="few shapes of each case")
     parser.add_argument("--seed", type=int, default=1)

@@ -62,7 +62,7 @@ class Case:
 
     name: str
     spec: dict
-    group: str  # base, variant, agree, sanitize, bench, bench_variant
+    group: str  # base, variant, packed, agree, sanitize, bench, bench_variant
     fills: dict = field(default_factory=dict)
     mask: str = ""  # a key of MASKS if this is plain softmax under it
     longest: int = 8191  # inputs of seq_q x seq_kv elements do not fit beyond
@@ -310,6 +310,50 @@ def walk_cases():
             yield Case(name, spec, "agree", walk["fills"], schedule=one, data=data)
 
 
+def packed(*args, **rest):
+    return {**schedule(*args, **rest), "pack_heads": True}
+
+
+# Query heads packed into the tile: each kind of grid, order and overlap.
+PACKED_SCHEDULES = [
+    packed(2, 128, 2, order="longest_first"),
+    packed(1, 64, 4, ping_pong=False),
+    packed(2, 64, 2, overlap="none", grid="plain"),
+    packed(3, 64, 2, ping_pong=False, order="longest_first"),
+    packed(2, 64, 2, weights="shared"),
+    packed(1, 176, 2, ping_pong=False, grid="plain", order="longest_first"),
+    packed(4, 32, 2, ping_pong=False, order="longest_first"),
+]
+
+
+def packed_cases():
+    """`--group packed`: ratios, head dims, masks and layouts, and what reads the head of a row."""
+    names = [(ratio, dim, mask) for ratio in ("gqa4", "gqa8") for dim in (64, 128)
+             for mask in ("full", "causal", "window")]
+    for i, (ratio, dim, mask) in enumerate(names):
+        one = PACKED_SCHEDULES[i % len(PACKED_SCHEDULES)]
+        # 256 rows leave 112 registers a thread, too few for an accumulator of 128 columns.
+        one = PACKED_SCHEDULES[0] if one["warpgroups"] == 4 and dim > 64 else one
+        layout, dtype = LAYOUTS[(i + i // 2) % 2], DTYPES[i // 2 % 2]
+        name = f"packed_{ratio}_d{dim}_{mask}_{dtype}_{layout}"
+        spec = make_spec(name, (dim, dim), HEADS[ratio], dtype, layout, mask=MASKS[mask])
+        yield Case(name, spec, "packed", mask=mask, schedule=one, data=name)
+
+    def one(name, head_dim, heads, given, fills, **rest):
+        spec = make_spec(name, (head_dim, head_dim), heads, **rest)
+        return Case(name, spec, "packed", fills, schedule=given, data=name)
+
+    yield one("packed_alibi", 128, (8, 2), PACKED_SCHEDULES[1], {"slopes": {"fill": "slopes"}},
+              inputs=SLOPES, score=ALIBI, mask=CAUSAL)
+    yield one("packed_sinks", 64, (16, 2), PACKED_SCHEDULES[0], {"sink": {"fill": "normal"}},
+              inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
+              mask=MASKS["window"], layout="bhsd")
+    yield one("packed_lengths", 64, (32, 1), PACKED_SCHEDULES[3], {"kv_len": {"fill": "lengths"}},
+              inputs={"kv_len": {"dtype": "i32", "shape": ["batch"]}}, mask="kv_idx < kv_len[b]")
+    yield one("packed_sigmoid", 128, (4, 2), PACKED_SCHEDULES[2], {}, mask=CAUSAL,
+              normalize=row_free("sigmoid(score - 4)"), dtype="fp16")
+
+
 def agree_cases():
     specs = [("agree_full_d128", (128, 128), "mha", "full"),
              ("agree_causal_d64", (64, 64), "gqa4", "causal")]
@@ -334,8 +378,8 @@ def sanitize_cases():
 def all_cases():
     from gpu.variants import file_cases  # which makes Cases
 
-    return [*base_cases(), *variant_cases(), *file_cases(), *agree_cases(), *walk_cases(),
-            *sanitize_cases()]
+    return [*base_cases(), *variant_cases(), *file_cases(), *packed_cases(), *agree_cases(),
+            *walk_cases(), *sanitize_cases()]
 
 
 def shapes_of(case, quick=False):
@@ -347,6 +391,9 @@ def shapes_of(case, quick=False):
     if quick:
         pairs = [(1, 1), (77, 77), (128, 128), (239, 239), (1000, 1000), (64, 1000), (113, 64),
                  (128, 0)]
+    elif case.group == "packed":
+        pairs = [(1, 1), (1, 77), (3, 2048), (7, 799), (16, 8191), (17, 239), (64, 1000), (77, 77),
+                 (113, 64), (128, 128), (128, 0), (239, 239), (1000, 1000)]
     elif case.group == "agree":
         pairs = [(77, 77), (239, 239), (1000, 1000), (64, 1000), (113, 64), (2048, 2048)]
     # Every case starts the cycle of strides elsewhere.
@@ -375,18 +422,24 @@ class BenchCase:
     seq: int
     causal: bool
     dtype: str = "bf16"
+    rows: int = 0  # queries, if fewer than keys
+    schedule: dict = None  # or the search's
+
+    @property
+    def seq_q(self):
+        return self.rows or self.seq
 
     def case(self):
         spec = make_spec(self.name, self.head_dim, self.heads, self.dtype,
                          mask=CAUSAL if self.causal else None,
-                         workload={"batch": self.batch, "seq_q": self.seq, "seq_kv": self.seq})
+                         workload={"batch": self.batch, "seq_q": self.seq_q, "seq_kv": self.seq})
         return Case(self.name, spec, "bench", mask="causal" if self.causal else "full",
-                    data=self.name)
+                    schedule=self.schedule, data=self.name)
 
     def flop(self):
         """Causal counts half the pairs, as is usual."""
         qk, v = self.head_dim
-        pairs = self.seq * self.seq / (2 if self.causal else 1)
+        pairs = self.seq_q * self.seq / (2 if self.causal else 1)
         return 2.0 * self.batch * self.heads[0] * pairs * (qk + v)
 
 
@@ -416,6 +469,17 @@ FA3_TFLOPS = {"d64_s512_full": 323.7, "d64_s512_causal": 222.8, "d128_s512_full"
               "d128_s512_causal": 324.0, "d256_s512_full": 520.7, "d256_s512_causal": 338.8}
 
 
+def few_rows_bench():
+    """Few queries against many keys: as the search has it, and the same tile with the query heads
+    apart and packed.
+    """
+    for rows, tile in ((16, (1, 128, 3)), (128, (2, 128, 2))):
+        given = schedule(*tile, ping_pong=tile[0] > 1)
+        for kind, one in (("", None), ("_apart", given), ("_packed", {**given, "pack_heads": True})):
+            yield BenchCase(f"bench_llama70b_q{rows}_s8192_full{kind}", (128, 128), (64, 8), 8, 8192,
+                            False, rows=rows, schedule=one)
+
+
 def bench_cases():
     for dim in (64, 128, 256):
         for seq in (512, 1024, 4096, 16384):
@@ -431,5 +495,6 @@ def bench_cases():
     for causal in (True, False):
         yield BenchCase(f"bench_llama70b_s16384_{'causal' if causal else 'full'}", (128, 128),
                         (64, 8), 1, 16384, causal)
+    yield from few_rows_bench()
     yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,
                     4096, True)

@@ -98,7 +98,8 @@ def short_name(one):
         {"intra_warpgroup": "intra", "none": "seq"}[one["overlap"]],
         "pp" if one["ping_pong"] else "free",
         {"persistent": "pers", "plain": "plain"}[one["grid"]],
-        {"longest_first": "long", "linear": "lin"}[one["order"]]])
+        {"longest_first": "long", "linear": "lin"}[one["order"]],
+        *(["packed"] if one.get("pack_heads") else [])])
 
 
 def distinct(schedules):

@@ -47,6 +47,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PING_PONG", schedule.ping_pong);
   put("PERSISTENT", schedule.grid == schedule::Grid::Persistent);
   put("LONGEST_FIRST", schedule.order == schedule::Order::LongestFirst);
+  put("PACKED_HEADS", schedule.pack_heads);
   // A mask may give each warpgroup's rows keys of their own.
   const bool sparse = spec.block_size > 0;
   const bool walks = sparse || has_walk(spec);

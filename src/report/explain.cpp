@@ -68,12 +68,12 @@ std::string line(size_t rank, const Candidate& candidate) {
   const Schedule& s = candidate.schedule;
   const Cost& cost = candidate.cost;
   return fmt::format(
-      "{:>4} {:<7} {:>6} {:<9} {:<7} {:<5} {:<10} {:<7} {:>9} {:>7.1f} {:<13} {:>5}\n", rank,
-      fmt::format("{}x{}", s.tile_q(), s.tile_kv), s.stages, name_of(s.weights),
-      s.overlap == schedule::Overlap::None ? "none" : "intra", s.ping_pong ? "yes" : "no",
-      name_of(s.grid), s.order == schedule::Order::Linear ? "linear" : "longest",
-      microseconds(cost.seconds), cost.flop_per_s * 1e-12, name_of(cost.bound),
-      candidate.resources.register_need);
+      "{:>4} {:<7}{}{:>6} {:<9} {:<7} {:<5} {:<10} {:<7} {:>9} {:>7.1f} {:<13} {:>5}\n", rank,
+      fmt::format("{}x{}", s.tile_q(), s.tile_kv), s.pack_heads ? '*' : ' ', s.stages,
+      name_of(s.weights), s.overlap == schedule::Overlap::None ? "none" : "intra",
+      s.ping_pong ? "yes" : "no", name_of(s.grid),
+      s.order == schedule::Order::Linear ? "linear" : "longest", microseconds(cost.seconds),
+      cost.flop_per_s * 1e-12, name_of(cost.bound), candidate.resources.register_need);
 }
 
 std::string rejections(const std::vector<Rejection>& rejected) {
@@ -104,6 +104,10 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
       text += line(best[i] + 1, ranking.ranked[best[i]]);
     }
     if (best.size() > limit) text += fmt::format("     and {} more shapes\n", best.size() - limit);
+    if (std::ranges::any_of(ranking.ranked,
+                            [](const Candidate& c) { return c.schedule.pack_heads; })) {
+      text += "     * with the query heads of a key head packed into the tile\n";
+    }
     text += "\n" + wrap(why_first(ranking.ranked, spec.workload.size()), 0);
   }
   if (!ranking.rejected.empty()) text += "\n" + rejections(ranking.rejected);

@@ -40,6 +40,10 @@ constexpr auto kColumns = std::to_array<Column>({
      }},
     {"Schedule", "warpgroups", false,
      [](const Row& r) { return fmt::to_string(r.candidate.schedule.warpgroups); }},
+    {"Schedule", "heads", true,
+     [](const Row& r) {
+       return std::string(r.candidate.schedule.pack_heads ? "packed" : "apart");
+     }},
     {"Schedule", "stages", false,
      [](const Row& r) { return fmt::to_string(r.candidate.schedule.stages); }},
     {"Schedule", "weights", true,

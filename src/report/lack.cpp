@@ -128,6 +128,9 @@ std::string name_of_shape(const Schedule& next, const Schedule& first) {
     list.emplace_back(next.overlap == Overlap::None ? "without overlap inside a warpgroup"
                                                     : "with overlap inside a warpgroup");
   }
+  if (next.pack_heads != first.pack_heads) {
+    list.emplace_back(next.pack_heads ? "with heads packed" : "with heads apart");
+  }
   if (!list.empty()) name += fmt::format(" {}", fmt::join(list, " and "));
   return name;
 }

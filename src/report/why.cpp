@@ -16,8 +16,10 @@ using schedule::Candidate;
 using schedule::Cost;
 using schedule::Schedule;
 
-using Shape = std::tuple<int, int, schedule::Place, schedule::Overlap>;
-Shape shape_of(const Schedule& s) { return {s.warpgroups, s.tile_kv, s.weights, s.overlap}; }
+using Shape = std::tuple<int, int, schedule::Place, schedule::Overlap, bool>;
+Shape shape_of(const Schedule& s) {
+  return {s.warpgroups, s.tile_kv, s.weights, s.overlap, s.pack_heads};
+}
 
 std::string bound_of(const Cost& cost) {
   if (cost.bound == Bound::Latency) {

@@ -32,6 +32,14 @@ double flop_of_pairs(const Kernel& kernel, double pairs) {
          (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.head_dim_v);
 }
 
+// Whether tiles of 64 rows have different numbers of keys.
+bool uneven(const TileRows& rows) {
+  return std::ranges::any_of(rows.keys, [&](const RowKeys& keys) {
+    const RowKeys& first = rows.keys.front();
+    return keys.end - keys.begin != first.end - first.begin;
+  });
+}
+
 // The clock under the power limit falls with the share of time that the tensor cores are busy: from
 // the boost clock to that of a pure product loop, or lower if the special units run beside it.
 double clock_under_load(const target::Target& t, double matrix_share, double special_share) {
@@ -65,10 +73,20 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
   const int64_t most_rows = std::max<int64_t>(
       16, kMostRows / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
   for (const spec::Workload& w : kernel.workload) {
-    std::array<TileRows, 4>& rows = rows_.emplace_back();
-    for (int i = 0; i < 4; ++i) {
-      rows[static_cast<size_t>(i)] =
-          tile_rows(kernel.range, w.seq_q, w.seq_kv, 64 * (i + 1), most_rows);
+    // `part`: queries of a warpgroup.
+    const auto rows_of = [&](int part) {
+      Heights heights;
+      for (int i = 0; i < 4; ++i) {
+        heights[static_cast<size_t>(i)] =
+            tile_rows(kernel.range, w.seq_q, w.seq_kv, part * (i + 1), most_rows, part);
+      }
+      return heights;
+    };
+    rows_.push_back(rows_of(64));
+    uneven_ = uneven_ || uneven(rows_.back()[0]);
+    if (kernel.group() > 1 && 64 % kernel.group() == 0) {
+      packed_rows_.push_back(rows_of(64 / kernel.group()));
+      uneven_packed_ = uneven_packed_ || uneven(packed_rows_.back()[0]);
     }
     const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows);
     double pairs = 0;
@@ -76,10 +94,6 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
     }
     pairs_.push_back(pairs * single.stride);
-    for (const RowKeys& keys : rows[0].keys) {
-      const RowKeys& first = rows[0].keys.front();
-      if (keys.end - keys.begin != first.end - first.begin) uneven_ = true;
-    }
     if (kernel.varlen || kernel.block_size > 0) uneven_ = true;
   }
 }
@@ -158,9 +172,12 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
                                   size_t workload) const {
   const spec::Workload& w = kernel_.workload[workload];
   const target::Target& t = target_;
-  const TileRows& rows = rows_[workload][static_cast<size_t>(s.warpgroups - 1)];
+  const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
+  const TileRows& rows = heights[static_cast<size_t>(s.warpgroups - 1)];
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
+  // What has tiles of its own: a query head, or the group that shares them.
+  const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads;
 
   // Tiles of one head: their lengths, and what they add up to.
   std::vector<double> tiles;
@@ -190,10 +207,11 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
     }
     tiles_per_entry /= 2;
   }
-  const double scale = rows.stride * heads;  // from the rows at hand to all tiles
+  const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   double tight =
       resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
-  const double clk = tight * makespan({&tiles, tiles_per_entry, heads}, t.cores, s.grid, s.order);
+  const double clk =
+      tight * makespan({&tiles, tiles_per_entry, tile_heads}, t.cores, s.grid, s.order);
   const double blocks_per_core = visited * scale / t.cores;
 
   Point p;
@@ -202,9 +220,9 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
                              blocks_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
   const double busy = tight * std::accumulate(tiles.begin(), tiles.end(), 0.0) *
-                      (tiles_per_entry * heads) / t.cores;
+                      (tiles_per_entry * tile_heads) / t.cores;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
-  p.waves = static_cast<double>(rows.count) * heads / t.cores;
+  p.waves = static_cast<double>(rows.count) * tile_heads / t.cores;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
 
   // Every block is read from the L2. From memory come the inputs once, and keys and values again
@@ -216,10 +234,10 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const double read = visited * scale * step_bytes;
   const double once = bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) *
                       kernel_.heads_kv * kernel_.value_parts;
-  const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
+  const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
   const double heads_in_flight =
-      std::min(heads, std::ceil(t.cores / static_cast<double>(rows.count)));
-  const double in_flight = std::ceil(heads_in_flight / group) * bytes_of_keys(kernel_, w.seq_kv);
+      std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows.count)));
+  const double in_flight = std::ceil(heads_in_flight / sharing) * bytes_of_keys(kernel_, w.seq_kv);
   const double missed = std::max(0.0, 1 - kL2Share * t.l2_bytes / in_flight);
   p.l2_seconds = (read + query_bytes) / t.l2_bytes_per_s;
   p.memory_seconds =

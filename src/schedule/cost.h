@@ -16,7 +16,7 @@ class CostModel {
  public:
   CostModel(const Kernel& kernel, const target::Target& target);
   Cost operator()(const Schedule& schedule, const Resources& resources) const;
-  bool uneven_tiles() const { return uneven_; }
+  bool uneven_tiles(bool pack_heads) const { return pack_heads ? uneven_packed_ : uneven_; }
 
  private:
   struct Steps;
@@ -27,9 +27,10 @@ class CostModel {
 
   const Kernel& kernel_;
   const target::Target& target_;
-  bool uneven_ = false;
-  std::vector<std::array<TileRows, 4>> rows_;  // by workload point and warpgroups - 1
-  std::vector<double> pairs_;                  // that exist in one head, by workload point
+  bool uneven_ = false, uneven_packed_ = false;
+  using Heights = std::array<TileRows, 4>;   // by warpgroups - 1
+  std::vector<Heights> rows_, packed_rows_;  // by workload point; of heads packed, or empty
+  std::vector<double> pairs_;                // that exist in one head, by workload point
 };
 
 }  // namespace attngen::schedule

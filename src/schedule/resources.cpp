@@ -107,10 +107,26 @@ int register_need(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   return need;
 }
 
+// A query's heads stand side by side in the rows of one warpgroup.
+std::string why_unpackable(const Kernel& kernel) {
+  if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
+  if (kRows % kernel.group() != 0) {
+    return fmt::format(
+        "{} heads share a key head; packed, their number divides the {} rows of a "
+        "warpgroup",
+        kernel.group(), kRows);
+  }
+  return kernel.heads_apart;
+}
+
 std::string refusal(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   if (kernel.head_dim_v > kMaxColumns) {
     return fmt::format("head_dim.v is {}; one matrix instruction has at most {} columns",
                        kernel.head_dim_v, kMaxColumns);
+  }
+  if (s.pack_heads) {
+    std::string reason = why_unpackable(kernel);
+    if (!reason.empty()) return reason;
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
   if (kernel.varlen && (s.grid != Grid::Persistent || s.order != Order::LongestFirst)) {

@@ -8,8 +8,6 @@
 namespace attngen::schedule {
 namespace {
 
-constexpr int kPart = 64;  // rows of a warpgroup
-
 expr::Interval point(int64_t value) {
   return {static_cast<double>(value), static_cast<double>(value)};
 }
@@ -43,12 +41,12 @@ RowKeys keys_of(const attention::KeyRange& range, int64_t q_first, int64_t q_las
 }  // namespace
 
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
-                   int64_t most) {
+                   int64_t most, int part_q) {
   TileRows rows;
   rows.count = (seq_q + tile_q - 1) / tile_q;
   if (range.always_full) {
     rows.keys = {{0, seq_kv, 0, seq_kv}};
-    rows.parts.assign(static_cast<size_t>(std::max(1, tile_q / kPart)), rows.keys[0]);
+    rows.parts.assign(static_cast<size_t>(std::max(1, tile_q / part_q)), rows.keys[0]);
     rows.stride = static_cast<double>(rows.count);
     return rows;
   }
@@ -59,8 +57,8 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     const int64_t q_first = row * tile_q;
     const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
     rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));
-    for (int64_t first = q_first; first < q_first + tile_q; first += kPart) {
-      const int64_t last = std::min(first + kPart - 1, q_last);
+    for (int64_t first = q_first; first < q_first + tile_q; first += part_q) {
+      const int64_t last = std::min(first + part_q - 1, q_last);
       rows.parts.push_back(first > last ? RowKeys{} : keys_of(range, first, last, seq_q, seq_kv));
     }
   }

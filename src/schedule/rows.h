@@ -15,15 +15,15 @@ struct RowKeys {
 
 // The tile rows of one head. Of very many rows some stand for their neighbours.
 struct TileRows {
-  std::vector<RowKeys> keys;  // of all rows of a tile
-  std::vector<RowKeys>
-      parts;  // of each warpgroup's 64 rows, tile by tile; empty beyond the last row
+  std::vector<RowKeys> keys;   // of all rows of a tile
+  std::vector<RowKeys> parts;  // of each warpgroup's rows, tile by tile; empty beyond the last row
   int64_t count = 0;
   double stride = 1;  // rows that each of `keys` stands for
 };
-// At most `most` rows are evaluated.
+// At most `most` rows are evaluated. `tile_q` and `part_q` count queries, of a tile and of one
+// warpgroup's 64 rows of it: as many as rows, unless heads are packed.
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
-                   int64_t most);
+                   int64_t most, int part_q = 64);
 
 struct RowBlocks {
   int64_t full = 0, partial = 0;

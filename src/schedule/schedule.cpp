@@ -45,9 +45,13 @@ std::string hint(const std::string& word, const std::vector<std::string>& valid)
   return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
 }
 
+// All but this one must be there: schedules that were written before it existed are good still.
+constexpr const char* kOptional = "pack_heads";
+
 const std::vector<std::string>& keys() {
-  static const std::vector<std::string> names{"warpgroups", "tile_kv",   "stages", "weights",
-                                              "overlap",    "ping_pong", "grid",   "order"};
+  static const std::vector<std::string> names{"warpgroups", "tile_kv", "stages",
+                                              "weights",    "overlap", "ping_pong",
+                                              "grid",       "order",   kOptional};
   return names;
 }
 
@@ -90,7 +94,7 @@ Schedule read_schedule(const Json& json) {
     }
   }
   for (const std::string& key : keys()) {
-    if (!json.contains(key)) throw Bad{fmt::format("{}: missing", key)};
+    if (!json.contains(key) && key != kOptional) throw Bad{fmt::format("{}: missing", key)};
   }
   Schedule schedule;
   read(json, "warpgroups", 1, kMaxWarpgroups, 1, schedule.warpgroups);
@@ -101,6 +105,7 @@ Schedule read_schedule(const Json& json) {
   read(json, "ping_pong", schedule.ping_pong);
   read(json, "grid", kGrids, schedule.grid);
   read(json, "order", kOrders, schedule.order);
+  if (json.contains(kOptional)) read(json, kOptional, schedule.pack_heads);
   return schedule;
 }
 
@@ -118,9 +123,9 @@ const char* name_of(Order order) { return find_name(kOrders, order); }
 std::string to_json(const Schedule& s) {
   return fmt::format(
       R"({{"warpgroups": {}, "tile_kv": {}, "stages": {}, "weights": "{}", "overlap": "{}", )"
-      R"("ping_pong": {}, "grid": "{}", "order": "{}"}})",
+      R"("ping_pong": {}, "grid": "{}", "order": "{}"{}}})",
       s.warpgroups, s.tile_kv, s.stages, name_of(s.weights), name_of(s.overlap), s.ping_pong,
-      name_of(s.grid), name_of(s.order));
+      name_of(s.grid), name_of(s.order), s.pack_heads ? R"(, "pack_heads": true)" : "");
 }
 
 ReadSchedule from_json(std::string_view json) {
@@ -143,6 +148,7 @@ std::string describe(const Schedule& s) {
   if (s.ping_pong) text += ", ping-pong";
   text += s.grid == Grid::Persistent ? ", persistent" : ", one block a tile";
   if (s.order == Order::LongestFirst) text += ", longest first";
+  if (s.pack_heads) text += ", heads packed";
   return text;
 }
 

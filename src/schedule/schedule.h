@@ -44,6 +44,7 @@ struct Schedule {
   bool ping_pong = true;  // warpgroups take turns on the tensor cores
   Grid grid = Grid::Persistent;
   Order order = Order::Linear;
+  bool pack_heads = false;  // the query heads of a key head share a tile: rows of few queries
 
   int tile_q() const { return 64 * warpgroups; }
   bool operator==(const Schedule&) const = default;
@@ -62,10 +63,11 @@ struct Resources {
   int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
 };
 
-std::string to_json(const Schedule& schedule);  // one line, keys in a fixed order
-// Strict: every key, no other, values that some kernel could have. The error is one line and names
-// the key, with the nearest valid one. Whether the schedule fits a kernel and a target is
-// search.h's judge.
+// One line, keys in a fixed order; "pack_heads" only where it is true.
+std::string to_json(const Schedule& schedule);
+// Strict: every key but "pack_heads", no other, values that some kernel could have. The error is
+// one line and names the key, with the nearest valid one. Whether the schedule fits a kernel and a
+// target is search.h's judge.
 struct ReadSchedule {
   std::optional<Schedule> schedule;
   std::string error;

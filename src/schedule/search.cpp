@@ -28,6 +28,17 @@ void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
   sum.load += n.load;
 }
 
+// The heads of a tile visit the same blocks of keys. The template has no packed form of what else
+// makes tiles or finds blocks.
+std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
+  if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
+  if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
+  if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
+  if (kernel.block_size > 0) return "each head keeps blocks of its own";
+  if (kernel.walks) return "heads are not packed where a mask's blocks are searched or tested";
+  return {};
+}
+
 void add_variants(const Kernel& kernel, const target::Target& target, const CostModel& cost,
                   const Schedule& tile, Ranking& ranking) {
   for (const Schedule& variant : variants(tile)) {
@@ -38,6 +49,36 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
     }
     const Cost predicted = cost(variant, *fit.resources);
     ranking.ranked.push_back({variant, std::move(*fit.resources), predicted});
+  }
+}
+
+void add_tiles(const Kernel& kernel, const target::Target& target, const CostModel& cost,
+               bool pack_heads, Ranking& ranking) {
+  std::vector<Candidate> fitting;  // one of each tile and way that fits
+  for (const Way& way : ways()) {
+    for (Schedule tile : tiles(way, cost.uneven_tiles(pack_heads))) {
+      tile.pack_heads = pack_heads;
+      if (pack_heads && !worth_packing(tile, kernel)) continue;
+      if (std::ranges::any_of(fitting, [&](const Candidate& c) {
+            return c.schedule.tile_q() == tile.tile_q() && c.schedule.tile_kv == tile.tile_kv &&
+                   dominates({c.schedule.weights, c.schedule.overlap}, way);
+          })) {
+        continue;
+      }
+      Fit fit = fit_hopper(kernel, tile, target);
+      if (!fit.resources) {
+        ranking.rejected.push_back({tile, std::move(fit.reason)});
+        continue;
+      }
+      fitting.push_back({tile, std::move(*fit.resources), {}});
+      add_variants(kernel, target, cost, tile, ranking);
+      for (const int stages : kDeepStages) {
+        tile.stages = stages;
+        if (!fit_hopper(kernel, tile, target).resources) continue;
+        add_variants(kernel, target, cost, tile, ranking);
+        break;
+      }
+    }
   }
 }
 
@@ -64,6 +105,7 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.workload = spec.workload;
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
+  kernel.heads_apart = why_heads_apart(spec, kernel);
   const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
@@ -115,30 +157,7 @@ void rank(Ranking& ranking) {
 Ranking search_hopper(const Kernel& kernel, const target::Target& target) {
   Ranking ranking;
   const CostModel cost(kernel, target);
-  std::vector<Candidate> fitting;  // one of each tile and way that fits
-  for (const Way& way : ways()) {
-    for (Schedule tile : tiles(way, cost.uneven_tiles())) {
-      if (std::ranges::any_of(fitting, [&](const Candidate& c) {
-            return c.schedule.tile_q() == tile.tile_q() && c.schedule.tile_kv == tile.tile_kv &&
-                   dominates({c.schedule.weights, c.schedule.overlap}, way);
-          })) {
-        continue;
-      }
-      Fit fit = fit_hopper(kernel, tile, target);
-      if (!fit.resources) {
-        ranking.rejected.push_back({tile, std::move(fit.reason)});
-        continue;
-      }
-      fitting.push_back({tile, std::move(*fit.resources), {}});
-      add_variants(kernel, target, cost, tile, ranking);
-      for (const int stages : kDeepStages) {
-        tile.stages = stages;
-        if (!fit_hopper(kernel, tile, target).resources) continue;
-        add_variants(kernel, target, cost, tile, ranking);
-        break;
-      }
-    }
-  }
+  for (const bool pack_heads : {false, true}) add_tiles(kernel, target, cost, pack_heads, ranking);
   rank(ranking);
   return ranking;
 }

@@ -33,7 +33,10 @@ struct Kernel {
   bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
   bool varlen = false;           // packed sequences
   int block_size = 0;            // block sparsity: rows and keys of the caller's blocks
+  std::string heads_apart;       // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
+
+  int group() const { return heads_q / heads_kv; }  // query heads that share a key head
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows);
 

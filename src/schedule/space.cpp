@@ -1,5 +1,7 @@
 #include "schedule/space.h"
 
+#include <algorithm>
+
 namespace attngen::schedule {
 namespace {
 
@@ -35,6 +37,12 @@ std::vector<Schedule> tiles(const Way& way, bool uneven_tiles) {
     }
   }
   return all;
+}
+
+bool worth_packing(const Schedule& tile, const Kernel& kernel) {
+  return kernel.heads_q > kernel.heads_kv &&
+         std::ranges::any_of(kernel.workload,
+                             [&](const spec::Workload& w) { return w.seq_q < 2 * tile.tile_q(); });
 }
 
 std::vector<Schedule> variants(const Schedule& tile) {

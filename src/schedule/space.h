@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "schedule/schedule.h"
+#include "schedule/search.h"
 
 namespace attngen::schedule {
 
@@ -19,6 +20,11 @@ bool dominates(const Way& a, const Way& b);
 
 // Tiles of one way, without a choice of stages yet, on a persistent grid, in a fixed order.
 std::vector<Schedule> tiles(const Way& way, bool uneven_tiles);
+
+// Whether the search looks at a tile with the query heads packed: several share a key head, and
+// some point of the workload has fewer queries than two such tiles have rows. With more, tiles of
+// one head waste few rows, and packed ones would hardly be fewer.
+bool worth_packing(const Schedule& tile, const Kernel& kernel);
 
 // The depths of the rings from which the fit takes the first that it can, and the least.
 inline constexpr int kDeepStages[] = {4, 3};

@@ -98,6 +98,34 @@ TEST_CASE("sources compile") {
   }
 }
 
+TEST_CASE("query heads packed into the tile") {
+  const spec::Spec spec = spec_of(
+      "mask: kv_idx <= q_pos\ninputs: {slopes: {dtype: f32, shape: [heads]}}\n"
+      "score: score + slopes[h] * kv_idx\n");
+  const attention::RowForm form = form_of(spec);
+  const target::Target& target = *target::find("h100");
+  const auto source_of = [&](bool pack_heads) {
+    schedule::Schedule schedule;
+    schedule.tile_kv = 64;
+    schedule.order = schedule::Order::LongestFirst;
+    schedule.pack_heads = pack_heads;
+    const auto judged = schedule::judge(schedule::describe_kernel(spec, form), schedule, target);
+    REQUIRE(judged.candidate);
+    return std::get<std::string>(
+        source(spec, form, api_of(spec), {&target, *judged.candidate, true}));
+  };
+  const std::string apart = source_of(false), packed = source_of(true);
+  CHECK(apart.find("kGroup = ") == std::string::npos);
+  CHECK(packed.find("constexpr int kGroup = kHeadsQ / kHeadsKv;") != std::string::npos);
+  CHECK(packed.find(", heads packed\n") != std::string::npos);
+  CHECK(packed.find("ATTN_") == std::string::npos);
+  // Every other query head is one of the group's.
+  CHECK(packed.find("% kHeadsQ") == std::string::npos);
+  if (!has_program("nvcc")) return;
+  CHECK(compile("nvcc -w -std=c++17 -gencode arch=compute_90a,code=sm_90a -c {} -o /dev/null",
+                ".cu", packed) == "");
+}
+
 TEST_CASE("the manifest repeats the header") {
   const Emitted e = emitted(kLines[2]);
   const std::string& header = e.files[1].content;

@@ -27,6 +27,7 @@ using attngen::attention::Arithmetic;
 using attngen::attention::Oracle;
 using attngen::attention::Problem;
 using attngen::attention::Row;
+using attngen::spec::DType;
 using attngen::spec::Spec;
 
 struct Sequence {
@@ -66,12 +67,23 @@ Call read_call(const std::string& text, bool varlen) {
   return call;
 }
 
-uint16_t to_bf16(float x) {
+uint16_t to_storage(float x, DType dtype) {
+  if (dtype == DType::Fp16) {
+    const auto half = static_cast<_Float16>(x);
+    uint16_t bits;
+    std::memcpy(&bits, &half, 2);
+    return bits;
+  }
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
-float from_bf16(uint16_t x) {
+float from_storage(uint16_t x, DType dtype) {
+  if (dtype == DType::Fp16) {
+    _Float16 half;
+    std::memcpy(&half, &x, 2);
+    return static_cast<float>(half);
+  }
   const uint32_t bits = static_cast<uint32_t>(x) << 16;
   float y;
   std::memcpy(&y, &bits, 4);
@@ -98,10 +110,13 @@ class Guarded {
   std::vector<uint8_t> bytes_;
 };
 
-// [rows, heads, dim] in bf16, and as floats.
+// [rows, heads, dim] in the storage type, and as floats; [batch, heads, length, dim] if the spec's
+// layout is bhsd.
 struct Tensor {
-  Tensor(int64_t rows, int heads_, int dim_, std::mt19937& random)
-      : heads(heads_),
+  Tensor(const Spec& spec, int64_t rows, int heads_, int dim_, std::mt19937& random)
+      : dtype(spec.dtype),
+        bhsd(spec.layout == attngen::spec::Layout::Bhsd),
+        heads(heads_),
         dim(dim_),
         memory(rows * heads * dim, 2),
         values(static_cast<size_t>(rows * heads * dim)) {
@@ -111,8 +126,8 @@ struct Tensor {
   }
   void store(int64_t begin, int64_t end) {
     for (int64_t i = begin * heads * dim; i < end * heads * dim; ++i) {
-      const uint16_t x = to_bf16(values[static_cast<size_t>(i)]);
-      values[static_cast<size_t>(i)] = from_bf16(x);
+      const uint16_t x = to_storage(values[static_cast<size_t>(i)], dtype);
+      values[static_cast<size_t>(i)] = from_storage(x, dtype);
       std::memcpy(memory.data() + 2 * i, &x, 2);
     }
   }
@@ -127,8 +142,11 @@ struct Tensor {
     }
   }
   attngen::attention::TensorView view(int64_t length) const {
+    if (bhsd) return {values.data(), length * heads * dim, dim, length * dim};
     return {values.data(), length * heads * dim, int64_t{heads} * dim, dim};
   }
+  DType dtype;
+  bool bhsd;
   int heads, dim;
   Guarded memory;
   std::vector<float> values;
@@ -141,9 +159,9 @@ class Check {
         manifest_(std::move(manifest)),
         library_(library),
         call_(std::move(call)),
-        q_(call_.total_q, spec.heads.q, spec.head_dim.qk, random_),
-        k_(call_.total_kv, spec.heads.kv(), spec.head_dim.qk, random_),
-        v_(call_.total_kv, spec.heads.kv(), spec.head_dim.v, random_),
+        q_(spec, call_.total_q, spec.heads.q, spec.head_dim.qk, random_),
+        k_(spec, call_.total_kv, spec.heads.kv(), spec.head_dim.qk, random_),
+        v_(spec, call_.total_kv, spec.heads.kv(), spec.head_dim.v, random_),
         o_(call_.total_q * spec.heads.q * spec.head_dim.v, 2) {
     for (const auto& save : spec.normalize.saves) {
       saves_[save.name] = Guarded(call_.total_q * spec.heads.q, 4);
@@ -314,12 +332,15 @@ class Check {
         for (int64_t i = 0; i < s.seq_q; ++i) {
           const Row exact = oracle.row(problem_, b, h, i, Arithmetic::Exact);
           const Row naive = oracle.row(problem_, b, h, i, Arithmetic::Storage);
-          const int64_t at = ((s.q_begin + i) * spec_.heads.q + h) * spec_.head_dim.v;
+          const bool bhsd = spec_.layout == attngen::spec::Layout::Bhsd;
+          const int64_t row =
+              bhsd ? (b * spec_.heads.q + h) * s.seq_q + i : (s.q_begin + i) * spec_.heads.q + h;
+          const int64_t at = row * spec_.head_dim.v;
           for (int d = 0; d < spec_.head_dim.v; ++d) {
             uint16_t x;
             std::memcpy(&x, o_.data() + 2 * (at + d), 2);
             const auto j = static_cast<size_t>(d);
-            const double off = std::abs(from_bf16(x) - exact.o[j]);
+            const double off = std::abs(from_storage(x, spec_.dtype) - exact.o[j]);
             error = off <= error ? error : off;  // NaN stays
             naive_error = std::max(naive_error, std::abs(naive.o[j] - exact.o[j]));
             largest = std::max(largest, std::abs(exact.o[j]));

@@ -19,13 +19,17 @@ HERE = Path(__file__).resolve().parent
 
 
 def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
-             ping_pong=False, grid="persistent", order="longest_first"):
+             ping_pong=False, grid="persistent", order="longest_first", **rest):
     return {"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": stages, "weights": weights,
-            "overlap": overlap, "ping_pong": ping_pong, "grid": grid, "order": order}
+            "overlap": overlap, "ping_pong": ping_pong, "grid": grid, "order": order, **rest}
+
+
+def packed(*args, **rest):
+    return schedule(*args, pack_heads=True, **rest)
 
 
 def spec(heads=(2, 1), head_dim=(64, 64), **rest):
-    return {"attngen": 1, "name": "emulated", "dtype": "bf16",
+    return {"attngen": 1, "name": "emulated", "dtype": rest.pop("dtype", "bf16"),
             "heads": {"q": heads[0], "kv": heads[1]},
             "head_dim": {"qk": head_dim[0], "v": head_dim[1]}, **rest}
 
@@ -33,6 +37,9 @@ def spec(heads=(2, 1), head_dim=(64, 64), **rest):
 CAUSAL = "kv_idx <= q_pos"
 DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
 WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
+NARROW = "kv_idx <= q_pos and q_pos - kv_idx < 100"
+SLOPES = {"slopes": {"dtype": "f32", "shape": ["heads"]}}
+ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
 # Of packed sequences; the second one's keys and values are NaN.
@@ -82,6 +89,19 @@ GROUPS = {
               mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),
          [schedule(2, 64, 2)], PACKED),
     ],
+    # Query heads packed into the tile: a query's 2, 4, 8 or 64 heads are neighbouring rows.
+    "gqa": [
+        (spec((4, 2), mask=CAUSAL), [packed(2, 128, 2, ping_pong=True), packed(1, 64, 2)], CALLS),
+        (spec((8, 2), (72, 40), dtype="fp16", layout="bhsd"),
+         [packed(2, 64, 2, ping_pong=True, order="linear"), packed(1, 128, 2, grid="plain")],
+         CALLS[:4]),
+        (spec((16, 2), mask=NARROW, inputs=SLOPES, score=ALIBI),
+         [packed(3, 64, 2), packed(2, 64, 2, weights="shared", overlap="none", order="linear")],
+         ["2,17,300", "1,1,77", "1,100,200", "1,8,0"]),
+        (spec((8, 1), layout="bhsd", normalize=SIGMOID, mask=CAUSAL),
+         [packed(4, 32, 2, overlap="none")], ["3,5,33", "1,70,70"]),
+        (spec((64, 1)), [packed(1, 64, 2, grid="plain", order="linear")], ["1,3,70"]),
+    ],
 }
 
 
@@ -108,7 +128,8 @@ def main():
             host = place / "emulated.cpp"
             host.write_text(to_host((place / "emulated_h100.cu").read_text()))
             library = place / "emulated.so"
-            run([compiler, "-std=c++20", "-O2", "-w", "-fPIC", "-shared", "-I", HERE, "-I",
+            fp16 = ["-DEMULATE_FP16"] if one["dtype"] == "fp16" else []
+            run([compiler, "-std=c++20", "-O2", "-w", "-fPIC", "-shared", *fp16, "-I", HERE, "-I",
                  HERE / "cuda", host, "-o", library])
             print(json.dumps(one), json.dumps(given), sep="\n")
             print(run([check, place / "spec.json", place / "emulated.json", library, *calls]),

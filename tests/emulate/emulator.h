@@ -1,5 +1,5 @@
-// A Hopper core on the CPU, for emitted kernels in bf16: tests of what a kernel computes, and of
-// whether its producer and consumers ever wait for each other for good.
+// A Hopper core on the CPU, for emitted kernels in bf16 or, with EMULATE_FP16, fp16: tests of what
+// a kernel computes, and of whether its producer and consumers ever wait for each other for good.
 //
 // A CUDA thread is a fiber. A fiber that must wait yields; if none can go on and no copy is under
 // way, the kernel hangs, and the program says so and ends. TMA copies complete later, in a
@@ -232,19 +232,33 @@ inline void named_sync(int id, int threads) {
   wait_until([&] { return barrier.round != round; });
 }
 
-// bf16, rounded to the nearest, ties to even.
-inline uint16_t to_bf16(float x) {
+// The storage type, rounded to the nearest, ties to even.
+#ifdef EMULATE_FP16
+inline uint16_t to_storage(float x) {
+  const auto half = static_cast<_Float16>(x);
+  uint16_t bits;
+  std::memcpy(&bits, &half, 2);
+  return bits;
+}
+inline float from_storage(uint16_t x) {
+  _Float16 half;
+  std::memcpy(&half, &x, 2);
+  return static_cast<float>(half);
+}
+#else
+inline uint16_t to_storage(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
   if (std::isnan(x)) return 0x7FFF;
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
-inline float from_bf16(uint16_t x) {
+inline float from_storage(uint16_t x) {
   const uint32_t bits = static_cast<uint32_t>(x) << 16;
   float y;
   std::memcpy(&y, &bits, 4);
   return y;
 }
+#endif
 
 // The address that the hardware's swizzle makes of one in shared memory: span 128 or 64 bytes.
 inline uint32_t swizzle(uint32_t address, int span) {
@@ -254,7 +268,7 @@ inline float shared_element(uint32_t address) {
   uint16_t x;
   if (address + 2 > kSharedBytes) std::abort();
   std::memcpy(&x, core->shared + address, 2);
-  return from_bf16(x);
+  return from_storage(x);
 }
 
 // An operand of a matrix product in shared memory, by its descriptor.
@@ -283,7 +297,7 @@ struct Operand {
 struct Map {
   uint8_t* data = nullptr;
   int64_t dims[4] = {}, strides[4] = {};  // bytes
-  int box[2] = {};
+  int box[4] = {};
   int span = 128;
 };
 
@@ -392,7 +406,7 @@ inline CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, ui
   map->strides[0] = 2;
   for (int i = 0; i < 4; ++i) map->dims[i] = static_cast<int64_t>(dims[i]);
   for (int i = 0; i < 3; ++i) map->strides[i + 1] = static_cast<int64_t>(strides[i]);
-  for (int i = 0; i < 2; ++i) map->box[i] = static_cast<int>(box[i]);
+  for (int i = 0; i < 4; ++i) map->box[i] = static_cast<int>(box[i]);
   map->span = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
   return CUDA_SUCCESS;
 }
@@ -451,9 +465,10 @@ inline void named_arrive(int id, int threads) { emulator::named_arrive(id, threa
 // Calls `each(pointer to the element, or null outside the tensor; its byte in the tile)`.
 template <typename Each>
 void for_box(const CUtensorMap& map, int column, int row, int head, int batch, const Each& each) {
-  for (int r = 0; r < map.box[1]; ++r) {
+  for (int r = 0; r < map.box[1] * map.box[2] * map.box[3]; ++r) {
     for (int c = 0; c < map.box[0]; ++c) {
-      const int64_t at[4] = {column + c, row + r, head, batch};
+      const int64_t at[4] = {column + c, row + r % map.box[1], head + r / map.box[1] % map.box[2],
+                             batch + r / map.box[1] / map.box[2]};
       bool inside = true;
       uint8_t* element = map.data;
       for (int i = 0; i < 4; ++i) {
@@ -478,7 +493,7 @@ inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int 
       }
     });
     emulator::Mbarrier& b = emulator::core->mbarriers.at(full);
-    b.bytes -= map.box[0] * map.box[1] * 2;
+    b.bytes -= map.box[0] * map.box[1] * map.box[2] * map.box[3] * 2;
     b.settle();
   });
 }
@@ -560,8 +575,8 @@ void wgmma_output(float (&d)[kGroups][2][2], const uint32_t (&a)[4], uint64_t b,
     const std::vector<uint32_t> all = emulator::exchange(a[i]);
     for (int lane = 0; lane < 4; ++lane) {
       const uint32_t pair = all[static_cast<size_t>(quad + lane)];
-      weights.x[i % 2][i / 2 * 8 + 2 * lane] = emulator::from_bf16(pair & 0xFFFF);
-      weights.x[i % 2][i / 2 * 8 + 2 * lane + 1] = emulator::from_bf16(pair >> 16);
+      weights.x[i % 2][i / 2 * 8 + 2 * lane] = emulator::from_storage(pair & 0xFFFF);
+      weights.x[i % 2][i / 2 * 8 + 2 * lane + 1] = emulator::from_storage(pair >> 16);
     }
   }
   const emulator::Operand value(b);
@@ -571,7 +586,7 @@ void wgmma_output(float (&d)[kGroups][2][2], const uint32_t (&a)[4], uint64_t b,
 }
 
 inline uint32_t pack(float low, float high) {
-  return emulator::to_bf16(low) | static_cast<uint32_t>(emulator::to_bf16(high)) << 16;
+  return emulator::to_storage(low) | static_cast<uint32_t>(emulator::to_storage(high)) << 16;
 }
 inline float exp2_approx(float x) { return std::exp2(x); }
 

@@ -26,7 +26,7 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
   const auto element = [](const uint8_t* tile, int rows, int row, int column) {
     uint16_t x;
     std::memcpy(&x, tile + swizzled<kChunkQk>(rows, row, column / 8) + column % 8 * 2, 2);
-    return emulator::from_bf16(x);
+    return emulator::from_storage(x);
   };
   for (int j = 0; j < kTileKv / 8; ++j) {
     for (int r = 0; r < 2; ++r) {

@@ -48,6 +48,16 @@ TEST_CASE("at most `limit` shapes are listed") {
   CHECK(text.find("\n   3 256x64") == std::string::npos);
 }
 
+TEST_CASE("packed heads are marked") {
+  Ranking ranking = tiny_ranking();
+  CHECK(explain(tiny_spec(), tiny_target(), ranking).find("packed") == std::string::npos);
+  ranking.ranked.back().schedule.pack_heads = true;
+  const std::string text = explain(tiny_spec(), tiny_target(), ranking);
+  CHECK(text.find("\n   3 256x64 *     2 shared") != std::string::npos);
+  CHECK(text.find("\n     * with the query heads of a key head packed into the tile\n\nFirst: ") !=
+        std::string::npos);
+}
+
 TEST_CASE("no schedule at all") {
   Ranking ranking;
   ranking.rejected = {{Schedule{}, "no template family for tiny yet"}};

@@ -59,6 +59,8 @@ TEST_CASE("what the family does in one way alone is refused by name") {
         "this family always overlaps within a wave");
   CHECK(reason([](Schedule& s) { s.ping_pong = true; }) ==
         "ping-pong; SIMDs alternate between waves by themselves");
+  CHECK(reason([](Schedule& s) { s.pack_heads = true; }) ==
+        "packed heads; this family's tiles hold rows of one head");
   CHECK(reason([](Schedule& s) { s.grid = Grid::Persistent; }) ==
         "this family's grid is plain: one block a tile");
   CHECK(judge(kernel(256), tile(2, 128), mi250()).reason ==

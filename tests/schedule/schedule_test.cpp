@@ -8,6 +8,12 @@ namespace {
 
 const Schedule kTall{4, 64, 3, Place::Shared, Overlap::None, false, Grid::Plain, Order::Linear};
 
+Schedule packed() {
+  Schedule schedule;
+  schedule.pack_heads = true;
+  return schedule;
+}
+
 std::string error_of(const std::string& json) {
   const ReadSchedule read = from_json(json);
   CHECK_FALSE(read.schedule.has_value());
@@ -29,8 +35,19 @@ TEST_CASE("a schedule is one line of JSON, keys in a fixed order") {
         R"("order": "linear"})");
 }
 
+TEST_CASE("heads that are not packed need no key") {
+  const std::string json = to_json(packed());
+  CHECK(json.ends_with(R"("order": "linear", "pack_heads": true})"));
+  CHECK(from_json(replaced(json, R"("pack_heads": true)", R"("pack_heads": false)")).schedule ==
+        Schedule{});
+  CHECK(error_of(replaced(json, R"("pack_heads": true)", R"("pack_heads": 1)")) ==
+        "pack_heads: expected true or false");
+  CHECK(error_of(replaced(json, "pack_heads", "pack_head")) ==
+        "unknown key 'pack_head'; did you mean 'pack_heads'?");
+}
+
 TEST_CASE("JSON gives the schedule back") {
-  for (const Schedule& schedule : {Schedule{}, kTall}) {
+  for (const Schedule& schedule : {Schedule{}, kTall, packed()}) {
     const ReadSchedule read = from_json(to_json(schedule));
     CHECK(read.error.empty());
     CHECK(read.schedule == schedule);
@@ -65,6 +82,7 @@ TEST_CASE("a schedule in words") {
   CHECK(describe(Schedule{}) ==
         "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, "
         "ping-pong, persistent");
+  CHECK(describe(packed()) == describe(Schedule{}) + ", heads packed");
   CHECK(describe(kTall) ==
         "256x64, 3 stages, 4 warpgroups, weights in shared memory, one block a tile");
   Schedule one;

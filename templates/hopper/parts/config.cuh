@@ -55,6 +55,9 @@
 #ifndef ATTN_LONGEST_FIRST
 #define ATTN_LONGEST_FIRST 1
 #endif
+#ifndef ATTN_PACKED_HEADS
+#define ATTN_PACKED_HEADS 0
+#endif
 #ifndef ATTN_TRIMMED
 #define ATTN_TRIMMED 1
 #endif
@@ -126,6 +129,11 @@ constexpr float kScale = ATTN_SCALE;
 
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
+#if ATTN_PACKED_HEADS
+// The query heads of a key head share a tile, so that its keys and values are read once for all:
+// with a group of 4, rows 0 to 3 are the four heads of query 0, rows 4 to 7 those of query 1.
+constexpr int kGroup = kHeadsQ / kHeadsKv;
+#endif
 constexpr int kTileKv = ATTN_TILE_KV;            // keys per step
 constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V ring
 constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end

@@ -193,6 +193,10 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
 #elif ATTN_VALUE_PARTS > 1
     const bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q && tile.part == 0;
     if (stored) store_saves(p.saves, values, rows[r], p.inputs);
+#elif ATTN_PACKED_HEADS
+    if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q * kGroup) {
+      store_saves(p.saves, values, rows[r], p.inputs);
+    }
 #else
     if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
       store_saves(p.saves, values, rows[r], p.inputs);
@@ -236,13 +240,20 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   }
 #else
   if (threadIdx.x % 128 == 0) {
+#if ATTN_PACKED_HEADS
+    const int q_first = (tile.q_first + 64 * warpgroup) / kGroup;
+#else
     const int q_first = tile.q_first + 64 * warpgroup;
+#endif
     if (q_first < p.seq_q) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunksV; ++chunk) {
 #if ATTN_VALUE_PARTS > 1
         tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), column + chunk * kChunkV, q_first,
                   tile.h, tile.b);
+#elif ATTN_PACKED_HEADS
+        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, tile.h, q_first,
+                  tile.b);
 #else
         tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
                   tile.b);
@@ -344,6 +355,12 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
                  tile.seq_q,
                  tile.seq_kv,
                  first_save};
+#elif ATTN_PACKED_HEADS
+      const int row = first_row(tile) + 8 * r;
+      const int q_idx = min(row / kGroup, p.seq_q - 1);
+      rows[r] = {tile.b,  tile.h + row % kGroup,      tile.h / kGroup,
+                 q_idx,   q_idx + p.seq_kv - p.seq_q, p.seq_q,
+                 p.seq_kv};
 #else
       const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
       rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,

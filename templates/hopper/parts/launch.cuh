@@ -10,7 +10,16 @@ struct Strides {
 // What of a tensor is known at compile time, and the box that one TMA copy moves.
 struct TensorBox {
   int heads, head_dim, columns, rows;
+#if ATTN_PACKED_HEADS
+  int group;  // heads of a box
+#endif
 };
+#if ATTN_PACKED_HEADS
+constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64 / kGroup, kGroup};
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
+constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroup, kGroup};
+#else
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64};
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
 #if ATTN_VALUE_PARTS > 1
@@ -19,6 +28,7 @@ constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
 #else
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv};
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64};
+#endif
 #endif
 
 // A tensor as TMA sees it: {head_dim, length, heads, batch}.
@@ -68,12 +78,27 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
   const auto bytes = [](int64_t stride, int64_t length) {
     return static_cast<cuuint64_t>(length > 1 ? stride * kElementBytes : 16);
   };
+#if ATTN_PACKED_HEADS
+  // A box of several heads has them innermost, query by query: {head_dim, heads, length, batch}.
+  const bool packed = t.box.group > 1;
+  const int head = packed ? 1 : 2, row = packed ? 2 : 1;
+  cuuint64_t dims[4] = {at_least_one(t.box.head_dim), 0, 0, at_least_one(t.batch)};
+  dims[head] = at_least_one(t.box.heads);
+  dims[row] = at_least_one(t.length);
+  cuuint64_t strides[3] = {0, 0, bytes(t.strides.batch, t.batch)};
+  strides[head - 1] = bytes(t.strides.head, t.box.heads);
+  strides[row - 1] = bytes(t.strides.seq, t.length);
+  cuuint32_t box[4] = {static_cast<cuuint32_t>(t.box.columns), 0, 0, 1};
+  box[head] = static_cast<cuuint32_t>(t.box.group);
+  box[row] = static_cast<cuuint32_t>(t.box.rows);
+#else
   const cuuint64_t dims[] = {at_least_one(t.box.head_dim), at_least_one(t.length),
                              at_least_one(t.box.heads), at_least_one(t.batch)};
   const cuuint64_t strides[] = {bytes(t.strides.seq, t.length), bytes(t.strides.head, t.box.heads),
                                 bytes(t.strides.batch, t.batch)};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(t.box.columns),
                             static_cast<cuuint32_t>(t.box.rows), 1, 1};
+#endif
   const cuuint32_t steps[] = {1, 1, 1, 1};
 #if ATTN_BF16
   const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
@@ -130,6 +155,13 @@ attention_status check_args(const attention_forward_args& args) {
   }
   const bool any_key = args.total_kv > 0;
 #else
+#if ATTN_PACKED_HEADS
+  if (args.seq_q > kMost / kGroup) return ATTENTION_BAD_LENGTH;
+  const int64_t tiles_per_head = (args.seq_q * kGroup + kTileQ - 1) / kTileQ;
+  if (tiles_per_head > 0 && args.batch > kMost / kHeadsKv / tiles_per_head) {
+    return ATTENTION_BAD_LENGTH;
+  }
+#else
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
 #if ATTN_VALUE_PARTS > 1
   if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / kValueParts / tiles_per_head) {
@@ -139,6 +171,7 @@ attention_status check_args(const attention_forward_args& args) {
   if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
     return ATTENTION_BAD_LENGTH;
   }
+#endif
 #endif
 #if ATTN_SPARSE_BITMAP
   if (args.seq_kv > 0 && !args.block_mask) return ATTENTION_NULL_POINTER;
@@ -174,11 +207,16 @@ Params params_of(const attention_forward_args& args) {
 #else
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
+#if ATTN_PACKED_HEADS
+  p.tiles_per_head = (p.seq_q * kGroup + kTileQ - 1) / kTileQ;
+  p.tiles = p.tiles_per_head * kHeadsKv * p.batch;
+#else
   p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
 #if ATTN_VALUE_PARTS > 1
   p.tiles = p.tiles_per_head * kHeadsQ * p.batch * kValueParts;
 #else
   p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+#endif
 #endif
 #if ATTN_SPARSE
   p.squares_q = (p.seq_q + kSquare - 1) / kSquare;
@@ -193,14 +231,23 @@ Params params_of(const attention_forward_args& args) {
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
 #if ATTN_LONGEST_FIRST
+#if ATTN_PACKED_HEADS
+  // Sections of about 16 MB of keys and values, a third of the L2.
+#else
   // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
   // head.
+#endif
   constexpr int64_t kSectionBytes = 16 << 20;
   const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
   const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
   const int64_t kv_heads = kSectionBytes / head_bytes;
+#if ATTN_PACKED_HEADS
+  const int64_t heads = kv_heads > 1 ? kv_heads : 1;
+  p.section_heads = static_cast<int>(heads < p.batch * kHeadsKv ? heads : p.batch * kHeadsKv);
+#else
   const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
   p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
+#endif
 #endif
 #endif
   return p;

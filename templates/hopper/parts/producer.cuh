@@ -134,6 +134,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_VARLEN
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
                                        tile.q_begin + tile.q_first + 64 * i, tile.h, 0);
+#elif ATTN_PACKED_HEADS
+        // Coordinates of this map are {column, head, query, batch}.
+        load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64, tile.h,
+                                       (tile.q_first + 64 * i) / kGroup, tile.b);
 #else
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
                                        tile.q_first + 64 * i, tile.h, tile.b);

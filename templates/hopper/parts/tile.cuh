@@ -42,6 +42,9 @@ struct Params {
   Saves saves;
 };
 
+#if ATTN_PACKED_HEADS
+// q_first counts a group's rows: row r is query r / kGroup of head h + r % kGroup.
+#endif
 struct Tile {
   int q_first, h, b;
 #if ATTN_VALUE_PARTS > 1
@@ -63,7 +66,11 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   // longest.
   const int section = index / (p.section_heads * p.tiles_per_head);
   const int first_head = section * p.section_heads;
+#if ATTN_PACKED_HEADS
+  const int heads = min(p.section_heads, p.batch * kHeadsKv - first_head);
+#else
   const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);
+#endif
   const int rest = index - first_head * p.tiles_per_head;
   const int head = first_head + rest % heads;
   const int row = p.tiles_per_head - 1 - rest / heads;
@@ -73,6 +80,8 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #endif
 #if ATTN_VALUE_PARTS > 1
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ, part};
+#elif ATTN_PACKED_HEADS
+  return {row * kTileQ, head % kHeadsKv * kGroup, head / kHeadsKv};
 #else
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 #endif
@@ -97,6 +106,10 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
   const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
   const Row row{tile.b, tile.h, h_kv, q_first, 0, tile.seq_q, tile.seq_kv, 0};
 #else
+#if ATTN_PACKED_HEADS
+  q_first /= kGroup;  // from rows to queries; the keys of a query do not depend on the head
+  rows /= kGroup;
+#endif
   if (q_first >= p.seq_q) return {0, 0, 0, 0};
   const int q_last = min(q_first + rows, p.seq_q) - 1;
   const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};

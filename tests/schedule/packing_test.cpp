@@ -1,0 +1,125 @@
+// Query heads packed into the tile: when it fits, when it is looked at, what it is predicted to
+// save.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "attention/row_form.h"
+#include "schedule/search.h"
+#include "schedule/space.h"
+#include "spec/read.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+namespace {
+
+const target::Target& h100() { return *target::find("h100"); }
+
+// 64 query heads on 8 key heads, batch 8, `seq_q` queries of 8192 keys.
+Kernel kernel_of(int64_t seq_q, const std::string& lines = "",
+                 const std::string& heads = "{q: 64, kv: 8}") {
+  text::Diagnostics diagnostics(
+      {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nheads: " + heads +
+                        "\nhead_dim: {qk: 128, v: 128}\nworkload: {batch: "
+                        "8, seq_q: " +
+                        std::to_string(seq_q) + ", seq_kv: 8192}\n" + lines});
+  const std::optional<spec::Spec> spec = spec::read(diagnostics);
+  INFO(diagnostics.render(text::ErrorFormat::Gcc));
+  REQUIRE(spec);
+  const auto rows = attention::derive_row_form(spec->normalize);
+  return describe_kernel(*spec, std::get<attention::RowForm>(rows));
+}
+
+Schedule packed(int warpgroups = 1) {
+  Schedule schedule;
+  schedule.warpgroups = warpgroups;
+  schedule.ping_pong = warpgroups > 1;
+  schedule.pack_heads = true;
+  return schedule;
+}
+
+bool any_packed(const Ranking& ranking) {
+  return std::ranges::any_of(ranking.ranked,
+                             [](const Candidate& c) { return c.schedule.pack_heads; });
+}
+
+TEST_CASE("what cannot be packed says why") {
+  const auto reason = [](const Kernel& kernel) { return judge(kernel, packed(), h100()).reason; };
+  CHECK(reason(kernel_of(16)) == "");
+  CHECK(reason(kernel_of(16, "mask: kv_idx <= q_pos\n")) == "");
+  CHECK(reason(kernel_of(16,
+                         "inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
+                         "score: score + slopes[h]\n")) == "");
+  CHECK(reason(kernel_of(16, "", "{q: 8, kv: 8}")) ==
+        "every query head has a key head of its own: none share a tile");
+  CHECK(reason(kernel_of(16, "", "{q: 28, kv: 4}")) ==
+        "7 heads share a key head; packed, their number divides the 64 rows of a warpgroup");
+  CHECK(reason(kernel_of(16, "mask: kv_idx < 100 * h\n")) ==
+        "the mask reads h: heads may need different keys");
+  CHECK(reason(kernel_of(16, "mask: kv_idx < 100 * h_kv\n")) == "");
+  CHECK(reason(kernel_of(16, "varlen: true\n")) ==
+        "heads are not packed in packed sequences (varlen)");
+  CHECK(reason(kernel_of(16, "blocks: {size: 128, from: bitmap}\n")) ==
+        "each head keeps blocks of its own");
+}
+
+TEST_CASE("packing is looked at where some workload point has few rows") {
+  for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
+    const int rows = 64 * warpgroups;
+    CHECK(worth_packing(packed(warpgroups), kernel_of(1)));
+    CHECK(worth_packing(packed(warpgroups), kernel_of(2 * rows - 1)));
+    CHECK_FALSE(worth_packing(packed(warpgroups), kernel_of(2 * rows)));
+    CHECK_FALSE(worth_packing(packed(warpgroups), kernel_of(1, "", "{q: 8, kv: 8}")));
+  }
+  CHECK(any_packed(search(kernel_of(16), h100())));
+  CHECK_FALSE(any_packed(search(kernel_of(512), h100())));
+  CHECK_FALSE(any_packed(search(kernel_of(16, "", "{q: 8, kv: 8}"), h100())));
+  // Where it cannot be, the rejections say so.
+  const Ranking refused = search(kernel_of(16, "mask: kv_idx < 100 * h\n"), h100());
+  CHECK_FALSE(any_packed(refused));
+  CHECK(std::ranges::any_of(refused.rejected, [](const Rejection& r) {
+    return r.schedule.pack_heads && r.reason == "the mask reads h: heads may need different keys";
+  }));
+}
+
+TEST_CASE("packed tiles of few rows are fewer, and load the keys once for their heads") {
+  const Kernel kernel = kernel_of(8);
+  Schedule apart = packed();
+  apart.pack_heads = false;
+  const Cost one = judge(kernel, apart, h100()).candidate->cost;
+  const Cost eight = judge(kernel, packed(), h100()).candidate->cost;
+  CHECK(one.waves == doctest::Approx(8 * eight.waves));  // 8 queries of 8 heads are 64 rows
+  CHECK(one.blocks == doctest::Approx(8 * eight.blocks));
+  CHECK(eight.flop_per_l2_byte > 6 * one.flop_per_l2_byte);  // queries and output are loaded too
+  CHECK(one.seconds > 2 * eight.seconds);
+  CHECK(search(kernel, h100()).ranked.front().schedule.pack_heads);
+}
+
+TEST_CASE("what packing does not help comes first without it") {
+  // 64 queries fill a tile of 64 rows: as many tiles either way.
+  const Kernel kernel = kernel_of(64);
+  Schedule apart = packed();
+  apart.pack_heads = false;
+  CHECK(judge(kernel, apart, h100()).candidate->cost.seconds ==
+        judge(kernel, packed(), h100()).candidate->cost.seconds);
+  const Ranking ranking = search(kernel, h100());
+  for (size_t i = 0; i + 1 < ranking.ranked.size(); ++i) {
+    const Candidate &a = ranking.ranked[i], &b = ranking.ranked[i + 1];
+    CHECK_FALSE(
+        (a.cost.seconds == b.cost.seconds && a.schedule.pack_heads && !b.schedule.pack_heads));
+  }
+}
+
+TEST_CASE("a packed tile under a mask loads the keys of its own queries") {
+  // 128 queries of causal rows: packed, 64 rows are 8 queries, so tiles differ in length.
+  const Kernel kernel = kernel_of(128, "mask: kv_idx <= q_pos\n");
+  const Ranking ranking = search(kernel, h100());
+  REQUIRE(any_packed(ranking));
+  for (const Candidate& c : ranking.ranked) {
+    if (c.schedule.pack_heads) CHECK(c.schedule.order == Order::LongestFirst);
+  }
+}
+
+}  // namespace
+}  // namespace attngen::schedule
