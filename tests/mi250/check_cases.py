@@ -25,7 +25,7 @@ FULL_SHAPES = [(3, 1, 1), (1, 64, 64), (3, 77, 1), (2, 113, 64), (1, 3, 2048), (
 SCHEDULES = [{"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": 1, "weights": "registers",
               "overlap": "intra_warpgroup", "ping_pong": False, "grid": "plain", "order": order}
              for warpgroups, tile_kv, order in [(1, 32, "linear"), (1, 64, "longest_first"),
-                                                (2, 32, "longest_first"), (4, 128, "linear"),
+                                                (2, 32, "longest_first"), (2, 128, "linear"),
                                                 (4, 64, "longest_first"), (4, 32, "linear")]]
 
 
@@ -44,6 +44,8 @@ def mi250_cases():
         if not case.name.endswith("_s0"):
             continue
         for i, schedule in enumerate(SCHEDULES):
+            if schedule["tile_kv"] == 128 and case.spec["head_dim"]["qk"] > 64:
+                continue  # does not fit
             name = f"{case.data}_m{i}"
             yield name, {**case.spec, "name": name}, {}, schedule, 8191, True
 
