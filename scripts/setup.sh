@@ -2,12 +2,13 @@
 # Installs from Debian's packages what is missing of
 #   setup.sh build   what building attngen needs
 #   setup.sh test    and what the tests need
-# CUDA is not among it: without nvcc on the PATH, the tests that compile kernels are skipped.
+# CUDA is not among it: without nvcc on the PATH, the tests that compile kernels for it are skipped.
 set -euo pipefail
 
 packages=(cmake ninja-build g++ libcli11-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev)
 if [ "${1:?build or test}" = test ]; then
-  packages+=(doctest-dev python3 clang clang-format clang-tidy libclang-rt-dev make)
+  packages+=(doctest-dev python3 clang clang-format clang-tidy libclang-rt-dev make
+             clang-15 lld-15 llvm-15 hipcc)  # the last four: kernels for MI250
 fi
 
 missing=()

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "emit/comment.h"
@@ -28,8 +30,9 @@ bool mentions_any(const expr::Expr& e, const Name& names) {
 // need first, which may wait for the last pass.
 class Absorb {
  public:
-  Absorb(const spec::Spec& spec, const RowForm& form, const DeviceNames& names)
-      : spec_(spec), form_(form), names_(names) {
+  Absorb(const spec::Spec& spec, const RowForm& form, const DeviceNames& names,
+         const Fragment& fragment)
+      : spec_(spec), form_(form), names_(names), fragment_(fragment) {
     find_loop_rows();
     find_passes();
   }
@@ -183,30 +186,37 @@ class Absorb {
     const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
                                             : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
     const std::string exists = fmt::format("!kMasked || ({})", inside);
+    const std::string test = wrapped(
+        "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
+    // Hopper's text has always had it; clang warns of a variable that nothing reads.
+    const bool indexed = fragment_.vendor == expr::Vendor::Nvidia || has_word(test, "kv_idx") ||
+                         has_word(body, "kv_idx");
     return fmt::format(
         "#pragma unroll\n"
-        "  for (int j = 0; j < kTileKv / 8; ++j) {{\n"
+        "  for (int j = 0; j < {}; ++j) {{\n"
         "#pragma unroll\n"
-        "    for (int e = 0; e < 2; ++e) {{\n"
-        "      const int key = kv_first + 8 * j + e;\n"
-        "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
+        "    for (int e = 0; e < {}; ++e) {{\n"
+        "      const int key = {};\n"
+        "{}"
         "{}"
         "{}"
         "    }}\n"
         "  }}\n",
-        wrapped("      const bool exists = " +
-                (guard.empty() ? exists : guard + "(" + exists + ")") + ";"),
+        fragment_.groups, fragment_.elements, fragment_.key,
+        indexed ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n" : "", test,
         body);
   }
 
   // The first pass makes scores of products; later ones read them.
   std::string score_line(bool first, bool kept) const {
-    if (!first) return "      const float score = scores[j][r][e];\n";
-    std::string line = is_plain_score(spec_)
-                           ? "      const float score = scores[j][r][e] * kScale;\n"
-                           : "      const float score = score_of(scores[j][r][e] * kScale, row, "
-                             "kv_idx, in);\n";
-    if (kept) line += "      scores[j][r][e] = score;\n";
+    const std::string_view element = fragment_.element;
+    if (!first) return fmt::format("      const float score = {};\n", element);
+    std::string line = fmt::format(
+        fmt::runtime(is_plain_score(spec_)
+                         ? "      const float score = {} * kScale;\n"
+                         : "      const float score = score_of({} * kScale, row, kv_idx, in);\n"),
+        element);
+    if (kept) line += fmt::format("      {} = score;\n", element);
     return line;
   }
 
@@ -231,8 +241,9 @@ class Absorb {
       body += reduce(*reduction, name);
       const std::string scale = factor(*reduction);
       const std::string old = "red." + name + (scale.empty() ? "" : " * " + scale);
-      after += wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, quad_max({0}));", name, old)
-                           : fmt::format("  red.{0} = {1} + quad_sum({0});", name, old));
+      after +=
+          wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, {2}({0}));", name, old, fragment_.max)
+                      : fmt::format("  red.{0} = {1} + {2}({0});", name, old, fragment_.sum));
     }
     return before + loop("", body) + after + "  rows = loop_rows(red, row, in);\n";
   }
@@ -264,7 +275,7 @@ class Absorb {
     // Computed for every pair and then selected: a branch a pair serialises the matrix products.
     body += wrapped(fmt::format("      float weight = {};", pair_value("weight_of", form_.weight)));
     body += "      if (!exists) weight = 0;\n";
-    body += "      scores[j][r][e] = weight;\n";
+    body += fmt::format("      {} = weight;\n", fragment_.element);
     for (const Reduction* reduction : last_pass_) {
       const std::string target = "red." + reduction->name;
       body += sums_weights(*reduction) ? fmt::format("      {} += weight;\n", target)
@@ -286,20 +297,22 @@ class Absorb {
     }
     if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");
     if (has_rows()) body.insert(0, "  LoopRows rows = loop_rows(red, row, in);\n");
-    return std::string("// One block of row r: scores in, weights out.") +
+    std::vector<std::string> parameters{std::string(fragment_.scores)};
+    if (!fragment_.row.empty()) parameters.emplace_back(fragment_.row);
+    parameters.insert(parameters.end(),
+                      {"int kv_first", "const Row& row", "const Inputs& in", "Reductions& red"});
+    return fmt::format("// One block of {}: scores in, weights out.",
+                       fragment_.row.empty() ? "a row" : "row r") +
            (form_.row_free() ? "" : " Returns the factor by which the accumulator shrinks.") +
            "\n" +
-           text_of({form_.row_free() ? "void" : "float",
-                    "absorb",
-                    {"float (&scores)[kTileKv / 8][2][2]", "int r", "int kv_first",
-                     "const Row& row", "const Inputs& in", "Reductions& red"},
-                    body,
+           text_of({form_.row_free() ? "void" : "float", "absorb", std::move(parameters), body,
                     "template <bool kMasked>"});
   }
 
   const spec::Spec& spec_;
   const RowForm& form_;
   const DeviceNames& names_;
+  const Fragment& fragment_;
   std::vector<const RowValue*> loop_rows_;             // in the order of the spec
   std::vector<std::vector<const Reduction*>> passes_;  // before the weights
   std::vector<const Reduction*> last_pass_;            // together with the weights
@@ -307,9 +320,9 @@ class Absorb {
 
 }  // namespace
 
-std::string absorb_functions(const spec::Spec& spec, const RowForm& rows,
-                             const DeviceNames& names) {
-  return Absorb(spec, rows, names).text();
+std::string absorb_functions(const spec::Spec& spec, const RowForm& rows, const DeviceNames& names,
+                             const Fragment& fragment) {
+  return Absorb(spec, rows, names, fragment).text();
 }
 
 }  // namespace attngen::emit

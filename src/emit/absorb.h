@@ -5,6 +5,7 @@
 
 #include "attention/row_form.h"
 #include "emit/device_names.h"
+#include "emit/fragment.h"
 #include "spec/spec.h"
 
 namespace attngen::emit {
@@ -12,6 +13,6 @@ namespace attngen::emit {
 // weight_of, the elements of the reductions, and `absorb`, which takes one block of a row. For
 // forms that are not exponential.
 std::string absorb_functions(const spec::Spec& spec, const attention::RowForm& rows,
-                             const DeviceNames& names);
+                             const DeviceNames& names, const Fragment& fragment);
 
 }  // namespace attngen::emit

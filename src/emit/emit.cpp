@@ -1,5 +1,6 @@
 #include "emit/emit.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -9,6 +10,21 @@
 #include "emit/source.h"
 
 namespace attngen::emit {
+
+namespace {
+
+// The header serves all targets of a call: what it says of the device depends on them.
+std::string bad_device_text(const std::vector<Choice>& choices) {
+  const auto all = [&](target::Family family) {
+    return std::ranges::all_of(
+        choices, [&](const Choice& choice) { return choice.target->family == family; });
+  };
+  if (all(target::Family::Hopper)) return "the current device is not of compute capability 9.0";
+  if (all(target::Family::Cdna2)) return "the current device is not a gfx90a";
+  return "the current device is not the one that the kernel was generated for";
+}
+
+}  // namespace
 
 std::vector<std::string> output_names(const spec::Spec& spec,
                                       const std::vector<std::string>& targets) {
@@ -25,7 +41,10 @@ std::vector<std::string> output_names(const spec::Spec& spec,
 
 std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
                        const std::vector<Choice>& choices) {
-  const Api api = api_of(spec);
+  Api api = api_of(spec);
+  for (Status& status : api.statuses) {
+    if (status.name.ends_with("_BAD_DEVICE")) status.text = bad_device_text(choices);
+  }
   std::vector<File> files;
   for (const Choice& choice : choices) {
     auto text = source(spec, rows, api, choice);

@@ -41,6 +41,12 @@ Json pass_json(const PassApi& pass) {
 }
 
 Json resources_json(const schedule::Resources& resources) {
+  if (resources.waves_per_simd > 0) {
+    return {{"threads", resources.threads},
+            {"waves_per_simd", resources.waves_per_simd},
+            {"registers", resources.consumer_registers},
+            {"shared_bytes", resources.shared_bytes}};
+  }
   return {{"threads", resources.threads},
           {"producer_registers", resources.producer_registers},
           {"consumer_registers", resources.consumer_registers},

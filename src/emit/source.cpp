@@ -37,17 +37,21 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
                                                 const attention::RowForm& rows, const Api& api,
                                                 const Choice& choice) {
   const schedule::Schedule& schedule = choice.candidate.schedule;
-  const UserFunctions user = user_functions(spec, rows);
+  const bool cdna2 = choice.target->family == target::Family::Cdna2;
+  const UserFunctions user = user_functions(spec, rows, choice.target->family);
   Substitution substitution;
   substitution.name = spec.name;
   substitution.values = template_values(spec, rows, choice.candidate);
   substitution.replacements = {
-      {"parts/user.cuh", user.text},
-      {"parts/api.cuh", source_api(spec, api, user.inputs_have_batch)},
-      {"parts/wgmma_n.cuh", wgmma_functions({spec.dtype, schedule.tile_kv,
-                                             schedule::value_parts(spec.head_dim.v).columns,
-                                             schedule.weights == schedule::Place::Shared})}};
-  auto text = preprocess({"hopper/forward.cu", find_template}, substitution);
+      {cdna2 ? "parts/user.h" : "parts/user.cuh", user.text},
+      {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.inputs_have_batch)}};
+  if (!cdna2) {
+    substitution.replacements["parts/wgmma_n.cuh"] =
+        wgmma_functions({spec.dtype, schedule.tile_kv, spec.head_dim.v,
+                         schedule.weights == schedule::Place::Shared});
+  }
+  auto text =
+      preprocess({cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu", find_template}, substitution);
   if (auto* source = std::get_if<std::string>(&text)) {
     source->insert(0, source_banner(spec, rows, choice));
   }

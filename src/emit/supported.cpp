@@ -8,7 +8,8 @@
 namespace attngen::emit {
 namespace {
 
-constexpr int kLargestHeadDim = 512;  // two wgmma accumulators of values
+constexpr int kLargestHeadDimCdna2 = 256;  // of accumulators that fit a wave
+constexpr int kLargestHeadDim = 512;       // two wgmma accumulators of values
 constexpr int kWarpgroupRows = 64;
 
 class Support {
@@ -34,13 +35,13 @@ class Support {
   }
 
   void check_family() {
-    if (target_.family == target::Family::Hopper) return;
+    if (target_.family != target::Family::Ampere) return;
     const auto at = std::find(spec_.targets.begin(), spec_.targets.end(), target_.name);
     const std::string pointer = at == spec_.targets.end()
                                     ? "/targets"
                                     : fmt::format("/targets/{}", at - spec_.targets.begin());
     refuse(pointer, fmt::format("no kernels are emitted yet for {}", target_.name),
-           "targets that have kernels: h100, h200");
+           "targets that have kernels: h100, h200, mi250");
   }
 
   void check_passes() {
@@ -56,7 +57,9 @@ class Support {
       // The rest of a recurrent spec has no meaning for the parallel kernels.
       return not_emitted("/pattern", "pattern 'recurrent' is");
     }
-    if (spec_.varlen) check_varlen();
+    const bool hopper = target_.family == target::Family::Hopper;
+    if (spec_.varlen && !hopper) not_emitted("/varlen", "packed sequences (varlen) are");
+    if (spec_.varlen && hopper) check_varlen();
     if (spec_.page) not_emitted("/kv_cache", "a paged kv_cache is");
     if (spec_.v_prefix) not_emitted("/share_kv", "share_kv is");
     switch (spec_.sparsity) {
@@ -64,7 +67,11 @@ class Support {
         break;
       case spec::Spec::Sparsity::BlockBitmap:
       case spec::Spec::Sparsity::BlockIndices:
-        check_blocks();
+        if (hopper) {
+          check_blocks();
+        } else {
+          not_emitted("/blocks", "block sparsity is");
+        }
         break;
       case spec::Spec::Sparsity::TokenIndices:
         not_emitted("/tokens", "token sparsity is");
@@ -96,9 +103,11 @@ class Support {
   }
 
   void check_head_dim(const char* which, int dim) {
-    if (dim <= kLargestHeadDim) return;
+    const int largest =
+        target_.family == target::Family::Cdna2 ? kLargestHeadDimCdna2 : kLargestHeadDim;
+    if (dim <= largest) return;
     not_emitted(fmt::format("/head_dim/{}", which), fmt::format("head_dim.{} {} is", which, dim),
-                fmt::format("at most {}", kLargestHeadDim));
+                fmt::format("at most {}", largest));
   }
 
   const spec::Spec& spec_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "attention/interval_mask.h"
@@ -15,6 +16,7 @@
 #include "emit/device_names.h"
 #include "emit/device_text.h"
 #include "emit/epilogue.h"
+#include "emit/fragment.h"
 #include "expr/simplify.h"
 
 namespace attngen::emit {
@@ -71,11 +73,9 @@ constexpr std::string_view kFromFp16 =
     "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));\n"
     "  return y;\n"
     "}\n";
-constexpr std::string_view kQuadSum =
-    "// Over the four threads that share a row.\n"
-    "__device__ __forceinline__ float quad_sum(float x) {\n"
-    "  x += __shfl_xor_sync(0xffffffffu, x, 1);\n"
-    "  return x + __shfl_xor_sync(0xffffffffu, x, 2);\n"
+constexpr std::string_view kFromFp16Amd =
+    "__device__ __forceinline__ float from_fp16(uint16_t x) {\n"
+    "  return static_cast<float>(__builtin_bit_cast(_Float16, x));\n"
     "}\n";
 constexpr std::string_view kCount =
     "// How many of the ascending values are below the limit, or at most it: all lanes of a warp\n"
@@ -95,12 +95,52 @@ constexpr std::string_view kCount =
     "  }\n"
     "  return begin;\n"
     "}\n";
-// The template of exponential forms has its own, after the user's functions.
-constexpr std::string_view kQuadMax =
-    "__device__ __forceinline__ float quad_max(float x) {\n"
-    "  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));\n"
-    "  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));\n"
+constexpr std::string_view kCountAmd =
+    "// How many of the ascending values are below the limit, or at most it: all lanes of a wave\n"
+    "// search together, 64 places a round.\n"
+    "template <bool kOrEqual>\n"
+    "__device__ __forceinline__ int count(const int* values, int length, int limit) {\n"
+    "  int begin = 0, end = length;\n"
+    "  while (begin < end) {\n"
+    "    const int step = (end - begin + 63) / 64;\n"
+    "    const int place = begin + static_cast<int>(threadIdx.x % 64) * step;\n"
+    "    const int value = __ldg(&values[min(place, end - 1)]);\n"
+    "    const bool inside = place < end && (kOrEqual ? value <= limit : value < limit);\n"
+    "    const int asked = __popcll(__ballot(inside));\n"
+    "    if (asked == 0) break;\n"
+    "    end = min(end, begin + asked * step);\n"
+    "    begin += (asked - 1) * step + 1;\n"
+    "  }\n"
+    "  return begin;\n"
     "}\n";
+// Clang rounds __fdividef correctly, in ten instructions; the reciprocal is within 1 ulp.
+constexpr std::string_view kDivideAmd =
+    "__device__ __forceinline__ float divide_approx(float x, float y) {\n"
+    "  return x * __builtin_amdgcn_rcpf(y);\n"
+    "}\n";
+// To clang __ldg is an ordinary load, which no loop can shed across a barrier.
+constexpr std::string_view kReadOnlyAmd =
+    "// Memory that nobody writes while the kernel runs.\n"
+    "template <typename T>\n"
+    "__device__ __forceinline__ T read_only(const T* pointer) {\n"
+    "  return *(const __attribute__((address_space(4))) T*)(pointer);\n"
+    "}\n";
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
+    text.replace(at, word.size(), by);
+  }
+  return text;
+}
+
+// CUDA's own functions that the text calls, by this project's for AMD.
+std::string for_amd(std::string text) {
+  std::string helpers;
+  if (has_word(text, "__fdividef")) helpers.append(kDivideAmd).append("\n");
+  if (has_word(text, "__ldg")) helpers.append(kReadOnlyAmd).append("\n");
+  return helpers +
+         replaced(replaced(std::move(text), "__fdividef", "divide_approx"), "__ldg(", "read_only(");
+}
 
 std::string score_text(const Spec& spec, const DeviceNames& names) {
   if (is_plain_score(spec)) return "";
@@ -178,7 +218,8 @@ std::vector<const Reduction*> distinct_reductions(const RowForm& form, const Dev
   return distinct;
 }
 
-std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names) {
+std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names,
+                            const Fragment& fragment) {
   std::string text = comment("normalize", spec.normalize_text) + "\n";
   if (form.reductions.empty()) return text + "struct Reductions {};\n";
   text += "// Running, over the pairs seen so far.\nstruct Reductions {\n";
@@ -187,18 +228,19 @@ std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceN
     const bool max = reduction->kind == Reduction::Kind::Max;
     members.push_back(
         {fmt::format("  float {} = {};", names.reduction(*reduction), max ? "-INFINITY" : "0"),
-         fmt::format("{}({}){}", max ? "rowmax" : "rowsum", expr::print(reduction->element),
-                     reduction->deferred ? ", this thread's columns" : "")});
+         fmt::format("{}({}){}{}", max ? "rowmax" : "rowsum", expr::print(reduction->element),
+                     reduction->deferred ? ", " : "",
+                     reduction->deferred ? fragment.keys_of_thread : "")});
   }
   return text + commented(members) + "};\n";
 }
 
-std::string complete_text(const RowForm& form, const DeviceNames& names) {
+std::string complete_text(const RowForm& form, const DeviceNames& names, const Fragment& fragment) {
   std::string body;
   for (const Reduction* reduction : distinct_reductions(form, names)) {
     if (!reduction->deferred) continue;
     body += fmt::format("  red.{0} = {1}(red.{0});\n", names.reduction(*reduction),
-                        reduction->kind == Reduction::Kind::Max ? "quad_max" : "quad_sum");
+                        reduction->kind == Reduction::Kind::Max ? fragment.max : fragment.sum);
   }
   return "// A thread's reductions to those of the row.\n"
          "__device__ __forceinline__ Reductions complete(Reductions red) {\n" +
@@ -229,7 +271,8 @@ std::string row_max_text(const RowForm& form, const DeviceNames& names) {
 }
 
 // The definitions of the device functions that the text calls.
-std::string helpers_text(const Spec& spec, const RowForm& form, const std::string& text) {
+std::string helpers_text(const Spec& spec, const RowForm& form, const Fragment& fragment,
+                         const std::string& text) {
   std::vector<std::string> names;
   const auto add = [&](const expr::Expr& e) {
     if (!e) return;
@@ -263,13 +306,17 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const std::strin
     // The template of exponential forms defines it, after the user's functions.
     result += form.exponential && name == "exp2_approx"
                   ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
-                  : expr::device_function(name, expr::Vendor::Nvidia, accuracy) + "\n";
+                  : expr::device_function(name, fragment.vendor, accuracy) + "\n";
   }
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
-  if (has_word(text, "from_fp16")) result.append(kFromFp16).append("\n");
-  if (has_word(text, "count")) result.append(kCount).append("\n");
-  if (has_word(text, "quad_sum")) result.append(kQuadSum).append("\n");
-  if (!form.exponential && has_word(text, "quad_max")) result.append(kQuadMax).append("\n");
+  const bool amd = fragment.vendor == expr::Vendor::Amd;
+  if (has_word(text, "from_fp16")) result.append(amd ? kFromFp16Amd : kFromFp16).append("\n");
+  if (has_word(text, "count")) result.append(amd ? kCountAmd : kCount).append("\n");
+  if (has_word(text, fragment.sum)) result.append(fragment.sum_text).append("\n");
+  // The template of exponential forms has its own, after the user's functions.
+  if (!form.exponential && has_word(text, fragment.max)) {
+    result.append(fragment.max_text).append("\n");
+  }
   return result;
 }
 
@@ -289,17 +336,19 @@ bool has_walk(const Spec& spec) {
 
 bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
 
-UserFunctions user_functions(const Spec& spec, const RowForm& form) {
+UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family) {
+  const Fragment& fragment = fragment_of(family);
+  const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  std::vector<std::string> sections{score_text(spec, names), mask_text(spec, names),
-                                    key_range_text(spec, names), block_test_text(spec, names),
-                                    reductions_text(spec, form, names)};
+  std::vector<std::string> sections{
+      score_text(spec, names), mask_text(spec, names), key_range_text(spec, names),
+      amd ? "" : block_test_text(spec, names), reductions_text(spec, form, names, fragment)};
   if (form.exponential) {
     sections.push_back(row_max_text(form, names));
   } else {
-    sections.push_back(absorb_functions(spec, form, names));
+    sections.push_back(absorb_functions(spec, form, names, fragment));
   }
-  sections.push_back(complete_text(form, names));
+  sections.push_back(complete_text(form, names, fragment));
   sections.push_back(epilogue_functions(spec, form, names));
 
   std::string body;
@@ -308,8 +357,9 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form) {
   }
   UserFunctions result;
   result.inputs_have_batch = names.reads_batch();
-  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + row_text(spec) + "\n" +
-                helpers_text(spec, form, body) + body.substr(1);
+  std::string text = helpers_text(spec, form, fragment, body) + body.substr(1);
+  if (amd) text = for_amd(std::move(text));
+  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + row_text(spec) + "\n" + text;
   return result;
 }
 

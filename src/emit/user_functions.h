@@ -14,6 +14,7 @@
 
 #include "attention/row_form.h"
 #include "spec/spec.h"
+#include "target/target.h"
 
 namespace attngen::emit {
 
@@ -21,7 +22,8 @@ struct UserFunctions {
   std::string text;
   bool inputs_have_batch = false;  // struct Inputs begins with `int batch`
 };
-UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows);
+UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows,
+                             target::Family family = target::Family::Hopper);
 
 // The score is the scaled product: the scale may fold into an exponent.
 bool is_plain_score(const spec::Spec& spec);

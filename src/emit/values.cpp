@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "attention/tiles.h"
 #include "emit/user_functions.h"
 #include "schedule/resources.h"
 
@@ -53,6 +54,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("TRIMMED", masked && schedule.warpgroups > 1 && !walks);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
+  put("WAVES_PER_SIMD", candidate.resources.waves_per_simd);
 
   put("EXPONENTIAL", rows.exponential);
   put("FIXED_MAX", candidate.resources.fixed_max);
@@ -62,6 +64,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("INTERVAL_MASK", is_interval(spec));
   put("WALK", walks);
   put("BLOCK_TEST", has_block_test(spec));
+  put("KEYS_FROM_FIRST", attention::key_range(spec.mask, spec.inputs).begin.is_number(0));
   put("ROW_FREE", rows.row_free());
   // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));

@@ -38,7 +38,13 @@ __device__ __forceinline__ float tanh_approx(float x) {
 
 constexpr std::array kAmd = {
     Definition{"exp2_approx", R"(// 2^x within 1 ulp; a result below 2^-126 is 0.
-__device__ __forceinline__ float exp2_approx(float x) { return __builtin_amdgcn_exp2f(x); }
+__device__ __forceinline__ float exp2_approx(float x) {
+#if __has_builtin(__builtin_amdgcn_exp2f)
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return __builtin_exp2f(x);
+#endif
+}
 )"},
 };
 

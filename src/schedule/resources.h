@@ -26,4 +26,9 @@ struct Fit {
 // query rows each, rings of `stages` K and V tiles, one block a core.
 Fit fit_hopper(const Kernel& kernel, const Schedule& schedule, const target::Target& target);
 
+// The CDNA2 template (templates/cdna2): 2 x `warpgroups` waves of 32 query rows, one K and one V
+// tile in LDS, the next block's scores beside this block's weights; as many blocks a CU as
+// registers and LDS allow.
+Fit fit_cdna2(const Kernel& kernel, const Schedule& schedule, const target::Target& target);
+
 }  // namespace attngen::schedule

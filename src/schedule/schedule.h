@@ -36,7 +36,7 @@ const char* name_of(Grid);     // "persistent"
 const char* name_of(Order);    // "longest_first"
 
 struct Schedule {
-  int warpgroups = 2;  // consumers, 64 query rows each
+  int warpgroups = 2;  // consumers, 64 query rows each; on CDNA2 two waves of 32 rows
   int tile_kv = 128;   // keys per step
   int stages = 2;      // of the K and of the V ring
   Place weights = Place::Registers;
@@ -58,8 +58,9 @@ struct Resources {
   int register_need = 0;   // estimate, of a consumer thread
   bool fixed_max = false;  // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
   int query_stages = 1;    // 2: the next tile's queries load under this tile's end
-  int shared_bytes = 0;    // dynamic, per block
+  int shared_bytes = 0;    // per block
   std::vector<Tensor> tensors;
+  int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
 };
 
 // One line, keys in a fixed order; "pack_heads" only where it is true.

@@ -7,6 +7,7 @@
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
 #include "schedule/cost.h"
+#include "schedule/cost_cdna2.h"
 #include "schedule/resources.h"
 #include "schedule/space.h"
 
@@ -91,6 +92,7 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
   kernel.value_parts = parts.count;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
+  kernel.bf16 = spec.dtype == spec::DType::Bf16;
   kernel.range = attention::key_range(spec.mask, spec.inputs);
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);
@@ -144,26 +146,70 @@ const char* name_of(Bound bound) {
   return "";
 }
 
-Ranking search(const Kernel& kernel, const target::Target& target) {
-  Ranking ranking;
-  if (target.family != target::Family::Hopper) {
-    ranking.rejected.push_back({Schedule{}, no_family(target)});
-    return ranking;
-  }
-  const CostModel cost(kernel, target);
-  for (const bool pack_heads : {false, true}) add_tiles(kernel, target, cost, pack_heads, ranking);
+namespace {
+
+void rank(Ranking& ranking) {
   std::stable_sort(
       ranking.ranked.begin(), ranking.ranked.end(),
       [](const Candidate& a, const Candidate& b) { return a.cost.seconds < b.cost.seconds; });
+}
+
+Ranking search_hopper(const Kernel& kernel, const target::Target& target) {
+  Ranking ranking;
+  const CostModel cost(kernel, target);
+  for (const bool pack_heads : {false, true}) add_tiles(kernel, target, cost, pack_heads, ranking);
+  rank(ranking);
   return ranking;
 }
 
-Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
-  if (target.family != target::Family::Hopper) return {std::nullopt, no_family(target)};
-  Fit fit = fit_hopper(kernel, schedule, target);
+Ranking search_cdna2(const Kernel& kernel, const target::Target& target) {
+  Ranking ranking;
+  const CostModelCdna2 cost(kernel, target);
+  for (const Schedule& tile : tiles_cdna2(cost.uneven_tiles())) {
+    Fit fit = fit_cdna2(kernel, tile, target);
+    if (!fit.resources) {
+      ranking.rejected.push_back({tile, std::move(fit.reason)});
+      continue;
+    }
+    const Cost predicted = cost(tile, *fit.resources);
+    ranking.ranked.push_back({tile, std::move(*fit.resources), predicted});
+  }
+  rank(ranking);
+  return ranking;
+}
+
+template <typename Model>
+Judged judged(const Kernel& kernel, const Schedule& schedule, const target::Target& target,
+              Fit fit) {
   if (!fit.resources) return {std::nullopt, std::move(fit.reason)};
-  const Cost predicted = CostModel(kernel, target)(schedule, *fit.resources);
+  const Cost predicted = Model(kernel, target)(schedule, *fit.resources);
   return {Candidate{schedule, std::move(*fit.resources), predicted}, ""};
+}
+
+}  // namespace
+
+Ranking search(const Kernel& kernel, const target::Target& target) {
+  switch (target.family) {
+    case target::Family::Hopper:
+      return search_hopper(kernel, target);
+    case target::Family::Cdna2:
+      return search_cdna2(kernel, target);
+    case target::Family::Ampere:
+      break;
+  }
+  return {{}, {{Schedule{}, no_family(target)}}};
+}
+
+Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
+  switch (target.family) {
+    case target::Family::Hopper:
+      return judged<CostModel>(kernel, schedule, target, fit_hopper(kernel, schedule, target));
+    case target::Family::Cdna2:
+      return judged<CostModelCdna2>(kernel, schedule, target, fit_cdna2(kernel, schedule, target));
+    case target::Family::Ampere:
+      break;
+  }
+  return {std::nullopt, no_family(target)};
 }
 
 }  // namespace attngen::schedule

@@ -19,6 +19,7 @@ struct Kernel {
   int head_dim_v = 0;   // of a tile; all of the values unless they have several parts
   int value_parts = 1;  // tiles that share their scores' operands
   int heads_q = 1, heads_kv = 1;
+  bool bf16 = true;  // else fp16
   attention::KeyRange range;
   attention::RowForm rows;
   expr::OperationCounts score;   // per pair, of the user's score

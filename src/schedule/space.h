@@ -33,4 +33,7 @@ inline constexpr int kLeastStages = 2;
 // A tile with and without turns on the tensor cores.
 std::vector<Schedule> variants(const Schedule& tile);
 
+// The CDNA2 template's tiles, in linear order and, if tiles are uneven, the longest first.
+std::vector<Schedule> tiles_cdna2(bool uneven_tiles);
+
 }  // namespace attngen::schedule

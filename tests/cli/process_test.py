@@ -224,16 +224,21 @@ class CommandLine(unittest.TestCase):
             header.write(" ")
         self.check("tiny.yaml", "-o", "out", "--check", code=1, out="differs: out/tiny.h\n")
 
-    def test_the_checked_in_kernels_are_what_the_specs_give(self):
+    def check_folder(self, folder, *options):
+        """Holds a folder of generated/ to the model specs; returns the names that it should have."""
         specs = sorted(str(path.relative_to(SOURCE)) for path in SOURCE.glob("specs/models/*.yaml"))
         self.assertTrue(specs)
-        check = subprocess.run([ATTNGEN, *specs, "-o", "generated", "--check"], cwd=SOURCE,
+        check = subprocess.run([ATTNGEN, *specs, *options, "-o", folder, "--check"], cwd=SOURCE,
                                capture_output=True, check=False)
         self.assertEqual((check.returncode, check.stdout, check.stderr), (0, b"", b""))
-        names = subprocess.run([ATTNGEN, *specs, "--print-outputs"], cwd=SOURCE,
+        names = subprocess.run([ATTNGEN, *specs, *options, "--print-outputs"], cwd=SOURCE,
                                capture_output=True, check=True).stdout.decode().split()
-        there = {path.name for path in (SOURCE / "generated").iterdir()} - {"README.md"}
+        there = {path.name for path in (SOURCE / folder).iterdir()} - {"README.md", "mi250"}
         self.assertEqual(there, set(names))
+
+    def test_the_checked_in_kernels_are_what_the_specs_give(self):
+        self.check_folder("generated")
+        self.check_folder("generated/mi250", "--target", "mi250")
 
     # Schedules.
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Where the time of an MI250 kernel's main loop goes, without the card.
+
+  scripts/mi250_timing.py generated/mi250/*.hip
+  scripts/mi250_timing.py --stalls --json out.json build/x_mi250.hip
+
+Compiles for gfx90a with clang-15 and asks llvm-mca-15 how many issue slots (4 clk) one wave of 32
+queries takes for a step of the main loop, with the two corrections that it needs: an exponential
+takes 4 slots (it charges 1), and s_nop N takes N + 1. A 32x32x8 matrix instruction keeps its unit
+busy for 16 slots, so 16 slots a product are ideal. The tool models one wave in order: no other
+waves, no LDS bandwidth, no real memory latency. Ratios between kernels mean something, absolute
+times do not.
+
+`interior` is the shortest way through the loop, a block of keys that no mask cuts, in which no
+maximum moves; `edge` the longest that raises no maximum: a block that the mask cuts.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from mi250 import loops, toolchain  # noqa: E402
+
+MATRIX_SLOTS = 16
+REGISTERS, SIMDS, LDS = 512, 4, 65536
+
+
+def waves_per_simd(notes):
+    """By registers and LDS, of a kernel whose blocks have `max_flat_workgroup_size` threads."""
+    waves = max(1, notes["max_flat_workgroup_size"] // 64)
+    by_registers = SIMDS * (REGISTERS // (-(-notes["vgpr_count"] // 8) * 8)) // waves
+    blocks = min(by_registers, LDS // max(1, notes["group_segment_fixed_size"]))
+    return blocks * waves / SIMDS
+
+
+def is_raise(path):
+    """A maximum that moves is exchanged between lanes."""
+    return any(text.startswith("ds_bpermute") for text in path)
+
+
+def measure(source, stalls):
+    with tempfile.TemporaryDirectory() as folder:
+        code_object = Path(folder) / "kernel.co"
+        toolchain.compile_device(source, code_object)
+        notes, code = toolchain.notes(code_object), toolchain.listing(code_object)
+    ways = loops.paths(code, *loops.main_loop(code))
+    ways = [way for way in ways if not is_raise(way)] or ways
+    interior, edge = min(ways, key=len), max(ways, key=len)
+    count = loops.counts(interior)
+    result = {"kernel": Path(source).stem, "registers": notes["vgpr_count"],
+              "accumulators": notes.get("agpr_count", 0), "lds": notes["group_segment_fixed_size"],
+              "waves": waves_per_simd(notes), **count, "slots": loops.slots(interior)}
+    result["slots_per_product"] = result["slots"] / count["matrix"]
+    result["share"] = MATRIX_SLOTS / result["slots_per_product"]
+    result["edge"] = (loops.slots(edge) if edge is not interior else result["slots"]) / result["slots"]
+    if stalls:
+        result["vmem_stall"] = result["slots"] - loops.slots(interior, ("vmcnt",))
+        result["lds_stall"] = result["slots"] - loops.slots(interior, ("lgkmcnt",))
+        result["floor"] = loops.slots(interior, ("vmcnt", "lgkmcnt"))
+    return result
+
+
+TITLES = ("| kernel | registers | LDS KiB | waves/SIMD | MFMA | VALU | exp | LDS r/w | waits/barriers "
+          "| slots | per MFMA | MFMA share | edge |")
+
+
+def row(r):
+    return (f"| {r['kernel']} | {r['registers']} | {r['lds'] / 1024:g} | {r['waves']:g} | {r['matrix']} "
+            f"| {r['valu']} | {r['special']} | {r['lds_reads']}/{r['lds_writes']} "
+            f"| {r['waits']}/{r['barriers']} | {r['slots']:.0f} | {r['slots_per_product']:.2f} "
+            f"| {100 * r['share']:.0f} % | {r['edge']:.2f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", nargs="+", help=".hip files")
+    parser.add_argument("--stalls", action="store_true", help="and what waits for memory and LDS")
+    parser.add_argument("--json", help="a file for all figures")
+    args = parser.parse_args()
+    if lacking := toolchain.missing(("llvm-mca-15",)):
+        sys.exit(f"not found: {lacking}")
+    print(TITLES)
+    print("|---" * (TITLES.count("|") - 1) + "|")
+    results = []
+    for source in args.sources:
+        results.append(measure(source, args.stalls))
+        print(row(results[-1]), flush=True)
+    if args.stalls:
+        for r in results:
+            print(f"{r['kernel']}: {r['vmem_stall']:.0f} slots wait for memory, {r['lds_stall']:.0f} "
+                  f"for LDS; {r['floor']:.0f} are left without either")
+    if args.json:
+        Path(args.json).write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+// How a template family spells a thread's share of a block of scores, and exchanges between the
+// threads that share a row.
+#pragma once
+
+#include <string_view>
+
+#include "expr/print.h"
+#include "target/target.h"
+
+namespace attngen::emit {
+
+struct Fragment {
+  expr::Vendor vendor = expr::Vendor::Nvidia;
+  std::string_view scores;   // the parameter; after it comes `row`, if that is not empty
+  std::string_view row;      // which of several rows a thread holds
+  std::string_view groups;   // a row's elements are [j][e] for j < groups
+  int elements = 0;          // and e < elements
+  std::string_view key;      // the element's key, from the thread's first
+  std::string_view element;  // the element itself
+  // Over the threads of a row: names and definitions.
+  std::string_view max, max_text;
+  std::string_view sum, sum_text;
+  std::string_view keys_of_thread;  // what a thread sees of a row, for comments
+};
+
+inline constexpr Fragment kHopperFragment{
+    .vendor = expr::Vendor::Nvidia,
+    .scores = "float (&scores)[kTileKv / 8][2][2]",
+    .row = "int r",
+    .groups = "kTileKv / 8",
+    .elements = 2,
+    .key = "kv_first + 8 * j + e",
+    .element = "scores[j][r][e]",
+    .max = "quad_max",
+    .max_text =
+        "__device__ __forceinline__ float quad_max(float x) {\n"
+        "  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));\n"
+        "  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));\n"
+        "}\n",
+    .sum = "quad_sum",
+    .sum_text =
+        "// Over the four threads that share a row.\n"
+        "__device__ __forceinline__ float quad_sum(float x) {\n"
+        "  x += __shfl_xor_sync(0xffffffffu, x, 1);\n"
+        "  return x + __shfl_xor_sync(0xffffffffu, x, 2);\n"
+        "}\n",
+    .keys_of_thread = "this thread's columns",
+};
+
+inline constexpr Fragment kCdna2Fragment{
+    .vendor = expr::Vendor::Amd,
+    .scores = "Scores& scores",
+    .row = "",
+    .groups = "kKeyBlocks",
+    .elements = 16,
+    .key = "kv_first + key_of(j, e)",
+    .element = "scores[j][e]",
+    .max = "pair_max",
+    .max_text =
+        "__device__ __forceinline__ float pair_max(float x) { return fmaxf(x, other_half(x)); }\n",
+    .sum = "pair_sum",
+    .sum_text =
+        "// Over the two lanes that share a row.\n"
+        "__device__ __forceinline__ float pair_sum(float x) { return x + other_half(x); }\n",
+    .keys_of_thread = "this lane's keys",
+};
+
+inline const Fragment& fragment_of(target::Family family) {
+  return family == target::Family::Cdna2 ? kCdna2Fragment : kHopperFragment;
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/resources.h"
+
+namespace attngen::schedule {
+namespace {
+
+constexpr int kLanes = 64;
+constexpr int kSimds = 4;      // of a CU
+constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions
+constexpr int kMatrixCols = 32;
+constexpr int kChunk = 8;    // elements of 16 bytes
+constexpr int kElement = 2;  // bytes of bf16 and fp16
+constexpr int kGranule = 8;  // registers are granted in eights
+
+int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+int ceil_power_of_two(int n) {
+  int power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+int threads_of(const Schedule& s) { return 2 * s.warpgroups * kLanes; }
+
+// As templates/cdna2/parts/keys.h: chunks of 16 bytes of a key in LDS, an odd number of them where
+// they cannot exchange places within 128 bytes.
+int key_chunks(const Kernel& kernel) { return round_up(kernel.head_dim_qk, 2 * kChunk) / kChunk; }
+int key_bytes(const Kernel& kernel, const Schedule& s) {
+  const int chunks = key_chunks(kernel);
+  return s.tile_kv * (chunks % 8 == 0 ? chunks : chunks + 1) * 16;
+}
+int value_bytes(const Kernel& kernel, const Schedule& s) {
+  return round_up(kernel.head_dim_v, kMatrixCols) * s.tile_kv * kElement;
+}
+
+// Registers in which a thread carries its share of a tile from global memory to LDS (keys.h,
+// values.h). Keys and values take turns.
+int key_staging(const Kernel& kernel, const Schedule& s) {
+  const int rows = std::max(1, threads_of(s) / ceil_power_of_two(key_chunks(kernel)));
+  return 4 * ((s.tile_kv + rows - 1) / rows);
+}
+int value_staging(const Kernel& kernel, const Schedule& s) {
+  const auto registers = [&](int columns) {
+    const int lanes = 32 / columns;
+    const int threads = round_up(kernel.head_dim_v / columns, lanes) * (s.tile_kv / 4);
+    return 4 * columns / 2 * ((threads + threads_of(s) - 1) / threads_of(s));
+  };
+  return std::min(registers(4), registers(8));
+}
+
+// Instructions name 256 registers directly. What lies beyond is moved: room for one accumulator.
+constexpr int kDirectRegisters = 256;
+constexpr int kMoved = 32;
+
+int output_registers(const Kernel& kernel) {
+  return round_up(kernel.head_dim_v, kMatrixCols) * kWaveRows / kLanes;
+}
+
+// Registers beyond the tensors and the fragments in flight: addresses, limits, row state, sums.
+constexpr int kFragments = 16;
+int margin(const Kernel& kernel) {
+  int registers = 31;
+  if (!kernel.rows.exponential) registers += 16;
+  if (!kernel.plain_score) registers += 8;
+  if (kernel.key_loads > 0) registers += 8;
+  return registers;
+}
+
+int register_need(const Kernel& kernel, const Schedule& s) {
+  const int query = round_up(kernel.head_dim_qk, 16) * kWaveRows * kElement / 4 / kLanes;
+  const int output = output_registers(kernel);
+  const int scores = s.tile_kv * kWaveRows / kLanes;
+  const int staging = std::max(key_staging(kernel, s), value_staging(kernel, s));
+  return query + output + 2 * scores + staging + kFragments + margin(kernel);
+}
+
+std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s) {
+  const int rows = s.tile_q();
+  return {{"query", rows, kernel.head_dim_qk, kElement, Place::Registers, 1},
+          {"key", s.tile_kv, kernel.head_dim_qk, kElement, Place::Shared, 1},
+          {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, 1},
+          {"scores", rows, s.tile_kv, 4, Place::Registers, 2},
+          {"weights", rows, s.tile_kv, kElement, Place::Registers, 1},
+          {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
+}
+
+// What the family does in one way alone.
+std::string fixed_refusal(const Schedule& s) {
+  if (s.warpgroups == 3) return "3 warpgroups; this family's tiles divide among 1, 2 or 4";
+  if (s.tile_kv != 32 && s.tile_kv != 64 && s.tile_kv != 128) {
+    return fmt::format("a tile of {} keys; this family has 32, 64 and 128", s.tile_kv);
+  }
+  if (s.stages != 1) {
+    return fmt::format("{} stages; this family has 1 in LDS and the next in registers", s.stages);
+  }
+  if (s.weights != Place::Registers) return "weights in LDS; this family keeps them in registers";
+  if (s.overlap != Overlap::IntraWarpgroup) return "this family always overlaps within a wave";
+  if (s.pack_heads) return "packed heads; this family's tiles hold rows of one head";
+  if (s.ping_pong) return "ping-pong; SIMDs alternate between waves by themselves";
+  if (s.grid != Grid::Plain) return "this family's grid is plain: one block a tile";
+  return {};
+}
+
+}  // namespace
+
+Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& target) {
+  if (std::string reason = fixed_refusal(s); !reason.empty()) return {std::nullopt, reason};
+  Resources resources;
+  resources.threads = threads_of(s);
+  resources.tensors = tensors_of(kernel, s);
+  resources.fixed_max = kernel.fixed_max;
+  resources.register_need = register_need(kernel, s);
+  resources.shared_bytes = key_bytes(kernel, s) + value_bytes(kernel, s);
+  if (resources.shared_bytes > target.shared_bytes_per_block) {
+    return {std::nullopt, fmt::format("needs {} bytes of LDS; {} has {}", resources.shared_bytes,
+                                      target.name, target.shared_bytes_per_block)};
+  }
+  if (resources.register_need > target.registers_per_thread) {
+    return {std::nullopt,
+            fmt::format("needs {} registers a thread; {} has {}", resources.register_need,
+                        target.name, target.registers_per_thread)};
+  }
+  if (resources.register_need > kDirectRegisters) {
+    // Only accumulators go to the other half of the file.
+    const int direct = resources.register_need - output_registers(kernel);
+    if (direct > kDirectRegisters - kMoved) {
+      return {std::nullopt,
+              fmt::format("needs {} registers beside the accumulators; {} can name {}", direct,
+                          target.name, kDirectRegisters - kMoved)};
+    }
+  }
+  // Blocks that share a CU, by LDS and by registers.
+  const int simd_registers = target.registers_per_core / kSimds / kLanes;
+  const int waves = 2 * s.warpgroups;
+  const int by_registers =
+      kSimds * (simd_registers / round_up(resources.register_need, kGranule)) / waves;
+  const int by_shared = target.shared_bytes_per_core / resources.shared_bytes;
+  const int by_threads = target.threads_per_core / resources.threads;
+  const int blocks = std::min({by_registers, by_shared, by_threads});
+  if (blocks == 0) {
+    return {std::nullopt, fmt::format("needs {} registers a thread; {} waves share {} of a SIMD",
+                                      resources.register_need, waves / kSimds, simd_registers)};
+  }
+  resources.waves_per_simd = std::max(1, blocks * waves / kSimds);
+  resources.consumer_registers = simd_registers / resources.waves_per_simd / kGranule * kGranule;
+  return {std::move(resources), ""};
+}
+
+}  // namespace attngen::schedule

@@ -1,0 +1,24 @@
+// Global memory through buffer resources: what lies outside the range reads as zero and is not
+// written, so that ragged tiles need no branch.
+#pragma once
+
+template <typename Words>
+__device__ __forceinline__ Words buffer_load(Resource rows, int offset) {
+  if constexpr (sizeof(Words) == sizeof(Words4)) {
+    return __builtin_bit_cast(Words, buffer_load_16(rows, offset, 0, 0));
+  } else {
+    return __builtin_bit_cast(Words, buffer_load_8(rows, offset, 0, 0));
+  }
+}
+
+constexpr int kOutside = -1;  // an offset beyond every range
+
+// `rows` rows of `columns` elements. The upper bits of an address are zero, which the resource's
+// second word relies on.
+__device__ __forceinline__ Resource rows_of(const uint8_t* first, int row_bytes, int rows,
+                                            int columns) {
+  const uint64_t base = reinterpret_cast<uint64_t>(first);
+  const int bytes = rows > 0 ? (rows - 1) * row_bytes + columns * kElementBytes : 0;
+  return {uniform(static_cast<int32_t>(base)), uniform(static_cast<int32_t>(base >> 32)),
+          uniform(bytes), 0x20000};
+}

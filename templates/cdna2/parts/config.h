@@ -1,0 +1,87 @@
+// What the spec and the schedule decided.
+#pragma once
+#ifndef ATTN_BF16
+// These values make the template compile by itself.
+#define ATTN_BF16 1
+#endif
+#ifndef ATTN_HEAD_DIM_QK
+#define ATTN_HEAD_DIM_QK 128
+#endif
+#ifndef ATTN_HEAD_DIM_V
+#define ATTN_HEAD_DIM_V 128
+#endif
+#ifndef ATTN_HEADS_Q
+#define ATTN_HEADS_Q 32
+#endif
+#ifndef ATTN_HEADS_KV
+#define ATTN_HEADS_KV 8
+#endif
+#ifndef ATTN_LAYOUT_BHSD
+#define ATTN_LAYOUT_BHSD 0
+#endif
+#ifndef ATTN_SCALE
+#define ATTN_SCALE 0.088388346f
+#endif
+#ifndef ATTN_FIXED_BATCH
+#define ATTN_FIXED_BATCH 0
+#endif
+#ifndef ATTN_FIXED_SEQ_Q
+#define ATTN_FIXED_SEQ_Q 0
+#endif
+#ifndef ATTN_FIXED_SEQ_KV
+#define ATTN_FIXED_SEQ_KV 0
+#endif
+#ifndef ATTN_TILE_KV
+#define ATTN_TILE_KV 64
+#endif
+#ifndef ATTN_WARPGROUPS
+#define ATTN_WARPGROUPS 2
+#endif
+#ifndef ATTN_WAVES_PER_SIMD
+#define ATTN_WAVES_PER_SIMD 2
+#endif
+#ifndef ATTN_LONGEST_FIRST
+#define ATTN_LONGEST_FIRST 1
+#endif
+#ifndef ATTN_EXPONENTIAL
+#define ATTN_EXPONENTIAL 1
+#endif
+#ifndef ATTN_FIXED_MAX
+#define ATTN_FIXED_MAX 1
+#endif
+#ifndef ATTN_PLAIN_SCORE
+#define ATTN_PLAIN_SCORE 1
+#endif
+#ifndef ATTN_INPUTS
+#define ATTN_INPUTS 0
+#endif
+#ifndef ATTN_MASKED
+#define ATTN_MASKED 1
+#endif
+#ifndef ATTN_INTERVAL_MASK
+#define ATTN_INTERVAL_MASK 1
+#endif
+#ifndef ATTN_KEYS_FROM_FIRST
+#define ATTN_KEYS_FROM_FIRST 1
+#endif
+#ifndef ATTN_ROW_FREE
+#define ATTN_ROW_FREE 0
+#endif
+
+constexpr int kHeadsQ = ATTN_HEADS_Q;
+constexpr int kHeadsKv = ATTN_HEADS_KV;
+constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
+constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
+constexpr float kScale = ATTN_SCALE;
+
+constexpr int kWaves = 2 * ATTN_WARPGROUPS;  // each owns 32 query rows
+constexpr int kThreads = 64 * kWaves;
+constexpr int kTileQ = 32 * kWaves;
+constexpr int kTileKv = ATTN_TILE_KV;  // keys per step
+constexpr int kElementBytes = 2;
+
+// A matrix instruction multiplies 32 x 8 by 8 x 32. Two take one 16-byte chunk of each operand.
+constexpr int kKeyBlocks = kTileKv / 32;              // of 32 keys
+constexpr int kStepsQk = (kHeadDimQk + 15) / 16;      // of 16 columns of queries and keys
+constexpr int kStepsKv = kTileKv / 16;                // of 16 keys of weights and values
+constexpr int kOutputBlocks = (kHeadDimV + 31) / 32;  // of 32 columns of the output

@@ -1,0 +1,146 @@
+// The C entry points: checks and launch. Nothing is allocated or synchronised.
+#pragma once
+
+namespace {
+
+// Strides that are all zero mean contiguous in the spec's layout.
+Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {
+  if (strides.batch || strides.seq || strides.head) return strides;
+  const int64_t rows = length * head_dim;
+#if ATTN_LAYOUT_BHSD
+  return {rows * heads, head_dim, rows};
+#else
+  return {rows * heads, head_dim * heads, head_dim};
+#endif
+}
+
+// Of a dimension of length 1 the stride does not matter.
+bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_t batch) {
+  const auto valid = [](int64_t stride, int64_t count, int64_t limit) {
+    return count <= 1 || (stride > 0 && stride % 8 == 0 && stride < limit);
+  };
+  // Offsets within a tile of rows, at most 256 of them, fit an int in bytes.
+  return valid(strides.seq, length, int64_t{1} << 22) &&
+         valid(strides.head, heads, int64_t{1} << 39) &&
+         valid(strides.batch, batch, int64_t{1} << 39);
+}
+
+bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+
+attention_status check_args(const attention_forward_args& args) {
+  constexpr int64_t kMost = INT32_MAX - kTileQ - kTileKv;  // row and key indices fit an int
+  if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return ATTENTION_BAD_LENGTH;
+  if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return ATTENTION_BAD_LENGTH;
+#if ATTN_FIXED_BATCH
+  if (args.batch != ATTN_FIXED_BATCH) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_FIXED_SEQ_Q
+  if (args.seq_q != ATTN_FIXED_SEQ_Q) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_FIXED_SEQ_KV
+  if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
+#endif
+  if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
+  // A grid has less than 2^32 threads.
+  const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
+  if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kHeadsQ / tiles_per_head) {
+    return ATTENTION_BAD_LENGTH;
+  }
+  const bool any_key = args.seq_kv > 0;
+  if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
+  if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
+    return ATTENTION_MISALIGNED;
+  }
+  return check_inputs(args);
+}
+
+Params params_of(const attention_forward_args& args) {
+  Params p{};
+  p.q = args.q;
+  p.k = args.k;
+  p.v = args.v;
+  p.o = args.o;
+  p.q_strides = strides_of({args.q_stride_batch, args.q_stride_seq, args.q_stride_head}, args.seq_q,
+                           kHeadsQ, kHeadDimQk);
+  p.k_strides = strides_of({args.k_stride_batch, args.k_stride_seq, args.k_stride_head},
+                           args.seq_kv, kHeadsKv, kHeadDimQk);
+  p.v_strides = strides_of({args.v_stride_batch, args.v_stride_seq, args.v_stride_head},
+                           args.seq_kv, kHeadsKv, kHeadDimV);
+  p.o_strides = strides_of({args.o_stride_batch, args.o_stride_seq, args.o_stride_head}, args.seq_q,
+                           kHeadsQ, kHeadDimV);
+  p.batch = static_cast<int>(args.batch);
+  p.seq_q = static_cast<int>(args.seq_q);
+  p.seq_kv = static_cast<int>(args.seq_kv);
+  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
+#if ATTN_LONGEST_FIRST
+  // Sections of about 4 MB of keys and values, half of the L2, with all query heads of a key head.
+  constexpr int64_t kSectionBytes = 4 << 20;
+  const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
+  const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
+  const int64_t kv_heads = kSectionBytes / head_bytes;
+  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
+  p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
+#endif
+  p.inputs = inputs_of(args);
+  p.saves = saves_of(args);
+  return p;
+}
+
+}  // namespace
+
+extern "C" {
+
+size_t attention_forward_workspace(const attention_forward_args*) { return 0; }
+
+attention_status attention_forward(const attention_forward_args* args, void*, void* stream_handle) {
+  if (!args) return ATTENTION_NULL_POINTER;
+  if (args->size != sizeof(attention_forward_args)) return ATTENTION_BAD_ARGS_SIZE;
+  if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
+  if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
+  const Params p = params_of(*args);
+  if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
+      !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
+      !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
+      !valid_strides(p.o_strides, p.seq_q, kHeadsQ, p.batch)) {
+    return ATTENTION_BAD_STRIDE;
+  }
+
+  int device = 0;
+  hipDeviceProp_t properties;
+  if (hipGetDevice(&device) != hipSuccess ||
+      hipGetDeviceProperties(&properties, device) != hipSuccess ||
+      strncmp(properties.gcnArchName, "gfx90a", 6) != 0) {
+    return ATTENTION_BAD_DEVICE;
+  }
+  const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
+  attention_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
+  return hipGetLastError() == hipSuccess ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+}
+
+const char* attention_status_string(attention_status status) {
+  switch (status) {
+    case ATTENTION_OK:
+      return "ok";
+    case ATTENTION_BAD_ARGS_SIZE:
+      return "args.size is not the size of the argument struct";
+    case ATTENTION_NULL_POINTER:
+      return "a required pointer is null";
+    case ATTENTION_MISALIGNED:
+      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+    case ATTENTION_BAD_LENGTH:
+      return "a batch or sequence length is negative, too large, or not the fixed one";
+    case ATTENTION_BAD_HEADS:
+      return "heads_q or heads_kv is not what the kernel was generated for";
+    case ATTENTION_BAD_STRIDE:
+      return "a stride is not a positive multiple of 8 elements";
+    case ATTENTION_BAD_WORKSPACE:
+      return "the workspace is null";
+    case ATTENTION_BAD_DEVICE:
+      return "the current device is not a gfx90a";
+    case ATTENTION_LAUNCH_FAILED:
+      return "the launch failed";
+  }
+  return "unknown status";
+}
+
+}  // extern "C"

@@ -1,0 +1,113 @@
+// The two products of a block of keys, cut into single matrix instructions. After each one `piece`
+// puts a slice of other work: a matrix instruction keeps its unit busy for 16 issue slots, of which
+// the wave may use 15 for something else.
+//
+// Fragments of LDS are read one group of up to four instructions ahead, across the products too:
+// before the last group of one, the waves meet, and read the next one's first fragments.
+#pragma once
+
+#include "keys.h"
+#include "values.h"
+
+typedef Block Output[kOutputBlocks];   // O^T
+typedef Operand Query[2 * kStepsQk];   // Q^T, the whole head dim
+typedef Words2 Weights[2 * kStepsKv];  // P^T, packed pairs
+
+__device__ __forceinline__ int lane_row() { return threadIdx.x % 32; }
+__device__ __forceinline__ int lane_half() { return threadIdx.x / 32 % 2; }
+
+// Of a product with `row_blocks` x `steps` fragments: two accumulators take turns, two instructions
+// a fragment.
+struct Shape {
+  int row_blocks, steps;
+  constexpr int pairs() const { return (row_blocks + 1) / 2; }
+  constexpr int groups() const { return steps * pairs(); }
+  constexpr int products() const { return 2 * steps * row_blocks; }
+  // Those before the last group.
+  constexpr int before_last() const { return products() - 2 * (row_blocks % 2 == 0 ? 2 : 1); }
+};
+constexpr Shape kKeyProducts{kKeyBlocks, kStepsQk};
+constexpr Shape kValueProducts{kOutputBlocks, kStepsKv};
+
+typedef Words4 Fragments[2];
+
+// The fragments of K or V^T that a lane reads, by the address of its first.
+struct KeyReader {
+  const uint8_t* keys;
+  int first;
+  __device__ __forceinline__ explicit KeyReader(const uint8_t* keys)
+      : keys(keys), first(key_place(lane_row(), lane_half())) {
+    pin(first);
+  }
+  __device__ __forceinline__ Words4 operator()(int j, int step) const {
+    return *reinterpret_cast<const Words4*>(keys + key_place_at(first, step) +
+                                            j * 32 * kKeyPitch * 16);
+  }
+};
+struct ValueReader {
+  const uint8_t* values;
+  int first;
+  __device__ __forceinline__ explicit ValueReader(const uint8_t* values)
+      : values(values), first(value_place(lane_row(), lane_half())) {
+    pin(first);
+  }
+  __device__ __forceinline__ Words4 operator()(int j, int step) const {
+    return *reinterpret_cast<const Words4*>(values + value_place_step(first, step) +
+                                            j * 32 * kChunksKv * 16);
+  }
+};
+
+template <typename Reader>
+__device__ __forceinline__ void fetch(Fragments& fragments, const Shape& shape, int group,
+                                      const Reader& read) {
+  const int first = group % shape.pairs() * 2, step = group / shape.pairs();
+  fragments[0] = read(first, step);
+  if (first + 1 < shape.row_blocks) fragments[1] = read(first + 1, step);
+}
+
+// D[row block] (+)= A[row block][step] B[step] over all steps. `fragments` hold the first group of
+// A and get that of the next product, by `fetch_next`; `b(k)` is the operand of half step k.
+template <bool kFromZero, int kSteps, int kRowBlocks, typename Reader, typename B, typename Piece,
+          typename FetchNext>
+__device__ __forceinline__ void multiply_all(Block (&d)[kRowBlocks], Fragments& fragments,
+                                             const Reader& read, const B& b, const Piece& piece,
+                                             const FetchNext& fetch_next) {
+  constexpr Shape kShape{kRowBlocks, kSteps};
+  Fragments chunks[kShape.groups() + 1];
+  chunks[0][0] = fragments[0];
+  chunks[0][1] = fragments[1];
+  int done = 0;
+#pragma unroll
+  for (int group = 0; group < kShape.groups(); ++group) {
+    keep_order();
+    if (group + 1 < kShape.groups()) {
+      fetch(chunks[group + 1], kShape, group + 1, read);
+    } else {
+      fetch_next(chunks[group + 1]);
+    }
+    const int first = group % kShape.pairs() * 2, step = group / kShape.pairs();
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        if (first + r >= kRowBlocks) continue;
+        const Block zero = {};
+        const bool from_zero = kFromZero && step == 0 && half == 0;
+        keep_order();
+        d[first + r] = multiply(half_of(chunks[group][r], half), b(2 * step + half),
+                                from_zero ? zero : d[first + r]);
+        keep_order();
+        piece(done++);
+      }
+    }
+  }
+  keep_order();
+  fragments[0] = chunks[kShape.groups()][0];
+  fragments[1] = chunks[kShape.groups()][1];
+}
+
+// The slices of `count` things that piece i of `pieces` takes: [first(i), first(i + 1)).
+struct Slices {
+  int count, pieces;
+  __device__ constexpr int first(int i) const { return i >= pieces ? count : i * count / pieces; }
+};

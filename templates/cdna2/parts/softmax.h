@@ -1,0 +1,78 @@
+// Online softmax: exponentials against a running maximum of a row.
+#pragma once
+
+constexpr float kLog2e = 1.44269504f;
+#if ATTN_PLAIN_SCORE
+constexpr float kExponentUnit = kScale * kLog2e;  // of a raw product
+#else
+constexpr float kExponentUnit = kLog2e;  // of a score
+#endif
+
+#if ATTN_BF16
+constexpr float kWeightBits = 0, kWeightUnit = 1;
+#else
+// Matrix instructions take fp16 subnormals for zero. Weights are 2^7 times as large, so that those
+// down to 2^-21 count.
+constexpr float kWeightBits = 7, kWeightUnit = 1.0f / 128;
+#endif
+#if ATTN_FIXED_MAX
+// The maximum in use may fall behind the true one by this power of two: sums and accumulators have
+// room for it, and the output is the same.
+constexpr float kSlackBits = 8;
+#else
+constexpr float kSlackBits = 0;
+#endif
+
+// 2^x within 1 ulp; a result below 2^-126 is 0.
+__device__ __forceinline__ float exp2_approx(float x) {
+#if __has_builtin(__builtin_amdgcn_exp2f)
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return __builtin_exp2f(x);
+#endif
+}
+
+// Over the two lanes that share a row.
+__device__ __forceinline__ float pair_max(float x) { return fmaxf(x, other_half(x)); }
+
+// What the lane's row has seen: in units of the exponent of 2 but for `score`.
+struct Softmax {
+  float score = -INFINITY;     // the greatest, as the user's functions know it
+  float shift = -kWeightBits;  // what exponents are relative to
+  float limit = -INFINITY;     // exponents above it need a new maximum
+  Pair sum[2] = {};            // of weights, over this lane's keys
+
+  // Takes over the lane's greatest exponent. Returns the factor by which the row's sums and
+  // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is inf -
+  // inf.
+  __device__ __forceinline__ float raise(float greatest, const Row& row, const Inputs& in) {
+    const float old_max = row_max(score, row, in) * kLog2e;
+    score = fmaxf(score, pair_max(greatest) * (1 / kLog2e));
+    const float new_max = row_max(score, row, in) * kLog2e;
+    const bool none = new_max == -INFINITY;
+    const float factor = none ? 1 : exp2_approx(old_max - new_max);
+    shift = (none ? 0 : new_max) - kWeightBits;
+    limit = new_max + kSlackBits;
+    sum[0] *= factor;
+    sum[1] *= factor;
+    return factor;
+  }
+
+  __device__ __forceinline__ Reductions reductions() const {
+    const Pair both = sum[0] + sum[1];
+    return {score, (both.x + both.y) * kWeightUnit};
+  }
+};
+
+// A raw product as an exponent of 2, the maximum not yet subtracted.
+__device__ __forceinline__ float exponent_of(float product, int kv_idx, const Row& row,
+                                             const Inputs& in) {
+#if ATTN_PLAIN_SCORE
+  return product * kExponentUnit;
+#else
+#if ATTN_INPUTS
+  kv_idx = min(kv_idx, row.seq_kv - 1);
+#endif
+  return score_of(product * kScale, row, kv_idx, in) * kExponentUnit;
+#endif
+}

@@ -1,0 +1,59 @@
+// The grid: which 32 * kWaves query rows of which head a block works on, and in what order.
+#pragma once
+
+struct Strides {
+  int64_t batch, seq, head;  // in elements
+};
+
+// The kernel's one argument, by value.
+struct Params {
+  const void *q, *k, *v;
+  void* o;
+  Strides q_strides, k_strides, v_strides, o_strides;
+  int batch, seq_q, seq_kv;
+  int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
+#if ATTN_LONGEST_FIRST
+  int section_heads;  // heads whose keys and values share the L2
+#endif
+  Inputs inputs;
+  Saves saves;
+};
+
+struct Tile {
+  int q_first, h, b;
+};
+
+__device__ __forceinline__ Tile tile_at(int index, const Params& p) {
+#if ATTN_LONGEST_FIRST
+  // Within a section the last rows of every head come first: under a causal mask they are the
+  // longest.
+  const int section = index / (p.section_heads * p.tiles_per_head);
+  const int first_head = section * p.section_heads;
+  const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);
+  const int rest = index - first_head * p.tiles_per_head;
+  const int head = first_head + rest % heads;
+  const int row = p.tiles_per_head - 1 - rest / heads;
+#else
+  const int head = index / p.tiles_per_head;
+  const int row = index % p.tiles_per_head;
+#endif
+  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
+}
+
+// The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
+// need no test.
+struct Blocks {
+  int begin, end, full_begin, full_end;
+  __device__ __forceinline__ bool is_full(int block) const {
+    return block >= full_begin && block < full_end;
+  }
+};
+
+__device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
+  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
+  const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
+  const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
+  return {uniform(keys.begin / kTileKv),
+          uniform(keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0),
+          uniform((keys.full_begin + kTileKv - 1) / kTileKv), uniform(keys.full_end / kTileKv)};
+}

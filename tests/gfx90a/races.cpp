@@ -1,0 +1,140 @@
+#include "races.h"
+
+#include <fmt/format.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "fault.h"
+
+namespace gfx90a {
+namespace {
+
+template <class Visit>
+void for_lanes(uint64_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+bool of_dwords(const LdsAccess& access) {
+  if (access.bytes % 4 != 0) return false;
+  uint32_t odd = 0;
+  for (const uint32_t address : access.address) odd |= address;
+  if (odd % 4 == 0) return true;
+  odd = 0;
+  for_lanes(access.lanes, [&](unsigned lane) { odd |= access.address[lane]; });
+  return odd % 4 == 0;
+}
+
+// Up to four dwords' entries at a time, sixteen numbers: for each dword the mark and set of the
+// writers, then of the readers.
+class Entries {
+ public:
+  Entries(bool write, unsigned wave, uint16_t now) {
+    const uint64_t self = uint64_t{1} << wave, mark = now, set = 0xFFFF;
+    const uint64_t writers = (set & ~self) << 16, readers = (set & ~self) << 48;
+    marks_ = all(mark | mark << 16 | mark << 32 | mark << 48);
+    others_ = all(write ? writers | readers : writers);
+    mine_ = all(mark | self << 16 | mark << 32 | self << 48);
+    replaced_ = all(write ? 0xFFFFFFFF : 0xFFFFFFFF00000000);
+  }
+  // Adds this access; false, and nothing added, if it conflicts.
+  bool add(__m256i& entries) const {
+    // The sets whose marks, just below them, are this interval's.
+    const __m256i current = _mm256_slli_epi32(_mm256_cmpeq_epi16(entries, marks_), 16);
+    const __m256i sets = _mm256_and_si256(entries, current);
+    if (_mm256_testz_si256(sets, others_) == 0) return false;
+    entries = _mm256_blendv_epi8(entries, _mm256_or_si256(sets, mine_), replaced_);
+    return true;
+  }
+
+ private:
+  static __m256i all(uint64_t entry) { return _mm256_set1_epi64x(static_cast<int64_t>(entry)); }
+  __m256i marks_, others_, mine_, replaced_;
+};
+
+template <unsigned Count>
+__m256i load_entries(const void* from) {
+  const auto* low = static_cast<const __m128i*>(from);
+  if (Count == 4) return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+  return _mm256_zextsi128_si256(Count == 2 ? _mm_loadu_si128(low) : _mm_loadl_epi64(low));
+}
+template <unsigned Count>
+void store_entries(void* to, __m256i entries) {
+  auto* low = static_cast<__m128i*>(to);
+  if (Count == 4) _mm256_storeu_si256(static_cast<__m256i*>(to), entries);
+  if (Count == 2) _mm_storeu_si128(low, _mm256_castsi256_si128(entries));
+  if (Count == 1) _mm_storel_epi64(low, _mm256_castsi256_si128(entries));
+}
+
+}  // namespace
+
+Races::Races(uint32_t lds_bytes) : dwords_(lds_bytes / 4 + 1), bytes_(lds_bytes) {}
+
+unsigned Races::conflicts(const Who& who, bool write, unsigned wave) const {
+  const unsigned writers = who.write_mark == now_ ? who.writers : 0;
+  const unsigned readers = write && who.read_mark == now_ ? who.readers : 0;
+  return (writers | readers) & ~(1U << wave);
+}
+
+void Races::check(const LdsAccess& access, unsigned wave) const {
+  for_lanes(access.lanes, [&](unsigned lane) {
+    for (uint32_t i = 0; i < access.bytes; ++i) {
+      const uint32_t byte = access.address[lane] + i;
+      const Who &a = dwords_[byte / 4], &b = bytes_[byte];
+      const unsigned all = conflicts(a, access.write, wave) | conflicts(b, access.write, wave);
+      if (all == 0) continue;
+      const unsigned writers = conflicts(a, false, wave) | conflicts(b, false, wave);
+      throw Fault(fmt::format(
+          "race in LDS: wave {} {} byte {}, which wave {} {}, with no barrier between them (or the "
+          "earlier access was not waited for before the barrier)",
+          wave, access.write ? "writes" : "reads", byte,
+          std::countr_zero(writers != 0 ? writers : all), writers != 0 ? "wrote" : "read"));
+    }
+  });
+}
+
+template <unsigned Count>
+void Races::touch_dwords(const LdsAccess& access, unsigned first, unsigned wave) {
+  const Entries mine(access.write, wave, now_);
+  for_lanes(access.lanes, [&](unsigned lane) {
+    Who* at = &dwords_[access.address[lane] / 4 + first];
+    __m256i entries = load_entries<Count>(at);
+    if (!mine.add(entries)) check(access, wave);
+    store_entries<Count>(at, entries);
+  });
+}
+
+void Races::touch_bytes(const LdsAccess& access, unsigned wave) {
+  by_byte_ = true;
+  check(access, wave);
+  for_lanes(access.lanes, [&](unsigned lane) {
+    for (uint32_t i = 0; i < access.bytes; ++i) {
+      Who& who = bytes_[access.address[lane] + i];
+      uint16_t& mark = access.write ? who.write_mark : who.read_mark;
+      uint16_t& waves = access.write ? who.writers : who.readers;
+      waves = static_cast<uint16_t>((mark == now_ ? waves : 0U) | 1U << wave);
+      mark = now_;
+    }
+  });
+}
+
+void Races::start_interval(uint32_t interval) {
+  interval_ = interval;
+  by_byte_ = false;
+  if (++now_ != 0) return;
+  std::fill(dwords_.begin(), dwords_.end(), Who{});  // the marks have come round
+  std::fill(bytes_.begin(), bytes_.end(), Who{});
+  now_ = 1;
+}
+
+void Races::touch(const LdsAccess& access, unsigned wave, uint32_t interval) {
+  if (interval != interval_) start_interval(interval);
+  if (!of_dwords(access)) return touch_bytes(access, wave);
+  if (by_byte_) check(access, wave);
+  if (access.bytes == 16) return touch_dwords<4>(access, 0, wave);
+  if (access.bytes >= 8) touch_dwords<2>(access, 0, wave);
+  if (access.bytes % 8 != 0) touch_dwords<1>(access, access.bytes / 4 - 1U, wave);
+}
+
+}  // namespace gfx90a

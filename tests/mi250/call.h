@@ -1,0 +1,76 @@
+// One call of an emitted MI250 kernel in the interpreter: its data, its argument, its results.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attention/oracle.h"
+#include "gfx90a/machine.h"
+#include "spec/spec.h"
+
+namespace attngen::mi250 {
+
+enum class StrideKind : uint8_t { Default, Padded, Swapped };
+
+struct Shape {
+  int64_t batch = 1, seq_q = 1, seq_kv = 1;
+  StrideKind strides = StrideKind::Default;
+  double logits = 1;  // the standard deviation of scores
+  std::string text() const;
+};
+
+// What of the kernel's schedule its argument depends on.
+struct Grid {
+  int tile_q = 128, threads = 256;
+  bool longest_first = false;
+};
+
+// A tensor as stored: 16-bit elements, poisoned where no element lies.
+struct Tensor {
+  int64_t heads = 0, head_dim = 0, length = 0;
+  int64_t batch_stride = 0, seq_stride = 0, head_stride = 0;
+  std::vector<uint16_t> bits;
+  std::vector<float> values;  // widened, in the same places
+  attention::TensorView view() const {
+    return {values.data(), batch_stride, seq_stride, head_stride};
+  }
+};
+
+class Call {
+ public:
+  // `fills`: how an input is filled, by name: normal, slopes, documents, lengths, bits, holes,
+  // log_decay, or a number.
+  Call(const spec::Spec& spec, const Shape& shape, const std::map<std::string, std::string>& fills,
+       uint64_t seed);
+  void run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
+           gfx90a::Counters& counters);
+
+  const attention::Problem& problem() const { return problem_; }
+  double output(int64_t b, int64_t h, int64_t q, int64_t column) const;
+  double save(size_t index, int64_t b, int64_t h, int64_t q) const;
+  // Whether something was written where no element of the output lies.
+  bool wrote_outside() const;
+
+ private:
+  struct Input {
+    std::vector<std::byte> bytes;  // as the kernel reads it; a scalar's value
+    bool scalar = false;
+  };
+  void add_input(const spec::Input& input, const std::string& fill, uint64_t seed);
+  int64_t length_of(const spec::Input::Dim& dim) const;
+  std::vector<std::byte> kernarg(const Grid& grid) const;
+
+  const spec::Spec& spec_;
+  Shape shape_;
+  Tensor q_, k_, v_, o_;
+  std::vector<std::vector<float>> saves_;
+  std::vector<Input> inputs_;  // in the spec's order
+  attention::Problem problem_;
+};
+
+double widen(spec::DType dtype, uint16_t bits);
+uint16_t narrow(spec::DType dtype, double value);
+
+}  // namespace attngen::mi250

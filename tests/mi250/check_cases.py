@@ -1,0 +1,118 @@
+"""Holds MI250 kernels to the oracle: generates, compiles, and runs each case in the interpreter.
+
+The cases are those of the GPU check (scripts/gpu/cases.py), in shapes that an interpreter can afford.
+
+usage: check_cases.py <attngen> <mi250_check> [--filter TEXT] [--part I/N] [--full] [--jobs N]
+"""
+
+import argparse
+import concurrent.futures
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from gpu.cases import agree_cases, base_cases, variant_cases, walk_cases  # noqa: E402
+from mi250 import toolchain  # noqa: E402
+
+SHAPES = [(1, 77, 77), (2, 33, 130), (1, 239, 300)]
+FULL_SHAPES = [(3, 1, 1), (1, 64, 64), (3, 77, 1), (2, 113, 64), (1, 3, 2048), (2, 128, 0),
+               (2, 239, 799), (1, 1000, 1000)]
+
+SCHEDULES = [{"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": 1, "weights": "registers",
+              "overlap": "intra_warpgroup", "ping_pong": False, "grid": "plain", "order": order}
+             for warpgroups, tile_kv, order in [(1, 32, "linear"), (1, 64, "longest_first"),
+                                                (2, 32, "longest_first"), (2, 128, "linear"),
+                                                (4, 64, "longest_first"), (4, 32, "linear")]]
+
+
+def is_emitted(spec):
+    """What this family refuses is tests/emit's to test."""
+    return not spec.get("varlen") and "blocks" not in spec and max(spec["head_dim"].values()) <= 256
+
+
+def mi250_cases():
+    """(name, spec, fills, schedule, longest length, large logits are right)"""
+    walks = [case for case in walk_cases() if case.name.endswith("_s0")]
+    for case in [*base_cases(), *variant_cases(), *walks]:
+        if is_emitted(case.spec):
+            yield case.name, case.spec, case.fills, None, case.longest, case.large
+    for case in agree_cases():
+        if not case.name.endswith("_s0"):
+            continue
+        for i, schedule in enumerate(SCHEDULES):
+            name = f"{case.data}_m{i}"
+            yield name, {**case.spec, "name": name}, {}, schedule, 8191, True
+
+
+def fill_text(how):
+    return str(how.get("fill", how.get("value")))
+
+
+def run_case(case, args):
+    """What went wrong, or ""."""
+    name, spec, fills, schedule, longest, large = case
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        (folder / "spec.json").write_text(json.dumps(spec))
+        command = [args.attngen, "spec.json", "--target", "mi250", "-o", "."]
+        if schedule:
+            (folder / "schedule.json").write_text(json.dumps(schedule))
+            command += ["--schedule", "schedule.json"]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            return f"{name}: {result.stderr}"
+        try:
+            toolchain.compile_device(folder / f"{name}_mi250.hip", folder / "kernel.co")
+        except RuntimeError as error:
+            return str(error)
+        metadata = toolchain.notes(folder / "kernel.co")
+        command = [args.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(args.seed)]
+        for fill, how in fills.items():
+            command += ["--fill", f"{fill}={fill_text(how)}"]
+        turn = sum(name.encode())
+        shapes = SHAPES + (FULL_SHAPES if args.full else [])
+        for i, (batch, seq_q, seq_kv) in enumerate(shapes):
+            strides = ("default", "padded", "swapped")[(turn + i) % 3]
+            if max(seq_q, seq_kv) <= longest:
+                command += ["--shape", f"{batch},{seq_q},{seq_kv},{strides}"]
+        if large:
+            command += ["--shape", "1,113,190,default,large"]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        problems = result.stdout + result.stderr if result.returncode != 0 else ""
+        if metadata["vgpr_spill_count"] or metadata["private_segment_fixed_size"]:
+            problems += f"{name}: {metadata['vgpr_spill_count']} registers spilled\n"
+        return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("attngen", type=lambda p: str(Path(p).resolve()))
+    parser.add_argument("check", type=lambda p: str(Path(p).resolve()))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--part", default="0/1", help="of the cases: those whose number is I mod N")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    if lacking := toolchain.missing():
+        print(f"skipped: {lacking} not found")
+        return 0
+    part, parts = map(int, args.part.split("/"))
+    cases = [case for i, case in enumerate(mi250_cases())
+             if i % parts == part and args.filter in case[0]]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for problem in pool.map(lambda case: run_case(case, args), cases):
+            if problem:
+                failed += 1
+                print(problem, flush=True)
+    print(f"{len(cases)} kernels, {failed} with problems, seed {args.seed}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

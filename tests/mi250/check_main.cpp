@@ -1,0 +1,222 @@
+// mi250_check: holds an emitted MI250 kernel, run by the interpreter, to the double-precision
+// oracle.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "call.h"
+#include "rule.h"
+#include "spec/read.h"
+
+namespace {
+
+using namespace attngen;
+using namespace attngen::mi250;
+
+std::string read_text(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) throw std::runtime_error("cannot read " + path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+spec::Spec read_spec(const std::string& path) {
+  text::Diagnostics diagnostics({path, read_text(path)});
+  auto spec = spec::read(diagnostics);
+  if (!spec) throw std::runtime_error(diagnostics.render(text::ErrorFormat::Gcc));
+  return *std::move(spec);
+}
+
+Grid read_grid(const std::string& path) {
+  const auto manifest = nlohmann::json::parse(read_text(path));
+  for (const auto& target : manifest["targets"]) {
+    if (target["target"] != "mi250") continue;
+    return {64 * target["schedule"]["warpgroups"].get<int>(),
+            target["resources"]["threads"].get<int>(),
+            target["schedule"]["order"] == "longest_first"};
+  }
+  throw std::runtime_error(path + ": no kernel for mi250");
+}
+
+Shape read_shape(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ',') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  if (words.size() < 3)
+    throw std::runtime_error("a shape is batch,seq_q,seq_kv[,strides[,logits]]");
+  Shape shape{std::stoll(words[0]), std::stoll(words[1]), std::stoll(words[2]), StrideKind::Default,
+              1};
+  if (words.size() > 3) {
+    shape.strides = words[3] == "padded"    ? StrideKind::Padded
+                    : words[3] == "swapped" ? StrideKind::Swapped
+                                            : StrideKind::Default;
+  }
+  if (words.size() > 4) shape.logits = words[4] == "large" ? 60 : 1;
+  return shape;
+}
+
+struct RowAt {
+  int64_t b, h, q;
+};
+
+// All rows if they are few, else the tiles' first and last and every n-th.
+std::vector<RowAt> rows_of(const spec::Spec& spec, const Shape& shape, int64_t most_pairs) {
+  const int64_t all = shape.batch * spec.heads.q * shape.seq_q;
+  const int64_t most = std::max<int64_t>(64, most_pairs / std::max<int64_t>(1, shape.seq_kv));
+  const int64_t step = (all + most - 1) / most;
+  std::vector<RowAt> rows;
+  for (int64_t i = 0; i < all; ++i) {
+    const int64_t q = i % shape.seq_q, head = i / shape.seq_q;
+    if (i % step == 0 || ((q % 32 == 0 || q % 32 == 31) && head % 3 == 0 && step < 8)) {
+      rows.push_back({head / spec.heads.q, head % spec.heads.q, q});
+    }
+  }
+  return rows;
+}
+
+struct Held {
+  std::vector<Verdict> verdicts;
+  size_t rows = 0;
+};
+
+Held hold(const spec::Spec& spec, const Shape& shape, const Call& call, int64_t most_pairs) {
+  const attention::Oracle oracle(spec);
+  const std::vector<RowAt> rows = rows_of(spec, shape, most_pairs);
+  const auto columns = static_cast<size_t>(spec.head_dim.v);
+  Rows o{columns, {}, {}, {}};
+  for (auto* part : {&o.got, &o.exact, &o.naive}) part->resize(rows.size() * columns);
+  std::vector<Rows> saves(spec.normalize.saves.size());
+  for (Rows& save : saves) {
+    for (auto* part : {&save.got, &save.exact, &save.naive}) part->resize(rows.size());
+  }
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < rows.size(); i = next++) {
+      const auto& [b, h, q] = rows[i];
+      const auto exact = oracle.row(call.problem(), b, h, q, attention::Arithmetic::Exact);
+      const auto naive = oracle.row(call.problem(), b, h, q, attention::Arithmetic::Storage);
+      for (size_t d = 0; d < columns; ++d) {
+        o.got[i * columns + d] = call.output(b, h, q, static_cast<int64_t>(d));
+        o.exact[i * columns + d] = exact.o[d];
+        o.naive[i * columns + d] = naive.o[d];
+      }
+      for (size_t s = 0; s < saves.size(); ++s) {
+        saves[s].got[i] = call.save(s, b, h, q);
+        saves[s].exact[i] = exact.saves[s];
+        saves[s].naive[i] = naive.saves[s];
+      }
+    }
+  };
+  {
+    std::jthread other(work);
+    work();
+  }
+  Held held{{}, rows.size()};
+  const double roundoff = roundoff_of(spec.dtype);
+  held.verdicts.push_back(hold_largest("o", o, roundoff));
+  held.verdicts.push_back(hold_by_magnitude("o in the mean", o, roundoff));
+  for (size_t s = 0; s < saves.size(); ++s) {
+    held.verdicts.push_back(hold_largest(spec.normalize.saves[s].name, saves[s], kSaveRoundoff));
+  }
+  return held;
+}
+
+struct Options {
+  std::string spec, manifest, code_object;
+  std::vector<std::string> shapes, fills;
+  uint64_t seed = 1;
+  int64_t pairs = 400'000;
+  bool verbose = false, counters = false;
+};
+
+// True if every output of the call is within the rule.
+bool check(const Options& options, const spec::Spec& spec, const Grid& grid,
+           const gfx90a::Kernel& kernel, const Shape& shape, gfx90a::Counters& counters) {
+  std::map<std::string, std::string> fills;
+  for (const std::string& fill : options.fills) {
+    const size_t equal = fill.find('=');
+    fills[fill.substr(0, equal)] = fill.substr(equal + 1);
+  }
+  Call call(spec, shape, fills, options.seed);
+  call.run(kernel, grid, options.seed, counters);
+  const Held held = hold(spec, shape, call, options.pairs);
+  bool good = true;
+  std::string line = fmt::format("{} {}: {} rows", spec.name, shape.text(), held.rows);
+  for (const Verdict& verdict : held.verdicts) {
+    line += fmt::format(", {} {:.2g}", verdict.output, verdict.ratio());
+    if (!verdict.ok()) {
+      good = false;
+      line += fmt::format(" (error {:.3g}, allowed {:.3g}, row {})", verdict.error, verdict.allowed,
+                          verdict.row);
+    }
+  }
+  if (call.wrote_outside()) {
+    good = false;
+    line += ", wrote outside of o";
+  }
+  if (options.verbose || !good) {
+    std::printf("%s%s\n", good ? "" : "FAILED (seed ",
+                good ? "" : fmt::format("{}) ", options.seed).c_str());
+    std::printf("%s\n", line.c_str());
+  }
+  return good;
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Holds an emitted MI250 kernel to the oracle, by the FlashAttention rule."};
+  app.add_option("spec", options.spec)->required();
+  app.add_option("manifest", options.manifest)->required();
+  app.add_option("code_object", options.code_object)->required();
+  app.add_option("--shape", options.shapes, "batch,seq_q,seq_kv[,default|padded|swapped[,large]]");
+  app.add_option("--fill", options.fills,
+                 "input=normal, slopes, documents, lengths, bits, holes, "
+                 "log_decay, or a number");
+  app.add_option("--seed", options.seed);
+  app.add_option("--pairs", options.pairs, "that the oracle computes for each call");
+  app.add_flag("--verbose", options.verbose, "good calls too");
+  app.add_flag("--counters", options.counters, "of all calls together");
+  CLI11_PARSE(app, argc, argv);
+  const spec::Spec spec = read_spec(options.spec);
+  const Grid grid = read_grid(options.manifest);
+  const gfx90a::Kernel kernel(options.code_object);
+  gfx90a::Counters counters(kernel.instructions());
+  size_t failed = 0;
+  for (const std::string& text : options.shapes) {
+    const Shape shape = read_shape(text);
+    try {
+      failed += !check(options, spec, grid, kernel, shape, counters);
+    } catch (const gfx90a::Fault& fault) {
+      ++failed;
+      std::printf("FAILED %s %s: %s\n", spec.name.c_str(), shape.text().c_str(), fault.what());
+    }
+  }
+  if (options.counters) std::fputs(counters.report().c_str(), stdout);
+  std::printf("%s: %zu calls, %zu failed\n", spec.name.c_str(), options.shapes.size(), failed);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (!gfx90a::host_can_run()) {
+    std::puts("skipped: this machine lacks AVX2, FMA or F16C");
+    return 77;
+  }
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mi250_check: %s\n", error.what());
+    return 1;
+  }
+}

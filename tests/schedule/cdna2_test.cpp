@@ -1,0 +1,105 @@
+// The CDNA2 family: what fits a CU, what the search picks, what schedules it refuses.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels.h"
+#include "schedule/resources.h"
+#include "schedule/step_cdna2.h"
+
+namespace attngen::schedule {
+namespace {
+
+const target::Target& mi250() { return *target::find("mi250"); }
+
+Schedule tile(int warpgroups, int tile_kv) {
+  return {warpgroups,  tile_kv,      1, Place::Registers, Overlap::IntraWarpgroup, false,
+          Grid::Plain, Order::Linear};
+}
+Kernel kernel(int head_dim) { return benchmark_kernel(head_dim, head_dim, 8192, true, true); }
+
+TEST_CASE("two waves a SIMD up to head dim 128, three at 64, one at 256") {
+  struct Row {
+    int head_dim, waves, shared_bytes;
+  };
+  for (const Row& row : {Row{64, 3, 16384}, Row{128, 2, 32768}, Row{256, 1, 65536}}) {
+    CAPTURE(row.head_dim);
+    const Fit fit = fit_cdna2(kernel(row.head_dim), tile(2, 64), mi250());
+    REQUIRE(fit.resources);
+    CHECK(fit.resources->threads == 256);
+    CHECK(fit.resources->waves_per_simd == row.waves);
+    CHECK(fit.resources->shared_bytes == row.shared_bytes);
+    CHECK(fit.resources->register_need <= fit.resources->consumer_registers);
+  }
+}
+
+TEST_CASE("rows of keys that cannot exchange chunks are an odd number of chunks apart") {
+  // 80 columns are 10 chunks of 16 bytes, stored 11 apart; 96 rows of values.
+  const Fit fit = fit_cdna2(kernel(80), tile(2, 64), mi250());
+  REQUIRE(fit.resources);
+  CHECK(fit.resources->shared_bytes == 64 * 11 * 16 + 96 * 64 * 2);
+}
+
+TEST_CASE("what the family does in one way alone is refused by name") {
+  const auto reason = [](auto change) {
+    Schedule schedule = tile(2, 64);
+    change(schedule);
+    return judge(kernel(128), schedule, mi250()).reason;
+  };
+  CHECK(reason([](Schedule& s) { s.warpgroups = 3; }) ==
+        "3 warpgroups; this family's tiles divide among 1, 2 or 4");
+  CHECK(reason([](Schedule& s) { s.tile_kv = 96; }) ==
+        "a tile of 96 keys; this family has 32, 64 and 128");
+  CHECK(reason([](Schedule& s) { s.stages = 2; }) ==
+        "2 stages; this family has 1 in LDS and the next in registers");
+  CHECK(reason([](Schedule& s) { s.weights = Place::Shared; }) ==
+        "weights in LDS; this family keeps them in registers");
+  CHECK(reason([](Schedule& s) { s.overlap = Overlap::None; }) ==
+        "this family always overlaps within a wave");
+  CHECK(reason([](Schedule& s) { s.ping_pong = true; }) ==
+        "ping-pong; SIMDs alternate between waves by themselves");
+  CHECK(reason([](Schedule& s) { s.pack_heads = true; }) ==
+        "packed heads; this family's tiles hold rows of one head");
+  CHECK(reason([](Schedule& s) { s.grid = Grid::Persistent; }) ==
+        "this family's grid is plain: one block a tile");
+  CHECK(judge(kernel(256), tile(2, 128), mi250()).reason ==
+        "needs 131072 bytes of LDS; mi250 has 65536");
+}
+
+TEST_CASE("the search ranks what fits, fastest first, and keeps the matrix units busy") {
+  for (const int head_dim : {64, 128, 256}) {
+    CAPTURE(head_dim);
+    const Ranking ranking = search(kernel(head_dim), mi250());
+    REQUIRE(!ranking.ranked.empty());
+    CHECK(std::ranges::is_sorted(ranking.ranked, {},
+                                 [](const Candidate& c) { return c.cost.seconds; }));
+    const Candidate& first = ranking.ranked.front();
+    CHECK(first.schedule.order == Order::LongestFirst);
+    CHECK(first.cost.matrix_clk <= first.cost.step_clk);
+    CHECK(first.cost.matrix_clk >= 0.8 * first.cost.step_clk);
+    // Never above what a GEMM of the card reaches.
+    CHECK(first.cost.flop_per_s <= mi250().matrix_flop_sustained);
+  }
+}
+
+TEST_CASE("a step of one wave, as llvm-mca accounts for the emitted kernels") {
+  struct Row {
+    int head_dim, tile_kv;
+    double slots;  // scripts/mi250_timing.py, 2026-11-21
+  };
+  for (const Row& row : {Row{64, 64, 552}, Row{128, 64, 1048}, Row{128, 32, 532}, Row{80, 64, 763},
+                         Row{256, 64, 2320}}) {
+    CAPTURE(row.head_dim);
+    const Schedule schedule = tile(2, row.tile_kv);
+    const Kernel k = kernel(row.head_dim);
+    const Fit fit = fit_cdna2(k, schedule, mi250());
+    REQUIRE(fit.resources);
+    const StepCdna2 step = step_cdna2(k, schedule, *fit.resources, BlockCdna2::Full);
+    CHECK(step.alone == doctest::Approx(row.slots).epsilon(0.05));
+    CHECK(step_cdna2(k, schedule, *fit.resources, BlockCdna2::Cut).alone > step.alone);
+  }
+}
+
+}  // namespace
+}  // namespace attngen::schedule
