@@ -499,7 +499,7 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;  // of the whole call
+  int tiles;          // of the whole call
   Inputs inputs;
   Saves saves;
 };

@@ -512,7 +512,7 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;  // of the whole call
+  int tiles;          // of the whole call
   int section_heads;  // heads whose keys and values share the L2
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
   Inputs inputs;

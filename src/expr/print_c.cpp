@@ -79,7 +79,8 @@ class CPrinter {
 };
 
 // The fast one is off by 2^-22, which near 1 is much of its value: log(1 - 2^-12), times a distance
-// of thousands in a decay, is off by a thousandth. Where it is not one for each pair it may be exact.
+// of thousands in a decay, is off by a thousandth. Where it is not one for each pair it may be
+// exact.
 std::string CPrinter::logarithm(const Expr& e, std::string_view name) const {
   if (!device_) return std::string(name);
   const bool for_each_pair = mentions(e, "score") || mentions(e, "kv_idx");

@@ -41,8 +41,9 @@ std::vector<Schedule> tiles(const Way& way, bool uneven_tiles) {
 
 bool worth_packing(const Schedule& tile, const Kernel& kernel) {
   return kernel.heads_q > kernel.heads_kv &&
-         std::ranges::any_of(kernel.workload,
-                             [&](const spec::Workload& w) { return w.seq_q < 2 * tile.tile_q(); });
+         std::ranges::any_of(kernel.workload, [&](const spec::Workload& w) {
+           return w.seq_q < int64_t{2} * tile.tile_q();
+         });
 }
 
 std::vector<Schedule> variants(const Schedule& tile) {

@@ -177,7 +177,6 @@ std::map<std::string, Formula> formulas() {
     return s * std::pow(gamma, distance(x));
   };
   all["wide_retention"] = all["retention"];
-  all["head_dim_512"] = weighted(false, plain);
   all["l2_normalised"] = weighted(false, [](Scores s, const Pair&) {
     double total = 1e-6;
     for (const double x : s) total += x * x;
@@ -186,6 +185,7 @@ std::map<std::string, Formula> formulas() {
   });
   all["cross_attention"] = masked([](const Pair&) { return true; });
   all["unequal_dims"] = masked(causal);
+  all["gqa_few_rows"] = masked(causal);
   all["head_dim_512"] = masked([](const Pair&) { return true; });
   return all;
 }

@@ -1,5 +1,5 @@
-// Flash attention, forward, head dim 64 or 128, fp16 or bf16: a plain kernel to test the interpreter
-// with, and to measure its speed. Compile with -DHEAD_DIM=64 or 128, -DBF16=0 or 1.
+// Flash attention, forward, head dim 64 or 128, fp16 or bf16: a plain kernel to test the
+// interpreter with, and to measure its speed. Compile with -DHEAD_DIM=64 or 128, -DBF16=0 or 1.
 //
 // Four waves of 32 queries. S^T = K Q^T leaves P^T in registers in just the layout that the second
 // product, O^T = V^T P^T, wants of its operand. K lies in LDS as [key][dim], V as [dim][key], with
@@ -55,9 +55,9 @@ __device__ inline void mask_scores(float16 (&s)[kKeys / 32], int last) {
   }
 }
 
-extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(256, 256),
-                                          amdgpu_waves_per_eu(2, 2)))
-flash_attention(Params p) {
+extern "C" __global__ void
+    __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_waves_per_eu(2, 2)))
+    flash_attention(Params p) {
   __shared__ short keys[kKeys * kKeyRow];
   __shared__ short values[kDim * kValueRow];
   const int thread = __builtin_amdgcn_workitem_id_x();
@@ -73,8 +73,8 @@ flash_attention(Params p) {
   for (int d = 0; d < kDim / 16; ++d) {
     q_fragment[d] = short8{};
     if (query < p.seq_q) {
-      q_fragment[d] = *reinterpret_cast<const short8*>(q + static_cast<long>(query) * kDim +
-                                                       16 * d + 8 * half);
+      q_fragment[d] =
+          *reinterpret_cast<const short8*>(q + static_cast<long>(query) * kDim + 16 * d + 8 * half);
     }
   }
   float16 o[kDim / 32] = {};
@@ -96,7 +96,8 @@ flash_attention(Params p) {
         k8[n] = *reinterpret_cast<const short8*>(k + at);
         v8[n] = *reinterpret_cast<const short8*>(v + at);
       }
-      for (int n = 0; n < 2; ++n) *reinterpret_cast<short8*>(&keys[(key + n) * kKeyRow + d]) = k8[n];
+      for (int n = 0; n < 2; ++n)
+        *reinterpret_cast<short8*>(&keys[(key + n) * kKeyRow + d]) = k8[n];
       for (int e = 0; e < 8; ++e) {
         *reinterpret_cast<short2*>(&values[(d + e) * kValueRow + key]) = short2{v8[0][e], v8[1][e]};
       }
@@ -115,8 +116,8 @@ flash_attention(Params p) {
         s[block] = multiply(k8.hi, q8.hi, s[block]);
       }
     }
-    const bool partial = first_key + kKeys > p.seq_kv ||
-                         (p.causal && first_key + kKeys - 1 > first_query + offset);
+    const bool partial =
+        first_key + kKeys > p.seq_kv || (p.causal && first_key + kKeys - 1 > first_query + offset);
     const int last_key = p.causal && query + offset < p.seq_kv ? query + offset : p.seq_kv - 1;
     if (partial) mask_scores(s, last_key - first_key - 4 * half);
     float tile_max = -1e30f;
