@@ -46,9 +46,9 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
       {cdna2 ? "parts/user.h" : "parts/user.cuh", user.text},
       {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.inputs_have_batch)}};
   if (!cdna2) {
-    substitution.replacements["parts/wgmma_n.cuh"] =
-        wgmma_functions({spec.dtype, schedule.tile_kv, spec.head_dim.v,
-                         schedule.weights == schedule::Place::Shared});
+    substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
+        {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,
+         schedule.weights == schedule::Place::Shared});
   }
   auto text =
       preprocess({cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu", find_template}, substitution);
