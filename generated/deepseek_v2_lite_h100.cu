@@ -389,11 +389,13 @@ __device__ __forceinline__ float quad_max(float x) {
 
 constexpr float kLog2e = 1.44269504f;
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
+constexpr float kExponentUnit = kScale * kLog2e;
 
 // Turns raw products into scores; pairs that do not exist become -inf.
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2], const Inputs& in) {
+                                              const Row (&rows)[2],
+                                              const Inputs& in) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
@@ -403,15 +405,20 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     const int begin = keys.begin - kv_first;
     const int end = keys.end - kv_first;
 #pragma unroll
-    for (int column = 0; column < kTileKv / 4; ++column) {
-      const int key = column / 2 * 8 + column % 2;
-      float& score = scores[column / 2][r][column % 2];
+    for (int group = 0; group < kTileKv / 4; ++group) {
+      const int column = group / 2 * 8 + group % 2;
+      float& score = scores[group / 2][r][group % 2];
       if (kMasked) {
-        const bool exists = key >= begin && key < end;
+        const bool exists = column >= begin && column < end;
         score = exists ? score : -INFINITY;
       }
     }
   }
+}
+
+// A score's weight, less the shift of its row.
+__device__ __forceinline__ float weight_of(float score, float shift) {
+  return exp2_approx(score * kExponentUnit - shift);
 }
 
 // Takes one block of row r: scores in, weights out. Returns the factor by which the row's
@@ -435,7 +442,7 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      scores[j][r][e] = exp2_approx(scores[j][r][e] * (kScoreUnit * kLog2e) - shift);
+      scores[j][r][e] = weight_of(scores[j][r][e], shift);
       sum += scores[j][r][e];
     }
   }
@@ -443,20 +450,26 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   return factor;
 }
 
+// The shift that goes with a row's maximum so far.
+__device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, const Reductions& red) {
+  return row_max(red.max_score, row, in) * kLog2e;
+}
+
 // The same without a new maximum: weights relative to the one in use, nothing shrinks. False if a
 // weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by more
 // than log(2^15) = 10.4), or if the row has no maximum yet: then the scores are lost and must be
 // computed again.
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int r,
-                                             const Row& row, const Inputs& in, Reductions& red) {
+                                             const Row& row, const Inputs& in,
+                                             Reductions& red) {
   constexpr float kLimit = 32768;
-  const float shift = row_max(red.max_score, row, in) * kLog2e;
+  const float shift = shift_of(row, in, red);
   float sum = 0;
 #pragma unroll
   for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      scores[j][r][e] = exp2_approx(scores[j][r][e] * (kScoreUnit * kLog2e) - shift);
+      scores[j][r][e] = weight_of(scores[j][r][e], shift);
       sum += scores[j][r][e];
     }
   }
@@ -728,27 +741,37 @@ struct Factors {
   bool shrink = false;  // whether any factor of the warp is not 1
 };
 
+// Raw products to what weights are made of, the pairs that do not exist left out.
+__device__ __forceinline__ void finish_block(Scores& scores, bool full, int kv_first,
+                                             const Row (&rows)[2],
+                                             const Inputs& in) {
+  if (!full) {
+    finish_scores<true>(scores, kv_first, rows, in);
+  }
+}
+
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
                                          Reductions (&reductions)[2], const uint8_t* query,
                                          const uint8_t* key) {
   Factors factors;
-  if (full) {
-    if (!first) {
-      Reductions grown[2] = {reductions[0], reductions[1]};
-      const bool fits_0 = absorb_fixed(scores, 0, rows[0], in, grown[0]);
-      const bool fits_1 = absorb_fixed(scores, 1, rows[1], in, grown[1]);
-      if (__all_sync(0xffffffffu, fits_0 && fits_1)) {
-        reductions[0] = grown[0];
-        reductions[1] = grown[1];
-        return factors;
-      }
-      recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
+  // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
+  // otherwise no weight fits.
+  const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
+  if (!first && (full || __all_sync(0xffffffffu, started))) {
+    finish_block(scores, full, kv_first, rows, in);
+    Reductions grown[2] = {reductions[0], reductions[1]};
+    const bool fits_0 = absorb_fixed(scores, 0, rows[0], in, grown[0]);
+    const bool fits_1 = absorb_fixed(scores, 1, rows[1], in, grown[1]);
+    if (__all_sync(0xffffffffu, fits_0 && fits_1)) {
+      reductions[0] = grown[0];
+      reductions[1] = grown[1];
+      return factors;
     }
-  } else {
-    finish_scores<true>(scores, kv_first, rows, in);
+    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
   }
+  finish_block(scores, full, kv_first, rows, in);
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
   factors.shrink = true;

@@ -5,8 +5,8 @@
 //
 // Schedule: 128x64, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 856 us (643 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 242 us (568 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 843 us (652 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 239 us (576 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -322,8 +322,8 @@ __device__ __forceinline__ float quad_sum(float x) {
 }
 
 // score: cap * tanh(score / cap)
-__device__ __forceinline__ float score_of(float score, const Row&, int, const Inputs&) {
-  return 50.0f * tanh_approx(score * (1.0f / 50.0f));
+__device__ __forceinline__ float score_of(float product, const Row&, int, const Inputs&) {
+  return tanh_approx(product * 0.00125f);
 }
 
 // mask: kv_idx <= q_pos
@@ -414,12 +414,14 @@ __device__ __forceinline__ float quad_max(float x) {
 }
 
 constexpr float kLog2e = 1.44269504f;
-constexpr float kScoreUnit = 1;
+constexpr float kExponentUnit = 72.13475f;  // of a score here, as an exponent of two
+constexpr float kScoreUnit = kExponentUnit / kLog2e;
 
 // Turns raw products into scores; pairs that do not exist become -inf.
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2], const Inputs& in) {
+                                              const Row (&rows)[2],
+                                              const Inputs& in) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
@@ -429,17 +431,22 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     const int begin = keys.begin - kv_first;
     const int end = keys.end - kv_first;
 #pragma unroll
-    for (int column = 0; column < kTileKv / 4; ++column) {
-      const int key = column / 2 * 8 + column % 2;
-      float& score = scores[column / 2][r][column % 2];
-      const int kv_idx = kMasked ? min(kv_first + key, row.seq_kv - 1) : kv_first + key;
-      score = score_of(score * kScale, row, kv_idx, in);
+    for (int group = 0; group < kTileKv / 4; ++group) {
+      const int column = group / 2 * 8 + group % 2;
+      float& score = scores[group / 2][r][group % 2];
+      const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
+      score = score_of(score, row, kv_idx, in);
       if (kMasked) {
-        const bool exists = key >= begin && key < end;
+        const bool exists = column >= begin && column < end;
         score = exists ? score : -INFINITY;
       }
     }
   }
+}
+
+// A score's weight, less the shift of its row.
+__device__ __forceinline__ float weight_of(float score, float shift) {
+  return exp2_approx(score * kExponentUnit - shift);
 }
 
 // Takes one block of row r: scores in, weights out. Returns the factor by which the row's
@@ -463,7 +470,7 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      scores[j][r][e] = exp2_approx(scores[j][r][e] * (kScoreUnit * kLog2e) - shift);
+      scores[j][r][e] = weight_of(scores[j][r][e], shift);
       sum += scores[j][r][e];
     }
   }
@@ -691,17 +698,24 @@ struct Factors {
   float row[2] = {1, 1};
 };
 
+// Raw products to what weights are made of, the pairs that do not exist left out.
+__device__ __forceinline__ void finish_block(Scores& scores, bool full, int kv_first,
+                                             const Row (&rows)[2],
+                                             const Inputs& in) {
+  if (!full) {
+    finish_scores<true>(scores, kv_first, rows, in);
+  } else {
+    finish_scores<false>(scores, kv_first, rows, in);
+  }
+}
+
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
                                          Reductions (&reductions)[2], const uint8_t* query,
                                          const uint8_t* key) {
   Factors factors;
-  if (full) {
-    finish_scores<false>(scores, kv_first, rows, in);
-  } else {
-    finish_scores<true>(scores, kv_first, rows, in);
-  }
+  finish_block(scores, full, kv_first, rows, in);
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
   return factors;

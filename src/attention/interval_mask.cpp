@@ -1,5 +1,7 @@
 #include "attention/interval_mask.h"
 
+#include <algorithm>
+
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -15,5 +17,31 @@ bool is_interval_mask(const KeyRange& range) {
 }
 
 bool has_row_limits(const KeyRange& range) { return is_interval_mask(range) && !searches(range); }
+
+namespace {
+
+bool reads_search(const expr::Expr& e) {
+  if (e.op() == expr::Op::Load && (e.name().ends_with(kBelow) || e.name().ends_with(kUpTo))) {
+    return true;
+  }
+  return std::ranges::any_of(e.operands(), reads_search);
+}
+
+// Whether searches stand in minima and maxima alone.
+bool is_bounded(const expr::Expr& e) {
+  if (e.op() == expr::Op::Min || e.op() == expr::Op::Max) {
+    return std::ranges::all_of(e.operands(), is_bounded);
+  }
+  const bool is_search = e.op() == expr::Op::Load && reads_search(e) &&
+                         std::ranges::none_of(e.operands(), reads_search);
+  return is_search || !reads_search(e);
+}
+
+}  // namespace
+
+bool has_searched_limits(const KeyRange& range) {
+  return is_interval_mask(range) && searches(range) && is_bounded(range.begin) &&
+         is_bounded(range.end);
+}
 
 }  // namespace attngen::attention

@@ -13,4 +13,9 @@ bool is_interval_mask(const KeyRange& range);
 // without a search.
 bool has_row_limits(const KeyRange& range);
 
+// Whether each row's limits can be found within those of its tile: an interval whose ends are
+// minima and maxima of searches and of other terms. Bounding a search by the tile's ends then
+// changes no end of a row, since it is bounded by them itself: min(7, 12) within 0..9 is min(7, 9).
+bool has_searched_limits(const KeyRange& range);
+
 }  // namespace attngen::attention

@@ -163,8 +163,8 @@ std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log
 
 void choose(Job& job, const Options& options, const std::optional<schedule::Schedule>& given,
             Log& log) {
-  const schedule::Kernel kernel = schedule::describe_kernel(job.spec, job.rows);
   for (const target::Target* target : job.targets) {
+    const schedule::Kernel kernel = schedule::describe_kernel(job.spec, job.rows, target->family);
     schedule::Ranking ranking;
     if (given) {
       schedule::Judged judged = schedule::judge(kernel, *given, *target);

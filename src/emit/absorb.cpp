@@ -16,6 +16,7 @@
 namespace attngen::emit {
 namespace {
 
+using attention::PairForm;
 using attention::Reduction;
 using attention::RowForm;
 using attention::RowValue;
@@ -30,9 +31,9 @@ bool mentions_any(const expr::Expr& e, const Name& names) {
 // need first, which may wait for the last pass.
 class Absorb {
  public:
-  Absorb(const spec::Spec& spec, const RowForm& form, const DeviceNames& names,
-         const Fragment& fragment)
-      : spec_(spec), form_(form), names_(names), fragment_(fragment) {
+  Absorb(const spec::Spec& spec, const RowForm& form, const PairForm& pairs,
+         const DeviceNames& names, const Fragment& fragment)
+      : spec_(spec), form_(form), pairs_(pairs), names_(names), fragment_(fragment) {
     find_loop_rows();
     find_passes();
   }
@@ -40,12 +41,19 @@ class Absorb {
   std::string text() const {
     std::string text = loop_rows_text();
     for (const Reduction& reduction : form_.reductions) {
-      if (inline_value(reduction.element) || sums_weights(reduction)) continue;
-      text += pair_function(element_name(reduction), reduction.element,
-                            fmt::format("{}: {} over the pairs of a row", reduction.name,
-                                        reduction.kind == Reduction::Kind::Max ? "max" : "sum"));
+      if (inline_value(element_of(reduction)) || sums_weights(reduction)) continue;
+      text +=
+          pair_function(element_name(reduction), element_of(reduction),
+                        comment(fmt::format("{}: {} over the pairs of a row", reduction.name,
+                                            reduction.kind == Reduction::Kind::Max ? "max" : "sum"),
+                                expr::print(reduction.element)));
     }
-    if (!inline_value(form_.weight)) text += pair_function("weight_of", form_.weight, "weight");
+    if (inverts_pairs()) {
+      text += denominator_text();
+    } else if (!inline_value(pairs_.weight)) {
+      text +=
+          pair_function("weight_of", pairs_.weight, comment("weight", expr::print(form_.weight)));
+    }
     if (!form_.row_free()) {
       text += factor_function("rescale_factor", form_.rescale,
                               "By which the accumulator shrinks when the row values change.");
@@ -99,19 +107,25 @@ class Absorb {
     }
   }
 
+  const expr::Expr& element_of(const Reduction& reduction) const {
+    return pairs_.elements[static_cast<size_t>(&reduction - form_.reductions.data())];
+  }
+
   // In the last pass, the sum of the weights themselves.
   bool sums_weights(const Reduction& reduction) const {
     return reduction.deferred && reduction.kind == Reduction::Kind::Sum &&
            expr::same(reduction.element, form_.weight);
   }
-  // What needs no function of its own: the score itself, a number.
-  static std::optional<std::string> inline_value(const expr::Expr& e) {
+  // What needs no function of its own: the score or the product itself, a number.
+  std::optional<std::string> inline_value(const expr::Expr& e) const {
     if (e.op() != expr::Op::Variable && !e.is_number()) return std::nullopt;
-    if (e.op() == expr::Op::Variable && e.name() != "score") return std::nullopt;
-    return expr::print_c(e, expr::Dialect::Device);
+    if (e.op() == expr::Op::Variable && e.name() != "score" && e.name() != attention::kProduct) {
+      return std::nullopt;
+    }
+    return expr::print_c(e, expr::Dialect::Device, names_.names());
   }
   std::string pair_value(const std::string& function, const expr::Expr& e) const {
-    return inline_value(e).value_or(fmt::format("{}({})", function, pair_arguments()));
+    return inline_value(e).value_or(fmt::format("{}({})", function, arguments()));
   }
   static std::string element_name(const Reduction& reduction) { return reduction.name + "_of"; }
   bool has_own_factor(const Reduction& reduction) const {
@@ -140,19 +154,21 @@ class Absorb {
            "\n";
   }
 
-  std::vector<std::string> pair_parameters() const {
-    std::vector<std::string> parameters{"float score", "const Row& row", "int kv_idx",
-                                        "const Inputs& in"};
+  // What weights and elements are functions of.
+  bool reads_product() const { return !pairs_.score; }
+  std::vector<std::string> parameters() const {
+    std::vector<std::string> parameters = pair_parameters(pairs_);
+    parameters[0] = reads_product() ? "float product" : "float score";
     if (has_rows()) parameters.emplace_back("const LoopRows& rows");
     return parameters;
   }
-  std::string pair_arguments() const {
-    return std::string("score, row, kv_idx, in") + (has_rows() ? ", rows" : "");
+  std::string arguments() const {
+    return pair_arguments(pairs_, reads_product() ? "product" : "score") +
+           (has_rows() ? ", rows" : "");
   }
   std::string pair_function(const std::string& name, const expr::Expr& value,
-                            std::string_view lead) const {
-    return comment(lead, expr::print(value)) +
-           text_of({"float", name, pair_parameters(), returned(value, names_.names())}) + "\n";
+                            const std::string& heading) const {
+    return heading + text_of({"float", name, parameters(), returned(value, names_.names())}) + "\n";
   }
 
   // Rows from a maximum are infinite until a pair has come: then there is nothing to rescale.
@@ -188,34 +204,41 @@ class Absorb {
     const std::string exists = fmt::format("!kMasked || ({})", inside);
     const std::string test = wrapped(
         "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
-    // Hopper's text has always had it; clang warns of a variable that nothing reads.
-    const bool indexed = fragment_.vendor == expr::Vendor::Nvidia || has_word(test, "kv_idx") ||
-                         has_word(body, "kv_idx");
+    return wrapped_loop(test + body);
+  }
+  // `behind` follows the elements of one j.
+  std::string wrapped_loop(const std::string& body, std::string_view behind = "") const {
     return fmt::format(
         "#pragma unroll\n"
         "  for (int j = 0; j < {}; ++j) {{\n"
         "#pragma unroll\n"
         "    for (int e = 0; e < {}; ++e) {{\n"
-        "      const int key = {};\n"
-        "{}"
-        "{}"
-        "{}"
+        "{}{}{}{}"
         "    }}\n"
+        "{}"
         "  }}\n",
-        fragment_.groups, fragment_.elements, fragment_.key,
-        indexed ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n" : "", test,
-        body);
+        fragment_.groups, fragment_.elements,
+        has_word(body, "key") || has_word(body, "column") || has_word(body, "kv_idx")
+            ? fmt::format("      const int key = {};\n", fragment_.key)
+            : "",
+        has_word(body, "column") ? "      const int column = key - kv_first;\n" : "",
+        has_word(body, "kv_idx")
+            ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
+            : "",
+        body, behind);
   }
 
   // The first pass makes scores of products; later ones read them.
   std::string score_line(bool first, bool kept) const {
-    const std::string_view element = fragment_.element;
+    const std::string element(fragment_.element);
     if (!first) return fmt::format("      const float score = {};\n", element);
-    std::string line = fmt::format(
-        fmt::runtime(is_plain_score(spec_)
-                         ? "      const float score = {} * kScale;\n"
-                         : "      const float score = score_of({} * kScale, row, kv_idx, in);\n"),
-        element);
+    if (reads_product()) return fmt::format("      const float product = {};\n", element);
+    const bool as_written = fragment_.vendor == expr::Vendor::Amd;
+    const std::string product = element + (as_written ? " * kScale" : "");
+    std::string line = is_plain_score(spec_)
+                           ? fmt::format("      const float score = {} * kScale;\n", element)
+                           : wrapped(fmt::format("      const float score = score_of({});",
+                                                 pair_arguments(pairs_, product)));
     if (kept) line += fmt::format("      {} = score;\n", element);
     return line;
   }
@@ -223,7 +246,7 @@ class Absorb {
   // Computed for every pair and then selected: a branch a pair serialises the matrix products.
   std::string reduce(const Reduction& reduction, const std::string& target) const {
     const std::string term = reduction.name + "_term";
-    const std::string element = pair_value(element_name(reduction), reduction.element);
+    const std::string element = pair_value(element_name(reduction), element_of(reduction));
     return wrapped(fmt::format("      const float {} = {};", term, element)) +
            wrapped(
                reduction.kind == Reduction::Kind::Max
@@ -259,8 +282,13 @@ class Absorb {
     return condition;
   }
 
+  // Pairs are counted as whole numbers: of a block that is full, the compiler knows how many.
+  static bool is_count(const Reduction& reduction) {
+    return reduction.kind == Reduction::Kind::Sum && reduction.element.is_number();
+  }
+
   std::string weight_pass() const {
-    std::string before, guard;
+    std::string before, guard, after;
     if (const std::string condition = started(); !condition.empty()) {
       before += wrapped("  const bool started = " + condition + ";");
       guard = "started && ";
@@ -271,17 +299,60 @@ class Absorb {
       before += fmt::format("  red.{} *= {};\n", reduction->name,
                             has_own_factor(*reduction) ? scale : "factor");
     }
-    std::string body = score_line(passes_.empty(), false);
-    // Computed for every pair and then selected: a branch a pair serialises the matrix products.
-    body += wrapped(fmt::format("      float weight = {};", pair_value("weight_of", form_.weight)));
-    body += "      if (!exists) weight = 0;\n";
-    body += fmt::format("      {} = weight;\n", fragment_.element);
+    std::string sums;
     for (const Reduction* reduction : last_pass_) {
       const std::string target = "red." + reduction->name;
-      body += sums_weights(*reduction) ? fmt::format("      {} += weight;\n", target)
-                                       : reduce(*reduction, target);
+      if (is_count(*reduction)) {
+        const std::string number = expr::print_c(reduction->element, expr::Dialect::Device);
+        before += fmt::format("  int {}_count = 0;\n", reduction->name);
+        sums += fmt::format("      {}_count += exists;\n", reduction->name);
+        after += fmt::format("  {} += {}{}_count;\n", target,
+                             number == "1.0f" ? "" : number + " * ", reduction->name);
+      } else {
+        sums += sums_weights(*reduction) ? fmt::format("      {} += weight;\n", target)
+                                         : reduce(*reduction, target);
+      }
     }
-    return before + loop(guard, body);
+    if (inverts_pairs()) return before + denominators() + loop(guard, masked() + sums) + after;
+    std::string body = score_line(passes_.empty(), false);
+    // Computed for every pair and then selected: a branch a pair serialises the matrix products.
+    body +=
+        wrapped(fmt::format("      float weight = {};", pair_value("weight_of", pairs_.weight)));
+    body += "      if (!exists) weight = 0;\n";
+    body += fmt::format("      {} = weight;\n", fragment_.element);
+    return before + loop(guard, body + sums) + after;
+  }
+
+  // Weights 1 / (1 + 2^x): the reciprocals of two columns cost one.
+  bool inverts_pairs() const {
+    return fragment_.vendor == expr::Vendor::Nvidia && passes_.empty() &&
+           attention::logistic_exponent(pairs_.weight) &&
+           std::all_of(last_pass_.begin(), last_pass_.end(),
+                       [](const Reduction* reduction) { return is_count(*reduction); });
+  }
+  std::string denominators() const {
+    return wrapped_loop(
+        score_line(true, false) +
+            wrapped(fmt::format("      {} = denominator_of({});", fragment_.element, arguments())),
+        "    invert(scores[j][r][0], scores[j][r][1]);\n");
+  }
+  std::string masked() const {
+    return fmt::format("      if (!exists) {} = 0;\n", fragment_.element);
+  }
+  std::string denominator_text() const {
+    const std::string exponent = expr::print_c(attention::logistic_exponent(pairs_.weight),
+                                               expr::Dialect::Device, names_.names());
+    return comment("weight", expr::print(form_.weight)) +
+           "// One over this: at most 1 + 2^63, so that a product of two is finite.\n" +
+           text_of({"float", "denominator_of", parameters(),
+                    wrapped(fmt::format("  return 1.0f + exp2_approx(min_or_nan({}, 63.0f));",
+                                        exponent))}) +
+           "\n"
+           "__device__ __forceinline__ void invert(float& x, float& y) {\n"
+           "  const float inverse = reciprocal(x * y), other = x;\n"
+           "  x = y * inverse;\n"
+           "  y = other * inverse;\n"
+           "}\n\n";
   }
 
   std::string absorb_function() const {
@@ -292,6 +363,9 @@ class Absorb {
     }
     body += weight_pass();
     if (!form_.row_free()) body += "  return factor;\n";
+    if (!pairs_.lines.empty()) {
+      body.insert(0, "  const Lines lines = lines_at(row, kv_first, in);\n");
+    }
     if (has_word(body, "keys")) {
       body.insert(0, "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n");
     }
@@ -311,6 +385,7 @@ class Absorb {
 
   const spec::Spec& spec_;
   const RowForm& form_;
+  const PairForm& pairs_;
   const DeviceNames& names_;
   const Fragment& fragment_;
   std::vector<const RowValue*> loop_rows_;             // in the order of the spec
@@ -320,9 +395,24 @@ class Absorb {
 
 }  // namespace
 
-std::string absorb_functions(const spec::Spec& spec, const RowForm& rows, const DeviceNames& names,
-                             const Fragment& fragment) {
-  return Absorb(spec, rows, names, fragment).text();
+std::vector<std::string> pair_parameters(const PairForm& pairs) {
+  const bool as_written = pairs.score && expr::mentions(pairs.score, "score");
+  std::vector<std::string> parameters{as_written ? "float score" : "float product",
+                                      "const Row& row"};
+  if (!pairs.lines.empty()) parameters.emplace_back("const Lines& lines");
+  if (pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
+  parameters.insert(parameters.end(), {"int kv_idx", "const Inputs& in"});
+  return parameters;
+}
+
+std::string pair_arguments(const PairForm& pairs, std::string_view first) {
+  return fmt::format("{}, row, {}{}kv_idx, in", first, pairs.lines.empty() ? "" : "lines, ",
+                     pairs.reads(attention::kColumn) ? "column, " : "");
+}
+
+std::string absorb_functions(const spec::Spec& spec, const RowForm& rows, const PairForm& pairs,
+                             const DeviceNames& names, const Fragment& fragment) {
+  return Absorb(spec, rows, pairs, names, fragment).text();
 }
 
 }  // namespace attngen::emit

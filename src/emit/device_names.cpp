@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "attention/pair_form.h"
 #include "attention/tiles.h"
 
 namespace attngen::emit {
@@ -43,6 +44,13 @@ std::string_view plain_index(Input::Dim::Kind kind) {
   return "";
 }
 
+// What a PairForm took out: "c0" of the row, "l0" of the block; or a parameter.
+std::string own_name(std::string_view name) {
+  const bool numbered = name.find_first_of("0123456789") == 1;
+  if (!numbered) return std::string(name);
+  return fmt::format("{}.{}", name[0] == 'c' ? "row" : "lines", name);
+}
+
 }  // namespace
 
 std::string DeviceNames::member(std::string_view row) {
@@ -59,6 +67,7 @@ std::string DeviceNames::variable(std::string_view name, const std::string& rows
   for (const char* member : {"b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv"}) {
     if (name == member) return fmt::format("row.{}", name);
   }
+  if (name.starts_with(attention::kOwnName)) return own_name(name.substr(1));
   if (name == "scale") return "kScale";
   if (name == "inf") return "INFINITY";
   for (const attention::RowValue& row : rows_.rows) {
@@ -118,7 +127,7 @@ std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim
 
 std::string DeviceNames::load(std::string_view name, std::span<const std::string> indices) const {
   for (const std::string_view search : {attention::kBelow, attention::kUpTo}) {
-    if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo);
+    if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo, "");
   }
   const Input* input = spec_.find_input(name);
   std::string value = fmt::format("in.{}", name);
@@ -131,13 +140,26 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
 
 // The last index is the limit; the row of the input that is searched starts at its element 0.
 std::string DeviceNames::count(std::string_view search, std::span<const std::string> indices,
-                               bool or_equal) const {
+                               bool or_equal, const std::string& bounds) const {
   const Input& input = *spec_.find_input(search.substr(0, search.find('.')));
   std::vector<std::string> first(indices.begin(), indices.end());
   first.back() = "0";
   const std::string at = address(input, first);
-  return fmt::format("count<{}>(in.{}{}, {}, {})", or_equal, input.name,
-                     at == "0" ? "" : " + " + at, length(input.shape.back()), indices.back());
+  return fmt::format("{}<{}>(in.{}{}, {}, {})", bounds.empty() ? "count" : "count_within", or_equal,
+                     input.name, at == "0" ? "" : " + " + at,
+                     bounds.empty() ? length(input.shape.back()) : bounds, indices.back());
+}
+
+expr::Names DeviceNames::names_within(std::string low, std::string high) const {
+  expr::Names result = names();
+  result.load = [this, bounds = low + ", " + high](std::string_view name,
+                                                   std::span<const std::string> indices) {
+    for (const std::string_view search : {attention::kBelow, attention::kUpTo}) {
+      if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo, bounds);
+    }
+    return load(name, indices);
+  };
+  return result;
 }
 
 std::string DeviceNames::address(const Input& input, std::span<const std::string> indices) const {

@@ -18,6 +18,9 @@ class DeviceNames {
   // Row values are members of `rows`; those before the block (old_m) are members of `old`.
   expr::Names names(std::string rows = "rows") const;
 
+  // For an end of one row's keys: a search stays within `low` and `high`, C expressions.
+  expr::Names names_within(std::string low, std::string high) const;
+
   // The member of Reductions: exponential forms call theirs max_score and sum_exp, which the
   // templates know.
   std::string reduction(const attention::Reduction& reduction) const;
@@ -36,8 +39,9 @@ class DeviceNames {
   std::string variable(std::string_view name, const std::string& rows) const;
   std::string length(const spec::Input::Dim& dim) const;
   std::string address(const spec::Input& input, std::span<const std::string> indices) const;
-  std::string count(std::string_view search, std::span<const std::string> indices,
-                    bool or_equal) const;
+  // `bounds`: "" for the whole row of the input, or "low, high".
+  std::string count(std::string_view search, std::span<const std::string> indices, bool or_equal,
+                    const std::string& bounds) const;
   std::string clamped(const std::string& index, const spec::Input::Dim& dim) const;
 
   const spec::Spec& spec_;

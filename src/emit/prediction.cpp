@@ -5,7 +5,7 @@ namespace attngen::emit {
 std::vector<Prediction> predictions(const spec::Spec& spec, const attention::RowForm& rows,
                                     const Choice& choice) {
   std::vector<Prediction> result;
-  schedule::Kernel kernel = schedule::describe_kernel(spec, rows);
+  schedule::Kernel kernel = schedule::describe_kernel(spec, rows, choice.target->family);
   for (const spec::Workload& workload : spec.workload) {
     kernel.workload = {workload};
     const schedule::Judged judged =

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attention/interval_mask.h"
+#include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/absorb.h"
 #include "emit/api.h"
@@ -22,6 +23,7 @@
 namespace attngen::emit {
 namespace {
 
+using attention::PairForm;
 using attention::Reduction;
 using attention::RowForm;
 using expr::Op;
@@ -52,14 +54,44 @@ std::string inputs_text(const Spec& spec, bool with_batch) {
   return text + commented(members) + "};\n";
 }
 
-std::string row_text(const Spec& spec) {
-  return fmt::format(
-      "// Where a row of scores stands.\n"
-      "struct Row {{\n"
-      "  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n"
-      "{}"
-      "}};\n",
-      spec.varlen ? "  int64_t first_save;  // of this head's queries in the saves\n" : "");
+std::string row_text(const Spec& spec, const PairForm& pairs, bool searched) {
+  std::vector<CommentedLine> members;
+  if (spec.varlen) {
+    members.push_back({"  int64_t first_save;", "of this head's queries in the saves"});
+  }
+  if (searched)
+    members.push_back({"  const int2* keys;", "in shared memory: the row's keys [x, y)"});
+  for (const spec::NamedExpr& constant : pairs.constants) {
+    const bool is_int = constant.value.type() == expr::Type::Int;
+    members.push_back({fmt::format("  {} {};", is_int ? "int" : "float", constant.name.substr(1)),
+                       expr::print(constant.value)});
+  }
+  return "// Where a row of scores stands" +
+         std::string(pairs.constants.empty() ? "" : ", and what its pairs have in common") +
+         ".\nstruct Row {\n  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n" + commented(members) +
+         "};\n";
+}
+
+std::string constants_text(const PairForm& pairs, const DeviceNames& names) {
+  if (pairs.constants.empty()) return "";
+  std::string body;
+  for (const spec::NamedExpr& constant : pairs.constants) {
+    body += assignment("row." + constant.name.substr(1), constant.value, names.names());
+  }
+  return "// Computed once a tile.\n" +
+         text_of({"void", "set_constants", {"Row& row", kInputs}, body});
+}
+
+std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
+  if (pairs.lines.empty()) return "";
+  std::string members, body = "  Lines lines;\n";
+  for (const attention::Line& line : pairs.lines) {
+    members += fmt::format("  float {};\n", line.name.substr(1));
+    body += assignment("lines." + line.name.substr(1), line.first, names.names());
+  }
+  return "// What grows evenly along the keys of a block, at its key kv_idx.\nstruct Lines {\n" +
+         members + "};\n\n" +
+         text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
 // The helpers that the text calls, beyond the vendor's functions.
@@ -113,6 +145,22 @@ constexpr std::string_view kCountAmd =
     "  }\n"
     "  return begin;\n"
     "}\n";
+constexpr std::string_view kCountWithin =
+    "// The same of a number that is known to be within begin..end: each lane searches alone.\n"
+    "template <bool kOrEqual>\n"
+    "__device__ __forceinline__ int count_within(const int* values, int begin, int end, int limit) "
+    "{\n"
+    "  while (begin < end) {\n"
+    "    const int middle = (begin + end) / 2;\n"
+    "    const int value = __ldg(&values[middle]);\n"
+    "    if (kOrEqual ? value <= limit : value < limit) {\n"
+    "      begin = middle + 1;\n"
+    "    } else {\n"
+    "      end = middle;\n"
+    "    }\n"
+    "  }\n"
+    "  return begin;\n"
+    "}\n";
 // Clang rounds __fdividef correctly, in ten instructions; the reciprocal is within 1 ulp.
 constexpr std::string_view kDivideAmd =
     "__device__ __forceinline__ float divide_approx(float x, float y) {\n"
@@ -142,24 +190,39 @@ std::string for_amd(std::string text) {
          replaced(replaced(std::move(text), "__fdividef", "divide_approx"), "__ldg(", "read_only(");
 }
 
-std::string score_text(const Spec& spec, const DeviceNames& names) {
-  if (is_plain_score(spec)) return "";
-  return comment("score", spec.score_text) + text_of({"float",
-                                                      "score_of",
-                                                      {"float score", kRow, "int kv_idx", kInputs},
-                                                      returned(spec.score, names.names())});
+// In the exponent's units of an exponential form: score_unit of a score.
+std::string score_text(const Spec& spec, const PairForm& pairs, const DeviceNames& names) {
+  if (is_plain_score(spec) || !pairs.score) return "";
+  const std::string heading = comment("score", spec.score_text);
+  if (pairs.affine) {
+    return heading +
+           "// As an exponent of two: one part for a thread's keys of a block, from its first "
+           "on,\n// and one for the key `column` places behind.\n" +
+           text_of({"float",
+                    "exponent_base",
+                    {kRow, "int kv_idx", kInputs},
+                    returned(pairs.base, names.names())}) +
+           "\n" +
+           text_of({"float",
+                    "exponent_of",
+                    {"float product", kRow, "float base", "int column"},
+                    returned(pairs.score, names.names())});
+  }
+  return heading + text_of({"float", "score_of", pair_parameters(pairs),
+                            returned(pairs.score, names.names())});
 }
 
-std::string mask_text(const Spec& spec, const DeviceNames& names) {
-  if (is_interval(spec)) return "";
+std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
+                      const DeviceNames& names, bool amd) {
+  if (is_interval(spec) || (!amd && has_searched_limits(spec, form))) return "";
   return comment("mask", spec.mask_text) + text_of({"bool",
                                                     "pair_exists",
                                                     {kRow, "int kv_idx", kInputs},
-                                                    returned(spec.mask, names.names())});
+                                                    returned(pairs.mask, names.names())});
 }
 
-std::string key_range_text(const Spec& spec, const DeviceNames& names) {
-  std::string text = is_interval(spec) ? comment("mask", spec.mask_text) + "//\n" : "";
+std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_heading) {
+  std::string text = own_heading ? comment("mask", spec.mask_text) + "//\n" : "";
   text +=
       "// Rows q_first..q_last have no pair outside [begin, end), and every pair inside\n"
       "// [full_begin, full_end).\n"
@@ -193,6 +256,29 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names) {
   body += printed("full_begin", range.full_begin, "0");
   body += printed("full_end", range.full_end, "0");
   return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
+}
+
+// The same of one row, where the ends take a search.
+std::string row_keys_text(const Spec& spec, const RowForm& form, const DeviceNames& names) {
+  if (!has_searched_limits(spec, form)) return "";
+  const attention::KeyRange range = range_of(spec);
+  const expr::Expr row = expr::variable("q_idx", expr::Type::Int);
+  std::string body = "  int2 keys;\n";
+  const auto put = [&](const char* member, const expr::Expr& end, const char* low,
+                       const char* high) {
+    const expr::Expr value = expr::make(
+        Op::Max, {expr::make(Op::Min, {expr::substitute(end, {{"q_first", row}, {"q_last", row}}),
+                                       expr::variable(high, expr::Type::Int)}),
+                  expr::variable(low, expr::Type::Int)});
+    body += assignment(fmt::format("keys.{}", member), value, names.names_within(low, high));
+  };
+  put("x", range.begin, "tile.begin", "tile.full_begin");
+  put("y", range.end, "tile.full_end", "tile.end");
+  return "// The keys [x, y) of one row of a tile, within the tile's.\n" +
+         text_of({"int2",
+                  "row_keys",
+                  {kRow, "const KeyRange& tile", kInputs},
+                  body + "  return keys;\n"});
 }
 
 std::string block_test_text(const Spec& spec, const DeviceNames& names) {
@@ -271,30 +357,32 @@ std::string row_max_text(const RowForm& form, const DeviceNames& names) {
 }
 
 // The definitions of the device functions that the text calls.
-std::string helpers_text(const Spec& spec, const RowForm& form, const Fragment& fragment,
-                         const std::string& text) {
+std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
+                         const Fragment& fragment, const std::string& text) {
   std::vector<std::string> names;
   const auto add = [&](const expr::Expr& e) {
     if (!e) return;
     for (std::string& name : expr::device_functions_of(e)) names.push_back(std::move(name));
   };
-  add(spec.score);
-  add(spec.mask);
+  add(pairs.score);
+  add(pairs.base);
+  add(pairs.mask);
+  for (const spec::NamedExpr& constant : pairs.constants) add(constant.value);
+  for (const attention::Line& line : pairs.lines) add(line.first);
   const attention::KeyRange range = range_of(spec);
   for (const expr::Expr& e : {range.begin, range.end, range.full_begin, range.full_end}) add(e);
   if (const auto test = test_of(spec)) {
     add(test->kept);
     add(test->full);
   }
-  for (const Reduction& reduction : form.reductions) {
-    add(reduction.element);
-    add(reduction.rescale);
-  }
+  for (const expr::Expr& element : pairs.elements) add(element);
+  for (const Reduction& reduction : form.reductions) add(reduction.rescale);
   for (const attention::RowValue& row : form.rows) add(row.value);
-  add(form.weight);
+  add(pairs.weight);
   add(form.rescale);
   add(form.output);
   for (const spec::NamedExpr& save : form.saves) add(save.value);
+  names.insert(names.end(), {"exp2_approx", "min_or_nan", "reciprocal"});  // of `absorb`
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
 
@@ -312,12 +400,31 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const Fragment& 
   const bool amd = fragment.vendor == expr::Vendor::Amd;
   if (has_word(text, "from_fp16")) result.append(amd ? kFromFp16Amd : kFromFp16).append("\n");
   if (has_word(text, "count")) result.append(amd ? kCountAmd : kCount).append("\n");
+  if (has_word(text, "count_within")) result.append(kCountWithin).append("\n");
   if (has_word(text, fragment.sum)) result.append(fragment.sum_text).append("\n");
   // The template of exponential forms has its own, after the user's functions.
   if (!form.exponential && has_word(text, fragment.max)) {
     result.append(fragment.max_text).append("\n");
   }
   return result;
+}
+
+// acc is of weights without the factor.
+RowForm with_factor(RowForm form, double factor) {
+  if (factor == 1) return form;
+  const expr::Expr& output = form.output;
+  const bool divides = output.op() == Op::Divide && output.operand(0).op() == Op::Variable &&
+                       output.operand(0).name() == "acc";
+  form.output =
+      divides
+          ? expr::make(Op::Divide,
+                       {output.operand(0),
+                        expr::simplify(expr::make(Op::Multiply,
+                                                  {output.operand(1), expr::number(1 / factor)}))})
+          : expr::simplify(expr::substitute(
+                output, {{"acc", expr::make(Op::Multiply, {expr::variable("acc", expr::Type::Float),
+                                                           expr::number(factor)})}}));
+  return form;
 }
 
 }  // namespace
@@ -327,6 +434,10 @@ bool is_plain_score(const Spec& spec) {
 }
 
 bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
+
+bool has_searched_limits(const Spec& spec, const RowForm& form) {
+  return form.exponential && spec.block_size == 0 && attention::has_searched_limits(range_of(spec));
+}
 
 bool has_block_test(const Spec& spec) { return test_of(spec).has_value(); }
 
@@ -340,16 +451,23 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const Fragment& fragment = fragment_of(family);
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
+  const PairForm pairs = amd ? attention::as_written(spec, form) : attention::pair_form(spec, form);
   std::vector<std::string> sections{
-      score_text(spec, names), mask_text(spec, names), key_range_text(spec, names),
-      amd ? "" : block_test_text(spec, names), reductions_text(spec, form, names, fragment)};
+      constants_text(pairs, names),
+      lines_text(pairs, names),
+      score_text(spec, pairs, names),
+      mask_text(spec, form, pairs, names, amd),
+      key_range_text(spec, names, mask_text(spec, form, pairs, names, amd).empty()),
+      amd ? "" : row_keys_text(spec, form, names),
+      amd ? "" : block_test_text(spec, names),
+      reductions_text(spec, form, names, fragment)};
   if (form.exponential) {
     sections.push_back(row_max_text(form, names));
   } else {
-    sections.push_back(absorb_functions(spec, form, names, fragment));
+    sections.push_back(absorb_functions(spec, form, pairs, names, fragment));
   }
   sections.push_back(complete_text(form, names, fragment));
-  sections.push_back(epilogue_functions(spec, form, names));
+  sections.push_back(epilogue_functions(spec, with_factor(form, pairs.weight_factor), names));
 
   std::string body;
   for (const std::string& section : sections) {
@@ -357,9 +475,10 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   }
   UserFunctions result;
   result.inputs_have_batch = names.reads_batch();
-  std::string text = helpers_text(spec, form, fragment, body) + body.substr(1);
+  std::string text = helpers_text(spec, form, pairs, fragment, body) + body.substr(1);
   if (amd) text = for_amd(std::move(text));
-  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" + row_text(spec) + "\n" + text;
+  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" +
+                row_text(spec, pairs, !amd && has_searched_limits(spec, form)) + "\n" + text;
   return result;
 }
 

@@ -1,9 +1,12 @@
 // The user's functions as device code: what replaces parts/user.cuh of a template.
 //
 // Templates call, for a row of scores:
-//   score_of      a scaled product to a score (unless the score is the product itself)
+//   set_constants what a row's pairs have in common, once a tile
+//   score_of      a product to a score, or exponent_of to an exponent of two (unless the score is
+//                 the scaled product itself)
 //   key_range     the keys that a tile of rows may need, those that it needs without a test
 //   pair_exists   the mask (unless a row's pairs are those of its key_range)
+//   row_keys      one row's keys, where key_range takes a search
 //   row_max       (exponential forms) the row's maximum from its running reduction
 //   absorb        (other forms) one block of a row: scores in, weights out
 //   complete      running reductions of one thread to those of the row
@@ -31,6 +34,8 @@ bool is_plain_score(const spec::Spec& spec);
 bool is_masked(const spec::Spec& spec);
 // The pairs of a row are those of key_range: the mask needs no test by itself.
 bool is_interval(const spec::Spec& spec);
+// So are they, but the ends take a search: each row's are found when its tile begins.
+bool has_searched_limits(const spec::Spec& spec, const attention::RowForm& rows);
 // The producer finds a tile's blocks, by a search or block by block, and says which they are.
 bool has_walk(const spec::Spec& spec);
 // Blocks are tested one by one: block_kept, block_full.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/user_functions.h"
 #include "schedule/resources.h"
@@ -60,8 +61,15 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("FIXED_MAX", candidate.resources.fixed_max);
   put("QUERY_STAGES", candidate.resources.query_stages);
   put("PLAIN_SCORE", plain);
+  const attention::PairForm pairs = attention::pair_form(spec, rows);
+  put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);
+  values["ATTN_EXPONENT_UNIT"] = float_literal(pairs.unit);
+  put("ROW_CONSTANTS", !pairs.constants.empty());
+  put("LINES", !pairs.lines.empty());
+  put("COLUMNS", pairs.reads(attention::kColumn));
   put("MASKED", masked);
   put("INTERVAL_MASK", is_interval(spec));
+  put("SEARCHED_LIMITS", has_searched_limits(spec, rows));
   put("WALK", walks);
   put("BLOCK_TEST", has_block_test(spec));
   put("KEYS_FROM_FIRST", attention::key_range(spec.mask, spec.inputs).begin.is_number(0));

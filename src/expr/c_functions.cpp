@@ -22,6 +22,19 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 )"},
+    Definition{"min_or_nan", R"(__device__ __forceinline__ float min_or_nan(float x, float y) {
+  float z;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
+}
+)"},
+    Definition{"reciprocal", R"(// Within 1 ulp; of a number beyond 2^126 it is 0.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+)"},
 };
 
 // Where a result is only as good as a bf16.
@@ -45,6 +58,9 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return __builtin_exp2f(x);
 #endif
 }
+)"},
+    Definition{"reciprocal", R"(// Within 1 ulp.
+__device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
 )"},
 };
 

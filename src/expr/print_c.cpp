@@ -78,12 +78,18 @@ class CPrinter {
   std::set<std::string> called_;
 };
 
+// The pair's own variables; "$..." are those of an arranged form.
+bool varies_in_row(const std::string& name) {
+  return name == "score" || name == "kv_idx" || name.starts_with('$');
+}
+
 // The fast one is off by 2^-22, which near 1 is much of its value: log(1 - 2^-12), times a distance
 // of thousands in a decay, is off by a thousandth. Where it is not one for each pair it may be
 // exact.
 std::string CPrinter::logarithm(const Expr& e, std::string_view name) const {
   if (!device_) return std::string(name);
-  const bool for_each_pair = mentions(e, "score") || mentions(e, "kv_idx");
+  const std::vector<std::string> variables = variables_of(e);
+  const bool for_each_pair = std::any_of(variables.begin(), variables.end(), varies_in_row);
   return fmt::format("{}{}f", for_each_pair ? "__" : "", name);
 }
 
@@ -227,11 +233,28 @@ Text CPrinter::print_conversion(const Expr& e) {
   return {fmt::format("(double){}", at(e.operand(0), Precedence::Primary)), Precedence::Unary};
 }
 
+// Whether a divisor is never so small that its reciprocal overflows: 1 + exp2(x), as in sigmoids.
+bool is_normal(const Expr& divisor) {
+  if (divisor.op() != Op::Add) return false;
+  const auto has = [&](size_t i) {
+    return divisor.operand(i).is_number() && divisor.operand(i).number() >= 1 &&
+           divisor.operand(1 - i).op() == Op::Exp2;
+  };
+  return has(0) || has(1);
+}
+
 Text CPrinter::print_divide(const Expr& e) {
   if (!device_) {
     return infix(e, "/");
   }
   const Expr& divisor = e.operand(1);
+  if (is_normal(divisor)) {
+    called_.insert("reciprocal");
+    const std::string inverse = fmt::format("reciprocal({})", argument(divisor));
+    if (e.operand(0).is_number(1)) return {inverse};
+    return {fmt::format("{} * {}", at(e.operand(0), Precedence::Product), inverse),
+            Precedence::Product};
+  }
   const double reciprocal = divisor.is_number() ? 1 / divisor.number() : 0;
   const double size = std::fabs(reciprocal);
   if (size < std::numeric_limits<float>::min() || size > std::numeric_limits<float>::max()) {

@@ -61,8 +61,17 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
           {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
 }
 
-int shared_bytes_of(const std::vector<Tensor>& tensors) {
-  int bytes = kBarrierBytes;
+// Barriers, and each row's first and last key where the producer searches for them: eight bytes,
+// beside the tile's for each of its two stages.
+int bookkeeping_bytes(const Kernel& kernel, const Schedule& s) {
+  if (!kernel.searched_limits) return kBarrierBytes;
+  constexpr int kBarriers = 340;  // at most, of four warpgroups with four stages
+  const int bytes = kBarriers + s.warpgroups * (kRows * 8 + 2 * 16);
+  return (bytes + kBarrierBytes - 1) / kBarrierBytes * kBarrierBytes;
+}
+
+int shared_bytes_of(const std::vector<Tensor>& tensors, int bookkeeping) {
+  int bytes = bookkeeping;
   for (const Tensor& tensor : tensors) bytes += bytes_of(tensor);
   return bytes;
 }
@@ -81,7 +90,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   }
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
-  registers += 24 * kernel.key_loads;
+  registers += 2 * kernel.row_constants + 24 * kernel.key_loads;
   if (kernel.tested_mask) registers += 26 + s.tile_kv / 8;
   if (!kernel.range.always_full && !exponential) registers += 32;
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
@@ -150,7 +159,7 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
         "needs {} registers a thread; with {} a thread gets {}", need,
         s.warpgroups == 1 ? "1 warpgroup" : fmt::format("{} warpgroups", s.warpgroups), granted);
   }
-  const int bytes = shared_bytes_of(tensors_of(kernel, s, 1));
+  const int bytes = shared_bytes_of(tensors_of(kernel, s, 1), bookkeeping_bytes(kernel, s));
   if (bytes > target.shared_bytes_per_block) {
     return fmt::format("needs {} bytes of shared memory; {} has {}", bytes, target.name,
                        target.shared_bytes_per_block);
@@ -180,11 +189,11 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
   resources.tensors = tensors_of(kernel, s, resources.query_stages);
-  resources.shared_bytes = shared_bytes_of(resources.tensors);
+  resources.shared_bytes = shared_bytes_of(resources.tensors, bookkeeping_bytes(kernel, s));
   if (resources.shared_bytes > target.shared_bytes_per_block) {
     resources.query_stages = 1;
     resources.tensors = tensors_of(kernel, s, 1);
-    resources.shared_bytes = shared_bytes_of(resources.tensors);
+    resources.shared_bytes = shared_bytes_of(resources.tensors, bookkeeping_bytes(kernel, s));
   }
   return {std::move(resources), ""};
 }

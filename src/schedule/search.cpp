@@ -6,6 +6,7 @@
 
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
+#include "attention/pair_form.h"
 #include "schedule/cost.h"
 #include "schedule/cost_cdna2.h"
 #include "schedule/resources.h"
@@ -84,31 +85,60 @@ void add_tiles(const Kernel& kernel, const target::Target& target, const CostMod
 
 }  // namespace
 
-Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
-  Kernel kernel;
-  kernel.head_dim_qk = spec.head_dim.qk;
-  const ValueParts parts = value_parts(spec.head_dim.v);
-  kernel.head_dim_v = parts.columns;
-  kernel.value_parts = parts.count;
-  kernel.heads_q = spec.heads.q;
-  kernel.heads_kv = spec.heads.kv();
-  kernel.bf16 = spec.dtype == spec::DType::Bf16;
-  kernel.range = attention::key_range(spec.mask, spec.inputs);
-  kernel.rows = rows;
-  kernel.fixed_max = attention::may_fix_max(rows);
+namespace {
+
+// The product itself, but for a factor.
+bool is_product(const expr::Expr& score) {
+  return score.op() == expr::Op::Multiply && score.operand(0).op() == expr::Op::Variable &&
+         score.operand(0).name() == attention::kProduct && score.operand(1).is_number();
+}
+
+// The user's functions, per pair: what a kernel computes beyond the plain product's exponent or
+// weight.
+void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, Kernel& kernel) {
+  // What varies along a row.
+  const std::vector<std::string> pair{"score", "kv_idx", attention::kProduct, attention::kColumn};
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  if (pairs.score) kernel.score = expr::count(pairs.score, pair, accuracy);
+  if (pairs.affine) kernel.score.multiply -= 1;  // in the place of the exponent's own multiply-add
+  kernel.key_loads = static_cast<int>(kernel.score.load);
+  if (!kernel.rows.exponential) {
+    kernel.weight = expr::count(pairs.weight, pair, accuracy);
+    kernel.key_loads += static_cast<int>(kernel.weight.load);
+    for (size_t i = 0; i < pairs.elements.size(); ++i) {
+      add(kernel.weight, expr::count(pairs.elements[i], pair, accuracy));
+      // The reduction itself: a maximum or a sum; pairs are counted by the block.
+      const attention::Reduction& reduction = kernel.rows.reductions[i];
+      if (reduction.element.is_number()) continue;
+      (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
+                                                         : kernel.weight.multiply) += 1;
+    }
+    // Two columns share a reciprocal, for a clamp and half of three products.
+    const bool one_pass = std::ranges::all_of(kernel.rows.reductions, [](const auto& reduction) {
+      return reduction.element.is_number();
+    });
+    if (one_pass && attention::logistic_exponent(pairs.weight)) {
+      add(kernel.weight, {-0.5, 1.5, 1, 0});
+    }
+  }
+  kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
+  kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
+  kernel.indexed_score = pairs.reads("kv_idx");
+  if (!kernel.range.always_full) {
+    kernel.mask = kernel.tested_mask ? expr::count(pairs.mask, pair) : kIntervalTest;
+  }
+  kernel.mask.logic += 1;  // the select
+}
+
+// As CDNA2's template has it: the spec's own functions of a scaled score.
+void count_as_written(const spec::Spec& spec, const attention::RowForm& rows, Kernel& kernel) {
+  const std::vector<std::string> pair{"score", "kv_idx"};
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   kernel.plain_score = spec.score.op() == expr::Op::Variable;
   kernel.indexed_score =
       expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
-  kernel.tested_mask = !attention::has_row_limits(kernel.range);
-  kernel.walks = attention::searches(kernel.range) ||
-                 attention::block_test(spec.mask, spec.inputs).has_value();
-  kernel.workload = spec.workload;
-  kernel.varlen = spec.varlen;
-  kernel.block_size = spec.block_size;
-  kernel.heads_apart = why_heads_apart(spec, kernel);
-  const std::vector<std::string> pair{"score", "kv_idx"};  // what varies along a row
-  const auto accuracy =
-      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   kernel.score = expr::count(spec.score, pair, accuracy);
   kernel.key_loads =
       static_cast<int>(kernel.score.load + expr::count(rows.weight, pair, accuracy).load);
@@ -122,6 +152,37 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows) {
     // The reduction itself: a maximum or a sum.
     (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
                                                        : kernel.weight.multiply) += 1;
+  }
+}
+
+}  // namespace
+
+Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
+                       target::Family family) {
+  Kernel kernel;
+  kernel.head_dim_qk = spec.head_dim.qk;
+  const ValueParts parts = value_parts(spec.head_dim.v);
+  kernel.head_dim_v = parts.columns;
+  kernel.value_parts = parts.count;
+  kernel.heads_q = spec.heads.q;
+  kernel.heads_kv = spec.heads.kv();
+  kernel.bf16 = spec.dtype == spec::DType::Bf16;
+  kernel.range = attention::key_range(spec.mask, spec.inputs);
+  kernel.rows = rows;
+  kernel.fixed_max = attention::may_fix_max(rows);
+  kernel.searched_limits = family == target::Family::Hopper && rows.exponential &&
+                           spec.block_size == 0 && attention::has_searched_limits(kernel.range);
+  kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
+  kernel.walks = attention::searches(kernel.range) ||
+                 attention::block_test(spec.mask, spec.inputs).has_value();
+  kernel.workload = spec.workload;
+  kernel.varlen = spec.varlen;
+  kernel.block_size = spec.block_size;
+  kernel.heads_apart = why_heads_apart(spec, kernel);
+  if (family == target::Family::Cdna2) {
+    count_as_written(spec, rows, kernel);
+  } else {
+    count_functions(spec, attention::pair_form(spec, rows), kernel);
   }
   return kernel;
 }

@@ -22,13 +22,15 @@ struct Kernel {
   bool bf16 = true;  // else fp16
   attention::KeyRange range;
   attention::RowForm rows;
-  expr::OperationCounts score;   // per pair, of the user's score
+  expr::OperationCounts score;   // per pair, of the user's score beyond a plain one
   expr::OperationCounts mask;    // per pair of a partial tile: the test and its select
   expr::OperationCounts weight;  // per pair: weight and reductions' elements
-  bool plain_score = true;       // score is `score`: the scale folds into the exponent
+  bool plain_score = true;       // the score is a multiply-add, or less, of the product
+  int row_constants = 0;         // terms of scores and weights that are kept for a row
   bool indexed_score = false;    // score or weight reads kv_idx
   int key_loads = 0;             // elements of inputs that score and weight read for each key
   bool tested_mask = false;      // the mask has no limits of a row: tested pair by pair
+  bool searched_limits = false;  // a row's limits are searched for once a tile
   bool walks = false;            // the producer finds the blocks by itself
   bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
   bool varlen = false;           // packed sequences
@@ -38,7 +40,8 @@ struct Kernel {
 
   int group() const { return heads_q / heads_kv; }  // query heads that share a key head
 };
-Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows);
+Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
+                       target::Family family = target::Family::Hopper);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
 const char* name_of(Bound bound);  // "tensor cores"

@@ -147,7 +147,7 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
   } else {
     n = kernel.weight + expr::OperationCounts{0, 0, 0.5, 0};
   }
-  if (!kernel.plain_score) n = n + kernel.score + expr::OperationCounts{0, 1, 0, 0};
+  n = n + kernel.score;
   // Beyond the user's mask, every cut block tests the end of the keys.
   if (block == Block::Partial) n = n + kernel.mask + expr::OperationCounts{0, 0, 1, 0};
   return n;

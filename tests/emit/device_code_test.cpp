@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "../variant_specs.h"
+#include "attention/fixed_max.h"
 #include "attention/oracle.h"
+#include "attention/pair_form.h"
 #include "emit/api.h"
 #include "emit/preprocess.h"
 #include "emit/user_functions.h"
@@ -66,6 +68,7 @@ inline unsigned __ballot_sync(unsigned, bool vote) {
   quad.arrive_and_wait();
   return votes;
 }
+struct int2 { int x, y; };
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
 inline float __shfl_xor_sync(unsigned, float x, int mask) {
@@ -81,9 +84,11 @@ inline float __shfl_xor_sync(unsigned, float x, int mask) {
 // deciding what is visited and what is full.
 constexpr const char* kDriver = R"(
 static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in) {
-  const Row row{b, h, h / (kHeadsQ / kHeadsKv), q, q + seq_kv - seq_q, seq_q, seq_kv};
+  Row row{b, h, h / (kHeadsQ / kHeadsKv), q, q + seq_kv - seq_q, seq_q, seq_kv};
+  SET_CONSTANTS
   const int first = q / 4 * 4, last = min(first + 3, seq_q - 1);
   const KeyRange keys = key_range(first, last, row, in);
+  ROW_KEYS
   const int begin = keys.begin / kTileKv;
   const int end = keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0;
   const int full_begin = (keys.full_begin + kTileKv - 1) / kTileKv;
@@ -132,10 +137,50 @@ std::string softmax_part(const spec::Spec& spec, const attention::RowForm& form)
   content << file.rdbuf();
   const std::string text = content.str();
   const auto find = [&](std::string_view) { return std::optional<std::string_view>(text); };
+  schedule::Candidate candidate;
+  candidate.resources.fixed_max = attention::may_fix_max(form);
   const auto part =
-      preprocess({"softmax.cuh", find}, {template_values(spec, form, {}), {}, spec.name});
+      preprocess({"softmax.cuh", find}, {template_values(spec, form, candidate), {}, spec.name});
   REQUIRE(std::holds_alternative<std::string>(part));
   return std::get<std::string>(part);
+}
+
+bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {
+  return !attention::pair_form(spec, form).constants.empty();
+}
+
+// A block as the template's `weigh` does it: with the maximum so far if the form allows, else, and
+// where a weight would be too large, with a new one.
+std::string exponential_block(const spec::Spec& spec, const attention::RowForm& form) {
+  const bool affine = !is_plain_score(spec) && attention::pair_form(spec, form).affine;
+  const auto finish = [&](const char* shift) {
+    return fmt::format(
+        "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
+        "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
+        affine ? shift : "");
+  };
+  std::string text =
+      "const Row rows[2] = {row, row};\n"
+      "    const float zero[2] = {0, 0};\n"
+      "    (void)zero;\n";
+  const std::string online = finish("zero, ") + "    acc *= absorb(scores, 0, row, in, red);\n";
+  if (!attention::may_fix_max(form)) return text + online;
+  return text +
+         "    float products[kTileKv / 8][2][2];\n"
+         "    memcpy(products, scores, sizeof scores);\n"
+         "    Reductions grown = red;\n"
+         "    bool fits = false;\n"
+         "    if (red.max_score > -INFINITY) {\n"
+         "    const float shift[2] = {shift_of(row, in, red), shift_of(row, in, red)};\n"
+         "    (void)shift;\n" +
+         finish("shift, ") + "    fits = absorb_fixed(scores, 0, " + (affine ? "" : "row, in, ") +
+         "grown);\n"
+         "    }\n"
+         "    if (__ballot_sync(~0u, fits) == 15) {\n"
+         "    red = grown;\n"
+         "    } else {\n"
+         "    memcpy(scores, products, sizeof scores);\n" +
+         online + "    }\n";
 }
 
 // One call's data, the same numbers for the oracle and for the emitted code.
@@ -287,6 +332,11 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   replace_all(text, "(end - begin + 31) / 32", "(end - begin + 3) / 4");
   replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");
   std::string driver = kDriver;
+  replace_all(driver, "ROW_KEYS",
+              has_searched_limits(spec, form)
+                  ? "const int2 own_keys = row_keys(row, keys, in);\n  row.keys = &own_keys;"
+                  : "");
+  replace_all(driver, "SET_CONSTANTS", has_constants(spec, form) ? "set_constants(row, in);" : "");
   replace_all(
       driver, "BLOCK",
       has_block_test(spec)
@@ -298,11 +348,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
           : "const bool full = block >= full_begin && block < full_end;");
   if (form.exponential) {
     text += softmax_part(spec, form);
-    replace_all(driver, "ABSORB",
-                "const Row rows[2] = {row, row};\n"
-                "    if (full) finish_scores<false>(scores, kv_first, rows, in);\n"
-                "    else finish_scores<true>(scores, kv_first, rows, in);\n"
-                "    acc *= absorb(scores, 0, row, in, red);");
+    replace_all(driver, "ABSORB", exponential_block(spec, form));
   } else {
     replace_all(driver, "ABSORB",
                 std::string(form.row_free() ? "" : "acc *= ") +
@@ -311,6 +357,9 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   }
   text += data.definitions() + driver;
   replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");
+  replace_all(text, "asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = 1 / x;");
+  replace_all(text, "asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(z) : \"f\"(x), \"f\"(y));",
+              "z = x > y ? y : x;");
   replace_all(text, "asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = tanhf(x);");
   replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",
               "y = half_to_float(x);");

@@ -26,7 +26,7 @@ Emitted emitted(const std::string& lines, const std::vector<std::string>& target
   for (const std::string& name : targets) {
     const target::Target* target = target::find(name);
     const schedule::Ranking ranking =
-        schedule::search(schedule::describe_kernel(result.spec, form), *target);
+        schedule::search(schedule::describe_kernel(result.spec, form, target->family), *target);
     REQUIRE_FALSE(ranking.ranked.empty());
     choices.push_back({target, ranking.ranked.front(), false});
   }

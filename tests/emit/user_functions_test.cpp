@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "attention/pair_form.h"
+#include "emit/absorb.h"
 #include "emit_test_support.h"
 #include "variants.h"
 
@@ -32,11 +34,23 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
       "  Reductions red;\n"
       "  out[0] = kScale * keys.begin * keys.end * keys.full_begin * keys.full_end;\n"
       "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv;\n";
-  if (!is_plain_score(spec)) text += "  out[2] = score_of(out[3], row, keys.begin, in);\n";
+  const attention::PairForm pairs = attention::pair_form(spec, form);
+  if (!pairs.constants.empty()) text += "  set_constants(row, in);\n";
+  if (form.exponential && !is_plain_score(spec)) {
+    if (!pairs.lines.empty()) text += "  const Lines lines = lines_at(row, keys.begin, in);\n";
+    text += "  const int kv_idx = keys.begin, column = 2;\n  (void)column;\n";
+    text += pairs.affine
+                ? "  out[2] = exponent_of(out[3], row, exponent_base(row, kv_idx, in), 2);\n"
+                : "  out[2] = score_of(" + pair_arguments(pairs, "out[3]") + ");\n";
+  }
   if (has_block_test(spec)) {
     text += "  out[2] = block_kept(0, 1, 2, 3, row, in) + block_full(0, 1, 2, 3, row, in);\n";
   }
-  if (!is_interval(spec)) text += "  out[4] = pair_exists(row, keys.begin, in);\n";
+  if (has_searched_limits(spec, form)) {
+    text += "  out[4] = row_keys(row, keys, in).x;\n";
+  } else if (!is_interval(spec)) {
+    text += "  out[4] = pair_exists(row, keys.begin, in);\n";
+  }
   if (form.exponential) {
     text += "  red.max_score = row_max(out[5], row, in);\n  red.sum_exp = exp2_approx(out[6]);\n";
   } else {
@@ -102,8 +116,8 @@ TEST_CASE("the spec's own text stands beside its functions") {
   const std::string gemma = text_for(kVariants[2].lines);
   CHECK(has(gemma,
             "// score: cap * tanh(score / cap)\n"
-            "__device__ __forceinline__ float score_of(float score, const Row&, int, "
-            "const Inputs& in) {\n"));
+            "__device__ __forceinline__ float score_of(float product, const Row&, int, "
+            "const Inputs&) {\n"));
   CHECK(has(gemma, "// mask: kv_idx <= q_pos and q_pos - kv_idx < window\n"));
   CHECK(has(gemma, "// lse: m + log(l)\n"));
 }

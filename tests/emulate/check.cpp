@@ -248,11 +248,21 @@ class Check {
         x = real ? static_cast<float>(-0.01 * static_cast<double>(1 + random_() % 30))
                  : static_cast<double>(random_() % 4);
       }
+      if (input.sorted) draw_ascending(values, call_.max_kv);
       if (real) {
         put<float>(input.name, values);
       } else {
         put<int32_t>(input.name, values);
       }
+    }
+  }
+
+  // Documents of about 20 keys, one of them of 60.
+  void draw_ascending(std::vector<double>& values, int64_t length) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto place = static_cast<int64_t>(i) % std::max<int64_t>(1, length);
+      const bool next = place > 0 && (place < 40 || place > 100) && random_() % 20 == 0;
+      values[i] = (place == 0 ? 0 : values[i - 1]) + (next ? 1 : 0);
     }
   }
 

@@ -39,9 +39,11 @@ DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
 WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
 NARROW = "kv_idx <= q_pos and q_pos - kv_idx < 100"
 SLOPES = {"slopes": {"dtype": "f32", "shape": ["heads"]}}
+DOCUMENTS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
+SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200"]
 # Of packed sequences; the second one's keys and values are NaN.
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
           "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
@@ -52,6 +54,25 @@ GROUPS = {
         (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
                              schedule(2, 64, 2, weights="shared", overlap="none", grid="plain")],
          CALLS),
+    ],
+    # Scores that are a multiply-add of the product, terms taken out of rows and blocks, pairs of
+    # reciprocals.
+    "scores": [
+        (spec(mask=CAUSAL, inputs=SLOPES, score=ALIBI), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=WINDOW, inputs=SLOPES, score="-30 * score * slopes[h]"),
+         [schedule(3, 32, 2, ping_pong=True)], CALLS[:3]),
+        (spec(mask=CAUSAL, inputs=SLOPES, score="score * exp(slopes[h] * (q_pos - kv_idx))",
+              normalize={"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
+                         "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
+         [schedule(2, 64, 2, overlap="none")], CALLS[:3]),
+    ],
+    # Keys between ends that take a search.
+    "search": [
+        (spec(inputs=DOCUMENTS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
+         [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none")], SELF),
+        (spec((4, 2), inputs={**DOCUMENTS, **SLOPES}, score=ALIBI,
+              mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 32, 3)], SELF),
     ],
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],

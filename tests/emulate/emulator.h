@@ -589,6 +589,8 @@ inline uint32_t pack(float low, float high) {
   return emulator::to_storage(low) | static_cast<uint32_t>(emulator::to_storage(high)) << 16;
 }
 inline float exp2_approx(float x) { return std::exp2(x); }
+inline float reciprocal(float x) { return 1 / x; }
+inline float min_or_nan(float x, float y) { return x > y ? y : x; }
 
 }  // namespace emulated
 using namespace emulated;

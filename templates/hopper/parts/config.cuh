@@ -76,6 +76,24 @@
 #ifndef ATTN_QUERY_STAGES
 #define ATTN_QUERY_STAGES 2
 #endif
+#ifndef ATTN_AFFINE_SCORE
+#define ATTN_AFFINE_SCORE 0
+#endif
+#ifndef ATTN_EXPONENT_UNIT
+#define ATTN_EXPONENT_UNIT 1.44269504f
+#endif
+#ifndef ATTN_ROW_CONSTANTS
+#define ATTN_ROW_CONSTANTS 0
+#endif
+#ifndef ATTN_SEARCHED_LIMITS
+#define ATTN_SEARCHED_LIMITS 0
+#endif
+#ifndef ATTN_LINES
+#define ATTN_LINES 0
+#endif
+#ifndef ATTN_COLUMNS
+#define ATTN_COLUMNS 0
+#endif
 #ifndef ATTN_PLAIN_SCORE
 #define ATTN_PLAIN_SCORE 1
 #endif

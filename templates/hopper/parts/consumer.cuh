@@ -74,6 +74,30 @@ __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const 
 }
 #endif
 
+#if ATTN_EXPONENTIAL
+// Raw products to what weights are made of, the pairs that do not exist left out.
+__device__ __forceinline__ void finish_block(Scores& scores, bool full, int kv_first,
+                                             const Row (&rows)[2],
+#if ATTN_AFFINE_SCORE
+                                             const float (&shift)[2],
+#endif
+                                             const Inputs& in) {
+  if (!full) {
+#if ATTN_AFFINE_SCORE
+    finish_scores<true>(scores, kv_first, rows, shift, in);
+  } else {
+    finish_scores<false>(scores, kv_first, rows, shift, in);
+#else
+    finish_scores<true>(scores, kv_first, rows, in);
+#if !ATTN_PLAIN_SCORE
+  } else {
+    finish_scores<false>(scores, kv_first, rows, in);
+#endif
+#endif
+  }
+}
+#endif
+
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
@@ -81,29 +105,39 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
                                          const uint8_t* key) {
   Factors factors;
 #if ATTN_EXPONENTIAL
-  if (full) {
-#if !ATTN_PLAIN_SCORE
-    finish_scores<false>(scores, kv_first, rows, in);
-#endif
 #if ATTN_FIXED_MAX
-    if (!first) {
-      Reductions grown[2] = {reductions[0], reductions[1]};
-      const bool fits_0 = absorb_fixed(scores, 0, rows[0], in, grown[0]);
-      const bool fits_1 = absorb_fixed(scores, 1, rows[1], in, grown[1]);
-      if (__all_sync(0xffffffffu, fits_0 && fits_1)) {
-        reductions[0] = grown[0];
-        reductions[1] = grown[1];
-        return factors;
-      }
-      recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
-#if !ATTN_PLAIN_SCORE
-      finish_scores<false>(scores, kv_first, rows, in);
+  // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
+  // otherwise no weight fits.
+  const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
+  if (!first && (full || __all_sync(0xffffffffu, started))) {
+#if ATTN_AFFINE_SCORE
+    const float shift[2] = {shift_of(rows[0], in, reductions[0]),
+                            shift_of(rows[1], in, reductions[1])};
+    finish_block(scores, full, kv_first, rows, shift, in);
+#else
+    finish_block(scores, full, kv_first, rows, in);
 #endif
+    Reductions grown[2] = {reductions[0], reductions[1]};
+#if ATTN_AFFINE_SCORE
+    const bool fits_0 = absorb_fixed(scores, 0, grown[0]);
+    const bool fits_1 = absorb_fixed(scores, 1, grown[1]);
+#else
+    const bool fits_0 = absorb_fixed(scores, 0, rows[0], in, grown[0]);
+    const bool fits_1 = absorb_fixed(scores, 1, rows[1], in, grown[1]);
+#endif
+    if (__all_sync(0xffffffffu, fits_0 && fits_1)) {
+      reductions[0] = grown[0];
+      reductions[1] = grown[1];
+      return factors;
     }
-#endif
-  } else {
-    finish_scores<true>(scores, kv_first, rows, in);
+    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
   }
+#endif
+#if ATTN_AFFINE_SCORE
+  finish_block(scores, full, kv_first, rows, {0, 0}, in);
+#else
+  finish_block(scores, full, kv_first, rows, in);
+#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
 #else
@@ -366,6 +400,15 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
                  p.seq_q, p.seq_kv};
 #endif
+#if ATTN_ROW_CONSTANTS
+      set_constants(rows[r], p.inputs);
+#endif
+#if ATTN_SEARCHED_LIMITS
+      // The lanes of a row find the same.
+      int2& keys = shared.row_keys[warpgroup][thread / 32 * 16 + lane / 4 + 8 * r];
+      keys = row_keys(rows[r], shared.tile_keys[query_slot.index][warpgroup], p.inputs);
+      rows[r].keys = &keys;
+#endif
       reductions[r] = {};
     }
 #pragma unroll
@@ -484,7 +527,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     begin_rows(work.tile);
 #if ATTN_WALK
     // Each slot of keys says which block it holds.
-    const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index]}; };
+    const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index][lane % 2]}; };
     const auto weigh_visit = [&](Visit visit, bool first) {
       return weigh(scores, first, visit.full(), visit.block() * kTileKv + lane % 4 * 2, rows,
                    p.inputs, reductions, shared.query[query_slot.index][warpgroup],

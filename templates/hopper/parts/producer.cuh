@@ -33,7 +33,8 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
     if (issues) {
 #if ATTN_WALK
-      shared.visit[key_slot.index] = announced.word;  // seen once the keys are there
+      // Seen once the keys are there.
+      shared.visit[key_slot.index][0] = shared.visit[key_slot.index][1] = announced.word;
 #endif
       uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
@@ -103,7 +104,12 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_VALUE_PARTS > 1
     value_column = tile.part * kHeadDimV;
 #endif
+#if ATTN_SEARCHED_LIMITS
+    KeyRange tile_keys{};
+    const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, tile_keys, p);
+#else
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+#endif
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
 #if ATTN_WALK
@@ -128,6 +134,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #endif
 #if ATTN_WALK
         shared.any_visit[query_slot.index][i] = any;
+#endif
+#if ATTN_SEARCHED_LIMITS
+        shared.tile_keys[query_slot.index][i] = tile_keys;
 #endif
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));

@@ -23,7 +23,13 @@ struct __align__(1024) Shared {
 #endif
 #if ATTN_WALK
   int any_visit[kQueryStages][kWarpgroups];  // a tile may have no block
-  int visit[kStages];                        // what each slot of keys holds: a Visit
+  // What each slot of keys holds: a Visit, twice. Lanes read either, or the compiler would move the
+  // word that they share to a uniform register, between two products.
+  int visit[kStages][2];
+#endif
+#if ATTN_SEARCHED_LIMITS
+  KeyRange tile_keys[kQueryStages][kWarpgroups];  // seen with the queries
+  int2 row_keys[kWarpgroups][64];                 // each row's first key, and the one behind its last
 #endif
 };
 

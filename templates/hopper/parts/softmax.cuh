@@ -16,14 +16,25 @@ __device__ __forceinline__ float quad_max(float x) {
 constexpr float kLog2e = 1.44269504f;
 #if ATTN_PLAIN_SCORE
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
+constexpr float kExponentUnit = kScale * kLog2e;
+#elif ATTN_AFFINE_SCORE
+constexpr float kScoreUnit = 0.693147181f;  // scores are exponents of two
 #else
-constexpr float kScoreUnit = 1;
+constexpr float kExponentUnit = ATTN_EXPONENT_UNIT;  // of a score here, as an exponent of two
+constexpr float kScoreUnit = kExponentUnit / kLog2e;
 #endif
 
 // Turns raw products into scores; pairs that do not exist become -inf.
+#if ATTN_AFFINE_SCORE
+// Each row's are relative to its shift.
+#endif
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2], const Inputs& in) {
+                                              const Row (&rows)[2],
+#if ATTN_AFFINE_SCORE
+                                              const float (&shift)[2],
+#endif
+                                              const Inputs& in) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
@@ -33,25 +44,51 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
     const int begin = keys.begin - kv_first;
     const int end = keys.end - kv_first;
+#elif ATTN_SEARCHED_LIMITS
+    const int2 keys = kMasked ? *row.keys : int2{};  // found when the tile began
+    const int begin = keys.x - kv_first;
+    const int end = keys.y - kv_first;
+#endif
+#if ATTN_AFFINE_SCORE
+    const float base = exponent_base(row, kv_first, in) - shift[r];
+#endif
+#if ATTN_LINES
+    const Lines lines = lines_at(row, kv_first, in);
 #endif
 #pragma unroll
-    for (int column = 0; column < kTileKv / 4; ++column) {
-      const int key = column / 2 * 8 + column % 2;
-      float& score = scores[column / 2][r][column % 2];
-#if !ATTN_PLAIN_SCORE
-      const int kv_idx = kMasked ? min(kv_first + key, row.seq_kv - 1) : kv_first + key;
-      score = score_of(score * kScale, row, kv_idx, in);
+    for (int group = 0; group < kTileKv / 4; ++group) {
+      const int column = group / 2 * 8 + group % 2;
+      float& score = scores[group / 2][r][group % 2];
+#if ATTN_AFFINE_SCORE
+      score = exponent_of(score, row, base, column);
+#elif !ATTN_PLAIN_SCORE
+      const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
+#if ATTN_LINES && ATTN_COLUMNS
+      score = score_of(score, row, lines, column, kv_idx, in);
+#else
+      score = score_of(score, row, kv_idx, in);
+#endif
 #endif
       if (kMasked) {
-#if ATTN_INTERVAL_MASK
-        const bool exists = key >= begin && key < end;
+#if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
+        const bool exists = column >= begin && column < end;
 #else
-        const bool exists = kv_first + key < row.seq_kv && pair_exists(row, kv_first + key, in);
+        const bool exists =
+            kv_first + column < row.seq_kv && pair_exists(row, kv_first + column, in);
 #endif
         score = exists ? score : -INFINITY;
       }
     }
   }
+}
+
+// A score's weight, less the shift of its row.
+__device__ __forceinline__ float weight_of(float score, float shift) {
+#if ATTN_AFFINE_SCORE
+  return exp2_approx(score - shift);
+#else
+  return exp2_approx(score * kExponentUnit - shift);
+#endif
 }
 
 // Takes one block of row r: scores in, weights out. Returns the factor by which the row's
@@ -75,7 +112,7 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      scores[j][r][e] = exp2_approx(scores[j][r][e] * (kScoreUnit * kLog2e) - shift);
+      scores[j][r][e] = weight_of(scores[j][r][e], shift);
       sum += scores[j][r][e];
     }
   }
@@ -84,20 +121,34 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
 }
 
 #if ATTN_FIXED_MAX
+// The shift that goes with a row's maximum so far.
+__device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, const Reductions& red) {
+  return row_max(red.max_score, row, in) * kLog2e;
+}
+
 // The same without a new maximum: weights relative to the one in use, nothing shrinks. False if a
 // weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by more
 // than log(2^15) = 10.4), or if the row has no maximum yet: then the scores are lost and must be
 // computed again.
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int r,
-                                             const Row& row, const Inputs& in, Reductions& red) {
+#if !ATTN_AFFINE_SCORE
+                                             const Row& row, const Inputs& in,
+#endif
+                                             Reductions& red) {
   constexpr float kLimit = 32768;
-  const float shift = row_max(red.max_score, row, in) * kLog2e;
+#if !ATTN_AFFINE_SCORE
+  const float shift = shift_of(row, in, red);
+#endif
   float sum = 0;
 #pragma unroll
   for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      scores[j][r][e] = exp2_approx(scores[j][r][e] * (kScoreUnit * kLog2e) - shift);
+#if ATTN_AFFINE_SCORE
+      scores[j][r][e] = exp2_approx(scores[j][r][e]);  // relative to the maximum already
+#else
+      scores[j][r][e] = weight_of(scores[j][r][e], shift);
+#endif
       sum += scores[j][r][e];
     }
   }

@@ -99,6 +99,9 @@ struct Blocks {
 
 // Of `rows` rows of a tile from q_first on; none for rows beyond the last.
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
+#if ATTN_SEARCHED_LIMITS
+                                            KeyRange& keys,
+#endif
                                             const Params& p) {
 #if ATTN_VARLEN
   if (q_first >= tile.seq_q) return {0, 0, 0, 0};
@@ -114,7 +117,11 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
   const int q_last = min(q_first + rows, p.seq_q) - 1;
   const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
 #endif
+#if ATTN_SEARCHED_LIMITS
+  keys = key_range(q_first, q_last, row, p.inputs);
+#else
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
+#endif
   if (keys.end <= keys.begin) return {0, 0, 0, 0};
   return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
           (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};

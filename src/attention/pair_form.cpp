@@ -1,0 +1,314 @@
+#include "attention/pair_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numbers>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "attention/interval_mask.h"
+#include "attention/linear.h"
+#include "attention/reductions.h"
+#include "attention/tiles.h"
+#include "expr/simplify.h"
+
+namespace attngen::attention {
+namespace {
+
+using expr::Expr;
+using expr::Op;
+using expr::Type;
+
+Expr variable_of(const char* name) { return expr::variable(name, Type::Float); }
+
+// exp and sigmoid by powers of two, which the hardware has: their factors then fold into what is
+// multiplied anyway.
+Expr with_powers_of_two(const Expr& e) {
+  if (e.operands().empty()) return e;
+  std::vector<Expr> operands;
+  for (const Expr& operand : e.operands()) operands.push_back(with_powers_of_two(operand));
+  const auto power = [&](double factor) {
+    return expr::make(Op::Exp2, {expr::make(Op::Multiply, {operands[0], expr::number(factor)})});
+  };
+  const auto logistic = [&](const Expr& numerator) {
+    return expr::make(
+        Op::Divide,
+        {numerator, expr::make(Op::Add, {expr::number(1), power(-std::numbers::log2e)})});
+  };
+  switch (e.op()) {
+    case Op::Exp:
+      return power(std::numbers::log2e);
+    case Op::Sigmoid:
+      return logistic(expr::number(1));
+    case Op::Silu:
+      return logistic(operands[0]);
+    default:
+      return with_operands(e, std::move(operands));
+  }
+}
+
+// e = product * `product` + kv_idx * `key` + what does not vary in the row; empty for 0.
+struct Slopes {
+  Expr product, key;
+};
+
+class Arranger {
+ public:
+  Arranger(const RowForm& rows, PairForm& form) : rows_(rows), form_(form) {}
+
+  // Whether it differs between the pairs of a row, or between blocks.
+  bool varies(const Expr& e) const {
+    if (e.op() == Op::Variable) {
+      if (e.name() == "score" || e.name() == "kv_idx" || e.name() == kProduct) return true;
+      return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const RowValue& row) {
+        return e.name() == row.name || e.name() == old_name(row.name);
+      });
+    }
+    return std::any_of(e.operands().begin(), e.operands().end(),
+                       [&](const Expr& operand) { return varies(operand); });
+  }
+
+  std::optional<Slopes> slopes(const Expr& e) const {
+    if (!varies(e)) return Slopes{};
+    switch (e.op()) {
+      case Op::Variable:
+        if (e.name() != kProduct) return std::nullopt;
+        return Slopes{expr::number(1), {}};
+      case Op::ToFloat:
+        return slopes_of_int(e.operand(0));
+      case Op::Negate: {
+        const auto x = slopes(e.operand(0));
+        if (!x) return std::nullopt;
+        return Slopes{negated(x->product), negated(x->key)};
+      }
+      case Op::Add:
+      case Op::Subtract: {
+        const auto x = slopes(e.operand(0)), y = slopes(e.operand(1));
+        if (!x || !y) return std::nullopt;
+        return Slopes{sum(e.op(), x->product, y->product), sum(e.op(), x->key, y->key)};
+      }
+      case Op::Multiply:
+        if (!varies(e.operand(1))) return scaled(e.operand(0), Op::Multiply, e.operand(1));
+        if (!varies(e.operand(0))) return scaled(e.operand(1), Op::Multiply, e.operand(0));
+        return std::nullopt;
+      case Op::Divide:
+        if (varies(e.operand(1))) return std::nullopt;
+        return scaled(e.operand(0), Op::Divide, e.operand(1));
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // What is left of an affine `e` where the product is 0; kv_idx becomes the thread's first key.
+  static Expr rest(const Expr& e) {
+    return expr::simplify(expr::substitute(e, {{kProduct, expr::number(0)}}));
+  }
+
+  // `e` with constants and lines taken out.
+  Expr arrange(const Expr& e) {
+    if (!varies(e)) return constant(e);
+    if (e.type() == Type::Float && e.op() != Op::Variable) {
+      if (const auto found = slopes(e)) return affine(e, *found, false);
+    }
+    return with_arranged(e, [this](const Expr& operand) { return arrange(operand); });
+  }
+
+  // An affine expression: as few multiply-adds as it takes. The base of one that reads kv_idx is a
+  // line, or kBase if that is asked for.
+  Expr affine(const Expr& e, const Slopes& found, bool own_base) {
+    Expr sum = rest(e);
+    if (found.key) {
+      const Expr first = with_constants(sum);
+      const Expr base = own_base ? variable_of(kBase) : variable_of(line(first).c_str());
+      sum = expr::make(
+          Op::Add,
+          {expr::make(Op::Multiply, {variable_of(kColumn), constant(expr::simplify(found.key))}),
+           base});
+      if (own_base) form_.base = first;
+    } else if (own_base) {
+      form_.base = constant(sum);
+      sum = variable_of(kBase);
+    } else {
+      sum = constant(sum);
+    }
+    if (!found.product) return sum;
+    const Expr factor = constant(expr::simplify(found.product));
+    const Expr term = factor.is_number(1)
+                          ? variable_of(kProduct)
+                          : expr::make(Op::Multiply, {variable_of(kProduct), factor});
+    return sum.is_number(0) ? term : expr::make(Op::Add, {term, sum});
+  }
+
+ private:
+  static Expr negated(const Expr& e) { return e ? expr::make(Op::Negate, {e}) : e; }
+  static Expr sum(Op op, const Expr& x, const Expr& y) {
+    if (!y) return x;
+    if (!x) return op == Op::Subtract ? negated(y) : y;
+    return expr::make(op, {x, y});
+  }
+  std::optional<Slopes> scaled(const Expr& e, Op op, const Expr& by) const {
+    const auto x = slopes(e);
+    if (!x) return std::nullopt;
+    const auto scale = [&](const Expr& slope) {
+      return slope ? expr::make(op, {slope, by}) : slope;
+    };
+    return Slopes{scale(x->product), scale(x->key)};
+  }
+  // Whole numbers: evenly growing if kv_idx stands by itself, times a number.
+  static std::optional<Slopes> slopes_of_int(const Expr& e) {
+    const auto sum = linear(e);
+    if (!sum) return std::nullopt;
+    Slopes result;
+    for (const Linear::Term& term : sum->terms) {
+      if (!expr::mentions(term.atom, "kv_idx")) continue;
+      if (term.atom.op() != Op::Variable) return std::nullopt;
+      result.key = expr::number(static_cast<double>(term.coefficient));
+    }
+    return result;
+  }
+
+  template <typename F>
+  static Expr with_arranged(const Expr& e, const F& arranged) {
+    if (e.operands().empty()) return e;
+    std::vector<Expr> operands;
+    for (const Expr& operand : e.operands()) operands.push_back(arranged(operand));
+    return with_operands(e, std::move(operands));
+  }
+  Expr with_constants(const Expr& e) {
+    if (!varies(e)) return constant(e);
+    return with_arranged(e, [this](const Expr& operand) { return with_constants(operand); });
+  }
+
+  // Whether a register is better spent on it than the instructions: not on sums of whole numbers.
+  static bool is_costly(const Expr& e) {
+    if (e.op() == Op::Load) return !e.operands().empty();
+    const bool cheap = e.type() != Type::Float &&
+                       (e.operands().empty() || e.op() == Op::Add || e.op() == Op::Subtract ||
+                        e.op() == Op::Min || e.op() == Op::Max);
+    if (!cheap && !e.operands().empty() && e.type() != Type::Bool) return true;
+    return std::any_of(e.operands().begin(), e.operands().end(), is_costly);
+  }
+
+  // A constant along the row: computed before the loop, unless it is at hand.
+  Expr constant(const Expr& e) {
+    if (e.type() == Type::Bool || !is_costly(e)) return e;
+    if (e.op() == Op::ToFloat && e.operand(0).is_number())
+      return expr::number(e.operand(0).number());
+    for (const spec::NamedExpr& known : form_.constants) {
+      if (expr::same(known.value, e)) return expr::variable(known.name, e.type());
+    }
+    form_.constants.push_back({fmt::format("{}c{}", kOwnName, form_.constants.size()), e});
+    return expr::variable(form_.constants.back().name, e.type());
+  }
+
+  std::string line(const Expr& first) {
+    for (const Line& known : form_.lines) {
+      if (expr::same(known.first, first)) return known.name;
+    }
+    form_.lines.push_back({fmt::format("{}l{}", kOwnName, form_.lines.size()), first});
+    return form_.lines.back().name;
+  }
+
+  const RowForm& rows_;
+  PairForm& form_;
+};
+
+// The positive number that a product has as a factor, taken out of it.
+std::pair<double, Expr> split_factor(const Expr& e) {
+  if (e.op() == Op::Relu || e.op() == Op::Abs || e.op() == Op::Square) {
+    const auto [factor, rest] = split_factor(e.operand(0));
+    return {e.op() == Op::Square ? factor * factor : factor, expr::make(e.op(), {rest})};
+  }
+  if (e.op() == Op::Multiply) {
+    for (const size_t i : {0u, 1u}) {
+      if (e.operand(i).is_number() && e.operand(i).number() > 0) {
+        const auto [factor, rest] = split_factor(e.operand(1 - i));
+        return {factor * e.operand(i).number(), rest};
+      }
+    }
+  }
+  if (e.op() == Op::Divide && e.operand(1).is_number() && e.operand(1).number() > 0) {
+    const auto [factor, rest] = split_factor(e.operand(0));
+    return {factor / e.operand(1).number(), rest};
+  }
+  return {1, e};
+}
+
+Expr arranged_score(const Expr& score, Arranger& arranger, PairForm& form) {
+  const Expr exponent =
+      expr::simplify(expr::make(Op::Multiply, {expr::number(std::numbers::log2e), score}));
+  if (const auto found = arranger.slopes(exponent)) {
+    form.affine = true;
+    return arranger.affine(exponent, *found, true);
+  }
+  const auto [unit, rest] = split_factor(exponent);
+  form.unit = unit;
+  return arranger.arrange(rest);
+}
+
+}  // namespace
+
+bool PairForm::reads(const char* variable) const {
+  const auto any = [&](const Expr& e) { return e && expr::mentions(e, variable); };
+  return any(score) || any(weight) || std::any_of(elements.begin(), elements.end(), any);
+}
+
+PairForm as_written(const spec::Spec& spec, const RowForm& rows) {
+  PairForm form;
+  form.score = spec.score;
+  form.weight = rows.weight;
+  for (const Reduction& reduction : rows.reductions) form.elements.push_back(reduction.element);
+  form.mask = spec.mask;
+  return form;
+}
+
+PairForm pair_form(const spec::Spec& spec, const RowForm& rows) {
+  PairForm form;
+  Arranger arranger(rows, form);
+  const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(spec.scale)});
+  const auto prepared = [](const Expr& e) { return expr::simplify(with_powers_of_two(e)); };
+  const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
+  const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
+  form.mask = tested && arranger.varies(spec.mask) ? arranger.arrange(spec.mask) : spec.mask;
+  if (rows.exponential) {
+    form.score = arranged_score(score, arranger, form);
+    return form;
+  }
+  // A score that is no more than a multiply-add is made where it is read, unless a later pass over
+  // the block reads it again.
+  const bool one_pass = std::all_of(rows.reductions.begin(), rows.reductions.end(),
+                                    [](const Reduction& reduction) { return reduction.deferred; });
+  const bool inline_score = one_pass && arranger.slopes(score);
+  const auto with_score = [&](const Expr& e) {
+    return arranger.arrange(prepared(inline_score ? expr::substitute(e, {{"score", score}}) : e));
+  };
+  if (!inline_score) form.score = arranger.arrange(score);
+  form.weight = with_score(rows.weight);
+  // In fp16 the weight may not fit without its factor; a sum may be that of the weights.
+  const bool counts_only =
+      std::all_of(rows.reductions.begin(), rows.reductions.end(),
+                  [](const Reduction& reduction) { return reduction.element.is_number(); });
+  if (spec.dtype == spec::DType::Bf16 && counts_only && rows.row_free()) {
+    std::tie(form.weight_factor, form.weight) = split_factor(form.weight);
+  }
+  for (const Reduction& reduction : rows.reductions) {
+    form.elements.push_back(with_score(reduction.element));
+  }
+  return form;
+}
+
+Expr logistic_exponent(const Expr& e) {
+  if (e.op() != Op::Divide || !e.operand(0).is_number(1)) return {};
+  const Expr& sum = e.operand(1);
+  if (sum.op() != Op::Add) return {};
+  for (const size_t i : {0u, 1u}) {
+    if (sum.operand(i).is_number(1) && sum.operand(1 - i).op() == Op::Exp2) {
+      return sum.operand(1 - i).operand(0);
+    }
+  }
+  return {};
+}
+
+}  // namespace attngen::attention

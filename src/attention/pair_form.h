@@ -1,0 +1,64 @@
+// What a kernel computes for each pair of a query and a key, arranged so that a pair costs what
+// only it can decide: terms that are the same along a row are taken out, terms that grow evenly
+// along the keys become one multiply-add, the scale and log2(e) fold into constants.
+//
+// Example: score + slopes[h] * (kv_idx - q_pos), under softmax, is needed as a power of two:
+//   constants   $c0 = log2(e) slopes[h]
+//   exponent    (scale log2(e)) product + (column $c0 + base),   base = $c0 (first - q_pos)
+// where `first` is a thread's first key of a block and `column` counts from there: base is
+// computed once a block, from small whole numbers, and a pair takes two multiply-adds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attention/row_form.h"
+#include "expr/expr.h"
+#include "spec/spec.h"
+
+namespace attngen::attention {
+
+// Variables of the expressions below, beside those of specs: the unscaled product of query and key,
+// a pair's key counted from the thread's first of the block, and the base of an affine score. Names
+// of constants and lines begin with kOwnName, which no name of a spec does.
+inline constexpr const char* kProduct = "$product";
+inline constexpr const char* kColumn = "$column";
+inline constexpr const char* kBase = "$base";
+inline constexpr char kOwnName = '$';
+
+// Evenly growing along the keys: its value at the thread's first key of a block, of kv_idx there.
+struct Line {
+  std::string name;  // "$l0"
+  expr::Expr first;
+};
+
+struct PairForm {
+  std::vector<spec::NamedExpr> constants;  // along a row; "$c0" ...
+  std::vector<Line> lines;
+
+  // Exponential forms: log2 of a weight's numerator is `unit` times `score`, unit > 0. If the
+  // exponent is a * product + b * kv_idx + c with a, b, c constant along the row it is `affine`:
+  // score reads kBase for what `base` (of kv_idx, the thread's first key) gives, and unit is 1.
+  // Other forms: the user's score; empty if weight and elements read the product themselves.
+  expr::Expr score;
+  double unit = 1;
+  bool affine = false;
+  expr::Expr base;
+
+  expr::Expr weight;                 // other forms only; without its constant factor
+  double weight_factor = 1;          // > 0: left to the output
+  std::vector<expr::Expr> elements;  // other forms only: of RowForm::reductions, in their order
+  expr::Expr mask;
+
+  bool reads(const char* variable) const;  // whether a pair needs it
+};
+
+PairForm pair_form(const spec::Spec& spec, const RowForm& rows);
+// Nothing taken out: score, weight and elements are the spec's own, of the scaled `score`.
+PairForm as_written(const spec::Spec& spec, const RowForm& rows);
+
+// 1 / (1 + 2^x): how sigmoids come out. Gives x, or nothing.
+expr::Expr logistic_exponent(const expr::Expr& e);
+
+}  // namespace attngen::attention

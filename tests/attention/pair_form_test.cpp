@@ -1,0 +1,88 @@
+#include "attention/pair_form.h"
+
+#include <cmath>
+#include <string>
+
+#include "support.h"
+
+namespace attngen::attention {
+namespace {
+
+using testing::spec_of;
+
+PairForm form_for(const std::string& lines, spec::DType dtype = spec::DType::Bf16) {
+  spec::Spec spec = spec_of(lines);
+  spec.scale = 0.5;
+  spec.dtype = dtype;
+  const auto rows = derive_row_form(spec.normalize);
+  REQUIRE(std::holds_alternative<RowForm>(rows));
+  return pair_form(spec, std::get<RowForm>(rows));
+}
+
+std::string text(const expr::Expr& e) { return e ? expr::print(e) : "none"; }
+
+TEST_CASE("a bias by distance is two multiply-adds") {
+  const PairForm form =
+      form_for("score: score + sink[h] * (kv_idx - q_pos)\nmask: kv_idx <= q_pos\n");
+  CHECK(form.affine);
+  CHECK(form.unit == 1);
+  REQUIRE(form.constants.size() == 2);
+  CHECK(text(form.constants[0].value) == "sink[h]");
+  CHECK(text(form.constants[1].value) == "sink[h] * 1.4426950408889634");
+  CHECK(text(form.score).find("$column * $c1 + $base") != std::string::npos);
+  CHECK(text(form.base).find("kv_idx - q_pos") != std::string::npos);
+  CHECK_FALSE(form.reads("kv_idx"));
+}
+
+TEST_CASE("a temperature is a factor of the row") {
+  const PairForm form = form_for("score: score * sink[h] / 3\n");
+  CHECK(form.affine);
+  REQUIRE(form.constants.size() == 1);
+  CHECK(text(form.score) == "$product * $c0 + $base");
+  CHECK(form.base.is_number(0));
+}
+
+TEST_CASE("a cap becomes the unit of the exponent") {
+  const PairForm form = form_for("score: 30 * tanh(score / 30)\n");
+  CHECK_FALSE(form.affine);
+  CHECK(form.unit == doctest::Approx(30 * std::log2(std::exp(1.0))));
+  CHECK(text(form.score) == "tanh($product * 0.016666666666666666)");
+}
+
+TEST_CASE("a decay is a power of two of what grows evenly along the keys") {
+  const PairForm form = form_for(
+      "score: score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))\nmask: kv_idx <= q_pos\n"
+      "normalize: {rows: {l: \"max(rowsum(abs(score)), 1)\"}, weight: score, output: acc / l}\n");
+  REQUIRE(form.lines.size() == 1);
+  CHECK(text(form.score).find("exp2($column * ") != std::string::npos);
+  CHECK(text(form.score).find("log") == std::string::npos);
+  CHECK(text(form.weight) == "score");
+}
+
+TEST_CASE("a sigmoid reads the product, its bias beside") {
+  const PairForm form = form_for("normalize: {weight: \"sigmoid(score + sink[h])\"}\n");
+  CHECK(text(form.score) == "none");
+  const expr::Expr exponent = logistic_exponent(form.weight);
+  REQUIRE(exponent);
+  CHECK(text(exponent).find("$product * -0.7213") == 0);
+  CHECK(form.constants.size() == 1);
+}
+
+TEST_CASE("a factor of the weights is left to the output, but not in fp16") {
+  const char* lines = "normalize: {weight: square(relu(score)), output: acc / (q_pos + 1)}\n";
+  const PairForm form = form_for(lines);
+  CHECK(form.weight_factor == 0.25);
+  CHECK(text(form.weight) == "square(relu($product))");
+  CHECK(form_for(lines, spec::DType::Fp16).weight_factor == 1);
+}
+
+TEST_CASE("what may be wrong when taken out stays") {
+  // Not evenly along the keys, not affine, or of a running row value.
+  CHECK_FALSE(form_for("score: score * (kv_idx - q_pos)\n").affine);
+  CHECK_FALSE(form_for("score: score + kv_idx // 2\n").affine);
+  CHECK_FALSE(form_for("score: score + abs(score)\n").affine);
+  CHECK(form_for("score: score + kv_idx // 2\n").reads("kv_idx"));
+}
+
+}  // namespace
+}  // namespace attngen::attention
