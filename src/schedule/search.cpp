@@ -122,6 +122,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, K
       add(kernel.weight, {-0.5, 1.5, 1, 0});
     }
   }
+  kernel.multiplied_powers = attention::multiplied_powers(spec, kernel.rows, pairs);
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.indexed_score = pairs.reads("kv_idx");

@@ -116,8 +116,9 @@ TEST_CASE("the spec's own text stands beside its functions") {
   const std::string gemma = text_for(kVariants[2].lines);
   CHECK(has(gemma,
             "// score: cap * tanh(score / cap)\n"
-            "__device__ __forceinline__ float score_of(float product, const Row&, int, "
-            "const Inputs&) {\n"));
+            "__device__ __forceinline__ float score_of(float product, const Row& row, int, "
+            "const Inputs& in) {\n"
+            "  return in.cap * tanh_approx(product * row.c0);\n"));
   CHECK(has(gemma, "// mask: kv_idx <= q_pos and q_pos - kv_idx < window\n"));
   CHECK(has(gemma, "// lse: m + log(l)\n"));
 }

@@ -64,6 +64,7 @@ GROUPS = {
         (spec(mask=CAUSAL, inputs=SLOPES, score="score * exp(slopes[h] * (q_pos - kv_idx))",
               normalize={"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
                          "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
          [schedule(2, 64, 2, overlap="none")], CALLS[:3]),
     ],
