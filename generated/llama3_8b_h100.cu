@@ -559,6 +559,12 @@ struct Blocks {
   }
 };
 
+__device__ __forceinline__ Blocks blocks_of(const KeyRange& keys) {
+  if (keys.end <= keys.begin) return {0, 0, 0, 0};
+  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
+          (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+}
+
 // Of `rows` rows of a tile from q_first on; none for rows beyond the last.
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
                                             const Params& p) {
@@ -566,9 +572,7 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
   const int q_last = min(q_first + rows, p.seq_q) - 1;
   const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
-  if (keys.end <= keys.begin) return {0, 0, 0, 0};
-  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
-          (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+  return blocks_of(keys);
 }
 
 // What one warpgroup needs of the blocks that are loaded for its tile.

@@ -142,12 +142,30 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
 std::string DeviceNames::count(std::string_view search, std::span<const std::string> indices,
                                bool or_equal, const std::string& bounds) const {
   const Input& input = *spec_.find_input(search.substr(0, search.find('.')));
+  return fmt::format("{}<{}>({}, {}, {})", bounds.empty() ? "count" : "count_within", or_equal,
+                     searched_values(input, indices),
+                     bounds.empty() ? length(input.shape.back()) : bounds, indices.back());
+}
+
+std::string DeviceNames::searched_values(const Input& input,
+                                         std::span<const std::string> indices) const {
   std::vector<std::string> first(indices.begin(), indices.end());
   first.back() = "0";
   const std::string at = address(input, first);
-  return fmt::format("{}<{}>(in.{}{}, {}, {})", bounds.empty() ? "count" : "count_within", or_equal,
-                     input.name, at == "0" ? "" : " + " + at,
-                     bounds.empty() ? length(input.shape.back()) : bounds, indices.back());
+  return fmt::format("in.{}{}", input.name, at == "0" ? "" : " + " + at);
+}
+
+std::optional<DeviceNames::SearchedRow> DeviceNames::searched_row(const expr::Expr& load) const {
+  if (load.op() != expr::Op::Load) return std::nullopt;
+  const std::string_view name = load.name();
+  const bool or_equal = name.ends_with(attention::kUpTo);
+  if (!or_equal && !name.ends_with(attention::kBelow)) return std::nullopt;
+  const Input& input = *spec_.find_input(name.substr(0, name.find('.')));
+  std::vector<std::string> indices;
+  for (const expr::Expr& index : load.operands()) {
+    indices.push_back(expr::print_c(index, expr::Dialect::Device, names()));
+  }
+  return SearchedRow{searched_values(input, indices), length(input.shape.back()), or_equal};
 }
 
 expr::Names DeviceNames::names_within(std::string low, std::string high) const {

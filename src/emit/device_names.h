@@ -1,6 +1,7 @@
 // How generated device code names what a spec's expressions read.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,13 @@ class DeviceNames {
 
   // For an end of one row's keys: a search stays within `low` and `high`, C expressions.
   expr::Names names_within(std::string low, std::string high) const;
+
+  // Of a search: the row of the input that is searched, and how many elements it has.
+  struct SearchedRow {
+    std::string values, length;
+    bool or_equal = false;
+  };
+  std::optional<SearchedRow> searched_row(const expr::Expr& load) const;
 
   // The member of Reductions: exponential forms call theirs max_score and sum_exp, which the
   // templates know.
@@ -42,6 +50,7 @@ class DeviceNames {
   // `bounds`: "" for the whole row of the input, or "low, high".
   std::string count(std::string_view search, std::span<const std::string> indices, bool or_equal,
                     const std::string& bounds) const;
+  std::string searched_values(const spec::Input& input, std::span<const std::string> indices) const;
   std::string clamped(const std::string& index, const spec::Input::Dim& dim) const;
 
   const spec::Spec& spec_;

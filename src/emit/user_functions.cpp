@@ -10,6 +10,7 @@
 
 #include "attention/interval_mask.h"
 #include "attention/pair_form.h"
+#include "attention/reductions.h"
 #include "attention/tiles.h"
 #include "emit/absorb.h"
 #include "emit/api.h"
@@ -110,22 +111,39 @@ constexpr std::string_view kFromFp16Amd =
     "  return static_cast<float>(__builtin_bit_cast(_Float16, x));\n"
     "}\n";
 constexpr std::string_view kCount =
-    "// How many of the ascending values are below the limit, or at most it: all lanes of a warp\n"
-    "// search together, 32 places a round.\n"
-    "template <bool kOrEqual>\n"
-    "__device__ __forceinline__ int count(const int* values, int length, int limit) {\n"
-    "  int begin = 0, end = length;\n"
-    "  while (begin < end) {\n"
-    "    const int step = (end - begin + 31) / 32;\n"
-    "    const int place = begin + static_cast<int>(threadIdx.x % 32) * step;\n"
-    "    const int value = __ldg(&values[min(place, end - 1)]);\n"
-    "    const bool inside = place < end && (kOrEqual ? value <= limit : value < limit);\n"
-    "    const int asked = __popc(__ballot_sync(0xffffffffu, inside));\n"
-    "    if (asked == 0) break;\n"
-    "    end = min(end, begin + asked * step);\n"
-    "    begin += (asked - 1) * step + 1;\n"
+    "// How many of the ascending values are below each limit, or at most it (bit i of kOrEqual): "
+    "all\n"
+    "// lanes of a warp search together, 32 places a round, for all limits at once.\n"
+    "template <unsigned kOrEqual, int kLimits>\n"
+    "__device__ __forceinline__ void count(const int* values, int length,\n"
+    "                                      const int (&limits)[kLimits], int (&counts)[kLimits]) "
+    "{\n"
+    "  int end[kLimits], step[kLimits], place[kLimits], value[kLimits];\n"
+    "  bool more = length > 0;\n"
+    "#pragma unroll\n"
+    "  for (int i = 0; i < kLimits; ++i) {\n"
+    "    counts[i] = 0;\n"
+    "    end[i] = length;\n"
     "  }\n"
-    "  return begin;\n"
+    "#pragma unroll 1\n"
+    "  while (more) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < kLimits; ++i) {\n"
+    "      step[i] = (end[i] - counts[i] + 31) / 32;\n"
+    "      place[i] = counts[i] + static_cast<int>(threadIdx.x % 32) * step[i];\n"
+    "      value[i] = __ldg(&values[max(min(place[i], end[i] - 1), 0)]);\n"
+    "    }\n"
+    "    more = false;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < kLimits; ++i) {\n"
+    "      const bool or_equal = kOrEqual >> i & 1;\n"
+    "      const bool inside = or_equal ? value[i] <= limits[i] : value[i] < limits[i];\n"
+    "      const int asked = __popc(__ballot_sync(0xffffffffu, place[i] < end[i] && inside));\n"
+    "      end[i] = min(end[i], counts[i] + asked * step[i]);\n"
+    "      if (asked > 0) counts[i] += (asked - 1) * step[i] + 1;\n"
+    "      more = more || counts[i] < end[i];\n"
+    "    }\n"
+    "  }\n"
     "}\n";
 constexpr std::string_view kCountAmd =
     "// How many of the ascending values are below the limit, or at most it: all lanes of a wave\n"
@@ -146,7 +164,7 @@ constexpr std::string_view kCountAmd =
     "  return begin;\n"
     "}\n";
 constexpr std::string_view kCountWithin =
-    "// The same of a number that is known to be within begin..end: each lane searches alone.\n"
+    "// One such number, known to be within begin..end: each lane searches alone.\n"
     "template <bool kOrEqual>\n"
     "__device__ __forceinline__ int count_within(const int* values, int begin, int end, int limit) "
     "{\n"
@@ -221,7 +239,71 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
                                                     returned(pairs.mask, names.names())});
 }
 
-std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_heading) {
+// Searches of the same values go on side by side, since each round waits for memory. The ends read
+// what they found.
+class Searches {
+ public:
+  explicit Searches(const DeviceNames& names) : names_(names) {}
+
+  expr::Expr replace(const expr::Expr& e) {
+    if (e.operands().empty()) return e;
+    if (const auto row = names_.searched_row(e)) return place_of(e, *row);
+    std::vector<expr::Expr> operands;
+    for (const expr::Expr& operand : e.operands()) operands.push_back(replace(operand));
+    return attention::with_operands(e, std::move(operands));
+  }
+
+  std::string text() const {
+    std::string text;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const Group& group = groups_[i];
+      text += fmt::format("  int counts{0}[{1}];\n", i, group.limits.size());
+      text += wrapped(fmt::format("  const int limits{}[{}] = {{{}}};", i, group.limits.size(),
+                                  fmt::join(group.limits, ", ")));
+      text += wrapped(fmt::format("  count<{0}>({1}, {2}, limits{3}, counts{3});", group.or_equal,
+                                  group.values, group.length, i));
+    }
+    return text;
+  }
+
+ private:
+  struct Group {
+    std::string values, length;
+    std::vector<std::string> limits;
+    unsigned or_equal = 0;  // bit i: of limit i
+  };
+  expr::Expr place_of(const expr::Expr& search, const DeviceNames::SearchedRow& row) {
+    const std::string limit =
+        expr::print_c(search.operands().back(), expr::Dialect::Device, names_.names());
+    size_t i = 0;
+    while (i < groups_.size() && groups_[i].values != row.values) ++i;
+    if (i == groups_.size()) groups_.push_back({row.values, row.length, {}, 0});
+    Group& group = groups_[i];
+    size_t j = 0;
+    while (j < group.limits.size() &&
+           !(group.limits[j] == limit && (group.or_equal >> j & 1) == unsigned{row.or_equal})) {
+      ++j;
+    }
+    if (j == group.limits.size()) {
+      group.limits.push_back(limit);
+      group.or_equal |= unsigned{row.or_equal} << j;
+    }
+    return expr::variable(fmt::format("counts{}[{}]", i, j), expr::Type::Int);
+  }
+
+  const DeviceNames& names_;
+  std::vector<Group> groups_;
+};
+
+std::string searches_text(attention::KeyRange& range, const DeviceNames& names) {
+  Searches searches(names);
+  for (expr::Expr* end : {&range.begin, &range.end, &range.full_begin, &range.full_end}) {
+    *end = searches.replace(*end);
+  }
+  return searches.text();
+}
+
+std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_heading, bool amd) {
   std::string text = own_heading ? comment("mask", spec.mask_text) + "//\n" : "";
   text +=
       "// Rows q_first..q_last have no pair outside [begin, end), and every pair inside\n"
@@ -250,11 +332,13 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_
   };
   std::string body;
   if (attention::searches(range)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
+  attention::KeyRange found = range;
+  if (!amd) body += searches_text(found, names);
   body += "  KeyRange keys;\n";
-  body += printed("begin", range.begin, "0");
-  body += printed("end", range.end, "0");
-  body += printed("full_begin", range.full_begin, "0");
-  body += printed("full_end", range.full_end, "0");
+  body += printed("begin", found.begin, "0");
+  body += printed("end", found.end, "0");
+  body += printed("full_begin", found.full_begin, "0");
+  body += printed("full_end", found.full_end, "0");
   return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
 }
 
@@ -457,7 +541,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
       lines_text(pairs, names),
       score_text(spec, pairs, names),
       mask_text(spec, form, pairs, names, amd),
-      key_range_text(spec, names, mask_text(spec, form, pairs, names, amd).empty()),
+      key_range_text(spec, names, mask_text(spec, form, pairs, names, amd).empty(), amd),
       amd ? "" : row_keys_text(spec, form, names),
       amd ? "" : block_test_text(spec, names),
       reductions_text(spec, form, names, fragment)};

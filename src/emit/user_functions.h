@@ -36,7 +36,7 @@ bool is_masked(const spec::Spec& spec);
 bool is_interval(const spec::Spec& spec);
 // So are they, but the ends take a search: each row's are found when its tile begins.
 bool has_searched_limits(const spec::Spec& spec, const attention::RowForm& rows);
-// The producer finds a tile's blocks, by a search or block by block, and says which they are.
+// The producer alone finds a tile's blocks, by a search or block by block.
 bool has_walk(const spec::Spec& spec);
 // Blocks are tested one by one: block_kept, block_full.
 bool has_block_test(const spec::Spec& spec);

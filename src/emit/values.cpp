@@ -51,7 +51,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PACKED_HEADS", schedule.pack_heads);
   // A mask may give each warpgroup's rows keys of their own.
   const bool sparse = spec.block_size > 0;
-  const bool walks = sparse || has_walk(spec);
+  const bool walks = sparse || (has_walk(spec) && !has_searched_limits(spec, rows));
   put("TRIMMED", masked && schedule.warpgroups > 1 && !walks);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);

@@ -331,7 +331,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
                                  float_literal(spec.scale));
   text += user.text;
   // The lanes that search together are four here.
-  replace_all(text, "(end - begin + 31) / 32", "(end - begin + 3) / 4");
+  replace_all(text, "(end[i] - counts[i] + 31) / 32", "(end[i] - counts[i] + 3) / 4");
   replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");
   std::string driver = kDriver;
   replace_all(driver, "ROW_KEYS",

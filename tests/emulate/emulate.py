@@ -71,7 +71,7 @@ GROUPS = {
     # Keys between ends that take a search.
     "search": [
         (spec(inputs=DOCUMENTS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
-         [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none")], SELF),
+         [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")], SELF),
         (spec((4, 2), inputs={**DOCUMENTS, **SLOPES}, score=ALIBI,
               mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 32, 3)], SELF),
     ],

@@ -320,7 +320,24 @@ struct Work {
 #endif
 };
 
-#if ATTN_VARLEN
+#if ATTN_SEARCHED_LIMITS
+// `keys` of all rows that share the tile, and of this warpgroup's first and last row: both ends
+// only rise from row to row.
+__device__ __forceinline__ Work work_of(const Tile& tile, const KeyRange& keys, int2 first,
+                                        int2 last) {
+  Work work;
+  work.tile = tile;
+#if ATTN_TRIMMED
+  const Blocks loaded = blocks_of(keys);
+  work.blocks = trim(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+#else
+  work.blocks = blocks_of(keys);
+#endif
+  return work;
+}
+#elif ATTN_VARLEN
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
   Work work;
   work.tile = tile;
@@ -506,15 +523,28 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
 #if ATTN_VARLEN
-    const Tile given = uniform(shared.tile[query_slot.index][warpgroup]);
-    if (given.b < 0) break;
-    const Work work = work_of(given, warpgroup, p);
+    const Tile tile = uniform(shared.tile[query_slot.index][warpgroup]);
+    if (tile.b < 0) break;
+#if !ATTN_SEARCHED_LIMITS
+    const Work work = work_of(tile, warpgroup, p);
+#endif
 #else
     const int index = uniform(shared.tile[query_slot.index][warpgroup]);
 #if ATTN_PERSISTENT
     if (index < 0) break;
 #endif
+#if ATTN_SEARCHED_LIMITS
+    const Tile tile = tile_at(index, p);
+#else
     const Work work = work_at(index, warpgroup, p);
+#endif
+#endif
+#if ATTN_SEARCHED_LIMITS
+    begin_rows(tile);
+    named_sync(1 + kWarpgroups + warpgroup, 128);  // all rows' keys are there
+    const int2 (&row_keys)[64] = shared.row_keys[warpgroup];
+    const Work work = work_of(tile, shared.tile_keys[query_slot.index][warpgroup], row_keys[0],
+                              row_keys[63]);
 #endif
 #if !ATTN_WALK
     // The compiler would rather compute the limits again, between two products.
@@ -524,7 +554,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #if ATTN_TRIMMED
     pass_over(work.before);
 #endif
+#if !ATTN_SEARCHED_LIMITS
     begin_rows(work.tile);
+#endif
 #if ATTN_WALK
     // Each slot of keys says which block it holds.
     const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index][lane % 2]}; };

@@ -97,6 +97,12 @@ struct Blocks {
   }
 };
 
+__device__ __forceinline__ Blocks blocks_of(const KeyRange& keys) {
+  if (keys.end <= keys.begin) return {0, 0, 0, 0};
+  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
+          (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+}
+
 // Of `rows` rows of a tile from q_first on; none for rows beyond the last.
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int rows,
 #if ATTN_SEARCHED_LIMITS
@@ -122,9 +128,7 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
 #else
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
 #endif
-  if (keys.end <= keys.begin) return {0, 0, 0, 0};
-  return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
-          (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+  return blocks_of(keys);
 }
 
 #if ATTN_TRIMMED
