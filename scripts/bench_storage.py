@@ -9,17 +9,17 @@ kept, the diagonal among them. Packed: 65536 tokens, 32/8 heads, sequences of ra
 128..8192. A kernel and its dense ones take turns in one process (bench_gpu.contest).
 
 `share` is the time that the same work would take at the rates of the dense kernels, over the time
-that it took:
+that it took. Of a part the dense kernel is the one at the length nearest to the part's:
 
-  share = sum over parts of flop(part) / rate(dense kernel at the length nearest to the part's) / time
+  share = sum over parts of flop(part) / rate(dense kernel) / time
 
 - Packed: a part is a sequence, and its flop are those of its own pairs, without padding. The dense
   kernels run 65536 tokens in sequences of 512, 1024, 2048, 4096 or 8192 under the same mask, each
   with the schedule that the search chose for just that. So `share` is that of the ideal without
   padding.
 - Block-sparse: the only part is all pairs of the kept blocks, and the dense kernel runs the same
-  heads at the same 8192. So `share` is the rate per visited tile over the dense kernel's. Blocks are
-  counted, not tile rows: a warpgroup visits those that its own rows keep.
+  heads at the same 8192. So `share` is the rate per visited tile over the dense kernel's. Blocks
+  are counted, not tile rows: a warpgroup visits those that its own rows keep.
 
 Every kernel's result, the dense ones' too, is first held to the formula in fp32.
 """
