@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Generates and compiles the kernels that scripts/gpu_check.py, bench_gpu.py, bench_variants.py and
-gpu_sanitize.sh run, into build-gpu/. Needs nvcc and no GPU; the folder can then be carried to a machine with one.
+"""Generates and compiles the kernels that scripts/gpu_check.py, bench_gpu.py, bench_variants.py,
+bench_storage.py and gpu_sanitize.sh run, into build-gpu/. Needs nvcc and no GPU; the folder can then
+be carried to a machine with one.
 
   scripts/build_gpu_cases.py                    builds attngen and the oracle first (preset release)
   scripts/build_gpu_cases.py --filter alibi     only these kernels; the others stay as they are
@@ -20,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 from gpu.cases import all_cases, bench_cases  # noqa: E402
+from gpu.storage import storage_benches  # noqa: E402
 from gpu.variants import variant_benches  # noqa: E402
 
 NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Xcompiler",
@@ -37,7 +39,8 @@ def options():
     parser.add_argument("--target", default="h200")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only base, variant, packed, agree, sanitize, bench or bench_variant")
+    parser.add_argument("--group", default="", help="only base, variant, packed, agree, sanitize, "
+                        "bench, bench_variant or bench_storage")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return parser.parse_args()
 
@@ -148,7 +151,8 @@ def main():
     build_host(args)
     index_path = args.out / "index.json"
     index = json.loads(index_path.read_text()) if index_path.exists() else {"cases": []}
-    cases = [*all_cases(), *(bench.case() for bench in [*bench_cases(), *variant_benches()])]
+    cases = [*all_cases(), *(bench.case() for bench in [*bench_cases(), *variant_benches(),
+                                                        *storage_benches()])]
     chosen = [c for c in cases if args.filter in c.name and args.group in ("", c.group)]
     began = time.monotonic()
     with ThreadPoolExecutor(args.jobs) as pool:

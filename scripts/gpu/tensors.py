@@ -209,19 +209,25 @@ def pack(problem, q_begins, kv_begins, device):
 
 
 def draw_blocks(spec, shape, random, device):
-    """A third of the blocks; every fifth row of blocks keeps none, every seventh all. What a list
-    holds beyond its count is not to be read.
-    """
+    """A third of the blocks; every fifth row of blocks keeps none, every seventh all."""
     size = spec["blocks"]["size"]
     height, width = -(-shape.seq_q // size), -(-shape.seq_kv // size)
     kept = torch.rand((shape.batch, spec["heads"]["q"], height, width), generator=random,
                       device=device) < 1 / 3
     kept[:, :, 6::7] = True
     kept[:, :, 4::5] = False
+    return block_inputs(spec, kept)
+
+
+def block_inputs(spec, kept):
+    """Of the blocks kept, [batch, heads, rows, columns], what the kernel reads. What a list holds
+    beyond its count is not to be read.
+    """
     if spec["blocks"]["from"] == "bitmap":
         # Any value but 0 keeps a block.
         return {"block_mask": (kept * 3).to(torch.uint8).contiguous()}
-    columns = torch.arange(width, device=device, dtype=torch.int32).expand(kept.shape)
+    columns = torch.arange(kept.shape[-1], device=kept.device,
+                           dtype=torch.int32).expand(kept.shape)
     beyond = torch.iinfo(torch.int32).max
     indices = torch.where(kept, columns, beyond).sort(dim=-1).values
     return {"block_counts": kept.sum(dim=-1, dtype=torch.int32).contiguous(),

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Times block-sparse kernels and kernels of packed sequences against our own dense ones.
+
+  scripts/build_gpu_cases.py --group bench_storage    first, where nvcc is
+  scripts/bench_storage.py                            then, where the GPU is
+
+bf16, head dim 128. Block-sparse: 8192 tokens, no mask; of each head a random fifth of the blocks is
+kept, the diagonal among them. Packed: 65536 tokens, 32/8 heads, sequences of random lengths
+128..8192. A kernel and its dense ones take turns in one process (bench_gpu.contest).
+
+`share` is the time that the same work would take at the rates of the dense kernels, over the time
+that it took. Of a part the dense kernel is the one at the length nearest to the part's:
+
+  share = sum over parts of flop(part) / rate(dense kernel) / time
+
+- Packed: a part is a sequence, and its flop are those of its own pairs, without padding. The dense
+  kernels run 65536 tokens in sequences of 512, 1024, 2048, 4096 or 8192 under the same mask, each
+  with the schedule that the search chose for just that. So `share` is that of the ideal without
+  padding.
+- Block-sparse: the only part is all pairs of the kept blocks, and the dense kernel runs the same
+  heads at the same 8192. So `share` is the rate per visited tile over the dense kernel's. Blocks
+  are counted, not tile rows: a warpgroup visits those that its own rows keep.
+
+Every kernel's result, the dense ones' too, is first held to the formula in fp32.
+"""
+
+import argparse
+import json
+import os
+import sys
+from itertools import accumulate
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
+from gpu import storage, tensors  # noqa: E402
+from gpu.cases import Shape  # noqa: E402
+
+ROW_STEP = 61  # of the rows checked: less than a block, and prime
+TOLERANCE = 0.02  # of the largest element of a row
+HEADER = ["forward, bf16", "ms", "TFLOP/s", "ideal TFLOP/s", "share", "rival", "rival ms",
+          "times the rival", "tile"]
+
+
+def options():
+    parser = argparse.ArgumentParser(description="Times block-sparse and packed kernels.")
+    parser.add_argument("--build", default="build-gpu", help="folder of build_gpu_cases.py")
+    parser.add_argument("--filter", default="", help="only cases whose name contains this")
+    parser.add_argument("--milliseconds", type=float, default=120,
+                        help="timed, per contestant and round")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1, help="of the lengths, the blocks, the data")
+    parser.add_argument("--no-rivals", action="store_true", help="our own kernels alone")
+    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."),
+                                                       "bench_storage.json"))
+    return parser.parse_args()
+
+
+def draw_tokens(spec, tokens, seed, device):
+    """q, k, v and o as [1, tokens, heads, dim]: any split into sequences may be laid over them."""
+    random = torch.Generator(device=device)
+    random.manual_seed(seed)
+
+    def tensor(heads, dim):
+        strides = tensors.strides_of("default", spec["layout"], tokens, heads, dim)
+        return tensors.Guarded((1, tokens, heads, dim), strides, spec["dtype"], device)
+
+    heads, dims = spec["heads"], spec["head_dim"]
+    q, k, v = (tensor(heads[h], dims[d]) for h, d in (("q", "qk"), ("kv", "qk"), ("kv", "v")))
+    for one in (q, k, v):
+        one.view.copy_(torch.randn(one.view.shape, generator=random, device=device))
+    return q, k, v, tensor(heads["q"], dims["v"])
+
+
+def draw_kept(heads, side, seed):
+    """[heads, side, side]: in each head storage.KEPT of the blocks, the diagonal among them."""
+    random = torch.Generator()
+    random.manual_seed(seed)
+    order = torch.rand((heads, side, side), generator=random, dtype=torch.float64)
+    order.diagonal(dim1=1, dim2=2).fill_(-1)
+    last = order.flatten(1).kthvalue(round(storage.KEPT * side * side), dim=1).values
+    return order <= last[:, None, None]
+
+
+def offsets(lengths):
+    return [0, *accumulate(lengths)]
+
+
+class Contestant:
+    """A kernel on the device over given tokens."""
+
+    def __init__(self, bench, entry, tokens, args, device="cuda"):
+        self.bench, self.entry = bench, entry
+        self.lengths = bench.lengths(args.seed)
+        inputs, self.kept = {}, None
+        if "blocks" in bench.spec:
+            side = bench.seq // bench.spec["blocks"]["size"]
+            self.kept = draw_kept(bench.spec["heads"]["q"], side, args.seed).to(device)
+            inputs = tensors.block_inputs(bench.spec, self.kept[None])
+        if "varlen" in bench.spec:
+            begins = torch.tensor(offsets(self.lengths), dtype=torch.int32, device=device)
+            inputs = {"cu_seqlens_q": begins, "cu_seqlens_kv": begins}
+        shape = Shape(len(self.lengths), max(self.lengths), max(self.lengths))
+        self.problem = tensors.Problem(bench.case(), shape, *tokens, {}, inputs)
+        self.call = Emitted(Path(args.build), entry, self.problem)
+
+    def parts(self):
+        """(length, flop) of each sequence; of a block-sparse kernel's only one."""
+        spec = self.bench.spec
+        flop_of_pair = 2.0 * sum(spec["head_dim"].values())
+        if self.kept is not None:
+            pairs = int(self.kept.sum()) * spec["blocks"]["size"] ** 2
+            return [(self.bench.seq, pairs * flop_of_pair)]
+        return [(length, storage.pairs(length, self.bench.causal) * spec["heads"]["q"]
+                 * flop_of_pair) for length in self.lengths]
+
+    def flop(self):
+        return sum(flop for _, flop in self.parts())
+
+    def keep(self, rows, length):
+        """Which pairs exist, [heads or 1, rows, length]."""
+        keys = torch.arange(length, device=rows.device)
+        if self.kept is not None:
+            size = self.bench.spec["blocks"]["size"]
+            return self.kept[:, rows // size][:, :, keys // size]
+        return keys <= rows[:, None] if self.bench.causal else (keys >= 0).expand(len(rows), -1)
+
+    def is_right(self):
+        """A guard against timing a wrong kernel; gpu_check.py is the check."""
+        self.problem.o.poison()
+        self.call()
+        torch.cuda.synchronize()
+        return self.agrees(self.problem.o.view[0])
+
+    def agrees(self, out):
+        """Whether rows of every sequence of `out`, [tokens, heads, dim], are what they should be,
+        and all of it is numbers.
+        """
+        if bool(out.isnan().any()):
+            return False
+        q, k, v = (getattr(self.problem, name).view[0] for name in "qkv")
+        for first, length in zip(offsets(self.lengths), self.lengths):
+            rows = torch.arange(0, length, ROW_STEP, device=out.device)
+            rows = torch.cat([rows, rows.new_tensor([length - 1])])
+            keys = slice(first, first + length)
+            exact = attend(q[first + rows], k[keys], v[keys], self.keep(rows, length))
+            got = out[first + rows].float().transpose(0, 1)
+            error, size = ((x.abs().amax(-1)) for x in (got - exact, exact))
+            if not bool((error <= TOLERANCE * size).all()):
+                return False
+        return True
+
+    def rival(self):
+        """(name, call) of PyTorch's own kernel for packed sequences, if this version has one."""
+        if "varlen" not in self.bench.spec:
+            return "", None
+        q, k, v = (getattr(self.problem, name).view[0] for name in "qkv")
+        begins, longest = self.problem.inputs["cu_seqlens_q"], max(self.lengths)
+        window = (-1, 0) if self.bench.causal else (-1, -1)
+        try:
+            from torch.nn.attention.varlen import varlen_attn
+
+            def call():
+                return varlen_attn(q, k, v, begins, begins, longest, longest, window_size=window)
+
+            if not self.agrees(call()):
+                raise RuntimeError("its result is wrong")
+            return "varlen_attn", call
+        except Exception as error:  # older, or without a kernel for this card or these heads
+            lines = str(error).splitlines() or [type(error).__name__]
+            print(f"  {self.bench.name}: no rival: {lines[0]}")
+            return "", None
+
+
+def attend(q, k, v, keep):
+    """Softmax attention in fp32 of rows [rows, heads, dim]: [heads, rows, dim]."""
+    group = q.shape[1] // k.shape[1]
+    q, k, v = (x.float().transpose(0, 1) for x in (q, k, v))
+    k, v = (x.repeat_interleave(group, 0) if group > 1 else x for x in (k, v))
+    score = q @ k.transpose(1, 2) * q.shape[-1] ** -0.5
+    return score.masked_fill(~keep, -torch.inf).softmax(-1) @ v
+
+
+def measure(bench, benches, entries, args, flush):
+    tokens = draw_tokens(bench.spec, sum(bench.lengths(args.seed)), args.seed, "cuda")
+    one = Contestant(bench, entries[bench.name], tokens, args)
+    dense = {name: Contestant(benches[name], entries[name], tokens, args)
+             for name in bench.yardsticks}
+    wrong = [each.bench.name for each in (one, *dense.values()) if not each.is_right()]
+    calls = {"attngen": one.call, **{name: each.call for name, each in dense.items()}}
+    rival, call = ("", None) if args.no_rivals else one.rival()
+    if call is not None:
+        calls[rival] = call
+    ms = contest(calls, args, flush)
+    rates = {each.bench.seq: each.flop() / ms[name] for name, each in dense.items()}
+    ideal = storage.ideal_milliseconds(one.parts(), rates)
+    row = {"case": bench.name, "milliseconds": ms, "right": not wrong, "wrong": wrong,
+           "rival": rival, "tflops": one.flop() / ms["attngen"] * 1e-9,
+           "ideal_tflops": one.flop() / ideal * 1e-9, "share": ideal / ms["attngen"],
+           "dense_tflops": {name: dense[name].flop() / ms[name] * 1e-9 for name in dense},
+           "lengths": one.lengths, "seed": args.seed, "schedule": one.entry["schedule"],
+           "dense_schedules": {name: each.entry["schedule"] for name, each in dense.items()}}
+    if one.kept is not None:
+        row["kept"] = float(one.kept.double().mean())
+    if call is not None:
+        row["times_rival"] = ms[rival] / ms["attngen"]
+    return row
+
+
+def print_row(row):
+    s, ms, rival = row["schedule"], row["milliseconds"], row["rival"]
+    cells = [row["case"].removeprefix("storage_").replace("_", " "), f"{ms['attngen']:.4f}",
+             f"{row['tflops']:.1f}", f"{row['ideal_tflops']:.1f}", f"{row['share']:.3f}", rival,
+             f"{ms[rival]:.4f}" if rival else "", f"{row['times_rival']:.2f}" if rival else "",
+             f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']} stages"]
+    print(f"| {' | '.join(cells)} |", flush=True)
+    for name in row["wrong"]:
+        print(f"WRONG RESULT: {name}", flush=True)
+
+
+def main():
+    args = options()
+    index = json.loads((Path(args.build) / "index.json").read_text())
+    entries = {entry["name"]: entry for entry in index["cases"]}
+    benches = {bench.name: bench for bench in storage.storage_benches()}
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    rows, missing = [], 0
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
+    print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
+    for bench in benches.values():
+        if not bench.yardsticks or args.filter not in bench.name:
+            continue
+        absent = [name for name in (bench.name, *bench.yardsticks)
+                  if "library" not in entries.get(name, {})]
+        for name in absent:
+            print(f"MISSING {name}: {entries.get(name, {}).get('error', 'not built')}")
+        missing += len(absent)
+        if absent:
+            continue
+        rows.append(measure(bench, benches, entries, args, flush))
+        print_row(rows[-1])
+        write_json(args.json, index["commit"], rows)  # each time: a later kernel may hang
+        torch.cuda.empty_cache()
+    return 1 if missing or not rows or not all(row["right"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

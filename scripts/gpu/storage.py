@@ -1,0 +1,100 @@
+"""The kernels of bench_storage.py: block-sparse and packed ones, and the dense ones that they are
+held to. Every spec is derived from a file of specs/variants.
+"""
+
+import random
+from dataclasses import dataclass
+
+from gpu.cases import CAUSAL, Case
+from gpu.variants import read
+
+HEADS = {"mha": {"q": 32, "kv": 32}, "gqa": {"q": 32, "kv": 8}}
+BLOCK_SIZES = (64, 128)
+BLOCK_SOURCES = ("bitmap", "indices")
+KEPT = 0.2  # of a head's blocks
+SPARSE_SEQ = 8192
+TOKENS = 65536  # of all packed sequences, and of each dense call beside them
+SHORTEST, LONGEST = 128, 8192  # of packed sequences
+DENSE_LENGTHS = (512, 1024, 2048, 4096, 8192)
+
+
+@dataclass(frozen=True)
+class StorageBench:
+    name: str
+    spec: dict
+    batch: int = 0  # 0: packed sequences of random lengths
+    seq: int = 0
+    yardsticks: tuple = ()  # names of the dense kernels; none: this is one
+
+    def case(self):
+        return Case(self.name, self.spec, "bench_storage", data=self.name)
+
+    @property
+    def causal(self):
+        return "mask" in self.spec
+
+    def lengths(self, seed):
+        """Of its sequences."""
+        return [self.seq] * self.batch if self.batch else random_lengths(seed)
+
+
+def random_lengths(seed):
+    """Uniform in SHORTEST..LONGEST; the last is cut so that all hold TOKENS."""
+    draw, lengths, left = random.Random(seed), [], TOKENS
+    while left:
+        lengths.append(min(draw.randint(SHORTEST, LONGEST), left))
+        left -= lengths[-1]
+    return lengths
+
+
+def pairs(length, causal):
+    """Of one sequence and head."""
+    return length * (length + 1) / 2 if causal else length * length
+
+
+def ideal_milliseconds(parts, rates):
+    """Of `parts`, (length, flop), each at the rate of the dense kernel at the nearest length.
+    `rates`: length -> flop per ms.
+    """
+    return sum(flop / rates[min(rates, key=lambda at: abs(at - length))] for length, flop in parts)
+
+
+def derive(file, name, causal, **changes):
+    """The file's spec under another name, in the layout bshd, with a causal mask or none."""
+    spec = {**read(file), "name": name, "layout": "bshd", **changes}
+    for key in ("doc", "mask"):  # of the file's own case
+        spec.pop(key, None)
+    return {**spec, "mask": CAUSAL} if causal else spec
+
+
+def dense(ratio, batch, seq, causal=False):
+    name = f"storage_dense_{ratio}_b{batch}_s{seq}_{'causal' if causal else 'full'}"
+    spec = derive("causal", name, causal, heads=HEADS[ratio],
+                  workload={"batch": batch, "seq_q": seq, "seq_kv": seq})
+    return StorageBench(name, spec, batch, seq)
+
+
+def sparse_benches():
+    for ratio, heads in HEADS.items():
+        yardstick = dense(ratio, 1, SPARSE_SEQ)
+        yield yardstick
+        for size in BLOCK_SIZES:
+            for source in BLOCK_SOURCES:
+                name = f"storage_sparse_{ratio}_{source}_{size}"
+                spec = derive(f"block_{source}", name, False, heads=heads,
+                              blocks={"size": size, "from": source},
+                              workload={"batch": 1, "seq_q": SPARSE_SEQ})
+                yield StorageBench(name, spec, 1, SPARSE_SEQ, (yardstick.name,))
+
+
+def varlen_benches():
+    for causal in (True, False):
+        yardsticks = [dense("gqa", TOKENS // seq, seq, causal) for seq in DENSE_LENGTHS]
+        yield from yardsticks
+        name = f"storage_varlen_{'causal' if causal else 'full'}"
+        yield StorageBench(name, derive("varlen", name, causal),
+                           yardsticks=tuple(one.name for one in yardsticks))
+
+
+def storage_benches():
+    return [*sparse_benches(), *varlen_benches()]
