@@ -1,5 +1,6 @@
 # Every room of the house is a static library `attngen_<room>` with the same warnings, made from the
-# .cpp files beside its CMakeLists.txt; every test is a doctest program named after its room.
+# .cpp files beside its CMakeLists.txt; every test is a doctest program named after its room. The
+# presets for tests compile a room's files as one (CMAKE_UNITY_BUILD): names are the room's.
 
 add_library(attngen_options INTERFACE)
 # -Wrestrict of GCC 12 is wrong about std::string's operator+ at -O3 (GCC bug 105651).
@@ -21,6 +22,11 @@ if(ATTNGEN_FUZZ)
                                                    -fno-sanitize-recover=all)
   target_link_options(attngen_options INTERFACE -fsanitize=address,undefined)
 endif()
+
+# For programs that test and leave the work to rooms: optimising them takes longer than it saves.
+function(attngen_optimise_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
 
 # Links rooms by their short names and libraries by their own.
 function(attngen_link target visibility)
@@ -48,9 +54,10 @@ endfunction()
 # attngen_test(<name> <room or library>...): one doctest program of all *_test.cpp beside the caller.
 function(attngen_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
-  add_executable(${name}_test ${sources} ${PROJECT_SOURCE_DIR}/tests/main.cpp)
+  add_executable(${name}_test ${sources})
   target_compile_definitions(${name}_test PRIVATE ATTNGEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  attngen_link(${name}_test PRIVATE options doctest::doctest ${ARGN})
+  attngen_link(${name}_test PRIVATE options doctest_main ${ARGN})
+  attngen_optimise_little(${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test)
 endfunction()
 

@@ -14,14 +14,12 @@
 namespace attngen::attention {
 
 using expr::Expr;
+using expr::kInfinity;
 using expr::Op;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargest = std::numeric_limits<float>::max();
-
-bool is_minus_infinity(const Expr& e) { return e.is_number(-kInfinity); }
 
 // Constants folded by IEEE arithmetic, and max(-inf, x) = x. Nothing else: rules that hold for
 // finite values only would hide the 0 / 0 that is looked for. Rows that read a row twice make
@@ -45,8 +43,8 @@ class Folder {
       operands.push_back(fold(operand));
       constant = constant && operands.back().is_number();
     }
-    if (e.op() == Op::Max && is_minus_infinity(operands[0])) return operands[1];
-    if (e.op() == Op::Max && is_minus_infinity(operands[1])) return operands[0];
+    if (e.op() == Op::Max && operands[0].is_number(-kInfinity)) return operands[1];
+    if (e.op() == Op::Max && operands[1].is_number(-kInfinity)) return operands[0];
     // x - x where x is an input's element, hence finite: what is left of sink - max(-inf, sink).
     if (e.op() == Op::Subtract && operands[0].op() == Op::Load &&
         expr::same(operands[0], operands[1])) {

@@ -20,18 +20,18 @@ Expr int_variable(const char* name) { return expr::variable(name, expr::Type::In
 
 bool in_range(int64_t value) { return std::abs(value) <= kLargestConstant; }
 
-std::optional<Linear> times(const Linear& sum, int64_t factor) {
+std::optional<Linear> scaled(const Linear& sum, int64_t factor) {
   if (!in_range(factor)) return std::nullopt;
   return add(Linear{}, sum, factor);
 }
 
 Linear atom(const Expr& e) { return {0, {{e, 1}}}; }
 
-std::optional<Linear> product(const Expr& e) {
+std::optional<Linear> linear_product(const Expr& e) {
   const auto x = linear(e.operand(0));
   const auto y = linear(e.operand(1));
-  if (x && y && x->terms.empty()) return times(*y, x->constant);
-  if (x && y && y->terms.empty()) return times(*x, y->constant);
+  if (x && y && x->terms.empty()) return scaled(*y, x->constant);
+  if (x && y && y->terms.empty()) return scaled(*x, y->constant);
   return atom(e);
 }
 
@@ -114,7 +114,7 @@ std::optional<Linear> linear(const Expr& e) {
       return atom(e);
     case Op::Negate: {
       const auto x = linear(e.operand(0));
-      return x ? times(*x, -1) : std::nullopt;
+      return x ? scaled(*x, -1) : std::nullopt;
     }
     case Op::Add:
     case Op::Subtract: {
@@ -123,7 +123,7 @@ std::optional<Linear> linear(const Expr& e) {
       return x && y ? add(*x, *y, e.op() == Op::Add ? 1 : -1) : std::nullopt;
     }
     case Op::Multiply:
-      return product(e);
+      return linear_product(e);
     default:
       return atom(e);
   }

@@ -13,11 +13,11 @@
 namespace attngen::attention {
 
 using expr::Expr;
+using expr::kInfinity;
 using expr::Op;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Where each name's value stands in the one array that all programs of a spec read. Row values and
@@ -77,22 +77,22 @@ double element_of(const Problem& problem, const char* input, int64_t index) {
 // A program, or nothing where the expression is known to do nothing.
 using MaybeProgram = std::optional<expr::Program>;
 
-struct ReductionProgram {
-  bool max = false;
-  size_t slot = 0;
-  expr::Program element;
-};
-
-// A row value and the reductions in it, which come first.
-struct RowProgram {
-  std::vector<ReductionProgram> reductions;
-  size_t slot = 0;
-  expr::Program value;
-};
-
 }  // namespace
 
 struct Oracle::Impl {
+  struct ReductionProgram {
+    bool max = false;
+    size_t slot = 0;
+    expr::Program element;
+  };
+
+  // A row value and the reductions in it, which come first.
+  struct RowProgram {
+    std::vector<ReductionProgram> reductions;
+    size_t slot = 0;
+    expr::Program value;
+  };
+
   explicit Impl(const spec::Spec& s);
 
   expr::Loader loader(const Problem& problem) const;

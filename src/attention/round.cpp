@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attention/oracle.h"
 
@@ -18,7 +17,7 @@ double round_to(spec::DType dtype, double value) {
   const double spacing = std::ldexp(1.0, exponent - precision + 1);
   const double rounded = std::nearbyint(value / spacing) * spacing;
   if (std::abs(rounded) <= greatest) return rounded;
-  return std::copysign(std::numeric_limits<double>::infinity(), value);
+  return std::copysign(expr::kInfinity, value);
 }
 
 }  // namespace attngen::attention

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -12,6 +11,7 @@
 namespace attngen::attention {
 
 using expr::Expr;
+using expr::kInfinity;
 using expr::Op;
 
 namespace {
@@ -31,9 +31,8 @@ Expr quotient(const Expr& a, const Expr& b) {
 bool is_minus_infinity(const Expr& e) {
   const bool named =
       e.op() == Op::Negate && e.operand(0).op() == Op::Variable && e.operand(0).name() == "inf";
-  const bool negated =
-      e.op() == Op::Negate && e.operand(0).is_number(std::numeric_limits<double>::infinity());
-  return named || negated || e.is_number(-std::numeric_limits<double>::infinity());
+  const bool negated = e.op() == Op::Negate && e.operand(0).is_number(kInfinity);
+  return named || negated || e.is_number(-kInfinity);
 }
 
 bool same_simplified(const Expr& a, const Expr& b) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "emit/device_text.h"
+
 namespace attngen::emit {
 namespace {
-
-constexpr size_t kColumns = 100;
 
 // The next line's part of `text`, at most `room` bytes, cut at a space where there is one.
 std::string_view take_line(std::string_view& text, size_t room) {

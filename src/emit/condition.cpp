@@ -4,13 +4,10 @@
 #include <charconv>
 #include <utility>
 
+#include "text/characters.h"
+
 namespace attngen::emit {
 namespace {
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Binary operators, loosest first; within a level they associate to the left.
 constexpr std::array<std::array<std::string_view, 4>, 6> kLevels{{
@@ -55,7 +52,7 @@ class Evaluator {
   std::string_view word() {
     skip_spaces();
     const size_t begin = at_;
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    while (at_ < text_.size() && text::is_word(text_[at_])) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -110,7 +107,7 @@ class Evaluator {
                                : "cannot read '" + std::string(text_.substr(at_)) + "'");
       return 0;
     }
-    if (is_digit(name.front())) return integer(name, "number");
+    if (text::is_digit(name.front())) return integer(name, "number");
     if (name == "defined") return defined();
     if (!name.starts_with("ATTN_")) {
       foreign_ = true;

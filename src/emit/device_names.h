@@ -12,6 +12,10 @@
 
 namespace attngen::emit {
 
+// Parameters of device functions.
+inline constexpr const char* kRow = "const Row& row";
+inline constexpr const char* kInputs = "const Inputs& in";
+
 class DeviceNames {
  public:
   DeviceNames(const spec::Spec& spec, const attention::RowForm& rows) : spec_(spec), rows_(rows) {}

@@ -5,14 +5,10 @@
 
 #include <algorithm>
 
+#include "text/characters.h"
+
 namespace attngen::emit {
 namespace {
-
-constexpr size_t kColumns = 100;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 // The name's place inside a parameter: its last word outside brackets and parentheses, or the one
 // after `&` inside the parentheses of a reference to an array.
@@ -23,7 +19,7 @@ Range name_range(std::string_view parameter) {
   const size_t array = parameter.find("(&");
   size_t end = array == std::string_view::npos ? parameter.size() : parameter.find(')', array);
   size_t begin = end;
-  while (begin > 0 && is_word(parameter[begin - 1])) --begin;
+  while (begin > 0 && text::is_word(parameter[begin - 1])) --begin;
   return {begin, end};
 }
 
@@ -76,7 +72,8 @@ std::string wrapped(std::string_view line) {
 bool has_word(std::string_view text, std::string_view word) {
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
+    if ((at == 0 || !text::is_word(text[at - 1])) &&
+        (end == text.size() || !text::is_word(text[end]))) {
       return true;
     }
   }

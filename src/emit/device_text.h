@@ -9,6 +9,8 @@
 
 namespace attngen::emit {
 
+inline constexpr size_t kColumns = 100;  // of emitted code
+
 // A line broken at spaces so that it fits 100 columns where it can; further lines are indented by
 // four more. Ends in a newline.
 std::string wrapped(std::string_view line);

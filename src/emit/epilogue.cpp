@@ -24,8 +24,6 @@ using attention::RowForm;
 using expr::Op;
 using spec::Spec;
 
-constexpr const char* kRow = "const Row& row";
-constexpr const char* kInputs = "const Inputs& in";
 constexpr const char* kValues = "const RowValues& values";
 
 // acc / x and acc * x are scalings by a value of the row, computed once.

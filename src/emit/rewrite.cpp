@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "text/characters.h"
+
 namespace attngen::emit {
+
+using text::is_word;
 namespace {
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // One lexical piece of a line.
-enum class Kind { Word, String, LineComment, BlockComment, Other };
+enum class Lexeme { Word, String, LineComment, BlockComment, Other };
 struct Piece {
-  Kind kind;
+  Lexeme kind;
   std::string_view text;
   bool open = false;  // a block comment that the line does not end
 };
@@ -39,16 +39,16 @@ Piece first_piece(std::string_view text, bool in_comment) {
   bool open = false;
   if (in_comment || text.starts_with("/*")) {
     const size_t end = block_comment_end(text, in_comment ? 0 : 2, open);
-    return {Kind::BlockComment, text.substr(0, end), open};
+    return {Lexeme::BlockComment, text.substr(0, end), open};
   }
-  if (text.starts_with("//")) return {Kind::LineComment, text};
-  if (text[0] == '"' || text[0] == '\'') return {Kind::String, text.substr(0, string_end(text))};
-  if (!is_word(text[0])) return {Kind::Other, text.substr(0, 1)};
+  if (text.starts_with("//")) return {Lexeme::LineComment, text};
+  if (text[0] == '"' || text[0] == '\'') return {Lexeme::String, text.substr(0, string_end(text))};
+  if (!is_word(text[0])) return {Lexeme::Other, text.substr(0, 1)};
   // A number takes its digit separators along, so that 1'000 opens no character literal.
   const bool number = text[0] >= '0' && text[0] <= '9';
   size_t end = 1;
   while (end < text.size() && (is_word(text[end]) || (number && text[end] == '\''))) ++end;
-  return {Kind::Word, text.substr(0, end)};
+  return {Lexeme::Word, text.substr(0, end)};
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::string Rewriter::line(std::string_view text) {
     const Piece piece = first_piece(text, in_comment_);
     in_comment_ = piece.open;
     text.remove_prefix(piece.text.size());
-    if (piece.kind == Kind::Word) {
+    if (piece.kind == Lexeme::Word) {
       result += word(piece.text, true);
       continue;
     }
@@ -110,7 +110,8 @@ std::string Rewriter::code(std::string_view text) const {
     const Piece piece = first_piece(text, in_comment);
     in_comment = piece.open;
     text.remove_prefix(piece.text.size());
-    if (piece.kind != Kind::LineComment && piece.kind != Kind::BlockComment) result += piece.text;
+    if (piece.kind != Lexeme::LineComment && piece.kind != Lexeme::BlockComment)
+      result += piece.text;
   }
   return result;
 }

@@ -30,9 +30,6 @@ using attention::RowForm;
 using expr::Op;
 using spec::Spec;
 
-constexpr const char* kRow = "const Row& row";
-constexpr const char* kInputs = "const Inputs& in";
-
 attention::KeyRange range_of(const Spec& spec) {
   return attention::key_range(spec.mask, spec.inputs);
 }

@@ -5,10 +5,11 @@
 
 #include <vector>
 
+#include "emit/device_text.h"
+
 namespace attngen::emit {
 namespace {
 
-constexpr size_t kColumns = 100;
 constexpr int kRegistersPerLine = 16;
 
 // One instruction: d[64 x n] (+)= a[64 x 16] b[16 x n].

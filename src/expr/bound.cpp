@@ -8,8 +8,6 @@
 namespace attngen::expr {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 Interval truth(bool may_be_false, bool may_be_true) {
   return {may_be_false ? 0.0 : 1.0, may_be_true ? 1.0 : 0.0, false};
 }

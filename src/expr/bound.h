@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <string_view>
 
 #include "expr/expr.h"
@@ -13,8 +12,8 @@ namespace attngen::expr {
 // Bools are within [0, 1]. Int bounds are exact: [3, 3] means 3. An interval from a Float operation
 // is widened so that the rounded double result lies inside.
 struct Interval {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
+  double low = -kInfinity;
+  double high = kInfinity;
   bool may_be_nan = false;
 
   bool is_true() const { return low > 0 && !may_be_nan; }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 
 namespace attngen::expr {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr int kMaxDepth = 200;
 inline constexpr int kMaxNodes = 10'000;
 

@@ -3,10 +3,10 @@
 #include <array>
 #include <limits>
 
+#include "expr/scalar.h"
+
 namespace attngen::expr {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The interval of some corner values; NaN corners (inf - inf, inf / inf) are left to their
 // neighbours, whose limits cover them.
@@ -208,8 +208,6 @@ Interval bound_sin(const Interval& x, double first_maximum) {
   }
   return result;
 }
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
 

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <array>
 
+#include "text/characters.h"
+
 namespace attngen::expr {
+
+using text::is_digit;
+using text::is_space;
+using text::is_word;
+
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_begin(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_name_begin(c) || is_digit(c); }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool begins_name(char c) { return text::is_letter(c) || c == '_'; }
 
 // Longer ones first.
 constexpr std::array<std::string_view, 17> kSymbols = {
@@ -71,8 +75,8 @@ Token Lexer::next() {
   if (is_digit(c) || point_digit) {
     return take_number();
   }
-  if (is_name_begin(c)) {
-    const auto* end = std::find_if_not(text_.begin() + at_, text_.end(), is_name);
+  if (begins_name(c)) {
+    const auto* end = std::find_if_not(text_.begin() + at_, text_.end(), is_word);
     return take(Token::Kind::Name, static_cast<size_t>(end - text_.begin()) - at_);
   }
   return take_symbol();
@@ -100,7 +104,7 @@ Token Lexer::take_number() {
     }
     well_formed = skip_digits();
   }
-  while (end < text_.size() && (is_name(text_[end]) || text_[end] == '.')) {
+  while (end < text_.size() && (is_word(text_[end]) || text_[end] == '.')) {
     well_formed = false;
     ++end;
   }

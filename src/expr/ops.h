@@ -1,6 +1,7 @@
 // What the passes share about operators: names, precedence, and which operands fit.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,10 @@ enum class Precedence : uint8_t {
   Primary,
 };
 Precedence precedence_of(Op op);
+// The next tighter one; not of Primary.
+inline Precedence tighter(Precedence p) {
+  return static_cast<Precedence>(static_cast<uint8_t>(p) + 1);
+}
 
 // Why the operands do not fit, "'and' needs bool operands, got f32", and which is the first that
 // does not; nothing when they do. The number of operands is the caller's.

@@ -16,8 +16,6 @@
 namespace attngen::expr {
 namespace {
 
-Precedence tighter(Precedence p) { return static_cast<Precedence>(static_cast<uint8_t>(p) + 1); }
-
 std::string plural(size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }

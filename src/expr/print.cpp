@@ -10,8 +10,6 @@
 namespace attngen::expr {
 namespace {
 
-Precedence tighter(Precedence p) { return static_cast<Precedence>(static_cast<uint8_t>(p) + 1); }
-
 bool is_literal(const Expr& e) {
   return e.is_number() || (e.op() == Op::Negate && e.operand(0).is_number());
 }

@@ -15,8 +15,6 @@
 namespace attngen::expr {
 namespace {
 
-Precedence tighter(Precedence p) { return static_cast<Precedence>(static_cast<uint8_t>(p) + 1); }
-
 struct Text {
   std::string text;
   Precedence precedence = Precedence::Primary;

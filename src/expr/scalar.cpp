@@ -23,8 +23,6 @@ double modulo(Type type, double a, double b) {
   return a - b * std::floor(a / b);
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 // As the instruction does: what is beyond 32 bits becomes the nearest that is not, a NaN 0.
 double to_int(double x) {
   constexpr double kLowest = std::numeric_limits<int32_t>::min();

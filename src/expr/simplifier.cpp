@@ -1,7 +1,6 @@
 #include "expr/simplifier.h"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "expr/ops.h"
@@ -9,8 +8,6 @@
 
 namespace attngen::expr {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool is_leaf(Op op) { return op == Op::Number || op == Op::Variable || op == Op::Load; }
 

@@ -18,9 +18,9 @@ using schedule::Cost;
 using schedule::Rejection;
 using schedule::Schedule;
 
-constexpr size_t kColumns = 100;
+constexpr size_t kLineLength = 100;
 
-// Words, broken to lines of at most kColumns; lines after the first are indented.
+// Words, broken to lines of at most kLineLength; lines after the first are indented.
 std::string wrap(std::string_view text, size_t indent) {
   std::string out;
   size_t column = 0;
@@ -30,7 +30,7 @@ std::string wrap(std::string_view text, size_t indent) {
       end = std::min(text.find(' ', end + 1), text.size());
     }
     const std::string_view word = text.substr(0, end);
-    if (column > 0 && column + 1 + word.size() > kColumns) {
+    if (column > 0 && column + 1 + word.size() > kLineLength) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (column > 0) {

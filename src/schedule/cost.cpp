@@ -6,31 +6,14 @@
 
 #include "schedule/grid.h"
 #include "schedule/step.h"
+#include "schedule/units.h"
 
 namespace attngen::schedule {
 namespace {
 
-constexpr double kElement = 2;  // bytes of bf16 and fp16
-constexpr double kPart = 64;    // query rows of a warpgroup
-constexpr int64_t kMostRows = 512;
-
 // Estimates of register_need this near to the limit come with spills or serialised products.
 constexpr int kTightRegisters = 2;
 constexpr double kTightPenalty = 1.03;  // a guess: what spilled tiles of the trial lost at least
-
-// The L2 keeps this share of itself for the keys and values in flight; with sections of 16 MB of
-// 60 a kernel ran 14 % faster than with all of it (H200, 2026-11-20).
-constexpr double kL2Share = 0.5;
-
-double bytes_of_keys(const Kernel& kernel, int64_t keys) {
-  return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
-}
-
-// Of pairs in tiles: the parts of the values share a pair's score, though each computes it.
-double flop_of_pairs(const Kernel& kernel, double pairs) {
-  return 2 * pairs *
-         (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.head_dim_v);
-}
 
 // Whether tiles of 64 rows have different numbers of keys.
 bool uneven(const TileRows& rows) {
@@ -51,6 +34,15 @@ double clock_under_load(const target::Target& t, double matrix_share, double spe
 }
 
 }  // namespace
+
+double bytes_of_keys(const Kernel& kernel, int64_t keys) {
+  return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
+}
+
+double flop_of_pairs(const Kernel& kernel, double pairs) {
+  return 2 * pairs *
+         (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.head_dim_v);
+}
 
 struct CostModel::Steps {
   Step first, full, partial;
@@ -112,7 +104,7 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   if (s.overlap == Overlap::IntraWarpgroup) steps.fixed += steps.first.chain;
   // Without room for the next tile's queries each warpgroup fetches its own in between.
   if (resources.query_stages < 2) {
-    const double query_bytes = kElement * kPart * kernel_.head_dim_qk;
+    const double query_bytes = kElement * kWarpgroupRows * kernel_.head_dim_qk;
     steps.fixed += t.l2_latency_clk + query_bytes * t.cores * t.clock_hz / t.l2_bytes_per_s;
   }
   // A deeper ring holds more of the next tile's first blocks when this one ends: of the trip to L2

@@ -3,26 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schedule/cost.h"
 #include "schedule/grid.h"
 #include "schedule/step_cdna2.h"
+#include "schedule/units.h"
 
 namespace attngen::schedule {
 namespace {
 
-constexpr double kElement = 2;  // bytes of bf16 and fp16
-constexpr int64_t kMostRows = 512;
 constexpr double kSlotClk = 4;
-constexpr int kSimds = 4;
-constexpr double kL2Share = 0.5;  // of the L2, for the keys and values in flight
 // Assumed where the hardware file has no measurement: clk from a load's issue to its data.
 constexpr double kMemoryLatencyClk = 800;
-
-double bytes_of_keys(const Kernel& kernel, int64_t keys) {
-  return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
-}
-double flop_of_pairs(const Kernel& kernel, double pairs) {
-  return 2 * pairs * (kernel.head_dim_qk + kernel.head_dim_v);
-}
 
 // Products alone reach matrix_flop_sustained, as if the clock fell: power, most of it.
 double clock_under_load(const target::Target& t, double matrix_share) {

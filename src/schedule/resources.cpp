@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
+#include "schedule/units.h"
+
 namespace attngen::schedule {
 namespace {
 
-constexpr int kRows = 64;            // query rows of a warpgroup, the height of a wgmma
-constexpr int kLanes = 128;          // threads of a warpgroup
-constexpr int kElement = 2;          // bytes of bf16 and fp16
 constexpr int kMaxColumns = 256;     // of one wgmma
 constexpr int kNarrowChunk = 32;     // columns of the narrower of the two chunks
 constexpr int kBarrierBytes = 1024;  // of mbarriers, rounded up to the alignment of the tiles
@@ -106,7 +105,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
 
 // A thread holds 1/128 of a fragment of 64 rows.
 int register_need(const Kernel& kernel, const Schedule& s, bool fixed_max) {
-  const auto fragment = [](int columns) { return kRows * columns / kLanes; };
+  const auto fragment = [](int columns) { return kWarpgroupRows * columns / kWarpgroupLanes; };
   int need = margin(kernel, s, fixed_max) + fragment(s.tile_kv) +
              fragment((kernel.head_dim_v + 7) / 8 * 8);
   // The next block's scores and this block's packed weights live together.
@@ -119,11 +118,11 @@ int register_need(const Kernel& kernel, const Schedule& s, bool fixed_max) {
 // A query's heads stand side by side in the rows of one warpgroup.
 std::string why_unpackable(const Kernel& kernel) {
   if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
-  if (kRows % kernel.group() != 0) {
+  if (kWarpgroupRows % kernel.group() != 0) {
     return fmt::format(
         "{} heads share a key head; packed, their number divides the {} rows of a "
         "warpgroup",
-        kernel.group(), kRows);
+        kernel.group(), kWarpgroupRows);
   }
   return kernel.heads_apart;
 }
@@ -180,7 +179,7 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   std::string reason = refusal(kernel, s, target);
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
-  resources.threads = kLanes * (s.warpgroups + 1);
+  resources.threads = kWarpgroupLanes * (s.warpgroups + 1);
   resources.producer_registers = register_plan(kernel, s).producer;
   resources.consumer_registers = register_plan(kernel, s).consumer;
   resources.fixed_max =

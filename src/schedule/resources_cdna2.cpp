@@ -3,26 +3,22 @@
 #include <algorithm>
 
 #include "schedule/resources.h"
+#include "schedule/units.h"
 
 namespace attngen::schedule {
 namespace {
 
-constexpr int kLanes = 64;
-constexpr int kSimds = 4;      // of a CU
-constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions
 constexpr int kMatrixCols = 32;
 constexpr int kChunk = 8;    // elements of 16 bytes
-constexpr int kElement = 2;  // bytes of bf16 and fp16
 constexpr int kGranule = 8;  // registers are granted in eights
 
-int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 int ceil_power_of_two(int n) {
   int power = 1;
   while (power < n) power *= 2;
   return power;
 }
 
-int threads_of(const Schedule& s) { return 2 * s.warpgroups * kLanes; }
+int threads_of(const Schedule& s) { return 2 * s.warpgroups * kWaveLanes; }
 
 // As templates/cdna2/parts/keys.h: chunks of 16 bytes of a key in LDS, an odd number of them where
 // they cannot exchange places within 128 bytes.
@@ -50,12 +46,11 @@ int value_staging(const Kernel& kernel, const Schedule& s) {
   return std::min(registers(4), registers(8));
 }
 
-// Instructions name 256 registers directly. What lies beyond is moved: room for one accumulator.
-constexpr int kDirectRegisters = 256;
+// Room to move what lies beyond the direct registers: one accumulator.
 constexpr int kMoved = 32;
 
 int output_registers(const Kernel& kernel) {
-  return round_up(kernel.head_dim_v, kMatrixCols) * kWaveRows / kLanes;
+  return round_up(kernel.head_dim_v, kMatrixCols) * kWaveRows / kWaveLanes;
 }
 
 // Registers beyond the tensors and the fragments in flight: addresses, limits, row state, sums.
@@ -69,9 +64,9 @@ int margin(const Kernel& kernel) {
 }
 
 int register_need(const Kernel& kernel, const Schedule& s) {
-  const int query = round_up(kernel.head_dim_qk, 16) * kWaveRows * kElement / 4 / kLanes;
+  const int query = round_up(kernel.head_dim_qk, 16) * kWaveRows * kElement / 4 / kWaveLanes;
   const int output = output_registers(kernel);
-  const int scores = s.tile_kv * kWaveRows / kLanes;
+  const int scores = s.tile_kv * kWaveRows / kWaveLanes;
   const int staging = std::max(key_staging(kernel, s), value_staging(kernel, s));
   return query + output + 2 * scores + staging + kFragments + margin(kernel);
 }
@@ -132,7 +127,7 @@ Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& tar
     }
   }
   // Blocks that share a CU, by LDS and by registers.
-  const int simd_registers = target.registers_per_core / kSimds / kLanes;
+  const int simd_registers = target.registers_per_core / kSimds / kWaveLanes;
   const int waves = 2 * s.warpgroups;
   const int by_registers =
       kSimds * (simd_registers / round_up(resources.register_need, kGranule)) / waves;

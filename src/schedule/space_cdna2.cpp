@@ -3,15 +3,15 @@
 namespace attngen::schedule {
 namespace {
 
-constexpr int kWarpgroups[] = {1, 2, 4};  // threads divide tiles evenly for powers of two
-constexpr int kTilesKv[] = {32, 64, 128};
+constexpr int kWarpgroupsCdna2[] = {1, 2, 4};  // threads divide tiles evenly for powers of two
+constexpr int kTilesKvCdna2[] = {32, 64, 128};
 
 }  // namespace
 
 std::vector<Schedule> tiles_cdna2(bool uneven_tiles) {
   std::vector<Schedule> all;
-  for (const int warpgroups : kWarpgroups) {
-    for (const int tile_kv : kTilesKv) {
+  for (const int warpgroups : kWarpgroupsCdna2) {
+    for (const int tile_kv : kTilesKvCdna2) {
       for (const Order order : {Order::Linear, Order::LongestFirst}) {
         if (order == Order::LongestFirst && !uneven_tiles) continue;
         all.push_back({warpgroups, tile_kv, 1, Place::Registers, Overlap::IntraWarpgroup, false,

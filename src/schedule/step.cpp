@@ -5,11 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "schedule/units.h"
+
 namespace attngen::schedule {
 namespace {
-
-constexpr double kRows = 64;    // query rows of a warpgroup
-constexpr double kLanes = 128;  // threads of a warpgroup
 
 // A product of 64 rows reads 16 of their columns from shared memory, 2 KiB in 16 clk: fewer columns
 // of the other operand gain nothing.
@@ -24,18 +23,21 @@ expr::OperationCounts operator+(const expr::OperationCounts& a, const expr::Oper
   return {a.special + b.special, a.multiply + b.multiply, a.logic + b.logic, a.load + b.load};
 }
 
-int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+// Of one warpgroup's scores.
+double elements_of_lane(const Schedule& s) {
+  return static_cast<double>(kWarpgroupRows) * s.tile_kv / kWarpgroupLanes;
+}
 
 // Clocks that 128 lanes of each operation keep its pipe: special, FMA, logic, loads.
 std::array<double, 4> pipes_of(const expr::OperationCounts& n, const target::Target& t) {
   // A load takes a lane of the path to shared memory and L1, 4 bytes wide.
   const double load_lanes = t.shared_bytes_per_clk / 4;
-  return {kLanes * n.special / t.special, kLanes * n.multiply / t.multiply,
-          kLanes * n.logic / t.logic, kLanes * n.load / load_lanes};
+  return {kWarpgroupLanes * n.special / t.special, kWarpgroupLanes * n.multiply / t.multiply,
+          kWarpgroupLanes * n.logic / t.logic, kWarpgroupLanes * n.load / load_lanes};
 }
 
 double issue_clk(const expr::OperationCounts& n, const target::Target& t) {
-  return (n.special + n.multiply + n.logic + n.load) * kLanes / t.warp / t.issue;
+  return (n.special + n.multiply + n.logic + n.load) * kWarpgroupLanes / t.warp / t.issue;
 }
 
 struct PipeTimes {
@@ -64,7 +66,8 @@ double matrix_clk(const Kernel& kernel, const Schedule& s, const target::Target&
   const int score_columns = std::max(s.tile_kv, kNarrowestProduct);
   const int output_columns = std::max(round_up(kernel.head_dim_v, 8), kNarrowestProduct);
   const double flop =
-      2.0 * kRows * (score_columns * round_up(kernel.head_dim_qk, 16) + s.tile_kv * output_columns);
+      2.0 * kWarpgroupRows *
+      (score_columns * round_up(kernel.head_dim_qk, 16) + s.tile_kv * output_columns);
   return flop / t.matrix_flop;
 }
 
@@ -72,8 +75,8 @@ double matrix_clk(const Kernel& kernel, const Schedule& s, const target::Target&
 // V once for all; weights in shared memory are written and read back.
 double shared_bytes(const Kernel& kernel, const Schedule& s) {
   const double kv = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.head_dim_v);
-  const double query = 2 * kRows * kernel.head_dim_qk;
-  const double weights = s.weights == Place::Shared ? 2 * 2 * kRows * s.tile_kv : 0;
+  const double query = 2 * kWarpgroupRows * kernel.head_dim_qk;
+  const double weights = s.weights == Place::Shared ? 2 * 2 * kWarpgroupRows * s.tile_kv : 0;
   return kv + s.warpgroups * (kv + query + weights);
 }
 
@@ -132,9 +135,10 @@ constexpr double kLoopClk = 700;
 double serial_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCounts& n,
                   const target::Target& t) {
   const int columns = std::max(s.tile_kv, kNarrowestProduct);
-  const double scores = 2.0 * kRows * columns * round_up(kernel.head_dim_qk, 16) / t.matrix_flop;
+  const double scores =
+      2.0 * kWarpgroupRows * columns * round_up(kernel.head_dim_qk, 16) / t.matrix_flop;
   return latency_clk(s, t) + scores + t.matrix_latency_clk +
-         kRows * s.tile_kv / kLanes * chain_clk(n, 1, t) + kLoopClk;
+         elements_of_lane(s) * chain_clk(n, 1, t) + kLoopClk;
 }
 
 }  // namespace
@@ -160,8 +164,8 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
 
 Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
   const expr::OperationCounts n = operations(kernel, block);
-  // Elements of a thread, over all warpgroups that share the core.
-  const double elements = s.warpgroups * kRows * s.tile_kv / kLanes;
+  // Over all warpgroups that share the core.
+  const double elements = s.warpgroups * elements_of_lane(s);
   const std::array<double, 4> pipes = pipes_of(n, t);
   Step step;
   step.matrix = s.warpgroups * matrix_clk(kernel, s, t);
@@ -170,12 +174,12 @@ Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, B
   step.chain = elements * chain_clk(n, s.warpgroups, t);
   // A warpgroup stores its weights before it can multiply by them.
   if (s.weights == Place::Shared) {
-    step.chain += 2 * kRows * s.tile_kv * s.warpgroups / t.shared_bytes_per_clk;
+    step.chain += 2 * kWarpgroupRows * s.tile_kv * s.warpgroups / t.shared_bytes_per_clk;
   }
   step.shared = shared_bytes(kernel, s) / t.shared_bytes_per_clk;
   const bool keeps_max = kernel.rows.exponential && kernel.fixed_max && block == Block::Full;
   if (!kernel.rows.row_free() && !keeps_max) {
-    step.rescale = s.warpgroups * kRows * kernel.head_dim_v / t.multiply;
+    step.rescale = s.warpgroups * kWarpgroupRows * kernel.head_dim_v / t.multiply;
   }
   const double longer = std::max(step.matrix, step.chain);
   const double shorter = std::min(step.matrix, step.chain);

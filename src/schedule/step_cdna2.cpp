@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "schedule/units.h"
+
 namespace attngen::schedule {
 namespace {
 
 constexpr double kMatrixSlots = 16;  // of one 32x32x8: AMD matrix instruction calculator, 16 passes
 constexpr double kSpecialSlots = 4;  // quarter rate: LLVM, SISchedule.td
-constexpr int kLanes = 64;
-constexpr int kRows = 32;
 
 // Per element, beside its exponential: half a packed subtraction and half a packed sum under the
 // first product; a multiplication and half a max3 under the second.
@@ -27,7 +27,6 @@ constexpr double kDependent = 2;  // of two products in a row on one accumulator
 // Beyond 256 registers a wave keeps accumulators apart, in the other half of the file, and moves
 // them: two slots a product.
 constexpr double kMoves = 2;
-constexpr int kDirectRegisters = 256;
 
 int blocks(int columns, int width) { return (columns + width - 1) / width; }
 
@@ -39,7 +38,7 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   const int steps_kv = s.tile_kv / 16, output_blocks = blocks(kernel.head_dim_v, 32);
   const double products_qk = 2 * steps_qk * key_blocks;
   const double products_kv = 2 * steps_kv * output_blocks;
-  const double elements = static_cast<double>(s.tile_kv) * kRows / kLanes;
+  const double elements = static_cast<double>(s.tile_kv) * kWaveRows / kWaveLanes;
   const double pack = elements * (kernel.bf16 ? kPackBf16 : kPackFp16);
 
   // What the user's functions take.
@@ -54,7 +53,7 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   const double user = elements * (n.multiply + n.logic + 2 * n.load);
 
   // A thread's share of K and V in 16-byte words: V goes through four permutations for two.
-  const double threads = 2.0 * s.warpgroups * kLanes;
+  const double threads = 2.0 * s.warpgroups * kWaveLanes;
   const double key_words = s.tile_kv * 2.0 * steps_qk / threads;
   const double value_words = s.tile_kv * kernel.head_dim_v / 8.0 / threads;
   const double key_reads = steps_qk * key_blocks, value_reads = steps_kv * output_blocks;

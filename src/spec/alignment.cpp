@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "text/characters.h"
+
 namespace attngen::spec {
 namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // The value of `digits` hexadecimal digits at `at`; nothing else is promised for other characters.
 uint32_t hexadecimal(std::string_view source, size_t at, size_t digits) {
@@ -79,9 +79,9 @@ Alignment align(std::string_view source, size_t begin, std::string_view value) {
     } else if (source[at] == wanted) {
       emit();
       at += style == '\'' && wanted == '\'' ? 2 : 1;
-    } else if (!is_space(source[at])) {
+    } else if (!text::is_space(source[at])) {
       return unknown;
-    } else if (is_space(wanted)) {
+    } else if (text::is_space(wanted)) {
       emit();  // a folded line: the blank stands for the line end, whose indentation is skipped
                // next
     } else {

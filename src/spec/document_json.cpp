@@ -9,9 +9,7 @@
 namespace attngen::spec {
 namespace {
 
-using Json = nlohmann::json;
-
-class JsonEvents final : public nlohmann::json_sax<Json> {
+class JsonEvents final : public nlohmann::json_sax<nlohmann::json> {
  public:
   JsonEvents(text::Diagnostics& diagnostics, size_t start)
       : diagnostics_(diagnostics),
@@ -120,7 +118,7 @@ class JsonEvents final : public nlohmann::json_sax<Json> {
 std::optional<Node> read_json(text::Diagnostics& diagnostics, size_t start) {
   JsonEvents events(diagnostics, start);
   const std::string_view text = std::string_view(diagnostics.source().content).substr(start);
-  if (!Json::sax_parse(text.begin(), text.end(), &events)) return std::nullopt;
+  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &events)) return std::nullopt;
   return events.take_root();
 }
 

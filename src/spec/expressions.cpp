@@ -11,26 +11,27 @@
 #include <set>
 
 #include "spec/indices.h"
+#include "text/characters.h"
 
 namespace attngen::spec {
 namespace {
 
-using expr::Type;
-
 struct Name {
   const char* name;
-  Type type;
+  expr::Type type;
 };
 
 // What a value of a pair, a row, an element of O may read besides inputs and constants.
 constexpr Name kParallelNames[] = {
-    {"score", Type::Float}, {"kv_idx", Type::Int}, {"acc", Type::Float}, {"b", Type::Int},
-    {"h", Type::Int},       {"h_kv", Type::Int},   {"q_idx", Type::Int}, {"q_pos", Type::Int},
-    {"seq_q", Type::Int},   {"seq_kv", Type::Int},
+    {"score", expr::Type::Float}, {"kv_idx", expr::Type::Int}, {"acc", expr::Type::Float},
+    {"b", expr::Type::Int},       {"h", expr::Type::Int},      {"h_kv", expr::Type::Int},
+    {"q_idx", expr::Type::Int},   {"q_pos", expr::Type::Int},  {"seq_q", expr::Type::Int},
+    {"seq_kv", expr::Type::Int},
 };
 constexpr Name kRecurrentNames[] = {
-    {"q", Type::Float}, {"k", Type::Float}, {"v", Type::Float}, {"acc", Type::Float},
-    {"b", Type::Int},   {"t", Type::Int},   {"h", Type::Int},   {"d", Type::Int},
+    {"q", expr::Type::Float},   {"k", expr::Type::Float}, {"v", expr::Type::Float},
+    {"acc", expr::Type::Float}, {"b", expr::Type::Int},   {"t", expr::Type::Int},
+    {"h", expr::Type::Int},     {"d", expr::Type::Int},
 };
 
 struct Reason {
@@ -42,8 +43,7 @@ struct Reason {
 std::string one_line(std::string_view text) {
   std::string out;
   for (char c : text) {
-    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!blank) {
+    if (!text::is_space(c)) {
       out += c;
     } else if (!out.empty() && out.back() != ' ') {
       out += ' ';
@@ -77,10 +77,10 @@ class ExpressionReader {
     const Node* mask = root_.find("mask");
     spec_.score_text = score != nullptr ? one_line(score->text) : "score";
     spec_.mask_text = mask != nullptr ? one_line(mask->text) : "true";
-    spec_.score = parse(score, "/score", "score", scope({{"acc", kOnlyOutput}}), Type::Float);
+    spec_.score = parse(score, "/score", "score", scope({{"acc", kOnlyOutput}}), expr::Type::Float);
     spec_.mask =
         parse(mask, "/mask", "true",
-              scope({{"acc", kOnlyOutput}, {"score", "a mask cannot read it"}}), Type::Bool);
+              scope({{"acc", kOnlyOutput}, {"score", "a mask cannot read it"}}), expr::Type::Bool);
     read_normalizer();
   }
 
@@ -93,7 +93,8 @@ class ExpressionReader {
     const Reason no_d{"d", "it is one value per token and head"};
     const auto read = [&](const char* name, const char* fallback,
                           std::initializer_list<Reason> forbidden) {
-      return parse(root_.find(name), child("", name), fallback, scope(forbidden), Type::Float);
+      return parse(root_.find(name), child("", name), fallback, scope(forbidden),
+                   expr::Type::Float);
     };
     out.query = read("query", "q * scale", {no_k, no_v, no_acc});
     out.key = read("key", "k", {no_q, no_v, no_acc});
@@ -134,7 +135,7 @@ class ExpressionReader {
       expr::Scope::Input entry;
       const bool is_int =
           input.element == Input::Element::I32 || input.element == Input::Element::U8;
-      entry.element = is_int ? Type::Int : Type::Float;
+      entry.element = is_int ? expr::Type::Int : expr::Type::Float;
       for (const Input::Dim& dim : input.shape) entry.dims.push_back(name_of(dim));
       base_.inputs[input.name] = std::move(entry);
     }
@@ -180,7 +181,7 @@ class ExpressionReader {
 
   // The expression at `node`, or `fallback` if there is none; empty after an error.
   expr::Expr parse(const Node* node, const std::string& pointer, std::string_view fallback,
-                   const expr::Scope& names, Type type) {
+                   const expr::Scope& names, expr::Type type) {
     const std::string_view text = node != nullptr ? std::string_view(node->text) : fallback;
     auto parsed = expr::parse(text, names);
     if (const auto* error = std::get_if<expr::Error>(&parsed)) {
@@ -205,14 +206,14 @@ class ExpressionReader {
     return of_type(e, node, pointer, type);
   }
 
-  expr::Expr of_type(expr::Expr e, const Node* node, const std::string& pointer, Type type) {
+  expr::Expr of_type(expr::Expr e, const Node* node, const std::string& pointer, expr::Type type) {
     if (e.type() == type) return e;
-    if (e.type() == Type::Int && type == Type::Float) {
+    if (e.type() == expr::Type::Int && type == expr::Type::Float) {
       const expr::Span span = e.span();
       return expr::make(expr::Op::ToFloat, {std::move(e)}, span);
     }
     if (node == nullptr) return {};
-    const bool wants_bool = type == Type::Bool;
+    const bool wants_bool = type == expr::Type::Bool;
     report_.in_text(
         *node, pointer,
         {e.span(),
@@ -277,7 +278,7 @@ class ExpressionReader {
     for (const std::string& later : later_rows_) {
       names.forbidden[later] = "it is computed later; rows are read in order";
     }
-    expr::Expr value = parse(node, pointer, text, names, Type::Float);
+    expr::Expr value = parse(node, pointer, text, names, expr::Type::Float);
     std::set<const void*> seen;
     const expr::Expr* pair_value = value ? find_pair_value(value, seen) : nullptr;
     if (pair_value != nullptr && node != nullptr) {
@@ -292,14 +293,14 @@ class ExpressionReader {
 
   void read_weight(const Node* node, std::string_view text) {
     spec_.normalize.weight = parse(node, "/normalize/weight", text,
-                                   with_rows(scope({{"acc", kOnlyOutput}})), Type::Float);
+                                   with_rows(scope({{"acc", kOnlyOutput}})), expr::Type::Float);
   }
 
   void read_output(const Node* node, std::string_view text) {
     const char* per_element = "output is one value per row and column of V";
-    const expr::Expr output =
-        parse(node, "/normalize/output", text,
-              with_rows(scope({{"score", per_element}, {"kv_idx", per_element}})), Type::Float);
+    const expr::Expr output = parse(
+        node, "/normalize/output", text,
+        with_rows(scope({{"score", per_element}, {"kv_idx", per_element}})), expr::Type::Float);
     if (output && !expr::mentions(output, "acc")) {
       report_.in_text(*node, "/normalize/output",
                       {output.span(), "output does not read 'acc', the aggregated value", ""});
@@ -311,11 +312,11 @@ class ExpressionReader {
     expr::Scope names =
         with_rows(scope({{"acc", kOnePerRow}, {"score", kOnePerRow}, {"kv_idx", kOnePerRow}}));
     spec_.normalize.saves.push_back(
-        {name, parse(node, "/normalize/save/" + name, text, names, Type::Float)});
+        {name, parse(node, "/normalize/save/" + name, text, names, expr::Type::Float)});
   }
 
   expr::Scope with_rows(expr::Scope names) const {
-    for (const NamedExpr& row : spec_.normalize.rows) names.variables[row.name] = Type::Float;
+    for (const NamedExpr& row : spec_.normalize.rows) names.variables[row.name] = expr::Type::Float;
     return names;
   }
 

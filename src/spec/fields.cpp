@@ -11,11 +11,11 @@
 namespace attngen::spec {
 namespace {
 
-int64_t whole(const Node& node) { return static_cast<int64_t>(number_of(node).value_or(0)); }
+int64_t whole_of(const Node& node) { return static_cast<int64_t>(number_of(node).value_or(0)); }
 
 template <typename Number>
 void read_whole(const Node* node, Number& out) {
-  if (node != nullptr) out = static_cast<Number>(whole(*node));
+  if (node != nullptr) out = static_cast<Number>(whole_of(*node));
 }
 
 void read_bool(const Node* node, bool& out) {
@@ -150,13 +150,13 @@ class FieldReader {
 
   void read_memory() {
     if (const Node* cache = root_.find("kv_cache")) {
-      if (const Node* page = cache->find("paged")) spec_.page = static_cast<int>(whole(*page));
+      if (const Node* page = cache->find("paged")) spec_.page = static_cast<int>(whole_of(*page));
     }
     const Node* share = root_.find("share_kv");
     if (share == nullptr) return;
     const Node* prefix = share->find("v_prefix");
     if (prefix == nullptr) return;
-    spec_.v_prefix = static_cast<int>(whole(*prefix));
+    spec_.v_prefix = static_cast<int>(whole_of(*prefix));
     const auto [qk, v] = spec_.head_dim;
     if (qk > 0 && *spec_.v_prefix > qk) {
       report_.at_value(
@@ -193,19 +193,20 @@ class FieldReader {
   }
 
   Input::Dim read_dim(const Node& node, const std::string& pointer) {
-    using Kind = Input::Dim::Kind;
-    if (number_of(node)) return {Kind::Number, static_cast<int>(whole(node))};
-    for (Kind kind : {Kind::Batch, Kind::Heads, Kind::HeadsKv, Kind::SeqQ, Kind::SeqKv, Kind::Seq,
-                      Kind::HeadDim}) {
+    using DimKind = Input::Dim::Kind;
+    if (number_of(node)) return {DimKind::Number, static_cast<int>(whole_of(node))};
+    for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::HeadsKv, DimKind::SeqQ,
+                         DimKind::SeqKv, DimKind::Seq, DimKind::HeadDim}) {
       const Input::Dim dim{kind, 0};
       if (name_of(dim) != node.text) continue;
-      const bool recurrent_only = kind == Kind::Seq || kind == Kind::HeadDim;
-      const bool parallel_only = kind == Kind::SeqQ || kind == Kind::SeqKv || kind == Kind::HeadsKv;
+      const bool recurrent_only = kind == DimKind::Seq || kind == DimKind::HeadDim;
+      const bool parallel_only =
+          kind == DimKind::SeqQ || kind == DimKind::SeqKv || kind == DimKind::HeadsKv;
       if (is_recurrent() ? parallel_only : recurrent_only) {
         report_.at_value(node, pointer,
                          fmt::format("dimension '{}' belongs to pattern {}", node.text,
                                      is_recurrent() ? "parallel" : "recurrent"),
-                         kind == Kind::Seq ? "use seq_q or seq_kv" : "");
+                         kind == DimKind::Seq ? "use seq_q or seq_kv" : "");
       }
       return dim;
     }
@@ -262,7 +263,7 @@ class FieldReader {
     for (const auto& [name, out] :
          {std::pair{"batch", &spec_.fixed.batch}, std::pair{"seq_q", &spec_.fixed.seq_q},
           std::pair{"seq_kv", &spec_.fixed.seq_kv}}) {
-      if (const Node* node = fixed->find(name)) *out = whole(*node);
+      if (const Node* node = fixed->find(name)) *out = whole_of(*node);
     }
   }
 

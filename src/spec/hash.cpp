@@ -21,7 +21,7 @@ Json list_of(const std::vector<NamedExpr>& named) {
 }
 
 template <typename Value>
-Json number_of(const std::optional<Value>& value) {
+Json value_or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
@@ -34,8 +34,8 @@ Json canonical(const Spec& spec) {
   out["head_dim"] = {spec.head_dim.qk, spec.head_dim.v};
   out["layout"] = name_of(spec.layout);
   out["varlen"] = spec.varlen;
-  out["page"] = number_of(spec.page);
-  out["v_prefix"] = number_of(spec.v_prefix);
+  out["page"] = value_or_null(spec.page);
+  out["v_prefix"] = value_or_null(spec.v_prefix);
   out["scale"] = spec.scale;
   for (Pass pass : spec.passes) out["passes"].push_back(name_of(pass));
   for (const Input& input : spec.inputs) {
@@ -43,8 +43,8 @@ Json canonical(const Spec& spec) {
     for (const Input::Dim& dim : input.shape) shape.push_back(name_of(dim));
     out["inputs"].push_back({input.name, name_of(input.element), shape, input.sorted});
   }
-  out["fixed"] = {number_of(spec.fixed.batch), number_of(spec.fixed.seq_q),
-                  number_of(spec.fixed.seq_kv)};
+  out["fixed"] = {value_or_null(spec.fixed.batch), value_or_null(spec.fixed.seq_q),
+                  value_or_null(spec.fixed.seq_kv)};
   for (const Workload& point : spec.workload) {
     out["workload"].push_back({point.batch, point.seq_q, point.seq_kv, point.weight});
   }

@@ -29,31 +29,31 @@ Interval variable(const Spec& spec, std::string_view name) {
 }
 
 // Of a dimension, if the spec knows it.
-std::optional<int64_t> length(const Spec& spec, const Input::Dim& dim) {
-  using Kind = Input::Dim::Kind;
+std::optional<int64_t> length_of(const Spec& spec, const Input::Dim& dim) {
+  using DimKind = Input::Dim::Kind;
   switch (dim.kind) {
-    case Kind::Batch:
+    case DimKind::Batch:
       return spec.fixed.batch;
-    case Kind::Heads:
+    case DimKind::Heads:
       return spec.heads.q;
-    case Kind::HeadsKv:
+    case DimKind::HeadsKv:
       return spec.heads.kv();
-    case Kind::SeqQ:
+    case DimKind::SeqQ:
       return spec.fixed.seq_q;
-    case Kind::SeqKv:
+    case DimKind::SeqKv:
       return spec.fixed.seq_kv;
-    case Kind::Number:
+    case DimKind::Number:
       return dim.number;
-    case Kind::Seq:
-    case Kind::HeadDim:
+    case DimKind::Seq:
+    case DimKind::HeadDim:
       return std::nullopt;
   }
   return std::nullopt;
 }
 
-class Checker {
+class IndexChecker {
  public:
-  explicit Checker(const Spec& spec) : spec_(spec) {
+  explicit IndexChecker(const Spec& spec) : spec_(spec) {
     bounds_.variable = [this](std::string_view name) { return variable(spec_, name); };
     bounds_.input = [this](std::string_view name) {
       const Input* input = spec_.find_input(name);
@@ -79,7 +79,7 @@ class Checker {
     if (input == nullptr) return std::nullopt;
     for (size_t i = 0; i < input->shape.size(); ++i) {
       const Interval index = expr::bound(load.operand(i), bounds_);
-      const auto elements = length(spec_, input->shape[i]);
+      const auto elements = length_of(spec_, input->shape[i]);
       const auto error = [&](std::string_view what) {
         return expr::Error{load.operand(i).span(),
                            fmt::format("an index of '{}' is always out of its dimension {}: {}",
@@ -102,7 +102,7 @@ class Checker {
 }  // namespace
 
 std::optional<expr::Error> index_out_of_shape(const Expr& e, const Spec& spec) {
-  return Checker(spec).find(e);
+  return IndexChecker(spec).find(e);
 }
 
 }  // namespace attngen::spec

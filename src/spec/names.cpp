@@ -6,8 +6,14 @@
 #include <array>
 
 #include "spec/form.h"
+#include "text/characters.h"
 
 namespace attngen::spec {
+
+using text::is_digit;
+using text::is_letter;
+using text::is_word;
+
 namespace {
 
 // C17, C++20 and what CUDA and HIP add, sorted.
@@ -85,9 +91,6 @@ bool contains(const std::array<std::string_view, N>& sorted, std::string_view na
   return std::binary_search(sorted.begin(), sorted.end(), name);
 }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // "max_1", "sum_12": the running reductions of a derived row form.
 bool names_reduction(std::string_view name) {
   if (!name.starts_with("max_") && !name.starts_with("sum_")) return false;
@@ -101,7 +104,7 @@ std::optional<std::string> why_no_identifier(std::string_view text) {
   if (text.size() > kMaxName) return fmt::format("it is longer than {} bytes", kMaxName);
   if (!is_letter(text[0])) return "it must begin with a letter";
   for (char c : text) {
-    if (!is_letter(c) && !is_digit(c) && c != '_') return "use letters, digits and underscores";
+    if (!is_word(c)) return "use letters, digits and underscores";
   }
   if (contains(kKeywords, text)) return "it is a word of C, C++ or CUDA";
   return std::nullopt;

@@ -6,13 +6,12 @@
 #include <cmath>
 
 #include "spec/alignment.h"
+#include "text/characters.h"
 
 namespace attngen::spec {
 namespace {
 
 constexpr size_t kMostQuoted = 40;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?   (RFC 8259)
 bool spells_number(std::string_view text) {
@@ -24,7 +23,7 @@ bool spells_number(std::string_view text) {
   };
   const auto digits = [&] {
     const size_t first = at;
-    while (at < text.size() && is_digit(text[at])) ++at;
+    while (at < text.size() && text::is_digit(text[at])) ++at;
     return at > first;
   };
   accept("-");
@@ -110,7 +109,7 @@ std::string dotted(std::string_view pointer) {
     pointer.remove_prefix(1);
     const std::string_view part = pointer.substr(0, pointer.find('/'));
     pointer.remove_prefix(part.size());
-    if (!part.empty() && is_digit(part[0])) {
+    if (!part.empty() && text::is_digit(part[0])) {
       out += fmt::format("[{}]", part);
     } else {
       out += (out.empty() ? "" : ".") + std::string(part);

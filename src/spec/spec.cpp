@@ -45,23 +45,23 @@ const char* name_of(Input::Element element) {
 }
 
 std::string name_of(const Input::Dim& dim) {
-  using Kind = Input::Dim::Kind;
+  using DimKind = Input::Dim::Kind;
   switch (dim.kind) {
-    case Kind::Batch:
+    case DimKind::Batch:
       return "batch";
-    case Kind::Heads:
+    case DimKind::Heads:
       return "heads";
-    case Kind::HeadsKv:
+    case DimKind::HeadsKv:
       return "heads_kv";
-    case Kind::SeqQ:
+    case DimKind::SeqQ:
       return "seq_q";
-    case Kind::SeqKv:
+    case DimKind::SeqKv:
       return "seq_kv";
-    case Kind::Seq:
+    case DimKind::Seq:
       return "seq";
-    case Kind::HeadDim:
+    case DimKind::HeadDim:
       return "dim";
-    case Kind::Number:
+    case DimKind::Number:
       return std::to_string(dim.number);
   }
   return "";

@@ -7,7 +7,7 @@
 namespace attngen::attention {
 namespace {
 
-RowForm form_of(const std::string& normalize) {
+RowForm form_of_spec(const std::string& normalize) {
   text::Diagnostics diagnostics(
       {"spec.yaml",
        "attngen: 1\nname: t\ndtype: bf16\nheads: {q: 2, kv: 2}\nhead_dim: {qk: 64, v: 64}\n"
@@ -21,8 +21,8 @@ RowForm form_of(const std::string& normalize) {
 }
 
 TEST_CASE("softmax and sinks do not depend on the maximum in use") {
-  CHECK(may_fix_max(form_of("normalize: softmax\n")));
-  CHECK(may_fix_max(form_of(R"(
+  CHECK(may_fix_max(form_of_spec("normalize: softmax\n")));
+  CHECK(may_fix_max(form_of_spec(R"(
 normalize:
   rows:
     m: max(rowmax(score), sink[h])
@@ -34,14 +34,14 @@ normalize:
 }
 
 TEST_CASE("a saved maximum, or a constant beside the sum, needs the true one") {
-  CHECK_FALSE(may_fix_max(form_of(R"(
+  CHECK_FALSE(may_fix_max(form_of_spec(R"(
 normalize:
   rows: {m: rowmax(score), l: rowsum(exp(score - m))}
   weight: exp(score - m)
   output: acc / l
   save: {top: m}
 )")));
-  CHECK_FALSE(may_fix_max(form_of(R"(
+  CHECK_FALSE(may_fix_max(form_of_spec(R"(
 normalize:
   rows: {m: rowmax(score), l: rowsum(exp(score - m)) + 1}
   weight: exp(score - m)
@@ -50,7 +50,7 @@ normalize:
 }
 
 TEST_CASE("other forms have no maximum to fix") {
-  CHECK_FALSE(may_fix_max(form_of("normalize: none\nscore: sigmoid(score)\n")));
+  CHECK_FALSE(may_fix_max(form_of_spec("normalize: none\nscore: sigmoid(score)\n")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // A row form followed block by block, as a kernel does, must give what the closed form gives.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <random>
 
@@ -12,6 +11,7 @@
 namespace attngen::attention {
 namespace {
 
+using expr::kInfinity;
 using testing::form_of;
 using testing::spec_of;
 
@@ -22,8 +22,6 @@ double evaluate(const expr::Expr& e, const Values& values) {
   const auto load = [](std::string_view, std::span<const int64_t>) { return 0.75; };  // sink
   return expr::evaluate(e, variable, load);
 }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Keys have one element, so that scores and values are free to choose.
 struct Keys {

@@ -10,9 +10,8 @@
 namespace attngen::attention {
 namespace {
 
+using expr::kInfinity;
 using testing::spec_of;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Random q, k, v of a spec from support.h in the layout [batch, seq, head, dim], exact in bf16.
 struct Tensors {

@@ -191,9 +191,9 @@ std::map<std::string, Formula> formulas() {
 }
 
 // Random q, k, v as [batch, seq, head, dim], exact in bf16, and the inputs above.
-class Data {
+class VariantData {
  public:
-  Data(int64_t seq_q, int64_t seq_kv) {
+  VariantData(int64_t seq_q, int64_t seq_kv) {
     std::mt19937_64 random(static_cast<uint64_t>(seq_q * 100 + seq_kv));
     std::normal_distribution<double> normal;
     const auto draw = [&](std::vector<float>& x, int64_t seq, int64_t heads, int64_t dim) {
@@ -256,7 +256,7 @@ class Data {
   std::vector<float> q_, k_, v_;
 };
 
-std::vector<double> by_formula(const Formula& f, const Data& data, int64_t b, int64_t h,
+std::vector<double> by_formula(const Formula& f, const VariantData& data, int64_t b, int64_t h,
                                int64_t i) {
   const Problem& p = data.problem;
   Pair pair{b, h, i, i + p.seq_kv - p.seq_q, 0, p.seq_q, p.seq_kv};
@@ -293,7 +293,7 @@ TEST_CASE("every variant is the formula that it is named after") {
     // More than a block, a window's edge, rows without a pair, one row, no key.
     for (const auto& [seq_q, seq_kv] :
          {std::pair<int64_t, int64_t>{150, 330}, {3, 1100}, {40, 9}, {1, 30}, {2, 0}}) {
-      Data data(seq_q, seq_kv);
+      VariantData data(seq_q, seq_kv);
       data.fill_inputs(*spec);
       for (const int64_t i : {int64_t{0}, seq_q / 2, seq_q - 1}) {
         for (const auto& [b, h] : {std::pair<int64_t, int64_t>{0, 1}, {1, 2}}) {

@@ -11,8 +11,6 @@ using namespace attngen::expr::testing;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 using Boxes = std::map<std::string, Interval, std::less<>>;
 
 Interval bounds_of(std::string_view text, const Boxes& boxes) {

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace gfx90a {
 
 inline constexpr unsigned kLanes = 64;
+// Visits the lanes of a mask, lowest first.
+template <class Visit>
+void for_lanes(uint64_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
 // Vector rows: 0-255 are v0-v255, 256-511 the accumulators a0-a255.
 inline constexpr unsigned kAccumulators = 256;
 inline constexpr unsigned kVectorRows = 512;

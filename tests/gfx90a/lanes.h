@@ -25,8 +25,25 @@ struct Half {
 struct Short {
   uint16_t bits;
 };
+inline int16_t as_signed(Short x) { return static_cast<int16_t>(x.bits); }
 
 using Row = uint32_t[kLanes];
+
+// Where a load of less than 32 bits puts its value; the d16 forms keep the other half.
+enum class Into : uint8_t { Whole, Low, High };
+template <Into Part, class T>
+void put_part(uint32_t& to, T value) {
+  const auto wide = static_cast<uint32_t>(value);  // sign-extended if T is signed
+  if (Part == Into::Whole) to = wide;
+  if (Part == Into::Low) to = (to & 0xFFFF0000) | (wide & 0xFFFF);
+  if (Part == Into::High) to = (to & 0xFFFF) | wide << 16;
+}
+
+inline uint32_t bits_reversed(uint32_t x) {
+  uint32_t out = 0;
+  for (unsigned i = 0; i < 32; ++i) out |= ((x >> i) & 1) << (31 - i);
+  return out;
+}
 
 inline uint32_t lane_mask(uint64_t mask, unsigned lane) {
   return 0 - static_cast<uint32_t>((mask >> lane) & 1);

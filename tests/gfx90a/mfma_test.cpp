@@ -11,7 +11,7 @@ TEST_SUITE_BEGIN("mfma");
 
 enum class Type : uint8_t { F16, Bf16, F32 };
 
-struct Shape {
+struct MfmaShape {
   const char* name;
   Type type;
   unsigned m, k, blocks;
@@ -19,7 +19,7 @@ struct Shape {
   unsigned per_lane() const { return m * k * blocks / kLanes; }  // elements of K
   unsigned registers() const { return m * m * blocks / kLanes; }
 };
-constexpr std::array<Shape, 13> kShapes = {{
+constexpr std::array<MfmaShape, 13> kShapes = {{
     {"32x32x8f16", Type::F16, 32, 8, 1},
     {"32x32x8bf16_1k", Type::Bf16, 32, 8, 1},
     {"16x16x16f16", Type::F16, 16, 16, 1},
@@ -39,10 +39,10 @@ constexpr std::array<Shape, 13> kShapes = {{
 struct Place {
   unsigned lane, element;
 };
-Place source_place(const Shape& shape, unsigned block, unsigned i, unsigned k) {
+Place source_place(const MfmaShape& shape, unsigned block, unsigned i, unsigned k) {
   return {i + shape.m * (block + shape.blocks * (k / shape.per_lane())), k % shape.per_lane()};
 }
-Place result_place(const Shape& shape, unsigned block, unsigned i, unsigned j) {
+Place result_place(const MfmaShape& shape, unsigned block, unsigned i, unsigned j) {
   if (shape.m == 4) return {j + 4 * block, i};
   const unsigned groups = kLanes / shape.m;
   return {j + shape.m * (i / 4 % groups),
@@ -54,17 +54,17 @@ std::string registers(char letter, unsigned first, unsigned count) {
   return letter + ("[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]");
 }
 
-unsigned source_registers(const Shape& shape) {
+unsigned source_registers(const MfmaShape& shape) {
   return shape.type == Type::F32 ? shape.per_lane() : shape.per_lane() / 2;
 }
 
-std::string instruction(const Shape& shape, const std::string& d, const std::string& c) {
+std::string instruction(const MfmaShape& shape, const std::string& d, const std::string& c) {
   const unsigned n = source_registers(shape);
   return std::string("v_mfma_f32_") + shape.name + " " + d + ", " + registers('v', 32, n) + ", " +
          registers('v', 40, n) + ", " + c;
 }
 
-void set_source(Wave& wave, const Shape& shape, unsigned row, Place place, float value) {
+void set_source(Wave& wave, const MfmaShape& shape, unsigned row, Place place, float value) {
   if (shape.type == Type::F32) {
     wave.v[row + place.element][place.lane] = f32(value);
     return;
@@ -80,7 +80,7 @@ void zero_sources(Wave& wave) {
 
 std::vector<std::string> all_in_place() {
   std::vector<std::string> lines;
-  for (const Shape& shape : kShapes) {
+  for (const MfmaShape& shape : kShapes) {
     const std::string d = registers('v', 0, shape.registers());
     lines.push_back(instruction(shape, d, d));
   }
@@ -92,7 +92,7 @@ std::vector<std::string> all_in_place() {
 TEST_CASE("layouts, entry by entry") {
   Lone lone(all_in_place());
   for (size_t n = 0; n < kShapes.size(); ++n) {
-    const Shape& shape = kShapes[n];
+    const MfmaShape& shape = kShapes[n];
     INFO(shape.name);
     unsigned wrong = 0;
     for (unsigned block = 0; block < shape.blocks; ++block) {
@@ -129,7 +129,7 @@ TEST_CASE("layouts, entry by entry") {
 // Random small integers, whose sums are exact in any order.
 TEST_CASE("products of random matrices, other C, accumulators, constants") {
   std::vector<std::string> lines;
-  for (const Shape& shape : kShapes) {
+  for (const MfmaShape& shape : kShapes) {
     const unsigned n = shape.registers();
     lines.push_back(instruction(shape, registers('a', 0, n), registers('a', 64, n)));
     lines.push_back(instruction(shape, registers('v', 0, n), registers('v', 64, n)));
@@ -142,7 +142,7 @@ TEST_CASE("products of random matrices, other C, accumulators, constants") {
     return static_cast<float>(static_cast<int>(state >> 28) - 8);
   };
   for (size_t n = 0; n < lines.size(); ++n) {
-    const Shape& shape = kShapes[n / 3];
+    const MfmaShape& shape = kShapes[n / 3];
     INFO(lines[n]);
     lone.reset();
     Wave& wave = lone.wave();
@@ -184,7 +184,7 @@ TEST_CASE("products of random matrices, other C, accumulators, constants") {
 // One entry: D[0][0] of 16x16x16 f16, bf16 and of 16x16x4 f32.
 float entry(const char* name, uint32_t a, uint32_t b, float c) {
   const auto found = std::find_if(kShapes.begin(), kShapes.end(),
-                                  [&](const Shape& s) { return std::string(s.name) == name; });
+                                  [&](const MfmaShape& s) { return std::string(s.name) == name; });
   static Lone lone(all_in_place());
   lone.reset();
   zero_sources(lone.wave());

@@ -35,6 +35,9 @@ class OpcodeTable {
 
 const OpcodeTable& opcodes();
 
+// For what is not modelled and changes no result: caches, priorities.
+inline void nothing(Wave&, const Instruction&) {}
+
 // Each file ops_*.cpp adds its own.
 void add_float_ops(OpcodeTable& table);
 void add_double_ops(OpcodeTable& table);

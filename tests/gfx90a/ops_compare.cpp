@@ -41,7 +41,6 @@ auto number(T x) {
 }
 inline float number(Half x) { return x.value; }
 inline uint16_t number(Short x) { return x.bits; }
-int16_t sign(Short x) { return static_cast<int16_t>(x.bits); }
 
 template <class T>
 void add_ordered(OpcodeTable& table, const std::string& type, bool integer) {
@@ -72,12 +71,12 @@ void add_unordered(OpcodeTable& table, const std::string& type) {
 }
 
 void add_signed_shorts(OpcodeTable& table) {
-  add_both<[](Short a, Short b) { return sign(a) < sign(b); }>(table, "lt_i16");
-  add_both<[](Short a, Short b) { return sign(a) == sign(b); }>(table, "eq_i16");
-  add_both<[](Short a, Short b) { return sign(a) <= sign(b); }>(table, "le_i16");
-  add_both<[](Short a, Short b) { return sign(b) < sign(a); }>(table, "gt_i16");
-  add_both<[](Short a, Short b) { return sign(b) <= sign(a); }>(table, "ge_i16");
-  add_both<[](Short a, Short b) { return sign(a) != sign(b); }>(table, "ne_i16");
+  add_both<[](Short a, Short b) { return as_signed(a) < as_signed(b); }>(table, "lt_i16");
+  add_both<[](Short a, Short b) { return as_signed(a) == as_signed(b); }>(table, "eq_i16");
+  add_both<[](Short a, Short b) { return as_signed(a) <= as_signed(b); }>(table, "le_i16");
+  add_both<[](Short a, Short b) { return as_signed(b) < as_signed(a); }>(table, "gt_i16");
+  add_both<[](Short a, Short b) { return as_signed(b) <= as_signed(a); }>(table, "ge_i16");
+  add_both<[](Short a, Short b) { return as_signed(a) != as_signed(b); }>(table, "ne_i16");
 }
 
 // Bits of the class mask: signalling NaN, quiet NaN, -inf, -normal, -subnormal, -0, +0, +subnormal,

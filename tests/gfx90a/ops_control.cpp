@@ -66,8 +66,6 @@ bool vccnz(const Wave& wave) { return wave.s64(kVcc) != 0; }
 bool execz(const Wave& wave) { return wave.exec() == 0; }
 bool execnz(const Wave& wave) { return wave.exec() != 0; }
 
-void nothing(Wave&, const Instruction&) {}
-
 void s_endpgm(Wave& wave, const Instruction&) { wave.state = Wave::State::Ended; }
 void s_barrier(Wave& wave, const Instruction&) { wave.state = Wave::State::AtBarrier; }
 

@@ -9,6 +9,9 @@
 namespace gfx90a {
 namespace {
 
+using I = int32_t;
+using U = uint32_t;
+
 template <class To, class From>
 To saturated(From x) {
   constexpr auto kLow = static_cast<double>(std::numeric_limits<To>::min());
@@ -54,8 +57,6 @@ uint32_t packed_shorts(T a, T b) {
 }  // namespace
 
 void add_conversion_ops(OpcodeTable& table) {
-  using I = int32_t;
-  using U = uint32_t;
   table.add(
       Pipe::Valu,
       {

@@ -24,11 +24,6 @@ int32_t signed_field(uint32_t x, uint32_t first, uint32_t width) {
                  top = (width & 31) == 0 ? 0 : 1U << ((width & 31) - 1);
   return static_cast<int32_t>((bits ^ top) - top);
 }
-uint32_t reversed(uint32_t x) {
-  uint32_t out = 0;
-  for (unsigned i = 0; i < 32; ++i) out |= ((x >> i) & 1) << (31 - i);
-  return out;
-}
 
 // Bytes of {a, b} (b the low four); a selector of 8-11 replicates the sign of bytes 1, 3, 5, 7, 12
 // gives 0 and more gives 0xFF.
@@ -76,7 +71,6 @@ void v_perm_b32(Wave& wave, const Instruction& in) {
 }
 
 S short_of(uint32_t x) { return {static_cast<uint16_t>(x)}; }
-int16_t sign(S x) { return static_cast<int16_t>(x.bits); }
 S short_of_signed(int32_t x) { return {static_cast<uint16_t>(x)}; }
 
 uint32_t product_high(uint32_t a, uint32_t b) { return static_cast<U>((L{a} * b) >> 32); }
@@ -142,7 +136,7 @@ void add_bits(OpcodeTable& table) {
       {
           {"v_mov_b32", vector_op<[](U a) { return a; }>},
           {"v_not_b32", vector_op<[](U a) { return ~a; }>},
-          {"v_bfrev_b32", vector_op<[](U a) { return reversed(a); }>},
+          {"v_bfrev_b32", vector_op<[](U a) { return bits_reversed(a); }>},
           {"v_ffbh_u32", vector_op<[](U a) { return a == 0 ? ~U{0} : U(std::countl_zero(a)); }>},
           {"v_ffbl_b32", vector_op<[](U a) { return a == 0 ? ~U{0} : U(std::countr_zero(a)); }>},
           {"v_ffbh_i32", vector_op<[](U a) {
@@ -192,11 +186,11 @@ void add_shorts(OpcodeTable& table) {
           {"v_lshrrev_b16",
            vector_op<[](S a, S b) { return (short_of(U(b.bits) >> (a.bits & 15))); }>},
           {"v_ashrrev_i16",
-           vector_op<[](S a, S b) { return (short_of_signed(sign(b) >> (a.bits & 15))); }>},
+           vector_op<[](S a, S b) { return (short_of_signed(as_signed(b) >> (a.bits & 15))); }>},
           {"v_max_u16", vector_op<[](S a, S b) { return (a.bits > b.bits ? a : b); }>},
           {"v_min_u16", vector_op<[](S a, S b) { return a.bits < b.bits ? a : b; }>},
-          {"v_max_i16", vector_op<[](S a, S b) { return (sign(a) > sign(b) ? a : b); }>},
-          {"v_min_i16", vector_op<[](S a, S b) { return sign(a) < sign(b) ? a : b; }>},
+          {"v_max_i16", vector_op<[](S a, S b) { return (as_signed(a) > as_signed(b) ? a : b); }>},
+          {"v_min_i16", vector_op<[](S a, S b) { return as_signed(a) < as_signed(b) ? a : b; }>},
           {"v_mad_u32_u16", vector_op<[](S a, S b, U c) { return U(a.bits) * U(b.bits) + c; }>},
       });
 }

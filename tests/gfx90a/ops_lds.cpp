@@ -133,8 +133,6 @@ void ds_write2(Wave& wave, const Instruction& in) {
                        in.op[2]);
 }
 
-enum class Into : uint8_t { Whole, Low, High };  // the d16 forms keep the other half
-
 template <class T, Into Part>
 void ds_read_small(Wave& wave, const Instruction& in) {
   const unsigned first = in.op[0].first;
@@ -145,11 +143,7 @@ void ds_read_small(Wave& wave, const Instruction& in) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     T value;
     std::memcpy(&value, wave.block->lds_bytes() + access.address[lane], sizeof value);
-    uint32_t& to = wave.v[first][lane];
-    const auto wide = static_cast<uint32_t>(value);  // sign-extended if T is signed
-    if (Part == Into::Whole) to = wide;
-    if (Part == Into::Low) to = (to & 0xFFFF0000) | (wide & 0xFFFF);
-    if (Part == Into::High) to = (to & 0xFFFF) | wide << 16;
+    put_part<Part>(wave.v[first][lane], value);
   }
 }
 

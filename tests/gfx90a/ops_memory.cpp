@@ -12,6 +12,8 @@
 namespace gfx90a {
 namespace {
 
+using U = uint32_t;
+
 enum class Space : uint8_t { Buffer, Global, Flat };
 
 // Where each lane's access goes. A buffer's range is checked element by element of 4 bytes (or of
@@ -72,11 +74,6 @@ class Addresses {
   uint64_t offset_[kLanes] = {};
   uint64_t address_[kLanes];
 };
-
-template <class Visit>
-void for_lanes(uint64_t lanes, Visit visit) {
-  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
-}
 
 MemoryOperation& issue(Wave& wave, const Instruction& in, Space space, unsigned first,
                        unsigned registers) {
@@ -158,8 +155,6 @@ void store(Wave& wave, const Instruction& in) {
   count(wave, in, addresses, 4 * Dwords);
 }
 
-enum class Into : uint8_t { Whole, Low, High };  // the d16 forms keep the other half
-
 template <Space Where, class T, Into Part>
 void load_small(Wave& wave, const Instruction& in) {
   const Addresses addresses(wave, in, Where, 1);
@@ -169,11 +164,7 @@ void load_small(Wave& wave, const Instruction& in) {
     if (addresses.holds(lane, 0, sizeof(T))) {
       std::memcpy(&value, wave.block->memory.at(addresses.of(lane), sizeof(T), false), sizeof(T));
     }
-    const auto wide = static_cast<uint32_t>(value);  // sign-extended if T is signed
-    uint32_t& to = wave.v[first][lane];
-    if (Part == Into::Whole) to = wide;
-    if (Part == Into::Low) to = (to & 0xFFFF0000) | (wide & 0xFFFF);
-    if (Part == Into::High) to = (to & 0xFFFF) | wide << 16;
+    put_part<Part>(wave.v[first][lane], value);
   });
   issue(wave, in, Where, first, 1);
   count(wave, in, addresses, sizeof(T));
@@ -244,7 +235,6 @@ void add_space(OpcodeTable& table, const std::string& space) {
   add("store_short", store_small<Where, uint16_t, 0>);
   add("store_byte_d16_hi", store_small<Where, uint8_t, 16>);
   add("store_short_d16_hi", store_small<Where, uint16_t, 16>);
-  using U = uint32_t;
   add("atomic_add", atomic<Where, [](U a, U b) { return a + b; }>);
   add("atomic_sub", atomic<Where, [](U a, U b) { return a - b; }>);
   add("atomic_and", atomic<Where, [](U a, U b) { return a & b; }>);
@@ -254,8 +244,6 @@ void add_space(OpcodeTable& table, const std::string& space) {
   add("atomic_umin", atomic<Where, [](U a, U b) { return std::min(a, b); }>);
   add("atomic_add_f32", atomic<Where, [](U a, U b) { return add_floats(a, b); }>);
 }
-
-void nothing(Wave&, const Instruction&) {}
 
 }  // namespace
 

@@ -157,8 +157,8 @@ void add_packed_ops(OpcodeTable& table) {
   };
   constexpr auto max = [](float a, float b) { return maximum(a, b); };
   constexpr auto min = [](float a, float b) { return minimum(a, b); };
-  using S = int16_t;
-  using U = uint16_t;
+  using S16 = int16_t;
+  using U16 = uint16_t;
   table.add(
       Pipe::Packed,
       {
@@ -171,20 +171,20 @@ void add_packed_ops(OpcodeTable& table) {
           {"v_pk_fma_f16", half_op<half_fma, true>},
           {"v_pk_max_f16", half_op<max, false>},
           {"v_pk_min_f16", half_op<min, false>},
-          {"v_pk_add_u16", short_op<[](U a, U b, U) { return a + b; }>},
-          {"v_pk_sub_u16", short_op<[](U a, U b, U) { return a - b; }>},
-          {"v_pk_sub_i16", short_op<[](U a, U b, U) { return a - b; }>},
-          {"v_pk_add_i16", short_op<[](U a, U b, U) { return a + b; }>},
-          {"v_pk_mul_lo_u16", short_op<[](uint32_t a, uint32_t b, U) { return a * b; }>},
+          {"v_pk_add_u16", short_op<[](U16 a, U16 b, U16) { return a + b; }>},
+          {"v_pk_sub_u16", short_op<[](U16 a, U16 b, U16) { return a - b; }>},
+          {"v_pk_sub_i16", short_op<[](U16 a, U16 b, U16) { return a - b; }>},
+          {"v_pk_add_i16", short_op<[](U16 a, U16 b, U16) { return a + b; }>},
+          {"v_pk_mul_lo_u16", short_op<[](uint32_t a, uint32_t b, U16) { return a * b; }>},
           {"v_pk_mad_u16", short_op<[](uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }>},
           {"v_pk_mad_i16", short_op<[](uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }>},
-          {"v_pk_lshlrev_b16", short_op<[](U a, U b, U) { return b << (a & 15); }>},
-          {"v_pk_lshrrev_b16", short_op<[](U a, U b, U) { return (b >> (a & 15)); }>},
-          {"v_pk_ashrrev_i16", short_op<[](U a, S b, U) { return (b >> (a & 15)); }>},
-          {"v_pk_max_u16", short_op<[](U a, U b, U) { return (a > b ? a : b); }>},
-          {"v_pk_min_u16", short_op<[](U a, U b, U) { return a < b ? a : b; }>},
-          {"v_pk_max_i16", short_op<[](S a, S b, U) { return (a > b ? a : b); }>},
-          {"v_pk_min_i16", short_op<[](S a, S b, U) { return a < b ? a : b; }>},
+          {"v_pk_lshlrev_b16", short_op<[](U16 a, U16 b, U16) { return b << (a & 15); }>},
+          {"v_pk_lshrrev_b16", short_op<[](U16 a, U16 b, U16) { return (b >> (a & 15)); }>},
+          {"v_pk_ashrrev_i16", short_op<[](U16 a, S16 b, U16) { return (b >> (a & 15)); }>},
+          {"v_pk_max_u16", short_op<[](U16 a, U16 b, U16) { return (a > b ? a : b); }>},
+          {"v_pk_min_u16", short_op<[](U16 a, U16 b, U16) { return a < b ? a : b; }>},
+          {"v_pk_max_i16", short_op<[](S16 a, S16 b, U16) { return (a > b ? a : b); }>},
+          {"v_pk_min_i16", short_op<[](S16 a, S16 b, U16) { return a < b ? a : b; }>},
           {"v_dot2_f32_f16", dot2<false>},
           {"v_dot2c_f32_f16", dot2<true>},
       });

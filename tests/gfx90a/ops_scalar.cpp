@@ -143,11 +143,6 @@ T signed_field(T a, U b) {
   const T top = T{1} << (width - 1);
   return (bits ^ top) - top;
 }
-U reversed(U x) {
-  U out = 0;
-  for (unsigned i = 0; i < 32; ++i) out |= ((x >> i) & 1) << (31 - i);
-  return out;
-}
 
 template <auto F32, auto F64>
 void add_logic(OpcodeTable& table, const std::string& name) {
@@ -235,7 +230,7 @@ void add_move_ops(OpcodeTable& table) {
           {"s_cmov_b64", conditional_move<L>},
           {"s_cselect_b32", select<U>},
           {"s_cselect_b64", select<L>},
-          {"s_brev_b32", scalar<kKept, [](U a) { return reversed(a); }>},
+          {"s_brev_b32", scalar<kKept, [](U a) { return bits_reversed(a); }>},
           {"s_ff1_i32_b32",
            scalar<kKept, [](U a) { return a == 0 ? ~U{0} : U(std::countr_zero(a)); }>},
           {"s_ff1_i32_b64",

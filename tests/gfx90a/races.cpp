@@ -11,11 +11,6 @@
 namespace gfx90a {
 namespace {
 
-template <class Visit>
-void for_lanes(uint64_t lanes, Visit visit) {
-  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 bool of_dwords(const LdsAccess& access) {
   if (access.bytes % 4 != 0) return false;
   uint32_t odd = 0;
@@ -26,9 +21,25 @@ bool of_dwords(const LdsAccess& access) {
   return odd % 4 == 0;
 }
 
+template <unsigned Count>
+__m256i load_entries(const void* from) {
+  const auto* low = static_cast<const __m128i*>(from);
+  if (Count == 4) return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+  return _mm256_zextsi128_si256(Count == 2 ? _mm_loadu_si128(low) : _mm_loadl_epi64(low));
+}
+template <unsigned Count>
+void store_entries(void* to, __m256i entries) {
+  auto* low = static_cast<__m128i*>(to);
+  if (Count == 4) _mm256_storeu_si256(static_cast<__m256i*>(to), entries);
+  if (Count == 2) _mm_storeu_si128(low, _mm256_castsi256_si128(entries));
+  if (Count == 1) _mm_storel_epi64(low, _mm256_castsi256_si128(entries));
+}
+
+}  // namespace
+
 // Up to four dwords' entries at a time, sixteen numbers: for each dword the mark and set of the
 // writers, then of the readers.
-class Entries {
+class Races::Entries {
  public:
   Entries(bool write, unsigned wave, uint16_t now) {
     const uint64_t self = uint64_t{1} << wave, mark = now, set = 0xFFFF;
@@ -52,22 +63,6 @@ class Entries {
   static __m256i all(uint64_t entry) { return _mm256_set1_epi64x(static_cast<int64_t>(entry)); }
   __m256i marks_, others_, mine_, replaced_;
 };
-
-template <unsigned Count>
-__m256i load_entries(const void* from) {
-  const auto* low = static_cast<const __m128i*>(from);
-  if (Count == 4) return _mm256_loadu_si256(static_cast<const __m256i*>(from));
-  return _mm256_zextsi128_si256(Count == 2 ? _mm_loadu_si128(low) : _mm_loadl_epi64(low));
-}
-template <unsigned Count>
-void store_entries(void* to, __m256i entries) {
-  auto* low = static_cast<__m128i*>(to);
-  if (Count == 4) _mm256_storeu_si256(static_cast<__m256i*>(to), entries);
-  if (Count == 2) _mm_storeu_si128(low, _mm256_castsi256_si128(entries));
-  if (Count == 1) _mm_storel_epi64(low, _mm256_castsi256_si128(entries));
-}
-
-}  // namespace
 
 Races::Races(uint32_t lds_bytes) : dwords_(lds_bytes / 4 + 1), bytes_(lds_bytes) {}
 

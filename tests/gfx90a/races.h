@@ -33,6 +33,7 @@ class Races {
   struct alignas(8) Who {
     uint16_t write_mark = 0, writers = 0, read_mark = 0, readers = 0;
   };
+  class Entries;  // of several dwords
 
   void start_interval(uint32_t interval);
   // `Count` dwords of each lane's access, from its dword `first` on.

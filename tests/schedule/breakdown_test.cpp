@@ -4,9 +4,7 @@
 #include "kernels.h"
 #include "schedule/search.h"
 
-using namespace attngen;
-using namespace attngen::schedule;
-
+namespace attngen::schedule {
 namespace {
 
 // 16 heads of 1024 tokens: 128 tiles of 128 queries, whose keys and values stay in the L2.
@@ -14,10 +12,6 @@ Cost cost_of(const target::Target& target) {
   const Kernel kernel = softmax_kernel(128, 128, 16, 1, 1024, "true", true);
   return judge(kernel, Schedule{}, target).candidate.value().cost;
 }
-
-const target::Target& h200() { return *target::find("h200"); }
-
-}  // namespace
 
 TEST_CASE("memory gives and takes every tensor once, the L2 gives K and V to every tile") {
   const Cost cost = cost_of(h200());
@@ -37,3 +31,6 @@ TEST_CASE("a core's clocks are steps, starts and ends of tiles, and the wait for
         doctest::Approx(cost.core_clk * (1 - cost.idle)));
   CHECK(cost.seconds == doctest::Approx(cost.core_clk / cost.clock_hz + h200().launch_s));
 }
+
+}  // namespace
+}  // namespace attngen::schedule

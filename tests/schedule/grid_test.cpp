@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace attngen::schedule;
-
+namespace attngen::schedule {
 namespace {
 
 double span(const std::vector<double>& tiles, double heads, int cores, Grid grid, Order order) {
   return makespan({&tiles, 1, heads}, cores, grid, order);
 }
-
-}  // namespace
 
 TEST_CASE("equal tiles go in whole waves") {
   const std::vector<double> tiles(10, 7.0);
@@ -60,3 +57,6 @@ TEST_CASE("bounds: no less than the mean or the longest tile, no more than both"
     }
   }
 }
+
+}  // namespace
+}  // namespace attngen::schedule

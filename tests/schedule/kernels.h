@@ -7,8 +7,12 @@
 
 #include "expr/parse.h"
 #include "schedule/search.h"
+#include "target/target.h"
 
 namespace attngen::schedule {
+
+inline const target::Target& h100() { return *target::find("h100"); }
+inline const target::Target& h200() { return *target::find("h200"); }
 
 inline expr::Expr parse_mask(std::string_view text) {
   expr::Scope scope;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attention/row_form.h"
+#include "kernels.h"
 #include "schedule/search.h"
 #include "schedule/space.h"
 #include "spec/read.h"
@@ -13,8 +14,6 @@
 
 namespace attngen::schedule {
 namespace {
-
-const target::Target& h100() { return *target::find("h100"); }
 
 // 64 query heads on 8 key heads, batch 8, `seq_q` queries of 8192 keys.
 Kernel kernel_of(int64_t seq_q, const std::string& lines = "",

@@ -4,24 +4,19 @@
 
 #include "kernels.h"
 
-using namespace attngen::schedule;
-
+namespace attngen::schedule {
 namespace {
 
-const attngen::target::Target& h100() { return *attngen::target::find("h100"); }
-
-Kernel kernel_of(int qk, int v) { return benchmark_kernel(qk, v, 4096, false, false); }
+Kernel plain_kernel(int qk, int v) { return benchmark_kernel(qk, v, 4096, false, false); }
 
 Schedule shape(int warpgroups, int tile_kv, Place weights = Place::Registers,
                Overlap overlap = Overlap::IntraWarpgroup) {
   return {warpgroups, tile_kv, 2, weights, overlap, false, Grid::Plain, Order::Linear};
 }
 
-}  // namespace
-
 TEST_CASE("the shared memory of 128x128, head dim 128, 2 stages") {
   // Q 128 x 128 x 2 bytes, K and V twice each, 1 KiB of barriers.
-  const Resources r = *fit_hopper(kernel_of(128, 128), shape(2, 128), h100()).resources;
+  const Resources r = *fit_hopper(plain_kernel(128, 128), shape(2, 128), h100()).resources;
   CHECK(r.shared_bytes == 32768 + 2 * 32768 + 2 * 32768 + 1024);
   CHECK(r.query_stages == 1);
   CHECK(r.threads == 384);
@@ -35,23 +30,24 @@ TEST_CASE("the shared memory of 128x128, head dim 128, 2 stages") {
 TEST_CASE("a persistent block loads the next queries early where there is room") {
   Schedule persistent = shape(2, 128);
   persistent.grid = Grid::Persistent;
-  const Resources r = *fit_hopper(kernel_of(128, 128), persistent, h100()).resources;
+  const Resources r = *fit_hopper(plain_kernel(128, 128), persistent, h100()).resources;
   CHECK(r.query_stages == 2);
   CHECK(r.shared_bytes == 2 * 32768 + 2 * 32768 + 2 * 32768 + 1024);
   persistent.tile_kv = 176;
-  CHECK(fit_hopper(kernel_of(128, 128), persistent, h100()).resources->query_stages == 1);
+  CHECK(fit_hopper(plain_kernel(128, 128), persistent, h100()).resources->query_stages == 1);
 }
 
 TEST_CASE("columns are padded to chunks, the output needs the queries' room") {
   // Q has 96 columns for O's sake, K 64, V 72 -> 96: three chunks of 32.
-  const Resources r = *fit_hopper(kernel_of(64, 72), shape(1, 64), h100()).resources;
+  const Resources r = *fit_hopper(plain_kernel(64, 72), shape(1, 64), h100()).resources;
   CHECK(r.shared_bytes == 64 * 96 * 2 + 2 * (64 * 64 * 2) + 2 * (64 * 96 * 2) + 1024);
 }
 
 TEST_CASE("weights in shared memory take a tile of their own") {
-  const int without = fit_hopper(kernel_of(64, 64), shape(3, 128), h100()).resources->shared_bytes;
-  const int with =
-      fit_hopper(kernel_of(64, 64), shape(3, 128, Place::Shared), h100()).resources->shared_bytes;
+  const int without =
+      fit_hopper(plain_kernel(64, 64), shape(3, 128), h100()).resources->shared_bytes;
+  const int with = fit_hopper(plain_kernel(64, 64), shape(3, 128, Place::Shared), h100())
+                       .resources->shared_bytes;
   CHECK(with == without + 192 * 128 * 2);
 }
 
@@ -59,7 +55,7 @@ TEST_CASE("setmaxnreg targets fit the registers that the launch grants") {
   // Granted a thread: 65536 / threads, in multiples of 8.
   for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
     CAPTURE(warpgroups);
-    const Resources r = *fit_hopper(kernel_of(64, 64), shape(warpgroups, 64), h100()).resources;
+    const Resources r = *fit_hopper(plain_kernel(64, 64), shape(warpgroups, 64), h100()).resources;
     const int granted = std::min(65536 / r.threads / 8 * 8, 255) * r.threads;
     CHECK(128 * r.producer_registers + 128 * warpgroups * r.consumer_registers <= granted);
     CHECK(r.producer_registers % 8 == 0);
@@ -69,7 +65,7 @@ TEST_CASE("setmaxnreg targets fit the registers that the launch grants") {
 
 TEST_CASE("rejections have numbers") {
   const auto reason = [](int qk, int v, const Schedule& schedule) {
-    const Fit fit = fit_hopper(kernel_of(qk, v), schedule, h100());
+    const Fit fit = fit_hopper(plain_kernel(qk, v), schedule, h100());
     CHECK_FALSE(fit.resources.has_value());
     return fit.reason;
   };
@@ -101,7 +97,7 @@ TEST_CASE("wide values are split into parts that TMA moves whole") {
 }
 
 TEST_CASE("block sparsity restricts the tiles") {
-  Kernel kernel = kernel_of(64, 64);
+  Kernel kernel = plain_kernel(64, 64);
   kernel.block_size = 128;
   const auto reason = [&](const Schedule& schedule) {
     return fit_hopper(kernel, schedule, h100()).reason;
@@ -130,7 +126,7 @@ TEST_CASE("block sparsity restricts the tiles") {
 TEST_CASE("what ptxas was seen to fit in 160 and 112 registers") {
   // Head dim 64, weights in registers: 192x112 and 256x64 fit; more than 192x128 does not.
   const auto fits = [](const Schedule& schedule) {
-    return fit_hopper(kernel_of(64, 64), schedule, h100()).resources.has_value();
+    return fit_hopper(plain_kernel(64, 64), schedule, h100()).resources.has_value();
   };
   CHECK(fits(shape(3, 112)));
   CHECK(fits(shape(4, 64)));
@@ -140,7 +136,7 @@ TEST_CASE("what ptxas was seen to fit in 160 and 112 registers") {
 
 TEST_CASE("the user's own score needs registers too") {
   // ALiBi at head dim 128: 128x112 compiles without a spill, 128x128 does not.
-  Kernel kernel = kernel_of(128, 128);
+  Kernel kernel = plain_kernel(128, 128);
   kernel.plain_score = false;
   kernel.indexed_score = true;
   CHECK(fit_hopper(kernel, shape(2, 112), h100()).resources.has_value());
@@ -149,3 +145,6 @@ TEST_CASE("the user's own score needs registers too") {
   kernel.indexed_score = false;
   CHECK(fit_hopper(kernel, shape(2, 128), h100()).resources.has_value());
 }
+
+}  // namespace
+}  // namespace attngen::schedule

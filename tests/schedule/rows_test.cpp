@@ -4,8 +4,8 @@
 
 #include "kernels.h"
 
-using namespace attngen;
-using namespace attngen::schedule;
+namespace attngen::schedule {
+namespace {
 
 TEST_CASE("rows add up to what attention counts") {
   for (const char* mask : {"true", "kv_idx <= q_pos", "kv_idx <= q_pos and q_pos - kv_idx < 300",
@@ -51,3 +51,6 @@ TEST_CASE("of very many rows a sample stands for all") {
   CHECK(blocks ==
         doctest::Approx(static_cast<double>(expected.full + expected.partial)).epsilon(0.01));
 }
+
+}  // namespace
+}  // namespace attngen::schedule

@@ -2,13 +2,12 @@
 
 #include <doctest/doctest.h>
 
-using namespace attngen::schedule;
-
+namespace attngen::schedule {
 namespace {
 
 const Schedule kTall{4, 64, 3, Place::Shared, Overlap::None, false, Grid::Plain, Order::Linear};
 
-Schedule packed() {
+Schedule with_packed_heads() {
   Schedule schedule;
   schedule.pack_heads = true;
   return schedule;
@@ -26,8 +25,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-}  // namespace
-
 TEST_CASE("a schedule is one line of JSON, keys in a fixed order") {
   CHECK(to_json(Schedule{}) ==
         R"({"warpgroups": 2, "tile_kv": 128, "stages": 2, "weights": "registers", )"
@@ -36,7 +33,7 @@ TEST_CASE("a schedule is one line of JSON, keys in a fixed order") {
 }
 
 TEST_CASE("heads that are not packed need no key") {
-  const std::string json = to_json(packed());
+  const std::string json = to_json(with_packed_heads());
   CHECK(json.ends_with(R"("order": "linear", "pack_heads": true})"));
   CHECK(from_json(replaced(json, R"("pack_heads": true)", R"("pack_heads": false)")).schedule ==
         Schedule{});
@@ -47,7 +44,7 @@ TEST_CASE("heads that are not packed need no key") {
 }
 
 TEST_CASE("JSON gives the schedule back") {
-  for (const Schedule& schedule : {Schedule{}, kTall, packed()}) {
+  for (const Schedule& schedule : {Schedule{}, kTall, with_packed_heads()}) {
     const ReadSchedule read = from_json(to_json(schedule));
     CHECK(read.error.empty());
     CHECK(read.schedule == schedule);
@@ -82,7 +79,7 @@ TEST_CASE("a schedule in words") {
   CHECK(describe(Schedule{}) ==
         "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, "
         "ping-pong, persistent");
-  CHECK(describe(packed()) == describe(Schedule{}) + ", heads packed");
+  CHECK(describe(with_packed_heads()) == describe(Schedule{}) + ", heads packed");
   CHECK(describe(kTall) ==
         "256x64, 3 stages, 4 warpgroups, weights in shared memory, one block a tile");
   Schedule one;
@@ -93,3 +90,6 @@ TEST_CASE("a schedule in words") {
         "64x128, 1 stage, 1 warpgroup, weights in registers, intra-warpgroup overlap, persistent, "
         "longest first");
 }
+
+}  // namespace
+}  // namespace attngen::schedule

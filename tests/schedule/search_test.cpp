@@ -9,13 +9,8 @@
 #include "schedule/space.h"
 #include "schedule/step.h"
 
-using namespace attngen;
-using namespace attngen::schedule;
-
+namespace attngen::schedule {
 namespace {
-
-const target::Target& h100() { return *target::find("h100"); }
-const target::Target& h200() { return *target::find("h200"); }
 
 // The columns of FlashAttention-3's tile table.
 using Shape = std::tuple<int, int, Place, Overlap>;
@@ -40,8 +35,6 @@ size_t rank_of(const Ranking& ranking, const Shape& shape) {
 }
 
 constexpr Overlap kIntra = Overlap::IntraWarpgroup;
-
-}  // namespace
 
 TEST_CASE("every tile of FlashAttention-3 is feasible and in the first ten") {
   struct Row {
@@ -277,3 +270,6 @@ TEST_CASE("h200 is h100 but for memory") {
   CHECK(search(bound_by_memory, h100()).ranked.front().cost.seconds >
         1.2 * search(bound_by_memory, h200()).ranked.front().cost.seconds);
 }
+
+}  // namespace
+}  // namespace attngen::schedule

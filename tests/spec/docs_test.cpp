@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../variant_specs.h"
+#include "errors_of.h"
 #include "spec/read.h"
 
 namespace attngen::spec {
@@ -39,11 +40,6 @@ std::vector<Snippet> snippets() {
   return found;
 }
 
-std::string errors_of(const std::string& text) {
-  text::Diagnostics diagnostics({"spec.yaml", text});
-  return read(diagnostics) ? "" : diagnostics.render(text::ErrorFormat::Gcc);
-}
-
 bool has_line(const std::string& text, const std::string& begin) {
   return text.starts_with(begin) || text.find("\n" + begin) != std::string::npos;
 }
@@ -71,8 +67,8 @@ TEST_CASE("the snippets of docs/spec.md are specs") {
       CHECK(errors_of(completed(snippet.text)) == "");
     } else if (snippet.text.starts_with("spec.yaml:")) {
       CHECK(errors_of(std::string(kHeader) + "inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
-                                             "fixed: {seq_kv: 512}\nmask: doc[b, 512] < 3\n") ==
-            snippet.text);
+                                             "fixed: {seq_kv: 512}\nmask: doc[b, 512] < 3\n",
+                      "spec.yaml") == snippet.text);
     }
   }
   // The cookbook leaves nothing out.

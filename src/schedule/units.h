@@ -1,0 +1,23 @@
+// The sizes that both a schedule's fit and its cost count in.
+#pragma once
+
+namespace attngen::schedule {
+
+inline constexpr int kElement = 2;  // bytes of bf16 and fp16
+
+// Hopper.
+inline constexpr int kWarpgroupRows = 64;    // query rows of a warpgroup, the height of a wgmma
+inline constexpr int kWarpgroupLanes = 128;  // threads of a warpgroup
+
+// CDNA2.
+inline constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions
+inline constexpr int kWaveLanes = 64;
+inline constexpr int kSimds = 4;              // of a CU
+inline constexpr int kDirectRegisters = 256;  // that instructions name; what lies beyond is moved
+
+// 5 in multiples of 4 is 8.
+inline int round_up(int value, int multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace attngen::schedule
