@@ -65,7 +65,7 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
 int bookkeeping_bytes(const Kernel& kernel, const Schedule& s) {
   if (!kernel.searched_limits) return kBarrierBytes;
   constexpr int kBarriers = 340;  // at most, of four warpgroups with four stages
-  const int bytes = kBarriers + s.warpgroups * (kRows * 8 + 2 * 16);
+  const int bytes = kBarriers + s.warpgroups * (kWarpgroupRows * 8 + 2 * 16);
   return (bytes + kBarrierBytes - 1) / kBarrierBytes * kBarrierBytes;
 }
 
