@@ -35,7 +35,8 @@ def options():
     parser.add_argument("--milliseconds", type=float, default=120,
                         help="timed, per contestant and round")
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--no-rivals", action="store_true", help="our own kernels alone")
+    parser.add_argument("--rivals", nargs="*", choices=("flex", "compile"),
+                        default=("flex", "compile"), help="whom to time beside; none: nobody")
     parser.add_argument("--json", default="bench_variants.json")
     return parser.parse_args()
 
@@ -170,7 +171,8 @@ def measure(bench, benches, entries, args, flush):
     one = Contestant(bench, entries[bench.name], args.build)
     right = one.is_right()
     calls = {"attngen": one.call}
-    rival, call = ("", None) if args.no_rivals else one.rival()
+    name = "flex" if bench.flex else "compile"
+    rival, call = one.rival() if name in args.rivals else ("", None)
     if call is not None:
         calls[rival] = call
     plain = None

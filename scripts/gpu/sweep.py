@@ -85,9 +85,24 @@ def other_points():
             yield Point(one, TOKENS // seq, seq)
 
 
+def scored_points():
+    """What users write between the two products."""
+    decay = "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))"
+    absolute = {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score", "output": "acc / l"}
+    listed = [
+        ("distance", {"score": "score - 0.01 * (q_pos - kv_idx)"}),
+        ("cap", {"score": "30 * tanh(score / 30)"}),
+        ("relu", {"normalize": {"weight": "relu(score)", "output": "acc / (q_pos + 1)"}}),
+        ("decay", {"score": decay, "normalize": absolute}),
+    ]
+    for name, rest in listed:
+        yield Point(sweep_spec(f"scored_{name}", (128, 128), mask="causal", **rest),
+                    TOKENS // 4096, 4096)
+
+
 def sweep_points():
     """In a fixed order: a point's index says whether it is held out."""
-    return [*grid_points(), *other_points()]
+    return [*grid_points(), *other_points(), *scored_points()]
 
 
 def short_name(one):
