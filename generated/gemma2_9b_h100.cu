@@ -407,30 +407,6 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 
-__device__ __forceinline__ float min_or_nan(float x, float y) {
-  float z;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
-  return z;
-}
-
-__device__ __forceinline__ float max_or_nan(float x, float y) {
-  float z;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
-  return z;
-}
-
-// 2^x by multiply-adds, for a share of the weights where the special units have more to do than the
-// tensor cores: within 1e-4, a twentieth of a bf16's rounding, and 2^127 at most. A NaN gives much,
-// which is noticed as a maximum that is too low.
-__device__ __forceinline__ float exp2_multiplied(float x) {
-  constexpr float kRounder = 12582912;  // 1.5 * 2^23: the sum's low bits are x as a whole number
-  const float bounded = max_or_nan(min_or_nan(x, 127.0f), -127.0f);
-  const float whole = bounded + kRounder;
-  const float rest = bounded - (whole - kRounder);  // -1/2 .. 1/2
-  const float power = ((0.0551716685f * rest + 0.24261114f) * rest + 0.693260968f) * rest + 0.999928057f;
-  return __int_as_float(__float_as_int(power) + (__float_as_int(whole) << 23));
-}
-
 // Over the four threads that share a row.
 __device__ __forceinline__ float quad_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));

@@ -12,7 +12,6 @@
 #include "attention/linear.h"
 #include "attention/reductions.h"
 #include "attention/tiles.h"
-#include "expr/count.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -298,12 +297,6 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows) {
     form.elements.push_back(with_score(reduction.element));
   }
   return form;
-}
-
-int multiplied_powers(const spec::Spec& spec, const RowForm& rows, const PairForm& pairs) {
-  if (!rows.exponential || pairs.affine || spec.dtype != spec::DType::Bf16) return 0;
-  const std::vector<std::string> pair{"kv_idx", kProduct, kColumn};
-  return expr::count(pairs.score, pair, expr::Accuracy::Bf16).special >= 1 ? 2 : 0;
 }
 
 Expr logistic_exponent(const Expr& e) {

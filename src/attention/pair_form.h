@@ -58,11 +58,6 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows);
 // Nothing taken out: score, weight and elements are the spec's own, of the scaled `score`.
 PairForm as_written(const spec::Spec& spec, const RowForm& rows);
 
-// Of four weights of an exponential form, how many take their exponential by multiply-adds instead
-// of the special units: two where the score needs those too (a soft cap's tangent), and where a
-// bf16's accuracy will do.
-int multiplied_powers(const spec::Spec& spec, const RowForm& rows, const PairForm& pairs);
-
 // 1 / (1 + 2^x): how sigmoids come out. Gives x, or nothing.
 expr::Expr logistic_exponent(const expr::Expr& e);
 

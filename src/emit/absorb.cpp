@@ -198,13 +198,15 @@ class Absorb {
 
   // The loop over the block's pairs; `guard` is a further condition of a pair that counts.
   std::string loop(const std::string& guard, const std::string& body) const {
+    return wrapped_loop(exists_line(guard) + body);
+  }
+  std::string exists_line(const std::string& guard) const {
     // Of an interval mask, two limits a row stand in for the test of every pair.
     const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
                                             : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
     const std::string exists = fmt::format("!kMasked || ({})", inside);
-    const std::string test = wrapped(
+    return wrapped(
         "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
-    return wrapped_loop(test + body);
   }
   // `behind` follows the elements of one j.
   std::string wrapped_loop(const std::string& body, std::string_view behind = "") const {
@@ -313,7 +315,7 @@ class Absorb {
                                          : reduce(*reduction, target);
       }
     }
-    if (inverts_pairs()) return before + denominators() + loop(guard, masked() + sums) + after;
+    if (inverts_pairs()) return before + denominators(guard) + loop(guard, masked() + sums) + after;
     std::string body = score_line(passes_.empty(), false);
     // Computed for every pair and then selected: a branch a pair serialises the matrix products.
     body +=
@@ -330,23 +332,32 @@ class Absorb {
            std::all_of(last_pass_.begin(), last_pass_.end(),
                        [](const Reduction* reduction) { return is_count(*reduction); });
   }
-  std::string denominators() const {
-    return wrapped_loop(
-        score_line(true, false) +
-            wrapped(fmt::format("      {} = denominator_of({});", fragment_.element, arguments())),
-        "    invert(scores[j][r][0], scores[j][r][1]);\n");
+  // A pair that does not exist has a denominator that spoils no other's: its product may be NaN.
+  std::string denominators(const std::string& guard) const {
+    return "  float largest = 0;  // of two columns' product\n" +
+           wrapped_loop(exists_line(guard) + score_line(true, false) +
+                            wrapped(fmt::format("      {} = exists ? denominator_of({}) : 1;",
+                                                fragment_.element, arguments())),
+                        "    largest = fmaxf(largest, scores[j][r][0] * scores[j][r][1]);\n") +
+           "  // The reciprocals of two columns cost one, unless their product leaves the floats.\n"
+           "  if (__all_sync(0xffffffffu, largest < 0x1p126f)) {\n"
+           "#pragma unroll\n"
+           "    for (int j = 0; j < kTileKv / 8; ++j) invert(scores[j][r][0], scores[j][r][1]);\n"
+           "  } else {\n"
+           "#pragma unroll\n"
+           "    for (int j = 0; j < kTileKv / 8; ++j) {\n"
+           "      scores[j][r][0] = reciprocal(scores[j][r][0]);\n"
+           "      scores[j][r][1] = reciprocal(scores[j][r][1]);\n"
+           "    }\n"
+           "  }\n";
   }
   std::string masked() const {
     return fmt::format("      if (!exists) {} = 0;\n", fragment_.element);
   }
   std::string denominator_text() const {
-    const std::string exponent = expr::print_c(attention::logistic_exponent(pairs_.weight),
-                                               expr::Dialect::Device, names_.names());
-    return comment("weight", expr::print(form_.weight)) +
-           "// One over this: at most 1 + 2^63, so that a product of two is finite.\n" +
+    return comment("weight", expr::print(form_.weight)) + "// One over this:\n" +
            text_of({"float", "denominator_of", parameters(),
-                    wrapped(fmt::format("  return 1.0f + exp2_approx(min_or_nan({}, 63.0f));",
-                                        exponent))}) +
+                    returned(pairs_.weight.operand(1), names_.names())}) +
            "\n"
            "__device__ __forceinline__ void invert(float& x, float& y) {\n"
            "  const float inverse = reciprocal(x * y), other = x;\n"

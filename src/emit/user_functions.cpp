@@ -463,7 +463,7 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   add(form.rescale);
   add(form.output);
   for (const spec::NamedExpr& save : form.saves) add(save.value);
-  names.insert(names.end(), {"exp2_approx", "min_or_nan", "reciprocal"});  // of `absorb`
+  names.insert(names.end(), {"exp2_approx", "reciprocal"});  // of `absorb`
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
 

@@ -64,7 +64,6 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   const attention::PairForm pairs = attention::pair_form(spec, rows);
   put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);
   values["ATTN_EXPONENT_UNIT"] = float_literal(pairs.unit);
-  put("MULTIPLIED_POWERS", attention::multiplied_powers(spec, rows, pairs));
   put("ROW_CONSTANTS", !pairs.constants.empty());
   put("LINES", !pairs.lines.empty());
   put("COLUMNS", pairs.reads(attention::kColumn));

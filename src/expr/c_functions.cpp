@@ -22,12 +22,6 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 )"},
-    Definition{"min_or_nan", R"(__device__ __forceinline__ float min_or_nan(float x, float y) {
-  float z;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
-  return z;
-}
-)"},
     Definition{"reciprocal", R"(// Within 1 ulp; of a number beyond 2^126 it is 0.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;

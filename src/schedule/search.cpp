@@ -114,15 +114,14 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, K
       (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
                                                          : kernel.weight.multiply) += 1;
     }
-    // Two columns share a reciprocal, for a clamp and half of three products.
+    // Two columns share a reciprocal, for half of four products and of a maximum.
     const bool one_pass = std::ranges::all_of(kernel.rows.reductions, [](const auto& reduction) {
       return reduction.element.is_number();
     });
     if (one_pass && attention::logistic_exponent(pairs.weight)) {
-      add(kernel.weight, {-0.5, 1.5, 1, 0});
+      add(kernel.weight, {-0.5, 2, 0.5, 0});
     }
   }
-  kernel.multiplied_powers = attention::multiplied_powers(spec, kernel.rows, pairs);
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.indexed_score = pairs.reads("kv_idx");

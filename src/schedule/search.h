@@ -26,7 +26,6 @@ struct Kernel {
   expr::OperationCounts mask;    // per pair of a partial tile: the test and its select
   expr::OperationCounts weight;  // per pair: weight and reductions' elements
   bool plain_score = true;       // the score is a multiply-add, or less, of the product
-  int multiplied_powers = 0;     // of four weights, those whose exponential takes multiply-adds
   int row_constants = 0;         // terms of scores and weights that are kept for a row
   bool indexed_score = false;    // score or weight reads kv_idx
   int key_loads = 0;             // elements of inputs that score and weight read for each key

@@ -147,12 +147,7 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
   expr::OperationCounts n;
   if (kernel.rows.exponential) {
     n = kExponential;
-    const bool keeps_max = block == Block::Full && kernel.fixed_max;
-    if (!keeps_max) n.logic += 1;  // the maximum
-    if (keeps_max) {
-      const double share = kernel.multiplied_powers / 4.0;
-      n = n + expr::OperationCounts{-share, 5 * share, 3 * share, 0};
-    }
+    if (block != Block::Full || !kernel.fixed_max) n.logic += 1;  // the maximum
   } else {
     n = kernel.weight + expr::OperationCounts{0, 0, 0.5, 0};
   }

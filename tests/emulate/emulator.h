@@ -591,9 +591,6 @@ inline uint32_t pack(float low, float high) {
 inline float exp2_approx(float x) { return std::exp2(x); }
 inline float tanh_approx(float x) { return std::tanh(x); }
 inline float reciprocal(float x) { return 1 / x; }
-inline float min_or_nan(float x, float y) { return x > y ? y : x; }
-inline float max_or_nan(float x, float y) { return x < y ? y : x; }
-inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 
 }  // namespace emulated
 using namespace emulated;
