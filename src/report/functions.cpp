@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "attention/pair_form.h"
 #include "expr/count.h"
 #include "expr/ops.h"
+#include "expr/print.h"
 
 namespace attngen::report {
 namespace {
@@ -17,7 +21,7 @@ namespace {
 using expr::Expr;
 
 // What varies along a row: the rest is computed once.
-const std::vector<std::string> kPair{"score", "kv_idx"};
+const std::vector<std::string> kPair{"score", "kv_idx", attention::kProduct, attention::kColumn};
 
 bool is_call(const Expr& e) {
   return !e.operands().empty() && e.op() != expr::Op::Load && e.op() != expr::Op::Select &&
@@ -28,7 +32,8 @@ bool is_call(const Expr& e) {
 // How often each function is called for a pair, shared calls once.
 void count_calls(const Expr& e, std::set<const void*>& seen, std::map<std::string, int>& calls) {
   if (!seen.insert(e.identity()).second) return;
-  const bool varies = expr::mentions(e, kPair[0]) || expr::mentions(e, kPair[1]);
+  const bool varies =
+      std::ranges::any_of(kPair, [&](const std::string& name) { return expr::mentions(e, name); });
   if (varies && is_call(e)) ++calls[std::string(expr::spelling(e.op()))];
   for (const Expr& operand : e.operands()) count_calls(operand, seen, calls);
 }
@@ -37,10 +42,9 @@ std::string counted(double n, std::string_view one, std::string_view several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
 }
 
-std::string line(std::string_view name, const Expr& e, std::string_view where,
-                 expr::Accuracy accuracy) {
-  if (!e) return "";
-  const expr::OperationCounts n = expr::count(e, kPair, accuracy);
+// `n`: what a kernel computes for `written`.
+std::string line(std::string_view name, const Expr& written, std::string_view where,
+                 const expr::OperationCounts& n) {
   std::vector<std::string> costs;
   if (n.special > 0) costs.push_back(counted(n.special, "special function", "special functions"));
   if (n.multiply > 0) costs.push_back(counted(n.multiply, "multiply-add", "multiply-adds"));
@@ -49,7 +53,7 @@ std::string line(std::string_view name, const Expr& e, std::string_view where,
   if (costs.empty()) return "";
   std::map<std::string, int> calls;
   std::set<const void*> seen;
-  count_calls(e, seen, calls);
+  count_calls(written, seen, calls);
   std::vector<std::string> named;
   named.reserve(calls.size());
   for (const auto& [function, times] : calls)
@@ -61,13 +65,35 @@ std::string line(std::string_view name, const Expr& e, std::string_view where,
 
 }  // namespace
 
-std::string functions_text(const spec::Spec& spec) {
+std::string functions_text(const spec::Spec& spec, target::Family family) {
+  if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
+  const auto derived = attention::derive_row_form(spec.normalize);
+  const auto* rows = std::get_if<attention::RowForm>(&derived);
+  if (rows == nullptr) return "";
+  const attention::PairForm pairs = family == target::Family::Cdna2
+                                        ? attention::as_written(spec, *rows)
+                                        : attention::pair_form(spec, *rows);
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
-  std::string text = line("score", spec.score, "a pair", accuracy);
-  text += line("mask", spec.mask, "a pair of a block that it cuts", accuracy);
+  const auto cost = [&](const Expr& e) {
+    return e ? expr::count(e, kPair, accuracy) : expr::OperationCounts{};
+  };
+  std::string text;
+  if (spec.score.op() != expr::Op::Variable) {
+    expr::OperationCounts n = cost(pairs.score);
+    if (pairs.affine) n.multiply -= 1;  // that of the exponent, which softmax has anyway
+    text += line("score", spec.score, "a pair", n);
+  }
+  text += line("mask", spec.mask, "a pair of a block that it cuts", cost(pairs.mask));
   if (spec.normalize_text != "softmax") {
-    text += line("weight", spec.normalize.weight, "a pair", accuracy);
+    text += line("weight", spec.normalize.weight, "a pair", cost(pairs.weight));
+  }
+  if (!pairs.constants.empty()) {
+    std::vector<std::string> constants;
+    for (const spec::NamedExpr& constant : pairs.constants) {
+      constants.push_back(expr::print(constant.value));
+    }
+    text += fmt::format("computed once for a row: {}\n", fmt::join(constants, "; "));
   }
   return text;
 }
