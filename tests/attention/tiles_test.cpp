@@ -378,7 +378,7 @@ TEST_CASE("key ranges and tile classes of random masks are sound") {
 TEST_CASE("masks that nest beyond reason bound nothing, and soon") {
   std::string condition = "kv_idx < q_pos";
   for (int depth = 0; depth < 60; ++depth) {
-    condition = "(h > 0 if " + condition + " else q_pos < 4)";
+    condition.insert(0, "(h > 0 if ").append(" else q_pos < 4)");
   }
   const KeyRange range = range_of("'" + condition + "'");
   CHECK(range.may_be_empty);

@@ -26,7 +26,10 @@ double prefix(int64_t b) { return b == 0 ? 9 : 0; }
 double key_length(int64_t b) { return b == 0 ? 13 : 0; }
 double slope(int64_t h) { return std::exp2(-static_cast<double>(h + 1)); }
 double sink(int64_t h) { return 0.5 - static_cast<double>(h); }
-double document(int64_t b, int64_t j) { return static_cast<double>((j + 3 * b) / 7); }
+double document(int64_t b, int64_t j) {
+  const int64_t id = (j + 3 * b) / 7;
+  return static_cast<double>(id);
+}
 double image(int64_t b, int64_t j) { return (j + b) / 7 % 2 == 0 ? 1 : 0; }
 double pair_bias(int64_t h, int64_t i, int64_t j) {
   return std::sin(static_cast<double>(h * 31 + i * 7 + j));
@@ -278,7 +281,8 @@ std::vector<double> by_formula(const Formula& f, const VariantData& data, int64_
 
 TEST_CASE("every variant is the formula that it is named after") {
   const std::map<std::string, Formula> all = formulas();
-  for (const auto& [name, text] : attngen::testing::variant_files()) {
+  for (const auto& file : attngen::testing::variant_files()) {
+    const std::string &name = file.first, &text = file.second;
     CAPTURE(name);
     std::string header = kHeader;
     header.replace(header.find("name: t"), 7, "name: " + name);
@@ -291,8 +295,9 @@ TEST_CASE("every variant is the formula that it is named after") {
     REQUIRE_MESSAGE(formula != all.end(), "a variant without a formula here");
     const Oracle oracle(*spec);
     // More than a block, a window's edge, rows without a pair, one row, no key.
-    for (const auto& [seq_q, seq_kv] :
+    for (const auto& lengths :
          {std::pair<int64_t, int64_t>{150, 330}, {3, 1100}, {40, 9}, {1, 30}, {2, 0}}) {
+      const int64_t seq_q = lengths.first, seq_kv = lengths.second;
       VariantData data(seq_q, seq_kv);
       data.fill_inputs(*spec);
       for (const int64_t i : {int64_t{0}, seq_q / 2, seq_q - 1}) {

@@ -186,7 +186,7 @@ TEST_CASE("depth and size are limited") {
   // 2^14 leaves, 15 high.
   std::string wide = "x";
   for (int i = 0; i < 14; ++i) {
-    wide = "(" + wide + ") + (" + wide + ")";
+    wide = fmt::format("({0}) + ({0})", wide);
   }
   CHECK(message(wide) == "expression has more than 10000 nodes");
 }

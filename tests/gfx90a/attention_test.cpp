@@ -1,14 +1,19 @@
 // A compiled flash-attention kernel against its definition in double precision.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <random>
 
 #include "test_support.h"
 
 namespace gfx90a {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Shape {
   int heads, seq_q, seq_kv;
@@ -108,11 +113,11 @@ class Attention {
     std::fill(exact.begin(), exact.end(), 0);
     std::fill(naive.begin(), naive.end(), 0);
     const int last = shape_.causal ? query + shape_.seq_kv - shape_.seq_q : shape_.seq_kv - 1;
-    if (last < 0) return -INFINITY;
+    if (last < 0) return -kInfinity;
     const uint16_t* q_row = &q[(size_t(head) * shape_.seq_q + query) * dim_];
     const size_t keys = size_t(head) * shape_.seq_kv;
     std::vector<double> score(last + 1);
-    double most = -INFINITY, sum = 0;
+    double most = -kInfinity, sum = 0;
     for (int key = 0; key <= last; ++key) {
       double dot = 0;
       for (int d = 0; d < dim_; ++d) dot += value(q_row[d]) * value(k[(keys + key) * dim_ + d]);
@@ -200,10 +205,10 @@ TEST_CASE("without one of its waits the kernel is refused") {
     std::string mutant;
     for (size_t n = 0; n < lines.size(); ++n) mutant += n == i ? "\n" : lines[n] + "\n";
     write_text(text, mutant);
-    const std::string assembler = "clang-15 -target amdgcn-amd-amdhsa -mcpu=gfx90a -c ";
-    REQUIRE(std::system((assembler + text + " -o " + object + " && ld.lld-15 -shared " + object +
-                         " -o " + linked)
-                            .c_str()) == 0);
+    const std::string command = fmt::format(
+        "clang-15 -target amdgcn-amd-amdhsa -mcpu=gfx90a -c {} -o {} && ld.lld-15 -shared {} -o {}",
+        text, object, object, linked);
+    REQUIRE(std::system(command.c_str()) == 0);
     const Kernel kernel(linked);
     Attention attention({1, 128, 100, true}, 64, true, 1);
     Counters counters(kernel.instructions());

@@ -86,7 +86,7 @@ TEST_SUITE_END();
 
 TEST_SUITE_BEGIN("races");
 
-LdsAccess access_of(bool write, uint16_t bytes, std::function<uint32_t(unsigned)> address,
+LdsAccess access_of(bool write, uint16_t bytes, const std::function<uint32_t(unsigned)>& address,
                     uint64_t lanes = ~uint64_t{0}) {
   LdsAccess access;
   access.write = write;
@@ -173,9 +173,9 @@ TEST_SUITE_END();
 TEST_SUITE_BEGIN("counters");
 
 TEST_CASE("bank conflicts") {
-  const auto cost = [](bool write, uint16_t bytes, std::function<uint32_t(unsigned)> address,
+  const auto cost = [](bool write, uint16_t bytes, const std::function<uint32_t(unsigned)>& address,
                        uint64_t lanes = ~uint64_t{0}) {
-    const LdsCost c = lds_cost(access_of(write, bytes, std::move(address), lanes));
+    const LdsCost c = lds_cost(access_of(write, bytes, address, lanes));
     return std::pair(c.cycles, c.conflicts);
   };
   using Pair = std::pair<uint32_t, uint32_t>;

@@ -113,7 +113,7 @@ void Counters::lds(const Instruction& instruction, const LdsAccess& access, unsi
 void Counters::global(const Instruction& instruction, const uint64_t* address, uint64_t lanes,
                       unsigned bytes) {
   Count& count = counts_[instruction.index];
-  std::array<uint64_t, 2 * kLanes> segments;
+  std::array<uint64_t, size_t{2} * kLanes> segments;
   unsigned n = 0;
   for (; lanes != 0; lanes &= lanes - 1) {
     const uint64_t at = address[std::countr_zero(lanes)];

@@ -4,7 +4,7 @@
 namespace gfx90a {
 namespace {
 
-uint64_t ten_times(unsigned lane) { return 10 * lane; }
+uint64_t ten_times(unsigned lane) { return uint64_t{10} * lane; }
 constexpr uint64_t kAll = ~uint64_t{0};
 
 TEST_SUITE_BEGIN("instructions");

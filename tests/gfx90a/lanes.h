@@ -33,7 +33,8 @@ using Row = uint32_t[kLanes];
 enum class Into : uint8_t { Whole, Low, High };
 template <Into Part, class T>
 void put_part(uint32_t& to, T value) {
-  const auto wide = static_cast<uint32_t>(value);  // sign-extended if T is signed
+  // Sign-extended if T is signed.
+  const auto wide = static_cast<uint32_t>(static_cast<int32_t>(value));
   if (Part == Into::Whole) to = wide;
   if (Part == Into::Low) to = (to & 0xFFFF0000) | (wide & 0xFFFF);
   if (Part == Into::High) to = (to & 0xFFFF) | wide << 16;

@@ -1,5 +1,6 @@
 #include "machine.h"
 
+#include <cpuid.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -232,8 +233,9 @@ std::string only_kernel(const CodeObject& object, const std::string& name) {
 }  // namespace
 
 bool host_can_run() {
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-         __builtin_cpu_supports("f16c") != 0;
+  unsigned a, b, c, d;
+  const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  return f16c && __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
 }
 
 Kernel::Kernel(const std::string& path, const std::string& name, const std::string& objdump)

@@ -47,7 +47,7 @@ const std::string kStore = R"(
 )";
 
 TEST_CASE("every thread of every block runs once") {
-  std::vector<uint32_t> out(4 * 256);
+  std::vector<uint32_t> out(size_t{4} * 256);
   CHECK(run_on({"s_mul_i32 s7, s2, 1000\n v_add_u32 v2, s7, v0" + kStore}, out) == "");
   for (unsigned i = 0; i < out.size(); ++i) CHECK(out[i] == i / 256 * 1000 + i % 256);
 }
@@ -78,7 +78,7 @@ AsmKernel reversal(const std::string& between) {
 }
 
 TEST_CASE("a barrier, and its lack, under every seed") {
-  std::vector<uint32_t> out(2 * 256);
+  std::vector<uint32_t> out(size_t{2} * 256);
   for (const uint64_t seed : {1, 2, 3, 4, 5}) {
     CHECK(run_on(reversal("s_waitcnt lgkmcnt(0)\n s_barrier\n"), out, seed) == "");
     CHECK(out[256] == 255);

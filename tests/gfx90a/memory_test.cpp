@@ -185,7 +185,8 @@ TEST_CASE("memory outside what is mapped is refused, reads or writes") {
   lone.memory().map(buffer.data.data(), 256, "data", Access::Read);
   CHECK(fault_of([&] { lone.step(1); }).find("in `data`, which is read-only") != std::string::npos);
   const auto address = std::bit_cast<uint64_t>(buffer.data.data());
-  fill_lanes(lone, 0, [=](unsigned lane) { return static_cast<uint32_t>(address + 4 * lane); });
+  fill_lanes(lone, 0,
+             [=](unsigned lane) { return static_cast<uint32_t>(address + uint64_t{4} * lane); });
   fill_lanes(lone, 1, [=](unsigned) { return static_cast<uint32_t>(address >> 32); });
   CHECK(fault_of([&] { lone.step(2); }).find("this is its byte -4") != std::string::npos);
 }

@@ -96,7 +96,7 @@ const uint32_t* select_source(const Wave& wave, const Instruction& in, unsigned 
     if (index > 0) return row;  // DPP moves the first source alone
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       out[lane] =
-          has_source(wave, *in.dpp, lane) ? row[static_cast<unsigned>(in.dpp->from[lane])] : 0;
+          has_source(wave, *in.dpp, lane) ? row[static_cast<uint8_t>(in.dpp->from[lane])] : 0;
     }
   } else {
     const bool sign_extend = in.op[index + 1].sext;

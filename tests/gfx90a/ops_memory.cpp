@@ -30,7 +30,7 @@ class Addresses {
   }
   // Whether element `i`, `size` bytes at 4 i, is in range.
   bool holds(unsigned lane, unsigned i, unsigned size) const {
-    return !resource_ || resource_->holds(offset_[lane] + 4 * i, size);
+    return !resource_ || resource_->holds(offset_[lane] + uint64_t{4} * i, size);
   }
   uint64_t of(unsigned lane) const { return address_[lane]; }
   const uint64_t* all() const { return address_; }
@@ -125,12 +125,13 @@ void load(Wave& wave, const Instruction& in) {
     bool all = true;
     for (unsigned i = 0; i < Dwords; ++i) all = all && addresses.holds(lane, i, 4);
     if (all) {
-      std::memcpy(values, wave.block->memory.at(addresses.of(lane), 4 * Dwords, false),
+      std::memcpy(values, wave.block->memory.at(addresses.of(lane), sizeof values, false),
                   sizeof values);
     } else {
       for (unsigned i = 0; i < Dwords; ++i) {
         if (!addresses.holds(lane, i, 4)) continue;
-        std::memcpy(values + i, wave.block->memory.at(addresses.of(lane) + 4 * i, 4, false), 4);
+        std::memcpy(values + i,
+                    wave.block->memory.at(addresses.of(lane) + uint64_t{4} * i, 4, false), 4);
       }
     }
     for (unsigned i = 0; i < Dwords; ++i) wave.v[first + i][lane] = values[i];
@@ -147,7 +148,7 @@ void store(Wave& wave, const Instruction& in) {
   for_lanes(wave.exec(), [&](unsigned lane) {
     for (unsigned i = 0; i < Dwords; ++i) {
       if (!addresses.holds(lane, i, 4)) continue;
-      std::memcpy(wave.block->memory.at(addresses.of(lane) + 4 * i, 4, true),
+      std::memcpy(wave.block->memory.at(addresses.of(lane) + uint64_t{4} * i, 4, true),
                   &wave.v[first + i][lane], 4);
     }
   });

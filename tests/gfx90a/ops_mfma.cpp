@@ -76,13 +76,13 @@ void multiply(const float (*a)[kLanes], const float (*b)[kLanes], float (*d)[kLa
       for (unsigned r = 0; r < kRows; ++r) {
         const unsigned row = i + r;
         rows[r] = d[row % 4 + 4 * (row / (4 * kGroups)) + M * M / kLanes * block] +
-                  M * ((row / 4) % kGroups);
-        for (unsigned v = 0; v < kVectors; ++v) sum[r][v] = _mm256_load_ps(rows[r] + 8 * v);
+                  size_t{M} * ((row / 4) % kGroups);
+        for (unsigned v = 0; v < kVectors; ++v) sum[r][v] = _mm256_load_ps(rows[r] + size_t{8} * v);
       }
       for (unsigned k = 0; k < K; ++k) {
         const unsigned lane = M * (block + Blocks * (k / E));
         for (unsigned v = 0; v < kVectors; ++v) {
-          const __m256 columns = _mm256_load_ps(b[k % E] + lane + 8 * v);
+          const __m256 columns = _mm256_load_ps(b[k % E] + lane + size_t{8} * v);
           for (unsigned r = 0; r < kRows; ++r) {
             const __m256 factor = _mm256_set1_ps(a[k % E][lane + i + r]);
             sum[r][v] = _mm256_fmadd_ps(factor, columns, sum[r][v]);

@@ -11,8 +11,8 @@ void s_load(Wave& wave, const Instruction& in) {
   const auto offset = static_cast<int32_t>(scalar32(wave, in.op[2]));
   const uint64_t base = wave.s64(in.op[1].first);
   const uint64_t address = (base + static_cast<uint64_t>(int64_t{offset} + in.offset)) & ~3ULL;
-  const uint32_t* data = wave.block->memory.at<uint32_t>(address, 4 * Dwords, false);
-  std::memcpy(wave.s + in.op[0].first, data, 4 * Dwords);
+  const uint32_t* data = wave.block->memory.at<uint32_t>(address, size_t{4} * Dwords, false);
+  std::memcpy(wave.s + in.op[0].first, data, size_t{4} * Dwords);
   wave.waits.issue_scalar(in, kVectorRows + in.op[0].first, Dwords);
 }
 
@@ -20,7 +20,7 @@ template <unsigned Dwords>
 void s_buffer_load(Wave& wave, const Instruction& in) {
   const BufferResource resource(wave, in.op[1].first);
   for (unsigned i = 0; i < Dwords; ++i) {
-    const uint64_t offset = uint64_t{scalar32(wave, in.op[2])} + in.offset + 4 * i;
+    const uint64_t offset = uint64_t{scalar32(wave, in.op[2])} + in.offset + uint64_t{4} * i;
     uint32_t value = 0;
     if (resource.holds(offset, 4)) {
       value = *wave.block->memory.at<uint32_t>(resource.base + offset, 4, false);

@@ -138,9 +138,10 @@ int run(int argc, char** argv) {
   gfx90a::Counters counters(kernel.instructions());
   gfx90a::run(kernel, launch, memory, counters);
   all.write_outputs();
-  if (!quiet)
+  if (!quiet) {
     std::printf("seed %llu\n%s", static_cast<unsigned long long>(launch.seed),
                 counters.report().c_str());
+  }
   if (listing) std::fputs(counters.annotated_listing().c_str(), stdout);
   return 0;
 }

@@ -101,6 +101,7 @@ TEST_CASE("scalar comparisons") {
 TEST_CASE("branches") {
   const std::vector<std::string> names = {"scc0", "scc1", "vccz", "vccnz", "execz", "execnz"};
   std::vector<std::string> lines;
+  lines.reserve(names.size() + 3);
   for (const std::string& name : names) lines.push_back("s_cbranch_" + name + " target");
   lines.insert(lines.end(), {"s_branch target", "s_nop 0", "target: s_nop 0"});
   Lone lone(lines);

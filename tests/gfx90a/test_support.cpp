@@ -171,6 +171,7 @@ void Lone::run_all() {
 
 void check_cases(const std::vector<Case>& cases) {
   std::vector<std::string> lines;
+  lines.reserve(cases.size());
   for (const Case& one : cases) lines.push_back(one.text);
   Lone lone(lines);
   for (size_t i = 0; i < cases.size(); ++i) {

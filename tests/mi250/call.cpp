@@ -186,7 +186,7 @@ void Call::add_input(const spec::Input& input, const std::string& how, uint64_t 
     } else if (how == "holes") {  // an additive bias; every seventh row is empty
       const bool hole = share() < 0.1 ||
                         (row % 5 == 1 && column < std::min<int64_t>(200, last / 2)) || row % 7 == 3;
-      value = hole ? -INFINITY : normal(random);
+      value = hole ? -expr::kInfinity : normal(random);
     } else if (how == "slopes") {
       value = std::exp2(-8.0 * static_cast<double>(i + 1) / static_cast<double>(heads));
     } else if (how == "log_decay") {

@@ -2,21 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
+
+#include "expr/expr.h"
 
 namespace attngen::mi250 {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using expr::kInfinity;
+
 constexpr double kSmallestNormal = 0x1p-126;
 
 // Equal infinities count as no difference, NaN as an infinite one.
 double difference(double got, double exact) {
   if (got == exact) return 0;
   const double error = std::abs(got - exact);
-  return std::isnan(error) ? kInfinity : error;
+  if (std::isnan(error)) return kInfinity;
+  return error;
 }
 double finite_or_zero(double x) { return std::isfinite(x) ? x : 0; }
 
@@ -43,7 +46,7 @@ Verdict hold_largest(std::string output, const Rows& rows, double roundoff) {
   return verdict;
 }
 
-Verdict hold_by_magnitude(std::string output, const Rows& rows, double roundoff) {
+Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double roundoff) {
   struct Group {
     double error = 0, naive = 0, exact = 0, worst = -1;
     size_t count = 0, row = 0;
@@ -67,7 +70,8 @@ Verdict hold_by_magnitude(std::string output, const Rows& rows, double roundoff)
     }
   }
   Verdict worst{output, 0, 0, 0};
-  for (const auto& [key, group] : groups) {
+  for (const auto& entry : groups) {
+    const Group& group = entry.second;
     const auto root = [&](double sum) { return std::sqrt(sum / static_cast<double>(group.count)); };
     const Verdict verdict{output, root(group.error),
                           2 * root(group.naive) + roundoff * root(group.exact) + kSmallestNormal,

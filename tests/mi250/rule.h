@@ -24,7 +24,7 @@ struct Rows {
 };
 Verdict hold_largest(std::string output, const Rows& rows, double roundoff);
 // In the mean square over rows of like magnitude: small rows do not hide below large ones.
-Verdict hold_by_magnitude(std::string output, const Rows& rows, double roundoff);
+Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double roundoff);
 
 double roundoff_of(spec::DType dtype);
 inline constexpr double kSaveRoundoff = 1e-5;

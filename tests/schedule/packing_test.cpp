@@ -68,7 +68,7 @@ TEST_CASE("packing is looked at where some workload point has few rows") {
     const int rows = 64 * warpgroups;
     CHECK(worth_packing(packed(warpgroups), kernel_of(1)));
     CHECK(worth_packing(packed(warpgroups), kernel_of(2 * rows - 1)));
-    CHECK_FALSE(worth_packing(packed(warpgroups), kernel_of(2 * rows)));
+    CHECK_FALSE(worth_packing(packed(warpgroups), kernel_of(int64_t{2} * rows)));
     CHECK_FALSE(worth_packing(packed(warpgroups), kernel_of(1, "", "{q: 8, kv: 8}")));
   }
   CHECK(any_packed(search(kernel_of(16), h100())));

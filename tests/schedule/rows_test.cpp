@@ -11,7 +11,8 @@ TEST_CASE("rows add up to what attention counts") {
   for (const char* mask : {"true", "kv_idx <= q_pos", "kv_idx <= q_pos and q_pos - kv_idx < 300",
                            "kv_idx < 100", "(kv_idx + q_idx) % 2 == 0"}) {
     const attention::KeyRange range = attention::key_range(parse_mask(mask), {});
-    for (const auto& [seq_q, seq_kv] : {std::pair{1000, 1500}, {1500, 1000}, {64, 4096}, {1, 7}}) {
+    for (const auto& lengths : {std::pair{1000, 1500}, {1500, 1000}, {64, 4096}, {1, 7}}) {
+      const int seq_q = lengths.first, seq_kv = lengths.second;
       for (const int tile_q : {64, 128, 192}) {
         for (const int tile_kv : {64, 80, 128}) {
           CAPTURE(mask);
