@@ -89,8 +89,10 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   }
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
-  registers += 2 * kernel.row_constants + 24 * kernel.key_loads;
-  if (kernel.tested_mask) registers += 26 + s.tile_kv / 8;
+  registers += 2 * kernel.row_constants + 28 * kernel.key_loads;
+  if (kernel.tested_mask) {
+    registers += 26 + s.tile_kv / 8 + static_cast<int>(16 * kernel.mask.load);
+  }
   if (!kernel.range.always_full && !exponential) registers += 32;
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
   if (fixed_max) {  // the way back: the block's scores once more
