@@ -168,7 +168,7 @@ std::optional<DeviceNames::SearchedRow> DeviceNames::searched_row(const expr::Ex
   return SearchedRow{searched_values(input, indices), length(input.shape.back()), or_equal};
 }
 
-expr::Names DeviceNames::names_within(std::string low, std::string high) const {
+expr::Names DeviceNames::names_within(const std::string& low, const std::string& high) const {
   expr::Names result = names();
   result.load = [this, bounds = low + ", " + high](std::string_view name,
                                                    std::span<const std::string> indices) {

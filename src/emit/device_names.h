@@ -24,7 +24,7 @@ class DeviceNames {
   expr::Names names(std::string rows = "rows") const;
 
   // For an end of one row's keys: a search stays within `low` and `high`, C expressions.
-  expr::Names names_within(std::string low, std::string high) const;
+  expr::Names names_within(const std::string& low, const std::string& high) const;
 
   // Of a search: the row of the input that is searched, and how many elements it has.
   struct SearchedRow {

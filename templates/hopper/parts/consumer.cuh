@@ -542,9 +542,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #if ATTN_SEARCHED_LIMITS
     begin_rows(tile);
     named_sync(1 + kWarpgroups + warpgroup, 128);  // all rows' keys are there
-    const int2 (&row_keys)[64] = shared.row_keys[warpgroup];
-    const Work work = work_of(tile, shared.tile_keys[query_slot.index][warpgroup], row_keys[0],
-                              row_keys[63]);
+    const int2(&row_keys)[64] = shared.row_keys[warpgroup];
+    const Work work =
+        work_of(tile, shared.tile_keys[query_slot.index][warpgroup], row_keys[0], row_keys[63]);
 #endif
 #if !ATTN_WALK
     // The compiler would rather compute the limits again, between two products.

@@ -29,7 +29,7 @@ struct __align__(1024) Shared {
 #endif
 #if ATTN_SEARCHED_LIMITS
   KeyRange tile_keys[kQueryStages][kWarpgroups];  // seen with the queries
-  int2 row_keys[kWarpgroups][64];                 // each row's first key, and the one behind its last
+  int2 row_keys[kWarpgroups][64];  // each row's first key, and the one behind its last
 #endif
 };
 

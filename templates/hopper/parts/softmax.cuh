@@ -18,7 +18,7 @@ constexpr float kLog2e = 1.44269504f;
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
 constexpr float kExponentUnit = kScale * kLog2e;
 #elif ATTN_AFFINE_SCORE
-constexpr float kScoreUnit = 0.693147181f;  // scores are exponents of two
+constexpr float kScoreUnit = 0.693147181f;           // scores are exponents of two
 #else
 constexpr float kExponentUnit = ATTN_EXPONENT_UNIT;  // of a score here, as an exponent of two
 constexpr float kScoreUnit = kExponentUnit / kLog2e;
