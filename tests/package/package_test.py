@@ -69,8 +69,9 @@ class Package(unittest.TestCase):
         self.check_generation(f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")
 
     def test_add_subdirectory(self):
-        # Unoptimised, since all of attngen is built once more.
-        self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}", "-DCMAKE_BUILD_TYPE=Debug")
+        # Unoptimised and a room at once, since all of attngen is built once more.
+        self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}", "-DCMAKE_BUILD_TYPE=Debug",
+                              "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
 
     def test_example_consumer(self):
         build = self.configure(SOURCE / "examples/cmake_consumer",
