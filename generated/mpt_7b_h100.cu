@@ -905,7 +905,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
       rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
                  p.seq_q, p.seq_kv};
-      set_constants(rows[r], p.inputs);
+      if (rows[r].seq_kv > 0) set_constants(rows[r], p.inputs);  // inputs may be empty otherwise
       reductions[r] = {};
     }
 #pragma unroll

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numbers>
 #include <optional>
 #include <tuple>
@@ -23,31 +24,61 @@ using expr::Type;
 
 Expr variable_of(const char* name) { return expr::variable(name, Type::Float); }
 
+// Of expressions, each asked for once: shared ones would take a time exponential in their depth.
+template <typename T>
+class Known {
+ public:
+  const T* find(const Expr& e) const {
+    const auto found = values_.find(e.identity());
+    return found == values_.end() ? nullptr : &found->second.second;
+  }
+  const T& keep(const Expr& e, T value) {
+    return values_.emplace(e.identity(), std::pair(e, std::move(value))).first->second.second;
+  }
+
+ private:
+  std::map<const void*, std::pair<Expr, T>> values_;  // the Expr keeps its identity taken
+};
+
 // exp and sigmoid by powers of two, which the hardware has: their factors then fold into what is
 // multiplied anyway.
-Expr with_powers_of_two(const Expr& e) {
-  if (e.operands().empty()) return e;
-  std::vector<Expr> operands;
-  for (const Expr& operand : e.operands()) operands.push_back(with_powers_of_two(operand));
-  const auto power = [&](double factor) {
-    return expr::make(Op::Exp2, {expr::make(Op::Multiply, {operands[0], expr::number(factor)})});
-  };
-  const auto logistic = [&](const Expr& numerator) {
-    return expr::make(
-        Op::Divide,
-        {numerator, expr::make(Op::Add, {expr::number(1), power(-std::numbers::log2e)})});
-  };
-  switch (e.op()) {
-    case Op::Exp:
-      return power(std::numbers::log2e);
-    case Op::Sigmoid:
-      return logistic(expr::number(1));
-    case Op::Silu:
-      return logistic(operands[0]);
-    default:
-      return with_operands(e, std::move(operands));
+class PowersOfTwo {
+ public:
+  Expr operator()(const Expr& e) {
+    if (e.operands().empty()) return e;
+    if (const Expr* known = known_.find(e)) return *known;
+    return known_.keep(e, rewrite(e));
   }
-}
+
+ private:
+  Expr rewrite(const Expr& e) {
+    std::vector<Expr> operands;
+    for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
+    const auto power = [&](double factor) {
+      return expr::make(Op::Exp2, {expr::make(Op::Multiply, {operands[0], expr::number(factor)})});
+    };
+    const auto logistic = [&](const Expr& numerator) {
+      return expr::make(
+          Op::Divide,
+          {numerator, expr::make(Op::Add, {expr::number(1), power(-std::numbers::log2e)})});
+    };
+    switch (e.op()) {
+      case Op::Exp:
+        return power(std::numbers::log2e);
+      case Op::Sigmoid:
+        return logistic(expr::number(1));
+      case Op::Silu:
+        return logistic(operands[0]);
+      default:
+        return with_operands(e, std::move(operands));
+    }
+  }
+
+  Known<Expr> known_;
+};
+
+// Registers for more would cost more than they save.
+constexpr size_t kMostKept = 6;
 
 // e = product * `product` + kv_idx * `key` + what does not vary in the row; empty for 0.
 struct Slopes {
@@ -60,45 +91,14 @@ class Arranger {
 
   // Whether it differs between the pairs of a row, or between blocks.
   bool varies(const Expr& e) const {
-    if (e.op() == Op::Variable) {
-      if (e.name() == "score" || e.name() == "kv_idx" || e.name() == kProduct) return true;
-      return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const RowValue& row) {
-        return e.name() == row.name || e.name() == old_name(row.name);
-      });
-    }
-    return std::any_of(e.operands().begin(), e.operands().end(),
-                       [&](const Expr& operand) { return varies(operand); });
+    if (const auto* known = varies_.find(e)) return *known;
+    return varies_.keep(e, decide_varies(e));
   }
 
   std::optional<Slopes> slopes(const Expr& e) const {
     if (!varies(e)) return Slopes{};
-    switch (e.op()) {
-      case Op::Variable:
-        if (e.name() != kProduct) return std::nullopt;
-        return Slopes{expr::number(1), {}};
-      case Op::ToFloat:
-        return slopes_of_int(e.operand(0));
-      case Op::Negate: {
-        const auto x = slopes(e.operand(0));
-        if (!x) return std::nullopt;
-        return Slopes{negated(x->product), negated(x->key)};
-      }
-      case Op::Add:
-      case Op::Subtract: {
-        const auto x = slopes(e.operand(0)), y = slopes(e.operand(1));
-        if (!x || !y) return std::nullopt;
-        return Slopes{sum(e.op(), x->product, y->product), sum(e.op(), x->key, y->key)};
-      }
-      case Op::Multiply:
-        if (!varies(e.operand(1))) return scaled(e.operand(0), Op::Multiply, e.operand(1));
-        if (!varies(e.operand(0))) return scaled(e.operand(1), Op::Multiply, e.operand(0));
-        return std::nullopt;
-      case Op::Divide:
-        if (varies(e.operand(1))) return std::nullopt;
-        return scaled(e.operand(0), Op::Divide, e.operand(1));
-      default:
-        return std::nullopt;
-    }
+    if (const auto* known = slopes_.find(e)) return *known;
+    return slopes_.keep(e, find_slopes(e));
   }
 
   // What is left of an affine `e` where the product is 0; kv_idx becomes the thread's first key.
@@ -109,10 +109,14 @@ class Arranger {
   // `e` with constants and lines taken out.
   Expr arrange(const Expr& e) {
     if (!varies(e)) return constant(e);
+    if (const Expr* known = arranged_.find(e)) return *known;
     if (e.type() == Type::Float && e.op() != Op::Variable) {
-      if (const auto found = slopes(e)) return affine(e, *found, false);
+      const auto found = slopes(e);
+      const bool has_room = !found || !found->key || form_.lines.size() < kMostKept;
+      if (found && has_room) return arranged_.keep(e, affine(e, *found, false));
     }
-    return with_arranged(e, [this](const Expr& operand) { return arrange(operand); });
+    return arranged_.keep(
+        e, with_arranged(e, [this](const Expr& operand) { return arrange(operand); }));
   }
 
   // An affine expression: as few multiply-adds as it takes. The base of one that reads kv_idx is a
@@ -142,6 +146,47 @@ class Arranger {
   }
 
  private:
+  bool decide_varies(const Expr& e) const {
+    if (e.op() == Op::Variable) {
+      if (e.name() == "score" || e.name() == "kv_idx" || e.name() == kProduct) return true;
+      return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const RowValue& row) {
+        return e.name() == row.name || e.name() == old_name(row.name);
+      });
+    }
+    return std::any_of(e.operands().begin(), e.operands().end(),
+                       [&](const Expr& operand) { return varies(operand); });
+  }
+
+  std::optional<Slopes> find_slopes(const Expr& e) const {
+    switch (e.op()) {
+      case Op::Variable:
+        if (e.name() != kProduct) return std::nullopt;
+        return Slopes{expr::number(1), {}};
+      case Op::ToFloat:
+        return slopes_of_int(e.operand(0));
+      case Op::Negate: {
+        const auto x = slopes(e.operand(0));
+        if (!x) return std::nullopt;
+        return Slopes{negated(x->product), negated(x->key)};
+      }
+      case Op::Add:
+      case Op::Subtract: {
+        const auto x = slopes(e.operand(0)), y = slopes(e.operand(1));
+        if (!x || !y) return std::nullopt;
+        return Slopes{sum(e.op(), x->product, y->product), sum(e.op(), x->key, y->key)};
+      }
+      case Op::Multiply:
+        if (!varies(e.operand(1))) return scaled(e.operand(0), Op::Multiply, e.operand(1));
+        if (!varies(e.operand(0))) return scaled(e.operand(1), Op::Multiply, e.operand(0));
+        return std::nullopt;
+      case Op::Divide:
+        if (varies(e.operand(1))) return std::nullopt;
+        return scaled(e.operand(0), Op::Divide, e.operand(1));
+      default:
+        return std::nullopt;
+    }
+  }
+
   static Expr negated(const Expr& e) { return e ? expr::make(Op::Negate, {e}) : e; }
   static Expr sum(Op op, const Expr& x, const Expr& y) {
     if (!y) return x;
@@ -199,6 +244,7 @@ class Arranger {
     for (const spec::NamedExpr& known : form_.constants) {
       if (expr::same(known.value, e)) return expr::variable(known.name, e.type());
     }
+    if (form_.constants.size() >= kMostKept) return e;
     form_.constants.push_back({fmt::format("{}c{}", kOwnName, form_.constants.size()), e});
     return expr::variable(form_.constants.back().name, e.type());
   }
@@ -213,6 +259,9 @@ class Arranger {
 
   const RowForm& rows_;
   PairForm& form_;
+  mutable Known<bool> varies_;
+  mutable Known<std::optional<Slopes>> slopes_;
+  Known<Expr> arranged_;
 };
 
 // The positive number that a product has as a factor, taken out of it.
@@ -268,7 +317,7 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows) {
   PairForm form;
   Arranger arranger(rows, form);
   const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(spec.scale)});
-  const auto prepared = [](const Expr& e) { return expr::simplify(with_powers_of_two(e)); };
+  const auto prepared = [](const Expr& e) { return expr::simplify(PowersOfTwo()(e)); };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
   form.mask = tested && arranger.varies(spec.mask) ? arranger.arrange(spec.mask) : spec.mask;

@@ -43,7 +43,7 @@ DOCUMENTS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": Tru
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
-SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200"]
+SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200", "1,64,0"]
 # Of packed sequences; the second one's keys and values are NaN.
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
           "0x0+128x64+0x0", "+".join(["9x7"] * 70)]

@@ -418,12 +418,15 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
                  p.seq_q, p.seq_kv};
 #endif
 #if ATTN_ROW_CONSTANTS
-      set_constants(rows[r], p.inputs);
+      if (rows[r].seq_kv > 0) set_constants(rows[r], p.inputs);  // inputs may be empty otherwise
 #endif
 #if ATTN_SEARCHED_LIMITS
       // The lanes of a row find the same.
       int2& keys = shared.row_keys[warpgroup][thread / 32 * 16 + lane / 4 + 8 * r];
-      keys = row_keys(rows[r], shared.tile_keys[query_slot.index][warpgroup], p.inputs);
+      keys = {};
+      if (rows[r].seq_kv > 0) {
+        keys = row_keys(rows[r], shared.tile_keys[query_slot.index][warpgroup], p.inputs);
+      }
       rows[r].keys = &keys;
 #endif
       reductions[r] = {};
