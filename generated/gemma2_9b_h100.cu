@@ -5,8 +5,8 @@
 //
 // Schedule: 128x64, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 843 us (652 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 239 us (576 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 769 us (715 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 220 us (624 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -32,6 +32,7 @@ constexpr int kTileKv = 64;            // keys per step
 constexpr int kStages = 2;             // of the K ring, and of the V ring
 constexpr int kQueryStages = 1;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
+constexpr int kBlocksPerCore = 1;
 
 // Tiles in shared memory are cut into chunks as wide as the TMA swizzle spans: 64 columns (128
 // bytes), or 32 where that pads less (head dims 72, 80, 96, 160). TMA fills columns beyond the head
@@ -73,6 +74,21 @@ __device__ __forceinline__ void barrier_expect(uint64_t& barrier, int bytes) {
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
       "r"(bytes)
       : "memory");
+}
+
+// Whether the phase of this parity has completed.
+__device__ __forceinline__ bool barrier_test(uint64_t& barrier, uint32_t parity) {
+  uint32_t done;
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, done;\n"
+      "}"
+      : "=r"(done)
+      : "r"(shared_address(&barrier)), "r"(parity)
+      : "memory");
+  return done != 0;
 }
 
 // Waits until the phase of this parity has completed.
@@ -160,6 +176,13 @@ __device__ __forceinline__ uint64_t descriptor(const void* tile, int leading_byt
   return static_cast<uint64_t>((shared_address(tile) & 0x3ffff) >> 4) |
          static_cast<uint64_t>(leading_bytes >> 4) << 16 |
          static_cast<uint64_t>(kStrideBytes >> 4) << 32 | uint64_t{kChunk == 64 ? 1 : 2} << 62;
+}
+
+// The same, for a loop: the compiler would work it out anew before every product, in a chain of
+// dependent steps; what comes from another lane it keeps.
+__device__ __forceinline__ uint64_t kept(uint64_t descriptor) {
+  const uint32_t low = uniform(static_cast<int>(descriptor));
+  return (descriptor >> 32 << 32) | low;
 }
 
 // Rows of the operand are rows of the tile: Q, K, weights. A step of 16 columns stays in a chunk,
@@ -478,6 +501,83 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   return factor;
 }
 
+// The shift that goes with a row's maximum so far.
+__device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, const Reductions& red) {
+  return row_max(red.max_score, row, in) * kLog2e;
+}
+
+// A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
+// if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
+// more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
+// computed again.
+template <bool kMasked>
+__device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                             const Row (&rows)[2], const Inputs& in,
+                                             Reductions (&reductions)[2]) {
+  constexpr float kLimit = 32768;
+  const float shift[2] = {shift_of(rows[0], in, reductions[0]),
+                          shift_of(rows[1], in, reductions[1])};
+  finish_scores<kMasked>(scores, kv_first, rows, in);
+  bool fits = true;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);
+        sum += scores[j][r][e];
+      }
+    }
+    fits = fits && sum < kLimit;  // a NaN does not
+    reductions[r].sum_exp += sum;
+  }
+  return fits;
+}
+
+// The same scores once more, for one warp: when the fixed maximum of a row proves too low, its raw
+// products are already gone. mma.sync has the accumulator layout of wgmma and needs no other warp.
+
+// Four 8x8 matrices of 16-bit elements; each lane names one row of 16 bytes.
+__device__ __forceinline__ void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(shared_address(row)));
+}
+
+__device__ __forceinline__ void mma_16x8x16(float (&d)[2][2], const uint32_t (&a)[4], uint32_t b0,
+                                            uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[1][0]), "+f"(d[1][1])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2],
+                                                 const uint8_t* query, const uint8_t* key) {
+  const int lane = threadIdx.x % 32;
+  const int query_row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+    scores[j][0][0] = scores[j][0][1] = scores[j][1][0] = scores[j][1][1] = 0;
+  }
+#pragma unroll 1
+  for (int step = 0; step < kStepsQk; ++step) {
+    uint32_t a[4];
+    load_matrices(a, query + swizzled<kChunkQk>(64, query_row, 2 * step + lane / 16));
+#pragma unroll
+    for (int j = 0; j < kTileKv / 8; j += 2) {
+      uint32_t b[4];
+      load_matrices(b, key + swizzled<kChunkQk>(kTileKv, 8 * j + lane / 16 * 8 + lane % 8,
+                                                2 * step + lane / 8 % 2));
+      mma_16x8x16(scores[j], a, b[0], b[1]);
+      mma_16x8x16(scores[j + 1], a, b[2], b[3]);
+    }
+  }
+}
+
 // The grid: which 64 * kWarpgroups query rows of which head a block works on, and in what order.
 
 struct Params {
@@ -700,18 +800,8 @@ __device__ __forceinline__ void pack_weights(Weights& weights, const Scores& sco
 // What a block of keys does to a row's accumulator.
 struct Factors {
   float row[2] = {1, 1};
+  bool shrink = false;  // whether any factor of the warp is not 1
 };
-
-// Raw products to what weights are made of, the pairs that do not exist left out.
-__device__ __forceinline__ void finish_block(Scores& scores, bool full, int kv_first,
-                                             const Row (&rows)[2],
-                                             const Inputs& in) {
-  if (!full) {
-    finish_scores<true>(scores, kv_first, rows, in);
-  } else {
-    finish_scores<false>(scores, kv_first, rows, in);
-  }
-}
 
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
@@ -719,13 +809,34 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
                                          Reductions (&reductions)[2], const uint8_t* query,
                                          const uint8_t* key) {
   Factors factors;
-  finish_block(scores, full, kv_first, rows, in);
+  // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
+  // otherwise no weight fits.
+  const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
+  if (!first && (full || __all_sync(0xffffffffu, started))) {
+    Reductions grown[2] = {reductions[0], reductions[1]};
+    // One branch around all of it: within, scores and exponentials run side by side.
+    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
+                           : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+    if (__all_sync(0xffffffffu, fits)) {
+      reductions[0] = grown[0];
+      reductions[1] = grown[1];
+      return factors;
+    }
+    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
+  }
+  if (full) {
+    finish_scores<false>(scores, kv_first, rows, in);
+  } else {
+    finish_scores<true>(scores, kv_first, rows, in);
+  }
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
+  factors.shrink = true;
   return factors;
 }
 
 __device__ __forceinline__ void rescale(Output& output, const Factors& factors) {
+  if (!factors.shrink) return;
 #pragma unroll
   for (int j = 0; j < kHeadDimV / 8; ++j) {
 #pragma unroll
@@ -799,9 +910,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
 
-  const uint64_t queries = row_descriptor<kChunkQk>(shared.query[0][warpgroup]);
-  const uint64_t keys = row_descriptor<kChunkQk>(shared.key[0]);
-  const uint64_t values = column_descriptor<kChunkV>(shared.value[0]);
+  const uint64_t queries = kept(row_descriptor<kChunkQk>(shared.query[0][warpgroup]));
+  const uint64_t keys = kept(row_descriptor<kChunkQk>(shared.key[0]));
+  const uint64_t values = kept(column_descriptor<kChunkV>(shared.value[0]));
   Weights weights;
   Scores scores;
   Output output;
@@ -825,12 +936,14 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
     }
   };
+  // Asked as soon as the slot is known: the answer takes some thirty cycles.
+  bool key_there = false, value_there = false;
   const auto start_scores = [&] {
-    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+    if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
     pin(scores);
     wgmma_fence();
     uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
-    // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its 16
+    // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its
     // descriptors built before the loop; they do not fit the uniform registers, and two R2UR bring
     // each of the others back between two products.
     query += key_slot.index >> 31;
@@ -838,7 +951,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     wgmma_commit();
   };
   const auto start_output = [&] {
-    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
     pin(output);
     wgmma_fence();
     multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
@@ -849,10 +962,12 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();
+    key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
   };
   const auto release_value = [&] {
     if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
     value_slot.advance();
+    value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
   };
   // Blocks that only other warpgroups need: waited for, since a slot's arrivals are counted by use.
   const auto pass_over = [&](int count) {
@@ -930,7 +1045,7 @@ __device__ __forceinline__ void claim_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     gemma2_9b_forward_kernel(const __grid_constant__ CUtensorMap map_q,
                              const __grid_constant__ CUtensorMap map_k,
                              const __grid_constant__ CUtensorMap map_v,
@@ -1189,7 +1304,8 @@ gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void* wor
   if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
     return GEMMA2_9B_LAUNCH_FAILED;
   }
-  const int blocks = p.tiles < cores ? p.tiles : cores;
+  const int places = cores * kBlocksPerCore;
+  const int blocks = p.tiles < places ? p.tiles : places;
   if (cudaFuncSetAttribute(gemma2_9b_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            sizeof(Shared)) != cudaSuccess) {
     return GEMMA2_9B_LAUNCH_FAILED;

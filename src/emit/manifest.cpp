@@ -50,7 +50,8 @@ Json resources_json(const schedule::Resources& resources) {
   return {{"threads", resources.threads},
           {"producer_registers", resources.producer_registers},
           {"consumer_registers", resources.consumer_registers},
-          {"shared_bytes", resources.shared_bytes}};
+          {"shared_bytes", resources.shared_bytes},
+          {"blocks_per_core", resources.blocks_per_core}};
 }
 
 Json cost_json(const schedule::Cost& cost) {

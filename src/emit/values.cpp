@@ -60,6 +60,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("EXPONENTIAL", rows.exponential);
   put("FIXED_MAX", candidate.resources.fixed_max);
   put("QUERY_STAGES", candidate.resources.query_stages);
+  put("BLOCKS_PER_CORE", candidate.resources.blocks_per_core);
   put("PLAIN_SCORE", plain);
   const attention::PairForm pairs = attention::pair_form(spec, rows);
   put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);

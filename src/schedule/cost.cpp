@@ -93,8 +93,10 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
 Cost CostModel::operator()(const Schedule& s, const Resources& resources) const {
   const target::Target& t = target_;
   const Block full = resources.fixed_max ? Block::Full : Block::First;
-  Steps steps{step_of(kernel_, s, t, Block::First), step_of(kernel_, s, t, full),
-              step_of(kernel_, s, t, Block::Partial), 0};
+  const int together = resources.blocks_per_core;
+  Steps steps{step_of(kernel_, s, t, Block::First, together),
+              step_of(kernel_, s, t, full, together),
+              step_of(kernel_, s, t, Block::Partial, together), 0};
   // The first scores and the last output have nothing beside them; the output is scaled, goes
   // through shared memory (written, then read by TMA) and waits for the warpgroup three times.
   const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
@@ -202,9 +204,10 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   double tight =
       resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
+  const int places = t.cores * resources.blocks_per_core;
   const double clk =
-      tight * makespan({&tiles, tiles_per_entry, tile_heads}, t.cores, s.grid, s.order);
-  const double blocks_per_core = visited * scale / t.cores;
+      tight * makespan({&tiles, tiles_per_entry, tile_heads}, places, s.grid, s.order);
+  const double blocks_per_core = visited * scale / places;  // of keys, one after the other
 
   Point p;
   p.blocks_per_core = blocks_per_core;
@@ -212,7 +215,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
                              blocks_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
   const double busy = tight * std::accumulate(tiles.begin(), tiles.end(), 0.0) *
-                      (tiles_per_entry * tile_heads) / t.cores;
+                      (tiles_per_entry * tile_heads) / places;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = static_cast<double>(rows.count) * tile_heads / t.cores;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);

@@ -25,7 +25,12 @@ constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32
 // For one that looks for the blocks of each warpgroup, or for those of a part of the values.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
 
-const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s) {
+// Of two blocks a core, with one consumer each: 128 x 256 at the launch.
+constexpr RegisterPlan kSharedCorePlan{40, 216};
+constexpr int kReservedBytes = 1024;  // of shared memory, by the system for every block
+
+const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int blocks_per_core) {
+  if (blocks_per_core == 2) return kSharedCorePlan;
   const bool merges =
       kernel.block_size % s.tile_q() != 0 || (kernel.block_size > 0 && kernel.value_parts > 1);
   if (merges) return kMergingPlans[s.warpgroups - 1];
@@ -77,30 +82,37 @@ int shared_bytes_of(const std::vector<Tensor>& tensors, int bookkeeping) {
 
 // Registers of a consumer thread beyond its fragments: addresses, row state, loop, and what the
 // user's functions keep at hand. Fitted to what ptxas 13.0 made of 945 emitted kernels (2026-11-21;
-// all head dims, one to four warpgroups, nine kinds of spec): what fits here compiled without a
-// spill or a serialised product in every one of them.
+// all head dims, one to four warpgroups, nine kinds of spec) and of 413 (2026-11-22; all shipped
+// specs at the edge of what fits): what fits here compiled without a spill or a serialised product
+// in every one of them.
 int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   const bool shared = s.weights == Place::Shared;
   int registers = 24 + (shared ? 4 : s.tile_kv / 16);
   const bool exponential = kernel.rows.exponential;
+  // A score beyond a multiply-add that reads no memory: little more than its own intermediates.
+  const bool light_score = exponential && !shared && kernel.key_loads == 0;
   if (!kernel.rows.row_free()) {
-    if (!kernel.plain_score || !exponential) registers += shared ? 32 : 16;
+    if (!kernel.plain_score || !exponential) registers += shared ? 32 : light_score ? 0 : 16;
     if (!exponential) registers += 8;
   }
+  if (!kernel.plain_score && light_score) registers += s.tile_kv / 16 - 3;
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
-  registers += 2 * kernel.row_constants + 28 * kernel.key_loads;
+  registers += kernel.row_constants + 28 * kernel.key_loads;
   if (kernel.tested_mask) {
     registers += 26 + s.tile_kv / 8 + static_cast<int>(16 * kernel.mask.load);
   }
-  if (!kernel.range.always_full && !exponential) registers += 32;
+  if (!kernel.range.always_full && !exponential) registers += 6;
+  if (kernel.shares_reciprocals) registers += s.tile_kv / 8;  // two columns' products, until used
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
   if (fixed_max) {  // the way back: the block's scores once more
     registers += 4;
     if (shared) registers += 16;
-    if (kernel.head_dim_qk % 64 != 0 || kernel.head_dim_qk != kernel.head_dim_v) registers += 12;
-    if (kernel.head_dim_qk >= 256) registers += 12;
-    if (!kernel.plain_score) registers += kernel.indexed_score ? 28 : 12;
+    if (kernel.head_dim_qk % 64 != 0 || kernel.head_dim_v % 64 != 0) registers += 12;
+    if (kernel.head_dim_qk >= 256) registers += 4;
+    if (!kernel.plain_score && !(light_score && !kernel.indexed_score)) {
+      registers += kernel.indexed_score && !light_score ? 28 : 12;
+    }
   }
   return registers;
 }
@@ -129,6 +141,17 @@ std::string why_unpackable(const Kernel& kernel) {
   return kernel.heads_apart;
 }
 
+// One warpgroup alone leaves the tensor cores idle under its own arithmetic. Where a tile cannot be
+// higher, since the rows of another block of the caller's keep other keys, a second block beside it
+// fills the gaps.
+int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Target& target) {
+  if (kernel.block_size == 0 || s.warpgroups > 1) return 1;
+  const int shared = shared_bytes_of(tensors_of(kernel, s, 1), bookkeeping_bytes(kernel, s));
+  const bool fits = register_need(kernel, s, false) <= kSharedCorePlan.consumer &&
+                    2 * (shared + kReservedBytes) <= target.shared_bytes_per_core;
+  return fits ? 2 : 1;
+}
+
 std::string refusal(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   if (kernel.head_dim_v > kMaxColumns) {
     return fmt::format("head_dim.v is {}; one matrix instruction has at most {} columns",
@@ -154,7 +177,7 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     }
   }
   const int need = register_need(kernel, s, false);
-  const int granted = register_plan(kernel, s).consumer;
+  const int granted = register_plan(kernel, s, blocks_per_core(kernel, s, target)).consumer;
   if (need > granted) {
     return fmt::format(
         "needs {} registers a thread; with {} a thread gets {}", need,
@@ -182,8 +205,10 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = kWarpgroupLanes * (s.warpgroups + 1);
-  resources.producer_registers = register_plan(kernel, s).producer;
-  resources.consumer_registers = register_plan(kernel, s).consumer;
+  resources.blocks_per_core = blocks_per_core(kernel, s, target);
+  const RegisterPlan& plan = register_plan(kernel, s, resources.blocks_per_core);
+  resources.producer_registers = plan.producer;
+  resources.consumer_registers = plan.consumer;
   resources.fixed_max =
       kernel.fixed_max && register_need(kernel, s, true) <= resources.consumer_registers;
   resources.register_need = register_need(kernel, s, resources.fixed_max);
@@ -191,7 +216,10 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
   resources.tensors = tensors_of(kernel, s, resources.query_stages);
   resources.shared_bytes = shared_bytes_of(resources.tensors, bookkeeping_bytes(kernel, s));
-  if (resources.shared_bytes > target.shared_bytes_per_block) {
+  const int most_shared = resources.blocks_per_core == 1
+                              ? target.shared_bytes_per_block
+                              : target.shared_bytes_per_core / 2 - kReservedBytes;
+  if (resources.shared_bytes > most_shared) {
     resources.query_stages = 1;
     resources.tensors = tensors_of(kernel, s, 1);
     resources.shared_bytes = shared_bytes_of(resources.tensors, bookkeeping_bytes(kernel, s));

@@ -55,10 +55,11 @@ struct Resources {
   int threads = 0;
   int producer_registers = 0;  // setmaxnreg targets; 0 where the family has none
   int consumer_registers = 0;
-  int register_need = 0;   // estimate, of a consumer thread
-  bool fixed_max = false;  // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
-  int query_stages = 1;    // 2: the next tile's queries load under this tile's end
-  int shared_bytes = 0;    // per block
+  int register_need = 0;    // estimate, of a consumer thread
+  bool fixed_max = false;   // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
+  int query_stages = 1;     // 2: the next tile's queries load under this tile's end
+  int shared_bytes = 0;     // per block
+  int blocks_per_core = 1;  // Hopper: that share a core, each with a tile of its own
   std::vector<Tensor> tensors;
   int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
 };

@@ -118,9 +118,8 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, K
     const bool one_pass = std::ranges::all_of(kernel.rows.reductions, [](const auto& reduction) {
       return reduction.element.is_number();
     });
-    if (one_pass && attention::logistic_exponent(pairs.weight)) {
-      add(kernel.weight, {-0.5, 2, 0.5, 0});
-    }
+    kernel.shares_reciprocals = one_pass && attention::logistic_exponent(pairs.weight);
+    if (kernel.shares_reciprocals) add(kernel.weight, {-0.5, 2, 0.5, 0});
   }
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());

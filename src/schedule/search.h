@@ -22,20 +22,21 @@ struct Kernel {
   bool bf16 = true;  // else fp16
   attention::KeyRange range;
   attention::RowForm rows;
-  expr::OperationCounts score;   // per pair, of the user's score beyond a plain one
-  expr::OperationCounts mask;    // per pair of a partial tile: the test and its select
-  expr::OperationCounts weight;  // per pair: weight and reductions' elements
-  bool plain_score = true;       // the score is a multiply-add, or less, of the product
-  int row_constants = 0;         // terms of scores and weights that are kept for a row
-  bool indexed_score = false;    // score or weight reads kv_idx
-  int key_loads = 0;             // elements of inputs that score and weight read for each key
-  bool tested_mask = false;      // the mask has no limits of a row: tested pair by pair
-  bool searched_limits = false;  // a row's limits are searched for once a tile
-  bool walks = false;            // the producer finds the blocks by itself
-  bool fixed_max = false;        // unmasked blocks may keep the row's first maximum
-  bool varlen = false;           // packed sequences
-  int block_size = 0;            // block sparsity: rows and keys of the caller's blocks
-  std::string heads_apart;       // why heads that share keys cannot share a tile, or ""
+  expr::OperationCounts score;      // per pair, of the user's score beyond a plain one
+  expr::OperationCounts mask;       // per pair of a partial tile: the test and its select
+  expr::OperationCounts weight;     // per pair: weight and reductions' elements
+  bool plain_score = true;          // the score is a multiply-add, or less, of the product
+  int row_constants = 0;            // terms of scores and weights that are kept for a row
+  bool indexed_score = false;       // score or weight reads kv_idx
+  bool shares_reciprocals = false;  // of two columns: the weight is a sigmoid
+  int key_loads = 0;                // elements of inputs that score and weight read for each key
+  bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
+  bool searched_limits = false;     // a row's limits are searched for once a tile
+  bool walks = false;               // the producer finds the blocks by itself
+  bool fixed_max = false;           // unmasked blocks may keep the row's first maximum
+  bool varlen = false;              // packed sequences
+  int block_size = 0;               // block sparsity: rows and keys of the caller's blocks
+  std::string heads_apart;          // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
 
   int group() const { return heads_q / heads_kv; }  // query heads that share a key head

@@ -157,7 +157,10 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
   return n;
 }
 
-Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
+namespace {
+
+// All warpgroups that share the core have the block to do.
+Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
   const expr::OperationCounts n = operations(kernel, block);
   // Over all warpgroups that share the core.
   const double elements = s.warpgroups * elements_of_lane(s);
@@ -182,6 +185,46 @@ Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, B
   step.length = std::max(overlapped, step.shared) + step.rescale + s.warpgroups * latency_clk(s, t);
   step.length = std::max(step.length, serial_clk(kernel, s, n, t));
   return step;
+}
+
+// Block sparsity is known at run time alone: a fifth of the blocks is taken to be kept.
+constexpr double kKept = 0.2;
+
+// Of a tile that is higher than the caller's blocks: a step is for those of its parts that keep the
+// block of keys, each a block high, and none if nobody does. In units of blocks that one part
+// keeps.
+Step sparse_step(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
+  const int parts = (s.tile_q() + kernel.block_size - 1) / kernel.block_size;
+  Step mean;
+  double ways = 1;  // to choose which `keeping` parts keep it
+  for (int keeping = 1; keeping <= parts; ++keeping) {
+    ways *= static_cast<double>(parts - keeping + 1) / keeping;
+    const double chance = ways * std::pow(kKept, keeping) * std::pow(1 - kKept, parts - keeping);
+    Schedule active = s;
+    active.warpgroups = std::max(1, s.warpgroups * keeping / parts);
+    const Step step = full_step(kernel, active, t, block);
+    const double share = chance / kKept;
+    mean.matrix += share * step.matrix;
+    mean.special += share * step.special;
+    mean.arithmetic += share * step.arithmetic;
+    mean.chain += share * step.chain;
+    mean.shared += share * step.shared;
+    mean.rescale += share * step.rescale;
+    mean.length += share * step.length;
+  }
+  return mean;
+}
+
+}  // namespace
+
+Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,
+             int blocks) {
+  if (kernel.block_size > 0 && s.tile_q() > kernel.block_size) {
+    return sparse_step(kernel, s, t, block);
+  }
+  Schedule together = s;
+  together.warpgroups *= blocks;
+  return full_step(kernel, together, t, block);
 }
 
 }  // namespace attngen::schedule

@@ -23,8 +23,9 @@ struct Step {
 // maximum; full ones do too where the schedule has no registers to keep the first.
 enum class Block : unsigned char { First, Full, Partial };
 
+// `blocks` on a core, each with its own tile, take a step of theirs at the same time.
 Step step_of(const Kernel& kernel, const Schedule& schedule, const target::Target& target,
-             Block block);
+             Block block, int blocks = 1);
 
 // Instructions per pair of query and key.
 expr::OperationCounts operations(const Kernel& kernel, Block block);

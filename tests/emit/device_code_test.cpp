@@ -154,17 +154,15 @@ bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {
 // where a weight would be too large, with a new one.
 std::string exponential_block(const spec::Spec& spec, const attention::RowForm& form) {
   const bool affine = !is_plain_score(spec) && attention::pair_form(spec, form).affine;
-  const auto finish = [&](const char* shift) {
-    return fmt::format(
-        "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
-        "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
-        affine ? shift : "");
-  };
+  const std::string finish = fmt::format(
+      "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
+      "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
+      affine ? "zero, " : "");
   std::string text =
       "const Row rows[2] = {row, row};\n"
       "    const float zero[2] = {0, 0};\n"
       "    (void)zero;\n";
-  const std::string online = finish("zero, ") + "    acc *= absorb(scores, 0, row, in, red);\n";
+  const std::string online = finish + "    acc *= absorb(scores, 0, row, in, red);\n";
   if (!attention::may_fix_max(form)) return text + online;
   return text +
          "    float products[kTileKv / 8][2][2];\n"
@@ -172,10 +170,10 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
          "    Reductions grown = red;\n"
          "    bool fits = false;\n"
          "    if (red.max_score > -INFINITY) {\n"
-         "    const float shift[2] = {shift_of(row, in, red), shift_of(row, in, red)};\n"
-         "    (void)shift;\n" +
-         finish("shift, ") + "    fits = absorb_fixed(scores, 0, " + (affine ? "" : "row, in, ") +
-         "grown);\n"
+         "    Reductions both[2] = {red, red};\n"
+         "    fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, both)\n"
+         "                : absorb_fixed<true>(scores, kv_first, rows, in, both);\n"
+         "    grown = both[0];\n"
          "    }\n"
          "    if (__ballot_sync(~0u, fits) == 15) {\n"
          "    red = grown;\n"

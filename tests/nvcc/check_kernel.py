@@ -33,7 +33,8 @@ def compile_kernel(nvcc, kernel, resources):
     """
     unit = (f'#include "{kernel}"\n'
             f"static_assert(sizeof(Shared) == {resources['shared_bytes']}, \"shared_bytes\");\n"
-            f"static_assert(kThreads == {resources['threads']}, \"threads\");\n")
+            f"static_assert(kThreads == {resources['threads']}, \"threads\");\n"
+            f"static_assert(kBlocksPerCore == {resources['blocks_per_core']}, \"blocks_per_core\");\n")
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "unit.cu"
         source.write_text(unit)
@@ -48,15 +49,17 @@ def compile_kernel(nvcc, kernel, resources):
         return result.stdout, cubin.read_bytes()
 
 
-def launch_registers(threads):
-    """What one block a core leaves to a thread at the launch, before setmaxnreg moves registers."""
+def launch_registers(resources):
+    """What a core's blocks leave to a thread at the launch, before setmaxnreg moves registers."""
+    threads = resources["threads"] * resources["blocks_per_core"]
     return min(255, REGISTERS_PER_CORE // threads // 8 * 8)
 
 
 def faults(log, resources):
-    expected = launch_registers(resources["threads"])
+    expected = launch_registers(resources)
     consumers = resources["threads"] // 128 - 1
     planned = 128 * (resources["producer_registers"] + consumers * resources["consumer_registers"])
+    planned *= resources["blocks_per_core"]
     if planned > REGISTERS_PER_CORE:
         yield f"the warpgroups claim {planned} registers of {REGISTERS_PER_CORE}"
     for number in re.findall(r"\(C75\d\d\).*", log):
@@ -103,7 +106,7 @@ def main():
     found = [*faults(log, resources), *code_faults(reading)]
     if found:
         sys.exit("\n".join([log, *(f"{kernel}: {fault}" for fault in found)]))
-    print(f"{kernel}: {launch_registers(resources['threads'])} registers, no spill, "
+    print(f"{kernel}: {launch_registers(resources)} registers, no spill, "
           f"{resources['shared_bytes']} bytes of shared memory, {reading.products} HGMMA in the main loop")
 
 

@@ -135,15 +135,34 @@ TEST_CASE("what ptxas was seen to fit in 160 and 112 registers") {
 }
 
 TEST_CASE("the user's own score needs registers too") {
-  // ALiBi at head dim 128: 128x112 compiles without a spill, 128x128 does not.
-  Kernel kernel = plain_kernel(128, 128);
+  // A soft cap at head dim 128: 192x80 compiles without a spill, 192x96 does not.
+  Kernel kernel = softmax_kernel(128, 128, 1, 1, 1024, "true", true);
   kernel.plain_score = false;
+  CHECK(fit_hopper(kernel, shape(3, 80), h100()).resources->fixed_max);
+  CHECK(fit_hopper(kernel, shape(3, 96), h100()).reason ==
+        "needs 169 registers a thread; with 3 warpgroups a thread gets 160");
+  // A score that reads the key's number takes more, one that reads memory for each key most.
   kernel.indexed_score = true;
-  CHECK(fit_hopper(kernel, shape(2, 112), h100()).resources.has_value());
-  CHECK(fit_hopper(kernel, shape(2, 128), h100()).reason ==
-        "needs 244 registers a thread; with 2 warpgroups a thread gets 240");
-  kernel.indexed_score = false;
+  CHECK_FALSE(fit_hopper(kernel, shape(3, 80), h100()).resources.has_value());
   CHECK(fit_hopper(kernel, shape(2, 128), h100()).resources.has_value());
+  kernel.key_loads = 1;
+  CHECK_FALSE(fit_hopper(kernel, shape(2, 128), h100()).resources.has_value());
+}
+
+TEST_CASE("a lone warpgroup of a block-sparse kernel shares its core") {
+  Kernel kernel = plain_kernel(128, 128);
+  CHECK(fit_hopper(kernel, shape(1, 64), h100()).resources->blocks_per_core == 1);
+  kernel.block_size = 64;
+  Schedule schedule = shape(1, 64);
+  schedule.grid = Grid::Persistent;
+  const Resources two = *fit_hopper(kernel, schedule, h100()).resources;
+  CHECK(two.blocks_per_core == 2);
+  CHECK(two.producer_registers + two.consumer_registers == 256);  // of 512 that a core has
+  CHECK(2 * (two.shared_bytes + 1024) <= h100().shared_bytes_per_core);
+  schedule.stages = 4;  // 160 KiB of keys and values
+  CHECK(fit_hopper(kernel, schedule, h100()).resources->blocks_per_core == 1);
+  kernel.block_size = 128;
+  CHECK(fit_hopper(kernel, shape(2, 64), h100()).resources->blocks_per_core == 1);
 }
 
 }  // namespace

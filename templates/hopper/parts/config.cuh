@@ -73,6 +73,9 @@
 #ifndef ATTN_FIXED_MAX
 #define ATTN_FIXED_MAX 1
 #endif
+#ifndef ATTN_BLOCKS_PER_CORE
+#define ATTN_BLOCKS_PER_CORE 1
+#endif
 #ifndef ATTN_QUERY_STAGES
 #define ATTN_QUERY_STAGES 2
 #endif
@@ -156,6 +159,7 @@ constexpr int kTileKv = ATTN_TILE_KV;            // keys per step
 constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V ring
 constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
+constexpr int kBlocksPerCore = ATTN_BLOCKS_PER_CORE;
 
 // Tiles in shared memory are cut into chunks as wide as the TMA swizzle spans: 64 columns (128
 // bytes), or 32 where that pads less (head dims 72, 80, 96, 160). TMA fills columns beyond the head

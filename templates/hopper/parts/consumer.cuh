@@ -74,30 +74,6 @@ __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const 
 }
 #endif
 
-#if ATTN_EXPONENTIAL
-// Raw products to what weights are made of, the pairs that do not exist left out.
-__device__ __forceinline__ void finish_block(Scores& scores, bool full, int kv_first,
-                                             const Row (&rows)[2],
-#if ATTN_AFFINE_SCORE
-                                             const float (&shift)[2],
-#endif
-                                             const Inputs& in) {
-  if (!full) {
-#if ATTN_AFFINE_SCORE
-    finish_scores<true>(scores, kv_first, rows, shift, in);
-  } else {
-    finish_scores<false>(scores, kv_first, rows, shift, in);
-#else
-    finish_scores<true>(scores, kv_first, rows, in);
-#if !ATTN_PLAIN_SCORE
-  } else {
-    finish_scores<false>(scores, kv_first, rows, in);
-#endif
-#endif
-  }
-}
-#endif
-
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
@@ -110,22 +86,11 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   // otherwise no weight fits.
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
   if (!first && (full || __all_sync(0xffffffffu, started))) {
-#if ATTN_AFFINE_SCORE
-    const float shift[2] = {shift_of(rows[0], in, reductions[0]),
-                            shift_of(rows[1], in, reductions[1])};
-    finish_block(scores, full, kv_first, rows, shift, in);
-#else
-    finish_block(scores, full, kv_first, rows, in);
-#endif
     Reductions grown[2] = {reductions[0], reductions[1]};
-#if ATTN_AFFINE_SCORE
-    const bool fits_0 = absorb_fixed(scores, 0, grown[0]);
-    const bool fits_1 = absorb_fixed(scores, 1, grown[1]);
-#else
-    const bool fits_0 = absorb_fixed(scores, 0, rows[0], in, grown[0]);
-    const bool fits_1 = absorb_fixed(scores, 1, rows[1], in, grown[1]);
-#endif
-    if (__all_sync(0xffffffffu, fits_0 && fits_1)) {
+    // One branch around all of it: within, scores and exponentials run side by side.
+    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
+                           : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+    if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
       reductions[1] = grown[1];
       return factors;
@@ -134,9 +99,18 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   }
 #endif
 #if ATTN_AFFINE_SCORE
-  finish_block(scores, full, kv_first, rows, {0, 0}, in);
+  const float shift[2] = {0, 0};
+  if (full) {
+    finish_scores<false>(scores, kv_first, rows, shift, in);
+  } else {
+    finish_scores<true>(scores, kv_first, rows, shift, in);
+  }
 #else
-  finish_block(scores, full, kv_first, rows, in);
+  if (full) {
+    finish_scores<false>(scores, kv_first, rows, in);
+  } else {
+    finish_scores<true>(scores, kv_first, rows, in);
+  }
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
@@ -375,9 +349,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
 
-  const uint64_t queries = row_descriptor<kChunkQk>(shared.query[0][warpgroup]);
-  const uint64_t keys = row_descriptor<kChunkQk>(shared.key[0]);
-  const uint64_t values = column_descriptor<kChunkV>(shared.value[0]);
+  const uint64_t queries = kept(row_descriptor<kChunkQk>(shared.query[0][warpgroup]));
+  const uint64_t keys = kept(row_descriptor<kChunkQk>(shared.key[0]));
+  const uint64_t values = kept(column_descriptor<kChunkV>(shared.value[0]));
 #if ATTN_WEIGHTS_SHARED
   const uint64_t weights = row_descriptor<kChunkKv>(shared.weights[warpgroup]);
 #else
@@ -436,16 +410,18 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
     }
   };
+  // Asked as soon as the slot is known: the answer takes some thirty cycles.
+  bool key_there = false, value_there = false;
   const auto start_scores = [&] {
-    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+    if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
 #if ATTN_PING_PONG
     take_turn(warpgroup);
 #endif
     pin(scores);
     wgmma_fence();
     uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
-#if ATTN_HEAD_DIM_QK > 192
-    // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its 16
+#if ATTN_HEAD_DIM_QK > 128
+    // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its
     // descriptors built before the loop; they do not fit the uniform registers, and two R2UR bring
     // each of the others back between two products.
     query += key_slot.index >> 31;
@@ -454,7 +430,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     wgmma_commit();
   };
   const auto start_output = [&] {
-    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
     pin(output);
     wgmma_fence();
     multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
@@ -470,10 +446,12 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();
+    key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
   };
   const auto release_value = [&] {
     if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
     value_slot.advance();
+    value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
   };
 #if ATTN_TRIMMED
   // Blocks that only other warpgroups need: waited for, since a slot's arrivals are counted by use.

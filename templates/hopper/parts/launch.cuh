@@ -344,7 +344,8 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   (void)workspace;
 #endif
 #if ATTN_PERSISTENT
-  const int blocks = p.tiles < cores ? p.tiles : cores;
+  const int places = cores * kBlocksPerCore;
+  const int blocks = p.tiles < places ? p.tiles : places;
 #else
   const int blocks = p.tiles;
 #endif

@@ -126,34 +126,41 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
-// The same without a new maximum: weights relative to the one in use, nothing shrinks. False if a
-// weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by more
-// than log(2^15) = 10.4), or if the row has no maximum yet: then the scores are lost and must be
+// A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
+// if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
+// more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
 // computed again.
-__device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int r,
-#if !ATTN_AFFINE_SCORE
-                                             const Row& row, const Inputs& in,
-#endif
-                                             Reductions& red) {
+template <bool kMasked>
+__device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                             const Row (&rows)[2], const Inputs& in,
+                                             Reductions (&reductions)[2]) {
   constexpr float kLimit = 32768;
-#if !ATTN_AFFINE_SCORE
-  const float shift = shift_of(row, in, red);
-#endif
-  float sum = 0;
-#pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
+  const float shift[2] = {shift_of(rows[0], in, reductions[0]),
+                          shift_of(rows[1], in, reductions[1])};
 #if ATTN_AFFINE_SCORE
-      scores[j][r][e] = exp2_approx(scores[j][r][e]);  // relative to the maximum already
+  finish_scores<kMasked>(scores, kv_first, rows, shift, in);
 #else
-      scores[j][r][e] = weight_of(scores[j][r][e], shift);
+  finish_scores<kMasked>(scores, kv_first, rows, in);
 #endif
-      sum += scores[j][r][e];
+  bool fits = true;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+#if ATTN_AFFINE_SCORE
+        scores[j][r][e] = exp2_approx(scores[j][r][e]);  // relative to the maximum already
+#else
+        scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);
+#endif
+        sum += scores[j][r][e];
+      }
     }
+    fits = fits && sum < kLimit;  // a NaN does not
+    reductions[r].sum_exp += sum;
   }
-  if (!(sum < kLimit)) return false;  // a NaN fails too
-  red.sum_exp += sum;
-  return true;
+  return fits;
 }
 #endif

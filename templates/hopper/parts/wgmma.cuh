@@ -11,6 +11,13 @@ __device__ __forceinline__ uint64_t descriptor(const void* tile, int leading_byt
          static_cast<uint64_t>(kStrideBytes >> 4) << 32 | uint64_t{kChunk == 64 ? 1 : 2} << 62;
 }
 
+// The same, for a loop: the compiler would work it out anew before every product, in a chain of
+// dependent steps; what comes from another lane it keeps.
+__device__ __forceinline__ uint64_t kept(uint64_t descriptor) {
+  const uint32_t low = uniform(static_cast<int>(descriptor));
+  return (descriptor >> 32 << 32) | low;
+}
+
 // Rows of the operand are rows of the tile: Q, K, weights. A step of 16 columns stays in a chunk,
 // so there is no leading offset.
 template <int kChunk>
