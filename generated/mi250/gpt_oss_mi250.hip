@@ -5,8 +5,8 @@
 //
 // Schedule: 64x32, 1 stage, 1 warpgroup, weights in registers, intra-warpgroup overlap, one block a
 //   tile, longest first
-// Predicted: 239 us (71.4 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 234 us (71.2 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 239 us (71.4 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 234 us (71.2 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

@@ -5,8 +5,8 @@
 //
 // Schedule: 128x64, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile, longest first
-// Predicted: 8.31 ms (132 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 2.25 ms (123 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 8.31 ms (132 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 2.25 ms (123 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

@@ -5,8 +5,8 @@
 //
 // Schedule: 64x32, 1 stage, 1 warpgroup, weights in registers, intra-warpgroup overlap, one block a
 //   tile, longest first
-// Predicted: 7.39 ms (130 TFLOP/s, bound by tensor cores) at batch 1, seq_q 16384, seq_kv 16384
-// Predicted: 3.17 ms (130 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 7.39 ms (130 TFLOP/s, bound by matrix cores) at batch 1, seq_q 16384, seq_kv 16384
+// Predicted: 3.17 ms (130 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

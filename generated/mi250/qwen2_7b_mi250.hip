@@ -5,8 +5,8 @@
 //
 // Schedule: 128x64, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile, longest first
-// Predicted: 57 ms (135 TFLOP/s, bound by tensor cores) at batch 1, seq_q 32768, seq_kv 32768
-// Predicted: 3.64 ms (132 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 57 ms (135 TFLOP/s, bound by matrix cores) at batch 1, seq_q 32768, seq_kv 32768
+// Predicted: 3.64 ms (132 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
