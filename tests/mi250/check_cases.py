@@ -64,7 +64,9 @@ def run_case(case, args):
     name, spec, fills, schedule, longest, large = case
     result = hold(Tools(args.attngen, args.check), spec, fills, schedule,
                   shapes_of(name, longest, large, args.full), args.seed)
-    return f"{name}: {result.errors}" if result.status != 0 else result.problems
+    if result.status != 0:
+        return f"{name}: {result.errors}"
+    return f"{name}: {result.spilled} registers spilled" if result.spilled else result.problems
 
 
 def main():

@@ -20,6 +20,7 @@ class Result:
     status: int = 0  # attngen's
     errors: str = ""  # and what it said; nothing was run unless the status is 0
     problems: str = ""  # "" if every call was right
+    spilled: int = 0  # registers that did not fit; the interpreter cannot run such a kernel
 
 
 def fill_text(how):
@@ -31,20 +32,20 @@ def check_kernel(tools, folder, spec, fills, shapes, seed):
     try:
         toolchain.compile_device(folder / f"{name}_mi250.hip", folder / "kernel.co")
     except RuntimeError as error:
-        return str(error)
+        return Result(problems=str(error))
     metadata = toolchain.notes(folder / "kernel.co")
+    if metadata["vgpr_spill_count"]:
+        return Result(spilled=metadata["vgpr_spill_count"])
     command = [tools.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(seed)]
     for fill, how in fills.items():
         command += ["--fill", f"{fill}={fill_text(how)}"]
     for shape in shapes:
         command += ["--shape", shape]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    problems = ""
-    if result.returncode != 0:
-        problems = f"{result.stdout}{result.stderr}{name}: mi250_check ended with {result.returncode}\n"
-    if metadata["vgpr_spill_count"] or metadata["private_segment_fixed_size"]:
-        problems += f"{name}: {metadata['vgpr_spill_count']} registers spilled\n"
-    return problems
+    if result.returncode == 0:
+        return Result()
+    return Result(problems=f"{result.stdout}{result.stderr}{name}: mi250_check ended with "
+                           f"{result.returncode}\n")
 
 
 def hold(tools, spec, fills, schedule, shapes, seed):
@@ -61,4 +62,4 @@ def hold(tools, spec, fills, schedule, shapes, seed):
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             return Result(result.returncode, result.stderr)
-        return Result(problems=check_kernel(tools, folder, spec, fills, shapes, seed))
+        return check_kernel(tools, folder, spec, fills, shapes, seed)
