@@ -18,7 +18,6 @@ class Draft:
     score: str = "score"
     inputs: dict = field(default_factory=dict)
     fills: dict = field(default_factory=dict)
-    dtype: str = "bf16"
 
     def add_input(self, shape, fill, dtypes=("f32",), **rest):
         """The name of a new input. `fill`: a kind of data, or a number."""
@@ -97,17 +96,15 @@ def bend(d):
 
 
 def steps_for(kind, dtype):
-    """What a score may go through. Known limits (docs/cdna2.md): but for softmax and its like, weights
-    in fp16 below 2^-14 are zero; soft caps are exact to 2^-22 of the cap, not of the score.
+    """What a score may go through. Known limits (docs/cdna2.md): small fp16 weights are zero but for
+    plain softmax; soft caps are exact to 2^-22 of the cap, not of the score.
     """
-    steps = [by_index, bend]
-    if kind != GROWING:
-        steps += [soft_cap, bias, table, wave]
-    if kind == RELATIVE or dtype == "bf16":
-        steps += [temperature, decay]
-    if kind == RELATIVE or (kind == LOGISTIC and dtype == "bf16"):
-        steps += [distance_slope, log_distance]
-    return steps
+    if kind == GROWING:
+        return [by_index, bend, temperature, decay]
+    if kind == LOGISTIC and dtype == "fp16":
+        return [by_index, bend, soft_cap, wave]
+    return [by_index, bend, soft_cap, wave, bias, table, temperature, decay, distance_slope,
+            log_distance]
 
 
 # Masks: conditions on a pair.
@@ -193,8 +190,7 @@ def sigmoid(d):
 
 def counted(d):
     """Of weights that grow: the mean, so that the output stays in range."""
-    weight = d.random.choice(["relu(score)", "score"] if d.dtype == "fp16" else
-                             ["relu(score)", "square(relu(score))", "score", "square(score)"])
+    weight = d.random.choice(["relu(score)", "square(relu(score))", "score", "square(score)"])
     return {"weight": weight, "output": f"acc / {d.random.choice(['seq_kv', '(kv_idx_count + 1)'])}"
             .replace("kv_idx_count", "max(q_pos, 0)")}
 
@@ -215,7 +211,7 @@ def softpick(d):
 
 
 NORMALISERS = {"softmax": RELATIVE, sinks: LOGISTIC, plus_one: LOGISTIC, base_two: RELATIVE,
-               scaled_output: RELATIVE, softpick: LOGISTIC, sigmoid: LOGISTIC, counted: GROWING,
+               scaled_output: RELATIVE, sigmoid: LOGISTIC, softpick: GROWING, counted: GROWING,
                absolute_sum: GROWING, unit_length: GROWING}
 
 
@@ -252,22 +248,23 @@ class Drawn:
 
 def draw(seed, index):
     d = Draft(random.Random(f"{seed}.{index}"))
-    d.dtype = d.random.choice(["bf16", "fp16"])
     normaliser = d.random.choice([*NORMALISERS, "softmax", "softmax"])
+    kind = NORMALISERS[normaliser]
+    dtype = "bf16" if kind == GROWING else d.random.choice(["bf16", "fp16", "fp16"])
     normalize = normaliser if isinstance(normaliser, str) else normaliser(d)
     for _ in range(d.random.choice([0, 0, 1, 1, 2, 3])):
-        d.score = d.random.choice(steps_for(NORMALISERS[normaliser], d.dtype))(d)
+        d.score = d.random.choice(steps_for(kind, dtype))(d)
     mask = draw_mask(d)
     qk = draw_dim(d)
     v = qk if d.random.random() < 0.7 else draw_dim(d)
     heads = d.random.choice(HEADS)
-    spec = {"attngen": 1, "name": f"random_{index}", "dtype": d.dtype,
+    spec = {"attngen": 1, "name": f"random_{index}", "dtype": dtype,
             "heads": {"q": heads[0], "kv": heads[1]}, "head_dim": {"qk": qk, "v": v},
             "layout": d.random.choice(["bshd", "bhsd"]), "score": d.score, "normalize": normalize,
             "inputs": d.inputs}
     if mask:
         spec["mask"] = mask
-    if d.random.random() < 0.2:
+    if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, qk, v) if d.random.random() < 0.3 else None
     return Drawn(spec, d.fills, schedule, list(draw_shapes(d, normaliser == "softmax")))
