@@ -491,8 +491,8 @@ __device__ __forceinline__ void multiply_from(Block (&d)[kRowBlocks], const Frag
       const Block zero = {};
       const bool from_zero = kFromZero && kStep == 0 && half == 0;
       keep_order();
-      d[kFirst + r] = multiply(half_of(now[r], half), b(2 * kStep + half),
-                               from_zero ? zero : d[kFirst + r]);
+      d[kFirst + r] =
+          multiply(half_of(now[r], half), b(2 * kStep + half), from_zero ? zero : d[kFirst + r]);
       keep_order();
       piece(done++);
     }
