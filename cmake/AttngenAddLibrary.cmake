@@ -39,40 +39,64 @@ endfunction()
 
 # attngen_add_library(<target> SPECS <file>... [TARGETS <name>...] [OUTPUT_DIR <dir>])
 #
-# A static library of the kernels; what links it finds the headers. The project must have enabled
-# the language CUDA, or HIP for mi250. Targets of one vendor: all define the same functions.
+# A static library of the kernels; what links it finds the headers. Targets of one vendor: all define
+# the same functions. For NVIDIA the project must have enabled the language CUDA. Kernels for mi250 are
+# compiled by hipcc, and the library brings libamdhip64; the project needs no language HIP.
 function(attngen_add_library target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "OUTPUT_DIR" "SPECS;TARGETS")
-  set(language CUDA)
   if("mi250" IN_LIST ARG_TARGETS)
-    set(language HIP)
+    set(hip ON)
     list(LENGTH ARG_TARGETS count)
     if(count GREATER 1)
       message(FATAL_ERROR "attngen_add_library: mi250 needs a library of its own")
     endif()
-  endif()
-  if(NOT CMAKE_${language}_COMPILER)
-    message(FATAL_ERROR "attngen_add_library: enable the language ${language} first: "
-                        "project(... LANGUAGES CXX ${language})")
+  elseif(NOT CMAKE_CUDA_COMPILER)
+    message(FATAL_ERROR "attngen_add_library: enable the language CUDA first: "
+                        "project(... LANGUAGES CXX CUDA)")
   endif()
   if(NOT ARG_OUTPUT_DIR)
     set(ARG_OUTPUT_DIR ${target})
   endif()
   attngen_generate(files SPECS ${ARG_SPECS} TARGETS ${ARG_TARGETS} OUTPUT_DIR ${ARG_OUTPUT_DIR})
   get_filename_component(folder ${ARG_OUTPUT_DIR} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_BINARY_DIR})
-  add_library(${target} STATIC ${files})
-  set_target_properties(${target} PROPERTIES ${language}_STANDARD 17 ${language}_STANDARD_REQUIRED ON
-                                             POSITION_INDEPENDENT_CODE ON)
-  if(language STREQUAL HIP)
-    set(sources ${files})
-    list(FILTER sources INCLUDE REGEX "\\.hip$")
-    set_source_files_properties(${sources} PROPERTIES LANGUAGE HIP)
-    set_target_properties(${target} PROPERTIES HIP_ARCHITECTURES gfx90a)
-    target_compile_options(${target} PRIVATE -fgpu-flush-denormals-to-zero)
+  if(hip)
+    attngen_compile_with_hipcc(files ${files})
+    add_library(${target} STATIC ${files})
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(${target} INTERFACE ${ATTNGEN_AMDHIP64})
   else()
-    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 90a-real)
+    add_library(${target} STATIC ${files})
+    set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
+                                               POSITION_INDEPENDENT_CODE ON
+                                               CUDA_ARCHITECTURES 90a-real)
   endif()
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}>)
+endfunction()
+
+# Replaces the .hip files of a list by the objects that hipcc makes of them. CMake's own language HIP
+# is not to be had everywhere: Debian 12's CMake does not find Debian 12's HIP.
+function(attngen_compile_with_hipcc variable)
+  find_program(ATTNGEN_HIPCC NAMES hipcc HINTS ENV ROCM_PATH /opt/rocm PATH_SUFFIXES bin)
+  find_library(ATTNGEN_AMDHIP64 NAMES amdhip64 HINTS ENV ROCM_PATH /opt/rocm PATH_SUFFIXES lib)
+  if(NOT ATTNGEN_HIPCC OR NOT ATTNGEN_AMDHIP64)
+    message(FATAL_ERROR "attngen_add_library: mi250 needs hipcc and libamdhip64, in the system's "
+                        "folders, in /opt/rocm or where ROCM_PATH points")
+  endif()
+  set(files)
+  foreach(file IN LISTS ARGN)
+    if(file MATCHES "\\.hip$")
+      add_custom_command(
+        OUTPUT ${file}.o
+        COMMAND ${ATTNGEN_HIPCC} --offload-arch=gfx90a -std=c++17 -O3 -fPIC
+                -fgpu-flush-denormals-to-zero -c ${file} -o ${file}.o
+        DEPENDS ${file}
+        COMMENT "Compiling ${file}"
+        VERBATIM)
+      set(file ${file}.o)
+    endif()
+    list(APPEND files ${file})
+  endforeach()
+  set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
 # The paths that `attngen <spec> -o <folder> --target <targets>` writes. An installed attngen is

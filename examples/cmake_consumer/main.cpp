@@ -1,15 +1,13 @@
 // Calls the generated kernel and compares one row with a plain loop on the CPU.
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <vector>
 
+#include "../gpu.h"
 #include "attention.h"
 
 namespace {
@@ -17,13 +15,6 @@ namespace {
 constexpr int kSkipped = 77;  // what test drivers take for "skipped"
 constexpr int kSeq = 1000, kHeadsQ = 8, kHeadsKv = 2, kDim = 128;
 constexpr double kCap = 30;
-
-void check(cudaError_t error) {
-  if (error != cudaSuccess) {
-    std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(error));
-    std::exit(1);
-  }
-}
 
 // bf16 is the upper half of a float.
 uint16_t to_bf16(float value) {
@@ -41,22 +32,18 @@ float from_bf16(uint16_t half) {
 // A tensor [1, kSeq, heads, kDim] here and on the GPU.
 struct Tensor {
   explicit Tensor(int heads) : heads(heads), host(static_cast<size_t>(kSeq) * heads * kDim) {
-    check(cudaMalloc(&device, host.size() * sizeof(uint16_t)));
+    device = gpu::zeros(bytes());
   }
-  ~Tensor() { cudaFree(device); }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
+  size_t bytes() const { return host.size() * sizeof(uint16_t); }
 
   void fill(std::mt19937& random) {
     std::normal_distribution<float> normal;
     for (uint16_t& element : host) {
       element = to_bf16(normal(random));
     }
-    check(cudaMemcpy(device, host.data(), host.size() * sizeof(uint16_t), cudaMemcpyHostToDevice));
+    gpu::copy_bytes(device, host.data(), bytes());
   }
-  void fetch() {
-    check(cudaMemcpy(host.data(), device, host.size() * sizeof(uint16_t), cudaMemcpyDeviceToHost));
-  }
+  void fetch() { gpu::copy_bytes(host.data(), device, bytes()); }
   double at(int row, int head, int column) const {
     return from_bf16(host[(static_cast<size_t>(row) * heads + head) * kDim + column]);
   }
@@ -89,16 +76,11 @@ std::vector<double> expected_row(const Tensor& q, const Tensor& k, const Tensor&
   return output;
 }
 
-bool has_hopper() {
-  cudaDeviceProp device;
-  return cudaGetDeviceProperties(&device, 0) == cudaSuccess && device.major == 9;
-}
-
 }  // namespace
 
 int main() {
-  if (!has_hopper()) {
-    std::puts("skipped: no NVIDIA Hopper GPU here");
+  if (!gpu::found()) {
+    std::printf("skipped: no %s here\n", gpu::kWanted);
     return kSkipped;
   }
   std::mt19937 random(1);
@@ -118,17 +100,13 @@ int main() {
   args.v = v.device;
   args.o = o.device;
 
-  void* workspace = nullptr;
-  if (const size_t bytes = attention_forward_workspace(&args)) {
-    check(cudaMalloc(&workspace, bytes));
-  }
+  void* workspace = gpu::zeros(attention_forward_workspace(&args));
   const attention_status status = attention_forward(&args, workspace, /*stream=*/nullptr);
   if (status != ATTENTION_OK) {
     std::fprintf(stderr, "attention_forward: %s\n", attention_status_string(status));
     return 1;
   }
   o.fetch();
-  cudaFree(workspace);
 
   const int row = kSeq - 1, head = 5;
   const std::vector<double> expected = expected_row(q, k, v, row, head);

@@ -1,13 +1,12 @@
 // Llama 3 8B's attention on keys that are all zero: every weight is equal, so that each row of the
 // result is the mean of the values up to it.
-#include <cuda_runtime.h>
-
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <vector>
 
+#include "../gpu.h"
 #include "llama3_8b.h"
 
 namespace {
@@ -24,22 +23,14 @@ float from_bf16(uint16_t half) {
   return value;
 }
 
-// [1, kSeq, heads, kDim] of zeros. One process, one call: nothing is freed.
-void* zeros(int heads) {
-  const size_t bytes = sizeof(uint16_t) * kSeq * heads * kDim;
-  void* memory = nullptr;
-  if (cudaMalloc(&memory, bytes) != cudaSuccess || cudaMemset(memory, 0, bytes) != cudaSuccess) {
-    return nullptr;  // the kernel answers with a status
-  }
-  return memory;
-}
+// [1, kSeq, heads, kDim] of zeros.
+void* zeros(int heads) { return gpu::zeros(sizeof(uint16_t) * kSeq * heads * kDim); }
 
 }  // namespace
 
 int main() {
-  cudaDeviceProp device;
-  if (cudaGetDeviceProperties(&device, 0) != cudaSuccess || device.major != 9) {
-    std::puts("skipped: no NVIDIA Hopper GPU here");
+  if (!gpu::found()) {
+    std::printf("skipped: no %s here\n", gpu::kWanted);
     return kSkipped;
   }
   llama3_8b_forward_args args{};  // all strides zero: contiguous; lse null: not wanted
@@ -58,20 +49,17 @@ int main() {
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = i / (kHeadsKv * kDim) % 2 == 0 ? kOne : 0;
   }
-  cudaMemcpy(v, values.data(), values.size() * sizeof(uint16_t), cudaMemcpyHostToDevice);
+  gpu::copy_bytes(v, values.data(), values.size() * sizeof(uint16_t));
   args.v = v;
 
-  void* workspace = nullptr;
-  if (const size_t bytes = llama3_8b_forward_workspace(&args)) {
-    cudaMalloc(&workspace, bytes);
-  }
+  void* workspace = gpu::zeros(llama3_8b_forward_workspace(&args));
   const llama3_8b_status status = llama3_8b_forward(&args, workspace, /*stream=*/nullptr);
   if (status != LLAMA3_8B_OK) {
     std::fprintf(stderr, "llama3_8b_forward: %s\n", llama3_8b_status_string(status));
     return 1;
   }
   std::vector<uint16_t> result(static_cast<size_t>(kSeq) * kHeadsQ * kDim);
-  cudaMemcpy(result.data(), args.o, result.size() * sizeof(uint16_t), cudaMemcpyDeviceToHost);
+  gpu::copy_bytes(result.data(), args.o, result.size() * sizeof(uint16_t));
 
   float error = 0;
   for (size_t i = 0; i < result.size(); ++i) {

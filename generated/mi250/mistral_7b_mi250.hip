@@ -5,8 +5,8 @@
 //
 // Schedule: 64x32, 1 stage, 1 warpgroup, weights in registers, intra-warpgroup overlap, one block a
 //   tile, longest first
-// Predicted: 7.39 ms (130 TFLOP/s, bound by tensor cores) at batch 1, seq_q 16384, seq_kv 16384
-// Predicted: 3.17 ms (130 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 7.39 ms (130 TFLOP/s, bound by matrix cores) at batch 1, seq_q 16384, seq_kv 16384
+// Predicted: 3.17 ms (130 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -244,7 +244,8 @@ __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues&
 // the wave may use 15 for something else.
 //
 // Fragments of LDS are read one group of up to four instructions ahead, across the products too:
-// before the last group of one, the waves meet, and read the next one's first fragments.
+// before the last group of one, the waves meet, and read the next one's first fragments. (A product
+// of one group comes before the meeting, since what it does beside must be over by then.)
 
 // Tiles of keys: global memory, registers, LDS, fragments.
 //
@@ -420,8 +421,10 @@ struct Shape {
   constexpr int pairs() const { return (row_blocks + 1) / 2; }
   constexpr int groups() const { return steps * pairs(); }
   constexpr int products() const { return 2 * steps * row_blocks; }
-  // Those before the last group.
-  constexpr int before_last() const { return products() - 2 * (row_blocks % 2 == 0 ? 2 : 1); }
+  // Those before the meeting.
+  constexpr int before_last() const {
+    return groups() == 1 ? products() : products() - 2 * (row_blocks % 2 == 0 ? 2 : 1);
+  }
 };
 constexpr Shape kKeyProducts{kKeyBlocks, kStepsQk};
 constexpr Shape kValueProducts{kOutputBlocks, kStepsKv};
@@ -462,6 +465,48 @@ __device__ __forceinline__ void fetch(Fragments& fragments, const Shape& shape, 
   if (first + 1 < shape.row_blocks) fragments[1] = read(first + 1, step);
 }
 
+// Group `kGroup` of a product and those after it, one inside the other: a loop with the user's
+// functions in its pieces would be too long for the compiler to unroll.
+template <bool kFromZero, int kSteps, int kGroup, int kRowBlocks, typename Reader, typename B,
+          typename Piece, typename FetchNext>
+__device__ __forceinline__ void multiply_from(Block (&d)[kRowBlocks], const Fragments& now,
+                                              Fragments& result, const Reader& read, const B& b,
+                                              const Piece& piece, const FetchNext& fetch_next) {
+  constexpr Shape kShape{kRowBlocks, kSteps};
+  constexpr int kFirst = kGroup % kShape.pairs() * 2, kStep = kGroup / kShape.pairs();
+  constexpr bool kLast = kGroup + 1 == kShape.groups();
+  Fragments next;
+  keep_order();
+  if constexpr (!kLast) {
+    fetch(next, kShape, kGroup + 1, read);
+  } else if constexpr (kGroup > 0) {
+    fetch_next(next);
+  }
+  int done = 2 * (kStep * kRowBlocks + kFirst);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      if (kFirst + r >= kRowBlocks) continue;
+      const Block zero = {};
+      const bool from_zero = kFromZero && kStep == 0 && half == 0;
+      keep_order();
+      d[kFirst + r] =
+          multiply(half_of(now[r], half), b(2 * kStep + half), from_zero ? zero : d[kFirst + r]);
+      keep_order();
+      piece(done++);
+    }
+  }
+  if constexpr (!kLast) {
+    multiply_from<kFromZero, kSteps, kGroup + 1>(d, next, result, read, b, piece, fetch_next);
+  } else {
+    keep_order();
+    if constexpr (kGroup == 0) fetch_next(next);
+    result[0] = next[0];
+    result[1] = next[1];
+  }
+}
+
 // D[row block] (+)= A[row block][step] B[step] over all steps. `fragments` hold the first group of
 // A and get that of the next product, by `fetch_next`; `b(k)` is the operand of half step k.
 template <bool kFromZero, int kSteps, int kRowBlocks, typename Reader, typename B, typename Piece,
@@ -469,38 +514,11 @@ template <bool kFromZero, int kSteps, int kRowBlocks, typename Reader, typename 
 __device__ __forceinline__ void multiply_all(Block (&d)[kRowBlocks], Fragments& fragments,
                                              const Reader& read, const B& b, const Piece& piece,
                                              const FetchNext& fetch_next) {
-  constexpr Shape kShape{kRowBlocks, kSteps};
-  Fragments chunks[kShape.groups() + 1];
-  chunks[0][0] = fragments[0];
-  chunks[0][1] = fragments[1];
-  int done = 0;
-#pragma unroll
-  for (int group = 0; group < kShape.groups(); ++group) {
-    keep_order();
-    if (group + 1 < kShape.groups()) {
-      fetch(chunks[group + 1], kShape, group + 1, read);
-    } else {
-      fetch_next(chunks[group + 1]);
-    }
-    const int first = group % kShape.pairs() * 2, step = group / kShape.pairs();
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        if (first + r >= kRowBlocks) continue;
-        const Block zero = {};
-        const bool from_zero = kFromZero && step == 0 && half == 0;
-        keep_order();
-        d[first + r] = multiply(half_of(chunks[group][r], half), b(2 * step + half),
-                                from_zero ? zero : d[first + r]);
-        keep_order();
-        piece(done++);
-      }
-    }
-  }
-  keep_order();
-  fragments[0] = chunks[kShape.groups()][0];
-  fragments[1] = chunks[kShape.groups()][1];
+  const Fragments first = {fragments[0], fragments[1]};
+  multiply_from<kFromZero, kSteps, 0>(d, first, fragments, read, b, piece, fetch_next);
+  // Compilers up to LLVM 15 count `keep_order` as an instruction when they see to it that nothing
+  // reads a product too soon. Where no pieces lie between, that many slots are missing.
+  if constexpr (__is_empty(Piece)) asm volatile("s_nop 5");
 }
 
 // The slices of `count` things that piece i of `pieces` takes: [first(i), first(i + 1)).
@@ -514,7 +532,7 @@ struct Slices {
 constexpr float kLog2e = 1.44269504f;
 constexpr float kExponentUnit = kScale * kLog2e;  // of a raw product
 
-constexpr float kWeightBits = 0, kWeightUnit = 1;
+constexpr float kWeightBits = 0, kWeightUnit = 1, kSumUnit = 1;
 // The maximum in use may fall behind the true one by this power of two: sums and accumulators have
 // room for it, and the output is the same.
 constexpr float kSlackBits = 8;
@@ -556,7 +574,7 @@ struct Softmax {
 
   __device__ __forceinline__ Reductions reductions() const {
     const Pair both = sum[0] + sum[1];
-    return {score, (both.x + both.y) * kWeightUnit};
+    return {score, (both.x + both.y) * kSumUnit};
   }
 };
 

@@ -17,7 +17,7 @@ std::string predicted_text(const Prediction& prediction) {
   const spec::Workload& at = prediction.workload;
   const schedule::Cost& cost = prediction.cost;
   return fmt::format("{} ({:.3g} TFLOP/s, bound by {}) at batch {}, seq_q {}, seq_kv {}",
-                     duration(cost.seconds), cost.flop_per_s * 1e-12, schedule::name_of(cost.bound),
+                     duration(cost.seconds), cost.flop_per_s * 1e-12, schedule::bound_name(cost),
                      at.batch, at.seq_q, at.seq_kv);
 }
 

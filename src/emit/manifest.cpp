@@ -57,7 +57,7 @@ Json resources_json(const schedule::Resources& resources) {
 Json cost_json(const schedule::Cost& cost) {
   return {{"seconds", rounded(cost.seconds)},
           {"tflop_per_s", rounded(cost.flop_per_s * 1e-12)},
-          {"bound", schedule::name_of(cost.bound)}};
+          {"bound", schedule::bound_name(cost)}};
 }
 
 Json predicted_json(const spec::Spec& spec, const attention::RowForm& rows, const Choice& choice) {

@@ -22,6 +22,10 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 )"},
+    Definition{"cosine", R"(__device__ __forceinline__ float cosine(float x) { return cosf(x); }
+)"},
+    Definition{"sine", R"(__device__ __forceinline__ float sine(float x) { return sinf(x); }
+)"},
     Definition{"reciprocal", R"(// Within 1 ulp; of a number beyond 2^126 it is 0.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
@@ -43,7 +47,24 @@ __device__ __forceinline__ float tanh_approx(float x) {
 )"},
 };
 
+// HIP's sinf takes turns out of any number, at the price of hundreds of instructions in line.
 constexpr std::array kAmd = {
+    Definition{"cosine",
+               R"(// Within 2^-20 of cos(x) for numbers up to 2^20. The hardware counts in turns.
+__device__ __forceinline__ float cosine(float x) {
+  const float turns = x * 0.159154937f;
+  const float rest = fmaf(x, 0.159154937f, -turns) + x * 6.42063832e-09f;
+  return __builtin_amdgcn_cosf(__builtin_amdgcn_fractf(turns) + rest);
+}
+)"},
+    Definition{"sine",
+               R"(// Within 2^-20 of sin(x) for numbers up to 2^20. The hardware counts in turns.
+__device__ __forceinline__ float sine(float x) {
+  const float turns = x * 0.159154937f;
+  const float rest = fmaf(x, 0.159154937f, -turns) + x * 6.42063832e-09f;
+  return __builtin_amdgcn_sinf(__builtin_amdgcn_fractf(turns) + rest);
+}
+)"},
     Definition{"exp2_approx", R"(// 2^x within 1 ulp; a result below 2^-126 is 0.
 __device__ __forceinline__ float exp2_approx(float x) {
 #if __has_builtin(__builtin_amdgcn_exp2f)

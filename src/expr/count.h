@@ -18,7 +18,7 @@ struct OperationCounts {
   double logic = 0;     // compare, select, min, max, integer and bit operations, conversions
   double load = 0;      // elements read from inputs
 };
-// `accuracy` as of device_function, on NVIDIA.
+// `accuracy` as of device_function; on AMD always full.
 OperationCounts count(const Expr& e, std::span<const std::string> varying,
                       Accuracy accuracy = Accuracy::Full);
 

@@ -358,10 +358,12 @@ Text CPrinter::print_function(const Expr& e) {
       return call(logarithm(e, "log2"), e);
     case Op::Tanh:
       return device_ ? helper("tanh_approx", e) : call("tanh", e);
+    case Op::Sin:
+      return device_ ? helper("sine", e) : call("sin", e);
+    case Op::Cos:
+      return device_ ? helper("cosine", e) : call("cos", e);
     case Op::Sqrt:
     case Op::Erf:
-    case Op::Sin:
-    case Op::Cos:
     case Op::Floor: {
       const std::string function(spelling(e.op()));
       return call(device_ ? function + "f" : function, e);

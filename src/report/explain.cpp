@@ -73,7 +73,7 @@ std::string line(size_t rank, const Candidate& candidate) {
       name_of(s.weights), s.overlap == schedule::Overlap::None ? "none" : "intra",
       s.ping_pong ? "yes" : "no", name_of(s.grid),
       s.order == schedule::Order::Linear ? "linear" : "longest", microseconds(cost.seconds),
-      cost.flop_per_s * 1e-12, name_of(cost.bound), candidate.resources.register_need);
+      cost.flop_per_s * 1e-12, bound_name(cost), candidate.resources.register_need);
 }
 
 std::string rejections(const std::vector<Rejection>& rejected) {

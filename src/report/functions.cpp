@@ -70,11 +70,11 @@ std::string functions_text(const spec::Spec& spec, target::Family family) {
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
-  const attention::PairForm pairs = family == target::Family::Cdna2
-                                        ? attention::as_written(spec, *rows)
-                                        : attention::pair_form(spec, *rows);
+  const bool amd = family == target::Family::Cdna2;
+  const attention::PairForm pairs =
+      amd ? attention::as_written(spec, *rows) : attention::pair_form(spec, *rows);
   const auto accuracy =
-      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+      spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
     return e ? expr::count(e, kPair, accuracy) : expr::OperationCounts{};
   };

@@ -64,7 +64,7 @@ std::string figures(const spec::Spec& spec, const target::Target& target,
   text += figure("Predicted rate", fmt::format("{:.0f} TFLOP/s", cost.flop_per_s * 1e-12),
                  fmt::format("{:.0f} % of the sustained matrix rate",
                              100 * cost.flop_per_s / target.matrix_flop_sustained));
-  text += figure("Bound by", name_of(cost.bound), bound_note(cost));
+  text += figure("Bound by", bound_name(cost), bound_note(cost));
   if (const auto next = runner_up(ranked)) {
     const Candidate& second = ranked[*next];
     text +=

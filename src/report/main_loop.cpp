@@ -12,6 +12,7 @@ namespace attngen::report {
 namespace {
 
 using schedule::Candidate;
+using schedule::Cost;
 
 constexpr double kBar = 12, kGap = 2, kBetween = 12;  // px
 
@@ -52,9 +53,9 @@ std::string bars(const Series& series, double longest, double top, double pitch)
   return text + "</g>\n";
 }
 
-std::string labels(double pitch, double group) {
+std::string labels(const Cost& cost, double pitch, double group) {
   std::vector<std::string> names;
-  for (const Pipe& pipe : pipes_of({})) names.emplace_back(pipe.name);
+  for (const Pipe& pipe : pipes_of(cost)) names.emplace_back(pipe.name);
   names.emplace_back("the whole step");
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -85,7 +86,7 @@ std::string main_loop(const Candidate& first, const Candidate* next) {
       "by "
       "pipe\">\n<line x1=\"0\" x2=\"0\" y1=\"-4\" y2=\"{1}\"/>\n",
       height, height + 4);
-  text += labels(pitch, group);
+  text += labels(first.cost, pitch, group);
   for (size_t i = 0; i < series.size(); ++i) {
     text += bars(series[i], longest, (kBar + kGap) * static_cast<double>(i), pitch);
   }

@@ -5,10 +5,11 @@
 namespace attngen::report {
 
 std::array<Pipe, 6> pipes_of(const schedule::Cost& cost) {
-  return {{{"tensor cores", "the ", "are", cost.matrix_clk},
+  const bool amd = cost.family == target::Family::Cdna2;
+  return {{{amd ? "matrix cores" : "tensor cores", "the ", "are", cost.matrix_clk},
            {"special units", "the ", "are", cost.special_clk},
            {"arithmetic pipes", "the ", "are", cost.issue_clk},
-           {"shared memory", "", "is", cost.shared_clk},
+           {amd ? "LDS" : "shared memory", "", "is", cost.shared_clk},
            {"L2", "", "is", cost.l2_clk},
            {"memory", "", "is", cost.memory_clk}}};
 }

@@ -9,7 +9,7 @@
 namespace attngen::report {
 
 struct Pipe {
-  const char* name;     // "tensor cores"
+  const char* name;     // "tensor cores", or "matrix cores" on CDNA2
   const char* article;  // "the ", or nothing
   const char* verb;     // "are" or "is"
   double clk;           // busy in a step of the main loop

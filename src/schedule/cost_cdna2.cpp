@@ -69,6 +69,7 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
   const double fixed = (3 * memory_clk + kSlotClk * (full.alone + 300)) / blocks_of_cu;
 
   Cost cost;
+  cost.family = target::Family::Cdna2;
   double weights = 0, seconds = 0, flop = 0;
   for (size_t i = 0; i < kernel_.workload.size(); ++i) {
     const spec::Workload& w = kernel_.workload[i];

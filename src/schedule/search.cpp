@@ -130,24 +130,22 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, K
   kernel.mask.logic += 1;  // the select
 }
 
-// As CDNA2's template has it: the spec's own functions of a scaled score.
+// As CDNA2's template has it: the spec's own functions of a scaled score, tanh by an exponential
+// and a reciprocal in both storage types.
 void count_as_written(const spec::Spec& spec, const attention::RowForm& rows, Kernel& kernel) {
   const std::vector<std::string> pair{"score", "kv_idx"};
-  const auto accuracy =
-      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   kernel.plain_score = spec.score.op() == expr::Op::Variable;
   kernel.indexed_score =
       expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
-  kernel.score = expr::count(spec.score, pair, accuracy);
-  kernel.key_loads =
-      static_cast<int>(kernel.score.load + expr::count(rows.weight, pair, accuracy).load);
+  kernel.score = expr::count(spec.score, pair);
+  kernel.key_loads = static_cast<int>(kernel.score.load + expr::count(rows.weight, pair).load);
   if (!kernel.range.always_full) {
     kernel.mask = kernel.tested_mask ? expr::count(spec.mask, pair) : kIntervalTest;
   }
   kernel.mask.logic += 1;  // the select
-  kernel.weight = expr::count(rows.weight, pair, accuracy);
+  kernel.weight = expr::count(rows.weight, pair);
   for (const attention::Reduction& reduction : rows.reductions) {
-    add(kernel.weight, expr::count(reduction.element, pair, accuracy));
+    add(kernel.weight, expr::count(reduction.element, pair));
     // The reduction itself: a maximum or a sum.
     (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
                                                        : kernel.weight.multiply) += 1;
@@ -186,16 +184,17 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   return kernel;
 }
 
-const char* name_of(Bound bound) {
-  switch (bound) {
+const char* bound_name(const Cost& cost) {
+  const bool amd = cost.family == target::Family::Cdna2;
+  switch (cost.bound) {
     case Bound::Matrix:
-      return "tensor cores";
+      return amd ? "matrix cores" : "tensor cores";
     case Bound::Special:
       return "exponentials";
     case Bound::Issue:
       return "arithmetic";
     case Bound::Shared:
-      return "shared memory";
+      return amd ? "LDS" : "shared memory";
     case Bound::L2:
       return "L2";
     case Bound::Memory:

@@ -45,12 +45,11 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family = target::Family::Hopper);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
-const char* name_of(Bound bound);  // "tensor cores"
-
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.
 struct Cost {
   double seconds = 0;
   Bound bound = Bound::Matrix;
+  target::Family family = target::Family::Hopper;
   // Clocks of one block of keys on one core, all its warpgroups: what each pipe is busy.
   double matrix_clk = 0, special_clk = 0, issue_clk = 0, shared_clk = 0, l2_clk = 0, memory_clk = 0;
   double step_clk = 0;    // the step's predicted length, overlap and latency included
@@ -64,6 +63,9 @@ struct Cost {
   double idle = 0;      // share of core_clk spent waiting for that core
   double clock_hz = 0;  // under the power limit
 };
+
+// "tensor cores", or "matrix cores" on CDNA2.
+const char* bound_name(const Cost& cost);
 
 struct Candidate {
   Schedule schedule;

@@ -85,8 +85,8 @@ static float exp2_approx(float x) { return exp2f(x); }
 #define __fdividef(x, y) ((x) / (y))
 static float rsqrtf(float x) { return 1 / sqrtf(x); }
 )";
-  for (const char* name : {"float_modulo", "floor_divide", "floor_modulo", "gelu", "power",
-                           "sigmoid", "sign", "silu", "square", "tanh_approx"}) {
+  for (const char* name : {"cosine", "float_modulo", "floor_divide", "floor_modulo", "gelu",
+                           "power", "sigmoid", "sign", "silu", "sine", "square", "tanh_approx"}) {
     REQUIRE(!device_function(name).empty());
     text += device_function(name);
   }

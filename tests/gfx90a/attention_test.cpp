@@ -170,6 +170,10 @@ TEST_CASE("flash attention against its definition, ragged shapes, two seeds the 
   }
 }
 
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("mutants");
+
 TEST_CASE("without one of its barriers the kernel races, under every seed") {
   for (const char* missing : {" -DNO_FIRST_BARRIER", " -DNO_SECOND_BARRIER"}) {
     const Kernel kernel = compile_kernel("flash_attention.hip", flags_of(64, true) + missing);

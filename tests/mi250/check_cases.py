@@ -7,15 +7,13 @@ usage: check_cases.py <attngen> <mi250_check> [--filter TEXT] [--part I/N] [--fu
 
 import argparse
 import concurrent.futures
-import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from gpu.cases import agree_cases, base_cases, variant_cases, walk_cases  # noqa: E402
+from hold import Tools, hold  # noqa: E402
 from mi250 import toolchain  # noqa: E402
 
 SHAPES = [(1, 77, 77), (2, 33, 130), (1, 239, 300)]
@@ -50,44 +48,25 @@ def mi250_cases():
             yield name, {**case.spec, "name": name}, {}, schedule, 8191, True
 
 
-def fill_text(how):
-    return str(how.get("fill", how.get("value")))
+def shapes_of(name, longest, large, full):
+    """As mi250_check takes them; every case starts the cycle of strides elsewhere."""
+    turn = sum(name.encode())
+    for i, (batch, seq_q, seq_kv) in enumerate(SHAPES + (FULL_SHAPES if full else [])):
+        strides = ("default", "padded", "swapped")[(turn + i) % 3]
+        if max(seq_q, seq_kv) <= longest:
+            yield f"{batch},{seq_q},{seq_kv},{strides}"
+    if large:
+        yield "1,113,190,default,large"
 
 
 def run_case(case, args):
     """What went wrong, or ""."""
     name, spec, fills, schedule, longest, large = case
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        (folder / "spec.json").write_text(json.dumps(spec))
-        command = [args.attngen, "spec.json", "--target", "mi250", "-o", "."]
-        if schedule:
-            (folder / "schedule.json").write_text(json.dumps(schedule))
-            command += ["--schedule", "schedule.json"]
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            return f"{name}: {result.stderr}"
-        try:
-            toolchain.compile_device(folder / f"{name}_mi250.hip", folder / "kernel.co")
-        except RuntimeError as error:
-            return str(error)
-        metadata = toolchain.notes(folder / "kernel.co")
-        command = [args.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(args.seed)]
-        for fill, how in fills.items():
-            command += ["--fill", f"{fill}={fill_text(how)}"]
-        turn = sum(name.encode())
-        shapes = SHAPES + (FULL_SHAPES if args.full else [])
-        for i, (batch, seq_q, seq_kv) in enumerate(shapes):
-            strides = ("default", "padded", "swapped")[(turn + i) % 3]
-            if max(seq_q, seq_kv) <= longest:
-                command += ["--shape", f"{batch},{seq_q},{seq_kv},{strides}"]
-        if large:
-            command += ["--shape", "1,113,190,default,large"]
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        problems = result.stdout + result.stderr if result.returncode != 0 else ""
-        if metadata["vgpr_spill_count"] or metadata["private_segment_fixed_size"]:
-            problems += f"{name}: {metadata['vgpr_spill_count']} registers spilled\n"
-        return problems
+    result = hold(Tools(args.attngen, args.check), spec, fills, schedule,
+                  shapes_of(name, longest, large, args.full), args.seed)
+    if result.status != 0:
+        return f"{name}: {result.errors}"
+    return f"{name}: {result.spilled} registers spilled" if result.spilled else result.problems
 
 
 def main():

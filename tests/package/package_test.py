@@ -16,8 +16,8 @@ SKIPPED = 77
 del sys.argv[1:3]
 
 
-def run(*words, status=(0,)):
-    result = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
+def run(*words, status=(0,), folder=None):
+    result = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, cwd=folder,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                             text=True, timeout=600)
     if result.returncode not in status:
@@ -73,18 +73,34 @@ class Package(unittest.TestCase):
         self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}", "-DCMAKE_BUILD_TYPE=Debug",
                               "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
 
-    def test_example_consumer(self):
-        build = self.configure(SOURCE / "examples/cmake_consumer",
+    def check_consumer(self, gpu):
+        build = self.configure(SOURCE / "examples/cmake_consumer", f"-DGPU={gpu}",
                                f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")
         run("cmake", "--build", build)
+        self.assertIn("no work to do", run("cmake", "--build", build).stdout)
         print(run(build / "consumer", status=(0, SKIPPED)).stdout, end="")
 
+    def test_example_consumer(self):
+        self.check_consumer("h100")
+
+    def test_example_consumer_hip(self):
+        self.check_consumer("mi250")
+
+    def check_vendored(self, compiler):
+        """The README's command, but for the name of the program."""
+        folder = SOURCE / "examples/vendored"
+        commands = (folder / "README.md").read_text().replace("\\\n", " ").splitlines()
+        [command] = [line for line in commands if line.startswith(f"{compiler} ")]
+        words = command.split()
+        self.assertEqual(words[-2:], ["-o", "vendored"])
+        run(*words[:-1], self.folder / "vendored", folder=folder)
+        print(run(self.folder / "vendored", status=(0, SKIPPED)).stdout, end="")
+
     def test_example_vendored(self):
-        program = self.folder / "vendored"
-        run("nvcc", "-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-I",
-            SOURCE / "generated", SOURCE / "examples/vendored/main.cpp",
-            SOURCE / "generated/llama3_8b_h100.cu", "-o", program)
-        print(run(program, status=(0, SKIPPED)).stdout, end="")
+        self.check_vendored("nvcc")
+
+    def test_example_vendored_hip(self):
+        self.check_vendored("hipcc")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@
 
 namespace {
 
-std::string functions_of(const std::string& lines) {
+using attngen::target::Family;
+
+std::string functions_of(const std::string& lines, Family family = Family::Hopper) {
   attngen::text::Diagnostics diagnostics(
       {"s.yaml",
        "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
@@ -14,7 +16,7 @@ std::string functions_of(const std::string& lines) {
            lines});
   const auto spec = attngen::spec::read(diagnostics);
   REQUIRE(spec.has_value());
-  return attngen::report::functions_text(*spec);
+  return attngen::report::functions_text(*spec, family);
 }
 
 }  // namespace
@@ -23,6 +25,8 @@ TEST_CASE("what the user's functions cost is said") {
   CHECK(functions_of("") == "");
   CHECK(functions_of("score: 30 * tanh(score / 30)\n") ==
         "the score adds 1 tanh to a pair: 1 special function, 1 multiply-add\n");
+  CHECK(functions_of("score: 30 * tanh(score / 30)\n", Family::Cdna2) ==
+        "the score adds 1 tanh to a pair: 2 special functions, 5 multiply-adds\n");
   CHECK(functions_of("score: score + slopes[h] * (kv_idx - q_pos)\nmask: kv_idx <= q_pos\n") ==
         "the score adds to a pair: 1 multiply-add\n"
         "the mask adds to a pair of a block that it cuts: 1 integer operation\n"

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <string>
 
+#include "attention/row_form.h"
 #include "kernels.h"
 #include "schedule/resources.h"
 #include "schedule/step_cdna2.h"
+#include "spec/read.h"
 
 namespace attngen::schedule {
 namespace {
@@ -32,6 +34,38 @@ TEST_CASE("two waves a SIMD up to head dim 128, three at 64, one at 256") {
     CHECK(fit.resources->shared_bytes == row.shared_bytes);
     CHECK(fit.resources->register_need <= fit.resources->consumer_registers);
   }
+}
+
+TEST_CASE("a mask that is tested and loads, and weights beside loads, ask for registers") {
+  const auto need = [](auto change) {
+    Kernel changed = kernel(64);
+    change(changed);
+    return fit_cdna2(changed, tile(2, 64), mi250()).resources->register_need;
+  };
+  const int plain = need([](Kernel&) {});
+  CHECK(need([](Kernel& k) { k.tested_mask = true; }) == plain + 8);
+  CHECK(need([](Kernel& k) { k.mask.load = 1; }) == plain + 8);
+  CHECK(need([](Kernel& k) { k.rows.exponential = false; }) == plain + 24);
+  CHECK(need([](Kernel& k) {
+          k.rows.exponential = false;
+          k.mask.load = 1;
+        }) == plain + 24 + 8 + 64 / 2);
+}
+
+TEST_CASE("tanh is an exponential and a reciprocal, in bf16 too; reports speak of AMD's units") {
+  text::Diagnostics diagnostics(
+      {"s.yaml",
+       "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
+       "score: tanh(score)\n"});
+  const auto spec = spec::read(diagnostics);
+  REQUIRE(spec);
+  const auto rows = attention::derive_row_form(spec->normalize);
+  const Kernel cdna2 =
+      describe_kernel(*spec, std::get<attention::RowForm>(rows), target::Family::Cdna2);
+  CHECK(cdna2.score.special == 2);
+  const Judged judged = judge(kernel(64), tile(2, 64), mi250());
+  REQUIRE(judged.candidate);
+  CHECK(bound_name(judged.candidate->cost) == std::string("matrix cores"));
 }
 
 TEST_CASE("rows of keys that cannot exchange chunks are an odd number of chunks apart") {

@@ -9,11 +9,13 @@ constexpr float kExponentUnit = kLog2e;  // of a score
 #endif
 
 #if ATTN_BF16
-constexpr float kWeightBits = 0, kWeightUnit = 1;
+constexpr float kWeightBits = 0, kWeightUnit = 1, kSumUnit = 1;
 #else
 // Matrix instructions take fp16 subnormals for zero. Weights are 2^7 times as large, so that those
-// down to 2^-21 count.
-constexpr float kWeightBits = 7, kWeightUnit = 1.0f / 128;
+// down to 2^-21 count; and 1 + 2^-12 times, half of what rounding towards zero may lose, so that a
+// weight of 1 stays 1 and the others err to either side. Only the sums must forget that again.
+constexpr float kWeightBits = 7.00035218f, kWeightUnit = 1.0f / 128;
+constexpr float kSumUnit = kWeightUnit / (1 + 1.0f / 4096);
 #endif
 #if ATTN_FIXED_MAX
 // The maximum in use may fall behind the true one by this power of two: sums and accumulators have
@@ -60,7 +62,7 @@ struct Softmax {
 
   __device__ __forceinline__ Reductions reductions() const {
     const Pair both = sum[0] + sum[1];
-    return {score, (both.x + both.y) * kWeightUnit};
+    return {score, (both.x + both.y) * kSumUnit};
   }
 };
 

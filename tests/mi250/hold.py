@@ -1,0 +1,65 @@
+"""One spec held to the oracle: generated, compiled, run in the interpreter."""
+
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from mi250 import toolchain
+
+
+@dataclass(frozen=True)
+class Tools:
+    attngen: str
+    check: str  # mi250_check
+
+
+@dataclass(frozen=True)
+class Result:
+    status: int = 0  # attngen's
+    errors: str = ""  # and what it said; nothing was run unless the status is 0
+    problems: str = ""  # "" if every call was right
+    spilled: int = 0  # registers that did not fit; the interpreter cannot run such a kernel
+
+
+def fill_text(how):
+    return str(how.get("fill", how.get("value")))
+
+
+def check_kernel(tools, folder, spec, fills, shapes, seed):
+    name = spec["name"]
+    try:
+        toolchain.compile_device(folder / f"{name}_mi250.hip", folder / "kernel.co")
+    except RuntimeError as error:
+        return Result(problems=str(error))
+    metadata = toolchain.notes(folder / "kernel.co")
+    if metadata["vgpr_spill_count"]:
+        return Result(spilled=metadata["vgpr_spill_count"])
+    command = [tools.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(seed)]
+    for fill, how in fills.items():
+        command += ["--fill", f"{fill}={fill_text(how)}"]
+    for shape in shapes:
+        command += ["--shape", shape]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if result.returncode == 0:
+        return Result()
+    return Result(problems=f"{result.stdout}{result.stderr}{name}: mi250_check ended with "
+                           f"{result.returncode}\n")
+
+
+def hold(tools, spec, fills, schedule, shapes, seed):
+    """`fills`: for each input, {"fill": a kind of data} or {"value": a number}. `shapes`: as
+    mi250_check takes them. `schedule`: None for the search's own.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        (folder / "spec.json").write_text(json.dumps(spec))
+        command = [tools.attngen, "spec.json", "--target", "mi250", "-o", "."]
+        if schedule:
+            (folder / "schedule.json").write_text(json.dumps(schedule))
+            command += ["--schedule", "schedule.json"]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            return Result(result.returncode, result.stderr)
+        return check_kernel(tools, folder, spec, fills, shapes, seed)

@@ -1,0 +1,270 @@
+"""Random valid specs, each with its data and the shapes it is run on. A pure function of the seed."""
+
+import random
+from dataclasses import dataclass, field
+
+HEADS = [(1, 1), (2, 2), (4, 1), (4, 2), (6, 2), (6, 1), (8, 2), (3, 3)]
+COMMON_DIMS = [40, 64, 80, 96, 128, 192, 256]
+# How weights follow from scores: relative to the row's greatest; at most 1, but as small as scores make
+# them; growing with them.
+RELATIVE, LOGISTIC, GROWING = "relative", "logistic", "growing"
+
+
+@dataclass
+class Draft:
+    """A spec as it grows: expressions, and the inputs they name."""
+
+    random: random.Random
+    score: str = "score"
+    inputs: dict = field(default_factory=dict)
+    fills: dict = field(default_factory=dict)
+
+    def add_input(self, shape, fill, dtypes=("f32",), **rest):
+        """The name of a new input. `fill`: a kind of data, or a number."""
+        name = f"in{len(self.inputs)}"
+        self.inputs[name] = {"dtype": self.random.choice(dtypes), "shape": list(shape), **rest}
+        self.fills[name] = {"fill": fill} if isinstance(fill, str) else {"value": fill}
+        return name
+
+    def number(self, low, high):
+        return round(self.random.uniform(low, high), 3)
+
+
+# Scores: each takes the draft's score one step further.
+FLOATS = ("f32", "bf16", "fp16")
+
+
+def soft_cap(d):
+    cap = d.number(2, 40)
+    if d.random.random() < 0.5:
+        cap = d.add_input([], cap)
+    return f"{cap} * tanh(({d.score}) / {cap})"
+
+
+def distance_slope(d):
+    slopes = d.add_input(["heads"], "slopes", FLOATS)
+    far = d.random.choice(["abs(kv_idx - q_pos)", "min(abs(q_pos - kv_idx), 50)"])
+    return f"{d.score} - {slopes}[h] * {far}"
+
+
+def log_distance(d):
+    slopes = d.add_input(["heads"], "slopes")
+    return f"{d.score} - {slopes}[h] * log(1 + abs(q_pos - kv_idx))"
+
+
+def bias(d):
+    indices = {"batch": "b", "heads": "h", "heads_kv": "h_kv", "seq_q": "q_idx", "seq_kv": "kv_idx"}
+    dims = d.random.choice([["seq_kv"], ["heads", "seq_kv"], ["batch", "seq_kv"], ["seq_q"],
+                            ["batch", "heads", "seq_q"], ["heads_kv", "seq_q", "seq_kv"],
+                            ["seq_q", "seq_kv"], ["batch", "seq_q", "seq_kv"]])
+    name = d.add_input(dims, "normal", FLOATS)
+    return f"{d.score} + {name}[{', '.join(indices[dim] for dim in dims)}]"
+
+
+def table(d):
+    reach = d.random.choice([8, 31, 100])
+    name = d.add_input(["heads", 2 * reach + 1], "normal", FLOATS)
+    return f"{d.score} + {name}[h, clamp(q_pos - kv_idx, -{reach}, {reach}) + {reach}]"
+
+
+def temperature(d):
+    return f"({d.score}) * {d.add_input(['heads'], 'slopes')}[h]"
+
+
+def decay(d):
+    rate = d.add_input(["heads"], "log_decay")
+    return f"({d.score}) * exp({rate}[h] * abs(q_pos - kv_idx))"
+
+
+def wave(d):
+    return f"{d.score} + {d.number(0.1, 1)} * {d.random.choice(['sin', 'cos'])}" \
+           f"({d.number(0.01, 0.5)} * (q_pos - kv_idx))"
+
+
+def by_index(d):
+    n = d.random.randint(2, 5)
+    what = d.random.choice([f"(kv_idx + h) % {n} != 0", f"q_idx % {n} == 0", f"kv_idx // {n} > q_pos",
+                            "h_kv == 0", "kv_idx + 7 < seq_kv", "b == 0 or h > 0"])
+    return f"({d.score}) * {d.number(0.2, 0.9)} if {what} else {d.score}"
+
+
+def bend(d):
+    form = d.random.choice(["where({0} > 0, {0}, 0.125 * ({0}))", "clamp({0}, -2, 3)", "gelu({0})",
+                            "silu({0})", "2 * erf({0})", "3 * sigmoid({0})", "abs({0})",
+                            "max({0}, -1)", "0.5 * ({0}) + 0.25 * relu({0})"])
+    return form.format(d.score)
+
+
+def steps_for(kind, dtype):
+    """What a score may go through. Known limits (docs/cdna2.md): small fp16 weights are zero but for
+    plain softmax; soft caps are exact to 2^-22 of the cap, not of the score.
+    """
+    if kind == GROWING:
+        return [by_index, bend, temperature, decay]
+    if kind == LOGISTIC and dtype == "fp16":
+        return [by_index, bend, soft_cap, wave]
+    return [by_index, bend, soft_cap, wave, bias, table, temperature, decay, distance_slope,
+            log_distance]
+
+
+# Masks: conditions on a pair.
+def stretch(d):
+    n = d.random.choice([1, 5, 31, 32, 64, 100])
+    return d.random.choice(["kv_idx <= q_pos", "kv_idx <= q_pos", "kv_idx >= q_pos",
+                            f"q_pos - kv_idx < {n}", f"abs(q_pos - kv_idx) <= {n}",
+                            f"kv_idx < {n}", f"kv_idx + {n} > seq_kv", f"q_idx >= {n}",
+                            f"kv_idx <= q_idx + {n}", "2 * kv_idx <= q_pos + 40"])
+
+
+def pattern(d):
+    n = d.random.choice([2, 3, 16, 32])
+    return d.random.choice([f"(q_pos - kv_idx) % {n} == 0", f"q_pos // {n} == kv_idx // {n}",
+                            f"(q_pos // {n} - kv_idx // {n}) % 2 == 0", f"kv_idx % {n} != 1",
+                            f"h % 2 == 0 or kv_idx < {10 * n}", f"(kv_idx + h) % {n} == 0 or b == 0"])
+
+
+def lengths(d):
+    dims, index = d.random.choice([(["batch"], "b"), (["heads"], "h"), (["batch", "heads"], "b, h")])
+    name = d.add_input(dims, "lengths", ("i32",))
+    return d.random.choice([f"kv_idx < {name}[{index}]", f"kv_idx >= {name}[{index}]",
+                            f"q_pos - kv_idx < {name}[{index}]"])
+
+
+def documents(d):
+    rest = {"sorted": True} if d.random.random() < 0.5 else {}
+    name = d.add_input(["batch", "seq_kv"], "documents", ("i32",), **rest)
+    return f"{name}[b, q_pos] {d.random.choice(['==', '==', '>=', '!='])} {name}[b, kv_idx]"
+
+
+def bits(d):
+    dims, index = d.random.choice([(["batch", "seq_kv"], "b, kv_idx"),
+                                   (["batch", "seq_q", "seq_kv"], "b, q_idx, kv_idx"),
+                                   (["heads_kv", "seq_q"], "h_kv, q_idx")])
+    return f"{d.add_input(dims, 'bits', ('u8',))}[{index}] != 0"
+
+
+MASKS = [stretch, stretch, stretch, pattern, lengths, documents, bits]
+
+
+def draw_mask(d):
+    parts = []
+    for _ in range(d.random.choice([0, 1, 1, 1, 2, 2, 3])):
+        part = d.random.choice(MASKS)(d)
+        parts.append(f"not ({part})" if d.random.random() < 0.1 else f"({part})")
+    mask = parts[0] if parts else ""
+    for part in parts[1:]:
+        mask = f"({mask} {d.random.choice(['and', 'and', 'or'])} {part})"
+    return mask
+
+
+# Normalisers: the `normalize` of the spec.
+def softmax_by_hand(d, floor, extra):
+    """With a logit `floor` that takes part in the maximum, and `extra` in the sum."""
+    lse = {"save": {"lse": "m + log(l)"}} if d.random.random() < 0.5 else {}
+    return {"rows": {"m": floor, "l": f"rowsum(exp(score - m)){extra}"}, "weight": "exp(score - m)",
+            "output": "acc / l", **lse}
+
+
+def sinks(d):
+    sink = f"{d.add_input(['heads'], 'normal', FLOATS)}[h]"
+    return softmax_by_hand(d, f"max(rowmax(score), {sink})", f" + exp({sink} - m)")
+
+
+def plus_one(d):
+    return softmax_by_hand(d, "max(rowmax(score), 0)", " + exp(-m)")
+
+
+def scaled_output(d):
+    gain = d.add_input(["batch", "heads"], "normal")
+    return {**softmax_by_hand(d, "rowmax(score)", ""), "output": f"acc / l * {gain}[b, h]"}
+
+
+def base_two(d):
+    return {"rows": {"m": "rowmax(score)", "l": "rowsum(exp2(score - m))"},
+            "weight": "exp2(score - m)", "output": "acc / l", "save": {"l": "l", "m": "m"}}
+
+
+def sigmoid(d):
+    return {"weight": f"sigmoid(score - {d.number(0, 4)})"}
+
+
+def counted(d):
+    """Of weights that grow: the mean, so that the output stays in range."""
+    weight = d.random.choice(["relu(score)", "square(relu(score))", "score", "square(score)"])
+    return {"weight": weight, "output": f"acc / {d.random.choice(['seq_kv', '(kv_idx_count + 1)'])}"
+            .replace("kv_idx_count", "max(q_pos, 0)")}
+
+
+def absolute_sum(d):
+    rows = d.random.choice(["max(rowsum(abs(score)), 1)", "1 + rowsum(abs(score))"])
+    return {"rows": {"l": rows}, "weight": "score", "output": "acc / l", "save": {"norm": "l"}}
+
+
+def unit_length(d):
+    return {"rows": {"m": "rowmax(abs(score))", "l": "rowsum(square(score))"}, "weight": "score",
+            "output": "acc * rsqrt(l + 1)", "save": {"length": "sqrt(l)", "largest": "m"}}
+
+
+def softpick(d):
+    return {"rows": {"m": "rowmax(score)", "l": "rowsum(abs(exp(score - m) - exp(-m)))"},
+            "weight": "relu(exp(score - m) - exp(-m))", "output": "acc / (l + 1e-6)"}
+
+
+NORMALISERS = {"softmax": RELATIVE, sinks: LOGISTIC, plus_one: LOGISTIC, base_two: RELATIVE,
+               scaled_output: RELATIVE, sigmoid: LOGISTIC, softpick: GROWING, counted: GROWING,
+               absolute_sum: GROWING, unit_length: GROWING}
+
+
+def draw_schedule(d, qk, v):
+    """Mostly one that fits."""
+    return {"warpgroups": d.random.choice([1, 2, 4]),
+            "tile_kv": d.random.choice([32, 64, 128] if qk + v <= 160 else [32, 64]),
+            "stages": 1, "weights": "registers", "overlap": "intra_warpgroup", "ping_pong": False,
+            "grid": "plain", "order": d.random.choice(["linear", "longest_first"])}
+
+
+def draw_dim(d):
+    return d.random.choice(COMMON_DIMS) if d.random.random() < 0.6 else 8 * d.random.randint(1, 32)
+
+
+def draw_shapes(d, large):
+    """Ragged; the second one odd: fewer keys than queries, a single query, no key."""
+    strides = ["default", "padded", "swapped"]
+    ragged = (d.random.randint(1, 2), d.random.randint(1, 200), d.random.randint(1, 260))
+    odd = d.random.choice([(3, 1, d.random.randint(1, 300)), (1, 150, d.random.randint(0, 40)),
+                           (2, d.random.randint(1, 70), 64 * d.random.randint(1, 3))])
+    size = "large" if large and d.random.random() < 0.3 else "normal"
+    for shape, logits in ((ragged, "normal"), (odd, size)):
+        yield ",".join(map(str, shape)) + f",{d.random.choice(strides)},{logits}"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    spec: dict
+    fills: dict
+    schedule: dict  # or None
+    shapes: list
+
+
+def draw(seed, index):
+    d = Draft(random.Random(f"{seed}.{index}"))
+    normaliser = d.random.choice([*NORMALISERS, "softmax", "softmax"])
+    kind = NORMALISERS[normaliser]
+    dtype = "bf16" if kind == GROWING else d.random.choice(["bf16", "fp16", "fp16"])
+    normalize = normaliser if isinstance(normaliser, str) else normaliser(d)
+    for _ in range(d.random.choice([0, 0, 1, 1, 2, 3])):
+        d.score = d.random.choice(steps_for(kind, dtype))(d)
+    mask = draw_mask(d)
+    qk = draw_dim(d)
+    v = qk if d.random.random() < 0.7 else draw_dim(d)
+    heads = d.random.choice(HEADS)
+    spec = {"attngen": 1, "name": f"random_{index}", "dtype": dtype,
+            "heads": {"q": heads[0], "kv": heads[1]}, "head_dim": {"qk": qk, "v": v},
+            "layout": d.random.choice(["bshd", "bhsd"]), "score": d.score, "normalize": normalize,
+            "inputs": d.inputs}
+    if mask:
+        spec["mask"] = mask
+    if kind != LOGISTIC and d.random.random() < 0.2:
+        spec["scale"] = d.number(0.02, 0.3)
+    schedule = draw_schedule(d, qk, v) if d.random.random() < 0.3 else None
+    return Drawn(spec, d.fills, schedule, list(draw_shapes(d, normaliser == "softmax")))
