@@ -72,7 +72,8 @@ def run_case(case, args):
         except RuntimeError as error:
             return str(error)
         metadata = toolchain.notes(folder / "kernel.co")
-        command = [args.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(args.seed)]
+        command = [args.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(args.seed),
+                   "--conflict-free"]
         for fill, how in fills.items():
             command += ["--fill", f"{fill}={fill_text(how)}"]
         turn = sum(name.encode())

@@ -64,6 +64,12 @@
 #ifndef ATTN_KEYS_FROM_FIRST
 #define ATTN_KEYS_FROM_FIRST 1
 #endif
+#ifndef ATTN_CUT_LAST
+#define ATTN_CUT_LAST 1
+#endif
+#ifndef ATTN_CUT_FIRST
+#define ATTN_CUT_FIRST 0
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
