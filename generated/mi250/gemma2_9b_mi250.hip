@@ -24,7 +24,7 @@ constexpr int kHeadsQ = 16;
 constexpr int kHeadsKv = 8;
 constexpr int kHeadDimQk = 256;
 constexpr int kHeadDimV = 256;
-constexpr float kScale = 0.0625f;
+[[maybe_unused]] constexpr float kScale = 0.0625f;
 
 constexpr int kWaves = 2 * 2;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
@@ -163,17 +163,19 @@ __device__ __forceinline__ float divide_approx(float x, float y) {
   return x * __builtin_amdgcn_rcpf(y);
 }
 
+__device__ __forceinline__ float exp2_approx(float x);
+
 // Within 2^-22 of tanh(x); exact at both ends.
 __device__ __forceinline__ float tanh_approx(float x) {
-  return 1.0f - divide_approx(2.0f, 1.0f + __expf(2.0f * x));
+  return 1.0f - 2.0f * __builtin_amdgcn_rcpf(1.0f + exp2_approx(2.88539008f * x));
 }
 
 // Over the two lanes that share a row.
 __device__ __forceinline__ float pair_sum(float x) { return x + other_half(x); }
 
 // score: cap * tanh(score / cap)
-__device__ __forceinline__ float score_of(float score, const Row&, int, const Inputs&) {
-  return 50.0f * tanh_approx(score * (1.0f / 50.0f));
+__device__ __forceinline__ float score_of(float product, const Row&, int, const Inputs&) {
+  return tanh_approx(product * 0.00125f);
 }
 
 // mask: kv_idx <= q_pos
@@ -522,7 +524,7 @@ struct Slices {
 // Online softmax: exponentials against a running maximum of a row.
 
 constexpr float kLog2e = 1.44269504f;
-constexpr float kExponentUnit = kLog2e;  // of a score
+constexpr float kExponentUnit = 72.13475f;  // of a score
 
 constexpr float kWeightBits = 0, kWeightUnit = 1;
 // The maximum in use may fall behind the true one by this power of two: sums and accumulators have
@@ -570,10 +572,22 @@ struct Softmax {
   }
 };
 
-// A raw product as an exponent of 2, the maximum not yet subtracted.
-__device__ __forceinline__ float exponent_of(float product, int kv_idx, const Row& row,
-                                             const Inputs& in) {
-  return score_of(product * kScale, row, kv_idx, in) * kExponentUnit;
+// What the scores of a lane's keys of a block have in common.
+struct BlockTerms {
+  int kv_first;
+};
+
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
+                                               [[maybe_unused]] const Inputs& in) {
+  return {kv_first};
+}
+
+// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
+// lane's first key of the block.
+__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
+                                             const Row& row, const Inputs& in) {
+  int kv_idx = terms.kv_first + column;
+  return score_of(product, row, kv_idx, in) * kExponentUnit;
 }
 
 // The grid: which 32 * kWaves query rows of which head a block works on, and in what order.
@@ -610,6 +624,18 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
+  Row row{};
+  row.b = tile.b;
+  row.h = tile.h;
+  row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  row.q_idx = q_idx;
+  row.q_pos = q_idx + p.seq_kv - p.seq_q;
+  row.seq_q = p.seq_q;
+  row.seq_kv = p.seq_kv;
+  return row;
+}
+
 // The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
 // need no test.
 struct Blocks {
@@ -620,7 +646,7 @@ struct Blocks {
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
+  const Row row = row_at(tile, tile.q_first, p);
   const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
   return {uniform(keys.begin / kTileKv),
@@ -769,16 +795,19 @@ class Existing<true> {
   int end_;
 };
 
+__device__ __forceinline__ BlockTerms terms_at(const Wave& w, int block, const Params& p) {
+  return terms_of(block * kTileKv + 4 * lane_half(), w.row, p.inputs);
+}
+
 // Products to exponents: the pairs first .. last - 1 of the lane's.
 template <typename Exists>
-__device__ __forceinline__ void finish(Wave& w, int block, int first, int last,
+__device__ __forceinline__ void finish(Wave& w, const BlockTerms& terms, int first, int last,
                                        const Exists& exists, const Params& p) {
-  const int kv_first = block * kTileKv + 4 * lane_half();
 #pragma unroll
   for (int i = first; i < last; ++i) {
     const int j = i / 8, e = i % 8 * 2, key = key_of(j, e);
-    const float x = exponent_of(w.products[j][e], kv_first + key, w.row, p.inputs),
-                y = exponent_of(w.products[j][e + 1], kv_first + key + 1, w.row, p.inputs);
+    const float x = exponent_at(w.products[j][e], key, terms, w.row, p.inputs),
+                y = exponent_at(w.products[j][e + 1], key + 1, terms, w.row, p.inputs);
     w.exponents[j][e] = exists(key, p) ? x : -INFINITY;
     w.exponents[j][e + 1] = exists(key + 1, p) ? y : -INFINITY;
     w.greatest = fmaxf(fmaxf(w.exponents[j][e], w.exponents[j][e + 1]), w.greatest);
@@ -902,6 +931,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
   const Existing<kCut> exists(w, block - 1, p);
+  const BlockTerms terms = terms_at(w, block - 1, p);
   multiply_all<false, kStepsKv>(
       w.output, fragments,
       loader.read_values(), [&](int k) __attribute__((always_inline)) { return weights_at(w, k); },
@@ -917,7 +947,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
           }
         }
         constexpr Slices kSteps{kPairs, kValueProducts.products()};
-        finish(w, block - 1, kSteps.first(i), kSteps.first(i + 1), exists, p);
+        finish(w, terms, kSteps.first(i), kSteps.first(i + 1), exists, p);
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
   finish_block(w, block - 1, blocks, p);
@@ -948,7 +978,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
         loader.store_all_keys();
         meet_for_keys(loader, next);
       });
-  finish(w, block, 0, kPairs, Existing<1>(w, block, p), p);
+  finish(w, terms_at(w, block, p), 0, kPairs, Existing<1>(w, block, p), p);
   finish_block(w, block, blocks, p);
 
   // A test of blocks inside one loop would cost registers: so one loop for the blocks before one
@@ -977,11 +1007,9 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const Tile tile = tile_at(blockIdx.x, p);
   const Blocks blocks = blocks_of(tile, p);
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
-  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-  const int q_idx = min(q_first + lane_row(), p.seq_q - 1);
   Wave wave;
-  wave.row = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-              p.seq_q, p.seq_kv};
+  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+  wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
   if (blocks.end > blocks.begin) {
     Loader loader(keys, values, tile, p);
     visit(wave, loader, blocks, q_first, tile, p);

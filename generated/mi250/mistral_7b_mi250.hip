@@ -24,7 +24,7 @@ constexpr int kHeadsQ = 32;
 constexpr int kHeadsKv = 8;
 constexpr int kHeadDimQk = 128;
 constexpr int kHeadDimV = 128;
-constexpr float kScale = 0.088388346f;
+[[maybe_unused]] constexpr float kScale = 0.088388346f;
 
 constexpr int kWaves = 2 * 1;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
@@ -560,9 +560,20 @@ struct Softmax {
   }
 };
 
-// A raw product as an exponent of 2, the maximum not yet subtracted.
-__device__ __forceinline__ float exponent_of(float product, int kv_idx, const Row& row,
-                                             const Inputs& in) {
+// What the scores of a lane's keys of a block have in common.
+struct BlockTerms {
+  int kv_first;
+};
+
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
+                                               [[maybe_unused]] const Inputs& in) {
+  return {kv_first};
+}
+
+// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
+// lane's first key of the block.
+__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
+                                             const Row& row, const Inputs& in) {
   return product * kExponentUnit;
 }
 
@@ -600,6 +611,18 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
+  Row row{};
+  row.b = tile.b;
+  row.h = tile.h;
+  row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  row.q_idx = q_idx;
+  row.q_pos = q_idx + p.seq_kv - p.seq_q;
+  row.seq_q = p.seq_q;
+  row.seq_kv = p.seq_kv;
+  return row;
+}
+
 // The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
 // need no test.
 struct Blocks {
@@ -610,7 +633,7 @@ struct Blocks {
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
+  const Row row = row_at(tile, tile.q_first, p);
   const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
   return {uniform(keys.begin / kTileKv),
@@ -762,16 +785,19 @@ class Existing<true> {
   int begin_;
 };
 
+__device__ __forceinline__ BlockTerms terms_at(const Wave& w, int block, const Params& p) {
+  return terms_of(block * kTileKv + 4 * lane_half(), w.row, p.inputs);
+}
+
 // Products to exponents: the pairs first .. last - 1 of the lane's.
 template <typename Exists>
-__device__ __forceinline__ void finish(Wave& w, int block, int first, int last,
+__device__ __forceinline__ void finish(Wave& w, const BlockTerms& terms, int first, int last,
                                        const Exists& exists, const Params& p) {
-  const int kv_first = block * kTileKv + 4 * lane_half();
 #pragma unroll
   for (int i = first; i < last; ++i) {
     const int j = i / 8, e = i % 8 * 2, key = key_of(j, e);
-    const float x = exponent_of(w.products[j][e], kv_first + key, w.row, p.inputs),
-                y = exponent_of(w.products[j][e + 1], kv_first + key + 1, w.row, p.inputs);
+    const float x = exponent_at(w.products[j][e], key, terms, w.row, p.inputs),
+                y = exponent_at(w.products[j][e + 1], key + 1, terms, w.row, p.inputs);
     w.exponents[j][e] = exists(key, p) ? x : -INFINITY;
     w.exponents[j][e + 1] = exists(key + 1, p) ? y : -INFINITY;
     w.greatest = fmaxf(fmaxf(w.exponents[j][e], w.exponents[j][e + 1]), w.greatest);
@@ -895,6 +921,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
   const Existing<kCut> exists(w, block - 1, p);
+  const BlockTerms terms = terms_at(w, block - 1, p);
   multiply_all<false, kStepsKv>(
       w.output, fragments,
       loader.read_values(), [&](int k) __attribute__((always_inline)) { return weights_at(w, k); },
@@ -910,7 +937,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
           }
         }
         constexpr Slices kSteps{kPairs, kValueProducts.products()};
-        finish(w, block - 1, kSteps.first(i), kSteps.first(i + 1), exists, p);
+        finish(w, terms, kSteps.first(i), kSteps.first(i + 1), exists, p);
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
   finish_block(w, block - 1, blocks, p);
@@ -941,7 +968,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
         loader.store_all_keys();
         meet_for_keys(loader, next);
       });
-  finish(w, block, 0, kPairs, Existing<1>(w, block, p), p);
+  finish(w, terms_at(w, block, p), 0, kPairs, Existing<1>(w, block, p), p);
   finish_block(w, block, blocks, p);
 
   // A test of blocks inside one loop would cost registers: so one loop for the blocks before one
@@ -974,11 +1001,9 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const Tile tile = tile_at(blockIdx.x, p);
   const Blocks blocks = blocks_of(tile, p);
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
-  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-  const int q_idx = min(q_first + lane_row(), p.seq_q - 1);
   Wave wave;
-  wave.row = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-              p.seq_q, p.seq_kv};
+  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+  wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
   if (blocks.end > blocks.begin) {
     Loader loader(keys, values, tile, p);
     visit(wave, loader, blocks, q_first, tile, p);

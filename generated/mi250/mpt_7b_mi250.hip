@@ -24,7 +24,7 @@ constexpr int kHeadsQ = 32;
 constexpr int kHeadsKv = 32;
 constexpr int kHeadDimQk = 128;
 constexpr int kHeadDimV = 128;
-constexpr float kScale = 0.088388346f;
+[[maybe_unused]] constexpr float kScale = 0.088388346f;
 
 constexpr int kWaves = 2 * 2;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
@@ -157,9 +157,11 @@ struct Inputs {
   const float* slopes;  // [heads]
 };
 
-// Where a row of scores stands.
+// Where a row of scores stands, and what its pairs have in common.
 struct Row {
   int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;
+  float c0;  // slopes[h]
+  float c1;  // slopes[h] * 1.4426950408889634
 };
 
 __device__ __forceinline__ float divide_approx(float x, float y) {
@@ -175,10 +177,22 @@ __device__ __forceinline__ T read_only(const T* pointer) {
 // Over the two lanes that share a row.
 __device__ __forceinline__ float pair_sum(float x) { return x + other_half(x); }
 
+// Computed once a tile.
+__device__ __forceinline__ void set_constants(Row& row, const Inputs& in) {
+  row.c0 = read_only(&in.slopes[row.h]);
+  row.c1 = read_only(&in.slopes[row.h]) * 1.442695f;
+}
+
 // score: score + slopes[h] * (kv_idx - q_pos)
-__device__ __forceinline__ float score_of(float score, const Row& row, int kv_idx,
-                                          const Inputs& in) {
-  return score + read_only(&in.slopes[row.h]) * float(kv_idx - row.q_pos);
+// As an exponent of two: one part for a thread's keys of a block, from its first on,
+// and one for the key `column` places behind.
+__device__ __forceinline__ float exponent_base(const Row& row, int kv_idx, const Inputs&) {
+  return 1.442695f * (row.c0 * float(kv_idx - row.q_pos));
+}
+
+__device__ __forceinline__ float exponent_of(float product, const Row& row, float base,
+                                             int column) {
+  return product * 0.12751743f + (column * row.c1 + base);
 }
 
 // mask: kv_idx <= q_pos
@@ -527,7 +541,6 @@ struct Slices {
 // Online softmax: exponentials against a running maximum of a row.
 
 constexpr float kLog2e = 1.44269504f;
-constexpr float kExponentUnit = kLog2e;  // of a score
 
 constexpr float kWeightBits = 0, kWeightUnit = 1;
 // The maximum in use may fall behind the true one by this power of two: sums and accumulators have
@@ -575,11 +588,22 @@ struct Softmax {
   }
 };
 
-// A raw product as an exponent of 2, the maximum not yet subtracted.
-__device__ __forceinline__ float exponent_of(float product, int kv_idx, const Row& row,
-                                             const Inputs& in) {
-  kv_idx = min(kv_idx, row.seq_kv - 1);
-  return score_of(product * kScale, row, kv_idx, in) * kExponentUnit;
+// What the scores of a lane's keys of a block have in common.
+struct BlockTerms {
+  int kv_first;
+  float base;
+};
+
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
+                                               [[maybe_unused]] const Inputs& in) {
+  return {kv_first, exponent_base(row, kv_first, in)};
+}
+
+// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
+// lane's first key of the block.
+__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
+                                             const Row& row, const Inputs& in) {
+  return exponent_of(product, row, terms.base, column);
 }
 
 // The grid: which 32 * kWaves query rows of which head a block works on, and in what order.
@@ -616,6 +640,18 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
+  Row row{};
+  row.b = tile.b;
+  row.h = tile.h;
+  row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  row.q_idx = q_idx;
+  row.q_pos = q_idx + p.seq_kv - p.seq_q;
+  row.seq_q = p.seq_q;
+  row.seq_kv = p.seq_kv;
+  return row;
+}
+
 // The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
 // need no test.
 struct Blocks {
@@ -626,7 +662,7 @@ struct Blocks {
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
+  const Row row = row_at(tile, tile.q_first, p);
   const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
   return {uniform(keys.begin / kTileKv),
@@ -775,16 +811,19 @@ class Existing<true> {
   int end_;
 };
 
+__device__ __forceinline__ BlockTerms terms_at(const Wave& w, int block, const Params& p) {
+  return terms_of(block * kTileKv + 4 * lane_half(), w.row, p.inputs);
+}
+
 // Products to exponents: the pairs first .. last - 1 of the lane's.
 template <typename Exists>
-__device__ __forceinline__ void finish(Wave& w, int block, int first, int last,
+__device__ __forceinline__ void finish(Wave& w, const BlockTerms& terms, int first, int last,
                                        const Exists& exists, const Params& p) {
-  const int kv_first = block * kTileKv + 4 * lane_half();
 #pragma unroll
   for (int i = first; i < last; ++i) {
     const int j = i / 8, e = i % 8 * 2, key = key_of(j, e);
-    const float x = exponent_of(w.products[j][e], kv_first + key, w.row, p.inputs),
-                y = exponent_of(w.products[j][e + 1], kv_first + key + 1, w.row, p.inputs);
+    const float x = exponent_at(w.products[j][e], key, terms, w.row, p.inputs),
+                y = exponent_at(w.products[j][e + 1], key + 1, terms, w.row, p.inputs);
     w.exponents[j][e] = exists(key, p) ? x : -INFINITY;
     w.exponents[j][e + 1] = exists(key + 1, p) ? y : -INFINITY;
     w.greatest = fmaxf(fmaxf(w.exponents[j][e], w.exponents[j][e + 1]), w.greatest);
@@ -908,6 +947,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
   const Existing<kCut> exists(w, block - 1, p);
+  const BlockTerms terms = terms_at(w, block - 1, p);
   multiply_all<false, kStepsKv>(
       w.output, fragments,
       loader.read_values(), [&](int k) __attribute__((always_inline)) { return weights_at(w, k); },
@@ -923,7 +963,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
           }
         }
         constexpr Slices kSteps{kPairs, kValueProducts.products()};
-        finish(w, block - 1, kSteps.first(i), kSteps.first(i + 1), exists, p);
+        finish(w, terms, kSteps.first(i), kSteps.first(i + 1), exists, p);
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
   finish_block(w, block - 1, blocks, p);
@@ -954,7 +994,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
         loader.store_all_keys();
         meet_for_keys(loader, next);
       });
-  finish(w, block, 0, kPairs, Existing<1>(w, block, p), p);
+  finish(w, terms_at(w, block, p), 0, kPairs, Existing<1>(w, block, p), p);
   finish_block(w, block, blocks, p);
 
   // A test of blocks inside one loop would cost registers: so one loop for the blocks before one
@@ -983,12 +1023,11 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const Tile tile = tile_at(blockIdx.x, p);
   const Blocks blocks = blocks_of(tile, p);
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
-  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-  const int q_idx = min(q_first + lane_row(), p.seq_q - 1);
   Wave wave;
-  wave.row = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-              p.seq_q, p.seq_kv};
+  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+  wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
   if (blocks.end > blocks.begin) {
+    set_constants(wave.row, p.inputs);
     Loader loader(keys, values, tile, p);
     visit(wave, loader, blocks, q_first, tile, p);
   }

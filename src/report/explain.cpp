@@ -90,7 +90,7 @@ std::string rejections(const std::vector<Rejection>& rejected) {
 
 std::string explain(const spec::Spec& spec, const target::Target& target,
                     const schedule::Ranking& ranking, size_t limit) {
-  std::string text = heading(spec, target) + functions_text(spec, target.family);
+  std::string text = heading(spec, target) + functions_text(spec);
   if (ranking.ranked.empty() && ranking.rejected.size() == 1) {
     return text + "\nNo schedule fits: " + ranking.rejected.front().reason + "\n";
   }

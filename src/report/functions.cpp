@@ -65,14 +65,12 @@ std::string line(std::string_view name, const Expr& written, std::string_view wh
 
 }  // namespace
 
-std::string functions_text(const spec::Spec& spec, target::Family family) {
+std::string functions_text(const spec::Spec& spec) {
   if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
-  const attention::PairForm pairs = family == target::Family::Cdna2
-                                        ? attention::as_written(spec, *rows)
-                                        : attention::pair_form(spec, *rows);
+  const attention::PairForm pairs = attention::pair_form(spec, *rows);
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {

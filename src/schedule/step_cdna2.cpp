@@ -44,12 +44,10 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   // What the user's functions take.
   expr::OperationCounts n{1, 0, 0, 0};
   if (!kernel.rows.exponential) n = kernel.weight;
-  if (!kernel.plain_score) {
-    n.special += kernel.score.special;
-    n.multiply += kernel.score.multiply;
-    n.logic += kernel.score.logic;
-    n.load += kernel.score.load;
-  }
+  n.special += kernel.score.special;
+  n.multiply += kernel.score.multiply;
+  n.logic += kernel.score.logic;
+  n.load += kernel.score.load;
   const double user = elements * (n.multiply + n.logic + 2 * n.load);
 
   // A thread's share of K and V in 16-byte words: V goes through four permutations for two.

@@ -86,6 +86,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
 #if ATTN_EXPONENTIAL
   const Existing<kCut> exists(w, block - 1, p);
+  const BlockTerms terms = terms_at(w, block - 1, p);
 #endif
   multiply_all<false, kStepsKv>(
       w.output, fragments,
@@ -103,7 +104,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
         }
 #if ATTN_EXPONENTIAL
         constexpr Slices kSteps{kPairs, kValueProducts.products()};
-        finish(w, block - 1, kSteps.first(i), kSteps.first(i + 1), exists, p);
+        finish(w, terms, kSteps.first(i), kSteps.first(i + 1), exists, p);
 #endif
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
@@ -138,7 +139,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
         meet_for_keys(loader, next);
       });
 #if ATTN_EXPONENTIAL
-  finish(w, block, 0, kPairs, Existing<ATTN_INTERVAL_MASK>(w, block, p), p);
+  finish(w, terms_at(w, block, p), 0, kPairs, Existing<ATTN_INTERVAL_MASK>(w, block, p), p);
   finish_block(w, block, blocks, p);
 #endif
 
@@ -184,12 +185,13 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const Tile tile = tile_at(blockIdx.x, p);
   const Blocks blocks = blocks_of(tile, p);
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
-  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-  const int q_idx = min(q_first + lane_row(), p.seq_q - 1);
   Wave wave;
-  wave.row = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-              p.seq_q, p.seq_kv};
+  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+  wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
   if (blocks.end > blocks.begin) {
+#if ATTN_ROW_CONSTANTS
+    set_constants(wave.row, p.inputs);
+#endif
     Loader loader(keys, values, tile, p);
     visit(wave, loader, blocks, q_first, tile, p);
   }

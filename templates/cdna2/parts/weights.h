@@ -64,16 +64,19 @@ class Existing<true> {
 #endif
 };
 
+__device__ __forceinline__ BlockTerms terms_at(const Wave& w, int block, const Params& p) {
+  return terms_of(block * kTileKv + 4 * lane_half(), w.row, p.inputs);
+}
+
 // Products to exponents: the pairs first .. last - 1 of the lane's.
 template <typename Exists>
-__device__ __forceinline__ void finish(Wave& w, int block, int first, int last,
+__device__ __forceinline__ void finish(Wave& w, const BlockTerms& terms, int first, int last,
                                        const Exists& exists, const Params& p) {
-  const int kv_first = block * kTileKv + 4 * lane_half();
 #pragma unroll
   for (int i = first; i < last; ++i) {
     const int j = i / 8, e = i % 8 * 2, key = key_of(j, e);
-    const float x = exponent_of(w.products[j][e], kv_first + key, w.row, p.inputs),
-                y = exponent_of(w.products[j][e + 1], kv_first + key + 1, w.row, p.inputs);
+    const float x = exponent_at(w.products[j][e], key, terms, w.row, p.inputs),
+                y = exponent_at(w.products[j][e + 1], key + 1, terms, w.row, p.inputs);
     w.exponents[j][e] = exists(key, p) ? x : -INFINITY;
     w.exponents[j][e + 1] = exists(key + 1, p) ? y : -INFINITY;
     w.greatest = fmaxf(fmaxf(w.exponents[j][e], w.exponents[j][e + 1]), w.greatest);
