@@ -6,7 +6,7 @@
 // Schedule: 128x64, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile
 // Predicted: 415 us (124 TFLOP/s, bound by tensor cores) at batch 64, seq_q 512, seq_kv 512
-// Predicted: 128 us (101 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
+// Predicted: 128 us (100 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

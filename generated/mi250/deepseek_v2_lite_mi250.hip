@@ -5,8 +5,8 @@
 //
 // Schedule: 128x32, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile, longest first
-// Predicted: 2.63 ms (130 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 707 us (122 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 2.63 ms (131 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 703 us (122 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

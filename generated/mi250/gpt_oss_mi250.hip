@@ -5,8 +5,8 @@
 //
 // Schedule: 64x32, 1 stage, 1 warpgroup, weights in registers, intra-warpgroup overlap, one block a
 //   tile, longest first
-// Predicted: 232 us (73.5 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 227 us (73.2 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 232 us (73.4 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 228 us (73.1 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

@@ -6,7 +6,7 @@
 // Schedule: 128x64, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile, longest first
 // Predicted: 8.3 ms (133 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 2.24 ms (123 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 2.23 ms (123 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

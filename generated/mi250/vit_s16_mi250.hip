@@ -5,7 +5,7 @@
 //
 // Schedule: 128x32, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile
-// Predicted: 197 us (77.6 TFLOP/s, bound by tensor cores) at batch 256, seq_q 197, seq_kv 197
+// Predicted: 197 us (77.4 TFLOP/s, bound by tensor cores) at batch 256, seq_q 197, seq_kv 197
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

@@ -83,6 +83,23 @@ TEST_CASE("the search ranks what fits, fastest first, and keeps the matrix units
   }
 }
 
+TEST_CASE("long rows of head dim 64 have three waves a SIMD") {
+  CHECK(search(kernel(64), mi250()).ranked.front().resources.waves_per_simd == 3);
+}
+
+TEST_CASE("blocks that have a CU each take no longer than one alone") {
+  const auto seconds = [](int heads) {
+    Kernel k = kernel(64);
+    k.heads_q = k.heads_kv = heads;
+    k.workload = {{1, 128, 8192, 1}};
+    const Judged judged = judge(k, tile(2, 64), mi250());
+    REQUIRE(judged.candidate);
+    return judged.candidate->cost.seconds;
+  };
+  CHECK(seconds(64) < 1.25 * seconds(1));   // the clock falls with the load
+  CHECK(seconds(208) > 1.75 * seconds(1));  // two on each
+}
+
 TEST_CASE("a step of one wave, as llvm-mca accounts for the emitted kernels") {
   struct Row {
     int head_dim, tile_kv;
