@@ -5,8 +5,8 @@
 //
 // Schedule: 128x64, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile, longest first
-// Predicted: 4.59 ms (120 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 1.26 ms (109 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 4.31 ms (128 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 1.18 ms (116 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

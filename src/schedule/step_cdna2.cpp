@@ -25,8 +25,8 @@ constexpr double kCutValu = 2, kCutMaximum = 0.5;
 constexpr double kLoop = 22, kHidden = 13, kShown = 0.6;
 constexpr double kDependent = 2;  // of two products in a row on one accumulator
 // Beyond 256 registers a wave keeps accumulators apart, in the other half of the file, and moves
-// them: two slots a product.
-constexpr double kMoves = 2;
+// some of them: half a slot a product (2026-11-22).
+constexpr double kMoves = 0.5;
 
 int blocks(int columns, int width) { return (columns + width - 1) / width; }
 
