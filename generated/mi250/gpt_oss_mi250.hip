@@ -917,6 +917,10 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
   loader.pin_addresses();
   const Resource next_keys = loader.keys(max(block - 2, blocks.begin));
   const Resource next_values = loader.values(block - 1);
+  if constexpr (kKeyProducts.before_last() == 0) {  // the waves meet before the first product
+    loader.store_all_values();
+    loader.load_all_keys(next_keys);
+  }
   multiply_all<true, kStepsQk>(
       w.products, fragments,
       loader.read_keys(), [&](int k) __attribute__((always_inline)) { return query[k]; },

@@ -64,6 +64,10 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
 #if !ATTN_EXPONENTIAL
   weigh_block(w, block, blocks.is_full(block), p);
 #endif
+  if constexpr (kKeyProducts.before_last() == 0) {  // the waves meet before the first product
+    loader.store_all_values();
+    loader.load_all_keys(next_keys);
+  }
   multiply_all<true, kStepsQk>(
       w.products, fragments,
       loader.read_keys(), [&](int k) __attribute__((always_inline)) { return query[k]; },
