@@ -11,12 +11,18 @@ busy for 16 slots, so 16 slots a product are ideal. The tool models one wave in 
 waves, no LDS bandwidth, no real memory latency. Ratios between kernels mean something, absolute
 times do not.
 
-`interior` is the shortest way through the loop, a block of keys that no mask cuts, in which no
+`interior` is the shortest way through the main loops, a block of keys that no mask cuts, in which no
 maximum moves; `edge` the longest that raises no maximum: a block that the mask cuts.
+
+What llvm-mca does not see, the interpreter counts from real addresses, where it is built
+(build/tests/mi250/mi250_check) and the kernel's spec is found: bank conflicts of the main loop's LDS
+reads and writes, in cycles beyond those without, and 64-byte transactions of its loads; each a step
+of one wave.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +30,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mi250 import loops, toolchain  # noqa: E402
 
+ROOT = Path(__file__).resolve().parents[1]
 MATRIX_SLOTS = 16
 REGISTERS, SIMDS, LDS = 512, 4, 65536
 
@@ -41,12 +48,27 @@ def is_raise(path):
     return any(text.startswith("ds_bpermute") for text in path)
 
 
-def measure(source, stalls):
+def counted(source, code_object, args):
+    """The interpreter's counts of a main loop's step, or {} without interpreter or spec."""
+    source = Path(source)
+    name = source.stem.removesuffix("_mi250")
+    manifest, spec = source.with_name(f"{name}.json"), Path(args.specs) / f"{name}.yaml"
+    if not (Path(args.check).exists() and manifest.exists() and spec.exists()):
+        return {}
+    result = subprocess.run([args.check, spec, manifest, code_object, "--main-loop", "--pairs", "1",
+                             "--shape", args.shape], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"{source}: {result.stdout}{result.stderr}")
+    return json.loads(result.stdout.splitlines()[0])
+
+
+def measure(source, args):
     with tempfile.TemporaryDirectory() as folder:
         code_object = Path(folder) / "kernel.co"
         toolchain.compile_device(source, code_object)
         notes, code = toolchain.notes(code_object), toolchain.listing(code_object)
-    ways = loops.paths(code, *loops.main_loop(code))
+        counters = counted(source, code_object, args)
+    ways = loops.rounds(code)
     ways = [way for way in ways if not is_raise(way)] or ways
     interior, edge = min(ways, key=len), max(ways, key=len)
     count = loops.counts(interior)
@@ -56,7 +78,8 @@ def measure(source, stalls):
     result["slots_per_product"] = result["slots"] / count["matrix"]
     result["share"] = MATRIX_SLOTS / result["slots_per_product"]
     result["edge"] = (loops.slots(edge) if edge is not interior else result["slots"]) / result["slots"]
-    if stalls:
+    result.update(counters)
+    if args.stalls:
         result["vmem_stall"] = result["slots"] - loops.slots(interior, ("vmcnt",))
         result["lds_stall"] = result["slots"] - loops.slots(interior, ("lgkmcnt",))
         result["floor"] = loops.slots(interior, ("vmcnt", "lgkmcnt"))
@@ -64,14 +87,17 @@ def measure(source, stalls):
 
 
 TITLES = ("| kernel | registers | LDS KiB | waves/SIMD | MFMA | VALU | exp | LDS r/w | waits/barriers "
-          "| slots | per MFMA | MFMA share | edge |")
+          "| slots | per MFMA | MFMA share | edge | conflicts r/w | 64 B |")
 
 
 def row(r):
+    memory = (f"{r['lds_read_conflicts']:g}/{r['lds_write_conflicts']:g} | {r['transactions_64']:g}"
+              if "rounds" in r else "- | -")
     return (f"| {r['kernel']} | {r['registers']} | {r['lds'] / 1024:g} | {r['waves']:g} | {r['matrix']} "
             f"| {r['valu']} | {r['special']} | {r['lds_reads']}/{r['lds_writes']} "
             f"| {r['waits']}/{r['barriers']} | {r['slots']:.0f} | {r['slots_per_product']:.2f} "
-            f"| {100 * r['share']:.0f} % | {r['edge']:.2f} |")
+            f"| {100 * r['share']:.0f} % | {r['edge']:.2f} "
+            f"| {memory} |")
 
 
 def main():
@@ -79,6 +105,10 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", nargs="+", help=".hip files")
     parser.add_argument("--stalls", action="store_true", help="and what waits for memory and LDS")
+    parser.add_argument("--check", default=ROOT / "build/tests/mi250/mi250_check",
+                        help="the program that runs the interpreter")
+    parser.add_argument("--specs", default=ROOT / "specs/models", help="a folder of <kernel>.yaml")
+    parser.add_argument("--shape", default="1,512,512", help="batch,seq_q,seq_kv that it runs")
     parser.add_argument("--json", help="a file for all figures")
     args = parser.parse_args()
     if lacking := toolchain.missing(("llvm-mca-15",)):
@@ -87,7 +117,7 @@ def main():
     print("|---" * (TITLES.count("|") - 1) + "|")
     results = []
     for source in args.sources:
-        results.append(measure(source, args.stalls))
+        results.append(measure(source, args))
         print(row(results[-1]), flush=True)
     if args.stalls:
         for r in results:

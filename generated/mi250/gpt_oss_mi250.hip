@@ -5,8 +5,8 @@
 //
 // Schedule: 64x32, 1 stage, 1 warpgroup, weights in registers, intra-warpgroup overlap, one block a
 //   tile, longest first
-// Predicted: 239 us (71.4 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 234 us (71.2 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 232 us (73.4 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 228 us (73.1 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -24,7 +24,7 @@ constexpr int kHeadsQ = 64;
 constexpr int kHeadsKv = 8;
 constexpr int kHeadDimQk = 64;
 constexpr int kHeadDimV = 64;
-constexpr float kScale = 0.125f;
+[[maybe_unused]] constexpr float kScale = 0.125f;
 
 constexpr int kWaves = 2 * 1;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
@@ -593,9 +593,20 @@ struct Softmax {
   }
 };
 
-// A raw product as an exponent of 2, the maximum not yet subtracted.
-__device__ __forceinline__ float exponent_of(float product, int kv_idx, const Row& row,
-                                             const Inputs& in) {
+// What the scores of a lane's keys of a block have in common.
+struct BlockTerms {
+  int kv_first;
+};
+
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
+                                               [[maybe_unused]] const Inputs& in) {
+  return {kv_first};
+}
+
+// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
+// lane's first key of the block.
+__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
+                                             const Row& row, const Inputs& in) {
   return product * kExponentUnit;
 }
 
@@ -633,6 +644,18 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
+  Row row{};
+  row.b = tile.b;
+  row.h = tile.h;
+  row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  row.q_idx = q_idx;
+  row.q_pos = q_idx + p.seq_kv - p.seq_q;
+  row.seq_q = p.seq_q;
+  row.seq_kv = p.seq_kv;
+  return row;
+}
+
 // The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
 // need no test.
 struct Blocks {
@@ -643,7 +666,7 @@ struct Blocks {
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
+  const Row row = row_at(tile, tile.q_first, p);
   const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
   return {uniform(keys.begin / kTileKv),
@@ -749,6 +772,107 @@ class Loader {
   Staged staged_;
 };
 
+// A lane's scores of a block of keys, all of one query row, and what becomes of them.
+
+// What a wave holds of a block of keys, and of all so far.
+struct Wave {
+  Row row;
+  Scores products;  // raw, of the block before (in order of keys) the one that is weighed
+  Weights weights;
+  Output output = {};
+  Scores exponents;
+  float greatest = -INFINITY;  // of the lane's exponents
+  Softmax softmax;
+};
+
+constexpr int kPairs = kTileKv / 4;  // of a lane's scores
+
+// Which pairs of a block exist for the lane's row, by the key, counted from the lane's first.
+template <bool kCut>
+struct Existing {  // all of them
+  __device__ __forceinline__ Existing(const Wave&, int, const Params&) {}
+  __device__ constexpr bool operator()(int, const Params&) const { return true; }
+};
+template <>
+class Existing<true> {
+ public:
+  __device__ __forceinline__ Existing(const Wave& w, int block, const Params& p)
+      : row_(w.row), kv_first_(block * kTileKv + 4 * lane_half()) {
+    pin(row_.q_idx);  // keeps what follows from it out of the loop's registers
+    row_.q_pos = row_.q_idx + row_.seq_kv - row_.seq_q;
+    const KeyRange range = key_range(row_.q_idx, row_.q_idx, row_, p.inputs);
+    // Pinned, keys compare with numbers that fit an instruction.
+    end_ = range.end - kv_first_;
+    pin(end_);
+    begin_ = range.begin - kv_first_;
+    pin(begin_);
+  }
+  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
+    return key >= begin_ && key < end_;
+  }
+
+ private:
+  Row row_;
+  int kv_first_;
+  int end_;
+  int begin_;
+};
+
+__device__ __forceinline__ BlockTerms terms_at(const Wave& w, int block, const Params& p) {
+  return terms_of(block * kTileKv + 4 * lane_half(), w.row, p.inputs);
+}
+
+// Products to exponents: the pairs first .. last - 1 of the lane's.
+template <typename Exists>
+__device__ __forceinline__ void finish(Wave& w, const BlockTerms& terms, int first, int last,
+                                       const Exists& exists, const Params& p) {
+#pragma unroll
+  for (int i = first; i < last; ++i) {
+    const int j = i / 8, e = i % 8 * 2, key = key_of(j, e);
+    const float x = exponent_at(w.products[j][e], key, terms, w.row, p.inputs),
+                y = exponent_at(w.products[j][e + 1], key + 1, terms, w.row, p.inputs);
+    w.exponents[j][e] = exists(key, p) ? x : -INFINITY;
+    w.exponents[j][e + 1] = exists(key + 1, p) ? y : -INFINITY;
+    w.greatest = fmaxf(fmaxf(w.exponents[j][e], w.exponents[j][e + 1]), w.greatest);
+    pin(w.greatest);
+  }
+}
+
+// A new maximum, if a row's scores ask for one.
+__device__ __forceinline__ void adopt(Wave& w, const Params& p) {
+  if (any_lane(w.greatest > w.softmax.limit)) {
+    const float factor = w.softmax.raise(w.greatest, w.row, p.inputs);
+#pragma unroll
+    for (int j = 0; j < kOutputBlocks; ++j) w.output[j] *= factor;
+  }
+  w.greatest = -INFINITY;
+}
+
+// Exponents to weights, in half steps: first the exponentials of a pair, then its sum and packing.
+__device__ __forceinline__ void weigh(Wave& w, int first, int last) {
+#pragma unroll
+  for (int half = first; half < last; ++half) {
+    const int i = half / 2, j = i / 8, e = i % 8 * 2;
+    if (half % 2 == 0) {
+      const Pair x = Pair{w.exponents[j][e], w.exponents[j][e + 1]} - w.softmax.shift;
+      w.exponents[j][e] = exp2_approx(x.x);
+      w.exponents[j][e + 1] = exp2_approx(x.y);
+    } else {
+      const Pair weight{w.exponents[j][e], w.exponents[j][e + 1]};
+      w.softmax.sum[i % 2] += weight;
+      pin(w.softmax.sum[i % 2]);
+      w.weights[i / 2][i % 2] = pack_weights(weight.x, weight.y);
+    }
+  }
+}
+constexpr int kWeighSteps = 2 * kPairs;
+
+// The block's scores, before its weights can be computed.
+__device__ __forceinline__ void finish_block(Wave& w, int block, const Blocks& blocks,
+                                             const Params& p) {
+  adopt(w, p);
+}
+
 // A wave's 32 query rows against all their keys.
 
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
@@ -788,97 +912,71 @@ __device__ __forceinline__ void store_output(const Output& output, int q_first, 
   }
 }
 
-// What a wave holds of a block of keys, and of all so far.
-struct Wave {
-  Row row;
-  Scores products;  // raw, of the block before (in order of keys) the one that is weighed
-  Weights weights;
-  Output output = {};
-  Scores exponents;
-  float greatest = -INFINITY;  // of the lane's exponents
-  Softmax softmax;
-};
-
-constexpr int kPairs = kTileKv / 4;  // of a lane's scores
-
-// Products to exponents: the pairs first .. last - 1 of the lane's.
-__device__ __forceinline__ void finish(Wave& w, int block, int first, int last, const Params& p) {
-  const int kv_first = block * kTileKv + 4 * lane_half();
-#pragma unroll
-  for (int i = first; i < last; ++i) {
-    const int j = i / 8, e = i % 8 * 2, key = kv_first + key_of(j, e);
-    const Pair pair{exponent_of(w.products[j][e], key, w.row, p.inputs),
-                    exponent_of(w.products[j][e + 1], key + 1, w.row, p.inputs)};
-    w.exponents[j][e] = pair.x;
-    w.exponents[j][e + 1] = pair.y;
-    w.greatest = fmaxf(fmaxf(pair.x, pair.y), w.greatest);
-    pin(w.greatest);
-  }
+// All have written what is read next, and have read what is written next.
+__device__ __forceinline__ void meet_for_keys(const Loader& loader, Fragments& next) {
+  sync_block();
+  fetch(next, kKeyProducts, 0, loader.read_keys());
+}
+__device__ __forceinline__ void meet_for_values(const Loader& loader, Fragments& next) {
+  sync_block();
+  fetch(next, kValueProducts, 0, loader.read_values());
 }
 
-// Takes the pairs out that do not exist.
-__device__ __forceinline__ void cut(Wave& w, int block, const Params& p) {
-  const int kv_first = block * kTileKv + 4 * lane_half();
-  Row row = w.row;
-  pin(row.q_idx);  // keeps what follows from it out of the loop's registers
-  row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
-  const KeyRange range = key_range(row.q_idx, row.q_idx, row, p.inputs);
-  // Pinned, keys compare with numbers that fit an instruction.
-  int end = range.end - kv_first;
-  pin(end);
-  int begin = range.begin - kv_first;
-  pin(begin);
-  w.greatest = -INFINITY;
-#pragma unroll
-  for (int j = 0; j < kKeyBlocks; ++j) {
-#pragma unroll
-    for (int e = 0; e < 16; ++e) {
-      const int key = key_of(j, e);
-      const bool exists = key >= begin && key < end;
-      w.exponents[j][e] = exists ? w.exponents[j][e] : -INFINITY;
-      w.greatest = fmaxf(w.greatest, w.exponents[j][e]);
-      if (e % 4 == 3) keep_order();  // else comparisons fill all scalar registers
-    }
-  }
+__device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
+  return __builtin_bit_cast(Operand, w.weights[k]);
 }
 
-// A new maximum, if a row's scores ask for one.
-__device__ __forceinline__ void adopt(Wave& w, const Params& p) {
-  if (any_lane(w.greatest > w.softmax.limit)) {
-    const float factor = w.softmax.raise(w.greatest, w.row, p.inputs);
+// A round multiplies the keys of the block before `block` beside this block's weights, then this
+// block's values beside the scores of the block before. If kCut, limits may cut these.
+template <bool kCut>
+__device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
+                                            Loader& loader, int block, const Blocks& blocks,
+                                            const Params& p) {
+  loader.pin_addresses();
+  const Resource next_keys = loader.keys(max(block - 2, blocks.begin));
+  const Resource next_values = loader.values(block - 1);
+  multiply_all<true, kStepsQk>(
+      w.products, fragments,
+      loader.read_keys(), [&](int k) __attribute__((always_inline)) { return query[k]; },
+      [&](int i) __attribute__((always_inline)) {
+        constexpr Slices kCopies{Loader::kValueStores + Loader::kKeyCopies,
+                                 kKeyProducts.before_last()};
 #pragma unroll
-    for (int j = 0; j < kOutputBlocks; ++j) w.output[j] *= factor;
-  }
-  w.greatest = -INFINITY;
-}
-
-// Exponents to weights, in half steps: first the exponentials of a pair, then its sum and packing.
-__device__ __forceinline__ void weigh(Wave& w, int first, int last) {
+        for (int k = kCopies.first(i); k < kCopies.first(i + 1); ++k) {
+          if (k < Loader::kValueStores) {
+            loader.store_values(k);
+          } else {
+            loader.load_keys(next_keys, k - Loader::kValueStores);
+          }
+        }
+        constexpr Slices kSteps{kWeighSteps, kKeyProducts.products()};
+        weigh(w, kSteps.first(i), kSteps.first(i + 1));
+      },
+      [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
+  const Existing<kCut> exists(w, block - 1, p);
+  const BlockTerms terms = terms_at(w, block - 1, p);
+  multiply_all<false, kStepsKv>(
+      w.output, fragments,
+      loader.read_values(), [&](int k) __attribute__((always_inline)) { return weights_at(w, k); },
+      [&](int i) __attribute__((always_inline)) {
+        constexpr Slices kCopies{Loader::kKeyCopies + Loader::kValueLoads,
+                                 kValueProducts.before_last()};
 #pragma unroll
-  for (int half = first; half < last; ++half) {
-    const int i = half / 2, j = i / 8, e = i % 8 * 2;
-    if (half % 2 == 0) {
-      const Pair x = Pair{w.exponents[j][e], w.exponents[j][e + 1]} - w.softmax.shift;
-      w.exponents[j][e] = exp2_approx(x.x);
-      w.exponents[j][e + 1] = exp2_approx(x.y);
-    } else {
-      const Pair weight{w.exponents[j][e], w.exponents[j][e + 1]};
-      w.softmax.sum[i % 2] += weight;
-      pin(w.softmax.sum[i % 2]);
-      w.weights[i / 2][i % 2] = pack_weights(weight.x, weight.y);
-    }
-  }
-}
-constexpr int kWeighSteps = 2 * kPairs;
-
-// The block's scores, before its weights can be computed.
-__device__ __forceinline__ void finish_block(Wave& w, int block, bool full, const Params& p) {
-  if (!full) cut(w, block, p);
-  adopt(w, p);
+        for (int k = kCopies.first(i); k < kCopies.first(i + 1); ++k) {
+          if (k < Loader::kKeyCopies) {
+            loader.store_keys(k);
+          } else {
+            loader.load_values(next_values, k - Loader::kKeyCopies);
+          }
+        }
+        constexpr Slices kSteps{kPairs, kValueProducts.products()};
+        finish(w, terms, kSteps.first(i), kSteps.first(i + 1), exists, p);
+      },
+      [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
+  finish_block(w, block - 1, blocks, p);
 }
 
-// All blocks of keys, the last one first. The two products of a block lie in different rounds: one
-// multiplies the keys of the block before beside this block's weights, then this block's values.
+// All blocks of keys, the last one first. The two products of a block lie in different rounds.
 __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blocks, int q_first,
                                       const Tile& tile, const Params& p) {
   Query query;
@@ -887,19 +985,6 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   int block = blocks.end - 1;
 
   const auto nothing = [](int) __attribute__((always_inline)){};
-  const auto query_at = [&](int k) __attribute__((always_inline)) { return query[k]; };
-  const auto weights_at = [&](int k) __attribute__((always_inline)) {
-    return __builtin_bit_cast(Operand, w.weights[k]);
-  };
-  const auto meet_for_keys = [&](Fragments & next) __attribute__((always_inline)) {
-    sync_block();
-    fetch(next, kKeyProducts, 0, loader.read_keys());
-  };
-  const auto meet_for_values = [&](Fragments & next) __attribute__((always_inline)) {
-    sync_block();
-    fetch(next, kValueProducts, 0, loader.read_values());
-  };
-
   const int last_rows = min(kTileKv, p.seq_kv - block * kTileKv);
   loader.load_all_keys(loader.keys(block, last_rows));
   load_query(query, q_first, tile, p);
@@ -907,75 +992,51 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   // No rows if there is no block before. (A comparison here would merge with the loop's.)
   loader.load_all_keys(loader.keys(max(block - 1, begin), min(block - begin, 1) * kTileKv));
   loader.load_all_values(loader.values(block, last_rows));
-  meet_for_keys(fragments);
+  meet_for_keys(loader, fragments);
   multiply_all<true, kStepsQk>(
-      w.products, fragments, loader.read_keys(), query_at,
-      nothing, [&](Fragments & next) __attribute__((always_inline)) {
+      w.products, fragments,
+      loader.read_keys(), [&](int k) __attribute__((always_inline)) { return query[k]; }, nothing,
+      [&](Fragments & next) __attribute__((always_inline)) {
         sync_block();  // all have read the keys
         loader.store_all_keys();
-        meet_for_keys(next);
+        meet_for_keys(loader, next);
       });
-  finish(w, block, 0, kPairs, p);
-  finish_block(w, block, blocks.is_full(block), p);
+  finish(w, terms_at(w, block, p), 0, kPairs, Existing<1>(w, block, p), p);
+  finish_block(w, block, blocks, p);
 
+  // A test of blocks inside one loop would cost registers: so one loop for the blocks before one
+  // that limits cut, one for the others, and one for cut ones again.
+  const int full_end = uniform(max(blocks.full_end, begin));
+#pragma unroll 1
+  for (; block > full_end; --block) {
+    visit_block<true>(w, query, fragments, loader, block, blocks, p);
+  }
+  const int full_begin = uniform(max(blocks.full_begin, begin));
+#pragma unroll 1
+  for (; block > full_begin; --block) {
+    visit_block<false>(w, query, fragments, loader, block, blocks, p);
+  }
 #pragma unroll 1
   for (; block > begin; --block) {
-    loader.pin_addresses();
-    const Resource next_keys = loader.keys(max(block - 2, begin));
-    const Resource next_values = loader.values(block - 1);
-    multiply_all<true, kStepsQk>(
-        w.products, fragments, loader.read_keys(), query_at,
-        [&](int i) __attribute__((always_inline)) {
-          constexpr Slices kCopies{Loader::kValueStores + Loader::kKeyCopies,
-                                   kKeyProducts.before_last()};
-#pragma unroll
-          for (int k = kCopies.first(i); k < kCopies.first(i + 1); ++k) {
-            if (k < Loader::kValueStores) {
-              loader.store_values(k);
-            } else {
-              loader.load_keys(next_keys, k - Loader::kValueStores);
-            }
-          }
-          constexpr Slices kSteps{kWeighSteps, kKeyProducts.products()};
-          weigh(w, kSteps.first(i), kSteps.first(i + 1));
-        },
-        meet_for_values);
-    multiply_all<false, kStepsKv>(
-        w.output, fragments, loader.read_values(), weights_at,
-        [&](int i) __attribute__((always_inline)) {
-          constexpr Slices kCopies{Loader::kKeyCopies + Loader::kValueLoads,
-                                   kValueProducts.before_last()};
-#pragma unroll
-          for (int k = kCopies.first(i); k < kCopies.first(i + 1); ++k) {
-            if (k < Loader::kKeyCopies) {
-              loader.store_keys(k);
-            } else {
-              loader.load_values(next_values, k - Loader::kKeyCopies);
-            }
-          }
-          constexpr Slices kSteps{kPairs, kValueProducts.products()};
-          finish(w, block - 1, kSteps.first(i), kSteps.first(i + 1), p);
-        },
-        meet_for_keys);
-    finish_block(w, block - 1, blocks.is_full(block - 1), p);
+    visit_block<true>(w, query, fragments, loader, block, blocks, p);
   }
 
   weigh(w, 0, kWeighSteps);
   loader.store_all_values();
-  meet_for_values(fragments);
-  multiply_all<false, kStepsKv>(w.output, fragments, loader.read_values(), weights_at, nothing,
-                                [](Fragments&) __attribute__((always_inline)){});
+  meet_for_values(loader, fragments);
+  multiply_all<false, kStepsKv>(
+      w.output, fragments,
+      loader.read_values(), [&](int k) __attribute__((always_inline)) { return weights_at(w, k); },
+      nothing, [](Fragments&) __attribute__((always_inline)){});
 }
 
 __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Params& p) {
   const Tile tile = tile_at(blockIdx.x, p);
   const Blocks blocks = blocks_of(tile, p);
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
-  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-  const int q_idx = min(q_first + lane_row(), p.seq_q - 1);
   Wave wave;
-  wave.row = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-              p.seq_q, p.seq_kv};
+  // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+  wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
   if (blocks.end > blocks.begin) {
     Loader loader(keys, values, tile, p);
     visit(wave, loader, blocks, q_first, tile, p);

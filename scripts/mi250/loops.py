@@ -21,19 +21,21 @@ def successors(code, index, at):
     return [i for i in after if i < len(code)]
 
 
-def main_loop(code):
-    """(first, last) index: the backward branch that spans the most matrix instructions."""
+def main_loops(code):
+    """(first, last) indices of the loops with the most matrix instructions that hold no such loop."""
     at = {address: i for i, (address, _, _) in enumerate(code)}
-    best = (0, None)
-    for i, (_, _, target) in enumerate(code):
-        if target is None or target not in at or at[target] > i:
-            continue
-        count = sum("v_mfma" in text for _, text, _ in code[at[target]:i + 1])
-        if count > best[0]:
-            best = (count, (at[target], i))
-    if best[1] is None:
+    loops = sorted({(at[target], i) for i, (_, _, target) in enumerate(code)
+                    if target is not None and target in at and at[target] <= i},
+                   key=lambda loop: loop[1] - loop[0])
+    products = {}
+    for first, last in loops:
+        count = sum("v_mfma" in text for _, text, _ in code[first:last + 1])
+        inner = any(first <= one[0] and one[1] <= last for one in products)
+        if count and not inner:
+            products[first, last] = count
+    if not products:
         raise NoLoop("no loop with matrix instructions")
-    return best[1]
+    return sorted(loop for loop, count in products.items() if count == max(products.values()))
 
 
 def blocks_of(code, first, last):
@@ -54,6 +56,12 @@ def blocks_of(code, first, last):
         following = [j for j in successors(code, end, at) if first <= j <= last]
         blocks[start] = ([text for _, text, _ in code[start:end + 1]], following)
     return blocks
+
+
+def rounds(code):
+    """Ways through the main loops, from a loop's first instruction back to it: lists of
+    instructions."""
+    return [path for loop in main_loops(code) for path in paths(code, *loop)]
 
 
 def paths(code, first, last, most=4096):

@@ -304,15 +304,6 @@ bool PairForm::reads(const char* variable) const {
   return any(score) || any(weight) || std::any_of(elements.begin(), elements.end(), any);
 }
 
-PairForm as_written(const spec::Spec& spec, const RowForm& rows) {
-  PairForm form;
-  form.score = spec.score;
-  form.weight = rows.weight;
-  for (const Reduction& reduction : rows.reductions) form.elements.push_back(reduction.element);
-  form.mask = spec.mask;
-  return form;
-}
-
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows) {
   PairForm form;
   Arranger arranger(rows, form);

@@ -55,8 +55,6 @@ struct PairForm {
 };
 
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows);
-// Nothing taken out: score, weight and elements are the spec's own, of the scaled `score`.
-PairForm as_written(const spec::Spec& spec, const RowForm& rows);
 
 // 1 / (1 + 2^x): how sigmoids come out. Gives x, or nothing.
 expr::Expr logistic_exponent(const expr::Expr& e);

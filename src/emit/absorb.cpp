@@ -235,12 +235,10 @@ class Absorb {
     const std::string element(fragment_.element);
     if (!first) return fmt::format("      const float score = {};\n", element);
     if (reads_product()) return fmt::format("      const float product = {};\n", element);
-    const bool as_written = fragment_.vendor == expr::Vendor::Amd;
-    const std::string product = element + (as_written ? " * kScale" : "");
     std::string line = is_plain_score(spec_)
                            ? fmt::format("      const float score = {} * kScale;\n", element)
                            : wrapped(fmt::format("      const float score = score_of({});",
-                                                 pair_arguments(pairs_, product)));
+                                                 pair_arguments(pairs_, element)));
     if (kept) line += fmt::format("      {} = score;\n", element);
     return line;
   }
@@ -407,9 +405,7 @@ class Absorb {
 }  // namespace
 
 std::vector<std::string> pair_parameters(const PairForm& pairs) {
-  const bool as_written = pairs.score && expr::mentions(pairs.score, "score");
-  std::vector<std::string> parameters{as_written ? "float score" : "float product",
-                                      "const Row& row"};
+  std::vector<std::string> parameters{"float product", "const Row& row"};
   if (!pairs.lines.empty()) parameters.emplace_back("const Lines& lines");
   if (pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
   parameters.insert(parameters.end(), {"int kv_idx", "const Inputs& in"});

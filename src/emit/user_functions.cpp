@@ -470,12 +470,13 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   std::string result;
-  for (const std::string& name : names) {
-    if (!has_word(text, name)) continue;
+  // From the last on: a function may call one whose name comes before its own.
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!has_word(text, *name) && !has_word(result, *name)) continue;
     // The template of exponential forms defines it, after the user's functions.
-    result += form.exponential && name == "exp2_approx"
-                  ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
-                  : expr::device_function(name, fragment.vendor, accuracy) + "\n";
+    result.insert(0, form.exponential && *name == "exp2_approx"
+                         ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
+                         : expr::device_function(*name, fragment.vendor, accuracy) + "\n");
   }
   if (has_word(text, "from_bf16")) result.append(kFromBf16).append("\n");
   const bool amd = fragment.vendor == expr::Vendor::Amd;
@@ -532,7 +533,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const Fragment& fragment = fragment_of(family);
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  const PairForm pairs = amd ? attention::as_written(spec, form) : attention::pair_form(spec, form);
+  const PairForm pairs = attention::pair_form(spec, form);
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),

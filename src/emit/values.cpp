@@ -73,7 +73,12 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("SEARCHED_LIMITS", has_searched_limits(spec, rows));
   put("WALK", walks);
   put("BLOCK_TEST", has_block_test(spec));
-  put("KEYS_FROM_FIRST", attention::key_range(spec.mask, spec.inputs).begin.is_number(0));
+  const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
+  put("KEYS_FROM_FIRST", range.begin.is_number(0));
+  // Whether the mask's limits may cut the last blocks of keys of a tile, and the first ones.
+  const bool cut = rows.exponential && masked && is_interval(spec);
+  put("CUT_LAST", cut);
+  put("CUT_FIRST", cut && !range.full_begin.is_number(0));
   put("ROW_FREE", rows.row_free());
   // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
   put("EMPTY_ROWS", rows.empty != attention::EmptyTest::None && (masked || !plain));

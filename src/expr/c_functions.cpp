@@ -77,6 +77,11 @@ __device__ __forceinline__ float exp2_approx(float x) {
     Definition{"reciprocal", R"(// Within 1 ulp.
 __device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
 )"},
+    Definition{"tanh_approx", R"(// Within 2^-22 of tanh(x); exact at both ends.
+__device__ __forceinline__ float tanh_approx(float x) {
+  return 1.0f - 2.0f * __builtin_amdgcn_rcpf(1.0f + exp2_approx(2.88539008f * x));
+}
+)"},
 };
 
 constexpr std::array kDevice = {

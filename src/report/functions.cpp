@@ -71,8 +71,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family) {
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
-  const attention::PairForm pairs =
-      amd ? attention::as_written(spec, *rows) : attention::pair_form(spec, *rows);
+  const attention::PairForm pairs = attention::pair_form(spec, *rows);
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {

@@ -22,8 +22,9 @@ double clock_under_load(const target::Target& t, double matrix_share) {
 }
 
 // The clocks that a CU takes for one step of one block of 2 x `warpgroups` waves while `waves`
-// waves share each SIMD. What a wave by itself cannot hide, the others of its SIMD hide in part.
-double step_clk(const StepCdna2& step, const Schedule& s, int waves) {
+// waves share each SIMD (a half: every other one has a wave). What a wave by itself cannot hide,
+// the others of its SIMD hide in part.
+double step_clk(const StepCdna2& step, const Schedule& s, double waves) {
   const double exposed = step.alone - step.matrix;
   const double slots = std::max({step.matrix + exposed / waves, step.valu, step.alone / waves});
   const double waves_of_block = 2.0 * s.warpgroups / kSimds;
@@ -57,16 +58,11 @@ CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& targe
 
 Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) const {
   const target::Target& t = target_;
-  const int waves = resources.waves_per_simd;
   const StepCdna2 full = step_cdna2(kernel_, s, resources, BlockCdna2::Full);
   const StepCdna2 cut = step_cdna2(kernel_, s, resources, BlockCdna2::Cut);
-  const double full_clk = step_clk(full, s, waves), cut_clk = step_clk(cut, s, waves);
-  const double blocks_of_cu =
-      std::max(1.0, static_cast<double>(waves) * kSimds / (2 * s.warpgroups));
-  // A tile starts with two trips to memory and a product alone, ends with one and its output; the
-  // other blocks of the CU work meanwhile.
+  const double waves_of_block = 2.0 * s.warpgroups / kSimds;
+  const double blocks_of_cu = std::max(1.0, resources.waves_per_simd / waves_of_block);
   const double memory_clk = t.memory_latency_clk > 0 ? t.memory_latency_clk : kMemoryLatencyClk;
-  const double fixed = (3 * memory_clk + kSlotClk * (full.alone + 300)) / blocks_of_cu;
 
   Cost cost;
   cost.family = target::Family::Cdna2;
@@ -77,16 +73,23 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
     const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
     std::vector<double> tiles;
     tiles.reserve(rows.keys.size());
+    // A CU works on several tiles at a time, on fewer in the last round; together they take as long
+    // as one after the other at the rate that they share.
+    const double tiles_of_cu = std::max(1.0, static_cast<double>(rows.count) * heads / t.cores);
+    const double resident = tiles_of_cu / std::ceil(tiles_of_cu / blocks_of_cu);
+    const double waves = resident * waves_of_block;
+    const double full_clk = step_clk(full, s, waves), cut_clk = step_clk(cut, s, waves);
+    // A tile starts with two trips to memory and a product alone, ends with one and its output; the
+    // other blocks of the CU work meanwhile.
+    const double fixed = (3 * memory_clk + kSlotClk * (full.alone + 300)) / resident;
     double blocks = 0;
     for (const RowKeys& keys : rows.keys) {
       const RowBlocks of_row = blocks_of(keys, s.tile_kv);
       blocks += static_cast<double>(of_row.full + of_row.partial);
-      // A block of the grid takes as long as all that share its CU together.
-      tiles.push_back(blocks_of_cu * (fixed + static_cast<double>(of_row.full) * full_clk +
-                                      static_cast<double>(of_row.partial) * cut_clk));
+      tiles.push_back(fixed + static_cast<double>(of_row.full) * full_clk +
+                      static_cast<double>(of_row.partial) * cut_clk);
     }
-    const int places = static_cast<int>(t.cores * blocks_of_cu);
-    const double clk = makespan({&tiles, rows.stride, heads}, places, Grid::Plain, s.order);
+    const double clk = makespan({&tiles, rows.stride, heads}, t.cores, Grid::Plain, s.order);
     const double per_core = blocks * rows.stride * heads / t.cores;
     const double matrix_clk = kSlotClk * full.matrix * 2 * s.warpgroups / kSimds;
     const double clock = clock_under_load(t, std::min(1.0, per_core * matrix_clk / clk));
@@ -100,7 +103,7 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
         bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) * kernel_.heads_kv;
     const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
     const double heads_in_flight =
-        std::min(heads, std::ceil(places / static_cast<double>(rows.count)));
+        std::min(heads, std::ceil(t.cores * resident / static_cast<double>(rows.count)));
     const double in_flight = std::ceil(heads_in_flight / group) * bytes_of_keys(kernel_, w.seq_kv);
     const double missed = std::max(0.0, 1 - kL2Share * t.l2_bytes / in_flight);
     const double l2_seconds = (read + query_bytes) / t.l2_bytes_per_s;
@@ -112,7 +115,9 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
     seconds += w.weight * point;
     flop += w.weight * flop_of_pairs(kernel_, pairs_[i] * heads);
     if (i == 0) {
-      cost.waves = static_cast<double>(rows.count) * heads / places;
+      cost.waves = static_cast<double>(rows.count) * heads / t.cores;
+      cost.step_clk = full_clk;
+      cost.fixed_clk = fixed;
       cost.l2_clk = l2_seconds * clock / std::max(1.0, per_core);
       cost.memory_clk = memory_seconds * clock / std::max(1.0, per_core);
     }
@@ -124,8 +129,6 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
   cost.special_clk = per_simd * full.special;
   cost.issue_clk = per_simd * full.valu;
   cost.shared_clk = full.shared_clk * 2 * s.warpgroups;
-  cost.step_clk = full_clk;
-  cost.fixed_clk = fixed;
   const std::pair<double, Bound> pipes[] = {
       {cost.matrix_clk, Bound::Matrix},   {cost.issue_clk, Bound::Issue},
       {cost.special_clk, Bound::Special}, {cost.shared_clk, Bound::Shared},

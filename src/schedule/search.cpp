@@ -95,11 +95,14 @@ bool is_product(const expr::Expr& score) {
 
 // The user's functions, per pair: what a kernel computes beyond the plain product's exponent or
 // weight.
-void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, Kernel& kernel) {
+void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
+                     target::Family family, Kernel& kernel) {
   // What varies along a row.
   const std::vector<std::string> pair{"score", "kv_idx", attention::kProduct, attention::kColumn};
-  const auto accuracy =
-      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  // CDNA2 has no tanh: an exponential and a reciprocal in both storage types.
+  const auto accuracy = spec.dtype == spec::DType::Bf16 && family == target::Family::Hopper
+                            ? expr::Accuracy::Bf16
+                            : expr::Accuracy::Full;
   if (pairs.score) kernel.score = expr::count(pairs.score, pair, accuracy);
   if (pairs.affine) kernel.score.multiply -= 1;  // in the place of the exponent's own multiply-add
   kernel.key_loads = static_cast<int>(kernel.score.load);
@@ -118,7 +121,8 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, K
     const bool one_pass = std::ranges::all_of(kernel.rows.reductions, [](const auto& reduction) {
       return reduction.element.is_number();
     });
-    kernel.shares_reciprocals = one_pass && attention::logistic_exponent(pairs.weight);
+    kernel.shares_reciprocals =
+        family == target::Family::Hopper && one_pass && attention::logistic_exponent(pairs.weight);
     if (kernel.shares_reciprocals) add(kernel.weight, {-0.5, 2, 0.5, 0});
   }
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
@@ -128,28 +132,6 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs, K
     kernel.mask = kernel.tested_mask ? expr::count(pairs.mask, pair) : kIntervalTest;
   }
   kernel.mask.logic += 1;  // the select
-}
-
-// As CDNA2's template has it: the spec's own functions of a scaled score, tanh by an exponential
-// and a reciprocal in both storage types.
-void count_as_written(const spec::Spec& spec, const attention::RowForm& rows, Kernel& kernel) {
-  const std::vector<std::string> pair{"score", "kv_idx"};
-  kernel.plain_score = spec.score.op() == expr::Op::Variable;
-  kernel.indexed_score =
-      expr::mentions(spec.score, "kv_idx") || expr::mentions(rows.weight, "kv_idx");
-  kernel.score = expr::count(spec.score, pair);
-  kernel.key_loads = static_cast<int>(kernel.score.load + expr::count(rows.weight, pair).load);
-  if (!kernel.range.always_full) {
-    kernel.mask = kernel.tested_mask ? expr::count(spec.mask, pair) : kIntervalTest;
-  }
-  kernel.mask.logic += 1;  // the select
-  kernel.weight = expr::count(rows.weight, pair);
-  for (const attention::Reduction& reduction : rows.reductions) {
-    add(kernel.weight, expr::count(reduction.element, pair));
-    // The reduction itself: a maximum or a sum.
-    (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
-                                                       : kernel.weight.multiply) += 1;
-  }
 }
 
 }  // namespace
@@ -176,11 +158,7 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  if (family == target::Family::Cdna2) {
-    count_as_written(spec, rows, kernel);
-  } else {
-    count_functions(spec, attention::pair_form(spec, rows), kernel);
-  }
+  count_functions(spec, attention::pair_form(spec, rows), family, kernel);
   return kernel;
 }
 

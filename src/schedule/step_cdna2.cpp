@@ -15,8 +15,8 @@ constexpr double kSpecialSlots = 4;  // quarter rate: LLVM, SISchedule.td
 constexpr double kWeighValu = 1, kFinishValu = 1.5;
 // Packing: bf16 adds 0x8000 and takes half a permutation; fp16 half a conversion.
 constexpr double kPackBf16 = 1.5, kPackFp16 = 0.5;
-// Per element that a mask may cut: compare, select, half a maximum.
-constexpr double kCutValu = 2.5;
+// Per element that a mask may cut: compare, select; half a maximum if that comes after the product.
+constexpr double kCutValu = 2, kCutMaximum = 0.5;
 
 // Fitted to llvm-mca-15's account of this family's kernels (scripts/mi250_timing.py, 2026-11-21;
 // head dims 40 to 256, tiles of 32 to 128 keys): a step's products take 16 slots each and 22 more
@@ -25,8 +25,8 @@ constexpr double kCutValu = 2.5;
 constexpr double kLoop = 22, kHidden = 13, kShown = 0.6;
 constexpr double kDependent = 2;  // of two products in a row on one accumulator
 // Beyond 256 registers a wave keeps accumulators apart, in the other half of the file, and moves
-// them: two slots a product.
-constexpr double kMoves = 2;
+// some of them: half a slot a product (2026-11-22).
+constexpr double kMoves = 0.5;
 
 int blocks(int columns, int width) { return (columns + width - 1) / width; }
 
@@ -44,12 +44,10 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   // What the user's functions take.
   expr::OperationCounts n{1, 0, 0, 0};
   if (!kernel.rows.exponential) n = kernel.weight;
-  if (!kernel.plain_score) {
-    n.special += kernel.score.special;
-    n.multiply += kernel.score.multiply;
-    n.logic += kernel.score.logic;
-    n.load += kernel.score.load;
-  }
+  n.special += kernel.score.special;
+  n.multiply += kernel.score.multiply;
+  n.logic += kernel.score.logic;
+  n.load += kernel.score.load;
   const double user = elements * (n.multiply + n.logic + 2 * n.load);
 
   // A thread's share of K and V in 16-byte words: V goes through four permutations for two.
@@ -71,12 +69,15 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   const double cut = block == BlockCdna2::Full
                          ? 0
                          : elements * (kCutValu + kernel.mask.multiply + kernel.mask.logic - 2 +
-                                       kSpecialSlots * kernel.mask.special + 2 * kernel.mask.load);
+                                       kSpecialSlots * kernel.mask.special + 2 * kernel.mask.load +
+                                       (kernel.tested_mask ? kCutMaximum : 0));
+  const double cut_behind = kernel.tested_mask ? cut : 0;  // limits cut beside the product
   const auto phase = [](double products, double beside) {
     return kMatrixSlots * products + kShown * std::max(0.0, beside - kHidden * products);
   };
   if (kernel.rows.exponential) {
-    step.alone = phase(products_qk, first) + phase(products_kv, second) + cut + kLoop;
+    step.alone = phase(products_qk, first) + phase(products_kv, second + cut - cut_behind) +
+                 cut_behind + kLoop;
     step.valu = weigh + finish + 6 * value_words + cut;
   } else {  // the weights stand between the two products
     const double weights = step.special + pack + user;

@@ -23,6 +23,7 @@ namespace {
 #endif
 #include "parts/tile.h"
 #include "parts/loader.h"
+#include "parts/weights.h"
 #include "parts/rows.h"
 
 }  // namespace

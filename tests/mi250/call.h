@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,24 @@ struct Grid {
   bool longest_first = false;
 };
 
+// Memory as hipMalloc gives it, so that transactions count as they would on a card.
+template <typename T>
+struct DeviceAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{256};
+  DeviceAllocator() = default;
+  template <typename U>
+  explicit DeviceAllocator(const DeviceAllocator<U>&) {}
+  T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+  void deallocate(T* p, size_t) { ::operator delete(p, kAlignment); }
+  bool operator==(const DeviceAllocator&) const = default;
+};
+
 // A tensor as stored: 16-bit elements, poisoned where no element lies.
 struct Tensor {
   int64_t heads = 0, head_dim = 0, length = 0;
   int64_t batch_stride = 0, seq_stride = 0, head_stride = 0;
-  std::vector<uint16_t> bits;
+  std::vector<uint16_t, DeviceAllocator<uint16_t>> bits;
   std::vector<float> values;  // widened, in the same places
   attention::TensorView view() const {
     return {values.data(), batch_stride, seq_stride, head_stride};

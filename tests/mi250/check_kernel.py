@@ -77,7 +77,7 @@ def faults(manifest, entry, code_object):
     _, _, qk, v = shape_of(manifest)
     tile = entry["schedule"]["tile_kv"]
     expected = tile // 32 * (-(-qk // 16) * 2) + tile // 8 * -(-v // 32)
-    found = loops.counts(loops.paths(code, *loops.main_loop(code))[0])["matrix"]
+    found = loops.counts(loops.rounds(code)[0])["matrix"]
     if found != expected:
         yield f"{found} matrix instructions a round, the tile has {expected}"
 

@@ -136,8 +136,40 @@ struct Options {
   std::vector<std::string> shapes, fills;
   uint64_t seed = 1;
   int64_t pairs = 400'000;
-  bool verbose = false, counters = false;
+  bool verbose = false, counters = false, main_loop = false, conflict_free = false;
 };
+
+// What the main loop asked of LDS and memory.
+struct MainLoop {
+  uint64_t rounds = 0;  // of all waves
+  gfx90a::Count reads, writes, loads;
+
+  nlohmann::json per_round() const {
+    const auto share = [&](uint64_t n) {
+      return static_cast<double>(n) / static_cast<double>(std::max<uint64_t>(1, rounds));
+    };
+    return {{"rounds", rounds},
+            {"lds_read_cycles", share(reads.lds_cycles)},
+            {"lds_read_conflicts", share(reads.lds_conflicts)},
+            {"lds_write_cycles", share(writes.lds_cycles)},
+            {"lds_write_conflicts", share(writes.lds_conflicts)},
+            {"transactions_64", share(loads.segments64)},
+            {"transactions_128", share(loads.segments128)},
+            {"load_bytes", share(loads.bytes)}};
+  }
+};
+
+MainLoop main_loop_of(const gfx90a::Kernel& kernel, const gfx90a::Counters& counters) {
+  const gfx90a::BasicBlock loop = counters.hottest_loop();
+  MainLoop sums{loop.entered, {}, {}, {}};
+  for (uint32_t i = loop.first; i < loop.last; ++i) {
+    const std::string& name = kernel.instructions()[i].line->mnemonic;
+    if (name.starts_with("ds_read")) sums.reads += counters.of(i);
+    if (name.starts_with("ds_write")) sums.writes += counters.of(i);
+    if (name.starts_with("buffer_load")) sums.loads += counters.of(i);
+  }
+  return sums;
+}
 
 // True if every output of the call is within the rule.
 bool check(const Options& options, const spec::Spec& spec, const Grid& grid,
@@ -186,6 +218,10 @@ int run(int argc, char** argv) {
   app.add_option("--pairs", options.pairs, "that the oracle computes for each call");
   app.add_flag("--verbose", options.verbose, "good calls too");
   app.add_flag("--counters", options.counters, "of all calls together");
+  app.add_flag("--main-loop", options.main_loop,
+               "its LDS cycles and memory transactions a round of a wave, as JSON");
+  app.add_flag("--conflict-free", options.conflict_free,
+               "reads of LDS in the main loop must have no bank conflict");
   CLI11_PARSE(app, argc, argv);
   const spec::Spec spec = read_spec(options.spec);
   const Grid grid = read_grid(options.manifest);
@@ -202,6 +238,12 @@ int run(int argc, char** argv) {
     }
   }
   if (options.counters) std::fputs(counters.report().c_str(), stdout);
+  const MainLoop loop = main_loop_of(kernel, counters);
+  if (options.main_loop) std::printf("%s\n", loop.per_round().dump().c_str());
+  if (options.conflict_free && loop.reads.lds_conflicts > 0) {
+    ++failed;
+    std::printf("FAILED %s: %s\n", spec.name.c_str(), loop.per_round().dump().c_str());
+  }
   std::printf("%s: %zu calls, %zu failed\n", spec.name.c_str(), options.shapes.size(), failed);
   return failed == 0 ? 0 : 1;
 }

@@ -56,7 +56,7 @@ def merit(folder, name, entry):
     """Slots for a row of 32 queries and one key."""
     toolchain.compile_device(folder / "out" / f"{name}_mi250.hip", folder / "kernel.co")
     code = toolchain.listing(folder / "kernel.co")
-    interior = min(loops.paths(code, *loops.main_loop(code)), key=len)
+    interior = min(loops.rounds(code), key=len)
     ideal = MATRIX_SLOTS * loops.counts(interior)["matrix"]
     exposed = loops.slots(interior) - ideal
     return (ideal + exposed / entry["resources"]["waves_per_simd"]) / entry["schedule"]["tile_kv"]

@@ -27,7 +27,7 @@ def fill_text(how):
     return str(how.get("fill", how.get("value")))
 
 
-def check_kernel(tools, folder, spec, fills, shapes, seed):
+def check_kernel(tools, folder, spec, fills, shapes, seed, more):
     name = spec["name"]
     try:
         toolchain.compile_device(folder / f"{name}_mi250.hip", folder / "kernel.co")
@@ -36,7 +36,7 @@ def check_kernel(tools, folder, spec, fills, shapes, seed):
     metadata = toolchain.notes(folder / "kernel.co")
     if metadata["vgpr_spill_count"]:
         return Result(spilled=metadata["vgpr_spill_count"])
-    command = [tools.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(seed)]
+    command = [tools.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(seed), *more]
     for fill, how in fills.items():
         command += ["--fill", f"{fill}={fill_text(how)}"]
     for shape in shapes:
@@ -48,9 +48,9 @@ def check_kernel(tools, folder, spec, fills, shapes, seed):
                            f"{result.returncode}\n")
 
 
-def hold(tools, spec, fills, schedule, shapes, seed):
+def hold(tools, spec, fills, schedule, shapes, seed, more=()):
     """`fills`: for each input, {"fill": a kind of data} or {"value": a number}. `shapes`: as
-    mi250_check takes them. `schedule`: None for the search's own.
+    mi250_check takes them. `schedule`: None for the search's own. `more`: options of mi250_check.
     """
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -62,4 +62,4 @@ def hold(tools, spec, fills, schedule, shapes, seed):
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             return Result(result.returncode, result.stderr)
-        return check_kernel(tools, folder, spec, fills, shapes, seed)
+        return check_kernel(tools, folder, spec, fills, shapes, seed, more)

@@ -52,6 +52,21 @@
 #ifndef ATTN_PLAIN_SCORE
 #define ATTN_PLAIN_SCORE 1
 #endif
+#ifndef ATTN_AFFINE_SCORE
+#define ATTN_AFFINE_SCORE 0
+#endif
+#ifndef ATTN_EXPONENT_UNIT
+#define ATTN_EXPONENT_UNIT 1.44269504f
+#endif
+#ifndef ATTN_ROW_CONSTANTS
+#define ATTN_ROW_CONSTANTS 0
+#endif
+#ifndef ATTN_LINES
+#define ATTN_LINES 0
+#endif
+#ifndef ATTN_COLUMNS
+#define ATTN_COLUMNS 0
+#endif
 #ifndef ATTN_INPUTS
 #define ATTN_INPUTS 0
 #endif
@@ -64,6 +79,12 @@
 #ifndef ATTN_KEYS_FROM_FIRST
 #define ATTN_KEYS_FROM_FIRST 1
 #endif
+#ifndef ATTN_CUT_LAST
+#define ATTN_CUT_LAST 1
+#endif
+#ifndef ATTN_CUT_FIRST
+#define ATTN_CUT_FIRST 0
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
@@ -72,7 +93,7 @@ constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
 constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
-constexpr float kScale = ATTN_SCALE;
+[[maybe_unused]] constexpr float kScale = ATTN_SCALE;
 
 constexpr int kWaves = 2 * ATTN_WARPGROUPS;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;

@@ -4,8 +4,8 @@
 constexpr float kLog2e = 1.44269504f;
 #if ATTN_PLAIN_SCORE
 constexpr float kExponentUnit = kScale * kLog2e;  // of a raw product
-#else
-constexpr float kExponentUnit = kLog2e;  // of a score
+#elif !ATTN_AFFINE_SCORE
+constexpr float kExponentUnit = ATTN_EXPONENT_UNIT;  // of a score
 #endif
 
 #if ATTN_BF16
@@ -66,15 +66,44 @@ struct Softmax {
   }
 };
 
-// A raw product as an exponent of 2, the maximum not yet subtracted.
-__device__ __forceinline__ float exponent_of(float product, int kv_idx, const Row& row,
-                                             const Inputs& in) {
+// What the scores of a lane's keys of a block have in common.
+struct BlockTerms {
+  int kv_first;
+#if ATTN_AFFINE_SCORE
+  float base;
+#elif ATTN_LINES
+  Lines lines;
+#endif
+};
+
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
+                                               [[maybe_unused]] const Inputs& in) {
+#if ATTN_AFFINE_SCORE
+  return {kv_first, exponent_base(row, kv_first, in)};
+#elif ATTN_LINES
+  return {kv_first, lines_at(row, kv_first, in)};
+#else
+  return {kv_first};
+#endif
+}
+
+// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
+// lane's first key of the block.
+__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
+                                             const Row& row, const Inputs& in) {
 #if ATTN_PLAIN_SCORE
   return product * kExponentUnit;
+#elif ATTN_AFFINE_SCORE
+  return exponent_of(product, row, terms.base, column);
 #else
+  int kv_idx = terms.kv_first + column;
 #if ATTN_INPUTS
   kv_idx = min(kv_idx, row.seq_kv - 1);
 #endif
-  return score_of(product * kScale, row, kv_idx, in) * kExponentUnit;
+#if ATTN_LINES && ATTN_COLUMNS
+  return score_of(product, row, terms.lines, column, kv_idx, in) * kExponentUnit;
+#else
+  return score_of(product, row, kv_idx, in) * kExponentUnit;
+#endif
 #endif
 }

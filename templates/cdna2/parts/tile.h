@@ -40,6 +40,18 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
+  Row row{};
+  row.b = tile.b;
+  row.h = tile.h;
+  row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  row.q_idx = q_idx;
+  row.q_pos = q_idx + p.seq_kv - p.seq_q;
+  row.seq_q = p.seq_q;
+  row.seq_kv = p.seq_kv;
+  return row;
+}
+
 // The blocks of keys that a tile visits, from end - 1 down to begin; those within the full range
 // need no test.
 struct Blocks {
@@ -50,7 +62,7 @@ struct Blocks {
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), tile.q_first, 0, p.seq_q, p.seq_kv};
+  const Row row = row_at(tile, tile.q_first, p);
   const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
   return {uniform(keys.begin / kTileKv),
