@@ -233,7 +233,9 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const double heads_in_flight =
       std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows.count)));
   const double in_flight = std::ceil(heads_in_flight / sharing) * bytes_of_keys(kernel_, w.seq_kv);
-  const double missed = std::max(0.0, 1 - kL2Share * t.l2_bytes / in_flight);
+  // In linear order the tiles of a head run side by side and read its keys together.
+  const double missed =
+      s.order == Order::Linear ? 0 : std::max(0.0, 1 - kL2Share * t.l2_bytes / in_flight);
   p.l2_seconds = (read + query_bytes) / t.l2_bytes_per_s;
   p.memory_seconds =
       (once + query_bytes + missed * std::max(0.0, read - once)) / t.memory_bytes_per_s;

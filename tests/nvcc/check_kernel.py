@@ -56,7 +56,7 @@ def launch_registers(resources):
 
 
 def faults(log, resources):
-    expected = launch_registers(resources)
+    expected = min(launch_registers(resources), resources["consumer_registers"])
     consumers = resources["threads"] // 128 - 1
     planned = 128 * (resources["producer_registers"] + consumers * resources["consumer_registers"])
     planned *= resources["blocks_per_core"]
