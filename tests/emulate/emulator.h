@@ -455,6 +455,9 @@ inline void barrier_expect(uint64_t& barrier, int bytes) {
   emulator::core->mbarriers.at(&barrier).bytes += bytes;
   barrier_arrive(barrier);
 }
+inline bool barrier_test(uint64_t& barrier, uint32_t parity) {
+  return emulator::core->mbarriers.at(&barrier).phase != parity;
+}
 inline void barrier_wait(uint64_t& barrier, uint32_t parity) {
   emulator::Mbarrier& b = emulator::core->mbarriers.at(&barrier);
   emulator::wait_until([&] { return b.phase != parity; });
