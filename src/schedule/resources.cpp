@@ -110,7 +110,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
     if (shared) registers += 16;
     if (kernel.head_dim_qk % 64 != 0 || kernel.head_dim_v % 64 != 0) registers += 12;
     if (kernel.head_dim_qk >= 256) registers += 4;
-    if (!kernel.plain_score && !(light_score && !kernel.indexed_score)) {
+    if (!kernel.plain_score && (kernel.indexed_score || !light_score)) {
       registers += kernel.indexed_score && !light_score ? 28 : 12;
     }
   }
