@@ -757,7 +757,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   }
 }
 
-// A consumer warpgroup: 64 query rows against all their keys.
+// A block of keys in the registers of a warpgroup: its two products, and scores to weights between.
 
 using Scores = float[kTileKv / 8][2][2];
 using Output = float[kHeadDimV / 8][2][2];
@@ -846,6 +846,8 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
   }
 }
 
+// The end of a tile: the rows' results, through shared memory to global.
+
 // The rows' results: values saved per row, the output through shared memory to TMA. `q_row` is the
 // thread's first row, which may lie beyond the last.
 __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
@@ -883,6 +885,8 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   }
   __syncwarp();  // keeps the warps converged for the next tile's wgmma
 }
+
+// A consumer warpgroup: 64 query rows against all their keys.
 
 // What of a tile a warpgroup does.
 struct Work {

@@ -38,6 +38,8 @@ namespace {
 #endif
 #include "parts/shared.cuh"
 #include "parts/producer.cuh"
+#include "parts/weigh.cuh"
+#include "parts/finish.cuh"
 #include "parts/consumer.cuh"
 
 template <int kRegisters>

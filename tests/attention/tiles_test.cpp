@@ -359,7 +359,7 @@ TEST_CASE("blocks are tested where there are gaps alone") {
         "(kv_last < prefix[b] or q_last + seq_kv - seq_q - kv_first < 5)");
 }
 
-// The sanitizers take twenty times as long; the ordinary build asks for all.
+// The sanitizers take minutes for all; the ordinary build asks for them.
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint64_t kRandomMasks = 1'000;
 #else

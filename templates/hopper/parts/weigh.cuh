@@ -1,0 +1,144 @@
+// A block of keys in the registers of a warpgroup: its two products, and scores to weights between.
+#pragma once
+
+using Scores = float[kTileKv / 8][2][2];
+using Output = float[kHeadDimV / 8][2][2];
+#if !ATTN_WEIGHTS_SHARED
+using Weights = uint32_t[kTileKv / 16][4];  // the A operands of the second product
+#endif
+
+// S = Q K^T of one block; asynchronous.
+__device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, uint64_t key) {
+#pragma unroll
+  for (int step = 0; step < kStepsQk; ++step) {
+    // 16 columns are 32 bytes; descriptors count in 16 bytes.
+    constexpr int kSteps = kChunkQk / 16;
+    const int chunk = step / kSteps, within = step % kSteps * 2;
+    wgmma_scores(scores, query + chunk * (chunk_bytes(64, kChunkQk) / 16) + within,
+                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0);
+  }
+}
+
+// O += P V of one block; asynchronous.
+#if ATTN_WEIGHTS_SHARED
+__device__ __forceinline__ void multiply_values(Output& output, uint64_t weights, uint64_t value) {
+#pragma unroll
+  for (int step = 0; step < kTileKv / 16; ++step) {
+    constexpr int kSteps = kChunkKv / 16;
+    wgmma_output(output,
+                 weights + step / kSteps * (chunk_bytes(64, kChunkKv) / 16) + step % kSteps * 2,
+                 value + step * (chunk_bytes(16, kChunkV) / 16), 1);
+  }
+}
+#else
+__device__ __forceinline__ void multiply_values(Output& output, const Weights& weights,
+                                                uint64_t value) {
+#pragma unroll
+  for (int step = 0; step < kTileKv / 16; ++step) {
+    wgmma_output(output, weights[step], value + step * (chunk_bytes(16, kChunkV) / 16), 1);
+  }
+}
+
+__device__ __forceinline__ void pack_weights(Weights& weights, const Scores& scores) {
+#pragma unroll
+  for (int step = 0; step < kTileKv / 16; ++step) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float(&pair)[2] = scores[2 * step + i / 2][i % 2];
+      weights[step][i] = pack(pair[0], pair[1]);
+    }
+  }
+}
+#endif
+
+// What a block of keys does to a row's accumulator.
+struct Factors {
+  float row[2] = {1, 1};
+#if ATTN_FIXED_MAX
+  bool shrink = false;  // whether any factor of the warp is not 1
+#endif
+};
+
+#if !ATTN_EXPONENTIAL
+template <bool kMasked>
+__device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const Row (&rows)[2],
+                                            const Inputs& in, Reductions (&reductions)[2],
+                                            Factors& factors) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#if !ATTN_ROW_FREE
+    factors.row[r] =
+#endif
+        absorb<kMasked>(scores, r, kv_first, rows[r], in, reductions[r]);
+  }
+}
+#endif
+
+// Scores of one block to weights. `query` and `key` are the block's operands, still in place.
+__device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
+                                         const Row (&rows)[2], const Inputs& in,
+                                         Reductions (&reductions)[2], const uint8_t* query,
+                                         const uint8_t* key) {
+  Factors factors;
+#if ATTN_EXPONENTIAL
+#if ATTN_FIXED_MAX
+  // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
+  // otherwise no weight fits.
+  const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
+  if (!first && (full || __all_sync(0xffffffffu, started))) {
+    Reductions grown[2] = {reductions[0], reductions[1]};
+    // One branch around all of it: within, scores and exponentials run side by side.
+    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
+                           : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+    if (__all_sync(0xffffffffu, fits)) {
+      reductions[0] = grown[0];
+      reductions[1] = grown[1];
+      return factors;
+    }
+    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
+  }
+#endif
+#if ATTN_AFFINE_SCORE
+  const float shift[2] = {0, 0};
+  if (full) {
+    finish_scores<false>(scores, kv_first, rows, shift, in);
+  } else {
+    finish_scores<true>(scores, kv_first, rows, shift, in);
+  }
+#else
+  if (full) {
+    finish_scores<false>(scores, kv_first, rows, in);
+  } else {
+    finish_scores<true>(scores, kv_first, rows, in);
+  }
+#endif
+#pragma unroll
+  for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
+#else
+  if (full) {
+    absorb_rows<false>(scores, kv_first, rows, in, reductions, factors);
+  } else {
+    absorb_rows<true>(scores, kv_first, rows, in, reductions, factors);
+  }
+#endif
+#if ATTN_FIXED_MAX
+  factors.shrink = true;
+#endif
+  return factors;
+}
+
+#if !ATTN_ROW_FREE
+__device__ __forceinline__ void rescale(Output& output, const Factors& factors) {
+#if ATTN_FIXED_MAX
+  if (!factors.shrink) return;
+#endif
+#pragma unroll
+  for (int j = 0; j < kHeadDimV / 8; ++j) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      output[j][r][0] *= factors.row[r];
+      output[j][r][1] *= factors.row[r];
+    }
+  }
+}
+#endif
