@@ -14,6 +14,7 @@ import ctypes
 import datetime
 import json
 import os
+import random
 import shlex
 import statistics
 import sys
@@ -43,16 +44,20 @@ def options():
     return parser.parse_args()
 
 
+def timed(call, flush):
+    """The events around one call that finds nothing in the L2."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    flush.zero_()
+    begin.record()
+    call()
+    end.record()
+    return begin, end
+
+
 def time_calls(call, milliseconds, flush, estimate):
     """Milliseconds of each of several calls."""
     count = max(5, min(500, int(milliseconds / max(estimate, 1e-3))))
-    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
-              for _ in range(count)]
-    for begin, end in events:
-        flush.zero_()
-        begin.record()
-        call()
-        end.record()
+    events = [timed(call, flush) for _ in range(count)]
     torch.cuda.synchronize()
     return [begin.elapsed_time(end) for begin, end in events]
 
@@ -68,6 +73,25 @@ def contest(calls, args, flush):
         for name, call in calls.items():
             times[name] += time_calls(call, args.milliseconds, flush, estimates[name])
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def turns(calls, args, flush):
+    """The same, but another order of all calls each round: for kernels so alike that a card at its
+    power limit would part them, if one of them ran for long.
+    """
+    estimates = {}
+    for name, call in calls.items():
+        time_calls(call, 0, flush, 1)
+        estimates[name] = statistics.median(time_calls(call, 0, flush, 1))
+    budget = args.milliseconds * args.rounds * len(calls)
+    draw = random.Random(1)
+    events = {name: [] for name in calls}
+    for _ in range(max(8, min(200, int(budget / sum(estimates.values()))))):
+        for name in draw.sample(list(calls), len(calls)):
+            events[name].append(timed(calls[name], flush))
+    torch.cuda.synchronize()
+    return {name: statistics.median(begin.elapsed_time(end) for begin, end in pairs)
+            for name, pairs in events.items()}
 
 
 class Emitted:

@@ -5,7 +5,7 @@
   scripts/bench_variants.py                           then, where the GPU is
 
 FlexAttention (compiled) where it has the variant, else the formula under torch.compile. All calls of
-a case take turns (bench_gpu.contest), and with them the yardstick: our own kernel of plain softmax
+a case take turns (bench_gpu.turns), and with them the yardstick: our own kernel of plain softmax
 at the same shape. `pair` is the variant's rate over the yardstick's, per pair of the blocks that
 each visits, so that it says what the user's function costs.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
+from bench_gpu import FLUSH_BYTES, Emitted, turns, write_json  # noqa: E402
 from gpu import tensors  # noqa: E402
 from gpu.cases import Shape  # noqa: E402
 from gpu.variants import variant_benches  # noqa: E402
@@ -179,7 +179,7 @@ def measure(bench, benches, entries, args, flush):
     if bench.rival != bench.name and "library" in entries.get(bench.rival, {}):
         plain = Contestant(benches[bench.rival], entries[bench.rival], args.build)
         calls["plain"] = plain.call
-    ms = contest(calls, args, flush)
+    ms = turns(calls, args, flush)
     row = {"case": bench.name, "milliseconds": ms, "right": right, "rival": rival,
            "tflops": one.flop() / ms["attngen"] * 1e-9, "schedule": one.entry["schedule"]}
     if call is not None:

@@ -167,6 +167,8 @@ def variant_cases():
                   score="score + bias", normalize=row_free("sigmoid(score)"))
     yield variant("sigmoid_causal", 64, (8, 2), normalize=row_free("sigmoid(score - 4)"),
                   mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield variant("sigmoid_small", 128, (8, 2), normalize=row_free("sigmoid(score - 8)"),
+                  mask=CAUSAL)
     yield variant("relu", 128, (4, 4), normalize=row_free("relu(score)", "acc / seq_kv"),
                   large=False)
     yield variant("relu_d64_causal", 64, (4, 4),

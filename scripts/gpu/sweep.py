@@ -69,7 +69,8 @@ def grid_points():
 
 
 def other_points():
-    softcap, sigmoid = "50 * tanh(score / 50)", "sigmoid(score - 4)"
+    softcap = "50 * tanh(score / 50)"
+    sigmoid = "sigmoid(score - 8.3)"  # the bias about -log(4096)
     listed = [
         *((sweep_spec(f"{dim_text(dims)}_causal", dims, mask="causal"), (1024, 4096))
           for dims in ((96, 96), (192, 128))),

@@ -1,5 +1,6 @@
 """The specs of specs/variants: as cases of the GPU check, and as cases of bench_variants.py."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,6 +125,11 @@ def flex_benches():
 
 
 def sigmoid(score, keep):
+    """The bias is -log(seq_kv), so that a row's weights sum to about 1."""
+    return (score - math.log(keep.shape[-1])).sigmoid().where(keep, 0)
+
+
+def sigmoid_large(score, keep):
     return (score - 4).sigmoid().where(keep, 0)
 
 
@@ -142,7 +148,9 @@ def decay(score, b, h, q, k, inputs):
 
 WEIGHTS = {
     "softmax": ({}, {}),
-    "sigmoid": ({"normalize": {"weight": "sigmoid(score - 4)"}}, {"weigh": sigmoid}),
+    "sigmoid": ({"inputs": {"bias": {"dtype": "f32", "shape": []}},
+                 "normalize": {"weight": "sigmoid(score + bias)"}}, {"weigh": sigmoid}),
+    "sigmoid_large": ({"normalize": {"weight": "sigmoid(score - 4)"}}, {"weigh": sigmoid_large}),
     "relu": ({"normalize": {"weight": "relu(score)"}}, {"weigh": relu}),
     "retention": ({"score": "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))",
                    "normalize": {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
@@ -164,6 +172,10 @@ def weight_benches():
         for name, (spec, more) in WEIGHTS.items():
             if name == "retention" and not is_causal:
                 continue  # decay towards the past alone
+            if name == "sigmoid_large" and (batch, is_causal) != (1, True):
+                continue
+            if name == "sigmoid":
+                more = {**more, "fills": (("bias", {"value": -math.log(seq)}),)}
             full_name = f"variant_{name}_{where}"
             workload = {"batch": batch, "seq_q": seq, "seq_kv": seq}
             yield VariantBench(full_name, make_spec(full_name, (dim, dim), (heads, heads),

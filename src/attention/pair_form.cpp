@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numbers>
 #include <optional>
@@ -304,10 +305,13 @@ bool PairForm::reads(const char* variable) const {
   return any(score) || any(weight) || std::any_of(elements.begin(), elements.end(), any);
 }
 
-PairForm pair_form(const spec::Spec& spec, const RowForm& rows) {
+namespace {
+
+// `scale` is that of the products.
+PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale) {
   PairForm form;
   Arranger arranger(rows, form);
-  const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(spec.scale)});
+  const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
   const auto prepared = [](const Expr& e) { return expr::simplify(PowersOfTwo()(e)); };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
@@ -316,11 +320,12 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows) {
     form.score = arranged_score(score, arranger, form);
     return form;
   }
-  // A score that is no more than a multiply-add is made where it is read, unless a later pass over
-  // the block reads it again.
+  // A score that is no more than a multiply-add, or that is the weight, is made where it is read,
+  // unless a later pass over the block reads it again.
   const bool one_pass = std::all_of(rows.reductions.begin(), rows.reductions.end(),
                                     [](const Reduction& reduction) { return reduction.deferred; });
-  const bool inline_score = one_pass && arranger.slopes(score);
+  const bool is_weight = rows.reductions.empty() && rows.weight.op() == Op::Variable;
+  const bool inline_score = one_pass && (is_weight || arranger.slopes(score));
   const auto with_score = [&](const Expr& e) {
     return arranger.arrange(prepared(inline_score ? expr::substitute(e, {{"score", score}}) : e));
   };
@@ -335,6 +340,35 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows) {
   }
   for (const Reduction& reduction : rows.reductions) {
     form.elements.push_back(with_score(reduction.element));
+  }
+  return form;
+}
+
+// The factor of tanh(product * factor), or nothing.
+std::optional<double> cap_factor(const PairForm& form) {
+  if (!form.score || form.score.op() != Op::Tanh) return std::nullopt;
+  const Expr& argument = form.score.operand(0);
+  if (argument.op() != Op::Multiply || argument.operand(0).op() != Op::Variable ||
+      argument.operand(0).name() != kProduct || !argument.operand(1).is_number() ||
+      argument.operand(1).number() <= 0) {
+    return std::nullopt;
+  }
+  return argument.operand(1).number();
+}
+
+}  // namespace
+
+PairForm pair_form(const spec::Spec& spec, const RowForm& rows, bool with_near) {
+  PairForm form = form_of(spec, rows, spec.scale);
+  if (!with_near || spec.dtype != spec::DType::Bf16) return form;
+  if (rows.exponential) {
+    const auto factor = cap_factor(form);
+    const auto near = factor ? near_cap(form.unit, *factor) : std::nullopt;
+    if (near) form = form_of(spec, rows, std::ldexp(spec.scale, near->query_shift));
+    form.near_cap = near;
+  } else if (rows.row_free() && rows.reductions.empty()) {
+    const Expr exponent = logistic_exponent(form.weight);
+    if (exponent) form.near_logistic = near_logistic(exponent);
   }
   return form;
 }

@@ -10,9 +10,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "attention/near_form.h"
 #include "attention/row_form.h"
 #include "expr/expr.h"
 #include "spec/spec.h"
@@ -51,10 +53,15 @@ struct PairForm {
   std::vector<expr::Expr> elements;  // other forms only: of RowForm::reductions, in their order
   expr::Expr mask;
 
+  // If asked for. All of the above is then of queries that a cap has scaled.
+  std::optional<NearCap> near_cap;            // in the place of unit * score
+  std::optional<NearLogistic> near_logistic;  // in the place of weight
+
   bool reads(const char* variable) const;  // whether a pair needs it
 };
 
-PairForm pair_form(const spec::Spec& spec, const RowForm& rows);
+// Near forms are for kernels that can compute a block of keys again.
+PairForm pair_form(const spec::Spec& spec, const RowForm& rows, bool with_near = false);
 
 // 1 / (1 + 2^x): how sigmoids come out. Gives x, or nothing.
 expr::Expr logistic_exponent(const expr::Expr& e);

@@ -12,6 +12,7 @@
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/user_functions.h"
+#include "emit/values.h"
 
 namespace attngen::emit {
 namespace {
@@ -21,6 +22,18 @@ using attention::Reduction;
 using attention::RowForm;
 using attention::RowValue;
 using Name = std::set<std::string, std::less<>>;
+
+// Two columns further in, but for the preprocessor's lines.
+std::string indented(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t end = text.find('\n') + 1;
+    if (text.front() != '#') result += "  ";
+    result += text.substr(0, end);
+    text.remove_prefix(end);
+  }
+  return result;
+}
 
 bool mentions_any(const expr::Expr& e, const Name& names) {
   return std::any_of(names.begin(), names.end(),
@@ -64,7 +77,7 @@ class Absorb {
                                 fmt::format("By which {} shrinks.", reduction.name));
       }
     }
-    return text + absorb_function();
+    return text + absorb_function() + near_function();
   }
 
  private:
@@ -208,18 +221,20 @@ class Absorb {
     return wrapped(
         "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
   }
-  // `behind` follows the elements of one j.
-  std::string wrapped_loop(const std::string& body, std::string_view behind = "") const {
+  // `ahead` comes before the elements of one j, `behind` follows them.
+  std::string wrapped_loop(const std::string& body, std::string_view behind = "",
+                           std::string_view ahead = "") const {
     return fmt::format(
         "#pragma unroll\n"
         "  for (int j = 0; j < {}; ++j) {{\n"
+        "{}"
         "#pragma unroll\n"
         "    for (int e = 0; e < {}; ++e) {{\n"
         "{}{}{}{}"
         "    }}\n"
         "{}"
         "  }}\n",
-        fragment_.groups, fragment_.elements,
+        fragment_.groups, ahead, fragment_.elements,
         has_word(body, "key") || has_word(body, "column") || has_word(body, "kv_idx")
             ? fmt::format("      const int key = {};\n", fragment_.key)
             : "",
@@ -362,6 +377,44 @@ class Absorb {
            "  x = y * inverse;\n"
            "  y = other * inverse;\n"
            "}\n\n";
+  }
+
+  // Both rows in one, and one test at its end: a test each would part their instructions.
+  std::string near_function() const {
+    if (!pairs_.near_logistic) return "";
+    const attention::NearLogistic& near = *pairs_.near_logistic;
+    const std::string pass = wrapped_loop(
+        exists_line("") + score_line(true, false) +
+            wrapped(fmt::format("      power[e] = exists ? near_power_of({}) : 0;", arguments())) +
+            wrapped(fmt::format("      {} = power[e] * (power[e] * {} + {});", fragment_.element,
+                                float_literal(near.square), float_literal(near.linear))),
+        "    bits |= __float_as_uint(power[0]) | __float_as_uint(power[1]);\n",
+        "    float power[2];\n");
+    std::string row = "  const Row& row = rows[r];\n";
+    if (!pairs_.lines.empty()) row += "  const Lines lines = lines_at(row, kv_first, in);\n";
+    if (has_word(pass, "keys")) {
+      row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
+    }
+    return "\n// Of a small weight e / (1 + e) the e, scaled so that it is below 2.\n" +
+           text_of({"float", "near_power_of", parameters(),
+                    "  return exp2_approx(" +
+                        expr::print_c(near.exponent, expr::Dialect::Device, names_.names()) +
+                        ");\n"}) +
+           "\n"
+           "// As absorb of both rows, of weights that are small: there 1 / (1 + e) is next to a "
+           "line,\n"
+           "// to a bf16's rounding. False if one is not; the scores are lost then.\n" +
+           text_of({"bool",
+                    "absorb_near",
+                    {std::string(fragment_.scores), "int kv_first", "const Row (&rows)[2]",
+                     "const Inputs& in"},
+                    "  uint32_t bits = 0;\n"
+                    "#pragma unroll\n"
+                    "  for (int r = 0; r < 2; ++r) {\n" +
+                        indented(row + pass) +
+                        "  }\n"
+                        "  return bits < 0x40000000u;  // all powers are below 2, none is a NaN\n",
+                    "template <bool kMasked>"});
   }
 
   std::string absorb_function() const {

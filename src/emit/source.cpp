@@ -38,7 +38,8 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
                                                 const Choice& choice) {
   const schedule::Schedule& schedule = choice.candidate.schedule;
   const bool cdna2 = choice.target->family == target::Family::Cdna2;
-  const UserFunctions user = user_functions(spec, rows, choice.target->family);
+  const UserFunctions user =
+      user_functions(spec, rows, choice.target->family, choice.candidate.resources.near);
   Substitution substitution;
   substitution.name = spec.name;
   substitution.values = template_values(spec, rows, choice.candidate);

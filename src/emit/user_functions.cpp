@@ -385,9 +385,15 @@ std::vector<const Reduction*> distinct_reductions(const RowForm& form, const Dev
   return distinct;
 }
 
-std::string reductions_text(const Spec& spec, const RowForm& form, const DeviceNames& names,
-                            const Fragment& fragment) {
+std::string reductions_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
+                            const DeviceNames& names, const Fragment& fragment) {
   std::string text = comment("normalize", spec.normalize_text) + "\n";
+  if (pairs.near_logistic) {
+    return text +
+           "struct Reductions {\n"
+           "  bool near = true;  // the warp's blocks so far had small weights alone\n"
+           "};\n";
+  }
   if (form.reductions.empty()) return text + "struct Reductions {};\n";
   text += "// Running, over the pairs seen so far.\nstruct Reductions {\n";
   std::vector<CommentedLine> members;
@@ -529,11 +535,12 @@ bool has_walk(const Spec& spec) {
 
 bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
 
-UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family) {
+UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family,
+                             bool near) {
   const Fragment& fragment = fragment_of(family);
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  const PairForm pairs = attention::pair_form(spec, form);
+  const PairForm pairs = attention::pair_form(spec, form, near);
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),
@@ -542,7 +549,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
       key_range_text(spec, names, mask_text(spec, form, pairs, names, amd).empty(), amd),
       amd ? "" : row_keys_text(spec, form, names),
       amd ? "" : block_test_text(spec, names),
-      reductions_text(spec, form, names, fragment)};
+      reductions_text(spec, form, pairs, names, fragment)};
   if (form.exponential) {
     sections.push_back(row_max_text(form, names));
   } else {

@@ -8,7 +8,8 @@
 //   pair_exists   the mask (unless a row's pairs are those of its key_range)
 //   row_keys      one row's keys, where key_range takes a search
 //   row_max       (exponential forms) the row's maximum from its running reduction
-//   absorb        (other forms) one block of a row: scores in, weights out
+//   absorb        (other forms) one block of a row: scores in, weights out; absorb_near, by the
+//                 near form
 //   complete      running reductions of one thread to those of the row
 //   row_values, output_of, store_saves    what follows the last block
 #pragma once
@@ -25,8 +26,9 @@ struct UserFunctions {
   std::string text;
   bool inputs_have_batch = false;  // struct Inputs begins with `int batch`
 };
+// `near`: by a near form first (attention/near_form.h).
 UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows,
-                             target::Family family = target::Family::Hopper);
+                             target::Family family = target::Family::Hopper, bool near = false);
 
 // The score is the scaled product: the scale may fold into an exponent.
 bool is_plain_score(const spec::Spec& spec);

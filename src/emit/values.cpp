@@ -62,7 +62,16 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("QUERY_STAGES", candidate.resources.query_stages);
   put("BLOCKS_PER_CORE", candidate.resources.blocks_per_core);
   put("PLAIN_SCORE", plain);
-  const attention::PairForm pairs = attention::pair_form(spec, rows);
+  const attention::PairForm pairs = attention::pair_form(spec, rows, candidate.resources.near);
+  put("NEAR_LOGISTIC", pairs.near_logistic.has_value());
+  put("NEAR_CAP", pairs.near_cap.has_value());
+  const attention::NearCap cap = pairs.near_cap.value_or(attention::NearCap{});
+  put("QUERY_SHIFT", cap.query_shift);
+  values["ATTN_NEAR_LINEAR"] = float_literal(cap.linear);
+  values["ATTN_NEAR_CUBIC"] = float_literal(cap.cubic);
+  values["ATTN_NEAR_HIGHEST"] = float_literal(cap.highest - attention::kNearCapRoom);
+  put("NEAR_ROOM", int64_t{1} << attention::kNearCapRoom);
+  put("RECOMPUTE", candidate.resources.fixed_max || candidate.resources.near);
   put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);
   values["ATTN_EXPONENT_UNIT"] = float_literal(pairs.unit);
   put("ROW_CONSTANTS", !pairs.constants.empty());

@@ -71,7 +71,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family) {
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
-  const attention::PairForm pairs = attention::pair_form(spec, *rows);
+  const attention::PairForm pairs = attention::pair_form(spec, *rows, !amd);
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
@@ -86,6 +86,12 @@ std::string functions_text(const spec::Spec& spec, target::Family family) {
   text += line("mask", spec.mask, "a pair of a block that it cuts", cost(pairs.mask));
   if (spec.normalize_text != "softmax") {
     text += line("weight", spec.normalize.weight, "a pair", cost(pairs.weight));
+  }
+  if (pairs.near_cap) {
+    text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";
+  }
+  if (pairs.near_logistic) {
+    text += "while all of a block's weights are small: 1 special function, 2 multiply-adds more\n";
   }
   if (!pairs.constants.empty()) {
     std::vector<std::string> constants;

@@ -92,7 +92,9 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
 
 Cost CostModel::operator()(const Schedule& s, const Resources& resources) const {
   const target::Target& t = target_;
-  const Block full = resources.fixed_max ? Block::Full : Block::First;
+  const Block full = resources.near        ? Block::Near
+                     : resources.fixed_max ? Block::Full
+                                           : Block::First;
   const int together = resources.blocks_per_core;
   Steps steps{step_of(kernel_, s, t, Block::First, together),
               step_of(kernel_, s, t, full, together),

@@ -211,7 +211,9 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.consumer_registers = plan.consumer;
   resources.fixed_max =
       kernel.fixed_max && register_need(kernel, s, true) <= resources.consumer_registers;
-  resources.register_need = register_need(kernel, s, resources.fixed_max);
+  resources.near = kernel.has_near && (resources.fixed_max || !kernel.rows.exponential) &&
+                   register_need(kernel, s, true) <= resources.consumer_registers;
+  resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
   resources.tensors = tensors_of(kernel, s, resources.query_stages);

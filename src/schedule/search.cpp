@@ -125,6 +125,12 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
         family == target::Family::Hopper && one_pass && attention::logistic_exponent(pairs.weight);
     if (kernel.shares_reciprocals) add(kernel.weight, {-0.5, 2, 0.5, 0});
   }
+  kernel.has_near = pairs.near_cap || pairs.near_logistic;
+  if (pairs.near_cap) kernel.near = {0, 2, 0, 0};  // beside the exponent's own multiply-add
+  if (pairs.near_logistic) {
+    kernel.near = expr::count(pairs.near_logistic->exponent, pair, accuracy);
+    add(kernel.near, {1, 2, 0.5, 0});  // the power and its square; half of the test for one bit
+  }
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.indexed_score = pairs.reads("kv_idx");
@@ -158,7 +164,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  count_functions(spec, attention::pair_form(spec, rows), family, kernel);
+  count_functions(spec, attention::pair_form(spec, rows, family == target::Family::Hopper), family,
+                  kernel);
   return kernel;
 }
 

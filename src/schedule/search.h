@@ -25,6 +25,8 @@ struct Kernel {
   expr::OperationCounts score;      // per pair, of the user's score beyond a plain one
   expr::OperationCounts mask;       // per pair of a partial tile: the test and its select
   expr::OperationCounts weight;     // per pair: weight and reductions' elements
+  bool has_near = false;            // attention/near_form.h
+  expr::OperationCounts near;       // per pair, in the place of score, or of weight
   bool plain_score = true;          // the score is a multiply-add, or less, of the product
   int row_constants = 0;            // terms of scores and weights that are kept for a row
   bool indexed_score = false;       // score or weight reads kv_idx

@@ -147,11 +147,14 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
   expr::OperationCounts n;
   if (kernel.rows.exponential) {
     n = kExponential;
-    if (block != Block::Full || !kernel.fixed_max) n.logic += 1;  // the maximum
+    const bool keeps_max = block == Block::Full || block == Block::Near;
+    if (!keeps_max || !kernel.fixed_max) n.logic += 1;  // the maximum
+    n = n + (block == Block::Near ? kernel.near : kernel.score);
+  } else if (block == Block::Near) {
+    n = kernel.near + expr::OperationCounts{0, 0, 0.5, 0};
   } else {
-    n = kernel.weight + expr::OperationCounts{0, 0, 0.5, 0};
+    n = kernel.weight + kernel.score + expr::OperationCounts{0, 0, 0.5, 0};
   }
-  n = n + kernel.score;
   // Beyond the user's mask, every cut block tests the end of the keys.
   if (block == Block::Partial) n = n + kernel.mask + expr::OperationCounts{0, 0, 1, 0};
   return n;
@@ -175,7 +178,8 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
     step.chain += 2 * kWarpgroupRows * s.tile_kv * s.warpgroups / t.shared_bytes_per_clk;
   }
   step.shared = shared_bytes(kernel, s) / t.shared_bytes_per_clk;
-  const bool keeps_max = kernel.rows.exponential && kernel.fixed_max && block == Block::Full;
+  const bool keeps_max =
+      kernel.rows.exponential && kernel.fixed_max && (block == Block::Full || block == Block::Near);
   if (!kernel.rows.row_free() && !keeps_max) {
     step.rescale = s.warpgroups * kWarpgroupRows * kernel.head_dim_v / t.multiply;
   }

@@ -21,7 +21,7 @@ namespace {
 #if ATTN_EXPONENTIAL
 #include "parts/softmax.cuh"
 #endif
-#if ATTN_FIXED_MAX
+#if ATTN_RECOMPUTE
 #include "parts/recompute.cuh"
 #endif
 #include "parts/tile.cuh"

@@ -13,12 +13,14 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "attention/oracle.h"
+#include "expr/print.h"
 #include "spec/read.h"
 
 namespace {
@@ -381,7 +383,9 @@ class Check {
       float x;
       std::memcpy(&x, saves_.at(spec_.normalize.saves[j].name).data() + 4 * at, 4);
       if (static_cast<double>(x) == exact.saves[j]) continue;  // infinities too
-      if (std::abs(x - exact.saves[j]) <= 1e-4 * std::max(1.0, std::abs(exact.saves[j]))) continue;
+      double allowed = 1e-4 * std::max(1.0, std::abs(exact.saves[j]));
+      if (caps_nearly_) allowed += std::numbers::ln2 / 256;
+      if (std::abs(x - exact.saves[j]) <= allowed) continue;
       std::printf("%s: batch %ld, head %ld, row %ld: save %g, expected %g\n", call_.text.c_str(),
                   static_cast<long>(b), static_cast<long>(h), static_cast<long>(i),
                   static_cast<double>(x), exact.saves[j]);
@@ -391,6 +395,9 @@ class Check {
   }
 
   const Spec& spec_;
+  // A soft cap in bf16 is next to a cubic: right to 2^-8 of an exponent of two.
+  const bool caps_nearly_ = spec_.dtype == DType::Bf16 &&
+                            attngen::expr::print(spec_.score).find("tanh") != std::string::npos;
   nlohmann::json manifest_;
   void* library_;
   Call call_;

@@ -65,6 +65,12 @@ GROUPS = {
               normalize={"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
                          "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
+        # Near forms: they hold, and they do not.
+        (spec(mask=CAUSAL, score="30 * tanh(score / 30)"), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, score="40 * tanh(score / 4)"), [schedule(2, 64, 2)], CALLS[:3]),
+        (spec(mask=CAUSAL, normalize={"weight": "sigmoid(score - 8)"}), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, normalize={"weight": "sigmoid(4 * score - 8)"}), [schedule(2, 64, 2)],
+         CALLS[:3]),
         (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
          [schedule(2, 64, 2, overlap="none")], CALLS[:3]),
     ],

@@ -362,6 +362,13 @@ inline int __float_as_int(float x) {
   std::memcpy(&y, &x, 4);
   return y;
 }
+// A NaN becomes 0, as on the GPU.
+inline float __saturatef(float x) { return x > 0 ? std::min(x, 1.0f) : 0.0f; }
+inline uint32_t __float_as_uint(float x) {
+  uint32_t y;
+  std::memcpy(&y, &x, 4);
+  return y;
+}
 inline float __uint_as_float(uint32_t x) {
   float y;
   std::memcpy(&y, &x, 4);

@@ -73,6 +73,30 @@
 #ifndef ATTN_FIXED_MAX
 #define ATTN_FIXED_MAX 1
 #endif
+#ifndef ATTN_RECOMPUTE
+#define ATTN_RECOMPUTE 1
+#endif
+#ifndef ATTN_NEAR_LOGISTIC
+#define ATTN_NEAR_LOGISTIC 0
+#endif
+#ifndef ATTN_NEAR_CAP
+#define ATTN_NEAR_CAP 0
+#endif
+#ifndef ATTN_NEAR_LINEAR
+#define ATTN_NEAR_LINEAR 1.0f
+#endif
+#ifndef ATTN_NEAR_CUBIC
+#define ATTN_NEAR_CUBIC 0.0f
+#endif
+#ifndef ATTN_NEAR_HIGHEST
+#define ATTN_NEAR_HIGHEST 8.0f
+#endif
+#ifndef ATTN_NEAR_ROOM
+#define ATTN_NEAR_ROOM 256
+#endif
+#ifndef ATTN_QUERY_SHIFT
+#define ATTN_QUERY_SHIFT 0
+#endif
 #ifndef ATTN_BLOCKS_PER_CORE
 #define ATTN_BLOCKS_PER_CORE 1
 #endif

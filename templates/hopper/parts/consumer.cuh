@@ -9,6 +9,24 @@ __device__ __forceinline__ void pass_turn(int warpgroup) {
 }
 #endif
 
+#if ATTN_QUERY_SHIFT
+// Queries times a power of two, which is exact: the near score saturates the square of a product
+// at 1.
+__device__ __forceinline__ void scale_queries(uint8_t* query) {
+  constexpr float kFactor = 1.0f / (1ull << ATTN_QUERY_SHIFT);
+#pragma unroll 1
+  for (int i = threadIdx.x % 128 * 16; i < kQueryBytes; i += 2048) {
+    uint4& elements = *reinterpret_cast<uint4*>(query + i);
+    const auto scaled = [](uint32_t pair) {
+      return pack(__uint_as_float(pair << 16) * kFactor,
+                  __uint_as_float(pair & 0xffff0000u) * kFactor);
+    };
+    elements =
+        uint4{scaled(elements.x), scaled(elements.y), scaled(elements.z), scaled(elements.w)};
+  }
+}
+#endif
+
 // What of a tile a warpgroup does.
 struct Work {
   Tile tile;
@@ -257,6 +275,11 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     // The compiler would rather compute the limits again, between two products.
     const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
                         uniform(work.blocks.full_end)};
+#endif
+#if ATTN_QUERY_SHIFT
+    scale_queries(shared.query[query_slot.index][warpgroup]);
+    fence_async_proxy();
+    named_sync(1 + kWarpgroups + warpgroup, 128);
 #endif
 #if ATTN_TRIMMED
     pass_over(work.before);

@@ -155,12 +155,51 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #else
         scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);
 #endif
-        sum += scores[j][r][e];
       }
+      sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }
     fits = fits && sum < kLimit;  // a NaN does not
     reductions[r].sum_exp += sum;
   }
   return fits;
+}
+#endif
+
+#if ATTN_NEAR_CAP
+// Whether the near score holds relative to these maxima: exponents that it gets wrong are either
+// far below 0, or so far above the maximum that their weights do not fit.
+__device__ __forceinline__ bool near_holds(const Row (&rows)[2], const Inputs& in,
+                                           const Reductions (&reductions)[2]) {
+  const float shift[2] = {shift_of(rows[0], in, reductions[0]),
+                          shift_of(rows[1], in, reductions[1])};
+  return fminf(shift[0], shift[1]) >= 0 && fmaxf(shift[0], shift[1]) <= ATTN_NEAR_HIGHEST;
+}
+
+// As absorb_fixed, of a whole block. tanh is next to a cubic here, to 2^-8 of the exponent; far out
+// a straight line takes over, so that larger scores give larger weights.
+__device__ __forceinline__ bool absorb_near(float (&scores)[kTileKv / 8][2][2],
+                                            const Row (&rows)[2], const Inputs& in,
+                                            Reductions (&reductions)[2]) {
+  constexpr float kLimit = ATTN_NEAR_ROOM;
+  float sums[2];  // one test at the end: a test each would part the rows' instructions
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float shift = shift_of(rows[r], in, reductions[r]);
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const float product = scores[j][r][e];
+        const float square = __saturatef(product * product);
+        const float slope = square * ATTN_NEAR_CUBIC + ATTN_NEAR_LINEAR;
+        scores[j][r][e] = exp2_approx(product * slope - shift);
+        sum += scores[j][r][e];
+      }
+    }
+    sums[r] = sum;
+    reductions[r].sum_exp += sum;
+  }
+  return sums[0] + sums[1] < kLimit;
 }
 #endif

@@ -88,8 +88,15 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   if (!first && (full || __all_sync(0xffffffffu, started))) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
+#if ATTN_NEAR_CAP
+    const bool near = full && __all_sync(0xffffffffu, near_holds(rows, in, grown));
+    const bool fits = near   ? absorb_near(scores, rows, in, grown)
+                      : full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
+                             : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+#else
     const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
                            : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+#endif
     if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
       reductions[1] = grown[1];
@@ -115,6 +122,16 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
 #else
+#if ATTN_NEAR_LOGISTIC
+  // Until a block of the tile has a larger weight.
+  if (reductions[0].near) {
+    const bool fits = full ? absorb_near<false>(scores, kv_first, rows, in)
+                           : absorb_near<true>(scores, kv_first, rows, in);
+    if (__all_sync(0xffffffffu, fits)) return factors;
+    reductions[0].near = false;
+    recompute_scores(scores, query, key);
+  }
+#endif
   if (full) {
     absorb_rows<false>(scores, kv_first, rows, in, reductions, factors);
   } else {
