@@ -527,8 +527,8 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);
-        sum += scores[j][r][e];
       }
+      sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }
     fits = fits && sum < kLimit;  // a NaN does not
     reductions[r].sum_exp += sum;
@@ -551,7 +551,7 @@ __device__ __forceinline__ bool absorb_near(float (&scores)[kTileKv / 8][2][2],
                                             const Row (&rows)[2], const Inputs& in,
                                             Reductions (&reductions)[2]) {
   constexpr float kLimit = 256;
-  bool fits = true;
+  float sums[2];  // one test at the end: a test each would part the rows' instructions
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float shift = shift_of(rows[r], in, reductions[r]);
@@ -567,10 +567,10 @@ __device__ __forceinline__ bool absorb_near(float (&scores)[kTileKv / 8][2][2],
         sum += scores[j][r][e];
       }
     }
-    fits = fits && sum < kLimit;
+    sums[r] = sum;
     reductions[r].sum_exp += sum;
   }
-  return fits;
+  return sums[0] + sums[1] < kLimit;
 }
 
 // The same scores once more, for one warp: when the fixed maximum of a row proves too low, its raw

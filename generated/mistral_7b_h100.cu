@@ -499,8 +499,8 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);
-        sum += scores[j][r][e];
       }
+      sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }
     fits = fits && sum < kLimit;  // a NaN does not
     reductions[r].sum_exp += sum;
