@@ -88,6 +88,10 @@ def alibi(score, b, h, q, k, inputs):
     return score + inputs["slopes"][h] * (k - q)
 
 
+def pair_bias(score, b, h, q, k, inputs):
+    return score + inputs["bias"][h, q, k]
+
+
 def temperature(score, b, h, q, k, inputs):
     return score * inputs["temperature"][h]
 
@@ -119,6 +123,11 @@ def flex_benches():
     for name, more in FLEX.items():
         spec = {**read(name), "name": f"variant_{name}", "layout": "bshd"}
         yield VariantBench(spec["name"], spec, 2, 8192, flex=True, rival="variant_causal", **more)
+    shape = read("causal")
+    spec = {**read("pair_bias"), "name": "variant_pair_bias", "layout": "bshd",
+            **{key: shape[key] for key in ("heads", "head_dim", "mask", "workload")}}
+    yield VariantBench(spec["name"], spec, 2, 8192, score=pair_bias, flex=True,
+                       rival="variant_causal", fills=(("bias", {"fill": "normal"}),))
     spec = {**read("temperature"), "name": "variant_temperature", "layout": "bshd"}
     yield VariantBench(spec["name"], spec, 2, 8192, score=temperature, rival="variant_causal",
                        fills=(("temperature", {"fill": "slopes"}),))
