@@ -1,0 +1,92 @@
+#include "emit/prepass.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "emit/comment.h"
+#include "emit/device_text.h"
+#include "expr/print.h"
+
+namespace attngen::emit {
+
+using attention::IdTable;
+
+namespace {
+
+// A table has entries of its own for each batch, and for each head where its ids differ by head.
+struct Heads {
+  const char* count;
+  const char* plane;  // of a batch and head
+};
+Heads heads_of(const IdTable& table) {
+  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "int64_t{row.b} * kHeadsQ + row.h"};
+  if (expr::mentions(table.value, "h_kv")) {
+    return {"kHeadsKv", "int64_t{row.b} * kHeadsKv + row.h_kv"};
+  }
+  return {"1", "int64_t{row.b}"};
+}
+
+std::string shapes_text(const std::vector<IdTable>& tables) {
+  std::vector<std::string> shapes;
+  for (const IdTable& table : tables) {
+    shapes.push_back(fmt::format("{{{}, {}}}", table.of_keys, heads_of(table).count));
+  }
+  return "struct TableShape {\n  bool of_keys;  // else of queries\n"
+         "  int heads;     // told apart\n};\n"
+         "__host__ __device__ constexpr TableShape table_shape(int table) {\n" +
+         wrapped(fmt::format("  constexpr TableShape shapes[] = {{{}}};", fmt::join(shapes, ", "))) +
+         "  return shapes[table];\n}\n";
+}
+
+std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
+  std::string body;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const std::string value =
+        expr::print_c(tables[i].value, expr::Dialect::Device, names.names());
+    const bool last = i + 1 == tables.size();
+    body += wrapped(last ? fmt::format("  return {};", value)
+                         : fmt::format("  if (table == {}) return {};", i, value));
+  }
+  return text_of({"int", "tabulated", {"int table", kRow, "int kv_idx", kInputs}, body});
+}
+
+std::string entry_text(const IdTable& table, size_t i) {
+  const char* const first = table.of_keys ? "kv_first" : "q_first";
+  const char* const length = table.of_keys ? "row.seq_kv" : "row.seq_q";
+  const char* const size = table.of_keys ? "kTileKv" : "kTableQueries";
+  std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
+  body += wrapped(fmt::format("  return __ldg(&in.{}[{}][({}) * blocks + {} / {}]);", kTables, i,
+                              heads_of(table).plane, first, size));
+  return text_of(
+      {"int2", fmt::format("ids_of_{}", i), {fmt::format("int {}", first), kRow, kInputs}, body});
+}
+
+}  // namespace
+
+std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
+  if (tables.empty()) return "";
+  std::string text =
+      "// Ids in no order. A kernel before this one tabulates the least (x) and the greatest (y) "
+      "of\n";
+  for (size_t i = 0; i < tables.size(); ++i) {
+    text += comment(fmt::format("  {}", i),
+                    fmt::format("{}, {}", expr::print(tables[i].value),
+                                tables[i].of_keys ? "over the keys of each block"
+                                                  : "over the queries of each tile"));
+  }
+  text += shapes_text(tables) + "\n" + tabulated_text(tables, names) + "\n";
+  for (size_t i = 0; i < tables.size(); ++i) {
+    text += entry_text(tables[i], i) + "\n";
+  }
+  return text;
+}
+
+std::optional<std::string> table_entry(std::string_view load,
+                                       std::span<const std::string> indices) {
+  const bool least = load.ends_with(attention::kLeast);
+  if (!least && !load.ends_with(attention::kGreatest)) return std::nullopt;
+  return fmt::format("ids_of_{}({}, row, in).{}", load.substr(0, load.find('.')), indices[0],
+                     least ? "x" : "y");
+}
+
+}  // namespace attngen::emit

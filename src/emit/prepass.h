@@ -1,0 +1,30 @@
+// Tables of ids in no order, which block tests read (attention/id_tables.h): what the kernel before
+// the main one fills them with, and how they are read.
+//
+// templates/hopper/parts/prepass.cuh calls
+//   table_shape   what a table tells apart
+//   tabulated     the id of a query or of a key that a table is about
+// and block tests ids_of_0, ids_of_1, ...: an entry.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/id_tables.h"
+#include "emit/device_names.h"
+
+namespace attngen::emit {
+
+// The member of Inputs that holds the tables; no input has such a name.
+inline constexpr std::string_view kTables = "attn_tables";
+
+// "" without tables.
+std::string tables_text(const std::vector<attention::IdTable>& tables, const DeviceNames& names);
+
+// "ids_of_0(kv_first, row, in).x" of 0.least[kv_first]; nothing for an input's name.
+std::optional<std::string> table_entry(std::string_view load, std::span<const std::string> indices);
+
+}  // namespace attngen::emit
