@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "expr/print.h"
@@ -19,9 +21,9 @@ struct Heads {
   const char* plane;  // of a batch and head
 };
 Heads heads_of(const IdTable& table) {
-  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "int64_t{row.b} * kHeadsQ + row.h"};
+  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "(int64_t{row.b} * kHeadsQ + row.h)"};
   if (expr::mentions(table.value, "h_kv")) {
-    return {"kHeadsKv", "int64_t{row.b} * kHeadsKv + row.h_kv"};
+    return {"kHeadsKv", "(int64_t{row.b} * kHeadsKv + row.h_kv)"};
   }
   return {"1", "int64_t{row.b}"};
 }
@@ -55,7 +57,7 @@ std::string entry_text(const IdTable& table, size_t i) {
   const char* const length = table.of_keys ? "row.seq_kv" : "row.seq_q";
   const char* const size = table.of_keys ? "kTileKv" : "kTableQueries";
   std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
-  body += wrapped(fmt::format("  return __ldg(&in.{}[{}][({}) * blocks + {} / {}]);", kTables, i,
+  body += wrapped(fmt::format("  return __ldg(&in.{}[{}][{} * blocks + {} / {}]);", kTables, i,
                               heads_of(table).plane, first, size));
   return text_of(
       {"int2", fmt::format("ids_of_{}", i), {fmt::format("int {}", first), kRow, kInputs}, body});
@@ -81,12 +83,24 @@ std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& n
   return text;
 }
 
-std::optional<std::string> table_entry(std::string_view load,
-                                       std::span<const std::string> indices) {
+std::string entries_text(const expr::Expr& condition, const std::vector<IdTable>& tables) {
+  std::string text;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const std::vector<std::string> loads = expr::inputs_of(condition);
+    const bool read = std::ranges::any_of(loads, [&](const std::string& load) {
+      return table_entry(load) && load.starts_with(std::to_string(i) + ".");
+    });
+    if (!read) continue;
+    text += fmt::format("  const int2 ids_{0} = ids_of_{0}({1}, row, in);\n", i,
+                        tables[i].of_keys ? "kv_first" : "q_first");
+  }
+  return text;
+}
+
+std::optional<std::string> table_entry(std::string_view load) {
   const bool least = load.ends_with(attention::kLeast);
   if (!least && !load.ends_with(attention::kGreatest)) return std::nullopt;
-  return fmt::format("ids_of_{}({}, row, in).{}", load.substr(0, load.find('.')), indices[0],
-                     least ? "x" : "y");
+  return fmt::format("ids_{}.{}", load.substr(0, load.find('.')), least ? "x" : "y");
 }
 
 }  // namespace attngen::emit

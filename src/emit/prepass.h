@@ -8,7 +8,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +23,10 @@ inline constexpr std::string_view kTables = "attn_tables";
 // "" without tables.
 std::string tables_text(const std::vector<attention::IdTable>& tables, const DeviceNames& names);
 
-// "ids_of_0(kv_first, row, in).x" of 0.least[kv_first]; nothing for an input's name.
-std::optional<std::string> table_entry(std::string_view load, std::span<const std::string> indices);
+// The entries that a condition of a block test reads, as statements: `const int2 ids_0 = ...;`.
+std::string entries_text(const expr::Expr& condition,
+                         const std::vector<attention::IdTable>& tables);
+// "ids_0.x" of 0.least; nothing for an input's name.
+std::optional<std::string> table_entry(std::string_view load);
 
 }  // namespace attngen::emit

@@ -50,7 +50,7 @@ std::string inputs_text(const Spec& spec, bool with_batch, size_t tables) {
     members.push_back({fmt::format("  {} {};", c_type_of(input), input.name),
                        input.shape.empty() ? "" : shape_text(input)});
   }
-  if (tables > 0) members.push_back({fmt::format("  int2* {}[{}];", kTables, tables), ""});
+  if (tables > 0) members.push_back({fmt::format("  int2* {}[{}] = {{}};", kTables, tables), ""});
   return text + commented(members) + "};\n";
 }
 
@@ -369,11 +369,14 @@ std::string block_test_text(const Spec& spec, const DeviceNames& names) {
   if (!test) return "";
   const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
                                             "int kv_last", kRow,         kInputs};
+  const auto tested = [&](const expr::Expr& condition) {
+    return entries_text(condition, test->tables) + returned(condition, names.names());
+  };
   return tables_text(test->tables, names) +
          "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
-         text_of({"bool", "block_kept", parameters, returned(test->kept, names.names())}) +
+         text_of({"bool", "block_kept", parameters, tested(test->kept)}) +
          "\n// Whether all of them exist.\n" +
-         text_of({"bool", "block_full", parameters, returned(test->full, names.names())});
+         text_of({"bool", "block_full", parameters, tested(test->full)});
 }
 
 // Sums of the same exponential are one.
