@@ -21,9 +21,9 @@ struct Heads {
   const char* plane;  // of a batch and head
 };
 Heads heads_of(const IdTable& table) {
-  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "(int64_t{row.b} * kHeadsQ + row.h)"};
+  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "int64_t{row.b} * kHeadsQ + row.h"};
   if (expr::mentions(table.value, "h_kv")) {
-    return {"kHeadsKv", "(int64_t{row.b} * kHeadsKv + row.h_kv)"};
+    return {"kHeadsKv", "int64_t{row.b} * kHeadsKv + row.h_kv"};
   }
   return {"1", "int64_t{row.b}"};
 }
@@ -57,8 +57,9 @@ std::string entry_text(const IdTable& table, size_t i) {
   const char* const length = table.of_keys ? "row.seq_kv" : "row.seq_q";
   const char* const size = table.of_keys ? "kTileKv" : "kTableQueries";
   std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
-  body += wrapped(fmt::format("  return __ldg(&in.{}[{}][{} * blocks + {} / {}]);", kTables, i,
-                              heads_of(table).plane, first, size));
+  body += fmt::format("  const int64_t plane = {};\n", heads_of(table).plane);
+  body += fmt::format("  return __ldg(&in.{}[{}][plane * blocks + {} / {}]);\n", kTables, i, first,
+                      size);
   return text_of(
       {"int2", fmt::format("ids_of_{}", i), {fmt::format("int {}", first), kRow, kInputs}, body});
 }
