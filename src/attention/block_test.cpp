@@ -71,6 +71,7 @@ class BlockBounds {
   std::optional<Ends> ends_of_atom(const Expr& e);
   std::optional<Ends> ends_of_sum(const Linear& sum);
   std::optional<Ends> ends_of_load(const Expr& e);
+  std::optional<size_t> table_of(const Expr& e);
   std::optional<Ends> ends_of_modulo(const Expr& e);
 
   Inputs inputs_;
@@ -155,17 +156,26 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
   }
 }
 
+bool ascends(const Expr& load, Inputs inputs) {
+  const auto& indices = load.operands();
+  return sorted_input(load, inputs) != nullptr &&
+         std::none_of(indices.begin(), indices.end() - 1, varies);
+}
+
+std::optional<size_t> BlockBounds::table_of(const Expr& e) {
+  if (!with_tables_ || e.op() != Op::Load || ascends(e, inputs_)) return std::nullopt;
+  return find_table(e, tables_);
+}
+
 // An input that ascends along its last dimension is least at the least index; of any other a table
 // knows.
 std::optional<Ends> BlockBounds::ends_of_load(const Expr& e) {
   const auto& indices = e.operands();
-  const bool ascends = sorted_input(e, inputs_) != nullptr &&
-                       std::none_of(indices.begin(), indices.end() - 1, varies);
-  const auto last = ascends ? ends(indices.back()) : std::nullopt;
+  const auto last = ascends(e, inputs_) ? ends(indices.back()) : std::nullopt;
   if (!last) {
-    const auto known = with_tables_ ? table_ends(e, tables_) : std::nullopt;
-    if (!known) return std::nullopt;
-    return Ends{known->first, known->second};
+    const auto table = table_of(e);
+    if (!table) return std::nullopt;
+    return Ends{least_of(*table, tables_), greatest_of(*table, tables_)};
   }
   const auto at = [&](const Expr& index) {
     std::vector<Expr> moved(indices.begin(), indices.end());
@@ -251,7 +261,12 @@ Truth BlockBounds::equal(const Expr& a, const Expr& b) {
   if (b.op() == Op::Modulo && a.is_number()) return congruent(b, a);
   const Truth at_most = less(a, b, true);
   const Truth at_least = less(b, a, true);
-  return {both(at_most.may, at_least.may), both(at_most.must, at_least.must)};
+  Truth result{both(at_most.may, at_least.may), both(at_most.must, at_least.must)};
+  // Where the ids 2 and 5 of one block enclose those of another, none need be the same.
+  const auto one = table_of(a);
+  const auto other = table_of(b);
+  if (one && other) result.may = both(result.may, may_meet(*one, *other, tables_));
+  return result;
 }
 
 Truth BlockBounds::truth_of(const Expr& e) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 
 #include "emit/comment.h"
 #include "emit/device_text.h"
@@ -14,6 +13,23 @@ namespace attngen::emit {
 using attention::IdTable;
 
 namespace {
+
+constexpr std::string_view kIds =
+    "struct Ids {\n"
+    "  int least, greatest;\n"
+    "  uint64_t bits;  // bit_of each\n"
+    "};\n"
+    "__device__ __forceinline__ unsigned bit_of(int id) {\n"
+    "  return static_cast<unsigned>(id) * 0x9E3779B1u >> 26;\n"
+    "}\n"
+    "__device__ __forceinline__ int4 packed_ids(const Ids& ids) {\n"
+    "  return make_int4(ids.least, ids.greatest, static_cast<int>(ids.bits),\n"
+    "                   static_cast<int>(ids.bits >> 32));\n"
+    "}\n"
+    "__device__ __forceinline__ Ids unpacked_ids(int4 x) {\n"
+    "  return {x.x, x.y, uint64_t{static_cast<unsigned>(x.w)} << 32 | "
+    "static_cast<unsigned>(x.z)};\n"
+    "}\n";
 
 // A table has entries of its own for each batch, and for each head where its ids differ by head.
 struct Heads {
@@ -58,10 +74,10 @@ std::string entry_text(const IdTable& table, size_t i) {
   const char* const size = table.of_keys ? "kTileKv" : "kTableQueries";
   std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
   body += fmt::format("  const int64_t plane = {};\n", heads_of(table).plane);
-  body += fmt::format("  return __ldg(&in.{}[{}][plane * blocks + {} / {}]);\n", kTables, i, first,
-                      size);
+  body += fmt::format("  return unpacked_ids(__ldg(&in.{}[{}][plane * blocks + {} / {}]));\n",
+                      kTables, i, first, size);
   return text_of(
-      {"int2", fmt::format("ids_of_{}", i), {fmt::format("int {}", first), kRow, kInputs}, body});
+      {"Ids", fmt::format("ids_of_{}", i), {fmt::format("int {}", first), kRow, kInputs}, body});
 }
 
 }  // namespace
@@ -69,14 +85,14 @@ std::string entry_text(const IdTable& table, size_t i) {
 std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
   if (tables.empty()) return "";
   std::string text =
-      "// Ids in no order. A kernel before this one tabulates the least (x) and the greatest (y) "
-      "of\n";
+      "// Ids in no order: a kernel before this one tabulates what a block holds of them.\n";
   for (size_t i = 0; i < tables.size(); ++i) {
     text += comment(fmt::format("  {}", i),
                     fmt::format("{}, {}", expr::print(tables[i].value),
                                 tables[i].of_keys ? "over the keys of each block"
                                                   : "over the queries of each tile"));
   }
+  text += kIds;
   text += shapes_text(tables) + "\n" + tabulated_text(tables, names) + "\n";
   for (size_t i = 0; i < tables.size(); ++i) {
     text += entry_text(tables[i], i) + "\n";
@@ -87,21 +103,21 @@ std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& n
 std::string entries_text(const expr::Expr& condition, const std::vector<IdTable>& tables) {
   std::string text;
   for (size_t i = 0; i < tables.size(); ++i) {
-    const std::vector<std::string> loads = expr::inputs_of(condition);
-    const bool read = std::ranges::any_of(loads, [&](const std::string& load) {
-      return table_entry(load) && load.starts_with(std::to_string(i) + ".");
-    });
-    if (!read) continue;
-    text += fmt::format("  const int2 ids_{0} = ids_of_{0}({1}, row, in);\n", i,
+    if (!attention::reads_table(condition, i)) continue;
+    text += fmt::format("  const Ids ids_{0} = ids_of_{0}({1}, row, in);\n", i,
                         tables[i].of_keys ? "kv_first" : "q_first");
   }
   return text;
 }
 
 std::optional<std::string> table_entry(std::string_view load) {
-  const bool least = load.ends_with(attention::kLeast);
-  if (!least && !load.ends_with(attention::kGreatest)) return std::nullopt;
-  return fmt::format("ids_{}.{}", load.substr(0, load.find('.')), least ? "x" : "y");
+  const std::string_view table = load.substr(0, load.find('.'));
+  if (load.ends_with(attention::kLeast)) return fmt::format("ids_{}.least", table);
+  if (load.ends_with(attention::kGreatest)) return fmt::format("ids_{}.greatest", table);
+  const size_t meets = load.find(attention::kMeets);
+  if (meets == std::string_view::npos) return std::nullopt;
+  return fmt::format("((ids_{}.bits & ids_{}.bits) != 0)", table,
+                     load.substr(meets + attention::kMeets.size()));
 }
 
 }  // namespace attngen::emit

@@ -1,5 +1,5 @@
 // Tables of ids in no order, which block tests read (attention/id_tables.h): what the kernel before
-// the main one fills them with, and how they are read.
+// the main one fills them with, and how they are read. An entry is an int4.
 //
 // templates/hopper/parts/prepass.cuh calls
 //   table_shape   what a table tells apart
@@ -23,10 +23,10 @@ inline constexpr std::string_view kTables = "attn_tables";
 // "" without tables.
 std::string tables_text(const std::vector<attention::IdTable>& tables, const DeviceNames& names);
 
-// The entries that a condition of a block test reads, as statements: `const int2 ids_0 = ...;`.
+// The entries that a condition of a block test reads, as statements: `const Ids ids_0 = ...;`.
 std::string entries_text(const expr::Expr& condition,
                          const std::vector<attention::IdTable>& tables);
-// "ids_0.x" of 0.least; nothing for an input's name.
+// "ids_0.least" of 0.least; nothing for an input's name.
 std::optional<std::string> table_entry(std::string_view load);
 
 }  // namespace attngen::emit

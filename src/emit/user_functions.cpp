@@ -50,7 +50,7 @@ std::string inputs_text(const Spec& spec, bool with_batch, size_t tables) {
     members.push_back({fmt::format("  {} {};", c_type_of(input), input.name),
                        input.shape.empty() ? "" : shape_text(input)});
   }
-  if (tables > 0) members.push_back({fmt::format("  int2* {}[{}] = {{}};", kTables, tables), ""});
+  if (tables > 0) members.push_back({fmt::format("  int4* {}[{}] = {{}};", kTables, tables), ""});
   return text + commented(members) + "};\n";
 }
 

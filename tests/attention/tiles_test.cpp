@@ -179,8 +179,8 @@ TEST_CASE("blocks are tested where there are gaps alone") {
   CHECK(test_of("doc_id[b, q_pos] == doc_id[b, kv_idx] and kv_idx <= q_pos") == "none");
   // Ids in no order: a table of the queries, one of the keys.
   CHECK(test_of("page[b, q_pos] == page[b, kv_idx] and kv_idx <= q_pos") ==
-        "0.least[q_first] <= 1.greatest[kv_first] and 1.least[kv_first] <= 0.greatest[q_first] "
-        "full 0.greatest[q_first] <= 1.least[kv_first] and "
+        "0.least[q_first] <= 1.greatest[kv_first] and 1.least[kv_first] <= 0.greatest[q_first] and "
+        "0.meets.1[q_first, kv_first] full 0.greatest[q_first] <= 1.least[kv_first] and "
         "1.greatest[kv_first] <= 0.least[q_first] and kv_last <= q_first + seq_kv - seq_q");
   CHECK(test_of("page[b, q_idx] > 3 and kv_idx <= q_pos") ==
         "3 < 0.greatest[q_first] full 3 < 0.least[q_first] and "

@@ -42,6 +42,14 @@ class Function {
     }
     for (const char* name : {"b", "h", "h_kv"}) values.push_back(data.index(name));
     return program_(values, [&](std::string_view input, std::span<const int64_t> indices) {
+      if (const size_t meets = input.find(kMeets); meets != std::string_view::npos) {
+        const auto bits = [&](std::string_view table) {
+          const size_t i = std::stoul(std::string(table));
+          const bool of_keys = tables_.at(i).of_keys;
+          return bits_of(i, data, lengths, of_keys ? kv : first, of_keys ? kv_last : last);
+        };
+        return (bits(input) & bits(input.substr(meets + kMeets.size()))) != 0 ? 1.0 : 0.0;
+      }
       if (input.ends_with(kLeast) || input.ends_with(kGreatest)) {
         const size_t table = std::stoul(std::string(input));
         const bool of_keys = tables_.at(table).of_keys;
@@ -59,11 +67,24 @@ class Function {
                 bool greatest) const {
     double best = greatest ? -expr::kInfinity : expr::kInfinity;
     for (int64_t i = begin; i <= end; ++i) {
-      const double id = tables_[table].of_keys ? ids_[table].at(data, lengths, 0, 0, i)
-                                               : ids_[table].at(data, lengths, i, i, 0);
+      const double id = id_of(table, data, lengths, i);
       best = greatest ? std::max(best, id) : std::min(best, id);
     }
     return best;
+  }
+  double id_of(size_t table, const Data& data, const Lengths& lengths, int64_t i) const {
+    return tables_[table].of_keys ? ids_[table].at(data, lengths, 0, 0, i)
+                                  : ids_[table].at(data, lengths, i, i, 0);
+  }
+  // The set of ids, folded to 64 bits as kernels do.
+  uint64_t bits_of(size_t table, const Data& data, const Lengths& lengths, int64_t begin,
+                   int64_t end) const {
+    uint64_t bits = 0;
+    for (int64_t i = begin; i <= end; ++i) {
+      const auto id = static_cast<int32_t>(id_of(table, data, lengths, i));
+      bits |= uint64_t{1} << (static_cast<uint32_t>(id) * 0x9E3779B1U >> 26U);
+    }
+    return bits;
   }
 
   static std::vector<std::string> names() {

@@ -70,6 +70,8 @@ inline unsigned __ballot_sync(unsigned, bool vote) {
   return votes;
 }
 struct int2 { int x, y; };
+struct int4 { int x, y, z, w; };
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 inline bool __all_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) == 15; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
@@ -128,23 +130,25 @@ static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in
 
 // What the template's pre-pass does, for tiles of four queries.
 constexpr const char* kTabulate = R"(
-static int2 entries[4][1024];
+static int4 entries[4][1024];
 static void tabulate(Inputs in, int seq_q, int seq_kv) {
-  for (int table = 0; table < sizeof(in.attn_tables) / sizeof(int2*); ++table) {
+  for (int table = 0; table < sizeof(in.attn_tables) / sizeof(int4*); ++table) {
     const TableShape shape = table_shape(table);
     const int size = shape.of_keys ? kTileKv : kTableQueries;
     const int length = shape.of_keys ? seq_kv : seq_q;
-    int2* entry = entries[table];
+    int4* entry = entries[table];
     for (int b = 0; b < kBatch; ++b) for (int head = 0; head < shape.heads; ++head) {
       for (int first = 0; first < length; first += size, ++entry) {
-        *entry = {INT32_MAX, INT32_MIN};
+        Ids ids{INT32_MAX, INT32_MIN, 0};
         for (int i = first; i < min(first + size, length); ++i) {
           const int h_kv = shape.heads == kHeadsKv ? head : head / (kHeadsQ / kHeadsKv);
           const Row row{b, head, h_kv, i, i + seq_kv - seq_q, seq_q, seq_kv};
           const int id = tabulated(table, row, i, in);
-          entry->x = min(entry->x, id);
-          entry->y = max(entry->y, id);
+          ids.least = min(ids.least, id);
+          ids.greatest = max(ids.greatest, id);
+          ids.bits |= uint64_t{1} << bit_of(id);
         }
+        *entry = packed_ids(ids);
       }
     }
   }

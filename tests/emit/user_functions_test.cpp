@@ -48,7 +48,8 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
     text += "  out[2] = block_kept(0, 1, 2, 3, row, in) + block_full(0, 1, 2, 3, row, in);\n";
   }
   if (id_tables(spec) > 0) {
-    text += "  out[3] = table_shape(0).of_keys + tabulated(0, row, keys.begin, in);\n";
+    text += "  const int id = tabulated(0, row, keys.begin, in);\n"
+            "  out[3] = table_shape(0).heads + packed_ids({id, id, bit_of(id)}).x;\n";
   }
   if (has_searched_limits(spec, form)) {
     text += "  out[4] = row_keys(row, keys, in).x;\n";
@@ -149,7 +150,7 @@ TEST_CASE("inputs are addressed row-major, and clamped where an index is not the
 
 TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   const std::string ids = text_for(kVariants[12].lines);
-  CHECK(has(ids, "  int2* attn_tables[3] = {};\n"));
+  CHECK(has(ids, "  int4* attn_tables[3] = {};\n"));
   CHECK(has(ids,
             "//   0: mine[b, q_idx], over the queries of each tile\n"
             "//   1: theirs[b, h, kv_idx], over the keys of each block\n"
@@ -159,12 +160,13 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   CHECK(has(ids,
             "  const int blocks = (row.seq_kv + kTileKv - 1) / kTileKv;\n"
             "  const int64_t plane = int64_t{row.b} * kHeadsQ + row.h;\n"
-            "  return __ldg(&in.attn_tables[1][plane * blocks + kv_first / kTileKv]);\n"));
+            "  return unpacked_ids(__ldg(&in.attn_tables[1][plane * blocks + kv_first / kTileKv]));\n"));
   CHECK(has(ids,
-            "  const int2 ids_0 = ids_of_0(q_first, row, in);\n"
-            "  const int2 ids_1 = ids_of_1(kv_first, row, in);\n"
-            "  const int2 ids_2 = ids_of_2(kv_first, row, in);\n"
-            "  return ids_0.x <= ids_1.y && ids_1.x <= ids_0.y && 0 < ids_2.y;\n"));
+            "  const Ids ids_0 = ids_of_0(q_first, row, in);\n"
+            "  const Ids ids_1 = ids_of_1(kv_first, row, in);\n"
+            "  const Ids ids_2 = ids_of_2(kv_first, row, in);\n"
+            "  return ids_0.least <= ids_1.greatest && ids_1.least <= ids_0.greatest &&\n"
+            "      ((ids_0.bits & ids_1.bits) != 0) && 0 < ids_2.greatest;\n"));
   CHECK_FALSE(has(text_for(kVariants[5].lines), "attn_tables"));  // ids that ascend
   const spec::Spec spec = spec_of(kVariants[12].lines);
   CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));

@@ -263,7 +263,7 @@ size_t table_bytes(const attention_forward_args& args) {
   }
   size_t bytes = 0;
   for (int table = 0; table < kIdTables; ++table) {
-    bytes += sizeof(int2) * table_entries(table, static_cast<int>(args.batch),
+    bytes += sizeof(int4) * table_entries(table, static_cast<int>(args.batch),
                                           static_cast<int>(args.seq_q),
                                           static_cast<int>(args.seq_kv));
   }
@@ -273,7 +273,7 @@ size_t table_bytes(const attention_forward_args& args) {
 // Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
 int place_tables(Params& p, void* workspace, int cores) {
   constexpr int kWarps = kPrepareThreads / 32, kMostPerCore = 8;
-  int2* place = static_cast<int2*>(workspace);
+  int4* place = static_cast<int4*>(workspace);
   int64_t blocks = 1;
   for (int table = 0; table < kIdTables; ++table) {
     p.inputs.attn_tables[table] = place;

@@ -1,6 +1,5 @@
-// Ids in no order: before the kernel, a small one tabulates the least and the greatest id of the
-// queries of each tile and of the keys of each block, so that the producer can pass over blocks
-// without a pair.
+// Ids in no order: before the kernel, a small one tabulates what the queries of each tile and the
+// keys of each block hold of them, so that the producer can pass over blocks without a pair.
 #pragma once
 
 constexpr int kIdTables = ATTN_ID_TABLES;
@@ -17,8 +16,8 @@ __host__ __device__ __forceinline__ int64_t table_entries(int table, int batch, 
   return int64_t{batch} * shape.heads * blocks;
 }
 
-// The least and the greatest id of an entry: a warp reads its elements side by side.
-__device__ __forceinline__ int2 least_and_greatest(int table, int64_t entry, const Params& p) {
+// What an entry's queries or keys hold: a warp reads their ids side by side.
+__device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params& p) {
   const TableShape shape = table_shape(table);
   const int size = shape.of_keys ? kTileKv : kTableQueries;
   const int length = shape.of_keys ? p.seq_kv : p.seq_q;
@@ -29,20 +28,22 @@ __device__ __forceinline__ int2 least_and_greatest(int table, int64_t entry, con
   const int heads_per_entry = kHeadsQ / shape.heads;
   const int h = plane % shape.heads * heads_per_entry;
   Row row{plane / shape.heads, h, h / (kHeadsQ / kHeadsKv), 0, 0, p.seq_q, p.seq_kv};
-  int least = INT32_MAX, greatest = INT32_MIN;
+  Ids ids{INT32_MAX, INT32_MIN, 0};
   for (int i = first + static_cast<int>(threadIdx.x % 32); i < min(first + size, length); i += 32) {
     row.q_idx = i;
     row.q_pos = i + p.seq_kv - p.seq_q;
     const int id = tabulated(table, row, i, p.inputs);
-    least = min(least, id);
-    greatest = max(greatest, id);
+    ids.least = min(ids.least, id);
+    ids.greatest = max(ids.greatest, id);
+    ids.bits |= uint64_t{1} << bit_of(id);
   }
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) {
-    least = min(least, __shfl_xor_sync(0xffffffffu, least, step));
-    greatest = max(greatest, __shfl_xor_sync(0xffffffffu, greatest, step));
+    ids.least = min(ids.least, __shfl_xor_sync(0xffffffffu, ids.least, step));
+    ids.greatest = max(ids.greatest, __shfl_xor_sync(0xffffffffu, ids.greatest, step));
+    ids.bits |= __shfl_xor_sync(0xffffffffu, ids.bits, step);
   }
-  return make_int2(least, greatest);
+  return ids;
 }
 
 __global__ void __launch_bounds__(kPrepareThreads)
@@ -56,8 +57,8 @@ __global__ void __launch_bounds__(kPrepareThreads)
   for (int table = 0; table < kIdTables; ++table) {
     const int64_t entries = table_entries(table, p.batch, p.seq_q, p.seq_kv);
     for (int64_t entry = warp; entry < entries; entry += gridDim.x * kWarps) {
-      const int2 ids = least_and_greatest(table, entry, p);
-      if (threadIdx.x % 32 == 0) p.inputs.attn_tables[table][entry] = ids;
+      const Ids ids = gather_ids(table, entry, p);
+      if (threadIdx.x % 32 == 0) p.inputs.attn_tables[table][entry] = packed_ids(ids);
     }
   }
 }
