@@ -330,8 +330,7 @@ std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs, bool with_t
     if (!is_interval_mask(key_range(part, inputs))) kept = both(kept, bounds.truth(part).may);
   }
   kept = expr::simplify(kept);
-  if (!expr::mentions(kept, "kv_first") && !expr::mentions(kept, "kv_last") &&
-      !reads_table(kept)) {
+  if (!expr::mentions(kept, "kv_first") && !expr::mentions(kept, "kv_last") && !reads_table(kept)) {
     return std::nullopt;
   }
   const Expr full = expr::simplify(bounds.truth(simple).must);

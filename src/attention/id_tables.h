@@ -23,8 +23,8 @@ struct IdTable {
 // kv_first].
 inline constexpr std::string_view kLeast = ".least", kGreatest = ".greatest", kMeets = ".meets.";
 
-// The table of `load`, which is added unless it is there. Nothing for a Float, and for an element of
-// the pair of a query and a key.
+// The table of `load`, which is added unless it is there. Nothing for a Float, and for an element
+// of the pair of a query and a key.
 std::optional<size_t> find_table(const expr::Expr& load, std::vector<IdTable>& tables);
 
 expr::Expr least_of(size_t table, const std::vector<IdTable>& tables);

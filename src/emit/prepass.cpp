@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "expr/print.h"
@@ -52,15 +51,15 @@ std::string shapes_text(const std::vector<IdTable>& tables) {
   return "struct TableShape {\n  bool of_keys;  // else of queries\n"
          "  int heads;     // told apart\n};\n"
          "__host__ __device__ constexpr TableShape table_shape(int table) {\n" +
-         wrapped(fmt::format("  constexpr TableShape shapes[] = {{{}}};", fmt::join(shapes, ", "))) +
+         wrapped(
+             fmt::format("  constexpr TableShape shapes[] = {{{}}};", fmt::join(shapes, ", "))) +
          "  return shapes[table];\n}\n";
 }
 
 std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
   std::string body;
   for (size_t i = 0; i < tables.size(); ++i) {
-    const std::string value =
-        expr::print_c(tables[i].value, expr::Dialect::Device, names.names());
+    const std::string value = expr::print_c(tables[i].value, expr::Dialect::Device, names.names());
     const bool last = i + 1 == tables.size();
     body += wrapped(last ? fmt::format("  return {};", value)
                          : fmt::format("  if (table == {}) return {};", i, value));

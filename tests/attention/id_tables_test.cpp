@@ -48,11 +48,10 @@ TEST_CASE("without tables ids in no order bound nothing") {
 
 // Stretches of equal ids that descend along the keys.
 TEST_CASE("of documents that lie one behind the other no block too many is visited") {
-  for (const char* mask :
-       {"page[b, q_pos] == page[b, kv_idx]",
-        "page[b, q_pos] == page[b, kv_idx] and kv_idx <= q_pos",
-        "page[b, q_pos] <= page[b, kv_idx]", "page[b, kv_idx] < 4",
-        "not (page[b, q_pos] == page[b, kv_idx])"}) {
+  for (const char* mask : {"page[b, q_pos] == page[b, kv_idx]",
+                           "page[b, q_pos] == page[b, kv_idx] and kv_idx <= q_pos",
+                           "page[b, q_pos] <= page[b, kv_idx]", "page[b, kv_idx] < 4",
+                           "not (page[b, q_pos] == page[b, kv_idx])"}) {
     check_least(mask, true);
   }
   // In any order at all, where one side is a number.

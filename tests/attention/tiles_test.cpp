@@ -11,7 +11,6 @@ namespace {
 
 using testing::check_least;
 using testing::Data;
-using testing::Function;
 using testing::Lengths;
 using testing::Limits;
 using testing::mask_of;

@@ -184,8 +184,8 @@ struct Visits {
   std::vector<bool> kept, full;
 };
 
-inline Visits visits(const Subject& subject, const Data& data, const Lengths& lengths, int64_t first,
-              int64_t last, int64_t tile_kv) {
+inline Visits visits(const Subject& subject, const Data& data, const Lengths& lengths,
+                     int64_t first, int64_t last, int64_t tile_kv) {
   const Limits limits = subject.ranges.of(data, lengths, first, last);
   Visits result;
   for (int64_t kv = 0; kv < lengths.kv; kv += tile_kv) {
@@ -205,7 +205,7 @@ inline Visits visits(const Subject& subject, const Data& data, const Lengths& le
 
 // The least that any kernel may visit, and the most that it need not test.
 inline Visits needed(const Pairs& pairs, const Lengths& lengths, int64_t first, int64_t last,
-              int64_t tile_kv) {
+                     int64_t tile_kv) {
   Visits result;
   for (int64_t kv = 0; kv < lengths.kv; kv += tile_kv) {
     const int64_t kv_end = std::min(kv + tile_kv, lengths.kv);
@@ -235,7 +235,8 @@ inline void check_least(const std::string& mask, bool all_full = false) {
             for (size_t i = 0; i < visited.kept.size(); ++i) {
               visited.full[i] = visited.full[i] && visited.kept[i];
             }
-            if (visited.kept != least.kept || ((all_full || !subject.kept) && visited.full != least.full)) {
+            if (visited.kept != least.kept ||
+                ((all_full || !subject.kept) && visited.full != least.full)) {
               FAIL("seed " << seed << ", " << lengths.q << " x " << lengths.kv << ", rows " << first
                            << ".." << last << ", blocks of " << tile_kv);
             }

@@ -407,9 +407,9 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
       "  for (std::thread& thread : lanes) thread.join();\n"
       "  for (float x : output) printf(\"%.9g\\n\", x);\n",
       members, use_tables, kBatch, shape.seq_q, shape.seq_q, shape.seq_kv,
-      tables == 0 ? ""
-                  : fmt::format("  tabulate({{{}}}, {}, {});\n", members, shape.seq_q,
-                                shape.seq_kv));
+      tables == 0
+          ? ""
+          : fmt::format("  tabulate({{{}}}, {}, {});\n", members, shape.seq_q, shape.seq_kv));
   for (const spec::NamedExpr& save : spec.normalize.saves) {
     text += fmt::format("  for (float x : saved_{}) printf(\"%.9g\\n\", x);\n", save.name);
   }
@@ -475,10 +475,10 @@ TEST_CASE("the emitted functions agree with the oracle") {
     for (const Shape shape : kShapes) cases.push_back({name, spec, shape});
   }
   std::string program = kShim;
-  program +=
-      fmt::format("constexpr int kHeadsQ = {}, kHeadsKv = {}, kHeadDimQk = {}, kTileKv = {};\n"
-                  "constexpr int kBatch = {}, kTableQueries = 4;\n",
-                  kHeadsQ, kHeadsKv, kDim, kTileKv, kBatch);
+  program += fmt::format(
+      "constexpr int kHeadsQ = {}, kHeadsKv = {}, kHeadDimQk = {}, kTileKv = {};\n"
+      "constexpr int kBatch = {}, kTableQueries = 4;\n",
+      kHeadsQ, kHeadsKv, kDim, kTileKv, kBatch);
   std::string calls;
   std::vector<Data> data;
   data.reserve(cases.size());

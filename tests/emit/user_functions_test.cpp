@@ -48,8 +48,9 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
     text += "  out[2] = block_kept(0, 1, 2, 3, row, in) + block_full(0, 1, 2, 3, row, in);\n";
   }
   if (id_tables(spec) > 0) {
-    text += "  const int id = tabulated(0, row, keys.begin, in);\n"
-            "  out[3] = table_shape(0).heads + packed_ids({id, id, bit_of(id)}).x;\n";
+    text +=
+        "  const int id = tabulated(0, row, keys.begin, in);\n"
+        "  out[3] = table_shape(0).heads + packed_ids({id, id, bit_of(id)}).x;\n";
   }
   if (has_searched_limits(spec, form)) {
     text += "  out[4] = row_keys(row, keys, in).x;\n";
@@ -155,12 +156,13 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
             "//   0: mine[b, q_idx], over the queries of each tile\n"
             "//   1: theirs[b, h, kv_idx], over the keys of each block\n"
             "//   2: kind[b, h_kv, kv_idx], over the keys of each block\n"));
-  CHECK(has(ids,
-            "  constexpr TableShape shapes[] = {{false, 1}, {true, kHeadsQ}, {true, kHeadsKv}};\n"));
-  CHECK(has(ids,
-            "  const int blocks = (row.seq_kv + kTileKv - 1) / kTileKv;\n"
-            "  const int64_t plane = int64_t{row.b} * kHeadsQ + row.h;\n"
-            "  return unpacked_ids(__ldg(&in.attn_tables[1][plane * blocks + kv_first / kTileKv]));\n"));
+  CHECK(has(
+      ids, "  constexpr TableShape shapes[] = {{false, 1}, {true, kHeadsQ}, {true, kHeadsKv}};\n"));
+  CHECK(has(
+      ids,
+      "  const int blocks = (row.seq_kv + kTileKv - 1) / kTileKv;\n"
+      "  const int64_t plane = int64_t{row.b} * kHeadsQ + row.h;\n"
+      "  return unpacked_ids(__ldg(&in.attn_tables[1][plane * blocks + kv_first / kTileKv]));\n"));
   CHECK(has(ids,
             "  const Ids ids_0 = ids_of_0(q_first, row, in);\n"
             "  const Ids ids_1 = ids_of_1(kv_first, row, in);\n"

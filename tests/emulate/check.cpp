@@ -250,9 +250,8 @@ class Check {
         x = real ? static_cast<float>(-0.01 * static_cast<double>(1 + random_() % 30))
                  : static_cast<double>(random_() % 4);
       }
-      const bool along_sequence =
-          !input.shape.empty() &&
-          (input.shape.back().kind == Kind::SeqQ || input.shape.back().kind == Kind::SeqKv);
+      const bool along_sequence = !input.shape.empty() && (input.shape.back().kind == Kind::SeqQ ||
+                                                           input.shape.back().kind == Kind::SeqKv);
       if (input.sorted) {
         draw_ascending(values, call_.max_kv);
       } else if (input.element == attngen::spec::Input::Element::U8) {

@@ -263,9 +263,9 @@ size_t table_bytes(const attention_forward_args& args) {
   }
   size_t bytes = 0;
   for (int table = 0; table < kIdTables; ++table) {
-    bytes += sizeof(int4) * table_entries(table, static_cast<int>(args.batch),
-                                          static_cast<int>(args.seq_q),
-                                          static_cast<int>(args.seq_kv));
+    bytes +=
+        sizeof(int4) * table_entries(table, static_cast<int>(args.batch),
+                                     static_cast<int>(args.seq_q), static_cast<int>(args.seq_kv));
   }
   return bytes;
 }
@@ -382,8 +382,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #elif ATTN_ID_TABLES
   const int prepare_blocks = place_tables(p, workspace, cores);
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  p.next_tile =
-      reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + table_bytes(*args));
+  p.next_tile = reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + table_bytes(*args));
 #endif
   attention_forward_prepare<<<prepare_blocks, kPrepareThreads, 0, stream>>>(p);
 #elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
