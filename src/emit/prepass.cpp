@@ -45,6 +45,7 @@ Heads heads_of(const IdTable& table) {
 
 std::string shapes_text(const std::vector<IdTable>& tables) {
   std::vector<std::string> shapes;
+  shapes.reserve(tables.size());
   for (const IdTable& table : tables) {
     shapes.push_back(fmt::format("{{{}, {}}}", table.of_keys, heads_of(table).count));
   }
