@@ -269,6 +269,25 @@ def documents_1024(dims, shape, random, device):
     return (torch.arange(dims[-1], device=device) // 1024).expand(dims)
 
 
+def documents_anyhow(dims, shape, random, device):
+    """Documents of about 100 tokens, their ids in no order, some of several documents."""
+    ids = documents(dims, shape, random, device)
+    return torch.randint(-40, 40, (dims[-1] + 1,), generator=random, device=device)[ids]
+
+
+def documents_1024_anyhow(dims, shape, random, device):
+    """Documents of 1024 tokens, their ids in no order."""
+    return 5 * documents_1024(dims, shape, random, device) % 17
+
+
+def stretches(dims, shape, random, device):
+    """Bits: stretches of zeros and ones, of about 100 each; nothing but zeros in the last batch."""
+    value = documents(dims, shape, random, device) % 2
+    if len(value) > 1:
+        value[-1] = 0
+    return value
+
+
 def prefix_2048(dims, shape, random, device):
     return torch.full(dims, 2048, device=device)
 
@@ -289,5 +308,7 @@ def bits(dims, shape, random, device):
 
 
 FILLS = {"normal": normal, "holes": holes, "slopes": slopes, "log_decay": log_decay,
-         "documents": documents, "documents_1024": documents_1024, "lengths": lengths,
+         "documents": documents, "documents_1024": documents_1024,
+         "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
+         "stretches": stretches, "lengths": lengths,
          "prefix_2048": prefix_2048, "bits": bits}

@@ -34,6 +34,8 @@ def names():
 def fill_of(name, declared):
     if name == "bias":
         return {"fill": "normal"} if declared["shape"] else {"value": -3.0}
+    if name == "doc" and not declared.get("sorted"):
+        return {"fill": "documents_anyhow"}
     return FILLS[name]
 
 
@@ -108,13 +110,15 @@ def prefix(b, h, q, k, inputs):
     return (k <= q) | (k < inputs["prefix"][b])
 
 
-# On the six cases of FlexAttention; and what should cost no more than the plain kernel.
+# On the six cases of FlexAttention and one more; and what should cost no more than the plain kernel.
 FLEX = {
     "causal": {},
     "alibi": {"score": alibi, "fills": (("slopes", {"fill": "slopes"}),)},
     "softcap": {"score": softcap_30},
     "sliding_window": {"keep": window_1024},
     "documents": {"keep": same_document, "fills": (("doc", {"fill": "documents_1024"}),)},
+    "unsorted_documents": {"keep": same_document,
+                           "fills": (("doc", {"fill": "documents_1024_anyhow"}),)},
     "prefix_lm": {"keep": prefix, "fills": (("prefix", {"fill": "prefix_2048"}),)},
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "attention/interval_mask.h"
@@ -47,7 +48,7 @@ int64_t positive_divisor(const Expr& e) {
 
 class BlockBounds {
  public:
-  explicit BlockBounds(Inputs inputs) : inputs_(inputs) {}
+  BlockBounds(Inputs inputs, bool with_tables) : inputs_(inputs), with_tables_(with_tables) {}
 
   Truth truth(const Expr& e) {
     if (!varies(e)) return {e, e};
@@ -56,6 +57,8 @@ class BlockBounds {
     truths_.emplace(e.identity(), result);
     return result;
   }
+
+  std::vector<IdTable> take_tables() { return std::move(tables_); }
 
  private:
   Truth truth_of(const Expr& e);
@@ -68,10 +71,13 @@ class BlockBounds {
   std::optional<Ends> ends_of_atom(const Expr& e);
   std::optional<Ends> ends_of_sum(const Linear& sum);
   std::optional<Ends> ends_of_load(const Expr& e);
+  std::optional<size_t> table_of(const Expr& e);
   std::optional<Ends> ends_of_modulo(const Expr& e);
 
   Inputs inputs_;
+  bool with_tables_;
   std::map<const void*, Truth> truths_;
+  std::vector<IdTable> tables_;
 };
 
 std::optional<Ends> BlockBounds::ends(const Expr& e) {
@@ -150,15 +156,27 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
   }
 }
 
-// An input that ascends along its last dimension is least at the least index.
+bool ascends(const Expr& load, Inputs inputs) {
+  const auto& indices = load.operands();
+  return sorted_input(load, inputs) != nullptr &&
+         std::none_of(indices.begin(), indices.end() - 1, varies);
+}
+
+std::optional<size_t> BlockBounds::table_of(const Expr& e) {
+  if (!with_tables_ || e.op() != Op::Load || ascends(e, inputs_)) return std::nullopt;
+  return find_table(e, tables_);
+}
+
+// An input that ascends along its last dimension is least at the least index; of any other a table
+// knows.
 std::optional<Ends> BlockBounds::ends_of_load(const Expr& e) {
   const auto& indices = e.operands();
-  if (sorted_input(e, inputs_) == nullptr ||
-      std::any_of(indices.begin(), indices.end() - 1, varies)) {
-    return std::nullopt;
+  const auto last = ascends(e, inputs_) ? ends(indices.back()) : std::nullopt;
+  if (!last) {
+    const auto table = table_of(e);
+    if (!table) return std::nullopt;
+    return Ends{least_of(*table, tables_), greatest_of(*table, tables_)};
   }
-  const auto last = ends(indices.back());
-  if (!last) return std::nullopt;
   const auto at = [&](const Expr& index) {
     std::vector<Expr> moved(indices.begin(), indices.end());
     moved.back() = index;
@@ -243,7 +261,12 @@ Truth BlockBounds::equal(const Expr& a, const Expr& b) {
   if (b.op() == Op::Modulo && a.is_number()) return congruent(b, a);
   const Truth at_most = less(a, b, true);
   const Truth at_least = less(b, a, true);
-  return {both(at_most.may, at_least.may), both(at_most.must, at_least.must)};
+  Truth result{both(at_most.may, at_least.may), both(at_most.must, at_least.must)};
+  // Where the ids 2 and 5 of one block enclose those of another, none need be the same.
+  const auto one = table_of(a);
+  const auto other = table_of(b);
+  if (one && other) result.may = both(result.may, may_meet(*one, *other, tables_));
+  return result;
 }
 
 Truth BlockBounds::truth_of(const Expr& e) {
@@ -295,20 +318,23 @@ void split(const Expr& mask, std::vector<Expr>& parts) {
 
 }  // namespace
 
-std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs) {
+std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs, bool with_tables) {
   const Expr simple = expr::simplify(mask);
   if (is_interval_mask(key_range(simple, inputs))) return std::nullopt;
   std::vector<Expr> parts;
   split(simple, parts);
-  BlockBounds bounds(inputs);
+  BlockBounds bounds(inputs, with_tables);
   Expr kept = expr::boolean(true);
   for (const Expr& part : parts) {
     // One stretch of keys: key_range's ends say it all.
     if (!is_interval_mask(key_range(part, inputs))) kept = both(kept, bounds.truth(part).may);
   }
   kept = expr::simplify(kept);
-  if (!expr::mentions(kept, "kv_first") && !expr::mentions(kept, "kv_last")) return std::nullopt;
-  return BlockTest{kept, expr::simplify(bounds.truth(simple).must)};
+  if (!expr::mentions(kept, "kv_first") && !expr::mentions(kept, "kv_last") && !reads_table(kept)) {
+    return std::nullopt;
+  }
+  const Expr full = expr::simplify(bounds.truth(simple).must);
+  return BlockTest{kept, full, bounds.take_tables()};
 }
 
 }  // namespace attngen::attention

@@ -6,7 +6,9 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "attention/id_tables.h"
 #include "expr/bound.h"
 #include "expr/expr.h"
 #include "spec/spec.h"
@@ -49,11 +51,14 @@ bool searches(const KeyRange& range);
 // What a mask says of a block of keys kv_first..kv_last (both included) of the rows
 // q_first..q_last, as Bool expressions of these and of what KeyRange's ends read:
 //   no pair of the block exists unless `kept`;   every pair of it exists if `full`.
+// What a mask reads of ids in no order is bounded by `tables`, or by nothing without them.
 // Nothing for a mask whose key_range says it all: whose keys are one stretch, or unknown.
 struct BlockTest {
   expr::Expr kept, full;
+  std::vector<IdTable> tables;
 };
-std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs);
+std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs,
+                                    bool with_tables);
 
 // Tiles that the kernel visits for one (batch, head): the sums over all tile rows. `full` need no
 // mask. Inputs are unknown here: a bound that reads one counts as unbounded.

@@ -9,6 +9,7 @@
 
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
+#include "emit/prepass.h"
 
 namespace attngen::emit {
 namespace {
@@ -129,6 +130,7 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
   for (const std::string_view search : {attention::kBelow, attention::kUpTo}) {
     if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo, "");
   }
+  if (const auto entry = table_entry(name)) return *entry;
   const Input* input = spec_.find_input(name);
   std::string value = fmt::format("in.{}", name);
   if (input == nullptr || input->shape.empty()) return value;

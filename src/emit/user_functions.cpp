@@ -19,6 +19,7 @@
 #include "emit/device_text.h"
 #include "emit/epilogue.h"
 #include "emit/fragment.h"
+#include "emit/prepass.h"
 #include "expr/simplify.h"
 
 namespace attngen::emit {
@@ -37,10 +38,10 @@ attention::KeyRange range_of(const Spec& spec) {
 // Under block sparsity the caller's blocks are visited, not those that the mask would keep.
 std::optional<attention::BlockTest> test_of(const Spec& spec) {
   if (spec.block_size > 0) return std::nullopt;
-  return attention::block_test(spec.mask, spec.inputs);
+  return attention::block_test(spec.mask, spec.inputs, !spec.varlen);
 }
 
-std::string inputs_text(const Spec& spec, bool with_batch) {
+std::string inputs_text(const Spec& spec, bool with_batch, size_t tables) {
   if (spec.inputs.empty()) return "struct Inputs {};\n";
   std::string text = "// The spec's inputs.\nstruct Inputs {\n";
   std::vector<CommentedLine> members;
@@ -49,6 +50,7 @@ std::string inputs_text(const Spec& spec, bool with_batch) {
     members.push_back({fmt::format("  {} {};", c_type_of(input), input.name),
                        input.shape.empty() ? "" : shape_text(input)});
   }
+  if (tables > 0) members.push_back({fmt::format("  int4* {}[{}] = {{}};", kTables, tables), ""});
   return text + commented(members) + "};\n";
 }
 
@@ -367,10 +369,14 @@ std::string block_test_text(const Spec& spec, const DeviceNames& names) {
   if (!test) return "";
   const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
                                             "int kv_last", kRow,         kInputs};
-  return "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
-         text_of({"bool", "block_kept", parameters, returned(test->kept, names.names())}) +
+  const auto tested = [&](const expr::Expr& condition) {
+    return entries_text(condition, test->tables) + returned(condition, names.names());
+  };
+  return tables_text(test->tables, names) +
+         "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
+         text_of({"bool", "block_kept", parameters, tested(test->kept)}) +
          "\n// Whether all of them exist.\n" +
-         text_of({"bool", "block_full", parameters, returned(test->full, names.names())});
+         text_of({"bool", "block_full", parameters, tested(test->full)});
 }
 
 // Sums of the same exponential are one.
@@ -461,6 +467,7 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   if (const auto test = test_of(spec)) {
     add(test->kept);
     add(test->full);
+    for (const attention::IdTable& table : test->tables) add(table.value);
   }
   for (const expr::Expr& element : pairs.elements) add(element);
   for (const Reduction& reduction : form.reductions) add(reduction.rescale);
@@ -529,6 +536,11 @@ bool has_searched_limits(const Spec& spec, const RowForm& form) {
 
 bool has_block_test(const Spec& spec) { return test_of(spec).has_value(); }
 
+size_t id_tables(const Spec& spec) {
+  const auto test = test_of(spec);
+  return test ? test->tables.size() : 0;
+}
+
 bool has_walk(const Spec& spec) {
   return attention::searches(range_of(spec)) || has_block_test(spec);
 }
@@ -566,7 +578,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   result.inputs_have_batch = names.reads_batch();
   std::string text = helpers_text(spec, form, pairs, fragment, body) + body.substr(1);
   if (amd) text = for_amd(std::move(text));
-  result.text = inputs_text(spec, result.inputs_have_batch) + "\n" +
+  result.text = inputs_text(spec, result.inputs_have_batch, amd ? 0 : id_tables(spec)) + "\n" +
                 row_text(spec, pairs, !amd && has_searched_limits(spec, form)) + "\n" + text;
   return result;
 }

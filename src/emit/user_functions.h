@@ -14,6 +14,7 @@
 //   row_values, output_of, store_saves    what follows the last block
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "attention/row_form.h"
@@ -42,5 +43,7 @@ bool has_searched_limits(const spec::Spec& spec, const attention::RowForm& rows)
 bool has_walk(const spec::Spec& spec);
 // Blocks are tested one by one: block_kept, block_full.
 bool has_block_test(const spec::Spec& spec);
+// What they read of ids in no order: so many tables, which a pre-pass fills.
+size_t id_tables(const spec::Spec& spec);
 
 }  // namespace attngen::emit

@@ -82,6 +82,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("SEARCHED_LIMITS", has_searched_limits(spec, rows));
   put("WALK", walks);
   put("BLOCK_TEST", has_block_test(spec));
+  put("ID_TABLES", static_cast<int64_t>(id_tables(spec)));
   const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
   put("KEYS_FROM_FIRST", range.begin.is_number(0));
   // Whether the mask's limits may cut the last blocks of keys of a tile, and the first ones.

@@ -36,7 +36,8 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
   if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
   if (kernel.block_size > 0) return "each head keeps blocks of its own";
-  if (kernel.walks) return "heads are not packed where a mask's blocks are searched or tested";
+  if (kernel.walks && !kernel.id_tables)
+    return "heads are not packed where a mask's blocks are searched or tested";
   return {};
 }
 
@@ -158,8 +159,10 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.searched_limits = family == target::Family::Hopper && rows.exponential &&
                            spec.block_size == 0 && attention::has_searched_limits(kernel.range);
   kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
-  kernel.walks = attention::searches(kernel.range) ||
-                 attention::block_test(spec.mask, spec.inputs).has_value();
+  const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
+  const bool searches = attention::searches(kernel.range);
+  kernel.walks = searches || test;
+  kernel.id_tables = !searches && test && !test->tables.empty();
   kernel.workload = spec.workload;
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;

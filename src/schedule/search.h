@@ -35,6 +35,7 @@ struct Kernel {
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the producer finds the blocks by itself
+  bool id_tables = false;           // from tables of ids alone
   bool fixed_max = false;           // unmasked blocks may keep the row's first maximum
   bool varlen = false;              // packed sequences
   int block_size = 0;               // block sparsity: rows and keys of the caller's blocks

@@ -36,6 +36,9 @@ namespace {
 #elif ATTN_WALK
 #include "parts/walk.cuh"
 #endif
+#if ATTN_ID_TABLES
+#include "parts/prepass.cuh"
+#endif
 #include "parts/shared.cuh"
 #include "parts/producer.cuh"
 #include "parts/weigh.cuh"

@@ -16,8 +16,9 @@
 
 namespace attngen::attention::testing {
 
-// An input [batch, seq_kv] whose elements ascend along the keys; others are in no order.
-inline constexpr std::string_view kSorted = "span";
+// Inputs [batch, seq_kv] of ids that stretches of keys share: they ascend, descend, or are in no
+// order. Only of the first it is declared. Elements of other inputs differ from key to key.
+inline constexpr std::string_view kSorted = "span", kFalling = "page", kChunks = "chunk";
 inline std::vector<spec::Input> random_inputs() {
   using Kind = spec::Input::Dim::Kind;
   return {{std::string(kSorted),
@@ -37,15 +38,29 @@ class Data {
       double id = -2;
       for (double& element : ids) element = id += random() % longest == 0 ? 1 : 0;
     }
+    for (size_t b = 0; b < ascending_.size(); ++b) {
+      double id = 0;
+      for (size_t kv = 0; kv < ascending_[b].size(); ++kv) {
+        const bool next = kv > 0 && ascending_[b][kv] != ascending_[b][kv - 1];
+        if (kv == 0 || next) id = static_cast<double>(random() % 8) - 2;
+        chunks_[b][kv] = id;
+      }
+    }
   }
   void set(std::string input, double value) { fixed_[std::move(input)] = value; }
 
   double index(std::string_view name) const {
     return static_cast<double>((seed_ + name.size()) % 4);  // b, h, h_kv
   }
+  // Whether an input has an element for each key: its indices are clamped.
+  static bool of_keys(std::string_view input) {
+    return input == kSorted || input == kFalling || input == kChunks;
+  }
   double element(std::string_view input, std::span<const int64_t> at) const {
     if (const auto found = fixed_.find(input); found != fixed_.end()) return found->second;
     if (input == kSorted) return ascending_.at(at[0]).at(at[1]);
+    if (input == kFalling) return 9 - ascending_.at(at[0]).at(at[1]);
+    if (input == kChunks) return chunks_.at(at[0]).at(at[1]);
     uint64_t mixed = seed_;
     for (char c : input) mixed = mixed * 31 + static_cast<unsigned char>(c);
     for (int64_t i : at) mixed = mixed * 1009 + static_cast<uint64_t>(i);
@@ -54,7 +69,7 @@ class Data {
 
  private:
   uint64_t seed_;
-  std::array<std::array<double, 64>, 4> ascending_{};  // by b and key
+  std::array<std::array<double, 64>, 4> ascending_{}, chunks_{};  // by b and key
   std::map<std::string, double, std::less<>> fixed_;
 };
 
@@ -118,7 +133,7 @@ class RandomMask {
   }
 
   expr::Expr leaf() {
-    switch (next() % 13) {
+    switch (next() % 14) {
       case 0:
       case 1:
       case 2:
@@ -140,6 +155,11 @@ class RandomMask {
       case 10: {
         constexpr std::array kIndices = {"kv_idx", "q_pos", "q_idx"};
         return expr::load(std::string(kSorted), expr::Type::Int,
+                          {name("b"), name(kIndices[next() % kIndices.size()])});
+      }
+      case 11: {
+        constexpr std::array kIndices = {"kv_idx", "kv_idx", "q_pos", "q_idx"};
+        return expr::load(std::string(next() % 2 == 0 ? kFalling : kChunks), expr::Type::Int,
                           {name("b"), name(kIndices[next() % kIndices.size()])});
       }
       default:

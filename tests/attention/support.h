@@ -24,6 +24,7 @@ inline std::string spec_text(const std::string& body) {
          "  doc_id: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
          "  page: {dtype: i32, shape: [batch, seq_kv]}\n"
          "  span: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
+         "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
          "constants: {window: 5}\n" +
          body;
 }

@@ -113,6 +113,7 @@ std::map<std::string, Formula> formulas() {
     return x.j <= x.p && (x.p / 64 - x.j / 64) % 4 == 0;
   });
   all["documents"] = masked([=](const Pair& x) { return causal(x) && same_document(x); });
+  all["unsorted_documents"] = all["documents"];
   all["global_and_window"] = masked([=](const Pair& x) {
     return causal(x) && (static_cast<double>(x.j) < prefix(x.b) || x.p - x.j < 1024);
   });

@@ -43,6 +43,7 @@ constexpr const char* kShim = R"(
 #include <barrier>
 #include <thread>
 #define __device__
+#define __host__
 #define __forceinline__ inline
 using std::isinf; using std::isnan; using std::max; using std::min;
 template <class T> T __ldg(const T* p) { return *p; }
@@ -69,6 +70,8 @@ inline unsigned __ballot_sync(unsigned, bool vote) {
   return votes;
 }
 struct int2 { int x, y; };
+struct int4 { int x, y, z, w; };
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 inline bool __all_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) == 15; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
@@ -121,6 +124,33 @@ static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in
   if (lane == 0) {
     output[(b * kHeadsQ + h) * seq_q + q] = output_of(acc, values, row, in);
     store_saves(saves, values, row, in);
+  }
+}
+)";
+
+// What the template's pre-pass does, for tiles of four queries.
+constexpr const char* kTabulate = R"(
+static int4 entries[4][1024];
+static void tabulate(Inputs in, int seq_q, int seq_kv) {
+  for (int table = 0; table < sizeof(in.attn_tables) / sizeof(int4*); ++table) {
+    const TableShape shape = table_shape(table);
+    const int size = shape.of_keys ? kTileKv : kTableQueries;
+    const int length = shape.of_keys ? seq_kv : seq_q;
+    int4* entry = entries[table];
+    for (int b = 0; b < kBatch; ++b) for (int head = 0; head < shape.heads; ++head) {
+      for (int first = 0; first < length; first += size, ++entry) {
+        Ids ids{INT32_MAX, INT32_MIN, 0};
+        for (int i = first; i < min(first + size, length); ++i) {
+          const int h_kv = shape.heads == kHeadsKv ? head : head / (kHeadsQ / kHeadsKv);
+          const Row row{b, head, h_kv, i, i + seq_kv - seq_q, seq_q, seq_kv};
+          const int id = tabulated(table, row, i, in);
+          ids.least = min(ids.least, id);
+          ids.greatest = max(ids.greatest, id);
+          ids.bits |= uint64_t{1} << bit_of(id);
+        }
+        *entry = packed_ids(ids);
+      }
+    }
   }
 }
 )";
@@ -262,11 +292,12 @@ class Data {
     using Kind = spec::Input::Dim::Kind;
     int count = 1, last = 1;
     for (const spec::Input::Dim& dim : input.shape) {
-      last = dim.kind == Kind::Batch   ? kBatch
-             : dim.kind == Kind::Heads ? kHeadsQ
-             : dim.kind == Kind::SeqQ  ? shape_.seq_q
-             : dim.kind == Kind::SeqKv ? shape_.seq_kv
-                                       : dim.number;
+      last = dim.kind == Kind::Batch     ? kBatch
+             : dim.kind == Kind::Heads   ? kHeadsQ
+             : dim.kind == Kind::HeadsKv ? kHeadsKv
+             : dim.kind == Kind::SeqQ    ? shape_.seq_q
+             : dim.kind == Kind::SeqKv   ? shape_.seq_kv
+                                         : dim.number;
       count *= last;
     }
     std::vector<double>& values = problem_.inputs[input.name];
@@ -360,15 +391,25 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   replace_all(text, "asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = tanhf(x);");
   replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",
               "y = half_to_float(x);");
+  const std::string members = data.input_members(user.inputs_have_batch);
+  const size_t tables = id_tables(spec);
+  if (tables > 0) text += kTabulate;
+  std::string use_tables;
+  for (size_t i = 0; i < tables; ++i) {
+    use_tables += fmt::format("  in.attn_tables[{0}] = entries[{0}];\n", i);
+  }
   text += fmt::format(
-      "static void run(int own_lane) {{\n  lane = own_lane;\n  const Inputs in{{{}}};\n"
+      "static void run(int own_lane) {{\n  lane = own_lane;\n  Inputs in{{{}}};\n{}"
       "  for (int b = 0; b < {}; ++b) for (int h = 0; h < kHeadsQ; ++h)\n"
       "    for (int q = 0; q < {}; ++q) run_row(b, h, q, {}, {}, in);\n}}\n"
-      "static void run_all() {{\n  std::thread lanes[3];\n"
+      "static void run_all() {{\n{}  std::thread lanes[3];\n"
       "  for (int i = 1; i < 4; ++i) lanes[i - 1] = std::thread(run, i);\n  run(0);\n"
       "  for (std::thread& thread : lanes) thread.join();\n"
       "  for (float x : output) printf(\"%.9g\\n\", x);\n",
-      data.input_members(user.inputs_have_batch), kBatch, shape.seq_q, shape.seq_q, shape.seq_kv);
+      members, use_tables, kBatch, shape.seq_q, shape.seq_q, shape.seq_kv,
+      tables == 0
+          ? ""
+          : fmt::format("  tabulate({{{}}}, {}, {});\n", members, shape.seq_q, shape.seq_kv));
   for (const spec::NamedExpr& save : spec.normalize.saves) {
     text += fmt::format("  for (float x : saved_{}) printf(\"%.9g\\n\", x);\n", save.name);
   }
@@ -434,9 +475,10 @@ TEST_CASE("the emitted functions agree with the oracle") {
     for (const Shape shape : kShapes) cases.push_back({name, spec, shape});
   }
   std::string program = kShim;
-  program +=
-      fmt::format("constexpr int kHeadsQ = {}, kHeadsKv = {}, kHeadDimQk = {}, kTileKv = {};\n",
-                  kHeadsQ, kHeadsKv, kDim, kTileKv);
+  program += fmt::format(
+      "constexpr int kHeadsQ = {}, kHeadsKv = {}, kHeadDimQk = {}, kTileKv = {};\n"
+      "constexpr int kBatch = {}, kTableQueries = 4;\n",
+      kHeadsQ, kHeadsKv, kDim, kTileKv, kBatch);
   std::string calls;
   std::vector<Data> data;
   data.reserve(cases.size());

@@ -45,6 +45,8 @@ const char* const kLines[] = {
     "blocks: {size: 128, from: bitmap}\n",
     "mask: kv_idx <= q_pos\nblocks: {size: 64, from: indices}\n",
     "mask: kv_idx <= q_pos\nvarlen: true\n",
+    "inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
+    "mask: doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos\n",
 };
 
 TEST_CASE("names") {

@@ -22,6 +22,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
   std::string text =
       "#include <cuda_runtime.h>\n#include <stdint.h>\n"
       "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64;\n"
+      "constexpr int kTableQueries = 128;\n"
       "constexpr float kScale = 0.088388346f;\nnamespace {\n" +
       user_functions(spec, form).text;
   if (form.exponential) {
@@ -33,7 +34,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
       "  const KeyRange keys = key_range(row.q_idx, row.q_idx + 1, row, in);\n"
       "  Reductions red;\n"
       "  out[0] = kScale * keys.begin * keys.end * keys.full_begin * keys.full_end;\n"
-      "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv;\n";
+      "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv + kTableQueries;\n";
   const attention::PairForm pairs = attention::pair_form(spec, form);
   if (!pairs.constants.empty()) text += "  set_constants(row, in);\n";
   if (form.exponential && !is_plain_score(spec)) {
@@ -45,6 +46,11 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
   }
   if (has_block_test(spec)) {
     text += "  out[2] = block_kept(0, 1, 2, 3, row, in) + block_full(0, 1, 2, 3, row, in);\n";
+  }
+  if (id_tables(spec) > 0) {
+    text +=
+        "  const int id = tabulated(0, row, keys.begin, in);\n"
+        "  out[3] = table_shape(0).heads + packed_ids({id, id, bit_of(id)}).x;\n";
   }
   if (has_searched_limits(spec, form)) {
     text += "  out[4] = row_keys(row, keys, in).x;\n";
@@ -141,6 +147,31 @@ TEST_CASE("inputs are addressed row-major, and clamped where an index is not the
   const std::string mpt = text_for(kVariants[4].lines);
   CHECK(has(mpt, "__ldg(&in.slopes[row.h])"));
   CHECK_FALSE(has(mpt, "int batch"));
+}
+
+TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
+  const std::string ids = text_for(kVariants[12].lines);
+  CHECK(has(ids, "  int4* attn_tables[3] = {};\n"));
+  CHECK(has(ids,
+            "//   0: mine[b, q_idx], over the queries of each tile\n"
+            "//   1: theirs[b, h, kv_idx], over the keys of each block\n"
+            "//   2: kind[b, h_kv, kv_idx], over the keys of each block\n"));
+  CHECK(has(
+      ids, "  constexpr TableShape shapes[] = {{false, 1}, {true, kHeadsQ}, {true, kHeadsKv}};\n"));
+  CHECK(has(
+      ids,
+      "  const int blocks = (row.seq_kv + kTileKv - 1) / kTileKv;\n"
+      "  const int64_t plane = int64_t{row.b} * kHeadsQ + row.h;\n"
+      "  return unpacked_ids(__ldg(&in.attn_tables[1][plane * blocks + kv_first / kTileKv]));\n"));
+  CHECK(has(ids,
+            "  const Ids ids_0 = ids_of_0(q_first, row, in);\n"
+            "  const Ids ids_1 = ids_of_1(kv_first, row, in);\n"
+            "  const Ids ids_2 = ids_of_2(kv_first, row, in);\n"
+            "  return ids_0.least <= ids_1.greatest && ids_1.least <= ids_0.greatest &&\n"
+            "      ((ids_0.bits & ids_1.bits) != 0) && 0 < ids_2.greatest;\n"));
+  CHECK_FALSE(has(text_for(kVariants[5].lines), "attn_tables"));  // ids that ascend
+  const spec::Spec spec = spec_of(kVariants[12].lines);
+  CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));
 }
 
 TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {

@@ -48,6 +48,11 @@ inline const Variant kVariants[] = {
     {"first_keys",
      "inputs: {prefix: {dtype: i32, shape: [batch]}}\n"
      "mask: kv_idx <= q_pos and (kv_idx < prefix[b] or q_pos - kv_idx < 8)\n"},
+    {"ids",
+     "inputs:\n  mine: {dtype: i32, shape: [batch, seq_q]}\n"
+     "  theirs: {dtype: i32, shape: [batch, heads, seq_kv]}\n"
+     "  kind: {dtype: u8, shape: [batch, heads_kv, seq_kv]}\n"
+     "mask: mine[b, q_idx] == theirs[b, h, kv_idx] and kind[b, h_kv, kv_idx] > 0\n"},
 };
 
 }  // namespace attngen::emit

@@ -250,9 +250,19 @@ class Check {
         x = real ? static_cast<float>(-0.01 * static_cast<double>(1 + random_() % 30))
                  : static_cast<double>(random_() % 4);
       }
-      if (input.sorted) draw_ascending(values, call_.max_kv);
+      const bool along_sequence = !input.shape.empty() && (input.shape.back().kind == Kind::SeqQ ||
+                                                           input.shape.back().kind == Kind::SeqKv);
+      if (input.sorted) {
+        draw_ascending(values, call_.max_kv);
+      } else if (input.element == attngen::spec::Input::Element::U8) {
+        draw_valid(values);
+      } else if (!real && along_sequence) {
+        draw_stretches(values);
+      }
       if (real) {
         put<float>(input.name, values);
+      } else if (input.element == attngen::spec::Input::Element::U8) {
+        put<uint8_t>(input.name, values);
       } else {
         put<int32_t>(input.name, values);
       }
@@ -265,6 +275,27 @@ class Check {
       const auto place = static_cast<int64_t>(i) % std::max<int64_t>(1, length);
       const bool next = place > 0 && (place < 40 || place > 100) && random_() % 20 == 0;
       values[i] = (place == 0 ? 0 : values[i - 1]) + (next ? 1 : 0);
+    }
+  }
+
+  // Ids in no order, of about 30 tokens each.
+  void draw_stretches(std::vector<double>& values) {
+    double id = 0;
+    for (double& x : values) {
+      if (random_() % 30 == 0) id = static_cast<double>(random_() % 12) - 4;
+      x = id;
+    }
+  }
+
+  // Of [batch, seq_kv]: no key of every third 128 exists, which are NaN, and some of the others.
+  void draw_valid(std::vector<double>& values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      const bool none = row % call_.max_kv / 128 % 3 == 1;
+      values[i] = none || random_() % 9 == 0 ? 0 : static_cast<double>(1 + random_() % 255);
+      if (!none) continue;
+      k_.poison(row, row + 1);
+      v_.poison(row, row + 1);
     }
   }
 

@@ -40,6 +40,10 @@ WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
 NARROW = "kv_idx <= q_pos and q_pos - kv_idx < 100"
 SLOPES = {"slopes": {"dtype": "f32", "shape": ["heads"]}}
 DOCUMENTS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}}
+IDS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}}
+HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
+            "their": {"dtype": "i32", "shape": ["batch", "heads", "seq_kv"]}}
+VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
@@ -80,6 +84,22 @@ GROUPS = {
          [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")], SELF),
         (spec((4, 2), inputs={**DOCUMENTS, **SLOPES}, score=ALIBI,
               mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 32, 3)], SELF),
+    ],
+    # Ids in no order, of which another kernel makes tables. Keys and values of blocks that no query
+    # sees are NaN where `valid` says so (check.cpp): they must not be visited.
+    "ids": [
+        (spec(inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
+         [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none"),
+          schedule(2, 128, 2, weights="shared", grid="plain", order="linear")], SELF),
+        (spec((4, 2), inputs=HEAD_IDS, normalize=SIGMOID,
+              mask="mine[b, h_kv, q_idx] == their[b, h, kv_idx] or kv_idx == q_pos"),
+         [schedule(2, 32, 2, order="linear")], ["2,70,130", "1,1,1", "1,200,300", "1,64,0"]),
+        (spec((8, 2), inputs=VALID, mask="valid[b, kv_idx] != 0"),
+         [packed(2, 64, 2, ping_pong=True), schedule(2, 128, 2)], ["2,70,130", "1,3,900", "1,64,0"]),
+        (spec((8, 2), inputs={**VALID, **IDS},
+              mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos and doc[b, q_pos] >= doc[b, kv_idx]"),
+         [packed(2, 64, 2), packed(1, 32, 2, grid="plain", order="linear")],
+         ["1,33,400", "2,20,20"]),
     ],
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],

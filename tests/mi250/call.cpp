@@ -194,6 +194,12 @@ void Call::add_input(const spec::Input& input, const std::string& how, uint64_t 
     } else if (how == "documents") {  // ascending, of about 100 tokens
       running = column == 0 ? 0 : running + (share() < 0.01 ? 1 : 0);
       value = running;
+    } else if (how == "documents_anyhow") {  // the same, their ids in no order
+      running = column == 0 || share() < 0.01 ? std::floor(share() * 80) - 40 : running;
+      value = running;
+    } else if (how == "stretches") {  // of zeros and ones
+      running = column == 0 ? 0 : share() < 0.01 ? 1 - running : running;
+      value = running;
     } else if (how == "lengths") {
       value = i + 1 == count && count > 1
                   ? 0

@@ -54,8 +54,8 @@ struct Tensor {
 
 class Call {
  public:
-  // `fills`: how an input is filled, by name: normal, slopes, documents, lengths, bits, holes,
-  // log_decay, or a number.
+  // `fills`: how an input is filled, by name: normal, slopes, documents, documents_anyhow,
+  // stretches, lengths, bits, holes, log_decay, or a number.
   Call(const spec::Spec& spec, const Shape& shape, const std::map<std::string, std::string>& fills,
        uint64_t seed);
   void run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,

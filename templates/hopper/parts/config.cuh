@@ -136,6 +136,9 @@
 #ifndef ATTN_BLOCK_TEST
 #define ATTN_BLOCK_TEST 0
 #endif
+#ifndef ATTN_ID_TABLES
+#define ATTN_ID_TABLES 0
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
@@ -178,6 +181,13 @@ constexpr int kTileQ = 64 * kWarpgroups;
 // The query heads of a key head share a tile, so that its keys and values are read once for all:
 // with a group of 4, rows 0 to 3 are the four heads of query 0, rows 4 to 7 those of query 1.
 constexpr int kGroup = kHeadsQ / kHeadsKv;
+#endif
+#if ATTN_ID_TABLES
+#if ATTN_PACKED_HEADS
+constexpr int kTableQueries = kTileQ / kGroup;  // that an entry of a table of ids is about
+#else
+constexpr int kTableQueries = kTileQ;  // that an entry of a table of ids is about
+#endif
 #endif
 constexpr int kTileKv = ATTN_TILE_KV;            // keys per step
 constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V ring

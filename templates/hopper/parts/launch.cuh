@@ -252,6 +252,39 @@ Params params_of(const attention_forward_args& args) {
 #endif
   return p;
 }
+#if ATTN_ID_TABLES
+
+// Bytes of the tables of ids, or none for a call that is refused. They begin the workspace.
+size_t table_bytes(const attention_forward_args& args) {
+  const auto in_range = [](int64_t n) { return n > 0 && n <= INT32_MAX - kTileQ - kTileKv; };
+  if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv) ||
+      args.batch > INT32_MAX / kHeadsQ) {
+    return 0;
+  }
+  size_t bytes = 0;
+  for (int table = 0; table < kIdTables; ++table) {
+    bytes +=
+        sizeof(int4) * table_entries(table, static_cast<int>(args.batch),
+                                     static_cast<int>(args.seq_q), static_cast<int>(args.seq_kv));
+  }
+  return bytes;
+}
+
+// Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
+int place_tables(Params& p, void* workspace, int cores) {
+  constexpr int kWarps = kPrepareThreads / 32, kMostPerCore = 8;
+  int4* place = static_cast<int4*>(workspace);
+  int64_t blocks = 1;
+  for (int table = 0; table < kIdTables; ++table) {
+    p.inputs.attn_tables[table] = place;
+    const int64_t entries = table_entries(table, p.batch, p.seq_q, p.seq_kv);
+    place += entries;
+    if (entries > blocks * kWarps) blocks = (entries + kWarps - 1) / kWarps;
+  }
+  const int64_t most = int64_t{cores} * kMostPerCore;
+  return static_cast<int>(blocks < most ? blocks : most);
+}
+#endif
 
 }  // namespace
 
@@ -261,6 +294,15 @@ extern "C" {
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const int64_t batch = args && args->batch > 0 ? args->batch : 0;
   return static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
+}
+#elif ATTN_ID_TABLES
+size_t attention_forward_workspace(const attention_forward_args* args) {
+  const size_t tables = args ? table_bytes(*args) : 0;
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  return tables + sizeof(unsigned);  // the counter that hands out tiles
+#else
+  return tables;
+#endif
 }
 #else
 size_t attention_forward_workspace(const attention_forward_args*) {
@@ -284,8 +326,10 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
+#elif ATTN_ID_TABLES
+  if (!workspace && args->seq_kv > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if ATTN_VARLEN
+#if ATTN_VARLEN || ATTN_ID_TABLES
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
 
@@ -335,6 +379,12 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
   attention_forward_prepare<<<1, kPrepareThreads, 0, stream>>>(p);
+#elif ATTN_ID_TABLES
+  const int prepare_blocks = place_tables(p, workspace, cores);
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  p.next_tile = reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + table_bytes(*args));
+#endif
+  attention_forward_prepare<<<prepare_blocks, kPrepareThreads, 0, stream>>>(p);
 #elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   p.next_tile = static_cast<unsigned*>(workspace);
   if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {

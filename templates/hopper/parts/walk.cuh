@@ -10,7 +10,11 @@ class Walk {
       : begin_(blocks.begin),
 #if ATTN_BLOCK_TEST
         row_(row_of(tile, p)),
+#if ATTN_PACKED_HEADS
+        q_last_(min(row_.q_idx + kTileQ / kGroup, row_.seq_q) - 1),
+#else
         q_last_(min(tile.q_first + kTileQ, row_.seq_q) - 1),
+#endif
 #else
         blocks_(blocks),
 #endif
@@ -51,6 +55,8 @@ class Walk {
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 #if ATTN_VARLEN
     return {tile.b, tile.h, h_kv, tile.q_first, 0, tile.seq_q, tile.seq_kv, 0};
+#elif ATTN_PACKED_HEADS
+    return {tile.b, tile.h, h_kv, tile.q_first / kGroup, 0, p.seq_q, p.seq_kv};
 #else
     return {tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv};
 #endif

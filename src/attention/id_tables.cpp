@@ -1,0 +1,58 @@
+#include "attention/id_tables.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace attngen::attention {
+
+using expr::Expr;
+
+namespace {
+
+Expr place_of(const IdTable& table) {
+  return expr::variable(table.of_keys ? "kv_first" : "q_first", expr::Type::Int);
+}
+
+Expr read(size_t table, std::string_view end, const std::vector<IdTable>& tables) {
+  return expr::load(std::to_string(table) + std::string(end), expr::Type::Int,
+                    {place_of(tables[table])});
+}
+
+// No input's name begins with a digit.
+bool is_table(const std::string& load) { return load[0] >= '0' && load[0] <= '9'; }
+
+}  // namespace
+
+std::optional<size_t> find_table(const Expr& load, std::vector<IdTable>& tables) {
+  const bool of_queries = expr::mentions(load, "q_idx") || expr::mentions(load, "q_pos");
+  const bool of_keys = expr::mentions(load, "kv_idx");
+  if (load.type() != expr::Type::Int || of_queries == of_keys) return std::nullopt;
+  auto table = std::ranges::find_if(
+      tables, [&](const IdTable& known) { return expr::same(known.value, load); });
+  if (table == tables.end()) table = tables.insert(tables.end(), {load, of_keys});
+  return static_cast<size_t>(table - tables.begin());
+}
+
+Expr least_of(size_t table, const std::vector<IdTable>& tables) {
+  return read(table, kLeast, tables);
+}
+Expr greatest_of(size_t table, const std::vector<IdTable>& tables) {
+  return read(table, kGreatest, tables);
+}
+Expr may_meet(size_t one, size_t other, const std::vector<IdTable>& tables) {
+  const auto [a, b] = std::minmax(one, other);
+  return expr::load(std::to_string(a) + std::string(kMeets) + std::to_string(b), expr::Type::Bool,
+                    {place_of(tables[a]), place_of(tables[b])});
+}
+
+bool reads_table(const Expr& e) { return std::ranges::any_of(expr::inputs_of(e), is_table); }
+
+bool reads_table(const Expr& e, size_t table) {
+  const std::string first = std::to_string(table) + ".", second = "." + std::to_string(table);
+  return std::ranges::any_of(expr::inputs_of(e), [&](const std::string& load) {
+    return is_table(load) && (load.starts_with(first) || load.ends_with(second));
+  });
+}
+
+}  // namespace attngen::attention

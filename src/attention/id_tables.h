@@ -1,0 +1,38 @@
+// Ids in no order: tables of what a block holds of them, made before the kernel runs, stand in for
+// what an ascending input tells by its first and last element.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace attngen::attention {
+
+// Of each tile's queries, or of each block's keys: the least and the greatest id, and the set of
+// them, folded to a few bits.
+struct IdTable {
+  expr::Expr value;      // doc[b, kv_idx]: of a query or of a key, never of both
+  bool of_keys = false;  // else of queries
+};
+
+// A block test reads table 2 as 2.least[kv_first] and 2.greatest[kv_first] (q_first, where it is of
+// queries), and of tables 0 and 2 whether they may have an id in common as 0.meets.2[q_first,
+// kv_first].
+inline constexpr std::string_view kLeast = ".least", kGreatest = ".greatest", kMeets = ".meets.";
+
+// The table of `load`, which is added unless it is there. Nothing for a Float, and for an element
+// of the pair of a query and a key.
+std::optional<size_t> find_table(const expr::Expr& load, std::vector<IdTable>& tables);
+
+expr::Expr least_of(size_t table, const std::vector<IdTable>& tables);
+expr::Expr greatest_of(size_t table, const std::vector<IdTable>& tables);
+expr::Expr may_meet(size_t one, size_t other, const std::vector<IdTable>& tables);
+
+// Whether `e` reads a table; whether it reads this one.
+bool reads_table(const expr::Expr& e);
+bool reads_table(const expr::Expr& e, size_t table);
+
+}  // namespace attngen::attention

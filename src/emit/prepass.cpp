@@ -1,0 +1,123 @@
+#include "emit/prepass.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "emit/comment.h"
+#include "emit/device_text.h"
+#include "expr/print.h"
+
+namespace attngen::emit {
+
+using attention::IdTable;
+
+namespace {
+
+constexpr std::string_view kIds =
+    "struct Ids {\n"
+    "  int least, greatest;\n"
+    "  uint64_t bits;  // bit_of each\n"
+    "};\n"
+    "__device__ __forceinline__ unsigned bit_of(int id) {\n"
+    "  return static_cast<unsigned>(id) * 0x9E3779B1u >> 26;\n"
+    "}\n"
+    "__device__ __forceinline__ int4 packed_ids(const Ids& ids) {\n"
+    "  return make_int4(ids.least, ids.greatest, static_cast<int>(ids.bits),\n"
+    "                   static_cast<int>(ids.bits >> 32));\n"
+    "}\n"
+    "__device__ __forceinline__ Ids unpacked_ids(int4 x) {\n"
+    "  return {x.x, x.y, uint64_t{static_cast<unsigned>(x.w)} << 32 | "
+    "static_cast<unsigned>(x.z)};\n"
+    "}\n";
+
+// A table has entries of its own for each batch, and for each head where its ids differ by head.
+struct Heads {
+  const char* count;
+  const char* plane;  // of a batch and head
+};
+Heads heads_of(const IdTable& table) {
+  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "int64_t{row.b} * kHeadsQ + row.h"};
+  if (expr::mentions(table.value, "h_kv")) {
+    return {"kHeadsKv", "int64_t{row.b} * kHeadsKv + row.h_kv"};
+  }
+  return {"1", "int64_t{row.b}"};
+}
+
+std::string shapes_text(const std::vector<IdTable>& tables) {
+  std::vector<std::string> shapes;
+  shapes.reserve(tables.size());
+  for (const IdTable& table : tables) {
+    shapes.push_back(fmt::format("{{{}, {}}}", table.of_keys, heads_of(table).count));
+  }
+  return "struct TableShape {\n  bool of_keys;  // else of queries\n"
+         "  int heads;     // told apart\n};\n"
+         "__host__ __device__ constexpr TableShape table_shape(int table) {\n" +
+         wrapped(
+             fmt::format("  constexpr TableShape shapes[] = {{{}}};", fmt::join(shapes, ", "))) +
+         "  return shapes[table];\n}\n";
+}
+
+std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
+  std::string body;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const std::string value = expr::print_c(tables[i].value, expr::Dialect::Device, names.names());
+    const bool last = i + 1 == tables.size();
+    body += wrapped(last ? fmt::format("  return {};", value)
+                         : fmt::format("  if (table == {}) return {};", i, value));
+  }
+  return text_of({"int", "tabulated", {"int table", kRow, "int kv_idx", kInputs}, body});
+}
+
+std::string entry_text(const IdTable& table, size_t i) {
+  const char* const first = table.of_keys ? "kv_first" : "q_first";
+  const char* const length = table.of_keys ? "row.seq_kv" : "row.seq_q";
+  const char* const size = table.of_keys ? "kTileKv" : "kTableQueries";
+  std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
+  body += fmt::format("  const int64_t plane = {};\n", heads_of(table).plane);
+  body += fmt::format("  return unpacked_ids(__ldg(&in.{}[{}][plane * blocks + {} / {}]));\n",
+                      kTables, i, first, size);
+  return text_of(
+      {"Ids", fmt::format("ids_of_{}", i), {fmt::format("int {}", first), kRow, kInputs}, body});
+}
+
+}  // namespace
+
+std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
+  if (tables.empty()) return "";
+  std::string text =
+      "// Ids in no order: a kernel before this one tabulates what a block holds of them.\n";
+  for (size_t i = 0; i < tables.size(); ++i) {
+    text += comment(fmt::format("  {}", i),
+                    fmt::format("{}, {}", expr::print(tables[i].value),
+                                tables[i].of_keys ? "over the keys of each block"
+                                                  : "over the queries of each tile"));
+  }
+  text += kIds;
+  text += shapes_text(tables) + "\n" + tabulated_text(tables, names) + "\n";
+  for (size_t i = 0; i < tables.size(); ++i) {
+    text += entry_text(tables[i], i) + "\n";
+  }
+  return text;
+}
+
+std::string entries_text(const expr::Expr& condition, const std::vector<IdTable>& tables) {
+  std::string text;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (!attention::reads_table(condition, i)) continue;
+    text += fmt::format("  const Ids ids_{0} = ids_of_{0}({1}, row, in);\n", i,
+                        tables[i].of_keys ? "kv_first" : "q_first");
+  }
+  return text;
+}
+
+std::optional<std::string> table_entry(std::string_view load) {
+  const std::string_view table = load.substr(0, load.find('.'));
+  if (load.ends_with(attention::kLeast)) return fmt::format("ids_{}.least", table);
+  if (load.ends_with(attention::kGreatest)) return fmt::format("ids_{}.greatest", table);
+  const size_t meets = load.find(attention::kMeets);
+  if (meets == std::string_view::npos) return std::nullopt;
+  return fmt::format("((ids_{}.bits & ids_{}.bits) != 0)", table,
+                     load.substr(meets + attention::kMeets.size()));
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,74 @@
+#include "attention/id_tables.h"
+
+#include <optional>
+#include <string>
+
+#include "random_mask.h"
+#include "support.h"
+#include "visits.h"
+
+namespace attngen::attention {
+namespace {
+
+using testing::check_least;
+using testing::mask_of;
+
+std::optional<BlockTest> test_of(const std::string& mask) {
+  const spec::Spec spec = testing::spec_of("mask: '" + mask + "'\n");
+  return block_test(spec.mask, spec.inputs, true);
+}
+
+TEST_CASE("a table for every id of a query or of a key, each once") {
+  const auto tables_of = [](const std::string& mask) {
+    std::string text;
+    const auto test = test_of(mask);
+    if (!test) return text;
+    for (const IdTable& table : test->tables) {
+      text += expr::print(table.value) + (table.of_keys ? " of keys; " : " of queries; ");
+    }
+    return text;
+  };
+  CHECK(tables_of("page[b, q_pos] == page[b, kv_idx]") ==
+        "page[b, q_pos] of queries; page[b, kv_idx] of keys; ");
+  CHECK(tables_of("page[b, kv_idx] > 1 and page[b, kv_idx] < 4 and kv_idx <= q_pos") ==
+        "page[b, kv_idx] of keys; ");
+  CHECK(tables_of("page[b, page[b, kv_idx]] < 3") == "page[b, page[b, kv_idx]] of keys; ");
+  // Of the pair of a query and a key nothing is known, nor is a Float tabulated.
+  CHECK(tables_of("page[b, q_pos - kv_idx] == 3 or kv_idx < 2") == "");
+  CHECK(tables_of("sink[kv_idx] < 3 or kv_idx < 2") == "");
+  // Ids that ascend need none.
+  CHECK(tables_of("span[b, kv_idx] == span[b, q_pos] or kv_idx < 2") == "");
+}
+
+TEST_CASE("without tables ids in no order bound nothing") {
+  const expr::Expr mask = mask_of("page[b, q_pos] == page[b, kv_idx]");
+  CHECK(block_test(mask, testing::random_inputs(), true));
+  CHECK_FALSE(block_test(mask, testing::random_inputs(), false));
+}
+
+// Stretches of equal ids that descend along the keys.
+TEST_CASE("of documents that lie one behind the other no block too many is visited") {
+  for (const char* mask : {"page[b, q_pos] == page[b, kv_idx]",
+                           "page[b, q_pos] == page[b, kv_idx] and kv_idx <= q_pos",
+                           "page[b, q_pos] <= page[b, kv_idx]", "page[b, kv_idx] < 4",
+                           "not (page[b, q_pos] == page[b, kv_idx])"}) {
+    check_least(mask, true);
+  }
+  // In any order at all, where one side is a number.
+  check_least("chunk[b, kv_idx] < 2", true);
+  check_least("chunk[b, q_pos] >= 2 and chunk[b, kv_idx] <= 0");
+}
+
+// What the least and the greatest cannot tell: a tile of the ids 2 and 5, and a block of the id 3.
+TEST_CASE("nor of ids in no order") {
+  check_least("chunk[b, q_pos] == chunk[b, kv_idx]", true);
+  const BlockTest test = *test_of("chunk[b, q_pos] == chunk[b, kv_idx]");
+  CHECK(expr::print(test.kept).find("0.meets.1[q_first, kv_first]") != std::string::npos);
+  CHECK(reads_table(test.kept));
+  CHECK(reads_table(test.kept, 1));
+  CHECK_FALSE(reads_table(test.kept, 2));
+  CHECK_FALSE(reads_table(mask_of("chunk[b, q_pos] == 3")));
+}
+
+}  // namespace
+}  // namespace attngen::attention
