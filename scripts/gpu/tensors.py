@@ -176,7 +176,8 @@ def draw(case, shape, save_names, seed, device, on_host=True):
             continue
         value = FILLS[how["fill"]](dims, shape, random, device).to(STORAGE[declared["dtype"]])
         problem.inputs[name] = value.contiguous()
-        problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
+        if on_host:
+            problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     if "blocks" in spec:
         for name, value in draw_blocks(spec, shape, random, device).items():
             problem.inputs[name] = value
