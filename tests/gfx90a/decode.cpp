@@ -110,6 +110,7 @@ class Decoder {
     in.immediate = line.encoding & 0xFFFF;
     if (takes_operands(in)) read_operands(in, line);
     dpp_ = nullptr;
+    in.unmodified = unmodified(in);
     check_registers(in);
     add_implicit_registers(in);
     return in;
@@ -125,6 +126,12 @@ class Decoder {
     return in.pipe != Pipe::Branch && in.pipe != Pipe::Wait && in.pipe != Pipe::Nop &&
            in.pipe != Pipe::Barrier && mnemonic_ != "s_setprio" && mnemonic_ != "s_sleep" &&
            mnemonic_ != "s_endpgm";
+  }
+
+  static bool unmodified(const Instruction& in) {
+    bool signs = false;
+    for (const Operand& operand : in.op) signs = signs || operand.neg || operand.abs;
+    return in.plain && !signs && !in.clamp && in.omod == 0 && in.op_sel == 0;
   }
 
   void read_operands(Instruction& in, const Line& line) {

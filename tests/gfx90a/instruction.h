@@ -105,6 +105,7 @@ struct Instruction {
   uint8_t operands = 0;
   uint8_t touched = 0;  // operands, and behind them in `op` registers it reads without naming them
   bool plain = true;    // neither SDWA nor DPP
+  bool unmodified = true;    // plain, without neg, abs, clamp, omod, op_sel
   bool clamp = false;
   int8_t omod = 0;           // result times 2^omod
   uint8_t result_delay = 0;  // of matrix instructions, in slots (delays.h)
