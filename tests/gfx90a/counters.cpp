@@ -110,24 +110,48 @@ void Counters::lds(const Instruction& instruction, const LdsAccess& access, unsi
   count.lds_conflicts += pattern.cost.conflicts;
 }
 
-void Counters::global(const Instruction& instruction, const uint64_t* address, uint64_t lanes,
-                      unsigned bytes) {
-  Count& count = counts_[instruction.index];
+void Counters::count_segments(MemoryPattern& pattern) {
   std::array<uint64_t, size_t{2} * kLanes> segments;
   unsigned n = 0;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const uint64_t at = address[std::countr_zero(lanes)];
-    for (uint64_t segment = at / 64; segment <= (at + bytes - 1) / 64; ++segment) {
+  for_lanes(pattern.lanes, [&](unsigned lane) {
+    // Wraps round together with the differences; equal segments stay equal.
+    const uint64_t at = pattern.base_in_segment + pattern.relative[lane];
+    for (const uint64_t segment : {at / 64, (at + pattern.bytes - 1) / 64}) {
       if (n == 0 || segments[n - 1] != segment) segments[n++] = segment;
     }
-    count.bytes += bytes;
-  }
+  });
   const auto begin = segments.begin();
-  if (!std::is_sorted(begin, begin + n)) std::sort(begin, begin + n);
+  std::sort(begin, begin + n);
   n = static_cast<unsigned>(std::unique(begin, begin + n) - begin);
-  count.segments64 += n;
+  pattern.segments64 = n;
   for (unsigned i = 0; i < n; ++i) segments[i] /= 2;
-  count.segments128 += static_cast<uint64_t>(std::unique(begin, begin + n) - begin);
+  pattern.segments128 = static_cast<uint64_t>(std::unique(begin, begin + n) - begin);
+}
+
+void Counters::global(const Instruction& instruction, const uint64_t* address, uint64_t lanes,
+                      unsigned bytes) {
+  if (lanes == 0) return;
+  auto& known = memory_patterns_[instruction.index];
+  if (known == nullptr) known = std::make_unique<MemoryPatterns>();
+  const uint64_t base = address[std::countr_zero(lanes)];
+  MemoryPattern& pattern = (*known)[base / 32 % 4];
+  uint64_t changed = (pattern.lanes ^ lanes) | (pattern.bytes ^ bytes) |
+                     (pattern.base_in_segment ^ base % 128);
+  // Lanes left out are compared too: at worst a known pattern is counted anew.
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    changed |= pattern.relative[lane] ^ (address[lane] - base);
+  }
+  if (changed != 0) {
+    pattern.lanes = lanes;
+    pattern.bytes = bytes;
+    pattern.base_in_segment = base % 128;
+    for (unsigned lane = 0; lane < kLanes; ++lane) pattern.relative[lane] = address[lane] - base;
+    count_segments(pattern);
+  }
+  Count& count = counts_[instruction.index];
+  count.segments64 += pattern.segments64;
+  count.segments128 += pattern.segments128;
+  count.bytes += uint64_t{bytes} * static_cast<unsigned>(std::popcount(lanes));
 }
 
 Mix Counters::mix(uint64_t from, uint64_t to) const {

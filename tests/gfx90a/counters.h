@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,7 +57,8 @@ struct BasicBlock {
 class Counters {
  public:
   explicit Counters(std::span<const Instruction> program)
-      : program_(program), counts_(program.size()), patterns_(2 * program.size()) {}
+      : program_(program), counts_(program.size()), patterns_(2 * program.size()),
+        memory_patterns_(program.size()) {}
 
   void executed(uint32_t index) { ++counts_[index].executed; }
   // `which`: 0 or 1, for instructions with two accesses a lane.
@@ -88,9 +90,24 @@ class Counters {
     LdsCost cost;
     std::array<uint32_t, kLanes> relative{};
   };
+  // Segments depend on the differences and on where in a segment the first address lies. Waves and
+  // iterations often take turns in that, so an instruction has a pattern for each quarter of 128
+  // bytes.
+  struct MemoryPattern {
+    uint64_t lanes = 0;
+    unsigned bytes = 0;
+    uint64_t base_in_segment = 0;
+    uint64_t segments64 = 0, segments128 = 0;
+    std::array<uint64_t, kLanes> relative{};
+  };
+  // Puts in the segments.
+  static void count_segments(MemoryPattern& pattern);
+
   std::span<const Instruction> program_;
   std::vector<Count> counts_;
   std::vector<Pattern> patterns_;
+  using MemoryPatterns = std::array<MemoryPattern, 4>;
+  std::vector<std::unique_ptr<MemoryPatterns>> memory_patterns_;  // none before the first access
 };
 
 }  // namespace gfx90a

@@ -68,6 +68,41 @@ inline void store_row(Wave& wave, unsigned row, const uint32_t* values, uint64_t
   }
 }
 
+// Registers `rows` of all lanes from `Dwords` dwords at from(lane) each.
+template <unsigned Dwords, class From>
+void load_lanes(uint32_t (*rows)[kLanes], From from) {
+  const auto four = [&](unsigned lane) {
+    return _mm_loadu_ps(reinterpret_cast<const float*>(from(lane)));
+  };
+  const auto two_twos = [&](unsigned lane) {
+    const __m128 low = _mm_castsi128_ps(_mm_loadu_si64(from(lane)));
+    return _mm_loadh_pi(low, reinterpret_cast<const __m64*>(from(lane + 1)));
+  };
+  const auto put = [&](unsigned row, unsigned lane, __m128 values) {
+    _mm_store_ps(reinterpret_cast<float*>(rows[row] + lane), values);
+  };
+  for (unsigned lane = 0; lane < kLanes; lane += 4) {
+    if constexpr (Dwords == 4) {
+      __m128 a = four(lane), b = four(lane + 1), c = four(lane + 2), d = four(lane + 3);
+      _MM_TRANSPOSE4_PS(a, b, c, d);
+      put(0, lane, a);
+      put(1, lane, b);
+      put(2, lane, c);
+      put(3, lane, d);
+    } else if constexpr (Dwords == 2) {
+      const __m128 a = two_twos(lane), b = two_twos(lane + 2);
+      put(0, lane, _mm_shuffle_ps(a, b, 0b10'00'10'00));
+      put(1, lane, _mm_shuffle_ps(a, b, 0b11'01'11'01));
+    } else {
+      for (unsigned l = lane; l < lane + 4; ++l) {
+        for (unsigned i = 0; i < Dwords; ++i) {
+          std::memcpy(&rows[i][l], reinterpret_cast<const std::byte*>(from(l)) + 4 * i, 4);
+        }
+      }
+    }
+  }
+}
+
 // The lanes whose value is not zero.
 inline uint64_t nonzero_lanes(const uint32_t* values) {
   uint64_t mask = 0;

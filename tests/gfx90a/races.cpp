@@ -21,6 +21,23 @@ bool of_dwords(const LdsAccess& access) {
   return odd % 4 == 0;
 }
 
+// The pages of a kilobyte, 64 in all, that lie between the access's lowest and highest byte.
+uint64_t pages_of(const LdsAccess& access) {
+  if (access.lanes == 0) return 0;
+  uint32_t low = ~uint32_t{0}, high = 0;
+  const auto add = [&](uint32_t address) {
+    low = std::min(low, address);
+    high = std::max(high, address);
+  };
+  if (access.lanes == ~uint64_t{0}) {
+    for (const uint32_t address : access.address) add(address);
+  } else {
+    for_lanes(access.lanes, [&](unsigned lane) { add(access.address[lane]); });
+  }
+  const uint32_t first = low / 1024, last = (high + access.bytes - 1) / 1024;
+  return (~uint64_t{0} << first) & (~uint64_t{0} >> (63 - last));
+}
+
 template <unsigned Count>
 __m256i load_entries(const void* from) {
   const auto* low = static_cast<const __m128i*>(from);
@@ -117,19 +134,44 @@ void Races::touch_bytes(const LdsAccess& access, unsigned wave) {
 void Races::start_interval(uint32_t interval) {
   interval_ = interval;
   by_byte_ = false;
+  aside_.clear();
+  pages_aside_ = pages_written_ = 0;
   if (++now_ != 0) return;
   std::fill(dwords_.begin(), dwords_.end(), Who{});  // the marks have come round
   std::fill(bytes_.begin(), bytes_.end(), Who{});
   now_ = 1;
 }
 
-void Races::touch(const LdsAccess& access, unsigned wave, uint32_t interval) {
-  if (interval != interval_) start_interval(interval);
+bool Races::put_aside(const LdsAccess& access, unsigned wave, uint64_t pages) {
+  if ((pages & pages_written_) != 0 || aside_.size() == kMostAside) return false;
+  aside_.push_back({access, wave});
+  pages_aside_ |= pages;
+  return true;
+}
+
+void Races::bring_back() {
+  for (const Read& read : aside_) record(read.access, read.wave);
+  aside_.clear();
+  pages_aside_ = 0;
+}
+
+void Races::record(const LdsAccess& access, unsigned wave) {
   if (!of_dwords(access)) return touch_bytes(access, wave);
   if (by_byte_) check(access, wave);
   if (access.bytes == 16) return touch_dwords<4>(access, 0, wave);
   if (access.bytes >= 8) touch_dwords<2>(access, 0, wave);
   if (access.bytes % 8 != 0) touch_dwords<1>(access, access.bytes / 4 - 1U, wave);
+}
+
+void Races::touch(const LdsAccess& access, unsigned wave, uint32_t interval) {
+  if (interval != interval_) start_interval(interval);
+  const uint64_t pages = pages_of(access);
+  if (!access.write && put_aside(access, wave, pages)) return;
+  if (access.write) {
+    if ((pages & pages_aside_) != 0) bring_back();
+    pages_written_ |= pages;
+  }
+  record(access, wave);
 }
 
 }  // namespace gfx90a

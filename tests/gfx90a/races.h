@@ -1,6 +1,7 @@
 // Data races in LDS, found exactly and whatever the schedule.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,12 @@ class Races {
   };
   class Entries;  // of several dwords
 
+  // Reads conflict with writes alone, so those of pages (below) that nobody has written in this
+  // interval are put aside, and dropped when it ends. A write to such a page brings them back.
+  // False if the read must be recorded now.
+  bool put_aside(const LdsAccess& access, unsigned wave, uint64_t pages);
+  void bring_back();
+  void record(const LdsAccess& access, unsigned wave);
   void start_interval(uint32_t interval);
   // `Count` dwords of each lane's access, from its dword `first` on.
   template <unsigned Count>
@@ -50,6 +57,15 @@ class Races {
   // Accesses of aligned dwords are kept by dword, the others by byte.
   std::vector<Who> dwords_, bytes_;
   bool by_byte_ = false;  // whether this interval has any of the others
+
+  struct Read {
+    LdsAccess access;
+    unsigned wave = 0;
+  };
+  static constexpr size_t kMostAside = 256;
+  std::vector<Read> aside_;
+  // LDS in 64 pages, a bit each: touched by reads put aside, and written in this interval.
+  uint64_t pages_aside_ = 0, pages_written_ = 0;
 };
 
 }  // namespace gfx90a
