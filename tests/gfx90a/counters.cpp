@@ -158,9 +158,8 @@ Mix Counters::mix(uint64_t from, uint64_t to) const {
   Mix mix;
   for (const Instruction& instruction : program_) {
     if (instruction.line->address < from || instruction.line->address >= to) continue;
-    const Count& count = counts_[instruction.index];
-    const uint64_t slots = instruction.pipe == Pipe::Nop ? instruction.immediate + 1 : 1;
-    mix.by_pipe[static_cast<size_t>(instruction.pipe)] += count.executed * slots;
+    const Count count = of(instruction.index);
+    mix.by_pipe[static_cast<size_t>(instruction.pipe)] += count.executed * instruction.slots;
     mix.all += count;
   }
   return mix;
@@ -178,7 +177,7 @@ std::vector<BasicBlock> Counters::basic_blocks() const {
     const auto next = std::next(start);
     const auto end = static_cast<uint32_t>(program_.size());
     blocks.push_back(
-        {*start, next == starts.end() ? end : std::min(*next, end), counts_[*start].executed});
+        {*start, next == starts.end() ? end : std::min(*next, end), executed_[*start]});
   }
   return blocks;
 }
@@ -188,15 +187,15 @@ BasicBlock Counters::hottest_loop() const {
   uint64_t most_mfma = 0, most = 0;
   for (const Instruction& branch : program_) {
     if (branch.pipe != Pipe::Branch || branch.target > branch.index) continue;
-    const BasicBlock loop{branch.target, branch.index + 1, counts_[branch.target].executed};
+    const BasicBlock loop{branch.target, branch.index + 1, executed_[branch.target]};
     uint64_t mfma = 0, all = 0;
     for (uint32_t i = loop.first; i < loop.last; ++i) {
-      if (program_[i].pipe == Pipe::Mfma) mfma += counts_[i].executed;
-      all += counts_[i].executed;
+      if (program_[i].pipe == Pipe::Mfma) mfma += executed_[i];
+      all += executed_[i];
     }
     const bool inner = loop.first >= hottest.first && loop.last <= hottest.last;
     const bool better = mfma > most_mfma || (mfma == most_mfma && (mfma > 0 ? inner : all > most));
-    if (counts_[branch.index].executed == 0 || !better) continue;
+    if (executed_[branch.index] == 0 || !better) continue;
     hottest = loop;
     most_mfma = mfma;
     most = all;
@@ -220,7 +219,7 @@ std::string Counters::report() const {
     const uint64_t from = program_[block.first].line->address;
     return mix(from, program_[block.last - 1].line->address + 1);
   };
-  row("whole run", program_.empty() ? 0 : counts_[0].executed, mix());
+  row("whole run", program_.empty() ? 0 : executed_[0], mix());
   const BasicBlock loop = hottest_loop();
   if (loop.first == loop.last) return text;
   row("hottest loop", loop.entered, mix_of(loop));
@@ -236,7 +235,7 @@ std::string Counters::report() const {
 std::string Counters::annotated_listing() const {
   std::string text;
   for (const Instruction& instruction : program_) {
-    const Count& count = counts_[instruction.index];
+    const Count count = of(instruction.index);
     if (count.executed == 0) continue;
     text += fmt::format("{:>12x} {:>10}  {}", instruction.line->address, count.executed,
                         instruction.line->text);
