@@ -12,15 +12,15 @@ void carry_op(Wave& wave, const Instruction& in) {
   const Source<uint32_t> a(wave, in, 2), b(wave, in, 3);
   const uint64_t carry_in = CarryIn ? mask_of(wave, in.op[4]) : 0;
   Destination<uint32_t> d;
-  uint64_t carry_out = 0;
+  alignas(64) Row carries;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     // A carry or a borrow shows in bit 32 of the sum in 64 bits.
     const uint64_t sum = F(uint64_t{a[lane]}, uint64_t{b[lane]}, (carry_in >> lane) & 1);
     d.set(lane, static_cast<uint32_t>(sum));
-    carry_out |= ((sum >> 32) & 1) << lane;
+    carries[lane] = static_cast<uint32_t>(sum >> 32) & 1;
   }
   d.commit(wave, in);
-  wave.set_s64(in.op[1].first, carry_out & wave.exec());
+  wave.set_s64(in.op[1].first, nonzero_lanes(carries) & wave.exec());
 }
 
 // v_mad_u64_u32 d[2], carry, a, b, c[2].

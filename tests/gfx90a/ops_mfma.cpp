@@ -9,6 +9,7 @@
 // instruction is not published. fp16 and bf16 forms flush subnormal inputs and results to zero (as
 // MI200 does); fp32 forms do not.
 #include <array>
+#include <utility>
 
 #include "float_mode.h"
 #include "lanes.h"
@@ -79,16 +80,24 @@ void multiply(const float (*a)[kLanes], const float (*b)[kLanes], float (*d)[kLa
                   size_t{M} * ((row / 4) % kGroups);
         for (unsigned v = 0; v < kVectors; ++v) sum[r][v] = _mm256_load_ps(rows[r] + size_t{8} * v);
       }
-      for (unsigned k = 0; k < K; ++k) {
+      const auto add_product = [&](unsigned k) {
         const unsigned lane = M * (block + Blocks * (k / E));
+        __m256 columns[kVectors];
         for (unsigned v = 0; v < kVectors; ++v) {
-          const __m256 columns = _mm256_load_ps(b[k % E] + lane + size_t{8} * v);
-          for (unsigned r = 0; r < kRows; ++r) {
-            const __m256 factor = _mm256_set1_ps(a[k % E][lane + i + r]);
-            sum[r][v] = _mm256_fmadd_ps(factor, columns, sum[r][v]);
+          columns[v] = _mm256_load_ps(b[k % E] + lane + size_t{8} * v);
+          // Else the compiler loads them anew for each row, and loads take longer than the rest.
+          __asm__("" : "+x"(columns[v]));
+        }
+        for (unsigned r = 0; r < kRows; ++r) {
+          const __m256 factor = _mm256_set1_ps(a[k % E][lane + i + r]);
+          for (unsigned v = 0; v < kVectors; ++v) {
+            sum[r][v] = _mm256_fmadd_ps(factor, columns[v], sum[r][v]);
           }
         }
-      }
+      };
+      [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) {
+        (add_product(k), ...);
+      }(std::make_integer_sequence<unsigned, K>());
       for (unsigned r = 0; r < kRows; ++r) {
         for (unsigned v = 0; v < kVectors; ++v) _mm256_store_ps(rows[r] + 8 * v, sum[r][v]);
       }

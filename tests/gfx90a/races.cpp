@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "fault.h"
@@ -38,18 +39,49 @@ uint64_t pages_of(const LdsAccess& access) {
   return (~uint64_t{0} << first) & (~uint64_t{0} >> (63 - last));
 }
 
-template <unsigned Count>
-__m256i load_entries(const void* from) {
-  const auto* low = static_cast<const __m128i*>(from);
-  if (Count == 4) return _mm256_loadu_si256(static_cast<const __m256i*>(from));
-  return _mm256_zextsi128_si256(Count == 2 ? _mm_loadu_si128(low) : _mm_loadl_epi64(low));
+// The addresses of the active lanes, one behind the other; the last is repeated up to a multiple of
+// four.
+struct ActiveAddresses {
+  explicit ActiveAddresses(const LdsAccess& access) : address(access.address) {
+    if (access.lanes == ~uint64_t{0}) return;
+    count = 0;
+    for_lanes(access.lanes, [&](unsigned lane) { buffer[count++] = access.address[lane]; });
+    for (; count % 4 != 0; ++count) buffer[count] = buffer[count - 1];
+    address = buffer;
+  }
+  const uint32_t* address;
+  unsigned count = kLanes;
+  uint32_t buffer[kLanes];
+};
+
+// The entries of Count dwords at each of 4 / Count places.
+template <unsigned Count, class Places>
+__m256i load_entries(const Places& at) {
+  const auto two = [&](unsigned i) {
+    if constexpr (Count == 1) return _mm_unpacklo_epi64(_mm_loadu_si64(at[i]), _mm_loadu_si64(at[i + 1]));
+    if constexpr (Count == 2) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i]));
+  };
+  if constexpr (Count == 4) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[0]));
+  } else {
+    return _mm256_set_m128i(two(2 / Count), two(0));
+  }
 }
-template <unsigned Count>
-void store_entries(void* to, __m256i entries) {
-  auto* low = static_cast<__m128i*>(to);
-  if (Count == 4) _mm256_storeu_si256(static_cast<__m256i*>(to), entries);
-  if (Count == 2) _mm_storeu_si128(low, _mm256_castsi256_si128(entries));
-  if (Count == 1) _mm_storel_epi64(low, _mm256_castsi256_si128(entries));
+template <unsigned Count, class Places>
+void store_entries(const Places& at, __m256i entries) {
+  const __m128i low = _mm256_castsi256_si128(entries), high = _mm256_extracti128_si256(entries, 1);
+  const auto put = [](void* to, __m128i two) { _mm_storeu_si128(static_cast<__m128i*>(to), two); };
+  if constexpr (Count == 4) _mm256_storeu_si256(reinterpret_cast<__m256i*>(at[0]), entries);
+  if constexpr (Count == 2) {
+    put(at[0], low);
+    put(at[1], high);
+  }
+  if constexpr (Count == 1) {
+    _mm_storeu_si64(at[0], low);
+    _mm_storeu_si64(at[1], _mm_unpackhi_epi64(low, low));
+    _mm_storeu_si64(at[2], high);
+    _mm_storeu_si64(at[3], _mm_unpackhi_epi64(high, high));
+  }
 }
 
 }  // namespace
@@ -109,12 +141,15 @@ void Races::check(const LdsAccess& access, unsigned wave) const {
 template <unsigned Count>
 void Races::touch_dwords(const LdsAccess& access, unsigned first, unsigned wave) {
   const Entries mine(access.write, wave, now_);
-  for_lanes(access.lanes, [&](unsigned lane) {
-    Who* at = &dwords_[access.address[lane] / 4 + first];
+  constexpr unsigned kTogether = 4 / Count;  // lanes; they may share a dword, to which they add the same
+  const ActiveAddresses active(access);
+  for (unsigned i = 0; i < active.count; i += kTogether) {
+    std::array<Who*, kTogether> at;
+    for (unsigned n = 0; n < kTogether; ++n) at[n] = &dwords_[active.address[i + n] / 4 + first];
     __m256i entries = load_entries<Count>(at);
     if (!mine.add(entries)) check(access, wave);
     store_entries<Count>(at, entries);
-  });
+  }
 }
 
 void Races::touch_bytes(const LdsAccess& access, unsigned wave) {
@@ -144,13 +179,25 @@ void Races::start_interval(uint32_t interval) {
 
 bool Races::put_aside(const LdsAccess& access, unsigned wave, uint64_t pages) {
   if ((pages & pages_written_) != 0 || aside_.size() == kMostAside) return false;
-  aside_.push_back({access, wave});
+  Read& read = aside_.emplace_back();
+  read.bytes = access.bytes;
+  read.wave = static_cast<uint16_t>(wave);
+  read.lanes = access.lanes;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    read.address[lane] = static_cast<uint16_t>(access.address[lane]);
+  }
   pages_aside_ |= pages;
   return true;
 }
 
 void Races::bring_back() {
-  for (const Read& read : aside_) record(read.access, read.wave);
+  LdsAccess access;
+  for (const Read& read : aside_) {
+    access.bytes = read.bytes;
+    access.lanes = read.lanes;
+    std::copy(read.address.begin(), read.address.end(), access.address);
+    record(access, read.wave);
+  }
   aside_.clear();
   pages_aside_ = 0;
 }

@@ -1,6 +1,7 @@
 // Data races in LDS, found exactly and whatever the schedule.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -59,8 +60,9 @@ class Races {
   bool by_byte_ = false;  // whether this interval has any of the others
 
   struct Read {
-    LdsAccess access;
-    unsigned wave = 0;
+    uint64_t lanes;
+    uint16_t bytes, wave;
+    std::array<uint16_t, kLanes> address;
   };
   static constexpr size_t kMostAside = 256;
   std::vector<Read> aside_;

@@ -54,8 +54,8 @@ MemoryOperation& MemoryQueue::push() {
 }
 
 void MemoryQueue::pop(size_t count) {
-  head_ = slot(count);
   size_ -= count;
+  head_ = size_ == 0 ? 0 : slot(count);  // the first slots are in the cache
 }
 
 void MemoryQueue::erase(size_t i) {
@@ -88,13 +88,15 @@ MemoryOperation& Waits::issue_lds(const Instruction& instruction, unsigned first
 
 void Waits::issue_scalar(const Instruction& instruction, unsigned first, unsigned registers) {
   issue(local_, instruction, first, registers).scalar = true;
+  ++scalars_;
 }
 
 void Waits::wait(unsigned vmcnt, unsigned lgkmcnt) {
   const size_t before = vector_.size() + local_.size();
   if (vector_.size() > vmcnt) vector_.pop(vector_.size() - vmcnt);
-  if (lgkmcnt == 0) {
-    local_.pop(local_.size());
+  if (local_.size() > lgkmcnt && (lgkmcnt == 0 || scalars_ == 0)) {
+    local_.pop(local_.size() - lgkmcnt);
+    scalars_ = 0;
   } else if (local_.size() > lgkmcnt) {
     unsigned newer = 0;  // LDS operations behind the one in hand
     for (size_t i = local_.size(); i-- > 0;) {

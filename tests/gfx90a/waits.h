@@ -75,6 +75,7 @@ class Waits {
   void update();
 
   MemoryQueue vector_, local_;  // oldest first; local_ holds LDS and scalar operations
+  unsigned scalars_ = 0;        // of local_
   RegisterSet pending_;
   bool busy_ = false;
 };
