@@ -18,10 +18,15 @@ __m128 exp2_four(__m128 x) {
   const __m256d shifted = _mm256_add_pd(wide, round);
   const __m256d fraction = _mm256_sub_pd(wide, _mm256_sub_pd(shifted, round));
   const __m256d t = _mm256_mul_pd(fraction, all(0.69314718055994530942));
-  __m256d sum = all(1.0 / 40320);
-  for (const double term : {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
-    sum = _mm256_fmadd_pd(sum, t, all(term));
-  }
+  // Neighbouring terms, then neighbouring sums: shorter chains than one term after the other.
+  const __m256d t2 = _mm256_mul_pd(t, t), t4 = _mm256_mul_pd(t2, t2);
+  const auto two = [&](double constant, double linear) {
+    return _mm256_fmadd_pd(all(linear), t, all(constant));
+  };
+  const __m256d low = _mm256_fmadd_pd(two(1.0 / 2, 1.0 / 6), t2, two(1.0, 1.0));
+  const __m256d middle = _mm256_fmadd_pd(two(1.0 / 720, 1.0 / 5040), t2, two(1.0 / 24, 1.0 / 120));
+  const __m256d high = _mm256_fmadd_pd(all(1.0 / 40320), t4, middle);
+  const __m256d sum = _mm256_fmadd_pd(high, t4, low);
   // n into the exponent's bits; the sum's own exponent is that of 1 or 2.
   const __m256i power = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 52);
   return _mm256_cvtpd_ps(
