@@ -113,7 +113,7 @@ class Races::Entries {
   __m256i marks_, others_, mine_, replaced_;
 };
 
-Races::Races(uint32_t lds_bytes) : dwords_(lds_bytes / 4 + 1), bytes_(lds_bytes) {}
+Races::Races(uint32_t lds_bytes) : lds_bytes_(lds_bytes), dwords_(lds_bytes / 4 + 1) {}
 
 unsigned Races::conflicts(const Who& who, bool write, unsigned wave) const {
   const unsigned writers = who.write_mark == now_ ? who.writers : 0;
@@ -125,7 +125,7 @@ void Races::check(const LdsAccess& access, unsigned wave) const {
   for_lanes(access.lanes, [&](unsigned lane) {
     for (uint32_t i = 0; i < access.bytes; ++i) {
       const uint32_t byte = access.address[lane] + i;
-      const Who &a = dwords_[byte / 4], &b = bytes_[byte];
+      const Who a = dwords_[byte / 4], b = by_byte_ ? bytes_[byte] : Who{};
       const unsigned all = conflicts(a, access.write, wave) | conflicts(b, access.write, wave);
       if (all == 0) continue;
       const unsigned writers = conflicts(a, false, wave) | conflicts(b, false, wave);
@@ -153,6 +153,7 @@ void Races::touch_dwords(const LdsAccess& access, unsigned first, unsigned wave)
 }
 
 void Races::touch_bytes(const LdsAccess& access, unsigned wave) {
+  bytes_.resize(lds_bytes_);
   by_byte_ = true;
   check(access, wave);
   for_lanes(access.lanes, [&](unsigned lane) {

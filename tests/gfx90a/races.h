@@ -53,9 +53,11 @@ class Races {
   // Faults if a byte of the access conflicts.
   void check(const LdsAccess& access, unsigned wave) const;
 
+  uint32_t lds_bytes_;
   uint32_t interval_ = 0;
   uint16_t now_ = 1;  // the interval's mark; 0 is before all intervals
-  // Accesses of aligned dwords are kept by dword, the others by byte.
+  // Accesses of aligned dwords are kept by dword, the others by byte: few kernels have any, and
+  // `bytes_` is empty before the first.
   std::vector<Who> dwords_, bytes_;
   bool by_byte_ = false;  // whether this interval has any of the others
 
