@@ -135,8 +135,8 @@ void Counters::global(const Instruction& instruction, const uint64_t* address, u
   if (known == nullptr) known = std::make_unique<MemoryPatterns>();
   const uint64_t base = address[std::countr_zero(lanes)];
   MemoryPattern& pattern = (*known)[base / 32 % 4];
-  uint64_t changed = (pattern.lanes ^ lanes) | (pattern.bytes ^ bytes) |
-                     (pattern.base_in_segment ^ base % 128);
+  uint64_t changed =
+      (pattern.lanes ^ lanes) | (pattern.bytes ^ bytes) | (pattern.base_in_segment ^ base % 128);
   // Lanes left out are compared too: at worst a known pattern is counted anew.
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     changed |= pattern.relative[lane] ^ (address[lane] - base);

@@ -57,7 +57,10 @@ struct BasicBlock {
 class Counters {
  public:
   explicit Counters(std::span<const Instruction> program)
-      : program_(program), executed_(program.size()), counts_(program.size()), patterns_(2 * program.size()),
+      : program_(program),
+        executed_(program.size()),
+        counts_(program.size()),
+        patterns_(2 * program.size()),
         memory_patterns_(program.size()) {}
 
   void executed(uint32_t index) { ++executed_[index]; }

@@ -96,7 +96,7 @@ void load_lanes(uint32_t (*rows)[kLanes], From from) {
     } else {
       for (unsigned l = lane; l < lane + 4; ++l) {
         for (unsigned i = 0; i < Dwords; ++i) {
-          std::memcpy(&rows[i][l], reinterpret_cast<const std::byte*>(from(l)) + 4 * i, 4);
+          std::memcpy(&rows[i][l], reinterpret_cast<const std::byte*>(from(l)) + size_t{4} * i, 4);
         }
       }
     }

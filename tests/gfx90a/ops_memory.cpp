@@ -134,8 +134,8 @@ void load_lane(Wave& wave, const Addresses& addresses, unsigned first, unsigned 
   } else {
     for (unsigned i = 0; i < Dwords; ++i) {
       if (!addresses.holds(lane, i, 4)) continue;
-      std::memcpy(values + i,
-                  wave.block->memory.at(addresses.of(lane) + uint64_t{4} * i, 4, false), 4);
+      std::memcpy(values + i, wave.block->memory.at(addresses.of(lane) + uint64_t{4} * i, 4, false),
+                  4);
     }
   }
   for (unsigned i = 0; i < Dwords; ++i) wave.v[first + i][lane] = values[i];
@@ -148,11 +148,10 @@ void load(Wave& wave, const Instruction& in) {
   const unsigned first = in.op[0].first;
   if (loads_whole(wave, addresses, 4 * Dwords)) {
     load_lanes<Dwords>(wave.v + first, [&](unsigned lane) {
-      return reinterpret_cast<const void*>(addresses.of(lane));  // NOLINT(performance-no-int-to-ptr)
+      return std::bit_cast<const std::byte*>(addresses.of(lane));
     });
   } else {
-    for_lanes(wave.exec(),
-              [&](unsigned lane) { load_lane<Dwords>(wave, addresses, first, lane); });
+    for_lanes(wave.exec(), [&](unsigned lane) { load_lane<Dwords>(wave, addresses, first, lane); });
   }
   issue(wave, in, Where, first, Dwords);
   count(wave, in, addresses, 4 * Dwords);

@@ -46,7 +46,8 @@ Pair elements_of(__m256i lanes) {
     // Low halves to the front of each 128 bits, then to the front of all.
     const __m256i order = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
-    const __m256i sorted = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(lanes, order), 0b11'01'10'00);
+    const __m256i sorted =
+        _mm256_permute4x64_epi64(_mm256_shuffle_epi8(lanes, order), 0b11'01'10'00);
     return {flushed_floats(_mm256_castsi256_si128(sorted)),
             flushed_floats(_mm256_extracti128_si256(sorted, 1))};
   }
@@ -111,9 +112,8 @@ void multiply(const float (*a)[kLanes], const float (*b)[kLanes], float (*d)[kLa
           }
         }
       };
-      [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) {
-        (add_product(k), ...);
-      }(std::make_integer_sequence<unsigned, K>());
+      [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) { (add_product(k), ...); }
+      (std::make_integer_sequence<unsigned, K>());
       for (unsigned r = 0; r < kRows; ++r) {
         for (unsigned v = 0; v < kVectors; ++v) _mm256_store_ps(rows[r] + 8 * v, sum[r][v]);
       }

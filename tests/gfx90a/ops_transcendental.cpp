@@ -29,8 +29,7 @@ __m128 exp2_four(__m128 x) {
   const __m256d sum = _mm256_fmadd_pd(high, t4, low);
   // n into the exponent's bits; the sum's own exponent is that of 1 or 2.
   const __m256i power = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 52);
-  return _mm256_cvtpd_ps(
-      _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(sum), power)));
+  return _mm256_cvtpd_ps(_mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(sum), power)));
 }
 
 __m256 exp2_eight(__m256 x) {

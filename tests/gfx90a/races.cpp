@@ -58,7 +58,8 @@ struct ActiveAddresses {
 template <unsigned Count, class Places>
 __m256i load_entries(const Places& at) {
   const auto two = [&](unsigned i) {
-    if constexpr (Count == 1) return _mm_unpacklo_epi64(_mm_loadu_si64(at[i]), _mm_loadu_si64(at[i + 1]));
+    if constexpr (Count == 1)
+      return _mm_unpacklo_epi64(_mm_loadu_si64(at[i]), _mm_loadu_si64(at[i + 1]));
     if constexpr (Count == 2) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i]));
   };
   if constexpr (Count == 4) {
@@ -141,7 +142,8 @@ void Races::check(const LdsAccess& access, unsigned wave) const {
 template <unsigned Count>
 void Races::touch_dwords(const LdsAccess& access, unsigned first, unsigned wave) {
   const Entries mine(access.write, wave, now_);
-  constexpr unsigned kTogether = 4 / Count;  // lanes; they may share a dword, to which they add the same
+  constexpr unsigned kTogether =
+      4 / Count;  // lanes; they may share a dword, to which they add the same
   const ActiveAddresses active(access);
   for (unsigned i = 0; i < active.count; i += kTogether) {
     std::array<Who*, kTogether> at;
