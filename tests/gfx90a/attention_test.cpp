@@ -1,8 +1,8 @@
 // A compiled flash-attention kernel against its definition in double precision.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -231,22 +231,29 @@ TEST_SUITE_END();
 
 TEST_SUITE_BEGIN("speed");
 
-// 20 GFLOP/s on an idle core; the test asks for a tenth, so that a busy machine passes.
-TEST_CASE("speed of an attention kernel") {
-  const Kernel kernel = compile_kernel("flash_attention.hip", flags_of(128, true));
-  Attention attention({1, 1024, 2048, false}, 128, true, 1);
-  double best = 0;
-  for (int i = 0; i < 3; ++i) {
-    Counters counters(kernel.instructions());
-    const std::clock_t start = std::clock();
-    attention.run(kernel, 1, counters);
-    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    best = std::fmax(best, 4.0 * 1024 * 2048 * 128 / seconds * 1e-9);
-  }
-  MESSAGE(best, " GFLOP/s on one core");
+// By the process' own time, the best of several runs: others who use the machine do not count, but
+// for the core's other thread. 20 GFLOP/s is the aim; the test asks for a quarter, so that a busy
+// machine passes.
+TEST_CASE("speed of attention kernels") {
+  constexpr Shape kShape = {1, 512, 2048, false};
+  for (const bool bf16_type : {true, false}) {
+    for (const int dim : {128, 64}) {
+      const Kernel kernel = compile_kernel("flash_attention.hip", flags_of(dim, bf16_type));
+      Attention attention(kShape, dim, bf16_type, 1);
+      double best = 0;
+      for (int i = 0; i < 8; ++i) {
+        Counters counters(kernel.instructions());
+        const std::clock_t start = std::clock();
+        attention.run(kernel, 1, counters);
+        const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+        best = std::fmax(best, 4.0 * kShape.seq_q * kShape.seq_kv * dim / seconds * 1e-9);
+      }
+      MESSAGE(best, " GFLOP/s on one core: head dim ", dim, bf16_type ? ", bf16" : ", fp16");
 #ifdef NDEBUG
-  CHECK(best > 2);
+      CHECK(best > 5);
 #endif
+    }
+  }
 }
 
 TEST_SUITE_END();

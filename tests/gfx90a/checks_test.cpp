@@ -1,4 +1,7 @@
 // The checks of waits and races, and the counters, on single waves.
+#include <array>
+#include <random>
+
 #include "test_support.h"
 
 namespace gfx90a {
@@ -154,6 +157,51 @@ TEST_CASE("several readers, then the reader's own write") {
   races.touch(read, 1, 1);
   races.touch(read, 2, 1);
   CHECK(!fault_of([&] { races.touch(write, 1, 1); }).empty());
+}
+
+// Waves write and read a part of LDS each and read a common part, into which they seldom write. A
+// conflict ends its interval.
+TEST_CASE("random accesses against sets of waves kept for every byte") {
+  constexpr uint32_t kOwn = 1536, kCommon = 4 * kOwn, kBytes = 10240;
+  constexpr std::array<uint16_t, 6> kWidths = {1, 2, 4, 8, 12, 16};
+  std::mt19937 random(1);
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  Races races(kBytes);
+  std::vector<unsigned> readers(kBytes), writers(kBytes);
+  uint32_t interval = 0;
+  int conflicts = 0;
+  const auto next_interval = [&] {
+    ++interval;
+    readers.assign(kBytes, 0);
+    writers.assign(kBytes, 0);
+  };
+  for (int i = 0; i < 60000; ++i) {
+    if (below(1000) == 0) next_interval();
+    const unsigned wave = below(4), others = ~(1U << wave);
+    const bool common = below(4) != 0, write = below(common ? 500 : 2) == 0;
+    const uint16_t bytes = kWidths[below(8) == 0 ? below(6) : 2 + below(4)];
+    const uint32_t unit = bytes < 4 ? bytes : 4, from = common ? kCommon : kOwn * wave;
+    const uint32_t most = ((common ? kBytes : from + kOwn) - from - bytes) / unit + 1;
+    const uint64_t lanes = below(2) == 0 ? ~uint64_t{0} : uint64_t{random()} << below(32) | 1;
+    const uint32_t first = below(most), stride = below(40);
+    const LdsAccess access = access_of(
+        write, bytes, [&](unsigned lane) { return from + (first + lane * stride) % most * unit; },
+        lanes);
+    unsigned met = 0;
+    const auto each_byte = [&](const std::function<void(uint32_t)>& visit) {
+      for_lanes(lanes, [&](unsigned lane) {
+        for (uint32_t b = 0; b < bytes; ++b) visit(access.address[lane] + b);
+      });
+    };
+    each_byte([&](uint32_t b) { met |= (writers[b] | (write ? readers[b] : 0)) & others; });
+    const bool fault = !fault_of([&] { races.touch(access, wave, interval); }).empty();
+    REQUIRE(fault == (met != 0));
+    each_byte([&](uint32_t b) { (write ? writers : readers)[b] |= 1U << wave; });
+    if (!fault) continue;
+    ++conflicts;
+    next_interval();
+  }
+  CHECK(conflicts > 20);
 }
 
 TEST_CASE("marks of intervals come round") {

@@ -110,33 +110,56 @@ void Counters::lds(const Instruction& instruction, const LdsAccess& access, unsi
   count.lds_conflicts += pattern.cost.conflicts;
 }
 
-void Counters::global(const Instruction& instruction, const uint64_t* address, uint64_t lanes,
-                      unsigned bytes) {
-  Count& count = counts_[instruction.index];
+void Counters::count_segments(MemoryPattern& pattern) {
   std::array<uint64_t, size_t{2} * kLanes> segments;
   unsigned n = 0;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const uint64_t at = address[std::countr_zero(lanes)];
-    for (uint64_t segment = at / 64; segment <= (at + bytes - 1) / 64; ++segment) {
+  for_lanes(pattern.lanes, [&](unsigned lane) {
+    // Wraps round together with the differences; equal segments stay equal.
+    const uint64_t at = pattern.base_in_segment + pattern.relative[lane];
+    for (const uint64_t segment : {at / 64, (at + pattern.bytes - 1) / 64}) {
       if (n == 0 || segments[n - 1] != segment) segments[n++] = segment;
     }
-    count.bytes += bytes;
-  }
+  });
   const auto begin = segments.begin();
-  if (!std::is_sorted(begin, begin + n)) std::sort(begin, begin + n);
+  std::sort(begin, begin + n);
   n = static_cast<unsigned>(std::unique(begin, begin + n) - begin);
-  count.segments64 += n;
+  pattern.segments64 = n;
   for (unsigned i = 0; i < n; ++i) segments[i] /= 2;
-  count.segments128 += static_cast<uint64_t>(std::unique(begin, begin + n) - begin);
+  pattern.segments128 = static_cast<uint64_t>(std::unique(begin, begin + n) - begin);
+}
+
+void Counters::global(const Instruction& instruction, const uint64_t* address, uint64_t lanes,
+                      unsigned bytes) {
+  if (lanes == 0) return;
+  auto& known = memory_patterns_[instruction.index];
+  if (known == nullptr) known = std::make_unique<MemoryPatterns>();
+  const uint64_t base = address[std::countr_zero(lanes)];
+  MemoryPattern& pattern = (*known)[base / 32 % 4];
+  uint64_t changed =
+      (pattern.lanes ^ lanes) | (pattern.bytes ^ bytes) | (pattern.base_in_segment ^ base % 128);
+  // Lanes left out are compared too: at worst a known pattern is counted anew.
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    changed |= pattern.relative[lane] ^ (address[lane] - base);
+  }
+  if (changed != 0) {
+    pattern.lanes = lanes;
+    pattern.bytes = bytes;
+    pattern.base_in_segment = base % 128;
+    for (unsigned lane = 0; lane < kLanes; ++lane) pattern.relative[lane] = address[lane] - base;
+    count_segments(pattern);
+  }
+  Count& count = counts_[instruction.index];
+  count.segments64 += pattern.segments64;
+  count.segments128 += pattern.segments128;
+  count.bytes += uint64_t{bytes} * static_cast<unsigned>(std::popcount(lanes));
 }
 
 Mix Counters::mix(uint64_t from, uint64_t to) const {
   Mix mix;
   for (const Instruction& instruction : program_) {
     if (instruction.line->address < from || instruction.line->address >= to) continue;
-    const Count& count = counts_[instruction.index];
-    const uint64_t slots = instruction.pipe == Pipe::Nop ? instruction.immediate + 1 : 1;
-    mix.by_pipe[static_cast<size_t>(instruction.pipe)] += count.executed * slots;
+    const Count count = of(instruction.index);
+    mix.by_pipe[static_cast<size_t>(instruction.pipe)] += count.executed * instruction.slots;
     mix.all += count;
   }
   return mix;
@@ -154,7 +177,7 @@ std::vector<BasicBlock> Counters::basic_blocks() const {
     const auto next = std::next(start);
     const auto end = static_cast<uint32_t>(program_.size());
     blocks.push_back(
-        {*start, next == starts.end() ? end : std::min(*next, end), counts_[*start].executed});
+        {*start, next == starts.end() ? end : std::min(*next, end), executed_[*start]});
   }
   return blocks;
 }
@@ -164,15 +187,15 @@ BasicBlock Counters::hottest_loop() const {
   uint64_t most_mfma = 0, most = 0;
   for (const Instruction& branch : program_) {
     if (branch.pipe != Pipe::Branch || branch.target > branch.index) continue;
-    const BasicBlock loop{branch.target, branch.index + 1, counts_[branch.target].executed};
+    const BasicBlock loop{branch.target, branch.index + 1, executed_[branch.target]};
     uint64_t mfma = 0, all = 0;
     for (uint32_t i = loop.first; i < loop.last; ++i) {
-      if (program_[i].pipe == Pipe::Mfma) mfma += counts_[i].executed;
-      all += counts_[i].executed;
+      if (program_[i].pipe == Pipe::Mfma) mfma += executed_[i];
+      all += executed_[i];
     }
     const bool inner = loop.first >= hottest.first && loop.last <= hottest.last;
     const bool better = mfma > most_mfma || (mfma == most_mfma && (mfma > 0 ? inner : all > most));
-    if (counts_[branch.index].executed == 0 || !better) continue;
+    if (executed_[branch.index] == 0 || !better) continue;
     hottest = loop;
     most_mfma = mfma;
     most = all;
@@ -196,7 +219,7 @@ std::string Counters::report() const {
     const uint64_t from = program_[block.first].line->address;
     return mix(from, program_[block.last - 1].line->address + 1);
   };
-  row("whole run", program_.empty() ? 0 : counts_[0].executed, mix());
+  row("whole run", program_.empty() ? 0 : executed_[0], mix());
   const BasicBlock loop = hottest_loop();
   if (loop.first == loop.last) return text;
   row("hottest loop", loop.entered, mix_of(loop));
@@ -212,7 +235,7 @@ std::string Counters::report() const {
 std::string Counters::annotated_listing() const {
   std::string text;
   for (const Instruction& instruction : program_) {
-    const Count& count = counts_[instruction.index];
+    const Count count = of(instruction.index);
     if (count.executed == 0) continue;
     text += fmt::format("{:>12x} {:>10}  {}", instruction.line->address, count.executed,
                         instruction.line->text);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,16 +57,24 @@ struct BasicBlock {
 class Counters {
  public:
   explicit Counters(std::span<const Instruction> program)
-      : program_(program), counts_(program.size()), patterns_(2 * program.size()) {}
+      : program_(program),
+        executed_(program.size()),
+        counts_(program.size()),
+        patterns_(2 * program.size()),
+        memory_patterns_(program.size()) {}
 
-  void executed(uint32_t index) { ++counts_[index].executed; }
+  void executed(uint32_t index) { ++executed_[index]; }
   // `which`: 0 or 1, for instructions with two accesses a lane.
   void lds(const Instruction& instruction, const LdsAccess& access, unsigned which);
   // `bytes` at address[lane] for every lane of `lanes`.
   void global(const Instruction& instruction, const uint64_t* address, uint64_t lanes,
               unsigned bytes);
 
-  const Count& of(uint32_t index) const { return counts_[index]; }
+  Count of(uint32_t index) const {
+    Count count = counts_[index];
+    count.executed = executed_[index];
+    return count;
+  }
   // Of the instructions whose addresses are in [from, to).
   Mix mix(uint64_t from = 0, uint64_t to = UINT64_MAX) const;
   std::vector<BasicBlock> basic_blocks() const;
@@ -88,9 +97,25 @@ class Counters {
     LdsCost cost;
     std::array<uint32_t, kLanes> relative{};
   };
+  // Segments depend on the differences and on where in a segment the first address lies. Waves and
+  // iterations often take turns in that, so an instruction has a pattern for each quarter of 128
+  // bytes.
+  struct MemoryPattern {
+    uint64_t lanes = 0;
+    unsigned bytes = 0;
+    uint64_t base_in_segment = 0;
+    uint64_t segments64 = 0, segments128 = 0;
+    std::array<uint64_t, kLanes> relative{};
+  };
+  // Puts in the segments.
+  static void count_segments(MemoryPattern& pattern);
+
   std::span<const Instruction> program_;
-  std::vector<Count> counts_;
+  std::vector<uint64_t> executed_;  // one beside the other, for the cache's sake
+  std::vector<Count> counts_;       // the rest
   std::vector<Pattern> patterns_;
+  using MemoryPatterns = std::array<MemoryPattern, 4>;
+  std::vector<std::unique_ptr<MemoryPatterns>> memory_patterns_;  // none before the first access
 };
 
 }  // namespace gfx90a

@@ -108,10 +108,12 @@ class Decoder {
     if (mnemonic_.starts_with("v_fma_mix")) in.op_sel_hi = 0;
     if (in.pipe == Pipe::Mfma) in.result_delay = result_delay();
     in.immediate = line.encoding & 0xFFFF;
+    if (in.pipe == Pipe::Nop) in.slots = in.immediate + 1;
     if (takes_operands(in)) read_operands(in, line);
     dpp_ = nullptr;
+    in.unmodified = unmodified(in);
     check_registers(in);
-    add_implicit_registers(in);
+    add_touched(in);
     return in;
   }
 
@@ -125,6 +127,12 @@ class Decoder {
     return in.pipe != Pipe::Branch && in.pipe != Pipe::Wait && in.pipe != Pipe::Nop &&
            in.pipe != Pipe::Barrier && mnemonic_ != "s_setprio" && mnemonic_ != "s_sleep" &&
            mnemonic_ != "s_endpgm";
+  }
+
+  static bool unmodified(const Instruction& in) {
+    bool signs = false;
+    for (const Operand& operand : in.op) signs = signs || operand.neg || operand.abs;
+    return in.plain && !signs && !in.clamp && in.omod == 0 && in.op_sel == 0;
   }
 
   void read_operands(Instruction& in, const Line& line) {
@@ -245,11 +253,15 @@ class Decoder {
     return true;
   }
 
-  void add_implicit_registers(Instruction& in) const {
-    in.touched = in.operands;
-    const auto add = [&](std::string_view name) { in.op.at(in.touched++) = parse_operand(name); };
-    if (mnemonic_ == "v_div_fmas_f32" || mnemonic_.starts_with("s_cbranch_vcc")) add("vcc");
-    if (in.lds) add("m0");
+  void add_touched(Instruction& in) const {
+    const auto add = [&](const Operand& operand) {
+      if (operand.count > 0) in.touched.add(place_of(operand), operand.count);
+    };
+    for (unsigned i = 0; i < in.operands; ++i) add(in.op[i]);
+    if (mnemonic_ == "v_div_fmas_f32" || mnemonic_.starts_with("s_cbranch_vcc")) {
+      add(parse_operand("vcc"));
+    }
+    if (in.lds) add(parse_operand("m0"));
   }
 
   void check_registers(const Instruction& in) const {

@@ -1,7 +1,6 @@
 // Results of matrix instructions used too early.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -18,21 +17,29 @@ class Delays {
  public:
   // Call for every instruction before it runs.
   void step(const Instruction& instruction) {
-    if (slot_ < latest_) check(instruction);
-    slot_ += instruction.pipe == Pipe::Nop ? instruction.immediate + 1 : 1;
+    if (slot_ < latest_ && meets_recent(instruction)) check(instruction);
+    slot_ += instruction.slots;
     if (instruction.pipe == Pipe::Mfma) start(instruction);
   }
 
  private:
-  void start(const Instruction& instruction) {
-    const Operand& result = instruction.op[0];
-    latest_ = slot_ + instruction.result_delay;
-    std::fill_n(ready_.begin() + result.first, result.count, latest_);
+  // Of a product, A and B alone are looked at.
+  bool meets_recent(const Instruction& instruction) const {
+    if (instruction.pipe != Pipe::Mfma) return recent_.meets(instruction.touched);
+    const auto meets = [&](const Operand& operand) {
+      return operand.vector() && recent_.meets(operand.first, operand.count);
+    };
+    return meets(instruction.op[1]) || meets(instruction.op[2]);
   }
+  void start(const Instruction& instruction);
   void check(const Instruction& instruction) const;
 
   uint64_t slot_ = 0, latest_ = 0;
   std::array<uint64_t, kVectorRows> ready_{};  // the first slot that may use the row
+  // All rows that are not ready, and some more: results of late, and those of a while before, which
+  // all are ready at `older_ready_`.
+  RegisterSet recent_, newer_;
+  uint64_t older_ready_ = 0;
 };
 
 }  // namespace gfx90a

@@ -1,6 +1,8 @@
 // A decoded instruction: what the interpreter's inner loop reads.
 #pragma once
 
+#include <immintrin.h>
+
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -39,24 +41,43 @@ enum class Pipe : uint8_t {
 inline constexpr unsigned kPipes = 13;
 const char* name_of(Pipe pipe);
 
-// A set of registers: 512 vector rows, then 128 scalars.
+// A set of registers: 512 vector rows, then 128 scalars. `count` is at most 64 throughout.
 struct RegisterSet {
-  std::array<uint64_t, 10> words{};
+  alignas(32) std::array<uint64_t, 12> words{};  // the last two, always 0, make whole vectors
 
   void add(unsigned first, unsigned count) {
-    for (unsigned i = first; i < first + count; ++i) words[i / 64] |= uint64_t{1} << (i % 64);
-  }
-  void remove(unsigned first, unsigned count) {
-    for (unsigned i = first; i < first + count; ++i) words[i / 64] &= ~(uint64_t{1} << (i % 64));
+    if (count == 0) return;
+    const Span span(first, count);
+    words[span.word] |= span.low;
+    words[span.word + 1] |= span.high;
   }
   bool has(unsigned index) const { return ((words[index / 64] >> (index % 64)) & 1) != 0; }
-  // Whether it has any of the registers; `count` is at most 64.
+  // Whether it has any of the registers.
   bool meets(unsigned first, unsigned count) const {
-    const unsigned last = first + count - 1, shift = first % 64;
-    const uint64_t mask = (~uint64_t{0} >> (64 - count));
-    uint64_t common = words[first / 64] & (mask << shift);
-    if (last / 64 != first / 64) common |= words[last / 64] & (mask >> (64 - shift));
-    return common != 0;
+    if (count == 0) return false;
+    const Span span(first, count);
+    return ((words[span.word] & span.low) | (words[span.word + 1] & span.high)) != 0;
+  }
+  bool meets(const RegisterSet& other) const {
+    const auto common = [&](unsigned i) { return _mm256_and_si256(four(i), other.four(i)); };
+    const __m256i any = _mm256_or_si256(_mm256_or_si256(common(0), common(4)), common(8));
+    return _mm256_testz_si256(any, any) == 0;
+  }
+
+ private:
+  // A run of registers lies in one word or two.
+  struct Span {
+    Span(unsigned first, unsigned count) : word(first / 64) {
+      const uint64_t ones = ~uint64_t{0} >> (64 - count);
+      const unsigned shift = first % 64;
+      low = ones << shift;
+      high = shift == 0 ? 0 : ones >> (64 - shift);
+    }
+    unsigned word;
+    uint64_t low, high;
+  };
+  __m256i four(unsigned i) const {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(&words[i]));
   }
 };
 
@@ -98,16 +119,23 @@ using Handler = void (*)(Wave&, const Instruction&);
 
 struct Line;
 
+// The place of an operand's first register in a RegisterSet.
+inline unsigned place_of(const Operand& operand) {
+  return operand.first + (operand.scalar() ? kVectorRows : 0U);
+}
+
 // Kept small: the instructions of a main loop should stay in the cache.
 struct Instruction {
   Handler run = nullptr;
   Pipe pipe = Pipe::Valu;
   uint8_t operands = 0;
-  uint8_t touched = 0;  // operands, and behind them in `op` registers it reads without naming them
-  bool plain = true;    // neither SDWA nor DPP
+  bool plain = true;       // neither SDWA nor DPP
+  bool unmodified = true;  // plain, without neg, abs, clamp, omod, op_sel
   bool clamp = false;
   int8_t omod = 0;           // result times 2^omod
   uint8_t result_delay = 0;  // of matrix instructions, in slots (delays.h)
+  uint32_t slots = 1;        // that it takes: `s_nop n` n + 1
+  RegisterSet touched;       // what it reads or writes, named or not
   // Packed forms: one bit for each source.
   uint8_t op_sel = 0, op_sel_hi = 7, neg_lo = 0, neg_hi = 0;
   Sdwa sdwa;

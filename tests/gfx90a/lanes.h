@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "fault.h"
 #include "wave.h"
@@ -64,6 +65,41 @@ inline void store_row(Wave& wave, unsigned row, const uint32_t* values, uint64_t
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const uint32_t active = lane_mask(mask, lane);
     to[lane] = (values[lane] & active) | (to[lane] & ~active);
+  }
+}
+
+// Registers `rows` of all lanes from `Dwords` dwords at from(lane) each.
+template <unsigned Dwords, class From>
+void load_lanes(uint32_t (*rows)[kLanes], From from) {
+  const auto four = [&](unsigned lane) {
+    return _mm_loadu_ps(reinterpret_cast<const float*>(from(lane)));
+  };
+  const auto two_twos = [&](unsigned lane) {
+    const __m128 low = _mm_castsi128_ps(_mm_loadu_si64(from(lane)));
+    return _mm_loadh_pi(low, reinterpret_cast<const __m64*>(from(lane + 1)));
+  };
+  const auto put = [&](unsigned row, unsigned lane, __m128 values) {
+    _mm_store_ps(reinterpret_cast<float*>(rows[row] + lane), values);
+  };
+  for (unsigned lane = 0; lane < kLanes; lane += 4) {
+    if constexpr (Dwords == 4) {
+      __m128 a = four(lane), b = four(lane + 1), c = four(lane + 2), d = four(lane + 3);
+      _MM_TRANSPOSE4_PS(a, b, c, d);
+      put(0, lane, a);
+      put(1, lane, b);
+      put(2, lane, c);
+      put(3, lane, d);
+    } else if constexpr (Dwords == 2) {
+      const __m128 a = two_twos(lane), b = two_twos(lane + 2);
+      put(0, lane, _mm_shuffle_ps(a, b, 0b10'00'10'00));
+      put(1, lane, _mm_shuffle_ps(a, b, 0b11'01'11'01));
+    } else {
+      for (unsigned l = lane; l < lane + 4; ++l) {
+        for (unsigned i = 0; i < Dwords; ++i) {
+          std::memcpy(&rows[i][l], reinterpret_cast<const std::byte*>(from(l)) + size_t{4} * i, 4);
+        }
+      }
+    }
   }
 }
 
@@ -122,6 +158,10 @@ class Source {
     if (operand.neg || operand.abs) modify(operand, 31);
   }
   T operator[](unsigned lane) const { return std::bit_cast<T>(low_[lane]); }
+  // Lanes `lane` to `lane` + 7.
+  __m256 eight(unsigned lane) const {
+    return _mm256_load_ps(reinterpret_cast<const float*>(low_ + lane));
+  }
 
  private:
   void modify(const Operand& operand, unsigned sign) {
@@ -212,6 +252,9 @@ template <class T>
 class Destination {
  public:
   void set(unsigned lane, T value) { low_[lane] = std::bit_cast<uint32_t>(value); }
+  void set_eight(unsigned lane, __m256 values) {
+    _mm256_store_ps(reinterpret_cast<float*>(low_ + lane), values);
+  }
   void commit(Wave& wave, const Instruction& in, unsigned i = 0) {
     if constexpr (std::is_floating_point_v<T>) {
       if (in.clamp || in.omod != 0) {
@@ -290,37 +333,57 @@ class Destination<Short> : public Destination<uint32_t> {
   }
 };
 
-template <class>
-struct Signature;
-template <class R, class... A>
-struct Signature<R (*)(A...)> {
-  using Result = R;
+// An operand's row as it stands, without modifiers.
+struct PlainRow {
+  PlainRow(const Wave& wave, const Operand& operand)
+      : row(row_of(wave, operand, 0, operand.bits32, buffer)) {}
+  alignas(64) Row buffer;
+  const uint32_t* row;
 };
 
+template <class>
+using RowPointer = const uint32_t*;
+// `to` may be one of the rows.
+template <auto F, class... A>
+void apply_to_rows(uint32_t* to, RowPointer<A>... rows) {
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    to[lane] = std::bit_cast<uint32_t>(F(std::bit_cast<A>(rows[lane])...));
+  }
+}
+
+template <auto F, class R, class... S>
+void apply_to_sources(Wave& wave, const Instruction& in, const S&... sources) {
+  Destination<R> d;
+  for (unsigned lane = 0; lane < kLanes; ++lane) d.set(lane, F(sources[lane]...));
+  d.commit(wave, in);
+}
+
+template <class T>
+constexpr bool kOneRegister = std::is_arithmetic_v<T> && sizeof(T) == 4;
+
+// `At`: which operands are the sources.
+template <auto F, class R, class... A, size_t... At>
+void apply_to_operands(Wave& wave, const Instruction& in, R (*)(A...), std::index_sequence<At...>) {
+  if constexpr (kOneRegister<R> && (kOneRegister<A> && ...)) {
+    if (in.unmodified && wave.exec() == ~uint64_t{0}) {  // from row to row
+      return apply_to_rows<F, A...>(wave.v[in.op[0].first], PlainRow(wave, in.op[At]).row...);
+    }
+  }
+  apply_to_sources<F, R>(wave, in, Source<A>(wave, in, At)...);
+}
+
 // The instruction of a function of lanes: destination, then the sources.
-template <auto F, class R, class A>
-void vector_op_as(Wave& wave, const Instruction& in, R (*)(A)) {
-  const Source<A> a(wave, in, 1);
-  Destination<R> d;
-  for (unsigned lane = 0; lane < kLanes; ++lane) d.set(lane, F(a[lane]));
-  d.commit(wave, in);
-}
-template <auto F, class R, class A, class B>
-void vector_op_as(Wave& wave, const Instruction& in, R (*)(A, B)) {
-  const Source<A> a(wave, in, 1);
-  const Source<B> b(wave, in, 2);
-  Destination<R> d;
-  for (unsigned lane = 0; lane < kLanes; ++lane) d.set(lane, F(a[lane], b[lane]));
-  d.commit(wave, in);
-}
-template <auto F, class R, class A, class B, class C>
-void vector_op_as(Wave& wave, const Instruction& in, R (*)(A, B, C)) {
-  const Source<A> a(wave, in, 1);
-  const Source<B> b(wave, in, 2);
-  const Source<C> c(wave, in, 3);
-  Destination<R> d;
-  for (unsigned lane = 0; lane < kLanes; ++lane) d.set(lane, F(a[lane], b[lane], c[lane]));
-  d.commit(wave, in);
+template <auto F, class R, class... A>
+void vector_op_as(Wave& wave, const Instruction& in, R (*signature)(A...)) {
+  constexpr auto kSources = []<size_t... I>(std::index_sequence<I...>) {
+    return std::index_sequence<I + 1 ...>();
+  };
+  apply_to_operands<F>(wave, in, signature, kSources(std::index_sequence_for<A...>()));
 }
 template <auto F>
 void vector_op(Wave& wave, const Instruction& in) {
@@ -328,18 +391,9 @@ void vector_op(Wave& wave, const Instruction& in) {
 }
 
 // d = f(a, b, d): the multiply-accumulate forms, whose destination is a source too.
-template <auto F, class R, class A, class B, class C>
-void accumulate_op_as(Wave& wave, const Instruction& in, R (*)(A, B, C)) {
-  const Source<A> a(wave, in, 1);
-  const Source<B> b(wave, in, 2);
-  const Source<C> c(wave, in, 0);
-  Destination<R> d;
-  for (unsigned lane = 0; lane < kLanes; ++lane) d.set(lane, F(a[lane], b[lane], c[lane]));
-  d.commit(wave, in);
-}
 template <auto F>
 void accumulate_op(Wave& wave, const Instruction& in) {
-  accumulate_op_as<F>(wave, in, +F);
+  apply_to_operands<F>(wave, in, +F, std::index_sequence<1, 2, 0>());
 }
 
 }  // namespace gfx90a

@@ -196,7 +196,9 @@ class Run {
     adopt_float_mode(wave.mode);
     const Instruction* in = nullptr;
     try {
-      for (; quantum > 0 && wave.state == Wave::State::Running; --quantum) {
+      const uint64_t most = std::min(quantum, launch_.most_instructions - executed_);
+      uint64_t n = 0;
+      for (; n < most && wave.state == Wave::State::Running; ++n) {
         if (wave.next >= program.size()) throw Fault("runs past the kernel's last instruction");
         in = &program[wave.next];
         wave.waits.check(*in);
@@ -204,8 +206,10 @@ class Run {
         ++wave.next;
         counters_.executed(in->index);
         in->run(wave, *in);
-        if (++executed_ > launch_.most_instructions) throw Fault("the kernel does not end");
       }
+      executed_ += n;
+      const bool running = wave.state == Wave::State::Running;
+      if (running && executed_ == launch_.most_instructions) throw Fault("the kernel does not end");
     } catch (const Fault& fault) {
       throw Fault(fmt::format("{:#x} `{}`: {} (wave {} of block {},{},{}; seed {})",
                               in == nullptr ? 0 : in->line->address,

@@ -28,6 +28,17 @@ class Memory {
     }
     return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
+  // As `at` for reading `bytes` bytes at each of `count` addresses; false if that must be asked one
+  // by one, because they do not all lie in the first one's range.
+  bool readable(const uint64_t* address, unsigned count, uint64_t bytes) {
+    at(address[0], bytes, false);
+    const Range& range = ranges_[last_];
+    uint64_t outside = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      outside |= static_cast<uint64_t>(address[i] - range.begin > range.bytes - bytes);
+    }
+    return outside == 0;
+  }
 
  private:
   struct Range {

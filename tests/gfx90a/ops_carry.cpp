@@ -5,6 +5,25 @@
 namespace gfx90a {
 namespace {
 
+// The carry of the upper bits: what two of a, b and the inverted sum have; the borrow of a - b:
+// what two of the inverted a, b and the difference have.
+constexpr uint32_t two_of(uint32_t a, uint32_t b, uint32_t c) { return (a & b) | ((a | b) & c); }
+
+struct Sum {
+  uint32_t sum, carry;  // the carry is bit 31
+};
+constexpr auto kAdd = [](uint32_t a, uint32_t b, uint32_t carry) {
+  const uint32_t sum = a + b + carry;
+  return Sum{sum, two_of(a, b, ~sum)};
+};
+constexpr auto kSubtract = [](uint32_t a, uint32_t b, uint32_t borrow) {
+  const uint32_t difference = a - b - borrow;
+  return Sum{difference, two_of(~a, b, difference)};
+};
+constexpr auto kSubtractFrom = [](uint32_t a, uint32_t b, uint32_t borrow) {
+  return kSubtract(b, a, borrow);
+};
+
 // Operands: result, carry out, a, b, carry in (if any).
 template <auto F, bool CarryIn>
 void carry_op(Wave& wave, const Instruction& in) {
@@ -12,15 +31,18 @@ void carry_op(Wave& wave, const Instruction& in) {
   const Source<uint32_t> a(wave, in, 2), b(wave, in, 3);
   const uint64_t carry_in = CarryIn ? mask_of(wave, in.op[4]) : 0;
   Destination<uint32_t> d;
-  uint64_t carry_out = 0;
-  for (unsigned lane = 0; lane < kLanes; ++lane) {
-    // A carry or a borrow shows in bit 32 of the sum in 64 bits.
-    const uint64_t sum = F(uint64_t{a[lane]}, uint64_t{b[lane]}, (carry_in >> lane) & 1);
-    d.set(lane, static_cast<uint32_t>(sum));
-    carry_out |= ((sum >> 32) & 1) << lane;
+  alignas(64) Row carries;
+  for (unsigned half = 0; half < kLanes; half += kLanes / 2) {
+    const auto carry_bits = static_cast<uint32_t>(carry_in >> half);
+    for (unsigned bit = 0; bit < kLanes / 2; ++bit) {
+      const unsigned lane = half + bit;
+      const Sum result = F(a[lane], b[lane], (carry_bits >> bit) & 1);
+      d.set(lane, result.sum);
+      carries[lane] = result.carry & 0x80000000;
+    }
   }
   d.commit(wave, in);
-  wave.set_s64(in.op[1].first, carry_out & wave.exec());
+  wave.set_s64(in.op[1].first, nonzero_lanes(carries) & wave.exec());
 }
 
 // v_mad_u64_u32 d[2], carry, a, b, c[2].
@@ -55,17 +77,13 @@ void v_cndmask_b32(Wave& wave, const Instruction& in) {
 }  // namespace
 
 void add_carry_ops(OpcodeTable& table) {
-  using L = uint64_t;
-  constexpr auto add = [](L a, L b, L carry) { return a + b + carry; };
-  constexpr auto sub = [](L a, L b, L borrow) { return a - b - borrow; };
-  constexpr auto subrev = [](L a, L b, L borrow) { return b - a - borrow; };
   table.add(Pipe::Valu, {
-                            {"v_add_co_u32", carry_op<add, false>},
-                            {"v_sub_co_u32", carry_op<sub, false>},
-                            {"v_subrev_co_u32", carry_op<subrev, false>},
-                            {"v_addc_co_u32", carry_op<add, true>},
-                            {"v_subb_co_u32", carry_op<sub, true>},
-                            {"v_subbrev_co_u32", carry_op<subrev, true>},
+                            {"v_add_co_u32", carry_op<kAdd, false>},
+                            {"v_sub_co_u32", carry_op<kSubtract, false>},
+                            {"v_subrev_co_u32", carry_op<kSubtractFrom, false>},
+                            {"v_addc_co_u32", carry_op<kAdd, true>},
+                            {"v_subb_co_u32", carry_op<kSubtract, true>},
+                            {"v_subbrev_co_u32", carry_op<kSubtractFrom, true>},
                             {"v_mad_u64_u32", mad64<uint64_t, uint32_t>},
                             {"v_mad_i64_i32", mad64<int64_t, int32_t>},
                             {"v_cndmask_b32", v_cndmask_b32},

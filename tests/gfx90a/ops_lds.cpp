@@ -52,19 +52,9 @@ LdsAccess& open_access(Wave& wave, const Instruction& in, MemoryOperation& opera
 template <unsigned Dwords>
 void read_dwords(Wave& wave, const LdsAccess& access, unsigned first) {
   const uint32_t* lds = wave.block->lds.data();
-  if (Dwords == 4 && access.lanes == ~uint64_t{0}) {
-    for (unsigned lane = 0; lane < kLanes; lane += 4) {
-      __m128 a = _mm_loadu_ps(reinterpret_cast<const float*>(lds + access.address[lane] / 4));
-      __m128 b = _mm_loadu_ps(reinterpret_cast<const float*>(lds + access.address[lane + 1] / 4));
-      __m128 c = _mm_loadu_ps(reinterpret_cast<const float*>(lds + access.address[lane + 2] / 4));
-      __m128 d = _mm_loadu_ps(reinterpret_cast<const float*>(lds + access.address[lane + 3] / 4));
-      _MM_TRANSPOSE4_PS(a, b, c, d);
-      _mm_store_ps(reinterpret_cast<float*>(wave.v[first] + lane), a);
-      _mm_store_ps(reinterpret_cast<float*>(wave.v[first + 1] + lane), b);
-      _mm_store_ps(reinterpret_cast<float*>(wave.v[first + 2] + lane), c);
-      _mm_store_ps(reinterpret_cast<float*>(wave.v[first + 3] + lane), d);
-    }
-    return;
+  if (access.lanes == ~uint64_t{0}) {
+    return load_lanes<Dwords>(wave.v + first,
+                              [&](unsigned lane) { return lds + access.address[lane] / 4; });
   }
   for (uint64_t lanes = access.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));

@@ -36,10 +36,11 @@ class Addresses {
   const uint64_t* all() const { return address_; }
   // The lanes that are in range with all of `bytes`.
   uint64_t whole_lanes(uint64_t lanes, unsigned bytes) const {
+    if (!resource_) return lanes;
     uint64_t whole = 0;
     for (; lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-      const bool in_range = !resource_ || offset_[lane] + bytes <= resource_->bytes;
+      const bool in_range = offset_[lane] + bytes <= resource_->bytes;
       whole |= static_cast<uint64_t>(in_range) << lane;
     }
     return whole;
@@ -71,7 +72,7 @@ class Addresses {
   }
 
   std::optional<BufferResource> resource_;
-  uint64_t offset_[kLanes] = {};
+  uint64_t offset_[kLanes];  // within the resource
   uint64_t address_[kLanes];
 };
 
@@ -115,27 +116,43 @@ void load_to_lds(Wave& wave, const Instruction& in) {
   count(wave, in, addresses, 4);
 }
 
+// Whether all 64 lanes load from within a range that is mapped.
+bool loads_whole(Wave& wave, const Addresses& addresses, unsigned bytes) {
+  constexpr uint64_t kAll = ~uint64_t{0};
+  return wave.exec() == kAll && addresses.whole_lanes(kAll, bytes) == kAll &&
+         wave.block->memory.readable(addresses.all(), kLanes, bytes);
+}
+
+template <unsigned Dwords>
+void load_lane(Wave& wave, const Addresses& addresses, unsigned first, unsigned lane) {
+  uint32_t values[Dwords] = {};
+  bool all = true;
+  for (unsigned i = 0; i < Dwords; ++i) all = all && addresses.holds(lane, i, 4);
+  if (all) {
+    std::memcpy(values, wave.block->memory.at(addresses.of(lane), sizeof values, false),
+                sizeof values);
+  } else {
+    for (unsigned i = 0; i < Dwords; ++i) {
+      if (!addresses.holds(lane, i, 4)) continue;
+      std::memcpy(values + i, wave.block->memory.at(addresses.of(lane) + uint64_t{4} * i, 4, false),
+                  4);
+    }
+  }
+  for (unsigned i = 0; i < Dwords; ++i) wave.v[first + i][lane] = values[i];
+}
+
 template <Space Where, unsigned Dwords>
 void load(Wave& wave, const Instruction& in) {
   if (in.lds) return load_to_lds(wave, in);
   const Addresses addresses(wave, in, Where, 1);
   const unsigned first = in.op[0].first;
-  for_lanes(wave.exec(), [&](unsigned lane) {
-    uint32_t values[Dwords] = {};
-    bool all = true;
-    for (unsigned i = 0; i < Dwords; ++i) all = all && addresses.holds(lane, i, 4);
-    if (all) {
-      std::memcpy(values, wave.block->memory.at(addresses.of(lane), sizeof values, false),
-                  sizeof values);
-    } else {
-      for (unsigned i = 0; i < Dwords; ++i) {
-        if (!addresses.holds(lane, i, 4)) continue;
-        std::memcpy(values + i,
-                    wave.block->memory.at(addresses.of(lane) + uint64_t{4} * i, 4, false), 4);
-      }
-    }
-    for (unsigned i = 0; i < Dwords; ++i) wave.v[first + i][lane] = values[i];
-  });
+  if (loads_whole(wave, addresses, 4 * Dwords)) {
+    load_lanes<Dwords>(wave.v + first, [&](unsigned lane) {
+      return std::bit_cast<const std::byte*>(addresses.of(lane));
+    });
+  } else {
+    for_lanes(wave.exec(), [&](unsigned lane) { load_lane<Dwords>(wave, addresses, first, lane); });
+  }
   issue(wave, in, Where, first, Dwords);
   count(wave, in, addresses, 4 * Dwords);
 }

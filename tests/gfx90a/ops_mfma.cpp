@@ -9,6 +9,7 @@
 // instruction is not published. fp16 and bf16 forms flush subnormal inputs and results to zero (as
 // MI200 does); fp32 forms do not.
 #include <array>
+#include <utility>
 
 #include "float_mode.h"
 #include "lanes.h"
@@ -22,22 +23,33 @@ enum class Element : uint8_t { F16, Bf16, F32 };
 template <Element Type>
 constexpr unsigned kPerRegister = Type == Element::F32 ? 1 : 2;
 
-// Element `e` of every lane's operand.
+// fp16 to fp32, subnormal values to zero of their sign.
+__m256 flushed_floats(__m128i halves) {
+  const __m256 values = _mm256_cvtph_ps(halves), sign = _mm256_set1_ps(-0.0F);
+  const __m256 small = _mm256_cmp_ps(_mm256_andnot_ps(sign, values), _mm256_set1_ps(0x1p-14F),
+                                     _CMP_LT_OQ);  // not a NaN
+  return _mm256_andnot_ps(_mm256_andnot_ps(sign, small), values);
+}
+
+// The elements of eight lanes that one register holds; of fp32 the low one alone.
+struct Pair {
+  __m256 low, high;
+};
 template <Element Type>
-void load_element(const uint32_t* row, unsigned half, float* values) {
+Pair elements_of(__m256i lanes) {
   if constexpr (Type == Element::F32) {
-    std::memcpy(values, row, sizeof(Row));
+    return {_mm256_castsi256_ps(lanes), __m256{}};
   } else if constexpr (Type == Element::Bf16) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      values[lane] = std::bit_cast<float>(half == 0 ? row[lane] << 16 : row[lane] & 0xFFFF0000);
-    }
+    const __m256i high = _mm256_and_si256(lanes, _mm256_set1_epi32(static_cast<int>(0xFFFF0000)));
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(lanes, 16)), _mm256_castsi256_ps(high)};
   } else {
-    halves_to_floats(row, 16 * half, values);
-    for (unsigned lane = 0; lane < kLanes; ++lane) {  // subnormal fp16 values
-      const auto bits = std::bit_cast<uint32_t>(values[lane]);
-      const bool small = (bits & 0x7FFFFFFF) < 0x38800000;  // 2^-14
-      values[lane] = std::bit_cast<float>(small ? bits & 0x80000000 : bits);
-    }
+    // Low halves to the front of each 128 bits, then to the front of all.
+    const __m256i order = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
+    const __m256i sorted =
+        _mm256_permute4x64_epi64(_mm256_shuffle_epi8(lanes, order), 0b11'01'10'00);
+    return {flushed_floats(_mm256_castsi256_si128(sorted)),
+            flushed_floats(_mm256_extracti128_si256(sorted, 1))};
   }
 }
 
@@ -45,9 +57,15 @@ template <Element Type, unsigned E>
 struct Operands {
   Operands(const Wave& wave, const Operand& operand) {
     if (!operand.vector()) throw Fault("an MFMA operand that is no vector register");
-    for (unsigned e = 0; e < E; ++e) {
-      constexpr unsigned kHalves = kPerRegister<Type>;
-      load_element<Type>(wave.v[operand.first + e / kHalves], e % kHalves, values[e]);
+    constexpr unsigned kHalves = kPerRegister<Type>;
+    for (unsigned r = 0; r < E / kHalves; ++r) {
+      const uint32_t* row = wave.v[operand.first + r];
+      for (unsigned lane = 0; lane < kLanes; lane += 8) {
+        const Pair pair =
+            elements_of<Type>(_mm256_load_si256(reinterpret_cast<const __m256i*>(row + lane)));
+        _mm256_store_ps(&values[r * kHalves][lane], pair.low);
+        if constexpr (kHalves == 2) _mm256_store_ps(&values[r * kHalves + 1][lane], pair.high);
+      }
     }
   }
   alignas(64) float values[E][kLanes];  // [element][lane]
@@ -79,16 +97,23 @@ void multiply(const float (*a)[kLanes], const float (*b)[kLanes], float (*d)[kLa
                   size_t{M} * ((row / 4) % kGroups);
         for (unsigned v = 0; v < kVectors; ++v) sum[r][v] = _mm256_load_ps(rows[r] + size_t{8} * v);
       }
-      for (unsigned k = 0; k < K; ++k) {
+      const auto add_product = [&](unsigned k) {
         const unsigned lane = M * (block + Blocks * (k / E));
+        __m256 columns[kVectors];
         for (unsigned v = 0; v < kVectors; ++v) {
-          const __m256 columns = _mm256_load_ps(b[k % E] + lane + size_t{8} * v);
-          for (unsigned r = 0; r < kRows; ++r) {
-            const __m256 factor = _mm256_set1_ps(a[k % E][lane + i + r]);
-            sum[r][v] = _mm256_fmadd_ps(factor, columns, sum[r][v]);
+          columns[v] = _mm256_load_ps(b[k % E] + lane + size_t{8} * v);
+          // Else the compiler loads them anew for each row, and loads take longer than the rest.
+          __asm__("" : "+x"(columns[v]));
+        }
+        for (unsigned r = 0; r < kRows; ++r) {
+          const __m256 factor = _mm256_set1_ps(a[k % E][lane + i + r]);
+          for (unsigned v = 0; v < kVectors; ++v) {
+            sum[r][v] = _mm256_fmadd_ps(factor, columns[v], sum[r][v]);
           }
         }
-      }
+      };
+      [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) { (add_product(k), ...); }
+      (std::make_integer_sequence<unsigned, K>());
       for (unsigned r = 0; r < kRows; ++r) {
         for (unsigned v = 0; v < kVectors; ++v) _mm256_store_ps(rows[r] + 8 * v, sum[r][v]);
       }

@@ -24,6 +24,7 @@ class PairSource {
     flip_ = bit(high ? in.neg_hi : in.neg_lo, i - 1) ? 0x80000000 : 0;
   }
   float operator[](unsigned lane) const { return std::bit_cast<float>(row_[lane] ^ flip_); }
+  const uint32_t* row() const { return row_; }  // without the negation
 
  private:
   alignas(64) Row buffer_;
@@ -51,12 +52,31 @@ void pair_result(const Wave& wave, const Instruction& in, bool high, uint32_t* r
 }
 
 template <auto F, bool Three>
+void plain_pair_result(const Wave& wave, const Instruction& in, bool high, uint32_t* results) {
+  const PairSource a(wave, in, 1, high), b(wave, in, 2, high);
+  if constexpr (Three) {
+    const PairSource c(wave, in, 3, high);
+    apply_to_rows<F, float, float, float>(results, a.row(), b.row(), c.row());
+  } else {
+    apply_to_rows<F, float, float>(results, a.row(), b.row());
+  }
+}
+
+template <auto F, bool Three>
 void pair_op(Wave& wave, const Instruction& in) {
   alignas(64) Row low, high;
+  const unsigned to = in.op[0].first;
+  const bool plain = !in.clamp && in.neg_lo == 0 && in.neg_hi == 0;
+  if (plain && wave.exec() == ~uint64_t{0}) {
+    plain_pair_result<F, Three>(wave, in, false, low);  // not yet to its row, a source maybe
+    plain_pair_result<F, Three>(wave, in, true, wave.v[to + 1]);
+    store_row(wave, to, low, ~uint64_t{0});
+    return;
+  }
   pair_result<F, Three>(wave, in, false, low);
   pair_result<F, Three>(wave, in, true, high);
-  store_row(wave, in.op[0].first, low, wave.exec());
-  store_row(wave, in.op[0].first + 1, high, wave.exec());
+  store_row(wave, to, low, wave.exec());
+  store_row(wave, to + 1, high, wave.exec());
 }
 
 // v_pk_mov_b32 d, a, b: the low register from `a`, the high one from `b`.

@@ -9,26 +9,47 @@
 namespace gfx90a {
 namespace {
 
-// 2^x without a call or branch, so that loops over lanes vectorise: x = n + f, |f| <= 1/2, and
-// 2^f = e^(f ln 2) by its Taylor series, which after the eighth power lacks less than 2^-32.
-[[gnu::always_inline]] inline float exp2_lane(float x) {
-  const double clamped = x > 200.0F ? 200.0 : x > -200.0F ? static_cast<double>(x) : -200.0;
-  constexpr double kRound = 0x1.8p52;  // adding it rounds to an integer, in the low bits
-  const double shifted = clamped + kRound;
-  const double t = (clamped - (shifted - kRound)) * 0.69314718055994530942;
-  double sum = 1.0 / 40320;
-  sum = __builtin_fma(sum, t, 1.0 / 5040);
-  sum = __builtin_fma(sum, t, 1.0 / 720);
-  sum = __builtin_fma(sum, t, 1.0 / 120);
-  sum = __builtin_fma(sum, t, 1.0 / 24);
-  sum = __builtin_fma(sum, t, 1.0 / 6);
-  sum = __builtin_fma(sum, t, 0.5);
-  sum = __builtin_fma(sum, t, 1.0);
-  sum = __builtin_fma(sum, t, 1.0);
-  const uint64_t power = (std::bit_cast<uint64_t>(shifted) + 1023) << 52;
-  const auto result = static_cast<float>(sum * std::bit_cast<double>(power));
-  return x != x ? x : flushed(result);
+// 2^x of four numbers in [-200, 200]: x = n + f, |f| <= 1/2, and 2^f = e^(f ln 2) by its Taylor
+// series, which after the eighth power lacks less than 2^-32.
+__m128 exp2_four(__m128 x) {
+  const auto all = [](double value) { return _mm256_set1_pd(value); };
+  const __m256d wide = _mm256_cvtps_pd(x);
+  const __m256d round = all(0x1.8p52);  // adding it rounds to an integer, in the low bits
+  const __m256d shifted = _mm256_add_pd(wide, round);
+  const __m256d fraction = _mm256_sub_pd(wide, _mm256_sub_pd(shifted, round));
+  const __m256d t = _mm256_mul_pd(fraction, all(0.69314718055994530942));
+  // Neighbouring terms, then neighbouring sums: shorter chains than one term after the other.
+  const __m256d t2 = _mm256_mul_pd(t, t), t4 = _mm256_mul_pd(t2, t2);
+  const auto two = [&](double constant, double linear) {
+    return _mm256_fmadd_pd(all(linear), t, all(constant));
+  };
+  const __m256d low = _mm256_fmadd_pd(two(1.0 / 2, 1.0 / 6), t2, two(1.0, 1.0));
+  const __m256d middle = _mm256_fmadd_pd(two(1.0 / 720, 1.0 / 5040), t2, two(1.0 / 24, 1.0 / 120));
+  const __m256d high = _mm256_fmadd_pd(all(1.0 / 40320), t4, middle);
+  const __m256d sum = _mm256_fmadd_pd(high, t4, low);
+  // n into the exponent's bits; the sum's own exponent is that of 1 or 2.
+  const __m256i power = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 52);
+  return _mm256_cvtpd_ps(_mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(sum), power)));
 }
+
+__m256 exp2_eight(__m256 x) {
+  const __m256 limit = _mm256_set1_ps(200);  // a NaN becomes the limit
+  const __m256 clamped = _mm256_max_ps(_mm256_min_ps(x, limit), _mm256_sub_ps(__m256{}, limit));
+  const __m256 result = _mm256_set_m128(exp2_four(_mm256_extractf128_ps(clamped, 1)),
+                                        exp2_four(_mm256_castps256_ps128(clamped)));
+  const __m256 normal = _mm256_cmp_ps(result, _mm256_set1_ps(0x1p-126F), _CMP_GE_OQ);
+  return _mm256_blendv_ps(_mm256_and_ps(result, normal), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+
+void v_exp_f32(Wave& wave, const Instruction& in) {
+  const Source<float> source(wave, in, 1);
+  Destination<float> d;
+  for (unsigned lane = 0; lane < kLanes; lane += 8) {
+    d.set_eight(lane, exp2_eight(source.eight(lane)));
+  }
+  d.commit(wave, in);
+}
+float exp2_lane(float x) { return _mm256_cvtss_f32(exp2_eight(_mm256_set1_ps(x))); }
 
 float reciprocal(float x) { return flushed(1.0F / flushed(x)); }
 float reciprocal_root(float x) {
@@ -57,7 +78,7 @@ constexpr Handler half = vector_op<[](Half x) { return Half{F(x.value)}; }>;
 void add_transcendental_ops(OpcodeTable& table) {
   table.add(Pipe::Transcendental,
             {
-                {"v_exp_f32", single<exp2_lane>},
+                {"v_exp_f32", v_exp_f32},
                 {"v_log_f32", single<log2_lane>},
                 {"v_rcp_f32", single<reciprocal>},
                 {"v_rcp_iflag_f32", single<reciprocal>},

@@ -1,6 +1,8 @@
 // Data races in LDS, found exactly and whatever the schedule.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +37,12 @@ class Races {
   };
   class Entries;  // of several dwords
 
+  // Reads conflict with writes alone, so those of pages (below) that nobody has written in this
+  // interval are put aside, and dropped when it ends. A write to such a page brings them back.
+  // False if the read must be recorded now.
+  bool put_aside(const LdsAccess& access, unsigned wave, uint64_t pages);
+  void bring_back();
+  void record(const LdsAccess& access, unsigned wave);
   void start_interval(uint32_t interval);
   // `Count` dwords of each lane's access, from its dword `first` on.
   template <unsigned Count>
@@ -45,11 +53,23 @@ class Races {
   // Faults if a byte of the access conflicts.
   void check(const LdsAccess& access, unsigned wave) const;
 
+  uint32_t lds_bytes_;
   uint32_t interval_ = 0;
   uint16_t now_ = 1;  // the interval's mark; 0 is before all intervals
-  // Accesses of aligned dwords are kept by dword, the others by byte.
+  // Accesses of aligned dwords are kept by dword, the others by byte: few kernels have any, and
+  // `bytes_` is empty before the first.
   std::vector<Who> dwords_, bytes_;
   bool by_byte_ = false;  // whether this interval has any of the others
+
+  struct Read {
+    uint64_t lanes;
+    uint16_t bytes, wave;
+    std::array<uint16_t, kLanes> address;
+  };
+  static constexpr size_t kMostAside = 256;
+  std::vector<Read> aside_;
+  // LDS in 64 pages, a bit each: touched by reads put aside, and written in this interval.
+  uint64_t pages_aside_ = 0, pages_written_ = 0;
 };
 
 }  // namespace gfx90a

@@ -30,14 +30,14 @@ bool overlap(const LdsAccess& a, const LdsAccess& b) {
 
 // What a load reads: the registers it touches but for its result, operand 0. The d16 forms keep
 // half of their result, so they read it too.
-RegisterSet sources_of_load(const Instruction& instruction, const RegisterSet& touched) {
+RegisterSet sources_of_load(const Instruction& instruction) {
   const std::string& name = instruction.line->mnemonic;
   const bool load = name.find("load") != std::string::npos || name.starts_with("ds_read");
-  if (!load || instruction.lds || name.find("d16") != std::string::npos) return touched;
+  if (!load || instruction.lds || name.find("d16") != std::string::npos) return instruction.touched;
   RegisterSet sources;
-  for (unsigned i = 1; i < instruction.touched; ++i) {
+  for (unsigned i = 1; i < instruction.operands; ++i) {
     const Operand& operand = instruction.op[i];
-    sources.add(operand.first + (operand.scalar() ? kVectorRows : 0U), operand.count);
+    sources.add(place_of(operand), operand.count);
   }
   return sources;
 }
@@ -54,8 +54,8 @@ MemoryOperation& MemoryQueue::push() {
 }
 
 void MemoryQueue::pop(size_t count) {
-  head_ = (head_ + count) % slots_.size();
   size_ -= count;
+  head_ = size_ == 0 ? 0 : slot(count);  // the first slots are in the cache
 }
 
 void MemoryQueue::erase(size_t i) {
@@ -88,13 +88,15 @@ MemoryOperation& Waits::issue_lds(const Instruction& instruction, unsigned first
 
 void Waits::issue_scalar(const Instruction& instruction, unsigned first, unsigned registers) {
   issue(local_, instruction, first, registers).scalar = true;
+  ++scalars_;
 }
 
 void Waits::wait(unsigned vmcnt, unsigned lgkmcnt) {
-  if (!busy_) return;
+  const size_t before = vector_.size() + local_.size();
   if (vector_.size() > vmcnt) vector_.pop(vector_.size() - vmcnt);
-  if (lgkmcnt == 0) {
-    local_.pop(local_.size());
+  if (local_.size() > lgkmcnt && (lgkmcnt == 0 || scalars_ == 0)) {
+    local_.pop(local_.size() - lgkmcnt);
+    scalars_ = 0;
   } else if (local_.size() > lgkmcnt) {
     unsigned newer = 0;  // LDS operations behind the one in hand
     for (size_t i = local_.size(); i-- > 0;) {
@@ -102,7 +104,7 @@ void Waits::wait(unsigned vmcnt, unsigned lgkmcnt) {
       if (newer++ >= lgkmcnt) local_.erase(i);
     }
   }
-  update();
+  if (vector_.size() + local_.size() < before) update();
 }
 
 void Waits::update() {
@@ -116,14 +118,10 @@ void Waits::update() {
 }
 
 void Waits::check_slowly(const Instruction& instruction) const {
-  RegisterSet touched;
-  for (unsigned i = 0; i < instruction.touched; ++i) {
-    const Operand& operand = instruction.op[i];
-    touched.add(register_of(operand), operand.count);
-  }
+  const RegisterSet& touched = instruction.touched;
   for (const MemoryQueue* queue : {&vector_, &local_}) {
     const bool same_kind = instruction.pipe == (queue == &vector_ ? Pipe::Vmem : Pipe::Lds);
-    const RegisterSet late = same_kind ? sources_of_load(instruction, touched) : touched;
+    const RegisterSet late = same_kind ? sources_of_load(instruction) : touched;
     for (size_t i = 0; i < queue->size(); ++i) {
       const MemoryOperation& operation = (*queue)[i];
       for (unsigned r = operation.first; r < operation.first + operation.registers; ++r) {

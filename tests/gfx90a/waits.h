@@ -23,14 +23,16 @@ struct MemoryOperation {
 class MemoryQueue {
  public:
   size_t size() const { return size_; }
-  MemoryOperation& operator[](size_t i) { return slots_[(head_ + i) % slots_.size()]; }
-  const MemoryOperation& operator[](size_t i) const { return slots_[(head_ + i) % slots_.size()]; }
+  MemoryOperation& operator[](size_t i) { return slots_[slot(i)]; }
+  const MemoryOperation& operator[](size_t i) const { return slots_[slot(i)]; }
   MemoryOperation& push();
   void pop(size_t count);
   void erase(size_t i);
 
  private:
-  std::vector<MemoryOperation> slots_{16};
+  size_t slot(size_t i) const { return (head_ + i) & (slots_.size() - 1); }
+
+  std::vector<MemoryOperation> slots_{16};  // as many as a power of two
   size_t head_ = 0, size_ = 0;
 };
 
@@ -44,13 +46,7 @@ class Waits {
   // Faults if the instruction reads or overwrites a register that an operation under way will
   // write. A load may name the register of an earlier load of the same kind: they end in order.
   void check(const Instruction& instruction) const {
-    if (!busy_) return;
-    for (unsigned i = 0; i < instruction.touched; ++i) {
-      const Operand& operand = instruction.op[i];
-      if (operand.count > 0 && pending_.meets(register_of(operand), operand.count)) {
-        check_slowly(instruction);
-      }
-    }
+    if (busy_ && pending_.meets(instruction.touched)) check_slowly(instruction);
   }
   // `first` and `registers`: what it will write. The caller fills in the LDS accesses.
   MemoryOperation& issue_vector(const Instruction& instruction, unsigned first, unsigned registers);
@@ -73,16 +69,13 @@ class Waits {
   void check_transfers(const LdsAccess& access) const;
 
  private:
-  // In a RegisterSet.
-  static unsigned register_of(const Operand& operand) {
-    return operand.first + (operand.scalar() ? kVectorRows : 0U);
-  }
   void check_slowly(const Instruction& instruction) const;
   MemoryOperation& issue(MemoryQueue& queue, const Instruction& instruction, unsigned first,
                          unsigned registers);
   void update();
 
   MemoryQueue vector_, local_;  // oldest first; local_ holds LDS and scalar operations
+  unsigned scalars_ = 0;        // of local_
   RegisterSet pending_;
   bool busy_ = false;
 };

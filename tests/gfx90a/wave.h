@@ -50,7 +50,7 @@ struct Block {
         races(lds_bytes),
         memory(all_memory),
         counters(all_counters) {
-    for (unsigned i = 0; i < waves; ++i) wave.push_back(std::make_unique<Wave>());
+    for (unsigned i = 0; i < waves; ++i) wave.push_back(std::make_unique_for_overwrite<Wave>());
   }
   std::byte* lds_bytes() { return reinterpret_cast<std::byte*>(lds.data()); }
 
