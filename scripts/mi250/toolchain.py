@@ -5,11 +5,13 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"  # of rocm-device-libs
 FLAGS = ["-std=c++17", "-O3", "-fgpu-flush-denormals-to-zero", "-Wall", "-Wextra", "-Werror",
          "-Wno-unused-parameter"]
+ONE_AT_A_TIME = threading.Lock()
 TOOLS = ["clang++-15", "llvm-objdump-15", "llvm-readelf-15", "ld.lld-15"]
 
 
@@ -35,7 +37,7 @@ def run_compiler(command, what):
 
 
 @functools.cache
-def precompiled_headers():
+def make_headers():
     """A folder with headers.pch. Reading the headers takes longer than compiling a kernel does; the
     code that comes out is the same to the byte."""
     folder = tempfile.TemporaryDirectory()
@@ -45,6 +47,12 @@ def precompiled_headers():
     run_compiler([*DEVICE, "-fsyntax-only", *(word for one in clang for word in ("-Xclang", one)),
                   path / "headers.h"], "headers.h")
     return folder
+
+
+def precompiled_headers():
+    """The same folder for all threads: a second one would take its place, and the first be gone."""
+    with ONE_AT_A_TIME:
+        return make_headers()
 
 
 def compile_device(source, code_object):

@@ -34,6 +34,8 @@ TEST_CASE("what the user's functions cost is said") {
         "computed once for a row: slopes[h]; slopes[h] * 1.4426950408889634\n");
   CHECK(functions_of("score: score + bias[kv_idx]\nnormalize: {weight: sigmoid(score)}\n") ==
         "the score adds to a pair: 1 multiply-add, 1 load\n"
+        "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n");
+  CHECK(functions_of("normalize: {weight: sigmoid(score - 9)}\n") ==
         "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n"
         "while all of a block's weights are small: 1 special function, 2 multiply-adds more\n");
   // The same for all pairs of a row: computed once.
