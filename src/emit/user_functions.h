@@ -14,10 +14,10 @@
 //   row_values, output_of, store_saves    what follows the last block
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "attention/row_form.h"
+#include "emit/mask_functions.h"
 #include "spec/spec.h"
 #include "target/target.h"
 
@@ -33,17 +33,5 @@ UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& r
 
 // The score is the scaled product: the scale may fold into an exponent.
 bool is_plain_score(const spec::Spec& spec);
-// Some pair may not exist, beyond those past seq_kv.
-bool is_masked(const spec::Spec& spec);
-// The pairs of a row are those of key_range: the mask needs no test by itself.
-bool is_interval(const spec::Spec& spec);
-// So are they, but the ends take a search: each row's are found when its tile begins.
-bool has_searched_limits(const spec::Spec& spec, const attention::RowForm& rows);
-// The producer alone finds a tile's blocks, by a search or block by block.
-bool has_walk(const spec::Spec& spec);
-// Blocks are tested one by one: block_kept, block_full.
-bool has_block_test(const spec::Spec& spec);
-// What they read of ids in no order: so many tables, which a pre-pass fills.
-size_t id_tables(const spec::Spec& spec);
 
 }  // namespace attngen::emit

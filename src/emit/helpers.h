@@ -1,0 +1,20 @@
+// The device functions that emitted text calls: defined before it, those that it calls alone.
+#pragma once
+
+#include <string>
+
+#include "attention/pair_form.h"
+#include "attention/row_form.h"
+#include "emit/fragment.h"
+#include "spec/spec.h"
+
+namespace attngen::emit {
+
+std::string helpers_text(const spec::Spec& spec, const attention::RowForm& form,
+                         const attention::PairForm& pairs, const Fragment& fragment,
+                         const std::string& text);
+
+// CUDA's own functions in the text, by this project's for AMD, which come before it.
+std::string for_amd(std::string text);
+
+}  // namespace attngen::emit

@@ -1,0 +1,204 @@
+#include "emit/mask_functions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+#include <vector>
+
+#include "attention/interval_mask.h"
+#include "attention/reductions.h"
+#include "emit/comment.h"
+#include "emit/device_text.h"
+#include "emit/prepass.h"
+#include "expr/simplify.h"
+
+namespace attngen::emit {
+
+using attention::PairForm;
+using attention::RowForm;
+using expr::Op;
+using spec::Spec;
+
+attention::KeyRange range_of(const Spec& spec) {
+  return attention::key_range(spec.mask, spec.inputs);
+}
+
+std::optional<attention::BlockTest> test_of(const Spec& spec) {
+  if (spec.block_size > 0) return std::nullopt;
+  return attention::block_test(spec.mask, spec.inputs, !spec.varlen);
+}
+
+bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
+
+bool has_searched_limits(const Spec& spec, const RowForm& form) {
+  return form.exponential && spec.block_size == 0 && attention::has_searched_limits(range_of(spec));
+}
+
+bool has_block_test(const Spec& spec) { return test_of(spec).has_value(); }
+
+size_t id_tables(const Spec& spec) {
+  const auto test = test_of(spec);
+  return test ? test->tables.size() : 0;
+}
+
+bool has_walk(const Spec& spec) {
+  return attention::searches(range_of(spec)) || has_block_test(spec);
+}
+
+bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
+
+std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
+                      const DeviceNames& names, bool amd) {
+  if (is_interval(spec) || (!amd && has_searched_limits(spec, form))) return "";
+  return comment("mask", spec.mask_text) + text_of({"bool",
+                                                    "pair_exists",
+                                                    {kRow, "int kv_idx", kInputs},
+                                                    returned(pairs.mask, names.names())});
+}
+
+namespace {
+
+// Searches of the same values go on side by side, since each round waits for memory. The ends read
+// what they found.
+class Searches {
+ public:
+  explicit Searches(const DeviceNames& names) : names_(names) {}
+
+  expr::Expr replace(const expr::Expr& e) {
+    if (e.operands().empty()) return e;
+    if (const auto row = names_.searched_row(e)) return place_of(e, *row);
+    std::vector<expr::Expr> operands;
+    for (const expr::Expr& operand : e.operands()) operands.push_back(replace(operand));
+    return attention::with_operands(e, std::move(operands));
+  }
+
+  std::string text() const {
+    std::string text;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const Group& group = groups_[i];
+      text += fmt::format("  int counts{0}[{1}];\n", i, group.limits.size());
+      text += wrapped(fmt::format("  const int limits{}[{}] = {{{}}};", i, group.limits.size(),
+                                  fmt::join(group.limits, ", ")));
+      text += wrapped(fmt::format("  count<{0}>({1}, {2}, limits{3}, counts{3});", group.or_equal,
+                                  group.values, group.length, i));
+    }
+    return text;
+  }
+
+ private:
+  struct Group {
+    std::string values, length;
+    std::vector<std::string> limits;
+    unsigned or_equal = 0;  // bit i: of limit i
+  };
+  expr::Expr place_of(const expr::Expr& search, const DeviceNames::SearchedRow& row) {
+    const std::string limit =
+        expr::print_c(search.operands().back(), expr::Dialect::Device, names_.names());
+    size_t i = 0;
+    while (i < groups_.size() && groups_[i].values != row.values) ++i;
+    if (i == groups_.size()) groups_.push_back({row.values, row.length, {}, 0});
+    Group& group = groups_[i];
+    size_t j = 0;
+    while (j < group.limits.size() &&
+           !(group.limits[j] == limit && (group.or_equal >> j & 1) == unsigned{row.or_equal})) {
+      ++j;
+    }
+    if (j == group.limits.size()) {
+      group.limits.push_back(limit);
+      group.or_equal |= unsigned{row.or_equal} << j;
+    }
+    return expr::variable(fmt::format("counts{}[{}]", i, j), expr::Type::Int);
+  }
+
+  const DeviceNames& names_;
+  std::vector<Group> groups_;
+};
+
+std::string searches_text(attention::KeyRange& range, const DeviceNames& names) {
+  Searches searches(names);
+  for (expr::Expr* end : {&range.begin, &range.end, &range.full_begin, &range.full_end}) {
+    *end = searches.replace(*end);
+  }
+  return searches.text();
+}
+
+}  // namespace
+
+std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_heading, bool amd) {
+  std::string text = own_heading ? comment("mask", spec.mask_text) + "//\n" : "";
+  text +=
+      "// Rows q_first..q_last have no pair outside [begin, end), and every pair inside\n"
+      "// [full_begin, full_end).\n"
+      "struct KeyRange {\n"
+      "  int begin, end, full_begin, full_end;\n"
+      "};\n\n";
+  const std::vector<std::string> parameters{"int q_first", "int q_last", kRow, kInputs};
+  const attention::KeyRange range = range_of(spec);
+  if (!is_masked(spec) || range.always_full) {
+    return text + text_of({"KeyRange", "key_range", parameters,
+                           "  return {0, row.seq_kv, 0, row.seq_kv};\n"});
+  }
+  const auto clamped = [](const expr::Expr& value, const char* low) {
+    const expr::Expr floor =
+        low[0] == '0' ? expr::integer(0) : expr::variable(low, expr::Type::Int);
+    const expr::Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
+    return expr::make(Op::Max, {expr::make(Op::Min, {value, seq_kv}), floor});
+  };
+  // A bound that is in range by itself stays as it is.
+  const auto printed = [&](const char* member, const expr::Expr& value, const char* low) {
+    const bool safe = value.is_number(0) ||
+                      (value.op() == Op::Variable && value.name() == "seq_kv" && low[0] == '0');
+    return assignment(fmt::format("keys.{}", member),
+                      safe && low[0] == '0' ? value : clamped(value, low), names.names());
+  };
+  std::string body;
+  if (attention::searches(range)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
+  attention::KeyRange found = range;
+  if (!amd) body += searches_text(found, names);
+  body += "  KeyRange keys;\n";
+  body += printed("begin", found.begin, "0");
+  body += printed("end", found.end, "0");
+  body += printed("full_begin", found.full_begin, "0");
+  body += printed("full_end", found.full_end, "0");
+  return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
+}
+
+std::string row_keys_text(const Spec& spec, const RowForm& form, const DeviceNames& names) {
+  if (!has_searched_limits(spec, form)) return "";
+  const attention::KeyRange range = range_of(spec);
+  const expr::Expr row = expr::variable("q_idx", expr::Type::Int);
+  std::string body = "  int2 keys;\n";
+  const auto put = [&](const char* member, const expr::Expr& end, const char* low,
+                       const char* high) {
+    const expr::Expr value = expr::make(
+        Op::Max, {expr::make(Op::Min, {expr::substitute(end, {{"q_first", row}, {"q_last", row}}),
+                                       expr::variable(high, expr::Type::Int)}),
+                  expr::variable(low, expr::Type::Int)});
+    body += assignment(fmt::format("keys.{}", member), value, names.names_within(low, high));
+  };
+  put("x", range.begin, "tile.begin", "tile.full_begin");
+  put("y", range.end, "tile.full_end", "tile.end");
+  return "// The keys [x, y) of one row of a tile, within the tile's.\n" +
+         text_of({"int2",
+                  "row_keys",
+                  {kRow, "const KeyRange& tile", kInputs},
+                  body + "  return keys;\n"});
+}
+
+std::string block_test_text(const Spec& spec, const DeviceNames& names) {
+  const auto test = test_of(spec);
+  if (!test) return "";
+  const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
+                                            "int kv_last", kRow,         kInputs};
+  const auto tested = [&](const expr::Expr& condition) {
+    return entries_text(condition, test->tables) + returned(condition, names.names());
+  };
+  return tables_text(test->tables, names) +
+         "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
+         text_of({"bool", "block_kept", parameters, tested(test->kept)}) +
+         "\n// Whether all of them exist.\n" +
+         text_of({"bool", "block_full", parameters, tested(test->full)});
+}
+
+}  // namespace attngen::emit

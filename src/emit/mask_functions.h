@@ -1,0 +1,45 @@
+// The mask as device code, and what the templates must know of it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "attention/pair_form.h"
+#include "attention/row_form.h"
+#include "attention/tiles.h"
+#include "emit/device_names.h"
+#include "spec/spec.h"
+
+namespace attngen::emit {
+
+// Some pair may not exist, beyond those past seq_kv.
+bool is_masked(const spec::Spec& spec);
+// The pairs of a row are those of key_range: the mask needs no test by itself.
+bool is_interval(const spec::Spec& spec);
+// So are they, but the ends take a search: each row's are found when its tile begins.
+bool has_searched_limits(const spec::Spec& spec, const attention::RowForm& rows);
+// The producer alone finds a tile's blocks, by a search or block by block.
+bool has_walk(const spec::Spec& spec);
+// Blocks are tested one by one: block_kept, block_full.
+bool has_block_test(const spec::Spec& spec);
+// What they read of ids in no order: so many tables, which a pre-pass fills.
+size_t id_tables(const spec::Spec& spec);
+
+attention::KeyRange range_of(const spec::Spec& spec);
+// Under block sparsity the caller's blocks are visited, not those that the mask would keep.
+std::optional<attention::BlockTest> test_of(const spec::Spec& spec);
+
+// pair_exists; "" where limits of a row say it all.
+std::string mask_text(const spec::Spec& spec, const attention::RowForm& form,
+                      const attention::PairForm& pairs, const DeviceNames& names, bool amd);
+// KeyRange and key_range. `own_heading`: no mask_text says which mask it is.
+std::string key_range_text(const spec::Spec& spec, const DeviceNames& names, bool own_heading,
+                           bool amd);
+// row_keys: the same of one row, where the ends take a search; else "".
+std::string row_keys_text(const spec::Spec& spec, const attention::RowForm& form,
+                          const DeviceNames& names);
+// block_kept and block_full, with the tables that they read; "" where key_range says it all.
+std::string block_test_text(const spec::Spec& spec, const DeviceNames& names);
+
+}  // namespace attngen::emit
