@@ -24,7 +24,7 @@ constexpr int kHeadsQ = 16;
 constexpr int kHeadsKv = 16;
 constexpr int kHeadDimQk = 192;
 constexpr int kHeadDimV = 128;
-constexpr float kScale = 0.11472139f;
+[[maybe_unused]] constexpr float kScale = 0.11472139f;
 
 constexpr int kWarpgroups = 3;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;

@@ -24,7 +24,7 @@ constexpr int kHeadsQ = 16;
 constexpr int kHeadsKv = 8;
 constexpr int kHeadDimQk = 256;
 constexpr int kHeadDimV = 256;
-constexpr float kScale = 0.0625f;
+[[maybe_unused]] constexpr float kScale = 0.0625f;
 
 constexpr int kWarpgroups = 2;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;

@@ -24,7 +24,7 @@ constexpr int kHeadsQ = 32;
 constexpr int kHeadsKv = 8;
 constexpr int kHeadDimQk = 128;
 constexpr int kHeadDimV = 128;
-constexpr float kScale = 0.088388346f;
+[[maybe_unused]] constexpr float kScale = 0.088388346f;
 
 constexpr int kWarpgroups = 3;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;

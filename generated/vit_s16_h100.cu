@@ -22,7 +22,7 @@ constexpr int kHeadsQ = 6;
 constexpr int kHeadsKv = 6;
 constexpr int kHeadDimQk = 64;
 constexpr int kHeadDimV = 64;
-constexpr float kScale = 0.125f;
+[[maybe_unused]] constexpr float kScale = 0.125f;
 
 constexpr int kWarpgroups = 4;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;

@@ -29,9 +29,9 @@ def manifest_entry(folder, kernel):
 
 def compile_kernel(nvcc, kernel, resources):
     """What the compiler prints, and the cubin. Shared memory is dynamic, so that the compiler itself must
-    compare.
+    compare. The kernel stands in the unit itself, since nvcc says of no included file what is unused.
     """
-    unit = (f'#include "{kernel}"\n'
+    unit = (kernel.read_text() +
             f"static_assert(sizeof(Shared) == {resources['shared_bytes']}, \"shared_bytes\");\n"
             f"static_assert(kThreads == {resources['threads']}, \"threads\");\n"
             f"static_assert(kBlocksPerCore == {resources['blocks_per_core']}, \"blocks_per_core\");\n")
@@ -41,7 +41,7 @@ def compile_kernel(nvcc, kernel, resources):
         result = subprocess.run(
             [nvcc, "-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Werror",
              "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-parameter", "-Xptxas", "-v", "-keep",
-             "-keep-dir", folder, "-c", source, "-o", pathlib.Path(folder) / "unit.o"],
+             "-keep-dir", folder, "-I", kernel.parent, "-c", source, "-o", pathlib.Path(folder) / "unit.o"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if result.returncode != 0:
             sys.exit(result.stdout)

@@ -173,7 +173,7 @@ constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 constexpr int kOutputDim = ATTN_OUTPUT_DIM;
 constexpr int kValueParts = ATTN_VALUE_PARTS;
 #endif
-constexpr float kScale = ATTN_SCALE;
+[[maybe_unused]] constexpr float kScale = ATTN_SCALE;
 
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;

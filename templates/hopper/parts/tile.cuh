@@ -92,9 +92,11 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 // no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
+#if !ATTN_BLOCK_TEST
   __device__ __forceinline__ bool is_full(int block) const {
     return block >= full_begin && block < full_end;
   }
+#endif
 };
 
 __device__ __forceinline__ Blocks blocks_of(const KeyRange& keys) {
