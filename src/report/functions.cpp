@@ -65,13 +65,13 @@ std::string line(std::string_view name, const Expr& written, std::string_view wh
 
 }  // namespace
 
-std::string functions_text(const spec::Spec& spec, target::Family family) {
+std::string functions_text(const spec::Spec& spec, target::Family family, bool near) {
   if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
-  const attention::PairForm pairs = attention::pair_form(spec, *rows, !amd);
+  const attention::PairForm pairs = attention::pair_form(spec, *rows, near && !amd);
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {

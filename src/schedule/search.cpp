@@ -36,8 +36,9 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
   if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
   if (kernel.block_size > 0) return "each head keeps blocks of its own";
-  if (kernel.walks && !kernel.id_tables)
+  if (kernel.walks && !kernel.id_tables) {
     return "heads are not packed where a mask's blocks are searched or tested";
+  }
   return {};
 }
 

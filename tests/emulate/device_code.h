@@ -1,0 +1,85 @@
+// What CUDA gives to device code, for emulator.h.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+template <typename T>
+T __shfl_sync(unsigned, T x, int lane) {
+  return emulator::exchange(x)[static_cast<size_t>(lane & 31)];
+}
+template <typename T>
+T __shfl_xor_sync(unsigned, T x, int mask) {
+  return emulator::exchange(
+      x)[static_cast<size_t>((emulator::thread_index().x % 32) ^ static_cast<unsigned>(mask))];
+}
+template <typename T>
+T __shfl_up_sync(unsigned, T x, int by) {
+  const int lane = static_cast<int>(emulator::thread_index().x % 32);
+  const auto all = emulator::exchange(x);
+  return all[static_cast<size_t>(lane >= by ? lane - by : lane)];
+}
+inline unsigned __ballot_sync(unsigned, int x) {
+  const auto all = emulator::exchange(x);
+  unsigned bits = 0;
+  for (int i = 0; i < 32; ++i) bits |= static_cast<unsigned>(all[static_cast<size_t>(i)] != 0) << i;
+  return bits;
+}
+inline int __all_sync(unsigned mask, int x) { return __ballot_sync(mask, x) == 0xffffffffu; }
+inline int __any_sync(unsigned mask, int x) { return __ballot_sync(mask, x) != 0; }
+inline void __syncwarp(unsigned = 0xffffffffu) { emulator::exchange(0); }
+inline void __syncthreads() {
+  emulator::named_sync(0, static_cast<int>(emulator::core->fibers.size()));
+}
+template <typename T, typename U>
+T atomicAdd(T* at, U by) {
+  const T old = *at;
+  *at = static_cast<T>(old + static_cast<T>(by));
+  return old;
+}
+template <typename T>
+T atomicMin(T* at, T x) {
+  return std::exchange(*at, std::min(*at, x));
+}
+template <typename T>
+T atomicMax(T* at, T x) {
+  return std::exchange(*at, std::max(*at, x));
+}
+template <typename T>
+T __ldg(const T* at) {
+  return *at;
+}
+inline int __clz(unsigned x) { return x == 0 ? 32 : __builtin_clz(x); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
+inline int __float_as_int(float x) {
+  int y;
+  std::memcpy(&y, &x, 4);
+  return y;
+}
+// A NaN becomes 0, as on the GPU.
+inline float __saturatef(float x) { return x > 0 ? std::min(x, 1.0f) : 0.0f; }
+inline uint32_t __float_as_uint(float x) {
+  uint32_t y;
+  std::memcpy(&y, &x, 4);
+  return y;
+}
+inline float __uint_as_float(uint32_t x) {
+  float y;
+  std::memcpy(&y, &x, 4);
+  return y;
+}
+inline float __logf(float x) { return std::log(x); }
+inline float __expf(float x) { return std::exp(x); }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline int min(int a, int b) { return std::min(a, b); }
+inline int max(int a, int b) { return std::max(a, b); }
+inline int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
+inline int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
+using std::isinf;
+using std::isnan;
