@@ -149,7 +149,9 @@ class Arranger {
  private:
   bool decide_varies(const Expr& e) const {
     if (e.op() == Op::Variable) {
-      if (e.name() == "score" || e.name() == "kv_idx" || e.name() == kProduct) return true;
+      for (const char* pair : {"score", "kv_idx", kProduct, kBias}) {
+        if (e.name() == pair) return true;
+      }
       return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const RowValue& row) {
         return e.name() == row.name || e.name() == old_name(row.name);
       });
@@ -308,11 +310,15 @@ bool PairForm::reads(const char* variable) const {
 namespace {
 
 // `scale` is that of the products.
-PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale) {
+PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
+                 const std::optional<PairInput>& bias) {
   PairForm form;
+  form.bias = bias;
   Arranger arranger(rows, form);
   const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
-  const auto prepared = [](const Expr& e) { return expr::simplify(PowersOfTwo()(e)); };
+  const auto prepared = [&](const Expr& e) {
+    return expr::simplify(PowersOfTwo()(bias ? with_value(e, bias->load, variable_of(kBias)) : e));
+  };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
   form.mask = tested && arranger.varies(spec.mask) ? arranger.arrange(spec.mask) : spec.mask;
@@ -358,13 +364,14 @@ std::optional<double> cap_factor(const PairForm& form) {
 
 }  // namespace
 
-PairForm pair_form(const spec::Spec& spec, const RowForm& rows, bool with_near) {
-  PairForm form = form_of(spec, rows, spec.scale);
-  if (!with_near || spec.dtype != spec::DType::Bf16) return form;
+PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities) {
+  const auto bias = abilities.bias ? pair_input(spec) : std::nullopt;
+  PairForm form = form_of(spec, rows, spec.scale, bias);
+  if (!abilities.near || spec.dtype != spec::DType::Bf16) return form;
   if (rows.exponential) {
     const auto factor = cap_factor(form);
     const auto near = factor ? near_cap(form.unit, *factor) : std::nullopt;
-    if (near) form = form_of(spec, rows, std::ldexp(spec.scale, near->query_shift));
+    if (near) form = form_of(spec, rows, std::ldexp(spec.scale, near->query_shift), bias);
     form.near_cap = near;
   } else if (rows.row_free() && rows.reductions.empty()) {
     const Expr exponent = logistic_exponent(form.weight);

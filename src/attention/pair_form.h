@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "attention/near_form.h"
+#include "attention/pair_input.h"
 #include "attention/row_form.h"
 #include "expr/expr.h"
 #include "spec/spec.h"
@@ -22,11 +23,13 @@
 namespace attngen::attention {
 
 // Variables of the expressions below, beside those of specs: the unscaled product of query and key,
-// a pair's key counted from the thread's first of the block, and the base of an affine score. Names
-// of constants and lines begin with kOwnName, which no name of a spec does.
+// a pair's key counted from the thread's first of the block, the base of an affine score, and the
+// pair's element of the input that comes by tiles. Names of constants and lines begin with
+// kOwnName, which no name of a spec does.
 inline constexpr const char* kProduct = "$product";
 inline constexpr const char* kColumn = "$column";
 inline constexpr const char* kBase = "$base";
+inline constexpr const char* kBias = "$bias";
 inline constexpr char kOwnName = '$';
 
 // Evenly growing along the keys: its value at the thread's first key of a block, of kv_idx there.
@@ -56,12 +59,17 @@ struct PairForm {
   // If asked for. All of the above is then of queries that a cap has scaled.
   std::optional<NearCap> near_cap;            // in the place of unit * score
   std::optional<NearLogistic> near_logistic;  // in the place of weight
+  std::optional<PairInput> bias;              // score, weight and elements read kBias for it
 
   bool reads(const char* variable) const;  // whether a pair needs it
 };
 
-// Near forms are for kernels that can compute a block of keys again.
-PairForm pair_form(const spec::Spec& spec, const RowForm& rows, bool with_near = false);
+// What a kernel is able to.
+struct PairAbilities {
+  bool near = false;  // to compute a block of keys again: near forms
+  bool bias = false;  // to load an input by the tiles of its scores
+};
+PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities = {});
 
 // 1 / (1 + 2^x): how sigmoids come out. Gives x, or nothing.
 expr::Expr logistic_exponent(const expr::Expr& e);

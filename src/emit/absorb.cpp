@@ -230,7 +230,7 @@ class Absorb {
         "{}"
         "#pragma unroll\n"
         "    for (int e = 0; e < {}; ++e) {{\n"
-        "{}{}{}{}"
+        "{}{}{}{}{}"
         "    }}\n"
         "{}"
         "  }}\n",
@@ -242,7 +242,7 @@ class Absorb {
         has_word(body, "kv_idx")
             ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
             : "",
-        body, behind);
+        has_word(body, "bias") ? "      const float bias = biases(j, r, e);\n" : "", body, behind);
   }
 
   // The first pass makes scores of products; later ones read them.
@@ -395,6 +395,7 @@ class Absorb {
     if (has_word(pass, "keys")) {
       row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
     }
+    if (pairs_.bias) row += "  const Biases biases = load_biases(row.bias);\n";
     return "\n// Of a small weight e / (1 + e) the e, scaled so that it is below 2.\n" +
            text_of({"float", "near_power_of", parameters(),
                     "  return exp2_approx(" +
@@ -431,6 +432,7 @@ class Absorb {
     if (has_word(body, "keys")) {
       body.insert(0, "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n");
     }
+    if (pairs_.bias) body.insert(0, "  const Biases biases = load_biases(row.bias);\n");
     if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");
     if (has_rows()) body.insert(0, "  LoopRows rows = loop_rows(red, row, in);\n");
     std::vector<std::string> parameters{std::string(fragment_.scores)};
@@ -458,7 +460,9 @@ class Absorb {
 }  // namespace
 
 std::vector<std::string> pair_parameters(const PairForm& pairs) {
-  std::vector<std::string> parameters{"float product", "const Row& row"};
+  std::vector<std::string> parameters{"float product"};
+  if (pairs.bias) parameters.emplace_back("float bias");
+  parameters.emplace_back(kRow);
   if (!pairs.lines.empty()) parameters.emplace_back("const Lines& lines");
   if (pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
   parameters.insert(parameters.end(), {"int kv_idx", "const Inputs& in"});
@@ -466,7 +470,8 @@ std::vector<std::string> pair_parameters(const PairForm& pairs) {
 }
 
 std::string pair_arguments(const PairForm& pairs, std::string_view first) {
-  return fmt::format("{}, row, {}{}kv_idx, in", first, pairs.lines.empty() ? "" : "lines, ",
+  return fmt::format("{}, {}row, {}{}kv_idx, in", first, pairs.bias ? "bias, " : "",
+                     pairs.lines.empty() ? "" : "lines, ",
                      pairs.reads(attention::kColumn) ? "column, " : "");
 }
 

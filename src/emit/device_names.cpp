@@ -182,6 +182,16 @@ expr::Names DeviceNames::names_within(const std::string& low, const std::string&
   return result;
 }
 
+std::string DeviceNames::matrix(const Input& input) const {
+  std::string index;
+  for (size_t i = 0; i + 2 < input.shape.size(); ++i) {
+    const std::string own(plain_index(input.shape[i].kind));
+    if (i > 1) index = "(" + index + ")";
+    index = i == 0 ? own : fmt::format("{} * {} + {}", index, length(input.shape[i]), own);
+  }
+  return index.empty() ? "0" : index;
+}
+
 std::string DeviceNames::address(const Input& input, std::span<const std::string> indices) const {
   std::string address;
   bool wide = false;

@@ -44,6 +44,9 @@ class DeviceNames {
   // search an input instead (attention::kBelow).
   std::string load(std::string_view input, std::span<const std::string> indices) const;
 
+  // Which of its matrices [seq_q, seq_kv] an input with an element for each pair has for a row.
+  std::string matrix(const spec::Input& input) const;
+
   // Whether a load so far needed the batch size, which `Row` does not hold: `Inputs` then has it.
   bool reads_batch() const { return reads_batch_; }
 

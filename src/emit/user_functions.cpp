@@ -49,6 +49,10 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched) {
   }
   if (searched)
     members.push_back({"  const int2* keys;", "in shared memory: the row's keys [x, y)"});
+  if (pairs.bias) {
+    members.push_back(
+        {"  const uint8_t* bias;", "in shared memory: the tile of the block at hand"});
+  }
   for (const spec::NamedExpr& constant : pairs.constants) {
     const bool is_int = constant.value.type() == expr::Type::Int;
     members.push_back({fmt::format("  {} {};", is_int ? "int" : "float", constant.name.substr(1)),
@@ -80,6 +84,43 @@ std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
   return "// What grows evenly along the keys of a block, at its key kv_idx.\nstruct Lines {\n" +
          members + "};\n\n" +
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
+}
+
+bool has_batch(const spec::Input& input) {
+  return std::ranges::any_of(input.shape, [](const spec::Input::Dim& dim) {
+    return dim.kind == spec::Input::Dim::Kind::Batch;
+  });
+}
+
+// How many matrices [seq_q, seq_kv] an input with an element for each pair has.
+std::string matrices_of(const spec::Input& input) {
+  std::string product;
+  for (const spec::Input::Dim& dim : input.shape) {
+    using Kind = spec::Input::Dim::Kind;
+    const char* const length = dim.kind == Kind::Batch     ? "batch"
+                               : dim.kind == Kind::Heads   ? "kHeadsQ"
+                               : dim.kind == Kind::HeadsKv ? "kHeadsKv"
+                                                           : "";
+    if (*length == 0) continue;
+    product += (product.empty() ? "" : " * ") + std::string(length);
+  }
+  return product.empty() ? "1" : product;
+}
+
+std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
+  if (!pairs.bias) return "";
+  const spec::Input& input = *pairs.bias->input;
+  return comment("by tiles", expr::print(pairs.bias->load)) +
+         "// Which of its matrices [seq_q, seq_kv] a row reads, how many it has, and the first.\n" +
+         text_of({"int",
+                  "bias_matrix",
+                  {kRow, kInputs},
+                  fmt::format("  return {};\n", names.matrix(input))}) +
+         fmt::format(
+             "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
+             "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
+             has_batch(input) ? "int64_t batch" : "int64_t", matrices_of(input), c_type_of(input),
+             input.name);
 }
 
 // In the exponent's units of an exponential form: score_unit of a score.
@@ -203,10 +244,11 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const Fragment& fragment = fragment_of(family);
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  const PairForm pairs = attention::pair_form(spec, form, near);
+  const PairForm pairs = attention::pair_form(spec, form, {.near = near, .bias = !amd});
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),
+      bias_text(pairs, names),
       score_text(spec, pairs, names),
       mask_text(spec, form, pairs, names, amd),
       key_range_text(spec, names, mask_text(spec, form, pairs, names, amd).empty(), amd),

@@ -21,7 +21,8 @@ namespace {
 using expr::Expr;
 
 // What varies along a row: the rest is computed once.
-const std::vector<std::string> kPair{"score", "kv_idx", attention::kProduct, attention::kColumn};
+const std::vector<std::string> kPair{"score", "kv_idx", attention::kProduct, attention::kColumn,
+                                     attention::kBias};
 
 bool is_call(const Expr& e) {
   return !e.operands().empty() && e.op() != expr::Op::Load && e.op() != expr::Op::Select &&
@@ -71,7 +72,8 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
-  const attention::PairForm pairs = attention::pair_form(spec, *rows, near && !amd);
+  const attention::PairForm pairs =
+      attention::pair_form(spec, *rows, {.near = near && !amd, .bias = !amd});
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
@@ -86,6 +88,9 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   text += line("mask", spec.mask, "a pair of a block that it cuts", cost(pairs.mask));
   if (spec.normalize_text != "softmax") {
     text += line("weight", spec.normalize.weight, "a pair", cost(pairs.weight));
+  }
+  if (pairs.bias) {
+    text += fmt::format("{} comes by tiles, with the keys\n", expr::print(pairs.bias->load));
   }
   if (pairs.near_cap) {
     text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";

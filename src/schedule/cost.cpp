@@ -86,7 +86,8 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
     }
     pairs_.push_back(pairs * single.stride);
-    if (kernel.varlen || kernel.block_size > 0) uneven_ = true;
+    // Side by side, heads that read the same biases find them in the L2.
+    if (kernel.varlen || kernel.block_size > 0 || kernel.bias_sharing > 1) uneven_ = true;
   }
 }
 
@@ -238,9 +239,16 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   // In linear order the tiles of a head run side by side and read its keys together.
   const double missed =
       s.order == Order::Linear ? 0 : std::max(0.0, 1 - kL2Share * t.l2_bytes / in_flight);
-  p.l2_seconds = (read + query_bytes) / t.l2_bytes_per_s;
+  // A section's heads have their tiles side by side.
+  const double section =
+      std::max(1.0, kSectionBytes / bytes_of_keys(kernel_, w.seq_kv)) * kernel_.group();
+  const double sharing_biases =
+      s.order == Order::LongestFirst ? std::clamp<double>(kernel_.bias_sharing, 1, section) : 1;
+  const double biases = visited * scale * kernel_.bias_bytes * s.tile_q() * s.tile_kv;
+  p.l2_seconds = (read + query_bytes + biases) / t.l2_bytes_per_s;
   p.memory_seconds =
-      (once + query_bytes + missed * std::max(0.0, read - once)) / t.memory_bytes_per_s;
+      (once + query_bytes + biases / sharing_biases + missed * std::max(0.0, read - once)) /
+      t.memory_bytes_per_s;
 
   // The dynamic order hands out tiles through a counter that a further launch clears.
   const bool counter = s.grid == Grid::Persistent && s.order == Order::LongestFirst;

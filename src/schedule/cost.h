@@ -19,6 +19,10 @@ inline constexpr int64_t kMostRows = 512;
 // 60 a kernel ran 14 % faster than with all of it (H200, 2026-11-20).
 inline constexpr double kL2Share = 0.5;
 
+// Keys and values of the heads whose tiles stand side by side in the longest-first order, as the
+// template has it.
+inline constexpr double kSectionBytes = 16 << 20;
+
 double bytes_of_keys(const Kernel& kernel, int64_t keys);
 // Of pairs in tiles: the parts of the values share a pair's score, though each computes it.
 double flop_of_pairs(const Kernel& kernel, double pairs);

@@ -49,20 +49,27 @@ int padded_columns(int columns) {
 int tile_bytes(int rows, int columns) { return rows * padded_columns(columns) * kElement; }
 
 int bytes_of(const Tensor& tensor) {
-  return tensor.place == Place::Shared ? tensor.stages * tile_bytes(tensor.rows, tensor.cols) : 0;
+  // Elements of four bytes stand as two columns.
+  const int columns = tensor.cols * tensor.element_bytes / kElement;
+  return tensor.place == Place::Shared ? tensor.stages * tile_bytes(tensor.rows, columns) : 0;
 }
 
 // The intermediate tensors of a tile. The output leaves through the queries' memory, so the query
 // tensor is as wide as the wider of the two.
 std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int query_stages) {
   const int rows = s.tile_q();
-  return {{"query", rows, std::max(kernel.head_dim_qk, kernel.head_dim_v), kElement, Place::Shared,
-           query_stages},
-          {"key", s.tile_kv, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
-          {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, s.stages},
-          {"scores", rows, s.tile_kv, 4, Place::Registers, 1},
-          {"weights", rows, s.tile_kv, kElement, s.weights, 1},
-          {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
+  std::vector<Tensor> tensors{
+      {"query", rows, std::max(kernel.head_dim_qk, kernel.head_dim_v), kElement, Place::Shared,
+       query_stages},
+      {"key", s.tile_kv, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
+      {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, s.stages},
+      {"scores", rows, s.tile_kv, 4, Place::Registers, 1},
+      {"weights", rows, s.tile_kv, kElement, s.weights, 1},
+      {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
+  if (kernel.bias_bytes > 0) {
+    tensors.push_back({"bias", rows, s.tile_kv, kernel.bias_bytes, Place::Shared, s.stages});
+  }
+  return tensors;
 }
 
 // Barriers, and each row's first and last key where the producer searches for them: eight bytes,
@@ -96,6 +103,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
     if (!exponential) registers += 8;
   }
   if (!kernel.plain_score && light_score) registers += s.tile_kv / 16 - 3;
+  if (kernel.bias_bytes > 0) registers += 8;
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
   registers += kernel.row_constants + 28 * kernel.key_loads;

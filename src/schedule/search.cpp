@@ -36,6 +36,7 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
   if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
   if (kernel.block_size > 0) return "each head keeps blocks of its own";
+  if (attention::pair_input(spec)) return "each head has biases of its own";
   if (kernel.walks && !kernel.id_tables) {
     return "heads are not packed where a mask's blocks are searched or tested";
   }
@@ -100,7 +101,8 @@ bool is_product(const expr::Expr& score) {
 void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
                      target::Family family, Kernel& kernel) {
   // What varies along a row.
-  const std::vector<std::string> pair{"score", "kv_idx", attention::kProduct, attention::kColumn};
+  const std::vector<std::string> pair{"score", "kv_idx", attention::kProduct, attention::kColumn,
+                                      attention::kBias};
   // CDNA2 has no tanh: an exponential and a reciprocal in both storage types.
   const auto accuracy = spec.dtype == spec::DType::Bf16 && family == target::Family::Hopper
                             ? expr::Accuracy::Bf16
@@ -132,6 +134,20 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   if (pairs.near_logistic) {
     kernel.near = expr::count(pairs.near_logistic->exponent, pair, accuracy);
     add(kernel.near, {1, 2, 0.5, 0});  // the power and its square; half of the test for one bit
+  }
+  if (pairs.bias) {
+    using Kind = spec::Input::Dim::Kind;
+    const auto has = [&](Kind kind) {
+      return std::ranges::any_of(pairs.bias->input->shape,
+                                 [&](const spec::Input::Dim& dim) { return dim.kind == kind; });
+    };
+    kernel.bias_sharing = has(Kind::Heads)     ? 1
+                          : has(Kind::HeadsKv) ? kernel.group()
+                                               : kernel.heads_q;
+    kernel.bias_bytes = pairs.bias->input->element == spec::Input::Element::F32 ? 4 : 2;
+    // Of a load for two columns of a row (ldmatrix: for eight); a conversion of 16 bits.
+    add(kernel.score, kernel.bias_bytes == 4 ? expr::OperationCounts{0, 0, 0, 0.5}
+                                             : expr::OperationCounts{0, 0, 1.5, 0.125});
   }
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
@@ -168,7 +184,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  count_functions(spec, attention::pair_form(spec, rows, family == target::Family::Hopper), family,
+  const bool hopper = family == target::Family::Hopper;
+  count_functions(spec, attention::pair_form(spec, rows, {.near = hopper, .bias = hopper}), family,
                   kernel);
   return kernel;
 }

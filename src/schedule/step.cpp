@@ -76,8 +76,10 @@ double matrix_clk(const Kernel& kernel, const Schedule& s, const target::Target&
 double shared_bytes(const Kernel& kernel, const Schedule& s) {
   const double kv = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.head_dim_v);
   const double query = 2 * kWarpgroupRows * kernel.head_dim_qk;
+  // The bias comes by TMA and is read once.
+  const double bias = 2.0 * kernel.bias_bytes * kWarpgroupRows * s.tile_kv;
   const double weights = s.weights == Place::Shared ? 2 * 2 * kWarpgroupRows * s.tile_kv : 0;
-  return kv + s.warpgroups * (kv + query + weights);
+  return kv + s.warpgroups * (kv + query + weights + bias);
 }
 
 // Fitted on an H200 (2026-11-20) to 34 whole kernels: FlashAttention-3 and a trial kernel with this
@@ -95,6 +97,11 @@ constexpr double kExposedTakingTurns = 0.8;
 constexpr double kExposedInTurn = 0.6;
 // st.shared and fence.proxy.async, 128 threads: measured 2026-11-20, H200.
 constexpr double kFenceClk = 45;
+
+// Bytes a clk that threads read from shared memory while the tensor cores do too: 33 beside a
+// product of 128 columns, 3 beside one of 64 (H200, 2026-11-20), 128 between products. Fitted to
+// the times of 12 schedules of specs/variants/pair_bias.yaml (2026-11-22).
+constexpr double kBytesBesideProducts = 64;
 
 // How much of the shorter of (products, arithmetic) the longer one fails to hide. One warpgroup
 // alone overlaps nothing: measured inner loops take the sum of both (128 keys, head dim 64: 1317
@@ -177,6 +184,9 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   if (s.weights == Place::Shared) {
     step.chain += 2 * kWarpgroupRows * s.tile_kv * s.warpgroups / t.shared_bytes_per_clk;
   }
+  // Nor can it weigh before it has read its biases.
+  step.chain +=
+      kernel.bias_bytes * kWarpgroupRows * s.tile_kv * s.warpgroups / kBytesBesideProducts;
   step.shared = shared_bytes(kernel, s) / t.shared_bytes_per_clk;
   const bool keeps_max =
       kernel.rows.exponential && kernel.fixed_max && (block == Block::Full || block == Block::Near);

@@ -17,6 +17,9 @@ namespace {
 #include "parts/wgmma.cuh"
 #include "parts/wgmma_n.cuh"
 #include "parts/fragment.cuh"
+#if ATTN_BIAS
+#include "parts/bias.cuh"
+#endif
 #include "parts/user.cuh"
 #if ATTN_EXPONENTIAL
 #include "parts/softmax.cuh"
@@ -25,6 +28,9 @@ namespace {
 #include "parts/recompute.cuh"
 #endif
 #include "parts/tile.cuh"
+#if ATTN_BIAS
+#include "parts/copy_bias.cuh"
+#endif
 #if ATTN_VARLEN
 #include "parts/packed.cuh"
 #endif
@@ -58,6 +64,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
                              const __grid_constant__ CUtensorMap map_k,
                              const __grid_constant__ CUtensorMap map_v,
+#if ATTN_BIAS
+                             const __grid_constant__ CUtensorMap map_bias,
+#endif
                              const __grid_constant__ CUtensorMap map_o,
                              const __grid_constant__ Params p) {
   extern __shared__ __align__(1024) uint8_t memory[];
@@ -66,6 +75,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     prefetch_map(map_q);
     prefetch_map(map_k);
     prefetch_map(map_v);
+#if ATTN_BIAS
+    prefetch_map(map_bias);
+#endif
     prefetch_map(map_o);
     init_barriers(shared);
   }
@@ -74,7 +86,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {
     release_registers<ATTN_PRODUCER_REGISTERS>();
+#if ATTN_BIAS
+    if (uniform(threadIdx.x / 32) == 4 * kWarpgroups) {
+      produce(shared, map_q, map_k, map_v, map_bias, p);
+    }
+#else
     if (uniform(threadIdx.x / 32) == 4 * kWarpgroups) produce(shared, map_q, map_k, map_v, p);
+#endif
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();
     consume(shared, map_o, warpgroup, p);

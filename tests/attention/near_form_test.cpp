@@ -24,7 +24,7 @@ PairForm near_form_for(const std::string& lines, spec::DType dtype = spec::DType
   spec.dtype = dtype;
   const auto rows = derive_row_form(spec.normalize);
   REQUIRE(std::holds_alternative<RowForm>(rows));
-  return pair_form(spec, std::get<RowForm>(rows), true);
+  return pair_form(spec, std::get<RowForm>(rows), {.near = true});
 }
 
 TEST_CASE("a cap's cubic is right to 2^-8 as far as it says, and beyond it only rises") {

@@ -10,13 +10,14 @@ namespace {
 
 using testing::spec_of;
 
-PairForm form_for(const std::string& lines, spec::DType dtype = spec::DType::Bf16) {
+PairForm form_for(const std::string& lines, spec::DType dtype = spec::DType::Bf16,
+                  PairAbilities abilities = {}) {
   spec::Spec spec = spec_of(lines);
   spec.scale = 0.5;
   spec.dtype = dtype;
   const auto rows = derive_row_form(spec.normalize);
   REQUIRE(std::holds_alternative<RowForm>(rows));
-  return pair_form(spec, std::get<RowForm>(rows));
+  return pair_form(spec, std::get<RowForm>(rows), abilities);
 }
 
 std::string text(const expr::Expr& e) { return e ? expr::print(e) : "none"; }
@@ -74,6 +75,32 @@ TEST_CASE("a factor of the weights is left to the output, but not in fp16") {
   CHECK(form.weight_factor == 0.25);
   CHECK(text(form.weight) == "square(relu($product))");
   CHECK(form_for(lines, spec::DType::Fp16).weight_factor == 1);
+}
+
+TEST_CASE("an input with an element for each pair comes by tiles") {
+  const auto form_of = [](const std::string& lines) {
+    return form_for(lines, spec::DType::Bf16, {.bias = true});
+  };
+  const char* const softmax = "score: score + bias[b, h, q_idx, kv_idx]\n";
+  const PairForm form = form_of(softmax);
+  REQUIRE(form.bias);
+  CHECK(form.bias->input->name == "bias");
+  CHECK(text(form.score) == "$product * 0.5 + $bias");
+  CHECK_FALSE(form_for(softmax).bias);
+  CHECK(text(form_for(softmax).score) == "$product * 0.5 + bias[b, h, q_idx, kv_idx]");
+  // Wherever it is read, and however often.
+  const PairForm sigmoid =
+      form_of("normalize: {weight: \"sigmoid(score + bias[b, h, q_idx, kv_idx])\"}\n");
+  CHECK(text(logistic_exponent(sigmoid.weight)).find("$bias") != std::string::npos);
+  CHECK(
+      text(form_of("score: score * bias[b, h, q_idx, kv_idx] + bias[b, h, q_idx, kv_idx]\n").score)
+          .find("[") == std::string::npos);
+  // Not where the elements of a tile are no rectangle, nor of whole numbers.
+  CHECK_FALSE(form_of("score: score + bias[b, h, q_idx, kv_idx - 1]\n").bias);
+  CHECK_FALSE(form_of("score: score + bias[b, h_kv, q_idx, kv_idx]\n").bias);
+  CHECK_FALSE(form_of("score: score + bias[b, h, 0, kv_idx]\n").bias);
+  CHECK_FALSE(form_of("score: score + pair[q_idx, kv_idx]\n").bias);
+  CHECK_FALSE(form_of("mask: bias[b, h, q_idx, kv_idx] > 0\n").bias);
 }
 
 TEST_CASE("what may be wrong when taken out stays") {

@@ -57,6 +57,7 @@ inline float half_to_float(uint16_t x) {  // of normal numbers and zero
   const float y = ldexpf(1 + (x & 1023) / 1024.0f, (x >> 10 & 31) - 15);
   return (x & 0x7fff) == 0 ? 0 : x >> 15 ? -y : y;
 }
+inline float bf16_to_float(uint16_t x) { return __uint_as_float(static_cast<uint32_t>(x) << 16); }
 static thread_local int lane;
 static float exchange[4];
 static std::barrier quad(4);
@@ -101,6 +102,7 @@ static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in
   float acc = 0;
   for (int block = end - 1; block >= begin; --block) {
     const int kv_first = block * kTileKv + lane * 2;
+    BIASES
     BLOCK
     float scores[kTileKv / 8][2][2];
     for (int j = 0; j < kTileKv / 8; ++j) {
@@ -174,6 +176,36 @@ std::string softmax_part(const spec::Spec& spec, const attention::RowForm& form)
       preprocess({"softmax.cuh", find}, {template_values(spec, form, candidate), {}, spec.name});
   REQUIRE(std::holds_alternative<std::string>(part));
   return std::get<std::string>(part);
+}
+
+// In the place of a tile in shared memory: a thread's elements of one row.
+constexpr const char* kBiases = R"(
+struct Biases {
+  float x[kTileKv / 8][2];
+  float operator()(int j, int, int e) const { return x[j][e]; }
+};
+static Biases load_biases(const uint8_t* tile) {
+  Biases biases;
+  memcpy(&biases, tile, sizeof biases);
+  return biases;
+}
+)";
+std::string find_biases(const spec::Spec& spec) {
+  const auto bias = attention::pair_input(spec);
+  if (!bias) return "";
+  using Element = spec::Input::Element;
+  const char* const convert = bias->input->element == Element::F32    ? ""
+                              : bias->input->element == Element::Fp16 ? "half_to_float"
+                                                                      : "bf16_to_float";
+  return fmt::format(
+      "Biases biases;\n"
+      "    for (int i = 0; i < kTileKv / 4; ++i) {{\n"
+      "      const int key = min(kv_first + i / 2 * 8 + i % 2, seq_kv - 1);\n"
+      "      biases.x[i / 2][i % 2] =\n"
+      "          {}(bias_data(in)[(bias_matrix(row, in) * seq_q + q) * seq_kv + key]);\n"
+      "    }}\n"
+      "    row.bias = reinterpret_cast<const uint8_t*>(&biases);\n",
+      convert);
 }
 
 bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {
@@ -329,9 +361,9 @@ class Data {
       members_.push_back(elements[0]);
     } else {
       const std::string type = c_type_of(input).substr(0, c_type_of(input).size() - 1);
-      inputs_ += fmt::format("static {} {}_data[] = {{{}}};\n", type, input.name,
+      inputs_ += fmt::format("static {} {}_values[] = {{{}}};\n", type, input.name,
                              fmt::join(elements, ","));
-      members_.push_back(input.name + "_data");
+      members_.push_back(input.name + "_values");
     }
   }
   static int bits(double value, spec::Input::Element element) {
@@ -357,7 +389,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   const UserFunctions user = user_functions(spec, form);
   std::string text = fmt::format("namespace {} {{\nconstexpr float kScale = {};\n", name,
                                  float_literal(spec.scale));
-  text += user.text;
+  text += kBiases + user.text;
   // The lanes that search together are four here.
   replace_all(text, "(end[i] - counts[i] + 31) / 32", "(end[i] - counts[i] + 3) / 4");
   replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");
@@ -366,6 +398,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
               has_searched_limits(spec, form)
                   ? "const int2 own_keys = row_keys(row, keys, in);\n  row.keys = &own_keys;"
                   : "");
+  replace_all(driver, "BIASES", find_biases(spec));
   replace_all(driver, "SET_CONSTANTS", has_constants(spec, form) ? "set_constants(row, in);" : "");
   replace_all(
       driver, "BLOCK",

@@ -19,12 +19,20 @@ std::string text_for(const char* lines) {
 
 // What surrounds the user's functions in a template, and a kernel that calls all of them.
 std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
+  const attention::PairForm pairs = attention::pair_form(spec, form, {.bias = true});
   std::string text =
       "#include <cuda_runtime.h>\n#include <stdint.h>\n"
       "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64;\n"
       "constexpr int kTableQueries = 128;\n"
-      "constexpr float kScale = 0.088388346f;\nnamespace {\n" +
-      user_functions(spec, form).text;
+      "constexpr float kScale = 0.088388346f;\nnamespace {\n";
+  if (pairs.bias && !form.exponential) {
+    text +=
+        "struct Biases {\n"
+        "  __device__ float operator()(int j, int r, int e) const { return j + r + e; }\n"
+        "};\n"
+        "__device__ Biases load_biases(const uint8_t*) { return {}; }\n";
+  }
+  text += user_functions(spec, form).text;
   if (form.exponential) {
     text += "__device__ __forceinline__ float exp2_approx(float x) { return exp2f(x); }\n";
   }
@@ -35,11 +43,15 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
       "  Reductions red;\n"
       "  out[0] = kScale * keys.begin * keys.end * keys.full_begin * keys.full_end;\n"
       "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv + kTableQueries;\n";
-  const attention::PairForm pairs = attention::pair_form(spec, form);
   if (!pairs.constants.empty()) text += "  set_constants(row, in);\n";
   if (form.exponential && !is_plain_score(spec)) {
     if (!pairs.lines.empty()) text += "  const Lines lines = lines_at(row, keys.begin, in);\n";
     text += "  const int kv_idx = keys.begin, column = 2;\n  (void)column;\n";
+    if (pairs.bias) {
+      text +=
+          "  out[7] = bias_matrix(row, in) + bias_matrices(2) + bias_data(in)[0];\n  const float "
+          "bias = out[7];\n";
+    }
     text += pairs.affine
                 ? "  out[2] = exponent_of(out[3], row, exponent_base(row, kv_idx, in), 2);\n"
                 : "  out[2] = score_of(" + pair_arguments(pairs, "out[3]") + ");\n";

@@ -211,6 +211,19 @@ class Check {
     problem_.inputs[name] = values;
   }
 
+  // Quarters from -1.75 to 1.75, which 16 bits hold.
+  void put_halves(const attngen::spec::Input& input, std::vector<double>& values) {
+    const bool fp16 = input.element == attngen::spec::Input::Element::Fp16;
+    Guarded& memory = arrays_[input.name] = Guarded(static_cast<int64_t>(values.size()), 2);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<double>(random_() % 15) / 4 - 1.75;
+      const uint16_t x =
+          to_storage(static_cast<float>(values[i]), fp16 ? DType::Fp16 : DType::Bf16);
+      std::memcpy(memory.data() + 2 * i, &x, 2);
+    }
+    problem_.inputs[input.name] = values;
+  }
+
   // A third of the blocks; every fifth row of blocks keeps none, every seventh all.
   void draw_blocks() {
     if (spec_.block_size == 0) return;
@@ -260,8 +273,11 @@ class Check {
       } else if (!real && along_sequence) {
         draw_stretches(values);
       }
+      using Element = attngen::spec::Input::Element;
       if (real) {
         put<float>(input.name, values);
+      } else if (input.element == Element::Bf16 || input.element == Element::Fp16) {
+        put_halves(input, values);
       } else if (input.element == attngen::spec::Input::Element::U8) {
         put<uint8_t>(input.name, values);
       } else {
@@ -409,7 +425,7 @@ class Check {
   static bool caps_nearly(const Spec& spec) {
     const auto rows = attngen::attention::derive_row_form(spec.normalize);
     const auto* form = std::get_if<attngen::attention::RowForm>(&rows);
-    return form != nullptr && attngen::attention::pair_form(spec, *form, true).near_cap;
+    return form != nullptr && attngen::attention::pair_form(spec, *form, {.near = true}).near_cap;
   }
   bool hold_saves(const Row& exact, int64_t b, int64_t h, int64_t i) {
     const Sequence& s = call_.sequences[static_cast<size_t>(b)];

@@ -34,6 +34,10 @@ def spec(heads=(2, 1), head_dim=(64, 64), **rest):
             "head_dim": {"qk": head_dim[0], "v": head_dim[1]}, **rest}
 
 
+def bias(dtype, *dims):
+    return {"bias": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]}}
+
+
 CAUSAL = "kv_idx <= q_pos"
 DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
 WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
@@ -46,6 +50,7 @@ HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
 VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
+BIASED = ["2,70,136", "1,130,131", "1,1,1", "1,64,0"]
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
 SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200", "1,64,0"]
 # Of packed sequences; the second one's keys and values are NaN.
@@ -77,6 +82,23 @@ GROUPS = {
          CALLS[:3]),
         (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
          [schedule(2, 64, 2, overlap="none")], CALLS[:3]),
+    ],
+    # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
+    "bias": [
+        (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]"),
+         [schedule(2, 128, 2, ping_pong=True), schedule(3, 48, 2, overlap="none")], BIASED),
+        (spec(mask=DILATED, inputs={**bias("f32", "batch", "heads_kv"), **SLOPES},
+              score="3 * tanh(score / 3) * bias[b, h_kv, q_idx, kv_idx] + slopes[h] * kv_idx"),
+         [schedule(2, 64, 3)], BIASED[:2]),
+        (spec(dtype="fp16", inputs=bias("fp16"), score="bias[q_idx, kv_idx] - score",
+              normalize={"weight": "sigmoid(score)"}), [schedule(2, 64, 2)], BIASED[:2]),
+        (spec(mask=CAUSAL, inputs=bias("f32", "batch", "heads"),
+              normalize={"weight": "sigmoid(score - 8 + bias[b, h, q_idx, kv_idx])"}),
+         [schedule(1, 80, 2)], BIASED[:2]),
+        (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
+              score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+        (spec(head_dim=(64, 264), inputs=bias("f32"), score="score + 40 * bias[q_idx, kv_idx]"),
+         [schedule(2, 32, 2)], ["1,70,136"]),
     ],
     # Keys between ends that take a search.
     "search": [

@@ -524,6 +524,9 @@ inline uint32_t pack(float low, float high) {
   return emulator::to_storage(low) | static_cast<uint32_t>(emulator::to_storage(high)) << 16;
 }
 inline float exp2_approx(float x) { return std::exp2(x); }
+#ifdef EMULATE_FP16
+inline float from_half(uint16_t x) { return emulator::from_storage(x); }
+#endif
 inline float tanh_approx(float x) { return std::tanh(x); }
 inline float reciprocal(float x) { return 1 / x; }
 

@@ -21,6 +21,19 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
   }
 }
 """,
+    "load_biases": """Biases load_biases(const uint8_t* tile) {
+  Biases biases;
+  for (int j = 0; j < kTileKv / 8; ++j) {
+    for (int r = 0; r < 2; ++r) {
+      const int byte = (8 * j + column_of()) * kBiasBytes;
+      std::memcpy(reinterpret_cast<uint8_t*>(&biases) + (2 * j + r) * 2 * kBiasBytes,
+                  tile + swizzled<kChunkBias>(64, row_of(r), byte / 16) + byte % 16,
+                  2 * kBiasBytes);
+    }
+  }
+  return biases;
+}
+""",
     "recompute_scores": """void recompute_scores(float (&scores)[kTileKv / 8][2][2],
                              const uint8_t* query, const uint8_t* key) {
   const auto element = [](const uint8_t* tile, int rows, int row, int column) {
@@ -47,7 +60,7 @@ EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect"
             "barrier_wait", "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait", "prefetch_map",
             "fence_async_proxy", "wgmma_fence", "wgmma_commit", "wgmma_wait", "wgmma_scores",
             "wgmma_output", "pack", "exp2_approx", "reciprocal", "tanh_approx",
-            "load_matrices", "mma_16x8x16", *REWRITTEN]
+            "load_matrices", "mma_16x8x16", "from_half", *REWRITTEN]
 
 
 def without(text, name):

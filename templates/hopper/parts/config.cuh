@@ -160,6 +160,15 @@
 #ifndef ATTN_VALUE_PARTS
 #define ATTN_VALUE_PARTS 1
 #endif
+#ifndef ATTN_BIAS
+#define ATTN_BIAS 0
+#endif
+#ifndef ATTN_BIAS_BYTES
+#define ATTN_BIAS_BYTES 2
+#endif
+#ifndef ATTN_BIAS_FP16
+#define ATTN_BIAS_FP16 0
+#endif
 #ifndef ATTN_OUTPUT_DIM
 #define ATTN_OUTPUT_DIM 128
 #endif
@@ -206,6 +215,17 @@ constexpr int kChunksV = (kHeadDimV + kChunkV - 1) / kChunkV;
 #if ATTN_WEIGHTS_SHARED
 constexpr int kChunkKv = chunk_columns(kTileKv);
 constexpr int kChunksKv = (kTileKv + kChunkKv - 1) / kChunkKv;
+#endif
+#if ATTN_BIAS
+// An element of four bytes counts as two columns.
+constexpr int kBiasBytes = ATTN_BIAS_BYTES;
+constexpr int kChunkBias = chunk_columns(kTileKv * kBiasBytes / 2);
+constexpr int kChunksBias = (kTileKv * kBiasBytes / 2 + kChunkBias - 1) / kChunkBias;
+#if ATTN_BIAS_BYTES == 4
+using BiasElement = float;
+#else
+using BiasElement = uint16_t;
+#endif
 #endif
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;

@@ -105,11 +105,17 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   Output output;
   Row rows[2];
   Reductions reductions[2];
+#if ATTN_BIAS
+  int tile_row = 0;  // the warpgroup's first
+#endif
 
   const auto first_row = [&](const Tile& tile) {
     return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
   };
   const auto begin_rows = [&](const Tile& tile) {
+#if ATTN_BIAS
+    tile_row = tile.q_first + 64 * warpgroup;
+#endif
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
@@ -213,8 +219,19 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     }
   };
 #endif
+#if ATTN_BIAS
+  // Of the block of the key slot.
+  const auto find_biases = [&](int q_first, int block) {
+    uint8_t* const tile = shared.bias[key_slot.index][warpgroup];
+    if (!p.bias_by_tma) copy_biases(tile, q_first, block * kTileKv, rows[0], p);
+    rows[0].bias = rows[1].bias = tile;
+  };
+#endif
 #if !ATTN_WALK
   const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
+#if ATTN_BIAS
+    find_biases(tile_row, block);
+#endif
     return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
                  p.inputs, reductions, shared.query[query_slot.index][warpgroup],
                  shared.key[key_slot.index]);
@@ -291,6 +308,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     // Each slot of keys says which block it holds.
     const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index][lane % 2]}; };
     const auto weigh_visit = [&](Visit visit, bool first) {
+#if ATTN_BIAS
+      find_biases(tile_row, visit.block());
+#endif
       return weigh(scores, first, visit.full(), visit.block() * kTileKv + lane % 4 * 2, rows,
                    p.inputs, reductions, shared.query[query_slot.index][warpgroup],
                    shared.key[key_slot.index]);

@@ -40,3 +40,12 @@ __device__ __forceinline__ void store_fragments(uint8_t* tile, const float (&x)[
                  : "memory");
   }
 }
+
+#if ATTN_RECOMPUTE || ATTN_BIAS
+// Four 8x8 matrices of 16-bit elements; each lane names one row of 16 bytes.
+__device__ __forceinline__ void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(shared_address(row)));
+}
+#endif

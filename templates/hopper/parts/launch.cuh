@@ -112,6 +112,19 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+#if ATTN_BIAS
+// The bias as a tensor of elements of two bytes, [matrices, seq_q, seq_kv].
+Tensor bias_of(const Params& p) {
+  const int64_t row = int64_t{p.seq_kv} * (kBiasBytes / 2);
+  const int matrices = static_cast<int>(bias_matrices(p.batch));
+  return {bias_data(p.inputs),
+          {0, row, row * p.seq_q},
+          p.seq_q,
+          1,
+          {matrices, static_cast<int>(row), kChunkBias, 64}};
+}
+#endif
+
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 #if ATTN_VARLEN
@@ -370,6 +383,14 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   }
 
   Params p = params_of(a);
+#if ATTN_BIAS
+  const Tensor bias = bias_of(p);
+  constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
+  p.bias_by_tma =
+      a.seq_kv > 0 && a.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias);
+  CUtensorMap map_bias;
+  if (!encode(encoder, map_bias, p.bias_by_tma ? bias : q)) return ATTENTION_BAD_STRIDE;
+#endif
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
 #if ATTN_VARLEN
   p.o = static_cast<uint8_t*>(a.o);
@@ -403,8 +424,13 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
                            sizeof(Shared)) != cudaSuccess) {
     return ATTENTION_LAUNCH_FAILED;
   }
+#if ATTN_BIAS
+  attention_forward_kernel<<<blocks, kThreads, sizeof(Shared), stream>>>(map_q, map_k, map_v,
+                                                                         map_bias, map_o, p);
+#else
   attention_forward_kernel<<<blocks, kThreads, sizeof(Shared), stream>>>(map_q, map_k, map_v, map_o,
                                                                          p);
+#endif
   return cudaGetLastError() == cudaSuccess ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
 }
 

@@ -14,6 +14,9 @@ __device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full
 
 __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q,
                                         const CUtensorMap& map_k, const CUtensorMap& map_v,
+#if ATTN_BIAS
+                                        const CUtensorMap& map_bias,
+#endif
                                         const Params& p) {
   const bool issues = threadIdx.x % 32 == 0;
   RingSlot<kQueryStages> query_slot;
@@ -29,6 +32,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   const int tiles = *p.tile_count;
   int kv_begin = 0;  // of the tile's sequence
 #endif
+#if ATTN_BIAS
+  int bias_row = 0, bias_of_tile = 0;  // the tile's first row, and the matrix that it is in
+#endif
   const auto load_key = [&](int block, int head, int batch) {
     barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
     if (issues) {
@@ -37,7 +43,23 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       shared.visit[key_slot.index][0] = shared.visit[key_slot.index][1] = announced.word;
 #endif
       uint64_t& full = shared.key_full[key_slot.index];
+#if ATTN_BIAS
+      barrier_expect(full, kKeyBytes + (p.bias_by_tma ? kWarpgroups * kBiasTileBytes : 0));
+      if (p.bias_by_tma) {
+#pragma unroll
+        for (int i = 0; i < kWarpgroups; ++i) {
+#pragma unroll
+          for (int chunk = 0; chunk < kChunksBias; ++chunk) {
+            tma_load(map_bias, full,
+                     shared.bias[key_slot.index][i] + chunk * chunk_bytes(64, kChunkBias),
+                     block * (kTileKv * kBiasBytes / 2) + chunk * kChunkBias, bias_row + 64 * i,
+                     bias_of_tile, 0);
+          }
+        }
+      }
+#else
       barrier_expect(full, kKeyBytes);
+#endif
 #if ATTN_VARLEN
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                      kv_begin + block * kTileKv, head, 0);
@@ -111,6 +133,11 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
 #endif
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
+#if ATTN_BIAS
+    bias_row = tile.q_first;
+    bias_of_tile =
+        bias_matrix({tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv}, p.inputs);
+#endif
 
 #if ATTN_WALK
     // A visit says whether another follows, so the walk is a block ahead of the loads.

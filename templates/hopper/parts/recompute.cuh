@@ -2,13 +2,6 @@
 // products are already gone. mma.sync has the accumulator layout of wgmma and needs no other warp.
 #pragma once
 
-// Four 8x8 matrices of 16-bit elements; each lane names one row of 16 bytes.
-__device__ __forceinline__ void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(shared_address(row)));
-}
-
 __device__ __forceinline__ void mma_16x8x16(float (&d)[2][2], const uint32_t (&a)[4], uint32_t b0,
                                             uint32_t b1) {
 #if ATTN_BF16

@@ -5,11 +5,17 @@ constexpr int kQueryBytes = chunk_bytes(
     64, kChunksQk* kChunkQk > kChunksV * kChunkV ? kChunksQk * kChunkQk : kChunksV * kChunkV);
 constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
+#if ATTN_BIAS
+constexpr int kBiasTileBytes = kChunksBias * chunk_bytes(64, kChunkBias);
+#endif
 
 struct __align__(1024) Shared {
   uint8_t query[kQueryStages][kWarpgroups][kQueryBytes];  // a tile's output leaves through it
   uint8_t key[kStages][kKeyBytes];
   uint8_t value[kStages][kValueBytes];
+#if ATTN_BIAS
+  uint8_t bias[kStages][kWarpgroups][kBiasTileBytes];  // comes and goes with the keys
+#endif
 #if ATTN_WEIGHTS_SHARED
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];
 #endif

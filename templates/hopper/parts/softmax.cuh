@@ -35,6 +35,9 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
                                               const float (&shift)[2],
 #endif
                                               const Inputs& in) {
+#if ATTN_BIAS
+  const Biases biases = load_biases(rows[0].bias);
+#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
@@ -63,7 +66,14 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
       score = exponent_of(score, row, base, column);
 #elif !ATTN_PLAIN_SCORE
       const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
-#if ATTN_LINES && ATTN_COLUMNS
+#if ATTN_BIAS
+      const float bias = biases(group / 2, r, group % 2);
+#endif
+#if ATTN_BIAS && ATTN_LINES && ATTN_COLUMNS
+      score = score_of(score, bias, row, lines, column, kv_idx, in);
+#elif ATTN_BIAS
+      score = score_of(score, bias, row, kv_idx, in);
+#elif ATTN_LINES && ATTN_COLUMNS
       score = score_of(score, row, lines, column, kv_idx, in);
 #else
       score = score_of(score, row, kv_idx, in);

@@ -38,6 +38,9 @@ struct Params {
   const int32_t* block_indices;  // [batch, heads, squares_q, squares_kv]
 #endif
 #endif
+#if ATTN_BIAS
+  bool bias_by_tma;  // otherwise the consumers copy it
+#endif
   Inputs inputs;
   Saves saves;
 };

@@ -1,0 +1,24 @@
+// An input with an element for each pair, read where the pair stands: `bias[h, q_idx, kv_idx]`. A
+// kernel may load it by the tiles of its scores instead of element by element.
+#pragma once
+
+#include <optional>
+
+#include "expr/expr.h"
+#include "spec/spec.h"
+
+namespace attngen::attention {
+
+struct PairInput {
+  const spec::Input* input = nullptr;  // of the spec
+  expr::Expr load;                     // its last two indices are q_idx and kv_idx
+};
+
+// The first one of 16 or 32 bit floats that scores or weights read. The indices before the last two
+// are those of their dimensions (b, h, h_kv): a tile of one head finds its elements in rows.
+std::optional<PairInput> pair_input(const spec::Spec& spec);
+
+// `e` with `value` in the place of each such load.
+expr::Expr with_value(const expr::Expr& e, const expr::Expr& load, const expr::Expr& value);
+
+}  // namespace attngen::attention

@@ -1,0 +1,59 @@
+// The bias tile: of a tensor with an element for each pair, which comes with the keys.
+#pragma once
+
+#if ATTN_BIAS_FP16
+__device__ __forceinline__ float from_half(uint16_t x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+  return y;
+}
+
+#endif
+// The biases of a thread's pairs, which lie as its scores do.
+struct Biases {
+#if ATTN_BIAS_BYTES == 4
+  float elements[kTileKv / 8][2][2];
+#else
+  uint32_t pairs[kTileKv / 8][2];  // of two columns
+#endif
+
+  __device__ __forceinline__ float operator()(int j, int r, int e) const {
+#if ATTN_BIAS_BYTES == 4
+    return elements[j][r][e];
+#elif ATTN_BIAS_FP16
+    return from_half(static_cast<uint16_t>(pairs[j][r] >> 16 * e));
+#else
+    return __uint_as_float(e == 0 ? pairs[j][r] << 16 : pairs[j][r] & 0xffff0000u);
+#endif
+  }
+};
+
+__device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
+  Biases biases;
+  const int lane = threadIdx.x % 32;
+#if ATTN_BIAS_BYTES == 4
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
+      const float2 pair = *reinterpret_cast<const float2*>(
+          tile + swizzled<kChunkBias>(64, row, 2 * j + lane % 4 / 2) + lane % 2 * 8);
+      biases.elements[j][r][0] = pair.x;
+      biases.elements[j][r][1] = pair.y;
+    }
+  }
+#else
+  const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; j += 2) {
+    uint32_t x[4];
+    load_matrices(x, tile + swizzled<kChunkBias>(64, row, j + lane / 16));
+    biases.pairs[j][0] = x[0];
+    biases.pairs[j][1] = x[1];
+    biases.pairs[j + 1][0] = x[2];
+    biases.pairs[j + 1][1] = x[3];
+  }
+#endif
+  return biases;
+}
