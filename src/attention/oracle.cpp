@@ -33,13 +33,14 @@ enum Slot : size_t {
   kQPos,
   kSeqQ,
   kSeqKv,
+  kMap,
   kScale,
   kInf,
   kFixedSlots
 };
-constexpr std::array<const char*, kFixedSlots> kSlotNames = {"score", "kv_idx", "acc",   "b",
-                                                             "h",     "h_kv",   "q_idx", "q_pos",
-                                                             "seq_q", "seq_kv", "scale", "inf"};
+constexpr std::array<const char*, kFixedSlots> kSlotNames = {
+    "score", "kv_idx", "acc",    "b",   "h",     "h_kv", "q_idx",
+    "q_pos", "seq_q",  "seq_kv", "map", "scale", "inf"};
 
 // Exact products of floats, summed in double. Eight sums, so that the compiler may use its vectors.
 double dot(const float* a, const float* b, int n) {
@@ -96,8 +97,11 @@ struct Oracle::Impl {
   explicit Impl(const spec::Spec& s);
 
   expr::Loader loader(const Problem& problem) const;
-  std::vector<double> row_constants(const Sequence& sequence, int64_t b, int64_t h,
-                                    int64_t q) const;
+  // What one map of scores adds to a row, `row_constants` being those of the map.
+  Row row_of_map(const Problem& problem, const Sequence& sequence, std::vector<double> values,
+                 bool storage) const;
+  std::vector<double> row_constants(const Sequence& sequence, int64_t b, int64_t h, int64_t q,
+                                    int64_t map) const;
   Sequence sequence_of(const Problem& problem, int64_t b) const;
   // Which blocks of keys the row keeps; empty if there is no block sparsity.
   std::vector<bool> kept_blocks(const Problem& problem, int64_t b, int64_t h, int64_t q) const;
@@ -111,6 +115,7 @@ struct Oracle::Impl {
   spec::DType dtype;
   spec::Heads heads;
   spec::HeadDim head_dim;
+  int64_t maps;
   double scale;
   bool varlen;
   spec::Spec::Sparsity sparsity;
@@ -127,6 +132,7 @@ Oracle::Impl::Impl(const spec::Spec& s)
     : dtype(s.dtype),
       heads(s.heads),
       head_dim(s.head_dim),
+      maps(s.maps),
       scale(s.scale),
       varlen(s.varlen),
       sparsity(s.sparsity),
@@ -206,7 +212,7 @@ Sequence Oracle::Impl::sequence_of(const Problem& problem, int64_t b) const {
 }
 
 std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_t b, int64_t h,
-                                                int64_t q) const {
+                                                int64_t q, int64_t map) const {
   std::vector<double> values(names.size(), kNaN);
   const auto put = [&values](Slot slot, int64_t value) {
     values[slot] = static_cast<double>(value);
@@ -218,6 +224,7 @@ std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_
   put(kQPos, q + sequence.seq_kv - sequence.seq_q);
   put(kSeqQ, sequence.seq_q);
   put(kSeqKv, sequence.seq_kv);
+  put(kMap, map);
   values[kScale] = scale;
   values[kInf] = kInfinity;
   return values;
@@ -251,13 +258,14 @@ void Oracle::Impl::score_pairs(const Problem& problem, const Sequence& sequence,
   const auto h = static_cast<int64_t>(values[kH]);
   const auto h_kv = static_cast<int64_t>(values[kHKv]);
   const auto q = static_cast<int64_t>(values[kQIdx]);
-  const float* query = sequence.q + q * problem.q.seq + h * problem.q.head;
+  const auto map = static_cast<int64_t>(values[kMap]);
+  const float* query = sequence.q + q * problem.q.seq + (maps * h + map) * problem.q.head;
   const std::vector<bool> kept = kept_blocks(problem, b, h, q);
   for (int64_t j = 0; j < sequence.seq_kv; ++j) {
     if (!kept.empty() && !kept[static_cast<size_t>(j / block_size)]) continue;
     values[kKvIdx] = static_cast<double>(j);
     if (mask && (*mask)(values, load) == 0) continue;
-    const float* key = sequence.k + j * problem.k.seq + h_kv * problem.k.head;
+    const float* key = sequence.k + j * problem.k.seq + (maps * h_kv + map) * problem.k.head;
     values[kScore] = scale * dot(query, key, head_dim.qk);
     const double s = score ? (*score)(values, load) : values[kScore];
     keys.push_back(j);
@@ -287,6 +295,45 @@ void Oracle::Impl::reduce(const expr::Loader& load, std::vector<double>& values,
   }
 }
 
+Row Oracle::Impl::row_of_map(const Problem& problem, const Sequence& sequence,
+                             std::vector<double> values, bool storage) const {
+  const auto stored = [&](double x) { return storage ? round_to(dtype, x) : x; };
+  const expr::Loader load = loader(problem);
+  std::vector<int64_t> keys;
+  std::vector<double> scores;
+  score_pairs(problem, sequence, load, values, storage, keys, scores);
+
+  Row row;
+  row.pairs = static_cast<int64_t>(keys.size());
+  row.o.assign(static_cast<size_t>(head_dim.v), 0.0);
+  const bool empty =
+      std::all_of(scores.begin(), scores.end(), [](double s) { return s == -kInfinity; });
+  if (empty) {
+    keys.clear();
+    scores.clear();
+  }
+  reduce(load, values, keys, scores);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    values[kKvIdx] = static_cast<double>(keys[i]);
+    values[kScore] = scores[i];
+    const double factor = stored((*weight)(values, load));
+    const auto h_kv = static_cast<int64_t>(values[kHKv]);
+    const float* value = sequence.v + keys[i] * problem.v.seq + h_kv * problem.v.head;
+    for (size_t d = 0; d < row.o.size(); ++d) row.o[d] += factor * static_cast<double>(value[d]);
+  }
+  if (!empty) {
+    for (double& o : row.o) {
+      values[kAcc] = o;
+      o = stored(output ? (*output)(values, load) : o);
+    }
+  }
+  for (const expr::Program& save : saves) {
+    const double value = save(values, load);
+    row.saves.push_back(empty && std::isnan(value) ? -kInfinity : value);
+  }
+  return row;
+}
+
 Oracle::Oracle(const spec::Spec& spec) : impl_(std::make_unique<Impl>(spec)) {}
 Oracle::~Oracle() = default;
 
@@ -294,43 +341,18 @@ Row Oracle::row(const Problem& problem, int64_t b, int64_t h, int64_t q,
                 Arithmetic arithmetic) const {
   const Impl& impl = *impl_;
   const bool storage = arithmetic == Arithmetic::Storage;
-  const auto stored = [&](double x) { return storage ? round_to(impl.dtype, x) : x; };
-  const expr::Loader load = impl.loader(problem);
   const Sequence sequence = impl.sequence_of(problem, b);
-  std::vector<double> values = impl.row_constants(sequence, b, h, q);
-  std::vector<int64_t> keys;
-  std::vector<double> scores;
-  impl.score_pairs(problem, sequence, load, values, storage, keys, scores);
-
-  Row row;
-  row.pairs = static_cast<int64_t>(keys.size());
-  row.o.assign(static_cast<size_t>(impl.head_dim.v), 0.0);
-  const bool empty =
-      std::all_of(scores.begin(), scores.end(), [](double s) { return s == -kInfinity; });
-  if (empty) {
-    keys.clear();
-    scores.clear();
-  }
-  impl.reduce(load, values, keys, scores);
-  for (size_t i = 0; i < keys.size(); ++i) {
-    values[kKvIdx] = static_cast<double>(keys[i]);
-    values[kScore] = scores[i];
-    const double weight = stored((*impl.weight)(values, load));
-    const int64_t h_kv = h / impl.heads.group();
-    const float* value = sequence.v + keys[i] * problem.v.seq + h_kv * problem.v.head;
-    for (size_t d = 0; d < row.o.size(); ++d) row.o[d] += weight * static_cast<double>(value[d]);
-  }
-  if (!empty) {
-    for (double& o : row.o) {
-      values[kAcc] = o;
-      o = stored(impl.output ? (*impl.output)(values, load) : o);
+  Row sum = impl.row_of_map(problem, sequence, impl.row_constants(sequence, b, h, q, 0), storage);
+  for (int64_t map = 1; map < impl.maps; ++map) {
+    const Row other =
+        impl.row_of_map(problem, sequence, impl.row_constants(sequence, b, h, q, map), storage);
+    for (size_t d = 0; d < sum.o.size(); ++d) {
+      sum.o[d] += other.o[d];
+      if (storage) sum.o[d] = round_to(impl.dtype, sum.o[d]);
     }
+    sum.saves.insert(sum.saves.end(), other.saves.begin(), other.saves.end());
   }
-  for (const expr::Program& save : impl.saves) {
-    const double value = save(values, load);
-    row.saves.push_back(empty && std::isnan(value) ? -kInfinity : value);
-  }
-  return row;
+  return sum;
 }
 
 }  // namespace attngen::attention

@@ -39,7 +39,7 @@ enum class Arithmetic : uint8_t { Exact, Storage };
 
 struct Row {
   std::vector<double> o;      // [head_dim.v]
-  std::vector<double> saves;  // in the order of the spec
+  std::vector<double> saves;  // in the order of the spec; of two maps all of map 0, then of map 1
   int64_t pairs = 0;          // existing pairs
 };
 

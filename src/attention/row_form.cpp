@@ -22,7 +22,7 @@ std::string old_name(const std::string& row) { return "old_" + row; }
 
 namespace {
 
-const char* const kLanguageNames[] = {"score", "b",     "h",      "h_kv",  "q_idx", "kv_idx",
+const char* const kLanguageNames[] = {"score", "b",     "h",      "h_kv",  "q_idx", "kv_idx", "map",
                                       "q_pos", "seq_q", "seq_kv", "scale", "inf",   "acc"};
 
 // "exp" for exp(...), "score" for the variable, "" where an element has no word of its own.

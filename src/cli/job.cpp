@@ -171,7 +171,7 @@ void choose(Job& job, const Options& options, const std::optional<schedule::Sche
       if (judged.candidate) {
         ranking.ranked.push_back(*std::move(judged.candidate));
       } else {
-        ranking.rejected.push_back({*given, judged.reason});
+        ranking.rejected.push_back({judged.schedule, std::move(judged.reason)});
       }
     } else {
       ranking = schedule::search(kernel, *target);

@@ -80,6 +80,9 @@ std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, 
 std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& args_name) {
   const int heads_q = spec.heads.q;
   const int heads_kv = spec.heads.kv();
+  const int maps = spec.maps;
+  // Of q, k and what is saved: "; head 2 h + m is map m of head h".
+  const char* const by_map = maps > 1 ? "; head 2 h + m is map m of head h" : "";
   const char* const length_q = spec.varlen ? "total_q" : "seq_q";
   const char* const length_kv = spec.varlen ? "total_kv" : "seq_kv";
   const char* const of_sequences = spec.varlen ? "all sequences" : "each sequence";
@@ -90,15 +93,17 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
       {"int64_t", length_kv, fmt::format("keys of {}", of_sequences)},
       {"int32_t", "heads_q", fmt::format("must be {}", heads_q)},
       {"int32_t", "heads_kv", fmt::format("must be {}", heads_kv)},
-      {"const void*", "q", tensor_meaning(spec, "queries", heads_q, length_q, spec.head_dim.qk)},
-      {"const void*", "k", tensor_meaning(spec, "keys", heads_kv, length_kv, spec.head_dim.qk)},
+      {"const void*", "q",
+       tensor_meaning(spec, "queries", maps * heads_q, length_q, spec.head_dim.qk) + by_map},
+      {"const void*", "k",
+       tensor_meaning(spec, "keys", maps * heads_kv, length_kv, spec.head_dim.qk) + by_map},
       {"const void*", "v", tensor_meaning(spec, "values", heads_kv, length_kv, spec.head_dim.v)},
       {"void*", "o", tensor_meaning(spec, "result", heads_q, length_q, spec.head_dim.v)},
   };
   for (const spec::NamedExpr& save : spec.normalize.saves) {
     fields.push_back({"float*", save.name,
-                      fmt::format("result, [{}{}, {}] contiguous; null: not written",
-                                  spec.varlen ? "" : "batch, ", heads_q, length_q)});
+                      fmt::format("result, [{}{}, {}] contiguous{}; null: not written",
+                                  spec.varlen ? "" : "batch, ", maps * heads_q, length_q, by_map)});
   }
   for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor, spec.varlen);
   if (spec.varlen) {

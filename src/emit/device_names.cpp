@@ -65,7 +65,7 @@ std::string DeviceNames::reduction(const Reduction& reduction) const {
 }
 
 std::string DeviceNames::variable(std::string_view name, const std::string& rows) const {
-  for (const char* member : {"b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv"}) {
+  for (const char* member : {"b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv", "map"}) {
     if (name == member) return fmt::format("row.{}", name);
   }
   if (name.starts_with(attention::kOwnName)) return own_name(name.substr(1));

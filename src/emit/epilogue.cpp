@@ -26,19 +26,18 @@ using spec::Spec;
 
 constexpr const char* kValues = "const RowValues& values";
 
-// acc / x and acc * x are scalings by a value of the row, computed once.
+// acc / x and acc * x are scalings by a value of the row, computed once; so is acc / x * y.
 std::optional<expr::Expr> output_scale(const expr::Expr& output) {
-  const auto is_acc = [](const expr::Expr& e) {
-    return e.op() == Op::Variable && e.name() == "acc";
-  };
-  if (is_acc(output)) return expr::number(1);
+  if (output.op() == Op::Variable && output.name() == "acc") return expr::number(1);
   if (output.op() != Op::Divide && output.op() != Op::Multiply) return std::nullopt;
   const expr::Expr &a = output.operand(0), &b = output.operand(1);
-  if (is_acc(a) && !expr::mentions(b, "acc")) {
-    return output.op() == Op::Multiply ? b : expr::make(Op::Divide, {expr::number(1), b});
-  }
-  if (output.op() == Op::Multiply && is_acc(b) && !expr::mentions(a, "acc")) return a;
-  return std::nullopt;
+  const bool of_b = output.op() == Op::Multiply && !expr::mentions(a, "acc");
+  if (!of_b && expr::mentions(b, "acc")) return std::nullopt;
+  const auto scale = output_scale(of_b ? b : a);
+  if (!scale) return std::nullopt;
+  const expr::Expr& other = of_b ? a : b;
+  if (output.op() == Op::Multiply && scale->is_number(1)) return other;
+  return expr::make(output.op(), {*scale, other});
 }
 
 // Whether a saved value of an empty row is NaN, tried with a few finite values of all that is not a
@@ -155,10 +154,16 @@ class Epilogue {
              text_of({"void", "store_saves", {"const Saves& saves", kValues, kRow, kInputs}, ""});
     }
     std::string members, functions;
-    const char* shape = spec_.varlen ? "[heads, total_q]" : "[batch, heads, seq_q]";
-    std::string body = spec_.varlen ? "  const int64_t index = row.first_save + row.q_idx;\n"
-                                    : "  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) "
-                                      "* row.seq_q + row.q_idx;\n";
+    const char* shape = spec_.varlen     ? "[heads, total_q]"
+                        : spec_.maps > 1 ? "[batch, heads, maps, seq_q]"
+                                         : "[batch, heads, seq_q]";
+    std::string body =
+        spec_.varlen ? "  const int64_t index = row.first_save + row.q_idx;\n"
+        : spec_.maps > 1
+            ? "  const int64_t head = (int64_t{row.b} * kHeadsQ + row.h) * kMaps + row.map;\n"
+              "  const int64_t index = head * row.seq_q + row.q_idx;\n"
+            : "  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) "
+              "* row.seq_q + row.q_idx;\n";
     for (const spec::NamedExpr& save : form_.saves) {
       members += fmt::format("  float* {};  // {}\n", save.name, shape);
       functions += save_function(save) + "\n";

@@ -8,8 +8,9 @@
 namespace attngen::emit {
 namespace {
 
-constexpr int kLargestHeadDimCdna2 = 256;  // of accumulators that fit a wave
-constexpr int kLargestHeadDim = 512;       // two wgmma accumulators of values
+constexpr int kLargestHeadDimCdna2 = 256;   // of accumulators that fit a wave
+constexpr int kLargestHeadDim = 512;        // two wgmma accumulators of values
+constexpr int kLargestHeadDimOfMaps = 256;  // one accumulator
 constexpr int kWarpgroupRows = 64;
 
 class Support {
@@ -62,6 +63,7 @@ class Support {
     if (spec_.varlen && hopper) check_varlen();
     if (spec_.page) not_emitted("/kv_cache", "a paged kv_cache is");
     if (spec_.v_prefix) not_emitted("/share_kv", "share_kv is");
+    if (spec_.maps > 1) check_maps(hopper);
     switch (spec_.sparsity) {
       case spec::Spec::Sparsity::None:
         break;
@@ -79,6 +81,16 @@ class Support {
     }
     check_head_dim("qk", spec_.head_dim.qk);
     check_head_dim("v", spec_.head_dim.v);
+  }
+
+  // Each of two warpgroups has a map of the same rows, and one of them adds up both outputs.
+  void check_maps(bool hopper) {
+    if (!hopper) return not_emitted("/maps", "two maps of scores are");
+    if (spec_.varlen) not_emitted("/varlen", "two maps of packed sequences are");
+    if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of two maps is");
+    if (spec_.head_dim.v <= kLargestHeadDimOfMaps) return;
+    not_emitted("/head_dim/v", fmt::format("head_dim.v {} of two maps is", spec_.head_dim.v),
+                fmt::format("at most {}", kLargestHeadDimOfMaps));
   }
 
   void check_varlen() {

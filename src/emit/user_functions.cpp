@@ -60,8 +60,8 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched) {
   }
   return "// Where a row of scores stands" +
          std::string(pairs.constants.empty() ? "" : ", and what its pairs have in common") +
-         ".\nstruct Row {\n  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;\n" + commented(members) +
-         "};\n";
+         ".\nstruct Row {\n  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv" +
+         (spec.maps > 1 ? ", map" : "") + ";\n" + commented(members) + "};\n";
 }
 
 std::string constants_text(const PairForm& pairs, const DeviceNames& names) {

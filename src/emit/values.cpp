@@ -32,6 +32,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("HEAD_DIM_V", parts.columns);
   put("VALUE_PARTS", parts.count);
   put("OUTPUT_DIM", spec.head_dim.v);
+  put("MAPS", spec.maps);
   put("HEADS_Q", spec.heads.q);
   put("HEADS_KV", spec.heads.kv());
   put("LAYOUT_BHSD", spec.layout == spec::Layout::Bhsd);
@@ -52,7 +53,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   // A mask may give each warpgroup's rows keys of their own.
   const bool sparse = spec.block_size > 0;
   const bool walks = sparse || (has_walk(spec) && !has_searched_limits(spec, rows));
-  put("TRIMMED", masked && schedule.warpgroups > 1 && !walks);
+  put("TRIMMED", masked && schedule.row_blocks() > 1 && !walks);
   put("PRODUCER_REGISTERS", candidate.resources.producer_registers);
   put("CONSUMER_REGISTERS", candidate.resources.consumer_registers);
   put("WAVES_PER_SIMD", candidate.resources.waves_per_simd);

@@ -36,11 +36,12 @@ double clock_under_load(const target::Target& t, double matrix_share, double spe
 }  // namespace
 
 double bytes_of_keys(const Kernel& kernel, int64_t keys) {
-  return kElement * static_cast<double>(keys) * (kernel.head_dim_qk + kernel.head_dim_v);
+  return kElement * static_cast<double>(keys) *
+         (kernel.maps * kernel.head_dim_qk + kernel.head_dim_v);
 }
 
 double flop_of_pairs(const Kernel& kernel, double pairs) {
-  return 2 * pairs *
+  return 2 * pairs * kernel.maps *
          (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.head_dim_v);
 }
 
@@ -104,9 +105,12 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   // through shared memory (written, then read by TMA) and waits for the warpgroup three times.
   const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
   steps.fixed = 2 * output_bytes / t.shared_bytes_per_clk +
-                s.tile_q() * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk + t.mbarrier_clk;
+                kWarpgroupRows * s.warpgroups * kernel_.head_dim_v / t.multiply +
+                3 * t.barrier_clk + t.mbarrier_clk;
   steps.fixed += steps.first.matrix;
   if (s.overlap == Overlap::IntraWarpgroup) steps.fixed += steps.first.chain;
+  // Of two maps one warpgroup leaves its fp32 output for the other to add.
+  if (s.maps > 1) steps.fixed += 4 * output_bytes / t.shared_bytes_per_clk + 2 * t.barrier_clk;
   // Without room for the next tile's queries each warpgroup fetches its own in between.
   if (resources.query_stages < 2) {
     const double query_bytes = kElement * kWarpgroupRows * kernel_.head_dim_qk;
@@ -170,7 +174,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const spec::Workload& w = kernel_.workload[workload];
   const target::Target& t = target_;
   const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
-  const TileRows& rows = heights[static_cast<size_t>(s.warpgroups - 1)];
+  const TileRows& rows = heights[static_cast<size_t>(s.row_blocks() - 1)];
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.
@@ -185,11 +189,11 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
     visited += static_cast<double>(loaded.full + loaded.partial);
     // A warpgroup passes over the blocks that only others need, which leaves these the pipes.
     double full = 0, partial = 0;
-    for (int part = 0; part < s.warpgroups; ++part) {
-      const RowBlocks own =
-          blocks_of(rows.parts[i * s.warpgroups + static_cast<size_t>(part)], s.tile_kv);
-      full += static_cast<double>(own.full) / s.warpgroups;
-      partial += static_cast<double>(own.partial) / s.warpgroups;
+    const int parts = s.row_blocks();
+    for (int part = 0; part < parts; ++part) {
+      const RowBlocks own = blocks_of(rows.parts[i * parts + static_cast<size_t>(part)], s.tile_kv);
+      full += static_cast<double>(own.full) / parts;
+      partial += static_cast<double>(own.partial) / parts;
     }
     tiles.push_back(steps.fixed + full * steps.full.length + partial * steps.partial.length);
   }
@@ -227,8 +231,8 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   // where those of the tiles in flight do not stay in the L2: cores / (tiles of a head) heads at a
   // time, whose groups share them.
   const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
-  const double query_bytes =
-      kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
+  const double query_bytes = kElement * static_cast<double>(w.seq_q) * heads *
+                             (kernel_.maps * kernel_.head_dim_qk + kernel_.head_dim_v);
   const double read = visited * scale * step_bytes;
   const double once = bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) *
                       kernel_.heads_kv * kernel_.value_parts;

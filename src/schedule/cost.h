@@ -44,7 +44,7 @@ class CostModel {
   const Kernel& kernel_;
   const target::Target& target_;
   bool uneven_ = false, uneven_packed_ = false;
-  using Heights = std::array<TileRows, 4>;   // by warpgroups - 1
+  using Heights = std::array<TileRows, 4>;   // by row blocks - 1
   std::vector<Heights> rows_, packed_rows_;  // by workload point; of heads packed, or empty
   std::vector<double> pairs_;                // that exist in one head, by workload point
 };

@@ -57,17 +57,17 @@ int bytes_of(const Tensor& tensor) {
 // The intermediate tensors of a tile. The output leaves through the queries' memory, so the query
 // tensor is as wide as the wider of the two.
 std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int query_stages) {
-  const int rows = s.tile_q();
+  const int rows = kWarpgroupRows * s.warpgroups;
   std::vector<Tensor> tensors{
       {"query", rows, std::max(kernel.head_dim_qk, kernel.head_dim_v), kElement, Place::Shared,
        query_stages},
-      {"key", s.tile_kv, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
+      {"key", s.tile_kv * kernel.maps, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
       {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, s.stages},
       {"scores", rows, s.tile_kv, 4, Place::Registers, 1},
       {"weights", rows, s.tile_kv, kElement, s.weights, 1},
       {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
   if (kernel.bias_bytes > 0) {
-    tensors.push_back({"bias", rows, s.tile_kv, kernel.bias_bytes, Place::Shared, s.stages});
+    tensors.push_back({"bias", s.tile_q(), s.tile_kv, kernel.bias_bytes, Place::Shared, s.stages});
   }
   return tensors;
 }
@@ -168,6 +168,12 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
   if (s.pack_heads) {
     std::string reason = why_unpackable(kernel);
     if (!reason.empty()) return reason;
+  }
+  if (s.warpgroups % kernel.maps != 0) {
+    return fmt::format(
+        "{} cannot share out {} maps of scores, one each",
+        s.warpgroups == 1 ? "1 warpgroup" : fmt::format("{} warpgroups", s.warpgroups),
+        kernel.maps);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
   if (kernel.varlen && (s.grid != Grid::Persistent || s.order != Order::LongestFirst)) {

@@ -36,7 +36,7 @@ const char* name_of(Grid);     // "persistent"
 const char* name_of(Order);    // "longest_first"
 
 struct Schedule {
-  int warpgroups = 2;  // consumers, 64 query rows each; on CDNA2 two waves of 32 rows
+  int warpgroups = 2;  // consumers, 64 rows of scores each; on CDNA2 two waves of 32 rows
   int tile_kv = 128;   // keys per step
   int stages = 2;      // of the K and of the V ring
   Place weights = Place::Registers;
@@ -46,7 +46,12 @@ struct Schedule {
   Order order = Order::Linear;
   bool pack_heads = false;  // the query heads of a key head share a tile: rows of few queries
 
-  int tile_q() const { return 64 * warpgroups; }
+  // The kernel's, not a choice, and no part of the JSON: warpgroups that share 64 query rows, each
+  // with a map of scores of its own.
+  int maps = 1;
+
+  int row_blocks() const { return warpgroups / maps; }  // of 64 query rows
+  int tile_q() const { return 64 * warpgroups / maps; }
   bool operator==(const Schedule&) const = default;
 };
 

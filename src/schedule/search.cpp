@@ -32,6 +32,7 @@ void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
 // The heads of a tile visit the same blocks of keys. The template has no packed form of what else
 // makes tiles or finds blocks.
 std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
+  if (kernel.maps > 1) return "the warpgroups of a tile share out the maps of one head";
   if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
   if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
@@ -61,10 +62,11 @@ void add_tiles(const Kernel& kernel, const target::Target& target, const CostMod
   std::vector<Candidate> fitting;  // one of each tile and way that fits
   for (const Way& way : ways()) {
     for (Schedule tile : tiles(way, cost.uneven_tiles(pack_heads))) {
+      tile.maps = kernel.maps;
       tile.pack_heads = pack_heads;
       if (pack_heads && !worth_packing(tile, kernel)) continue;
       if (std::ranges::any_of(fitting, [&](const Candidate& c) {
-            return c.schedule.tile_q() == tile.tile_q() && c.schedule.tile_kv == tile.tile_kv &&
+            return c.schedule.warpgroups == tile.warpgroups && c.schedule.tile_kv == tile.tile_kv &&
                    dominates({c.schedule.weights, c.schedule.overlap}, way);
           })) {
         continue;
@@ -169,6 +171,7 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.value_parts = parts.count;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
+  kernel.maps = spec.maps;
   kernel.bf16 = spec.dtype == spec::DType::Bf16;
   kernel.range = attention::key_range(spec.mask, spec.inputs);
   kernel.rows = rows;
@@ -246,9 +249,9 @@ Ranking search_cdna2(const Kernel& kernel, const target::Target& target) {
 template <typename Model>
 Judged judged(const Kernel& kernel, const Schedule& schedule, const target::Target& target,
               Fit fit) {
-  if (!fit.resources) return {std::nullopt, std::move(fit.reason)};
+  if (!fit.resources) return {schedule, std::nullopt, std::move(fit.reason)};
   const Cost predicted = Model(kernel, target)(schedule, *fit.resources);
-  return {Candidate{schedule, std::move(*fit.resources), predicted}, ""};
+  return {schedule, Candidate{schedule, std::move(*fit.resources), predicted}, ""};
 }
 
 }  // namespace
@@ -265,7 +268,9 @@ Ranking search(const Kernel& kernel, const target::Target& target) {
   return {{}, {{Schedule{}, no_family(target)}}};
 }
 
-Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Target& target) {
+Judged judge(const Kernel& kernel, const Schedule& given, const target::Target& target) {
+  Schedule schedule = given;
+  schedule.maps = kernel.maps;
   switch (target.family) {
     case target::Family::Hopper:
       return judged<CostModel>(kernel, schedule, target, fit_hopper(kernel, schedule, target));
@@ -274,7 +279,7 @@ Judged judge(const Kernel& kernel, const Schedule& schedule, const target::Targe
     case target::Family::Ampere:
       break;
   }
-  return {std::nullopt, no_family(target)};
+  return {schedule, std::nullopt, no_family(target)};
 }
 
 }  // namespace attngen::schedule

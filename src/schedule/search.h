@@ -19,6 +19,7 @@ struct Kernel {
   int head_dim_v = 0;   // of a tile; all of the values unless they have several parts
   int value_parts = 1;  // tiles that share their scores' operands
   int heads_q = 1, heads_kv = 1;
+  int maps = 1;      // of scores, over the same values
   bool bf16 = true;  // else fp16
   attention::KeyRange range;
   attention::RowForm rows;
@@ -91,6 +92,7 @@ Ranking search(const Kernel& kernel, const target::Target& target);
 
 // One schedule alone, for --schedule: a Candidate, or the reason why it is not feasible.
 struct Judged {
+  Schedule schedule;  // the given one, of the kernel's maps
   std::optional<Candidate> candidate;
   std::string reason;
 };

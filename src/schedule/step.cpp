@@ -75,11 +75,12 @@ double matrix_clk(const Kernel& kernel, const Schedule& s, const target::Target&
 // V once for all; weights in shared memory are written and read back.
 double shared_bytes(const Kernel& kernel, const Schedule& s) {
   const double kv = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.head_dim_v);
+  const double other_keys = 2.0 * s.tile_kv * (kernel.maps - 1) * kernel.head_dim_qk;
   const double query = 2 * kWarpgroupRows * kernel.head_dim_qk;
-  // The bias comes by TMA and is read once.
-  const double bias = 2.0 * kernel.bias_bytes * kWarpgroupRows * s.tile_kv;
+  // The bias comes by TMA, and every warpgroup reads its rows.
+  const double bias = 1.0 * kernel.bias_bytes * kWarpgroupRows * s.tile_kv;
   const double weights = s.weights == Place::Shared ? 2 * 2 * kWarpgroupRows * s.tile_kv : 0;
-  return kv + s.warpgroups * (kv + query + weights + bias);
+  return kv + other_keys + s.row_blocks() * bias + s.warpgroups * (kv + query + weights + bias);
 }
 
 // Fitted on an H200 (2026-11-20) to 34 whole kernels: FlashAttention-3 and a trial kernel with this

@@ -26,7 +26,7 @@ constexpr Name kParallelNames[] = {
     {"score", expr::Type::Float}, {"kv_idx", expr::Type::Int}, {"acc", expr::Type::Float},
     {"b", expr::Type::Int},       {"h", expr::Type::Int},      {"h_kv", expr::Type::Int},
     {"q_idx", expr::Type::Int},   {"q_pos", expr::Type::Int},  {"seq_q", expr::Type::Int},
-    {"seq_kv", expr::Type::Int},
+    {"seq_kv", expr::Type::Int},  {"map", expr::Type::Int},
 };
 constexpr Name kRecurrentNames[] = {
     {"q", expr::Type::Float},   {"k", expr::Type::Float}, {"v", expr::Type::Float},
@@ -78,9 +78,11 @@ class ExpressionReader {
     spec_.score_text = score != nullptr ? one_line(score->text) : "score";
     spec_.mask_text = mask != nullptr ? one_line(mask->text) : "true";
     spec_.score = parse(score, "/score", "score", scope({{"acc", kOnlyOutput}}), expr::Type::Float);
-    spec_.mask =
-        parse(mask, "/mask", "true",
-              scope({{"acc", kOnlyOutput}, {"score", "a mask cannot read it"}}), expr::Type::Bool);
+    spec_.mask = parse(mask, "/mask", "true",
+                       scope({{"acc", kOnlyOutput},
+                              {"score", "a mask cannot read it"},
+                              {"map", "both maps have the pairs of one mask"}}),
+                       expr::Type::Bool);
     read_normalizer();
   }
 
@@ -140,6 +142,9 @@ class ExpressionReader {
       base_.inputs[input.name] = std::move(entry);
     }
     // Entries that have an error of their own: no second one where they are used.
+    for (const Node& node : root_.children) {
+      if (node.key == "maps" && !node.valid) broken_.insert("map");
+    }
     for (const char* group : {"inputs", "constants"}) {
       for (const Node& node : root_.children) {
         if (node.key != group) continue;
@@ -171,6 +176,10 @@ class ExpressionReader {
       for (const Name& name : kRecurrentNames) allow(name);
     } else {
       for (const Name& name : kParallelNames) allow(name);
+      if (spec_.maps == 1) {
+        out.variables.erase("map");
+        out.forbidden["map"] = "the spec has one map; 'maps: 2' gives it two";
+      }
     }
     for (const Reason& reason : forbidden) {
       out.variables.erase(reason.name);

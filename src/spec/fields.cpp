@@ -96,6 +96,7 @@ class FieldReader {
     read_word(root_.find("dtype"), {DType::Bf16, DType::Fp16}, spec_.dtype);
     read_word(root_.find("layout"), {Layout::Bshd, Layout::Bhsd}, spec_.layout);
     read_bool(root_.find("varlen"), spec_.varlen);
+    read_whole(root_.find("maps"), spec_.maps);
     if (const Node* targets = root_.find("targets")) {
       spec_.targets.clear();
       for (const Node& target : targets->children) spec_.targets.push_back(target.text);

@@ -173,6 +173,11 @@ std::vector<Key> parallel_keys() {
                "Numbers of heads."),
       optional("kv_cache", either({one_of({"contiguous"}), page}), "Where keys and values lie.",
                "contiguous"),
+      optional(
+          "maps", whole(1, 2),
+          "Maps of scores over one V: q and k have as many heads for each of v and o, and O is the "
+          "sum of the maps' outputs.",
+          1),
       optional("share_kv", either({simple(Kind::False), prefix}),
                "V is the first columns of K (absorbed MLA).", false),
       optional("score", expression(), "Score of a pair, from the scaled product `score`.", "score"),

@@ -32,6 +32,7 @@ Json canonical(const Spec& spec) {
   out["dtype"] = name_of(spec.dtype);
   out["heads"] = {spec.heads.q, spec.heads.k, spec.heads.v};
   out["head_dim"] = {spec.head_dim.qk, spec.head_dim.v};
+  if (spec.maps != 1) out["maps"] = spec.maps;  // hashes of other specs are as they were
   out["layout"] = name_of(spec.layout);
   out["varlen"] = spec.varlen;
   out["page"] = value_or_null(spec.page);

@@ -21,6 +21,7 @@ Interval up_to(double last) { return {0, last, false}; }
 Interval variable(const Spec& spec, std::string_view name) {
   if (name == "h") return up_to(spec.heads.q - 1);
   if (name == "h_kv") return up_to(spec.heads.kv() - 1);
+  if (name == "map") return up_to(spec.maps - 1);
   if (name == "b" || name == "t" || name == "q_idx" || name == "kv_idx" || name == "seq_q" ||
       name == "seq_kv") {
     return up_to(kLargest);

@@ -70,11 +70,11 @@ constexpr auto kKeywords = std::to_array<std::string_view>({"alignas",     "alig
 
 // The expression language (docs/spec.md section 4) and its functions, sorted.
 constexpr auto kLanguage = std::to_array<std::string_view>(
-    {"abs",    "acc",    "b",     "ceil",   "clamp", "cos",    "d",     "erf",     "exp",
-     "exp2",   "floor",  "gelu",  "h",      "h_kv",  "inf",    "k",     "kv_idx",  "log",
-     "log2",   "max",    "min",   "o",      "pow",   "q",      "q_idx", "q_pos",   "relu",
-     "rowmax", "rowsum", "rsqrt", "scale",  "score", "seq_kv", "seq_q", "sigmoid", "sign",
-     "silu",   "sin",    "sqrt",  "square", "t",     "tanh",   "v",     "where"});
+    {"abs",  "acc",    "b",      "ceil",  "clamp",  "cos",   "d",      "erf",    "exp",
+     "exp2", "floor",  "gelu",   "h",     "h_kv",   "inf",   "k",      "kv_idx", "log",
+     "log2", "map",    "max",    "min",   "o",      "pow",   "q",      "q_idx",  "q_pos",
+     "relu", "rowmax", "rowsum", "rsqrt", "scale",  "score", "seq_kv", "seq_q",  "sigmoid",
+     "sign", "silu",   "sin",    "sqrt",  "square", "t",     "tanh",   "v",      "where"});
 
 // Fields of the argument structs and names of emitted code, sorted.
 constexpr auto kArguments = std::to_array<std::string_view>(

@@ -122,6 +122,9 @@ struct Spec {
   DType dtype = DType::Bf16;
   Heads heads;
   HeadDim head_dim;
+  // Of scores of each pair, over one V: q and k have so many heads for one of v and o, side by side
+  // (head 2 h + m is map m of head h), and O is the sum of the maps' outputs.
+  int maps = 1;
   Layout layout = Layout::Bshd;
   bool varlen = false;
   std::optional<int> page;      // kv_cache: {paged: N}
@@ -160,6 +163,6 @@ struct Spec {
 
 // The names that an expression of the parallel pattern may use besides inputs and constants, and
 // their types: score (Float), b h h_kv q_idx kv_idx q_pos seq_q seq_kv (Int), scale, inf (Float),
-// acc (Float).
+// acc (Float), map (Int, of two maps).
 
 }  // namespace attngen::spec

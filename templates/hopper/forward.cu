@@ -48,6 +48,9 @@ namespace {
 #include "parts/shared.cuh"
 #include "parts/producer.cuh"
 #include "parts/weigh.cuh"
+#if ATTN_MAPS > 1
+#include "parts/maps.cuh"
+#endif
 #include "parts/finish.cuh"
 #include "parts/consumer.cuh"
 

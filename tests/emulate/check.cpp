@@ -162,12 +162,12 @@ class Check {
         manifest_(std::move(manifest)),
         library_(library),
         call_(std::move(call)),
-        q_(spec, call_.total_q, spec.heads.q, spec.head_dim.qk, random_),
-        k_(spec, call_.total_kv, spec.heads.kv(), spec.head_dim.qk, random_),
+        q_(spec, call_.total_q, spec.maps * spec.heads.q, spec.head_dim.qk, random_),
+        k_(spec, call_.total_kv, spec.maps * spec.heads.kv(), spec.head_dim.qk, random_),
         v_(spec, call_.total_kv, spec.heads.kv(), spec.head_dim.v, random_),
         o_(call_.total_q * spec.heads.q * spec.head_dim.v, 2) {
     for (const auto& save : spec.normalize.saves) {
-      saves_[save.name] = Guarded(call_.total_q * spec.heads.q, 4);
+      saves_[save.name] = Guarded(call_.total_q * spec.maps * spec.heads.q, 4);
     }
     problem_ = {call_.batch(),
                 call_.max_q,
@@ -429,12 +429,13 @@ class Check {
   }
   bool hold_saves(const Row& exact, int64_t b, int64_t h, int64_t i) {
     const Sequence& s = call_.sequences[static_cast<size_t>(b)];
-    // [heads, total_q] of packed sequences, else [batch, heads, seq_q].
-    const int64_t at = spec_.varlen ? h * call_.total_q + s.q_begin + i
-                                    : (b * spec_.heads.q + h) * call_.max_q + i;
+    const size_t per_map = spec_.normalize.saves.size();
     for (size_t j = 0; j < exact.saves.size(); ++j) {
+      // [heads, total_q] of packed sequences, else [batch, heads, maps, seq_q].
+      const int64_t head = (b * spec_.heads.q + h) * spec_.maps + static_cast<int64_t>(j / per_map);
+      const int64_t at = spec_.varlen ? h * call_.total_q + s.q_begin + i : head * call_.max_q + i;
       float x;
-      std::memcpy(&x, saves_.at(spec_.normalize.saves[j].name).data() + 4 * at, 4);
+      std::memcpy(&x, saves_.at(spec_.normalize.saves[j % per_map].name).data() + 4 * at, 4);
       if (static_cast<double>(x) == exact.saves[j]) continue;  // infinities too
       double allowed = 1e-4 * std::max(1.0, std::abs(exact.saves[j]));
       if (caps_nearly_) allowed += std::numbers::ln2 / 256;

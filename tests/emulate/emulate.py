@@ -49,6 +49,10 @@ HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
             "their": {"dtype": "i32", "shape": ["batch", "heads", "seq_kv"]}}
 VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
+LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
+DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+                "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
+                "save": {"lse": "m + log(l)"}}
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 BIASED = ["2,70,136", "1,130,131", "1,1,1", "1,64,0"]
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
@@ -158,6 +162,30 @@ GROUPS = {
               inputs={"len": {"dtype": "i32", "shape": ["batch"]}},
               mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),
          [schedule(2, 64, 2)], PACKED),
+    ],
+    # Two maps of scores over one V: pairs of warpgroups, whose outputs are added.
+    "maps": [
+        (spec(maps=2, head_dim=(64, 128), mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none", ping_pong=True),
+          schedule(2, 128, 2, weights="shared", ping_pong=True, grid="plain", order="linear")],
+         CALLS),
+        (spec((4, 2), maps=2, dtype="fp16", layout="bhsd", mask=NARROW, inputs=LAMBDA,
+              normalize=DIFFERENTIAL), [schedule(4, 32, 3, ping_pong=True)], CALLS[:4]),
+        (spec((4, 1), (72, 40), maps=2, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2, ping_pong=True, order="linear"), schedule(4, 32, 2)], CALLS[:4]),
+        # Each map has scores, rows and weights of its own.
+        (spec(maps=2, inputs={**LAMBDA, **SLOPES}, mask=CAUSAL, score="score - map * slopes[h]",
+              normalize={"rows": {"l": "rowsum(abs(score)) + map"}, "weight": "score * (1 + map)",
+                         "output": "acc / (l + 1) + lambda[h] * map * acc",
+                         "save": {"total": "l + map"}}), [schedule(2, 64, 2)], CALLS[:4]),
+        (spec(maps=2, mask=DILATED, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [schedule(4, 32, 2, overlap="none"), schedule(2, 64, 2, ping_pong=True)], CALLS),
+        (spec(maps=2, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos",
+              inputs={**LAMBDA, **DOCUMENTS}, normalize=DIFFERENTIAL),
+         [schedule(4, 32, 2, ping_pong=True)], SELF),
+        (spec(maps=2, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos",
+              inputs={**LAMBDA, **IDS}, score="30 * tanh(score / 30)", normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2)], SELF),
     ],
     # Query heads packed into the tile: a query's 2, 4, 8 or 64 heads are neighbouring rows.
     "gqa": [

@@ -43,6 +43,9 @@ struct __align__(16) uint4 {
   unsigned x, y, z, w;
 };
 inline int2 make_int2(int x, int y) { return {x, y}; }
+struct __align__(16) float4 {
+  float x, y, z, w;
+};
 inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 
 namespace emulator {

@@ -156,13 +156,14 @@ void attngen_oracle_close(void* oracle) { delete static_cast<Opened*>(oracle); }
 int64_t attngen_oracle_head_dim_v(const void* oracle) { return opened_of(oracle).spec.head_dim.v; }
 
 int64_t attngen_oracle_save_count(const void* oracle) {
-  return static_cast<int64_t>(opened_of(oracle).spec.normalize.saves.size());
+  const attngen::spec::Spec& spec = opened_of(oracle).spec;
+  return static_cast<int64_t>(spec.normalize.saves.size()) * spec.maps;
 }
 
 const char* attngen_oracle_save_name(const void* oracle, int64_t index) {
   const auto& saves = opened_of(oracle).spec.normalize.saves;
-  const bool known = index >= 0 && index < static_cast<int64_t>(saves.size());
-  return known ? saves[static_cast<size_t>(index)].name.c_str() : "";
+  const bool known = index >= 0 && index < attngen_oracle_save_count(oracle);
+  return known ? saves[static_cast<size_t>(index) % saves.size()].name.c_str() : "";
 }
 
 int attngen_oracle_rows(const void* oracle, const attngen_oracle_problem* problem,

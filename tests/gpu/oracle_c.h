@@ -17,7 +17,7 @@ void* attngen_oracle_open(const char* spec_text, const char* name, char* error, 
 void attngen_oracle_close(void* oracle);
 
 /* What a caller needs to know to size its buffers; save names in the order of `saves` below, ""
- * beyond the last. */
+ * beyond the last. Of two maps each save counts twice: all of map 0, then all of map 1. */
 int64_t attngen_oracle_head_dim_v(const void* oracle);
 int64_t attngen_oracle_save_count(const void* oracle);
 const char* attngen_oracle_save_name(const void* oracle, int64_t index);

@@ -16,6 +16,9 @@
 #ifndef ATTN_HEADS_KV
 #define ATTN_HEADS_KV 8
 #endif
+#ifndef ATTN_MAPS
+#define ATTN_MAPS 1
+#endif
 #ifndef ATTN_LAYOUT_BHSD
 #define ATTN_LAYOUT_BHSD 0
 #endif
@@ -184,8 +187,16 @@ constexpr int kValueParts = ATTN_VALUE_PARTS;
 #endif
 [[maybe_unused]] constexpr float kScale = ATTN_SCALE;
 
+#if ATTN_MAPS > 1
+// Maps of scores over the same values. Of the consumers that share 64 query rows each takes a map:
+// warpgroup w has map w % kMaps of row block w / kMaps.
+constexpr int kMaps = ATTN_MAPS;
+constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers
+constexpr int kTileQ = 64 * kWarpgroups / kMaps;
+#else
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
+#endif
 #if ATTN_PACKED_HEADS
 // The query heads of a key head share a tile, so that its keys and values are read once for all:
 // with a group of 4, rows 0 to 3 are the four heads of query 0, rows 4 to 7 those of query 1.

@@ -75,7 +75,11 @@ __device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& 
   work.tile = tile_at(index, p);
 #if ATTN_TRIMMED
   const Blocks loaded = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+#if ATTN_MAPS > 1
+  const int q_first = work.tile.q_first + 64 * (warpgroup / kMaps);
+#else
   const int q_first = work.tile.q_first + 64 * warpgroup;
+#endif
   work.blocks = trim(blocks_of(work.tile, q_first, 64, p), loaded);
   work.before = loaded.end - work.blocks.end;
   work.after = work.blocks.begin - loaded.begin;
@@ -94,7 +98,12 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   RingSlot<kStages> key_slot, value_slot;
 
   const uint64_t queries = kept(row_descriptor<kChunkQk>(shared.query[0][warpgroup]));
+#if ATTN_MAPS > 1
+  const int map = warpgroup % kMaps;
+  const uint64_t keys = kept(row_descriptor<kChunkQk>(shared.key[0][map]));
+#else
   const uint64_t keys = kept(row_descriptor<kChunkQk>(shared.key[0]));
+#endif
   const uint64_t values = kept(column_descriptor<kChunkV>(shared.value[0]));
 #if ATTN_WEIGHTS_SHARED
   const uint64_t weights = row_descriptor<kChunkKv>(shared.weights[warpgroup]);
@@ -110,11 +119,19 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
 
   const auto first_row = [&](const Tile& tile) {
+#if ATTN_MAPS > 1
+    return tile.q_first + 64 * (warpgroup / kMaps) + thread / 32 * 16 + lane / 4;
+#else
     return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+#endif
   };
   const auto begin_rows = [&](const Tile& tile) {
 #if ATTN_BIAS
+#if ATTN_MAPS > 1
+    tile_row = tile.q_first + 64 * (warpgroup / kMaps);
+#else
     tile_row = tile.q_first + 64 * warpgroup;
+#endif
 #endif
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -140,6 +157,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
       rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
                  p.seq_q, p.seq_kv};
+#if ATTN_MAPS > 1
+      rows[r].map = map;
+#endif
 #endif
 #if ATTN_ROW_CONSTANTS
       if (rows[r].seq_kv > 0) set_constants(rows[r], p.inputs);  // inputs may be empty otherwise
@@ -176,7 +196,11 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     // each of the others back between two products.
     query += key_slot.index >> 31;
 #endif
+#if ATTN_MAPS > 1
+    multiply_keys(scores, query, keys + key_slot.index * (kMaps * kKeyBytes / 16));
+#else
     multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+#endif
     wgmma_commit();
   };
   const auto start_output = [&] {
@@ -222,7 +246,11 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #if ATTN_BIAS
   // Of the block of the key slot.
   const auto find_biases = [&](int q_first, int block) {
+#if ATTN_MAPS > 1
+    uint8_t* const tile = shared.bias[key_slot.index][warpgroup / kMaps];  // of both maps
+#else
     uint8_t* const tile = shared.bias[key_slot.index][warpgroup];
+#endif
     if (!p.bias_by_tma) copy_biases(tile, q_first, block * kTileKv, rows[0], p);
     rows[0].bias = rows[1].bias = tile;
   };
@@ -234,7 +262,11 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
     return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
                  p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+#if ATTN_MAPS > 1
+                 shared.key[key_slot.index][map]);
+#else
                  shared.key[key_slot.index]);
+#endif
   };
 #endif
   const auto hand_over_weights = [&] {
@@ -313,7 +345,11 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
       return weigh(scores, first, visit.full(), visit.block() * kTileKv + lane % 4 * 2, rows,
                    p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+#if ATTN_MAPS > 1
+                   shared.key[key_slot.index][map]);
+#else
                    shared.key[key_slot.index]);
+#endif
     };
     bool more = uniform(shared.any_visit[query_slot.index][warpgroup]);
 #if ATTN_SKIP
@@ -494,7 +530,12 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     pass_over(work.after);
 #endif
     finish_rows(shared.query[query_slot.index][warpgroup],
+#if ATTN_MAPS > 1
+                shared.query_empty[query_slot.index][warpgroup],
+                shared.query_empty[query_slot.index][warpgroup | 1], map_o, warpgroup, work.tile,
+#else
                 shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, work.tile,
+#endif
                 first_row(work.tile), rows, output, reductions, p);
     query_slot.advance();
 #if !ATTN_PERSISTENT

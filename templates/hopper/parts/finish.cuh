@@ -37,7 +37,13 @@ __device__ __forceinline__ void clear_values(uint8_t* value, int first) {
 
 // The rows' results: values saved per row, the output through shared memory to TMA. `q_row` is the
 // thread's first row, which may lie beyond the last.
+#if ATTN_MAPS > 1
+// The warpgroup of map 1 leaves its output to that of map 0, which stores the sum.
+#endif
 __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
+#if ATTN_MAPS > 1
+                                            uint64_t& other_empty,  // of map 1's queries
+#endif
                                             const CUtensorMap& map_o, int warpgroup,
                                             const Tile& tile, int q_row, const Row (&rows)[2],
                                             Output& output, const Reductions (&reductions)[2],
@@ -69,6 +75,11 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
     }
 #endif
   }
+#if ATTN_MAPS > 1
+  // The queries of map 0, then those of map 1.
+  add_maps(out - warpgroup % kMaps * kQueryBytes, warpgroup, output);
+  if (warpgroup % kMaps != 0) return;
+#endif
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
@@ -108,6 +119,8 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   if (threadIdx.x % 128 == 0) {
 #if ATTN_PACKED_HEADS
     const int q_first = (tile.q_first + 64 * warpgroup) / kGroup;
+#elif ATTN_MAPS > 1
+    const int q_first = tile.q_first + 64 * (warpgroup / kMaps);
 #else
     const int q_first = tile.q_first + 64 * warpgroup;
 #endif
@@ -128,6 +141,9 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
     }
     tma_store_wait();
     barrier_arrive(out_empty);
+#if ATTN_MAPS > 1
+    barrier_arrive(other_empty);
+#endif
   }
 #endif
   __syncwarp();  // keeps the warps converged for the next tile's wgmma

@@ -20,8 +20,13 @@ constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroup, kGroup};
 #else
+#if ATTN_MAPS > 1
+constexpr TensorBox kQueryBox{kMaps * kHeadsQ, kHeadDimQk, kChunkQk, 64};
+constexpr TensorBox kKeyBox{kMaps * kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
+#else
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64};
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
+#endif
 #if ATTN_VALUE_PARTS > 1
 constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv};
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
@@ -252,7 +257,11 @@ Params params_of(const attention_forward_args& args) {
 #endif
   constexpr int64_t kSectionBytes = 16 << 20;
   const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
+#if ATTN_MAPS > 1
+  const int64_t head_bytes = keys * (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
+#else
   const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
+#endif
   const int64_t kv_heads = kSectionBytes / head_bytes;
 #if ATTN_PACKED_HEADS
   const int64_t heads = kv_heads > 1 ? kv_heads : 1;

@@ -44,10 +44,20 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #endif
       uint64_t& full = shared.key_full[key_slot.index];
 #if ATTN_BIAS
+#if ATTN_MAPS > 1
+      constexpr int kBiasTiles = kWarpgroups / kMaps;
+      barrier_expect(full,
+                     kMaps * kKeyBytes + (p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0));
+#else
       barrier_expect(full, kKeyBytes + (p.bias_by_tma ? kWarpgroups * kBiasTileBytes : 0));
+#endif
       if (p.bias_by_tma) {
 #pragma unroll
+#if ATTN_MAPS > 1
+        for (int i = 0; i < kBiasTiles; ++i) {
+#else
         for (int i = 0; i < kWarpgroups; ++i) {
+#endif
 #pragma unroll
           for (int chunk = 0; chunk < kChunksBias; ++chunk) {
             tma_load(map_bias, full,
@@ -57,10 +67,18 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
           }
         }
       }
+#elif ATTN_MAPS > 1
+      barrier_expect(full, kMaps * kKeyBytes);
 #else
       barrier_expect(full, kKeyBytes);
 #endif
-#if ATTN_VARLEN
+#if ATTN_MAPS > 1
+#pragma unroll
+      for (int map = 0; map < kMaps; ++map) {
+        load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index][map], kTileKv,
+                                       block * kTileKv, kMaps * head + map, batch);
+      }
+#elif ATTN_VARLEN
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                      kv_begin + block * kTileKv, head, 0);
 #else
@@ -174,6 +192,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
         // Coordinates of this map are {column, head, query, batch}.
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64, tile.h,
                                        (tile.q_first + 64 * i) / kGroup, tile.b);
+#elif ATTN_MAPS > 1
+        load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
+                                       tile.q_first + 64 * (i / kMaps), kMaps * tile.h + i % kMaps,
+                                       tile.b);
 #else
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
                                        tile.q_first + 64 * i, tile.h, tile.b);

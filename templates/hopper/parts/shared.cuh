@@ -11,10 +11,18 @@ constexpr int kBiasTileBytes = kChunksBias * chunk_bytes(64, kChunkBias);
 
 struct __align__(1024) Shared {
   uint8_t query[kQueryStages][kWarpgroups][kQueryBytes];  // a tile's output leaves through it
+#if ATTN_MAPS > 1
+  uint8_t key[kStages][kMaps][kKeyBytes];
+#else
   uint8_t key[kStages][kKeyBytes];
+#endif
   uint8_t value[kStages][kValueBytes];
 #if ATTN_BIAS
+#if ATTN_MAPS > 1
+  uint8_t bias[kStages][kWarpgroups / kMaps][kBiasTileBytes];  // comes and goes with the keys
+#else
   uint8_t bias[kStages][kWarpgroups][kBiasTileBytes];  // comes and goes with the keys
+#endif
 #endif
 #if ATTN_WEIGHTS_SHARED
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];

@@ -5,7 +5,11 @@ struct Inputs {};
 
 // Where a row of scores stands.
 struct Row {
+#if ATTN_MAPS > 1
+  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv, map;
+#else
   int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;
+#endif
 #if ATTN_VARLEN
   int64_t first_save;  // of this head's queries in the saves
 #endif
@@ -74,6 +78,9 @@ __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues&
                                             const Row& row, const Inputs&) {
 #if ATTN_VARLEN
   const int64_t index = row.first_save + row.q_idx;
+#elif ATTN_MAPS > 1
+  const int64_t head = (int64_t{row.b} * kHeadsQ + row.h) * kMaps + row.map;
+  const int64_t index = head * row.seq_q + row.q_idx;
 #else
   const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
 #endif

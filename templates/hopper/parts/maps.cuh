@@ -1,0 +1,33 @@
+// Two maps of scores: at the end of a tile the outputs of a pair of warpgroups become one.
+#pragma once
+
+// Adds what map 1 has put out to what map 0 has, for the 64 rows that they share. It goes through
+// `memory`, that of the queries of both: 64 rows of fp32, each thread's own elements side by side
+// with its neighbours'. Called by both; afterwards the warpgroup of map 0 alone has the sum.
+__device__ __forceinline__ void add_maps(uint8_t* memory, int warpgroup, Output& output) {
+  static_assert(kMaps * kQueryBytes >= 64 * kHeadDimV * 4);
+  const int queries_read = 1 + 2 * kWarpgroups + warpgroup / kMaps;
+  const int sum_written = queries_read + kWarpgroups / kMaps;
+  float4* const elements = reinterpret_cast<float4*>(memory) + threadIdx.x % 128;
+  if (warpgroup % kMaps == 0) {
+    named_arrive(queries_read, 256);
+    named_sync(sum_written, 256);
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      const float4 other = elements[128 * j];
+      output[j][0][0] += other.x;
+      output[j][0][1] += other.y;
+      output[j][1][0] += other.z;
+      output[j][1][1] += other.w;
+    }
+  } else {
+    named_sync(queries_read, 256);
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      elements[128 * j] =
+          float4{output[j][0][0], output[j][0][1], output[j][1][0], output[j][1][1]};
+    }
+    fence_async_proxy();  // the next queries come by TMA
+    named_arrive(sum_written, 256);
+  }
+}
