@@ -88,8 +88,9 @@ class Support {
     if (!hopper) return not_emitted("/maps", "two maps of scores are");
     if (spec_.varlen) not_emitted("/varlen", "two maps of packed sequences are");
     if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of two maps is");
-    if (spec_.head_dim.v <= kLargestHeadDimOfMaps) return;
-    not_emitted("/head_dim/v", fmt::format("head_dim.v {} of two maps is", spec_.head_dim.v),
+    const int v = spec_.head_dim.v;
+    if (v <= kLargestHeadDimOfMaps || v > kLargestHeadDim) return;  // the latter is refused anyway
+    not_emitted("/head_dim/v", fmt::format("head_dim.v {} of two maps is", v),
                 fmt::format("at most {}", kLargestHeadDimOfMaps));
   }
 

@@ -176,14 +176,14 @@ class ExpressionReader {
       for (const Name& name : kRecurrentNames) allow(name);
     } else {
       for (const Name& name : kParallelNames) allow(name);
-      if (spec_.maps == 1) {
-        out.variables.erase("map");
-        out.forbidden["map"] = "the spec has one map; 'maps: 2' gives it two";
-      }
     }
     for (const Reason& reason : forbidden) {
       out.variables.erase(reason.name);
       out.forbidden[reason.name] = reason.reason;
+    }
+    if (!recurrent && spec_.maps == 1) {
+      out.variables.erase("map");
+      out.forbidden["map"] = "the spec has one map; 'maps: 2' gives it two";
     }
     return out;
   }

@@ -45,6 +45,32 @@ TEST_CASE("fields stand in the order of the contract") {
         "float half_scalar; float cap; int32_t window; ");
 }
 
+TEST_CASE("two maps have twice the heads in q, k and what is saved, and no new argument") {
+  const std::string lines = "layout: bhsd\nmask: kv_idx <= q_pos\n";
+  const Api one = api_of(spec_of(lines)), two = api_of(spec_of(lines + "maps: 2\n"));
+  const std::vector<Field>&fields = one.passes[0].fields, &twice = two.passes[0].fields;
+  REQUIRE(fields.size() == twice.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    CHECK(fields[i].c_type == twice[i].c_type);
+    CHECK(fields[i].name == twice[i].name);
+    const std::string& name = fields[i].name;
+    const bool by_map = name == "q" || name == "k" || name == "lse";
+    CHECK((fields[i].meaning != twice[i].meaning) == by_map);
+    const std::string& meaning = twice[i].meaning;
+    if (name == "q") {
+      CHECK(meaning == "queries, bf16 [batch, 64, seq_q, 128]; head 2 h + m is map m of head h");
+    } else if (name == "k") {
+      CHECK(meaning == "keys, bf16 [batch, 16, seq_kv, 128]; head 2 h + m is map m of head h");
+    } else if (name == "lse") {
+      CHECK(meaning ==
+            "result, [batch, 64, seq_q] contiguous; head 2 h + m is map m of head h; null: not "
+            "written");
+    } else if (name == "heads_q") {
+      CHECK(meaning == "must be 32");
+    }
+  }
+}
+
 TEST_CASE("the header is C99 and C++") {
   const std::string text = header(api_of(example()), "// mpt_7b\n\n");
   CHECK(text.starts_with("// mpt_7b\n\n#ifndef MPT_7B_H_\n"));

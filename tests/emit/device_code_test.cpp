@@ -88,8 +88,9 @@ inline float __shfl_xor_sync(unsigned, float x, int mask) {
 // A row as the template's consumer does it: blocks from the last to the first, a tile of four rows
 // deciding what is visited and what is full.
 constexpr const char* kDriver = R"(
-static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in) {
+static void run_row(int b, int h, int map, int q, int seq_q, int seq_kv, const Inputs& in) {
   Row row{b, h, h / (kHeadsQ / kHeadsKv), q, q + seq_kv - seq_q, seq_q, seq_kv};
+  SET_MAP
   SET_CONSTANTS
   const int first = q / 4 * 4, last = min(first + 3, seq_q - 1);
   const KeyRange keys = key_range(first, last, row, in);
@@ -109,7 +110,9 @@ static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in
       for (int e = 0; e < 2; ++e) {
         const int key = kv_first + 8 * j + e;
         scores[j][0][e] = scores[j][1][e] =
-            key < seq_kv ? product[((b * kHeadsQ + h) * seq_q + q) * seq_kv + key] : 0;
+            key < seq_kv
+                ? product[(((b * kHeadsQ + h) * kMaps + map) * seq_q + q) * seq_kv + key]
+                : 0;
       }
     }
     ABSORB
@@ -124,7 +127,7 @@ static void run_row(int b, int h, int q, int seq_q, int seq_kv, const Inputs& in
   acc += __shfl_xor_sync(0xffffffffu, acc, 2);
   const RowValues values = row_values(complete(red), row, in);
   if (lane == 0) {
-    output[(b * kHeadsQ + h) * seq_q + q] = output_of(acc, values, row, in);
+    output[(b * kHeadsQ + h) * seq_q + q] += output_of(acc, values, row, in);
     store_saves(saves, values, row, in);
   }
 }
@@ -248,14 +251,14 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
 class Data {
  public:
   Data(const spec::Spec& spec, Shape shape) : spec_(spec), shape_(shape), random_(7) {
-    fill(q_, shape.seq_q * kHeadsQ, 2);
-    fill(k_, shape.seq_kv * kHeadsKv, 2);
+    fill(q_, shape.seq_q * kHeadsQ * spec.maps, 2);
+    fill(k_, shape.seq_kv * kHeadsKv * spec.maps, 2);
     fill(v_, shape.seq_kv * kHeadsKv, 1);
     problem_ = {kBatch,
                 shape.seq_q,
                 shape.seq_kv,
-                view(q_, kHeadsQ, shape.seq_q),
-                view(k_, kHeadsKv, shape.seq_kv),
+                view(q_, kHeadsQ * spec.maps, shape.seq_q),
+                view(k_, kHeadsKv * spec.maps, shape.seq_kv),
                 view(v_, kHeadsKv, shape.seq_kv),
                 {}};
     for (const spec::Input& input : spec.inputs) add(input);
@@ -266,7 +269,7 @@ class Data {
   std::string definitions() const {
     std::vector<float> products, values;
     for (int b = 0; b < kBatch; ++b) {
-      for (int h = 0; h < kHeadsQ; ++h) {
+      for (int h = 0; h < kHeadsQ * spec_.maps; ++h) {
         for (int q = 0; q < shape_.seq_q; ++q) {
           for (int kv = 0; kv < shape_.seq_kv; ++kv) products.push_back(product(b, h, q, kv));
         }
@@ -283,7 +286,7 @@ class Data {
         fmt::join(products, ","), fmt::join(values, ","), rows);
     std::vector<std::string> members;
     for (const spec::NamedExpr& save : spec_.normalize.saves) {
-      text += fmt::format("static float saved_{}[{}];\n", save.name, rows);
+      text += fmt::format("static float saved_{}[{}];\n", save.name, rows * spec_.maps);
       members.push_back("saved_" + save.name);
     }
     text += fmt::format("static const Saves saves{{{}}};\n", fmt::join(members, ", "));
@@ -311,11 +314,14 @@ class Data {
       x.push_back(static_cast<float>(uniform(-scale, scale)));
     }
   }
-  float product(int b, int h, int q, int kv) const {
+  // Of the head in memory, which may be a map of a query head.
+  float product(int b, int head, int q, int kv) const {
+    const int maps = spec_.maps;
+    const int key_head = head / maps / (kHeadsQ / kHeadsKv) * maps + head % maps;
     double sum = 0;
     for (size_t d = 0; d < kDim; ++d) {
-      sum += q_[at(b, q, h, kHeadsQ, shape_.seq_q) + d] *
-             k_[at(b, kv, h / (kHeadsQ / kHeadsKv), kHeadsKv, shape_.seq_kv) + d];
+      sum += q_[at(b, q, head, kHeadsQ * maps, shape_.seq_q) + d] *
+             k_[at(b, kv, key_head, kHeadsKv * maps, shape_.seq_kv) + d];
     }
     return static_cast<float>(sum);
   }
@@ -387,8 +393,9 @@ class Data {
 std::string case_text(const std::string& name, const spec::Spec& spec,
                       const attention::RowForm& form, const Data& data, Shape shape) {
   const UserFunctions user = user_functions(spec, form);
-  std::string text = fmt::format("namespace {} {{\nconstexpr float kScale = {};\n", name,
-                                 float_literal(spec.scale));
+  std::string text =
+      fmt::format("namespace {} {{\nconstexpr float kScale = {};\nconstexpr int kMaps = {};\n",
+                  name, float_literal(spec.scale), spec.maps);
   text += kBiases + user.text;
   // The lanes that search together are four here.
   replace_all(text, "(end[i] - counts[i] + 31) / 32", "(end[i] - counts[i] + 3) / 4");
@@ -399,6 +406,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
                   ? "const int2 own_keys = row_keys(row, keys, in);\n  row.keys = &own_keys;"
                   : "");
   replace_all(driver, "BIASES", find_biases(spec));
+  replace_all(driver, "SET_MAP", spec.maps > 1 ? "row.map = map;" : "");
   replace_all(driver, "SET_CONSTANTS", has_constants(spec, form) ? "set_constants(row, in);" : "");
   replace_all(
       driver, "BLOCK",
@@ -434,7 +442,8 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   text += fmt::format(
       "static void run(int own_lane) {{\n  lane = own_lane;\n  Inputs in{{{}}};\n{}"
       "  for (int b = 0; b < {}; ++b) for (int h = 0; h < kHeadsQ; ++h)\n"
-      "    for (int q = 0; q < {}; ++q) run_row(b, h, q, {}, {}, in);\n}}\n"
+      "    for (int map = 0; map < kMaps; ++map)\n"
+      "      for (int q = 0; q < {}; ++q) run_row(b, h, map, q, {}, {}, in);\n}}\n"
       "static void run_all() {{\n{}  std::thread lanes[3];\n"
       "  for (int i = 1; i < 4; ++i) lanes[i - 1] = std::thread(run, i);\n  run(0);\n"
       "  for (std::thread& thread : lanes) thread.join();\n"
@@ -486,9 +495,14 @@ void compare(const Case& c, const Data& data, std::istream& printed) {
     if (wrong++ == 0) first = fmt::format("{} of row {}: '{}', not {}", what, row, word, expected);
   };
   for (size_t i = 0; i < rows.size(); ++i) next(i, "output", rows[i].o[0]);
-  for (size_t s = 0; s < c.spec.normalize.saves.size(); ++s) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      next(i, c.spec.normalize.saves[s].name, rows[i].saves[s]);
+  // Each [batch, heads, maps, seq_q].
+  const size_t saves = c.spec.normalize.saves.size(), maps = static_cast<size_t>(c.spec.maps);
+  const auto seq_q = static_cast<size_t>(c.shape.seq_q);
+  for (size_t s = 0; s < saves; ++s) {
+    for (size_t place = 0; place < rows.size() * maps; ++place) {
+      const size_t head = place / seq_q;
+      const size_t row = head / maps * seq_q + place % seq_q;
+      next(row, c.spec.normalize.saves[s].name, rows[row].saves[head % maps * saves + s]);
     }
   }
   INFO(c.name << ", " << c.shape.seq_q << " queries, " << c.shape.seq_kv << " keys: " << first);

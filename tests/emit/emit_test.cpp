@@ -100,6 +100,42 @@ TEST_CASE("sources compile") {
   }
 }
 
+TEST_CASE("two maps of scores") {
+  const spec::Spec one = spec_of("mask: kv_idx <= q_pos\n");
+  const spec::Spec two = spec_of("mask: kv_idx <= q_pos\nmaps: 2\n");
+  const target::Target& target = *target::find("h100");
+  const auto source_of = [&](const spec::Spec& spec, int warpgroups) {
+    const attention::RowForm form = form_of(spec);
+    schedule::Schedule schedule;
+    schedule.warpgroups = warpgroups;
+    schedule.tile_kv = 32;
+    schedule.overlap = schedule::Overlap::None;
+    schedule.order = schedule::Order::LongestFirst;
+    const auto judged = schedule::judge(schedule::describe_kernel(spec, form), schedule, target);
+    REQUIRE_MESSAGE(judged.candidate, judged.reason);
+    return std::get<std::string>(
+        source(spec, form, api_of(spec), {&target, *judged.candidate, true}));
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    return text.find(words) != std::string::npos;
+  };
+  CHECK_FALSE(has(source_of(one, 2), "kMaps"));
+  const std::string pair = source_of(two, 2), pairs = source_of(two, 4);
+  CHECK(has(pair, "// Schedule (given): 64x32,"));
+  CHECK(has(pairs, "// Schedule (given): 128x32,"));
+  CHECK(has(pairs, "constexpr int kTileQ = 64 * kWarpgroups / kMaps;"));
+  // The rows of a pair are the tile's: no block is loaded for other warpgroups alone.
+  CHECK_FALSE(has(pair, "pass_over"));
+  CHECK(has(pairs, "pass_over"));
+  CHECK_FALSE(has(pairs, "ATTN_"));
+  if (!has_program("nvcc")) return;
+  for (const std::string& text : {pair, pairs}) {
+    CHECK(compile("nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a -Werror all-warnings "
+                  "-Xcompiler -Wall,-Wextra,-Wno-unused-parameter -c {} -o /dev/null",
+                  ".cu", text) == "");
+  }
+}
+
 TEST_CASE("query heads packed into the tile") {
   const spec::Spec spec = spec_of(
       "mask: kv_idx <= q_pos\ninputs: {slopes: {dtype: f32, shape: [heads]}}\n"

@@ -72,6 +72,32 @@ TEST_CASE("features that no template carries") {
         "      |         ^~~~~~~~~~~~~~~\n");
 }
 
+TEST_CASE("two maps") {
+  CHECK(refusal_of("maps: 2\nmask: kv_idx <= q_pos\n") == "");
+  CHECK(refusal_of("maps: 2\nvarlen: true\n") ==
+        "spec.yaml:8:9: error: two maps of packed sequences are not emitted yet for h100\n"
+        "    8 | varlen: true\n"
+        "      |         ^~~~\n");
+  CHECK(refusal_of("maps: 2\nblocks: {size: 64, from: bitmap}\n") ==
+        "spec.yaml:8:9: error: block sparsity of two maps is not emitted yet for h100\n"
+        "    8 | blocks: {size: 64, from: bitmap}\n"
+        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("maps: 2\nshare_kv: {v_prefix: 128}\n") ==
+        "spec.yaml:8:11: error: share_kv is not emitted yet for h100\n"
+        "    8 | share_kv: {v_prefix: 128}\n"
+        "      |           ^~~~~~~~~~~~~~~\n");
+  CHECK(refusal("attngen: 1\nname: wide\ndtype: bf16\nheads: {q: 8, kv: 8}\n"
+                "head_dim: {qk: 128, v: 264}\nmaps: 2\n") ==
+        "spec.yaml:5:24: error: head_dim.v 264 of two maps is not emitted yet for h100\n"
+        "    5 | head_dim: {qk: 128, v: 264}\n"
+        "      |                        ^~~\n"
+        "help: at most 256\n");
+  CHECK(refusal(spec_text("maps: 2\n"), "mi250") ==
+        "spec.yaml:7:7: error: two maps of scores are not emitted yet for mi250\n"
+        "    7 | maps: 2\n"
+        "      |       ^\n");
+}
+
 TEST_CASE("head dims above two accumulators") {
   CHECK(refusal("attngen: 1\nname: big\ndtype: bf16\nheads: {q: 8, kv: 8}\n"
                 "head_dim: {qk: 576, v: 520}\n") ==

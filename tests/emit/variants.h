@@ -53,6 +53,12 @@ inline const Variant kVariants[] = {
      "  theirs: {dtype: i32, shape: [batch, heads, seq_kv]}\n"
      "  kind: {dtype: u8, shape: [batch, heads_kv, seq_kv]}\n"
      "mask: mine[b, q_idx] == theirs[b, h, kv_idx] and kind[b, h_kv, kv_idx] > 0\n"},
+    {"maps",
+     "maps: 2\ninputs: {shift: {dtype: f32, shape: [2, heads]}}\n"
+     "score: score * (1 + map) - shift[map, h]\nmask: kv_idx <= q_pos\nnormalize:\n  rows:\n"
+     "    m: max(rowmax(score), map)\n    l: rowsum(exp(score - m)) + map\n"
+     "  weight: exp(score - m)\n  output: shift[map, h] * acc / l * (2 - map)\n"
+     "  save: {lse: m + log(l), total: l + map}\n"},
 };
 
 }  // namespace attngen::emit

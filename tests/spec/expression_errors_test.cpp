@@ -31,6 +31,37 @@ TEST_CASE("mask") {
         "help: compare it with something\n");
 }
 
+TEST_CASE("the map") {
+  CHECK(errors_with("maps: 2\nscore: score + map\n") == "");
+  CHECK(errors_with("maps: 2\nmask: kv_idx <= q_pos + map\n") ==
+        "s.yaml:7:25: error: 'map' is not allowed here: both maps have the pairs of one mask\n"
+        "    7 | mask: kv_idx <= q_pos + map\n"
+        "      |                         ^~~\n");
+  CHECK(errors_with("score: score + map\n") ==
+        "s.yaml:6:16: error: 'map' is not allowed here: the spec has one map; 'maps: 2' gives it "
+        "two\n"
+        "    6 | score: score + map\n"
+        "      |                ^~~\n");
+  CHECK(errors_with("maps: 1\nmask: map == 0\n") ==
+        "s.yaml:7:7: error: 'map' is not allowed here: the spec has one map; 'maps: 2' gives it "
+        "two\n"
+        "    7 | mask: map == 0\n"
+        "      |       ^~~\n");
+  CHECK(errors_with("maps: 2\ninputs: {x: {dtype: f32, shape: [2]}}\nscore: score + x[map]\n") ==
+        "");
+  CHECK(errors_with("maps: 2\ninputs: {x: {dtype: f32, shape: [2]}}\n"
+                    "score: score + x[map + 2]\n") ==
+        "s.yaml:8:18: error: an index of 'x' is always out of its dimension 2: it is at least 2\n"
+        "    8 | score: score + x[map + 2]\n"
+        "      |                  ^~~~~~~\n"
+        "help: indices count from 0\n");
+  CHECK(errors_with("inputs: {map: {dtype: f32, shape: []}}\n") ==
+        "s.yaml:6:10: error: 'map' cannot name an input\n"
+        "    6 | inputs: {map: {dtype: f32, shape: []}}\n"
+        "      |          ^~~\n"
+        "help: expressions use that name already\n");
+}
+
 TEST_CASE("score") {
   CHECK(errors_with("score: acc\n") ==
         "s.yaml:6:8: error: 'acc' is not allowed here: only 'output' of normalize reads it\n"

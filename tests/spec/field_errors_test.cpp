@@ -62,6 +62,14 @@ TEST_CASE("types and ranges") {
         "    6 | workload: {seq_q: 1, weight: 0}\n"
         "      |                              ^\n");
   CHECK(errors_with("constants: {x: 1e999}\n").starts_with("s.yaml:6:16: error: constants.x must"));
+  CHECK(errors_with("maps: 3\nscore: score + map\n") ==  // no second error for `map`
+        "s.yaml:6:7: error: maps must be from 1 to 2, got 3\n"
+        "    6 | maps: 3\n"
+        "      |       ^\n");
+  CHECK(errors_with_recurrent("maps: 2\n") ==
+        "s.yaml:7:1: error: 'maps' belongs to pattern parallel\n"
+        "    7 | maps: 2\n"
+        "      | ^~~~\n");
   CHECK(errors_with("varlen: yes\n") ==
         "s.yaml:6:9: error: varlen must be true or false, got 'yes'\n"
         "    6 | varlen: yes\n"

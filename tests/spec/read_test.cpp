@@ -239,9 +239,9 @@ TEST_CASE("the hash tells meanings apart") {
   CHECK(read_text(kSmall + "constants: {unused: 1}\n").hash == hash);
   for (const char* line :
        {"mask: kv_idx <= q_pos", "score: score * 2", "scale: 1", "varlen: true", "layout: bhsd",
-        "fixed: {batch: 1}", "kv_cache: {paged: 16}", "workload: {seq_q: 1}", "targets: [mi250]",
-        "passes: [decode]", "blocks: {size: 64, from: bitmap}", "tokens: {indices: 64}",
-        "inputs: {x: {dtype: f32, shape: []}}", "normalize: none"}) {
+        "maps: 2", "fixed: {batch: 1}", "kv_cache: {paged: 16}", "workload: {seq_q: 1}",
+        "targets: [mi250]", "passes: [decode]", "blocks: {size: 64, from: bitmap}",
+        "tokens: {indices: 64}", "inputs: {x: {dtype: f32, shape: []}}", "normalize: none"}) {
     CHECK_MESSAGE(read_text(kSmall + line + "\n").hash != hash, line);
   }
 }
