@@ -100,8 +100,8 @@ class Emitted:
     def __init__(self, folder, entry, problem):
         self.kernel = Kernel(folder / entry["library"], folder / entry["manifest"])
         problem.saves = {name: tensors.Guarded((1, 1, 1, n), (n, n, n), "f32", "cuda")
-                         for n in [problem.shape.batch * problem.case.spec["heads"]["q"]
-                                   * problem.shape.seq_q]
+                         for n in [problem.shape.batch * problem.case.spec.get("maps", 1)
+                                   * problem.case.spec["heads"]["q"] * problem.shape.seq_q]
                          for name in self.kernel.save_names()}
         self.args = self.kernel.args(problem)
         size = self.kernel.workspace_bytes(ctypes.byref(self.args))

@@ -4,8 +4,9 @@
   scripts/build_gpu_cases.py --group bench_variant    first, where nvcc is
   scripts/bench_variants.py                           then, where the GPU is
 
-FlexAttention (compiled) where it has the variant, else the formula under torch.compile. All calls of
-a case take turns (bench_gpu.turns), and with them the yardstick: our own kernel of plain softmax
+FlexAttention (compiled) where it has the variant, else the formula under torch.compile; for two maps of
+scores what stands in their place today, a call for each map and a subtraction, with whatever attention
+runs fastest (differential_calls). All calls of a case take turns (bench_gpu.turns), and with them the yardstick: our own kernel of plain softmax
 at the same shape. `pair` is the variant's rate over the yardstick's, per pair of the blocks that
 each visits, so that it says what the user's function costs.
 """
@@ -35,8 +36,9 @@ def options():
     parser.add_argument("--milliseconds", type=float, default=120,
                         help="timed, per contestant and round")
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--rivals", nargs="*", choices=("flex", "compile"),
-                        default=("flex", "compile"), help="whom to time beside; none: nobody")
+    parser.add_argument("--rivals", nargs="*", choices=("flex", "compile", "pair"),
+                        default=("flex", "compile", "pair"),
+                        help="whom to time beside; none: nobody")
     parser.add_argument("--json", default="bench_variants.json")
     return parser.parse_args()
 
@@ -54,6 +56,18 @@ def indices(bench, rows, device, batches=None, heads=None):
 
 def formula(bench, q, k, v, rows, inputs, scale):
     """What the variant computes for these query rows [batch, heads, rows, dim], in q's type."""
+    if bench.maps == 1:
+        return formula_of_map(bench, q, k, v, rows, inputs, scale)
+    first, second = (formula_of_map(bench, q[:, m::2], k[:, m::2], v, rows, inputs, scale)
+                     for m in range(2))
+    return difference(first, second, inputs)
+
+
+def difference(first, second, inputs):
+    return first - inputs["lambda"].to(first.dtype).view(1, -1, 1, 1) * second
+
+
+def formula_of_map(bench, q, k, v, rows, inputs, scale):
     at = indices(bench, rows, q.device, q.shape[0], q.shape[1])
     group = q.shape[1] // k.shape[1]
     k, v = (x.repeat_interleave(group, 1) if group > 1 else x for x in (k, v))
@@ -113,6 +127,44 @@ def compiled_call(bench, q, k, v, inputs, scale):
     return lambda: compiled(q, k, v, rows)
 
 
+def differential_calls(bench, q, k, v, inputs):
+    """name -> call: a call of attention for each map and a subtraction. The maps lie apart, as whoever
+    writes it so would have them. "halves" is for kernels that want values as wide as the keys.
+    """
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    maps = [(q[:, m::2].contiguous(), k[:, m::2].contiguous()) for m in range(2)]
+    grouped = maps[0][0].shape[1] != maps[0][1].shape[1]
+    mask = create_block_mask(lambda b, h, i, j: bench.keep(b, h, i, j, inputs), None, None,
+                             bench.seq, bench.seq)
+    subtract = torch.compile(difference)
+
+    @torch.compile
+    def flex(maps, v):
+        return difference(*(flex_attention(q, k, v, block_mask=mask, enable_gqa=grouped)
+                            for q, k in maps), inputs)
+
+    def sdpa(backend):
+        def attend(q, k, v):
+            with sdpa_kernel(backend):
+                return torch.nn.functional.scaled_dot_product_attention(
+                    q, k, v, is_causal=True, enable_gqa=grouped)
+        return attend
+
+    cudnn, flash = sdpa(SDPBackend.CUDNN_ATTENTION), sdpa(SDPBackend.FLASH_ATTENTION)
+    halves = [x.contiguous() for x in v.split(q.shape[-1], -1)]
+
+    def by_halves(attend):
+        return subtract(*(torch.cat([attend(q, k, half) for half in halves], -1)
+                          for q, k in maps), inputs)
+
+    return {"flex, two calls": lambda: flex(maps, v),
+            "cudnn, two calls": lambda: subtract(*(cudnn(q, k, v) for q, k in maps), inputs),
+            "cudnn, halves": lambda: by_halves(cudnn),
+            "flash, halves": lambda: by_halves(flash)}
+
+
 class Contestant:
     """A bench case on the device: its kernel's call, its data as [batch, heads, seq, dim]."""
 
@@ -141,48 +193,60 @@ class Contestant:
         return True
 
     def flop(self):
-        return 2.0 * kept_pairs(self.bench, self.inputs, "cuda") * sum(
+        return 2.0 * self.bench.maps * kept_pairs(self.bench, self.inputs, "cuda") * sum(
             self.bench.spec["head_dim"].values())
 
     def visited(self):
         s = self.entry["schedule"]
-        return visited_pairs(self.bench, self.inputs, 64 * s["warpgroups"], s["tile_kv"], "cuda")
+        return visited_pairs(self.bench, self.inputs, 64 * s["warpgroups"] // self.bench.maps,
+                             s["tile_kv"], "cuda")
 
-    def rival(self):
-        """(name, call) of what PyTorch users run; none if it does not run here."""
+    def rival_calls(self):
+        data = (self.bench, self.q, self.k, self.v, self.inputs)
+        if self.bench.maps > 1:
+            return differential_calls(*data)
+        if self.bench.flex:
+            return {"flex": flex_call(*data)}
+        return {"compile": compiled_call(*data, self.scale)}
+
+    def rivals(self):
+        """name -> call of what PyTorch users run, as far as it runs here."""
         torch._dynamo.reset()  # every case compiles anew, and none meets the limit of compilations
+        running = {}
+        for name, call in self.attempt("rival", self.rival_calls, {}).items():
+            if self.attempt(name, lambda: call() is not None, False):
+                running[name] = call
+        return running
+
+    def attempt(self, what, call, otherwise):
         try:
-            if self.bench.flex:
-                name, call = "flex", flex_call(self.bench, self.q, self.k, self.v, self.inputs)
-            else:
-                name, call = "compile", compiled_call(self.bench, self.q, self.k, self.v,
-                                                      self.inputs, self.scale)
-            call()
+            result = call()
             torch.cuda.synchronize()
-            return name, call
+            return result
         except Exception as error:  # out of memory, or not supported by this version
             lines = str(error).splitlines() or [type(error).__name__]
-            print(f"  {self.bench.name}: no rival: {lines[0]}")
+            print(f"  {self.bench.name}: no {what}: {lines[0]}")
             torch.cuda.empty_cache()
-            return "", None
+            return otherwise
 
 
 def measure(bench, benches, entries, args, flush):
     one = Contestant(bench, entries[bench.name], args.build)
     right = one.is_right()
     calls = {"attngen": one.call}
-    name = "flex" if bench.flex else "compile"
-    rival, call = one.rival() if name in args.rivals else ("", None)
-    if call is not None:
-        calls[rival] = call
+    kind = "pair" if bench.maps > 1 else "flex" if bench.flex else "compile"
+    rivals = one.rivals() if kind in args.rivals else {}
+    calls.update(rivals)
     plain = None
     if bench.rival != bench.name and "library" in entries.get(bench.rival, {}):
         plain = Contestant(benches[bench.rival], entries[bench.rival], args.build)
         calls["plain"] = plain.call
     ms = turns(calls, args, flush)
+    rival = min(rivals, key=ms.get, default="")
     row = {"case": bench.name, "milliseconds": ms, "right": right, "rival": rival,
-           "tflops": one.flop() / ms["attngen"] * 1e-9, "schedule": one.entry["schedule"]}
-    if call is not None:
+           "tflops": one.flop() / ms["attngen"] * 1e-9, "schedule": one.entry["schedule"],
+           "tile_q": 64 * one.entry["schedule"]["warpgroups"] // bench.maps}
+    if rival:
         row["times_rival"] = ms[rival] / ms["attngen"]
     if plain is not None:
         row["of_plain"] = ms["plain"] / ms["attngen"]
@@ -199,7 +263,7 @@ def print_row(row):
     cells = [row["case"].removeprefix("variant_"), f"{ms['attngen']:.4f}", f"{row['tflops']:.1f}",
              row["rival"], f"{ms[row['rival']]:.4f}" if row["rival"] in ms else "",
              ratio("times_rival"), ratio("of_plain"), ratio("per_pair"),
-             f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']} stages"]
+             f"{row['tile_q']}x{s['tile_kv']}, {s['stages']} stages"]
     print(f"| {' | '.join(cells)} |{'' if row['right'] else ' WRONG RESULT'}", flush=True)
 
 

@@ -6,7 +6,7 @@ that no fixed kernel has, and two specs under a dozen schedules each.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HEAD_DIMS = [(40, 40), (64, 64), (72, 72), (80, 80), (96, 96), (128, 128), (160, 160), (192, 128),
              (256, 256)]
@@ -239,6 +239,54 @@ def variant_cases():
     yield from sparse_cases()
     yield from varlen_cases()
     yield from wide_cases()
+    yield from maps_cases()
+
+
+LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
+DIFFERENTIAL = {
+    "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+    "weight": "exp(score - m)",
+    "output": "acc / l * (1 if map == 0 else -lambda[h])",
+    "save": {"lse": "m + log(l)"},
+}
+
+
+def maps_cases():
+    """`--filter maps_`: two maps of scores over one V, of pairs of warpgroups and of two pairs."""
+    def one(name, head_dim, heads, given=None, fills=None, **spec):
+        inputs = {**LAMBDA, **spec.pop("inputs", {})}
+        case = variant(f"maps_{name}", head_dim, heads,
+                       {"lambda": {"fill": "lambdas"}, **(fills or {})}, maps=2, inputs=inputs,
+                       **{"normalize": DIFFERENTIAL, **spec})
+        return replace(case, schedule=given)
+
+    yield one("d64v128_causal", (64, 128), (4, 4), mask=CAUSAL)
+    yield one("d64v128_full", (64, 128), (4, 2), dtype="fp16", layout="bhsd")
+    yield one("d64v128_pairs", (64, 128), (4, 2), schedule(4, 32, 2, overlap="none"), mask=CAUSAL)
+    yield one("d64v128_window", (64, 128), (4, 2), schedule(2, 128, 2, order="longest_first"),
+              mask=MASKS["window"])
+    yield one("d64v128_plain", (64, 128), (4, 2),
+              schedule(2, 64, 2, weights="shared", grid="plain"), mask=CAUSAL, dtype="fp16")
+    yield one("d128v256_causal", (128, 256), (4, 2), mask=CAUSAL)
+    yield one("d128v256_full", (128, 256), (2, 2), dtype="fp16")
+    yield one("d64_causal", 64, (8, 4), schedule(4, 64, 2, order="longest_first"), mask=CAUSAL)
+    yield one("d64_window", 64, (4, 2), schedule(4, 32, 3, ping_pong=False, order="longest_first"),
+              mask=MASKS["window"], dtype="fp16", layout="bhsd")
+    yield one("d64_full", 64, (4, 4), schedule(4, 64, 2, grid="plain"))
+    yield one("d72v40_prefix", (72, 40), (4, 1), mask=MASKS["prefix"])
+    yield one("alibi", (64, 128), (4, 4), fills={"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+              score=ALIBI, mask=CAUSAL)
+    yield one("softcap", (64, 128), (4, 4), score="30 * tanh(score / 30)", mask=CAUSAL)
+    yield one("sigmoid", (64, 128), (4, 4), mask=CAUSAL, normalize=row_free(
+        "sigmoid(score - 4)", "acc * (1 if map == 0 else -lambda[h])"))
+    yield one("documents", (64, 128), (4, 4), schedule(4, 32, 2, overlap="none",
+                                                       order="longest_first"),
+              fills={"doc": {"fill": "documents"}},
+              inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
+              mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}")
+    yield one("ids", (64, 128), (4, 4), fills={"doc": {"fill": "documents_anyhow"}},
+              inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
+              mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}")
 
 
 def wide_cases():

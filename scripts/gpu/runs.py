@@ -11,7 +11,7 @@ import torch
 @dataclass
 class Outputs:
     o: torch.Tensor  # [batch, seq_q, heads, dim]
-    saves: dict  # name -> [batch, heads, seq_q]
+    saves: dict  # name -> [batch, maps * heads, seq_q]
 
 
 class Runner:

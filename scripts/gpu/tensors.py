@@ -78,7 +78,7 @@ class Problem:
     k: Guarded
     v: Guarded
     o: Guarded
-    saves: dict  # name -> Guarded [batch, heads, seq_q] as [batch, 1, 1, heads * seq_q]
+    saves: dict  # name -> Guarded [batch, maps * heads, seq_q] as one row
     inputs: dict  # name -> device tensor, or a number for a scalar
     host_q: np.ndarray = None
     host_k: np.ndarray = None
@@ -149,16 +149,17 @@ def draw(case, shape, save_names, seed, device, on_host=True):
         return guarded
 
     heads_q, heads_kv = spec["heads"]["q"], spec["heads"]["kv"]
+    maps = spec.get("maps", 1)
     dim_qk, dim_v = spec["head_dim"]["qk"], spec["head_dim"]["v"]
-    q = tensor(total_q, heads_q, dim_qk, spread)
-    k = tensor(total_kv, heads_kv, dim_qk, spread)
+    q = tensor(total_q, maps * heads_q, dim_qk, spread)
+    k = tensor(total_kv, maps * heads_kv, dim_qk, spread)
     v = tensor(total_kv, heads_kv, dim_v, V_SPREAD[spec["dtype"]]
                if shape.logits == "large_v" else 1.0)
     imprint(shape.logits, q.view, k.view, spec.get("scale", dim_qk**-0.5))
     o = Guarded((batch, total_q, heads_q, dim_v),
                 strides_of(shape.strides, spec["layout"], total_q, heads_q, dim_v),
                 spec["dtype"], device)
-    flat = batch * heads_q * total_q
+    flat = batch * maps * heads_q * total_q
     saves = {name: Guarded((1, 1, 1, flat), (flat, flat, flat), "f32", device)
              for name in save_names}
     problem = Problem(case, shape, q, k, v, o, saves, {})
@@ -255,6 +256,11 @@ def slopes(dims, shape, random, device):
     return 2.0 ** (-8.0 * (torch.arange(heads, device=device) + 1) / heads)
 
 
+def lambdas(dims, shape, random, device):
+    """What differential attention starts from, 0.2 in the first layer to 0.8 in the last."""
+    return 0.2 + 0.6 * torch.rand(dims, generator=random, device=device)
+
+
 def log_decay(dims, shape, random, device):
     return torch.log(1 - 2.0 ** (-5.0 - torch.arange(dims[0], device=device)))
 
@@ -309,6 +315,7 @@ def bits(dims, shape, random, device):
 
 
 FILLS = {"normal": normal, "holes": holes, "slopes": slopes, "log_decay": log_decay,
+         "lambdas": lambdas,
          "documents": documents, "documents_1024": documents_1024,
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
          "stretches": stretches, "lengths": lengths,

@@ -15,7 +15,7 @@ FILLS = {
     "prefix": {"fill": "lengths"}, "kv_len": {"fill": "lengths"}, "doc": {"fill": "documents"},
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"},
-    "sink": {"fill": "normal"}, "table": {"fill": "normal"},
+    "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
     "pair": {"fill": "normal"}, "key": {"fill": "normal"},
 }
 # Outputs that grow with the scores leave the range of the storage type.
@@ -77,6 +77,7 @@ class VariantBench:
     flex: bool = False  # FlexAttention has it
     fills: tuple = ()
     rival: str = ""  # the case whose rate per visited pair is the yardstick
+    maps: int = 1  # two: the first less lambda times the second
 
     def case(self):
         return Case(self.name, self.spec, "bench_variant", dict(self.fills), data=self.name)
@@ -198,5 +199,15 @@ def weight_benches():
                                rival=f"variant_softmax_{where}", **more)
 
 
+def differential_benches():
+    """Heads of both maps as wide as a usual head's, and twice that."""
+    for heads, qk, v in ((16, 64, 128), (8, 128, 256)):
+        name = f"variant_differential_b1_h{heads}_s8192_d{qk}v{v}_causal"
+        spec = {**read("differential"), "name": name, "layout": "bshd",
+                "heads": {"q": heads, "kv": heads}, "head_dim": {"qk": qk, "v": v},
+                "workload": {"batch": 1, "seq_q": 8192, "seq_kv": 8192}}
+        yield VariantBench(name, spec, 1, 8192, fills=(("lambda", {"fill": "lambdas"}),), maps=2)
+
+
 def variant_benches():
-    return [*flex_benches(), *weight_benches()]
+    return [*flex_benches(), *weight_benches(), *differential_benches()]

@@ -29,7 +29,8 @@ SCHEDULES = [{"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": 1, "weight
 
 def is_emitted(spec):
     """What this family refuses is tests/emit's to test."""
-    return not spec.get("varlen") and "blocks" not in spec and max(spec["head_dim"].values()) <= 256
+    return (not spec.get("varlen") and "blocks" not in spec and "maps" not in spec
+            and max(spec["head_dim"].values()) <= 256)
 
 
 # The waves meet before the first product of queries and keys.
