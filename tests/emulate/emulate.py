@@ -173,6 +173,9 @@ GROUPS = {
               normalize=DIFFERENTIAL), [schedule(4, 32, 3, ping_pong=True)], CALLS[:4]),
         (spec((4, 1), (72, 40), maps=2, inputs=LAMBDA, normalize=DIFFERENTIAL),
          [schedule(2, 64, 2, ping_pong=True, order="linear"), schedule(4, 32, 2)], CALLS[:4]),
+        # Scores that leave the range of the maximum in use: the way back.
+        (spec(maps=2, mask=CAUSAL, scale=2, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2)], CALLS[:3]),
         # Each map has scores, rows and weights of its own.
         (spec(maps=2, inputs={**LAMBDA, **SLOPES}, mask=CAUSAL, score="score - map * slopes[h]",
               normalize={"rows": {"l": "rowsum(abs(score)) + map"}, "weight": "score * (1 + map)",
