@@ -11,11 +11,10 @@
 namespace attngen::attention {
 namespace {
 
-constexpr int64_t kBatch = 2, kHeads = 4, kHeadsKv = 2, kDimQk = 16, kDimV = 8;
-constexpr const char* kHeader =
+constexpr const char* kMapsHeader =
     "attngen: 1\nname: t\ndtype: bf16\nheads: {q: 4, kv: 2}\nhead_dim: {qk: 16, v: 8}\n";
 
-spec::Spec read(const std::string& text) {
+spec::Spec read_maps(const std::string& text) {
   text::Diagnostics diagnostics({"spec.yaml", text});
   auto spec = spec::read(diagnostics);
   REQUIRE_MESSAGE(spec.has_value(), diagnostics.render(text::ErrorFormat::Gcc));
@@ -23,8 +22,10 @@ spec::Spec read(const std::string& text) {
 }
 
 // Contiguous [batch, seq, heads, dim]: q of 2 x 4 heads, k of 2 x 2, v of 2.
-struct Data {
-  Data(int64_t seq_q, int64_t seq_kv) : lengths{seq_q, seq_kv} {
+struct MapsData {
+  static constexpr int64_t kBatch = 2, kHeads = 4, kHeadsKv = 2, kDimQk = 16, kDimV = 8;
+
+  MapsData(int64_t seq_q, int64_t seq_kv) : lengths{seq_q, seq_kv} {
     std::mt19937_64 random(3);
     std::normal_distribution<double> normal;
     const auto fill = [&](std::vector<float>& x, int64_t elements) {
@@ -65,14 +66,14 @@ struct Data {
 };
 
 TEST_CASE("differential attention is the difference of two softmax maps") {
-  const spec::Spec spec = read(
-      attngen::testing::with_header(kHeader, attngen::testing::variant_files().at("differential")));
+  const spec::Spec spec = read_maps(attngen::testing::with_header(
+      kMapsHeader, attngen::testing::variant_files().at("differential")));
   const Oracle oracle(spec);
   for (const auto& [seq_q, seq_kv] :
        {std::pair<int64_t, int64_t>{9, 9}, {3, 40}, {12, 7}, {1, 1}}) {
-    const Data data(seq_q, seq_kv);
-    for (int64_t b = 0; b < kBatch; ++b) {
-      for (int64_t h = 0; h < kHeads; ++h) {
+    const MapsData data(seq_q, seq_kv);
+    for (int64_t b = 0; b < MapsData::kBatch; ++b) {
+      for (int64_t h = 0; h < MapsData::kHeads; ++h) {
         for (int64_t i = 0; i < seq_q; ++i) {
           const int64_t keys = std::max<int64_t>(0, i + seq_kv - seq_q + 1);  // causal
           const Row row = oracle.row(data.problem, b, h, i, Arithmetic::Exact);
@@ -91,7 +92,7 @@ TEST_CASE("differential attention is the difference of two softmax maps") {
               CHECK(row.saves[map] == doctest::Approx(std::log(total[map])).epsilon(1e-12));
             }
           }
-          for (int64_t d = 0; d < kDimV; ++d) {
+          for (int64_t d = 0; d < MapsData::kDimV; ++d) {
             double expected = 0;
             for (int64_t j = 0; j < keys; ++j) {
               const double weight = std::exp(data.score(b, h, 0, i, j)) / total[0] -
@@ -107,25 +108,26 @@ TEST_CASE("differential attention is the difference of two softmax maps") {
 }
 
 TEST_CASE("score, rows, weight, output and saved values may read the map") {
-  const spec::Spec spec = read(
-      std::string(kHeader) +
+  const spec::Spec spec = read_maps(
+      std::string(kMapsHeader) +
       "maps: 2\nscore: score + map\nnormalize:\n  rows: {l: rowsum(abs(score)) + map}\n"
       "  weight: score * (1 + map)\n  output: acc * (map + 0.5)\n  save: {total: l, which: map}\n");
-  const Data data(2, 5);
+  const MapsData data(2, 5);
   const Row row = Oracle(spec).row(data.problem, 1, 3, 1, Arithmetic::Exact);
-  std::vector<double> o(kDimV, 0.0), totals;
+  std::vector<double> o(MapsData::kDimV, 0.0), totals;
   for (int64_t map : {0, 1}) {
     const auto m = static_cast<double>(map);
     totals.push_back(m);
     for (int64_t j = 0; j < 5; ++j) {
       const double score = data.score(1, 3, map, 1, j) + m;
       totals.back() += std::abs(score);
-      for (int64_t d = 0; d < kDimV; ++d) {
+      for (int64_t d = 0; d < MapsData::kDimV; ++d) {
         o[static_cast<size_t>(d)] += score * (1 + m) * data.value(1, 3, j, d) * (m + 0.5);
       }
     }
   }
-  for (size_t d = 0; d < kDimV; ++d) CHECK(row.o[d] == doctest::Approx(o[d]).epsilon(1e-12));
+  for (size_t d = 0; d < MapsData::kDimV; ++d)
+    CHECK(row.o[d] == doctest::Approx(o[d]).epsilon(1e-12));
   REQUIRE(row.saves.size() == 4);  // all of map 0, then all of map 1
   CHECK(row.saves[0] == doctest::Approx(totals[0]).epsilon(1e-12));
   CHECK(row.saves[1] == 0);
@@ -134,8 +136,8 @@ TEST_CASE("score, rows, weight, output and saved values may read the map") {
 }
 
 TEST_CASE("in the storage type each map's output and their sum are rounded") {
-  const spec::Spec spec = read(std::string(kHeader) + "maps: 2\n");
-  const Data data(3, 20);
+  const spec::Spec spec = read_maps(std::string(kMapsHeader) + "maps: 2\n");
+  const MapsData data(3, 20);
   const Row row = Oracle(spec).row(data.problem, 0, 2, 1, Arithmetic::Storage);
   for (const double o : row.o) CHECK(o == round_to(spec::DType::Bf16, o));
 }

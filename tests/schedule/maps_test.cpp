@@ -15,8 +15,8 @@
 namespace attngen::schedule {
 namespace {
 
-Kernel kernel_of(int maps, int qk, int v, const std::string& lines = "", int heads_q = 16,
-                 int heads_kv = 16) {
+Kernel kernel_of_maps(int maps, int qk, int v, const std::string& lines = "", int heads_q = 16,
+                      int heads_kv = 16) {
   text::Diagnostics diagnostics(
       {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nheads: {q: " + std::to_string(heads_q) +
                         ", kv: " + std::to_string(heads_kv) +
@@ -30,7 +30,7 @@ Kernel kernel_of(int maps, int qk, int v, const std::string& lines = "", int hea
   return describe_kernel(*spec, std::get<attention::RowForm>(rows));
 }
 
-Schedule shape(int warpgroups, int tile_kv) {
+Schedule pairs_of(int warpgroups, int tile_kv) {
   Schedule schedule;
   schedule.warpgroups = warpgroups;
   schedule.tile_kv = tile_kv;
@@ -39,8 +39,8 @@ Schedule shape(int warpgroups, int tile_kv) {
 }
 
 TEST_CASE("the warpgroups of a pair share their rows") {
-  const Judged one = judge(kernel_of(1, 64, 128), shape(2, 64), h100());
-  const Judged two = judge(kernel_of(2, 64, 128), shape(2, 64), h100());
+  const Judged one = judge(kernel_of_maps(1, 64, 128), pairs_of(2, 64), h100());
+  const Judged two = judge(kernel_of_maps(2, 64, 128), pairs_of(2, 64), h100());
   CHECK(one.candidate->schedule.tile_q() == 128);
   CHECK(two.candidate->schedule.tile_q() == 64);
   CHECK(two.candidate->schedule.row_blocks() == 1);
@@ -53,13 +53,13 @@ TEST_CASE("the warpgroups of a pair share their rows") {
 }
 
 TEST_CASE("an odd number of warpgroups cannot share out two maps") {
-  const Kernel kernel = kernel_of(2, 64, 64);
-  CHECK(judge(kernel, shape(1, 64), h100()).reason ==
+  const Kernel kernel = kernel_of_maps(2, 64, 64);
+  CHECK(judge(kernel, pairs_of(1, 64), h100()).reason ==
         "1 warpgroup cannot share out 2 maps of scores, one each");
-  CHECK(judge(kernel, shape(3, 64), h100()).reason ==
+  CHECK(judge(kernel, pairs_of(3, 64), h100()).reason ==
         "3 warpgroups cannot share out 2 maps of scores, one each");
-  CHECK(judge(kernel, shape(2, 64), h100()).reason == "");
-  CHECK(judge(kernel, shape(4, 64), h100()).reason == "");
+  CHECK(judge(kernel, pairs_of(2, 64), h100()).reason == "");
+  CHECK(judge(kernel, pairs_of(4, 64), h100()).reason == "");
   const Ranking ranking = search(kernel, h100());
   REQUIRE(!ranking.ranked.empty());
   for (const Candidate& candidate : ranking.ranked) {
@@ -69,14 +69,14 @@ TEST_CASE("an odd number of warpgroups cannot share out two maps") {
 }
 
 TEST_CASE("heads are not packed beside maps") {
-  Schedule packed = shape(2, 64);
+  Schedule packed = pairs_of(2, 64);
   packed.pack_heads = true;
-  CHECK(judge(kernel_of(2, 64, 64, "", 16, 4), packed, h100()).reason ==
+  CHECK(judge(kernel_of_maps(2, 64, 64, "", 16, 4), packed, h100()).reason ==
         "the warpgroups of a tile share out the maps of one head");
 }
 
 TEST_CASE("operations and bytes of two maps") {
-  const Kernel one = kernel_of(1, 64, 128), two = kernel_of(2, 64, 128);
+  const Kernel one = kernel_of_maps(1, 64, 128), two = kernel_of_maps(2, 64, 128);
   CHECK(flop_of_pairs(two, 1000) == 2 * flop_of_pairs(one, 1000));
   CHECK(bytes_of_keys(one, 10) == 2 * 10 * (64 + 128));
   CHECK(bytes_of_keys(two, 10) == 2 * 10 * (2 * 64 + 128));
@@ -87,8 +87,8 @@ TEST_CASE("operations and bytes of two maps") {
 TEST_CASE("two maps take about as long as two kernels of one") {
   for (const auto& [qk, v] : {std::pair{64, 128}, {128, 256}, {64, 64}}) {
     CAPTURE(qk);
-    const Cost one = search(kernel_of(1, qk, v), h100()).ranked.front().cost;
-    const Cost two = search(kernel_of(2, qk, v), h100()).ranked.front().cost;
+    const Cost one = search(kernel_of_maps(1, qk, v), h100()).ranked.front().cost;
+    const Cost two = search(kernel_of_maps(2, qk, v), h100()).ranked.front().cost;
     CHECK(two.seconds > 1.6 * one.seconds);
     CHECK(two.seconds < 2.6 * one.seconds);
   }

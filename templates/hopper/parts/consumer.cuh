@@ -99,7 +99,8 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 
   const uint64_t queries = kept(row_descriptor<kChunkQk>(shared.query[0][warpgroup]));
 #if ATTN_MAPS > 1
-  const int map = warpgroup % kMaps;
+  // Of the thread's index, so that the compiler can compute it anew where registers are short.
+  const int map = threadIdx.x / 128 % kMaps;
   const uint64_t keys = kept(row_descriptor<kChunkQk>(shared.key[0][map]));
 #else
   const uint64_t keys = kept(row_descriptor<kChunkQk>(shared.key[0]));
