@@ -76,11 +76,11 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
 #endif
   }
 #if ATTN_MAPS > 1
-  // The queries of map 0, then those of map 1.
-  add_maps(out - warpgroup % kMaps * kQueryBytes, warpgroup, output);
-  if (warpgroup % kMaps != 0) return;
-#endif
+  if (!add_maps(out, warpgroup, output)) return;
+  named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read what map 1 left
+#else
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
+#endif
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);

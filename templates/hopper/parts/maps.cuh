@@ -1,15 +1,19 @@
 // Two maps of scores: at the end of a tile the outputs of a pair of warpgroups become one.
 #pragma once
 
-// Adds what map 1 has put out to what map 0 has, for the 64 rows that they share. It goes through
-// `memory`, that of the queries of both: 64 rows of fp32, each thread's own elements side by side
-// with its neighbours'. Called by both; afterwards the warpgroup of map 0 alone has the sum.
-__device__ __forceinline__ void add_maps(uint8_t* memory, int warpgroup, Output& output) {
+// Adds what map 1 has put out to what map 0 has, for the 64 rows that the pair shares, and says
+// whether this warpgroup has the sum: that of map 0. It goes through the memory of both maps'
+// queries, which lie side by side, as fp32: an element of every thread, then the next of every
+// thread. `queries` are this warpgroup's.
+__device__ __forceinline__ bool add_maps(uint8_t* queries, int warpgroup, Output& output) {
   static_assert(kMaps * kQueryBytes >= 64 * kHeadDimV * 4);
   const int queries_read = 1 + 2 * kWarpgroups + warpgroup / kMaps;
   const int sum_written = queries_read + kWarpgroups / kMaps;
-  float4* const elements = reinterpret_cast<float4*>(memory) + threadIdx.x % 128;
-  if (warpgroup % kMaps == 0) {
+  // Not of `warpgroup`: the compiler would keep it in a register through the main loop.
+  const int map = uniform(threadIdx.x / 128 % kMaps);
+  float4* const elements =
+      reinterpret_cast<float4*>(queries - map * kQueryBytes) + threadIdx.x % 128;
+  if (map == 0) {
     named_arrive(queries_read, 256);
     named_sync(sum_written, 256);
 #pragma unroll
@@ -20,14 +24,14 @@ __device__ __forceinline__ void add_maps(uint8_t* memory, int warpgroup, Output&
       output[j][1][0] += other.z;
       output[j][1][1] += other.w;
     }
-  } else {
-    named_sync(queries_read, 256);
-#pragma unroll
-    for (int j = 0; j < kHeadDimV / 8; ++j) {
-      elements[128 * j] =
-          float4{output[j][0][0], output[j][0][1], output[j][1][0], output[j][1][1]};
-    }
-    fence_async_proxy();  // the next queries come by TMA
-    named_arrive(sum_written, 256);
+    return true;
   }
+  named_sync(queries_read, 256);
+#pragma unroll
+  for (int j = 0; j < kHeadDimV / 8; ++j) {
+    elements[128 * j] = float4{output[j][0][0], output[j][0][1], output[j][1][0], output[j][1][1]};
+  }
+  fence_async_proxy();  // the next queries come by TMA
+  named_arrive(sum_written, 256);
+  return false;
 }
