@@ -276,6 +276,10 @@ def maps_cases():
     yield one("d72v40_prefix", (72, 40), (4, 1), mask=MASKS["prefix"])
     yield one("alibi", (64, 128), (4, 4), fills={"slopes": {"fill": "slopes"}}, inputs=SLOPES,
               score=ALIBI, mask=CAUSAL)
+    yield replace(one("bias", (64, 128), (4, 2), schedule(4, 32, 2, overlap="none"),
+                      fills={"bias": {"fill": "normal"}},
+                      inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+                      score="score + bias[h, q_idx, kv_idx]", mask=CAUSAL), longest=1000)
     yield one("softcap", (64, 128), (4, 4), score="30 * tanh(score / 30)", mask=CAUSAL)
     yield one("sigmoid", (64, 128), (4, 4), mask=CAUSAL, normalize=row_free(
         "sigmoid(score - 4)", "acc * (1 if map == 0 else -lambda[h])"))

@@ -173,6 +173,10 @@ GROUPS = {
               normalize=DIFFERENTIAL), [schedule(4, 32, 3, ping_pong=True)], CALLS[:4]),
         (spec((4, 1), (72, 40), maps=2, inputs=LAMBDA, normalize=DIFFERENTIAL),
          [schedule(2, 64, 2, ping_pong=True, order="linear"), schedule(4, 32, 2)], CALLS[:4]),
+        # A bias tile serves both maps.
+        (spec(maps=2, mask=CAUSAL, inputs={**LAMBDA, **bias("bf16", "heads")},
+              score="score + bias[h, q_idx, kv_idx] * (1 + map)", normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none", ping_pong=True)], BIASED),
         # Scores that leave the range of the maximum in use: the way back.
         (spec(maps=2, mask=CAUSAL, scale=2, inputs=LAMBDA, normalize=DIFFERENTIAL),
          [schedule(2, 64, 2)], CALLS[:3]),
