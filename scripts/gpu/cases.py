@@ -276,7 +276,7 @@ def maps_cases():
     yield one("d72v40_prefix", (72, 40), (4, 1), mask=MASKS["prefix"])
     yield one("alibi", (64, 128), (4, 4), fills={"slopes": {"fill": "slopes"}}, inputs=SLOPES,
               score=ALIBI, mask=CAUSAL)
-    yield replace(one("bias", (64, 128), (4, 2), schedule(4, 32, 2, overlap="none"),
+    yield replace(one("bias", 64, (4, 2), schedule(4, 32, 2, overlap="none"),
                       fills={"bias": {"fill": "normal"}},
                       inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
                       score="score + bias[h, q_idx, kv_idx]", mask=CAUSAL), longest=1000)

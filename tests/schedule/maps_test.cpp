@@ -85,7 +85,8 @@ TEST_CASE("operations and bytes of two maps") {
 // A map is a head more of scores over values that are there already: less than two calls, which
 // load the values twice, and no less than the work of both.
 TEST_CASE("two maps take about as long as two kernels of one") {
-  for (const auto& [qk, v] : {std::pair{64, 128}, {128, 256}, {64, 64}}) {
+  for (const auto& dims : {std::pair{64, 128}, {128, 256}, {64, 64}}) {
+    const int qk = dims.first, v = dims.second;
     CAPTURE(qk);
     const Cost one = search(kernel_of_maps(1, qk, v), h100()).ranked.front().cost;
     const Cost two = search(kernel_of_maps(2, qk, v), h100()).ranked.front().cost;
