@@ -46,8 +46,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_BIAS
 #if ATTN_MAPS > 1
       constexpr int kBiasTiles = kWarpgroups / kMaps;
-      barrier_expect(full,
-                     kMaps * kKeyBytes + (p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0));
+      barrier_expect(full, kMaps * kKeyBytes + (p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0));
 #else
       barrier_expect(full, kKeyBytes + (p.bias_by_tma ? kWarpgroups * kBiasTileBytes : 0));
 #endif
