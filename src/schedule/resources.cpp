@@ -105,7 +105,10 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   if (!kernel.plain_score && light_score) registers += s.tile_kv / 16 - 3;
   if (kernel.bias_bytes > 0) registers += 8;
   // Of 272 kernels of two maps (2026-11-22, fourteen kinds of spec) six spilled without this.
-  if (kernel.maps > 1) registers += !exponential ? 16 : shared || kernel.tested_mask ? 4 : 0;
+  if (kernel.maps > 1) {
+    const bool tested_in_turn = kernel.tested_mask && s.overlap == Overlap::None;
+    registers += !exponential ? 16 : shared ? 4 : tested_in_turn ? 8 : 0;
+  }
   // The compiler prepares the keys' indices of a block ahead, one for two rows of two columns.
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
   registers += kernel.row_constants + 28 * kernel.key_loads;
