@@ -185,7 +185,7 @@ GROUPS = {
               normalize={"rows": {"l": "rowsum(abs(score)) + map"}, "weight": "score * (1 + map)",
                          "output": "acc / (l + 1) + lambda[h] * map * acc",
                          "save": {"total": "l + map"}}), [schedule(2, 64, 2)], CALLS[:4]),
-        (spec(maps=2, mask=DILATED, inputs=LAMBDA, normalize=DIFFERENTIAL),
+        (spec(head_dim=(64, 32), maps=2, mask=DILATED, inputs=LAMBDA, normalize=DIFFERENTIAL),
          [schedule(4, 32, 2, overlap="none"), schedule(2, 64, 2, ping_pong=True)], CALLS),
         (spec(maps=2, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos",
               inputs={**LAMBDA, **DOCUMENTS}, normalize=DIFFERENTIAL),
