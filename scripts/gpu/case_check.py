@@ -94,12 +94,12 @@ class CaseCheck:
                    for x in (batches, rows[:, 1], queries))
         verdicts = rule.hold_output(got.o[b, q, h].double().cpu().numpy(), exact_o, naive_o,
                                     spec["dtype"])
-        # The oracle gives all saves of map 0, then all of map 1; in memory a head's maps are neighbours.
+        # The oracle gives all saves of map 0, then all of map 1; in memory they are neighbours.
         maps = spec.get("maps", 1)
         for column, (name, head) in enumerate((name, maps * h + m) for m in range(maps)
                                               for name in got.saves):
             verdicts.append(rule.hold_save(name, got.saves[name][b, head, q].double().cpu().numpy(),
-                                           exact_saves[:, column], naive_saves[:, column]))
+                                           exact_saves[:, column], naive_saves[:, column], spec))
         self.rows += len(rows)
         for verdict in verdicts:
             self.note(shape, verdict)

@@ -191,10 +191,10 @@ def variant_cases():
     yield variant("bias_fp16_sigmoid", 64, (4, 2), {"bias": {"fill": "normal"}}, 1000, dtype="fp16",
                   inputs={"bias": {"dtype": "fp16", "shape": ["seq_q", "seq_kv"]}}, large=False,
                   normalize=row_free("sigmoid(score + bias[q_idx, kv_idx])"), mask=CAUSAL)
+    gate = {"dtype": "f32", "shape": ["batch", "heads_kv", "seq_q", "seq_kv"]}
     yield variant("bias_gate", (256, 128), (4, 2), {"bias": {"fill": "normal"},
                                                     "slopes": {"fill": "slopes"}}, 1000,
-                  inputs={"bias": {"dtype": "f32", "shape": ["batch", "heads_kv", "seq_q", "seq_kv"]},
-                          "slopes": {"dtype": "f32", "shape": ["heads"]}},
+                  inputs={"bias": gate, **SLOPES},
                   score="score * tanh(bias[b, h_kv, q_idx, kv_idx]) + slopes[h] * (kv_idx - q_pos)",
                   mask="kv_idx <= q_pos and q_pos - kv_idx < 300")
     yield variant("relative_table", 80, (4, 4), {"table": {"fill": "normal"}},

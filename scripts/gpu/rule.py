@@ -2,6 +2,7 @@
 storage type errs, plus a small absolute term. numpy alone.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ SMALLEST_NORMAL = 2.0**-126  # of fp32 and bf16: the special function unit flush
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "f32": 2.0**-24}
 # fp32 saves: sums of head_dim products and the special functions' errors, relative to the largest.
 SAVE_ROUNDOFF = 1e-5
+# How far a bf16 soft cap may be from its tanh (docs/spec.md section 4): 2^-8 of an exponent of two.
+CAP_EXPONENT = 2.0**-8 * math.log(2)
 
 
 @dataclass
@@ -90,5 +93,8 @@ def hold_output(got, exact, naive, dtype):
             hold_by_magnitude("o in the mean", got, exact, naive, roundoff)]
 
 
-def hold_save(name, got, exact, naive):
-    return hold_largest(name, got, exact, naive, SAVE_ROUNDOFF)
+def hold_save(name, got, exact, naive, spec):
+    verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF)
+    if spec["dtype"] == "bf16" and "tanh(score" in spec.get("score", ""):
+        verdict.allowed += CAP_EXPONENT
+    return verdict
