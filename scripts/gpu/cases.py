@@ -191,6 +191,12 @@ def variant_cases():
     yield variant("bias_fp16_sigmoid", 64, (4, 2), {"bias": {"fill": "normal"}}, 1000, dtype="fp16",
                   inputs={"bias": {"dtype": "fp16", "shape": ["seq_q", "seq_kv"]}}, large=False,
                   normalize=row_free("sigmoid(score + bias[q_idx, kv_idx])"), mask=CAUSAL)
+    yield variant("key_bias", 128, (8, 2), {"key": {"fill": "normal"}}, mask=CAUSAL,
+                  inputs={"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}},
+                  score="score + key[b, kv_idx]")
+    yield variant("key_gate", 64, (4, 4), {"key": {"fill": "normal"}}, dtype="fp16", large=False,
+                  inputs={"key": {"dtype": "bf16", "shape": ["heads", "seq_kv"]}},
+                  normalize=row_free("sigmoid(score * key[h, kv_idx])"))
     gate = {"dtype": "f32", "shape": ["batch", "heads_kv", "seq_q", "seq_kv"]}
     yield variant("bias_gate", (256, 128), (4, 2), {"bias": {"fill": "normal"},
                                                     "slopes": {"fill": "slopes"}}, 1000,

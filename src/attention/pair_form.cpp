@@ -80,6 +80,52 @@ class PowersOfTwo {
 
 // Registers for more would cost more than they save.
 constexpr size_t kMostKept = 6;
+constexpr size_t kMostKeyRows = 2;  // an address is two registers
+
+// Loads of one element after the other along a row's keys, by the rows that they are in.
+class KeyRows {
+ public:
+  KeyRows(const spec::Spec& spec, std::vector<KeyRow>& rows) : spec_(spec), rows_(rows) {}
+
+  Expr operator()(const Expr& e) {
+    if (e.operands().empty()) return e;
+    if (const Expr* known = known_.find(e)) return *known;
+    std::vector<Expr> operands;
+    for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
+    const Expr result = with_operands(e, std::move(operands));
+    return known_.keep(e, e.op() == Op::Load && runs_along_keys(e) ? of_row(result) : result);
+  }
+
+ private:
+  bool runs_along_keys(const Expr& load) const {
+    const spec::Input* input = spec_.find_input(load.name());
+    if (input == nullptr || input->shape.empty() ||
+        input->shape.back().kind != spec::Input::Dim::Kind::SeqKv) {
+      return false;
+    }
+    const auto indices = load.operands();
+    const Expr& last = indices.back();
+    return last.op() == Op::Variable && last.name() == "kv_idx" &&
+           std::none_of(indices.begin(), indices.end() - 1, [](const Expr& index) {
+             return expr::mentions(index, "kv_idx") || expr::mentions(index, kProduct);
+           });
+  }
+  Expr of_row(const Expr& load) {
+    auto row = std::find_if(rows_.begin(), rows_.end(),
+                            [&](const KeyRow& known) { return expr::same(known.load, load); });
+    if (row == rows_.end()) {
+      if (rows_.size() >= kMostKeyRows) return load;
+      rows_.push_back({fmt::format("k{}", rows_.size()), load});
+      row = rows_.end() - 1;
+    }
+    return expr::load(load.name() + "." + row->name, load.type(),
+                      {expr::variable("kv_idx", Type::Int)});
+  }
+
+  const spec::Spec& spec_;
+  std::vector<KeyRow>& rows_;
+  Known<Expr> known_;
+};
 
 // e = product * `product` + kv_idx * `key` + what does not vary in the row; empty for 0.
 struct Slopes {
@@ -311,13 +357,16 @@ namespace {
 
 // `scale` is that of the products.
 PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
-                 const std::optional<PairInput>& bias) {
+                 PairAbilities abilities) {
   PairForm form;
+  const auto bias = abilities.bias ? pair_input(spec) : std::nullopt;
   form.bias = bias;
+  KeyRows key_rows(spec, form.key_rows);
   Arranger arranger(rows, form);
   const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
   const auto prepared = [&](const Expr& e) {
-    return expr::simplify(PowersOfTwo()(bias ? with_value(e, bias->load, variable_of(kBias)) : e));
+    const Expr loaded = bias ? with_value(e, bias->load, variable_of(kBias)) : e;
+    return expr::simplify(PowersOfTwo()(abilities.key_rows ? key_rows(loaded) : loaded));
   };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
@@ -365,13 +414,12 @@ std::optional<double> cap_factor(const PairForm& form) {
 }  // namespace
 
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities) {
-  const auto bias = abilities.bias ? pair_input(spec) : std::nullopt;
-  PairForm form = form_of(spec, rows, spec.scale, bias);
+  PairForm form = form_of(spec, rows, spec.scale, abilities);
   if (!abilities.near || spec.dtype != spec::DType::Bf16) return form;
   if (rows.exponential) {
     const auto factor = cap_factor(form);
     const auto near = factor ? near_cap(form.unit, *factor) : std::nullopt;
-    if (near) form = form_of(spec, rows, std::ldexp(spec.scale, near->query_shift), bias);
+    if (near) form = form_of(spec, rows, std::ldexp(spec.scale, near->query_shift), abilities);
     form.near_cap = near;
   } else if (rows.row_free() && rows.reductions.empty()) {
     const Expr exponent = logistic_exponent(form.weight);

@@ -38,9 +38,17 @@ struct Line {
   expr::Expr first;
 };
 
+// Elements of an input one behind the other for a row's keys: key[b, kv_idx]. Expressions read them
+// as a load of their own, `key.k0[kv_idx]`, by the address of a thread's first of a block.
+struct KeyRow {
+  std::string name;  // "k0"
+  expr::Expr load;   // as the spec has it
+};
+
 struct PairForm {
   std::vector<spec::NamedExpr> constants;  // along a row; "$c0" ...
   std::vector<Line> lines;
+  std::vector<KeyRow> key_rows;
 
   // Exponential forms: log2 of a weight's numerator is `unit` times `score`, unit > 0. If the
   // exponent is a * product + b * kv_idx + c with a, b, c constant along the row it is `affine`:
@@ -62,12 +70,14 @@ struct PairForm {
   std::optional<PairInput> bias;              // score, weight and elements read kBias for it
 
   bool reads(const char* variable) const;  // whether a pair needs it
+  bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
 };
 
 // What a kernel is able to.
 struct PairAbilities {
-  bool near = false;  // to compute a block of keys again: near forms
-  bool bias = false;  // to load an input by the tiles of its scores
+  bool near = false;      // to compute a block of keys again: near forms
+  bool bias = false;      // to load an input by the tiles of its scores
+  bool key_rows = false;  // to keep an address for a block
 };
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities = {});
 

@@ -391,7 +391,7 @@ class Absorb {
         "    bits |= __float_as_uint(power[0]) | __float_as_uint(power[1]);\n",
         "    float power[2];\n");
     std::string row = "  const Row& row = rows[r];\n";
-    if (!pairs_.lines.empty()) row += "  const Lines lines = lines_at(row, kv_first, in);\n";
+    if (pairs_.has_lines()) row += "  const Lines lines = lines_at(row, kv_first, in);\n";
     if (has_word(pass, "keys")) {
       row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
     }
@@ -426,7 +426,7 @@ class Absorb {
     }
     body += weight_pass();
     if (!form_.row_free()) body += "  return factor;\n";
-    if (!pairs_.lines.empty()) {
+    if (pairs_.has_lines()) {
       body.insert(0, "  const Lines lines = lines_at(row, kv_first, in);\n");
     }
     if (has_word(body, "keys")) {
@@ -463,16 +463,16 @@ std::vector<std::string> pair_parameters(const PairForm& pairs) {
   std::vector<std::string> parameters{"float product"};
   if (pairs.bias) parameters.emplace_back("float bias");
   parameters.emplace_back(kRow);
-  if (!pairs.lines.empty()) parameters.emplace_back("const Lines& lines");
-  if (pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
+  if (pairs.has_lines()) parameters.emplace_back("const Lines& lines");
+  if (pairs.has_lines() || pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
   parameters.insert(parameters.end(), {"int kv_idx", "const Inputs& in"});
   return parameters;
 }
 
 std::string pair_arguments(const PairForm& pairs, std::string_view first) {
   return fmt::format("{}, {}row, {}{}kv_idx, in", first, pairs.bias ? "bias, " : "",
-                     pairs.lines.empty() ? "" : "lines, ",
-                     pairs.reads(attention::kColumn) ? "column, " : "");
+                     pairs.has_lines() ? "lines, " : "",
+                     pairs.has_lines() || pairs.reads(attention::kColumn) ? "column, " : "");
 }
 
 std::string absorb_functions(const spec::Spec& spec, const RowForm& rows, const PairForm& pairs,

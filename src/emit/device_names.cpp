@@ -9,6 +9,7 @@
 
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
+#include "emit/api.h"
 #include "emit/prepass.h"
 
 namespace attngen::emit {
@@ -131,10 +132,14 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
     if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo, "");
   }
   if (const auto entry = table_entry(name)) return *entry;
-  const Input* input = spec_.find_input(name);
+  const size_t dot = name.find('.');  // of a row along the keys: key.k0
+  const Input* input = spec_.find_input(name.substr(0, dot));
   std::string value = fmt::format("in.{}", name);
   if (input == nullptr || input->shape.empty()) return value;
-  std::string element = fmt::format("__ldg(&{}[{}])", value, address(*input, indices));
+  std::string element =
+      dot == std::string_view::npos
+          ? fmt::format("__ldg(&{}[{}])", value, address(*input, indices))
+          : fmt::format("__ldg(&lines.{}[{} - lines.first])", name.substr(dot + 1), indices[0]);
   if (input->element == Input::Element::Bf16) return "from_bf16(" + element + ")";
   if (input->element == Input::Element::Fp16) return "from_fp16(" + element + ")";
   return element;
@@ -180,6 +185,18 @@ expr::Names DeviceNames::names_within(const std::string& low, const std::string&
     return load(name, indices);
   };
   return result;
+}
+
+std::string DeviceNames::element(const expr::Expr& load) const {
+  std::vector<std::string> indices;
+  for (const expr::Expr& index : load.operands()) {
+    indices.push_back(expr::print_c(index, expr::Dialect::Device, names()));
+  }
+  return fmt::format("in.{}[{}]", load.name(), address(*spec_.find_input(load.name()), indices));
+}
+
+std::string DeviceNames::pointer_type(const expr::Expr& load) const {
+  return c_type_of(*spec_.find_input(load.name()));
 }
 
 std::string DeviceNames::matrix(const Input& input) const {

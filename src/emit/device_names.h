@@ -44,6 +44,10 @@ class DeviceNames {
   // search an input instead (attention::kBelow).
   std::string load(std::string_view input, std::span<const std::string> indices) const;
 
+  // "in.key[row.b * row.seq_kv + kv_idx]", and the type of a pointer to it.
+  std::string element(const expr::Expr& load) const;
+  std::string pointer_type(const expr::Expr& load) const;
+
   // Which of its matrices [seq_q, seq_kv] an input with an element for each pair has for a row.
   std::string matrix(const spec::Input& input) const;
 

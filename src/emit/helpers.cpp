@@ -144,6 +144,7 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   add(pairs.mask);
   for (const spec::NamedExpr& constant : pairs.constants) add(constant.value);
   for (const attention::Line& line : pairs.lines) add(line.first);
+  for (const attention::KeyRow& row : pairs.key_rows) add(row.load);
   const attention::KeyRange range = range_of(spec);
   for (const expr::Expr& e : {range.begin, range.end, range.full_begin, range.full_end}) add(e);
   if (const auto test = test_of(spec)) {

@@ -75,14 +75,25 @@ std::string constants_text(const PairForm& pairs, const DeviceNames& names) {
 }
 
 std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
-  if (pairs.lines.empty()) return "";
+  if (!pairs.has_lines()) return "";
   std::string members, body = "  Lines lines;\n";
   for (const attention::Line& line : pairs.lines) {
     members += fmt::format("  float {};\n", line.name.substr(1));
     body += assignment("lines." + line.name.substr(1), line.first, names.names());
   }
-  return "// What grows evenly along the keys of a block, at its key kv_idx.\nstruct Lines {\n" +
-         members + "};\n\n" +
+  for (const attention::KeyRow& row : pairs.key_rows) {
+    members += fmt::format("  {} {};\n", names.pointer_type(row.load), row.name);
+    body += wrapped(fmt::format("  lines.{} = &{};", row.name, names.element(row.load)));
+  }
+  if (!pairs.key_rows.empty()) {
+    members += "  int first;\n";
+    body += "  lines.first = kv_idx;\n";
+  }
+  const char* const what = pairs.key_rows.empty() ? "// What grows evenly along the keys of a block"
+                           : pairs.lines.empty()
+                               ? "// Elements along the keys of a block"
+                               : "// What grows evenly along the keys of a block, and elements";
+  return what + std::string(", at its key kv_idx.\nstruct Lines {\n") + members + "};\n\n" +
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
@@ -244,7 +255,8 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const Fragment& fragment = fragment_of(family);
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  const PairForm pairs = attention::pair_form(spec, form, {.near = near, .bias = !amd});
+  const PairForm pairs =
+      attention::pair_form(spec, form, {.near = near, .bias = !amd, .key_rows = !amd});
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),

@@ -64,8 +64,8 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("BLOCKS_PER_CORE", candidate.resources.blocks_per_core);
   put("PLAIN_SCORE", plain);
   const bool cdna2 = candidate.resources.waves_per_simd > 0;
-  const attention::PairForm pairs =
-      attention::pair_form(spec, rows, {.near = candidate.resources.near, .bias = !cdna2});
+  const attention::PairForm pairs = attention::pair_form(
+      spec, rows, {.near = candidate.resources.near, .bias = !cdna2, .key_rows = !cdna2});
   put("BIAS", pairs.bias.has_value());
   using Element = spec::Input::Element;
   const Element bias = pairs.bias ? pairs.bias->input->element : Element::Bf16;
@@ -83,7 +83,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);
   values["ATTN_EXPONENT_UNIT"] = float_literal(pairs.unit);
   put("ROW_CONSTANTS", !pairs.constants.empty());
-  put("LINES", !pairs.lines.empty());
+  put("LINES", pairs.has_lines());
   put("COLUMNS", pairs.reads(attention::kColumn));
   put("MASKED", masked);
   put("INTERVAL_MASK", is_interval(spec));

@@ -73,7 +73,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
   const attention::PairForm pairs =
-      attention::pair_form(spec, *rows, {.near = near && !amd, .bias = !amd});
+      attention::pair_form(spec, *rows, {.near = near && !amd, .bias = !amd, .key_rows = !amd});
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {

@@ -103,7 +103,11 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
     if (!exponential) registers += 8;
   }
   if (!kernel.plain_score && light_score) registers += s.tile_kv / 16 - 3;
-  if (kernel.bias_bytes > 0) registers += 8;
+  // Fitted to 56 kernels at the edge (2026-11-22): biases and keys' elements on their way.
+  if (kernel.bias_bytes > 0) registers += 8 + std::max(0, s.tile_kv - 64) / 5;
+  if (kernel.key_rows > 0) {
+    registers += 12 * kernel.key_rows + s.tile_kv / (exponential ? 16 : 8);
+  }
   // Of 272 kernels of two maps (2026-11-22, fourteen kinds of spec) six spilled without this.
   if (kernel.maps > 1) {
     const bool tested_in_turn = kernel.tested_mask && s.overlap == Overlap::None;

@@ -111,6 +111,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
                             : expr::Accuracy::Full;
   if (pairs.score) kernel.score = expr::count(pairs.score, pair, accuracy);
   if (pairs.affine) kernel.score.multiply -= 1;  // in the place of the exponent's own multiply-add
+  kernel.key_rows = static_cast<int>(pairs.key_rows.size());
   kernel.key_loads = static_cast<int>(kernel.score.load);
   if (!kernel.rows.exponential) {
     kernel.weight = expr::count(pairs.weight, pair, accuracy);
@@ -131,6 +132,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
         family == target::Family::Hopper && one_pass && attention::logistic_exponent(pairs.weight);
     if (kernel.shares_reciprocals) add(kernel.weight, {-0.5, 2, 0.5, 0});
   }
+  kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
   kernel.has_near = pairs.near_cap || pairs.near_logistic;
   if (pairs.near_cap) kernel.near = {0, 2, 0, 0};  // beside the exponent's own multiply-add
   if (pairs.near_logistic) {
@@ -188,8 +190,9 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.block_size = spec.block_size;
   kernel.heads_apart = why_heads_apart(spec, kernel);
   const bool hopper = family == target::Family::Hopper;
-  count_functions(spec, attention::pair_form(spec, rows, {.near = hopper, .bias = hopper}), family,
-                  kernel);
+  count_functions(
+      spec, attention::pair_form(spec, rows, {.near = hopper, .bias = hopper, .key_rows = hopper}),
+      family, kernel);
   return kernel;
 }
 

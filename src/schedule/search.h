@@ -33,6 +33,7 @@ struct Kernel {
   bool indexed_score = false;       // score or weight reads kv_idx
   bool shares_reciprocals = false;  // of two columns: the weight is a sigmoid
   int key_loads = 0;                // elements of inputs that score and weight read for each key
+  int key_rows = 0;                 // of which a block's elements stand behind an address
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair

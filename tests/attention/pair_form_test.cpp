@@ -103,6 +103,23 @@ TEST_CASE("an input with an element for each pair comes by tiles") {
   CHECK_FALSE(form_of("mask: bias[b, h, q_idx, kv_idx] > 0\n").bias);
 }
 
+TEST_CASE("elements along the keys stand behind an address") {
+  const auto form_of = [](const std::string& lines) {
+    return form_for(lines, spec::DType::Bf16, {.key_rows = true});
+  };
+  const char* const twice = "score: score * page[b, kv_idx] + page[b, kv_idx] / 2\n";
+  const PairForm form = form_of(twice);
+  REQUIRE(form.key_rows.size() == 1);
+  CHECK(text(form.key_rows[0].load) == "page[b, kv_idx]");
+  CHECK(text(form.score).find("page.k0[kv_idx]") != std::string::npos);
+  CHECK(form.has_lines());
+  CHECK(form_for(twice).key_rows.empty());
+  // Not of other elements than each key's own.
+  CHECK(form_of("score: score + page[b, kv_idx + 1]\n").key_rows.empty());
+  CHECK(form_of("score: score + page[kv_idx % 2, kv_idx]\n").key_rows.empty());
+  CHECK(form_of("score: score + sink[h]\n").key_rows.empty());
+}
+
 TEST_CASE("what may be wrong when taken out stays") {
   // Not evenly along the keys, not affine, or of a running row value.
   CHECK_FALSE(form_for("score: score * (kv_idx - q_pos)\n").affine);

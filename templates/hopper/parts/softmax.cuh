@@ -69,11 +69,11 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #if ATTN_BIAS
       const float bias = biases(group / 2, r, group % 2);
 #endif
-#if ATTN_BIAS && ATTN_LINES && ATTN_COLUMNS
+#if ATTN_BIAS && ATTN_LINES
       score = score_of(score, bias, row, lines, column, kv_idx, in);
 #elif ATTN_BIAS
       score = score_of(score, bias, row, kv_idx, in);
-#elif ATTN_LINES && ATTN_COLUMNS
+#elif ATTN_LINES
       score = score_of(score, row, lines, column, kv_idx, in);
 #else
       score = score_of(score, row, kv_idx, in);
