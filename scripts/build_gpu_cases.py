@@ -27,7 +27,8 @@ from gpu.variants import variant_benches  # noqa: E402
 NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Xcompiler",
               "-fPIC"]
 # Kernels that the sanitizer runs: the driver calls them by name.
-SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid"]
+SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid",
+            "sanitize_maps", "sanitize_bias"]
 SANITIZE_DRIVER = ROOT / "tests" / "gpu" / "sanitize_driver.cpp"
 
 

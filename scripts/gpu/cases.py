@@ -451,7 +451,7 @@ def agree_cases():
 
 
 def sanitize_cases():
-    """Small kernels without inputs, for tests/gpu/sanitize_driver.cpp."""
+    """Small kernels for tests/gpu/sanitize_driver.cpp, which knows one input: bias."""
     specs = [("full", (128, 128), (2, 2), "bf16", {}),
              ("causal", (64, 64), (4, 1), "fp16", {"mask": MASKS["causal"]}),
              ("window", (72, 72), (2, 1), "bf16", {"mask": MASKS["window"], "layout": "bhsd"}),
@@ -459,6 +459,15 @@ def sanitize_cases():
     for what, head_dim, heads, dtype, rest in specs:
         name = f"sanitize_{what}"
         yield Case(name, make_spec(name, head_dim, heads, dtype, **rest), "sanitize", data=name)
+    maps = make_spec("sanitize_maps", (64, 64), (2, 1), maps=2, mask=CAUSAL, normalize={
+        **DIFFERENTIAL, "output": "acc / l * (1 if map == 0 else -0.5)"})
+    yield Case(maps["name"], maps, "sanitize", data=maps["name"],
+               schedule=schedule(4, 64, 2, order="longest_first"))
+    bias = make_spec("sanitize_bias", (64, 64), (2, 2), mask=CAUSAL, inputs={
+        "bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+        score="score + bias[h, q_idx, kv_idx]")
+    yield Case(bias["name"], bias, "sanitize", {"bias": {"fill": "normal"}}, longest=1000,
+               data=bias["name"])
 
 
 def all_cases():

@@ -10,8 +10,10 @@
 #include <cstring>
 #include <vector>
 
+#include "sanitize_bias.h"
 #include "sanitize_causal.h"
 #include "sanitize_full.h"
+#include "sanitize_maps.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_window.h"
 
@@ -20,11 +22,13 @@ namespace {
 struct Lengths {
   int64_t batch, seq_q, seq_kv;
 };
-constexpr Lengths kLengths[] = {{1, 200, 300}, {2, 77, 77}, {1, 150, 64}, {1, 3, 1}, {1, 65, 0}};
+constexpr Lengths kLengths[] = {{1, 200, 300}, {2, 77, 77}, {1, 150, 64},
+                                {1, 130, 136}, {1, 3, 1},   {1, 65, 0}};
 
 struct Dims {
   int heads_q, heads_kv, head_dim;
   bool bf16;
+  int maps = 1;
 };
 
 bool check(cudaError_t error, const char* what) {
@@ -97,9 +101,9 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
   };
   const size_t queries = elements(n.seq_q, dims.heads_q);
   const size_t keys = elements(n.seq_kv, dims.heads_kv);
-  const Buffer q(2 * queries), k(2 * keys), v(2 * keys), o(2 * queries);
-  q.fill(random_values(queries, dims.bf16, 1, factor));
-  k.fill(random_values(keys, dims.bf16, 2));
+  const Buffer q(2 * dims.maps * queries), k(2 * dims.maps * keys), v(2 * keys), o(2 * queries);
+  q.fill(random_values(dims.maps * queries, dims.bf16, 1, factor));
+  k.fill(random_values(dims.maps * keys, dims.bf16, 2));
   v.fill(random_values(keys, dims.bf16, 3));
   o.poison();
 
@@ -114,8 +118,14 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
   args.k = k.data();
   args.v = v.data();
   args.o = o.data();
-  const Buffer lse(4 * static_cast<size_t>(n.batch * dims.heads_q * n.seq_q));
+  const Buffer lse(4 * static_cast<size_t>(n.batch * dims.maps * dims.heads_q * n.seq_q));
   if constexpr (requires { args.lse; }) args.lse = static_cast<float*>(lse.data());
+  const auto pairs = static_cast<size_t>(dims.heads_q * n.seq_q * n.seq_kv);
+  const Buffer bias(2 * pairs);
+  if constexpr (requires { args.bias; }) {
+    bias.fill(random_values(pairs, dims.bf16, 4));
+    args.bias = static_cast<const uint16_t*>(bias.data());
+  }
   const Buffer workspace(workspace_bytes(&args));
   workspace.poison();
 
@@ -153,6 +163,7 @@ bool run(const char* name, const Dims& dims, Workspace workspace_bytes, Forward 
 int main() {
   const bool all =
       RUN(sanitize_full, Dims{2, 2, 128, true}) & RUN(sanitize_causal, Dims{4, 1, 64, false}) &
-      RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true});
+      RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true}) &
+      RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true});
   return all ? 0 : 1;
 }

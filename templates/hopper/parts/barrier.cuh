@@ -79,7 +79,7 @@ struct RingSlot {
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
-#if ATTN_PING_PONG || ATTN_MAPS > 1
+#if ATTN_PING_PONG
 __device__ __forceinline__ void named_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

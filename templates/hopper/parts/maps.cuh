@@ -13,8 +13,8 @@ __device__ __forceinline__ bool add_maps(uint8_t* queries, int warpgroup, Output
   const int map = uniform(threadIdx.x / 128 % kMaps);
   float4* const elements =
       reinterpret_cast<float4*>(queries - map * kQueryBytes) + threadIdx.x % 128;
+  named_sync(queries_read, 256);
   if (map == 0) {
-    named_arrive(queries_read, 256);
     named_sync(sum_written, 256);
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
@@ -26,12 +26,11 @@ __device__ __forceinline__ bool add_maps(uint8_t* queries, int warpgroup, Output
     }
     return true;
   }
-  named_sync(queries_read, 256);
 #pragma unroll
   for (int j = 0; j < kHeadDimV / 8; ++j) {
     elements[128 * j] = float4{output[j][0][0], output[j][0][1], output[j][1][0], output[j][1][1]};
   }
   fence_async_proxy();  // the next queries come by TMA
-  named_arrive(sum_written, 256);
+  named_sync(sum_written, 256);
   return false;
 }
