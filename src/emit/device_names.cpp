@@ -203,8 +203,9 @@ std::string DeviceNames::matrix(const Input& input) const {
   std::string index;
   for (size_t i = 0; i + 2 < input.shape.size(); ++i) {
     const std::string own(plain_index(input.shape[i].kind));
-    if (i > 1) index = "(" + index + ")";
-    index = i == 0 ? own : fmt::format("{} * {} + {}", index, length(input.shape[i]), own);
+    index = i == 0 ? own
+                   : fmt::format(fmt::runtime(i == 1 ? "{} * {} + {}" : "({}) * {} + {}"), index,
+                                 length(input.shape[i]), own);
   }
   return index.empty() ? "0" : index;
 }

@@ -94,7 +94,7 @@ TEST_CASE("an input with an element for each pair comes by tiles") {
   CHECK(text(logistic_exponent(sigmoid.weight)).find("$bias") != std::string::npos);
   CHECK(
       text(form_of("score: score * bias[b, h, q_idx, kv_idx] + bias[b, h, q_idx, kv_idx]\n").score)
-          .find("[") == std::string::npos);
+          .find('[') == std::string::npos);
   // Not where the elements of a tile are no rectangle, nor of whole numbers.
   CHECK_FALSE(form_of("score: score + bias[b, h, q_idx, kv_idx - 1]\n").bias);
   CHECK_FALSE(form_of("score: score + bias[b, h_kv, q_idx, kv_idx]\n").bias);

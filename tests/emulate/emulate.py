@@ -54,6 +54,7 @@ DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
                 "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
                 "save": {"lse": "m + log(l)"}}
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
+FEW = ["1,130,200", "1,1,1", "1,64,0"]
 BIASED = ["2,70,136", "1,130,131", "1,1,1", "1,64,0"]
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
 SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200", "1,64,0"]
@@ -101,8 +102,6 @@ GROUPS = {
          [schedule(1, 80, 2)], BIASED[:2]),
         (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
               score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
-        (spec(head_dim=(64, 264), inputs=bias("f32"), score="score + 40 * bias[q_idx, kv_idx]"),
-         [schedule(2, 32, 2)], ["1,70,136"]),
     ],
     # Keys between ends that take a search.
     "search": [
@@ -168,15 +167,15 @@ GROUPS = {
         (spec(maps=2, head_dim=(64, 128), mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL),
          [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none", ping_pong=True),
           schedule(2, 128, 2, weights="shared", ping_pong=True, grid="plain", order="linear")],
-         CALLS),
+         CALLS[:4]),
         (spec((4, 2), maps=2, dtype="fp16", layout="bhsd", mask=NARROW, inputs=LAMBDA,
-              normalize=DIFFERENTIAL), [schedule(4, 32, 3, ping_pong=True)], CALLS[:4]),
+              normalize=DIFFERENTIAL), [schedule(4, 32, 3, ping_pong=True)], FEW),
         (spec((4, 1), (72, 40), maps=2, inputs=LAMBDA, normalize=DIFFERENTIAL),
-         [schedule(2, 64, 2, ping_pong=True, order="linear"), schedule(4, 32, 2)], CALLS[:4]),
+         [schedule(2, 64, 2, ping_pong=True, order="linear"), schedule(4, 32, 2)], FEW),
         # A bias tile serves both maps.
         (spec(maps=2, mask=CAUSAL, inputs={**LAMBDA, **bias("bf16", "heads")},
               score="score + bias[h, q_idx, kv_idx] * (1 + map)", normalize=DIFFERENTIAL),
-         [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none", ping_pong=True)], BIASED),
+         [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none", ping_pong=True)], BIASED[1:3]),
         # Scores that leave the range of the maximum in use: the way back.
         (spec(maps=2, mask=CAUSAL, scale=2, inputs=LAMBDA, normalize=DIFFERENTIAL),
          [schedule(2, 64, 2)], CALLS[:3]),
@@ -184,15 +183,12 @@ GROUPS = {
         (spec(maps=2, inputs={**LAMBDA, **SLOPES}, mask=CAUSAL, score="score - map * slopes[h]",
               normalize={"rows": {"l": "rowsum(abs(score)) + map"}, "weight": "score * (1 + map)",
                          "output": "acc / (l + 1) + lambda[h] * map * acc",
-                         "save": {"total": "l + map"}}), [schedule(2, 64, 2)], CALLS[:4]),
+                         "save": {"total": "l + map"}}), [schedule(2, 64, 2)], FEW),
         (spec(head_dim=(64, 32), maps=2, mask=DILATED, inputs=LAMBDA, normalize=DIFFERENTIAL),
-         [schedule(4, 32, 2, overlap="none"), schedule(2, 64, 2, ping_pong=True)], CALLS),
+         [schedule(4, 32, 2, overlap="none")], FEW),
         (spec(maps=2, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos",
               inputs={**LAMBDA, **DOCUMENTS}, normalize=DIFFERENTIAL),
-         [schedule(4, 32, 2, ping_pong=True)], SELF),
-        (spec(maps=2, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos",
-              inputs={**LAMBDA, **IDS}, score="30 * tanh(score / 30)", normalize=DIFFERENTIAL),
-         [schedule(2, 64, 2)], SELF),
+         [schedule(4, 32, 2, ping_pong=True)], FEW),
     ],
     # Query heads packed into the tile: a query's 2, 4, 8 or 64 heads are neighbouring rows.
     "gqa": [
