@@ -64,7 +64,7 @@ class Search {
     if (!e || e.operands().empty() || !seen_.insert(e.identity()).second) return std::nullopt;
     if (e.op() == Op::Load) {
       const Input* input = spec_.find_input(e.name());
-      if (input != nullptr && is_pair_input(*input, e)) return PairInput{input, e};
+      if (input != nullptr && is_pair_input(*input, e)) return PairInput{*input, e};
     }
     for (const Expr& operand : e.operands()) {
       if (auto found = in(operand)) return found;

@@ -10,8 +10,8 @@
 namespace attngen::attention {
 
 struct PairInput {
-  const spec::Input* input = nullptr;  // of the spec
-  expr::Expr load;                     // its last two indices are q_idx and kv_idx
+  spec::Input input;
+  expr::Expr load;  // its last two indices are q_idx and kv_idx
 };
 
 // The first one of 16 or 32 bit floats that scores or weights read. The indices before the last two

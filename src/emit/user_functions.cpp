@@ -120,7 +120,7 @@ std::string matrices_of(const spec::Input& input) {
 
 std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
   if (!pairs.bias) return "";
-  const spec::Input& input = *pairs.bias->input;
+  const spec::Input& input = pairs.bias->input;
   return comment("by tiles", expr::print(pairs.bias->load)) +
          "// Which of its matrices [seq_q, seq_kv] a row reads, how many it has, and the first.\n" +
          text_of({"int",

@@ -68,7 +68,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
       spec, rows, {.near = candidate.resources.near, .bias = !cdna2, .key_rows = !cdna2});
   put("BIAS", pairs.bias.has_value());
   using Element = spec::Input::Element;
-  const Element bias = pairs.bias ? pairs.bias->input->element : Element::Bf16;
+  const Element bias = pairs.bias ? pairs.bias->input.element : Element::Bf16;
   put("BIAS_BYTES", bias == Element::F32 ? 4 : 2);
   put("BIAS_FP16", bias == Element::Fp16);
   put("NEAR_LOGISTIC", pairs.near_logistic.has_value());

@@ -142,13 +142,13 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   if (pairs.bias) {
     using Kind = spec::Input::Dim::Kind;
     const auto has = [&](Kind kind) {
-      return std::ranges::any_of(pairs.bias->input->shape,
+      return std::ranges::any_of(pairs.bias->input.shape,
                                  [&](const spec::Input::Dim& dim) { return dim.kind == kind; });
     };
     kernel.bias_sharing = has(Kind::Heads)     ? 1
                           : has(Kind::HeadsKv) ? kernel.group()
                                                : kernel.heads_q;
-    kernel.bias_bytes = pairs.bias->input->element == spec::Input::Element::F32 ? 4 : 2;
+    kernel.bias_bytes = pairs.bias->input.element == spec::Input::Element::F32 ? 4 : 2;
     // Of a load for two columns of a row (ldmatrix: for eight); a conversion of 16 bits.
     add(kernel.score, kernel.bias_bytes == 4 ? expr::OperationCounts{0, 0, 0, 0.5}
                                              : expr::OperationCounts{0, 0, 1.5, 0.125});

@@ -84,7 +84,7 @@ TEST_CASE("an input with an element for each pair comes by tiles") {
   const char* const softmax = "score: score + bias[b, h, q_idx, kv_idx]\n";
   const PairForm form = form_of(softmax);
   REQUIRE(form.bias);
-  CHECK(form.bias->input->name == "bias");
+  CHECK(form.bias->input.name == "bias");
   CHECK(text(form.score) == "$product * 0.5 + $bias");
   CHECK_FALSE(form_for(softmax).bias);
   CHECK(text(form_for(softmax).score) == "$product * 0.5 + bias[b, h, q_idx, kv_idx]");

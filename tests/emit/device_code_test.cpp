@@ -197,9 +197,9 @@ std::string find_biases(const spec::Spec& spec) {
   const auto bias = attention::pair_input(spec);
   if (!bias) return "";
   using Element = spec::Input::Element;
-  const char* const convert = bias->input->element == Element::F32    ? ""
-                              : bias->input->element == Element::Fp16 ? "half_to_float"
-                                                                      : "bf16_to_float";
+  const char* const convert = bias->input.element == Element::F32    ? ""
+                              : bias->input.element == Element::Fp16 ? "half_to_float"
+                                                                     : "bf16_to_float";
   return fmt::format(
       "Biases biases;\n"
       "    for (int i = 0; i < kTileKv / 4; ++i) {{\n"
