@@ -4,9 +4,10 @@
   scripts/build_gpu_cases.py --group bench_variant    first, where nvcc is
   scripts/bench_variants.py                           then, where the GPU is
 
-FlexAttention (compiled) where it has the variant, else the formula under torch.compile; for two maps of
-scores what stands in their place today, a call for each map and a subtraction, with whatever attention
-runs fastest (differential_calls). All calls of a case take turns (bench_gpu.turns), and with them the yardstick: our own kernel of plain softmax
+FlexAttention (compiled) where it has the variant, else the formula under torch.compile; for two maps
+of scores what stands in their place today, a call for each map and a subtraction, with whatever
+attention runs fastest (differential_calls). All calls of a case take turns (bench_gpu.turns), and
+with them the yardstick: our own kernel of plain softmax
 at the same shape. `pair` is the variant's rate over the yardstick's, per pair of the blocks that
 each visits, so that it says what the user's function costs.
 """
@@ -128,8 +129,9 @@ def compiled_call(bench, q, k, v, inputs, scale):
 
 
 def differential_calls(bench, q, k, v, inputs):
-    """name -> call: a call of attention for each map and a subtraction. The maps lie apart, as whoever
-    writes it so would have them. "halves" is for kernels that want values as wide as the keys.
+    """name -> call: a call of attention for each map and a subtraction. The maps lie apart, as
+    whoever writes it so would have them. "halves" is for kernels that want values as wide as the
+    keys.
     """
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention

@@ -95,6 +95,10 @@ def pair_bias(score, b, h, q, k, inputs):
     return score + inputs["bias"][h, q, k]
 
 
+def key_bias(score, b, h, q, k, inputs):
+    return score + inputs["key"][b, k]
+
+
 def temperature(score, b, h, q, k, inputs):
     return score * inputs["temperature"][h]
 
@@ -111,7 +115,7 @@ def prefix(b, h, q, k, inputs):
     return (k <= q) | (k < inputs["prefix"][b])
 
 
-# On the six cases of FlexAttention and one more; and what should cost no more than the plain kernel.
+# On the six cases of FlexAttention and one more.
 FLEX = {
     "causal": {},
     "alibi": {"score": alibi, "fills": (("slopes", {"fill": "slopes"}),)},
@@ -124,15 +128,27 @@ FLEX = {
 }
 
 
+def bias_benches():
+    """A bias for each pair: bf16, fp32, rows that TMA cannot take. One for each key."""
+    shape = {key: read("causal")[key] for key in ("heads", "head_dim", "mask", "workload")}
+    for name, dtype, seq in (("pair_bias", "bf16", 8192), ("pair_bias_fp32", "f32", 8192),
+                             ("pair_bias_ragged", "bf16", 8190)):
+        spec = {**read("pair_bias"), "name": f"variant_{name}", "layout": "bshd", **shape}
+        spec["inputs"] = {"bias": {**spec["inputs"]["bias"], "dtype": dtype}}
+        yield VariantBench(spec["name"], spec, 2, seq, score=pair_bias, flex=True,
+                           rival="variant_causal", fills=(("bias", {"fill": "normal"}),))
+    spec = {**read("broadcast_bias"), "name": "variant_key_bias", "layout": "bshd", **shape,
+            "inputs": {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}},
+            "score": "score + key[b, kv_idx]"}
+    yield VariantBench(spec["name"], spec, 2, 8192, score=key_bias, flex=True,
+                       rival="variant_causal", fills=(("key", {"fill": "normal"}),))
+
+
 def flex_benches():
     for name, more in FLEX.items():
         spec = {**read(name), "name": f"variant_{name}", "layout": "bshd"}
         yield VariantBench(spec["name"], spec, 2, 8192, flex=True, rival="variant_causal", **more)
-    shape = read("causal")
-    spec = {**read("pair_bias"), "name": "variant_pair_bias", "layout": "bshd",
-            **{key: shape[key] for key in ("heads", "head_dim", "mask", "workload")}}
-    yield VariantBench(spec["name"], spec, 2, 8192, score=pair_bias, flex=True,
-                       rival="variant_causal", fills=(("bias", {"fill": "normal"}),))
+    yield from bias_benches()
     spec = {**read("temperature"), "name": "variant_temperature", "layout": "bshd"}
     yield VariantBench(spec["name"], spec, 2, 8192, score=temperature, rival="variant_causal",
                        fills=(("temperature", {"fill": "slopes"}),))

@@ -82,51 +82,6 @@ class PowersOfTwo {
 constexpr size_t kMostKept = 6;
 constexpr size_t kMostKeyRows = 2;  // an address is two registers
 
-// Loads of one element after the other along a row's keys, by the rows that they are in.
-class KeyRows {
- public:
-  KeyRows(const spec::Spec& spec, std::vector<KeyRow>& rows) : spec_(spec), rows_(rows) {}
-
-  Expr operator()(const Expr& e) {
-    if (e.operands().empty()) return e;
-    if (const Expr* known = known_.find(e)) return *known;
-    std::vector<Expr> operands;
-    for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
-    const Expr result = with_operands(e, std::move(operands));
-    return known_.keep(e, e.op() == Op::Load && runs_along_keys(e) ? of_row(result) : result);
-  }
-
- private:
-  bool runs_along_keys(const Expr& load) const {
-    const spec::Input* input = spec_.find_input(load.name());
-    if (input == nullptr || input->shape.empty() ||
-        input->shape.back().kind != spec::Input::Dim::Kind::SeqKv) {
-      return false;
-    }
-    const auto indices = load.operands();
-    const Expr& last = indices.back();
-    return last.op() == Op::Variable && last.name() == "kv_idx" &&
-           std::none_of(indices.begin(), indices.end() - 1, [](const Expr& index) {
-             return expr::mentions(index, "kv_idx") || expr::mentions(index, kProduct);
-           });
-  }
-  Expr of_row(const Expr& load) {
-    auto row = std::find_if(rows_.begin(), rows_.end(),
-                            [&](const KeyRow& known) { return expr::same(known.load, load); });
-    if (row == rows_.end()) {
-      if (rows_.size() >= kMostKeyRows) return load;
-      rows_.push_back({fmt::format("k{}", rows_.size()), load});
-      row = rows_.end() - 1;
-    }
-    return expr::load(load.name() + "." + row->name, load.type(),
-                      {expr::variable("kv_idx", Type::Int)});
-  }
-
-  const spec::Spec& spec_;
-  std::vector<KeyRow>& rows_;
-  Known<Expr> known_;
-};
-
 // e = product * `product` + kv_idx * `key` + what does not vary in the row; empty for 0.
 struct Slopes {
   Expr product, key;
@@ -313,6 +268,44 @@ class Arranger {
   Known<Expr> arranged_;
 };
 
+// Loads of one element after the other along a row's keys, by the rows that they are in.
+class KeyRows {
+ public:
+  KeyRows(const spec::Spec& spec, const Arranger& arranger, std::vector<KeyRow>& rows)
+      : spec_(spec), arranger_(arranger), rows_(rows) {}
+
+  Expr operator()(const Expr& load) {
+    if (!runs_along_keys(load)) return load;
+    auto row = std::find_if(rows_.begin(), rows_.end(),
+                            [&](const KeyRow& known) { return expr::same(known.load, load); });
+    if (row == rows_.end()) {
+      if (rows_.size() >= kMostKeyRows) return load;
+      rows_.push_back({fmt::format("k{}", rows_.size()), load});
+      row = rows_.end() - 1;
+    }
+    return expr::load(load.name() + "." + row->name, load.type(),
+                      {expr::variable("kv_idx", Type::Int)});
+  }
+
+ private:
+  bool runs_along_keys(const Expr& load) const {
+    const spec::Input* input = spec_.find_input(load.name());
+    if (input == nullptr || input->shape.empty() ||
+        input->shape.back().kind != spec::Input::Dim::Kind::SeqKv) {
+      return false;
+    }
+    const auto indices = load.operands();
+    const Expr& last = indices.back();
+    return last.op() == Op::Variable && last.name() == "kv_idx" &&
+           std::none_of(indices.begin(), indices.end() - 1,
+                        [&](const Expr& index) { return arranger_.varies(index); });
+  }
+
+  const spec::Spec& spec_;
+  const Arranger& arranger_;
+  std::vector<KeyRow>& rows_;
+};
+
 // The positive number that a product has as a factor, taken out of it.
 std::pair<double, Expr> split_factor(const Expr& e) {
   if (e.op() == Op::Relu || e.op() == Op::Abs || e.op() == Op::Square) {
@@ -359,14 +352,16 @@ namespace {
 PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
                  PairAbilities abilities) {
   PairForm form;
-  const auto bias = abilities.bias ? pair_input(spec) : std::nullopt;
-  form.bias = bias;
-  KeyRows key_rows(spec, form.key_rows);
+  if (abilities.bias) form.bias = pair_input(spec);
   Arranger arranger(rows, form);
+  KeyRows key_row_of(spec, arranger, form.key_rows);
+  const auto loaded_otherwise = [&](const Expr& load) {
+    if (form.bias && expr::same(load, form.bias->load)) return variable_of(kBias);
+    return abilities.key_rows ? key_row_of(load) : load;
+  };
   const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
   const auto prepared = [&](const Expr& e) {
-    const Expr loaded = bias ? with_value(e, bias->load, variable_of(kBias)) : e;
-    return expr::simplify(PowersOfTwo()(abilities.key_rows ? key_rows(loaded) : loaded));
+    return expr::simplify(PowersOfTwo()(replace_loads(e, loaded_otherwise)));
   };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));

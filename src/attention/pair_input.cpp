@@ -2,7 +2,6 @@
 
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,27 +13,6 @@ namespace {
 using expr::Expr;
 using expr::Op;
 using spec::Input;
-
-// The variable that runs over the dimension.
-std::string_view index_of(Input::Dim::Kind kind) {
-  switch (kind) {
-    case Input::Dim::Kind::Batch:
-      return "b";
-    case Input::Dim::Kind::Heads:
-      return "h";
-    case Input::Dim::Kind::HeadsKv:
-      return "h_kv";
-    case Input::Dim::Kind::SeqQ:
-      return "q_idx";
-    case Input::Dim::Kind::SeqKv:
-      return "kv_idx";
-    case Input::Dim::Kind::Seq:
-    case Input::Dim::Kind::HeadDim:
-    case Input::Dim::Kind::Number:
-      break;
-  }
-  return "";
-}
 
 bool is_pair_input(const Input& input, const Expr& load) {
   using Kind = Input::Dim::Kind;
@@ -48,7 +26,8 @@ bool is_pair_input(const Input& input, const Expr& load) {
     const Expr& index = load.operand(i);
     const bool once = i + 2 >= dims || input.shape[i].kind == Kind::Batch ||
                       input.shape[i].kind == Kind::Heads || input.shape[i].kind == Kind::HeadsKv;
-    if (!once || index.op() != Op::Variable || index.name() != index_of(input.shape[i].kind)) {
+    if (!once || index.op() != Op::Variable ||
+        index.name() != spec::index_of(input.shape[i].kind)) {
       return false;
     }
   }
@@ -77,14 +56,15 @@ class Search {
   std::set<const void*> seen_;
 };
 
-Expr replaced(const Expr& e, const Expr& load, const Expr& value,
-              std::map<const void*, Expr>& done) {
+using Replace = std::function<Expr(const Expr& load)>;
+
+Expr replaced(const Expr& e, const Replace& replace, std::map<const void*, Expr>& done) {
   if (e.operands().empty()) return e;
-  if (e.op() == Op::Load && expr::same(e, load)) return value;
   if (const auto found = done.find(e.identity()); found != done.end()) return found->second;
   std::vector<Expr> operands;
-  for (const Expr& operand : e.operands()) operands.push_back(replaced(operand, load, value, done));
-  return done.emplace(e.identity(), with_operands(e, std::move(operands))).first->second;
+  for (const Expr& operand : e.operands()) operands.push_back(replaced(operand, replace, done));
+  const Expr result = with_operands(e, std::move(operands));
+  return done.emplace(e.identity(), e.op() == Op::Load ? replace(result) : result).first->second;
 }
 
 }  // namespace
@@ -98,9 +78,9 @@ std::optional<PairInput> pair_input(const spec::Spec& spec) {
   return search.in(spec.normalize.weight);
 }
 
-Expr with_value(const Expr& e, const Expr& load, const Expr& value) {
+Expr replace_loads(const Expr& e, const Replace& replace) {
   std::map<const void*, Expr> done;
-  return e ? replaced(e, load, value, done) : e;
+  return replaced(e, replace, done);
 }
 
 }  // namespace attngen::attention

@@ -2,6 +2,7 @@
 // kernel may load it by the tiles of its scores instead of element by element.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "expr/expr.h"
@@ -18,7 +19,8 @@ struct PairInput {
 // are those of their dimensions (b, h, h_kv): a tile of one head finds its elements in rows.
 std::optional<PairInput> pair_input(const spec::Spec& spec);
 
-// `e` with `value` in the place of each such load.
-expr::Expr with_value(const expr::Expr& e, const expr::Expr& load, const expr::Expr& value);
+// Puts `replace(load)` in the place of each Load, those in another's indices first.
+expr::Expr replace_loads(const expr::Expr& e,
+                         const std::function<expr::Expr(const expr::Expr& load)>& replace);
 
 }  // namespace attngen::attention

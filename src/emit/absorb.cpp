@@ -242,7 +242,8 @@ class Absorb {
         has_word(body, "kv_idx")
             ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
             : "",
-        has_word(body, "bias") ? "      const float bias = biases(j, r, e);\n" : "", body, behind);
+        pairs_.bias && has_word(body, "bias") ? "      const float bias = biases(j, r, e);\n" : "",
+        body, behind);
   }
 
   // The first pass makes scores of products; later ones read them.

@@ -25,27 +25,6 @@ std::optional<int> literal(const std::string& text) {
   return value;
 }
 
-// The variable that runs over a dimension by itself, so that it needs no clamp.
-std::string_view plain_index(Input::Dim::Kind kind) {
-  switch (kind) {
-    case Input::Dim::Kind::Batch:
-      return "row.b";
-    case Input::Dim::Kind::Heads:
-      return "row.h";
-    case Input::Dim::Kind::HeadsKv:
-      return "row.h_kv";
-    case Input::Dim::Kind::SeqQ:
-      return "row.q_idx";
-    case Input::Dim::Kind::SeqKv:
-      return "kv_idx";
-    case Input::Dim::Kind::Seq:
-    case Input::Dim::Kind::HeadDim:
-    case Input::Dim::Kind::Number:
-      return "";
-  }
-  return "";
-}
-
 // What a PairForm took out: "c0" of the row, "l0" of the block; or a parameter.
 std::string own_name(std::string_view name) {
   const bool numbered = name.find_first_of("0123456789") == 1;
@@ -111,8 +90,13 @@ std::string DeviceNames::length(const Input::Dim& dim) const {
   return "";
 }
 
+// The variable that runs over a dimension by itself, so that it needs no clamp.
+std::string DeviceNames::plain_index(const Input::Dim& dim) const {
+  return variable(spec::index_of(dim.kind), "");
+}
+
 std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim) const {
-  if (index == plain_index(dim.kind)) return index;
+  if (index == plain_index(dim)) return index;
   const auto value = literal(index);
   if (value && *value >= 0) {
     const int known = dim.kind == Input::Dim::Kind::Number    ? dim.number
@@ -202,7 +186,7 @@ std::string DeviceNames::pointer_type(const expr::Expr& load) const {
 std::string DeviceNames::matrix(const Input& input) const {
   std::string index;
   for (size_t i = 0; i + 2 < input.shape.size(); ++i) {
-    const std::string own(plain_index(input.shape[i].kind));
+    const std::string own = plain_index(input.shape[i]);
     index = i == 0 ? own
                    : fmt::format(fmt::runtime(i == 1 ? "{} * {} + {}" : "({}) * {} + {}"), index,
                                  length(input.shape[i]), own);

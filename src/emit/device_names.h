@@ -57,6 +57,7 @@ class DeviceNames {
  private:
   std::string variable(std::string_view name, const std::string& rows) const;
   std::string length(const spec::Input::Dim& dim) const;
+  std::string plain_index(const spec::Input::Dim& dim) const;
   std::string address(const spec::Input& input, std::span<const std::string> indices) const;
   // `bounds`: "" for the whole row of the input, or "low, high".
   std::string count(std::string_view search, std::span<const std::string> indices, bool or_equal,

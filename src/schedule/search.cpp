@@ -149,7 +149,8 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
                           : has(Kind::HeadsKv) ? kernel.group()
                                                : kernel.heads_q;
     kernel.bias_bytes = pairs.bias->input.element == spec::Input::Element::F32 ? 4 : 2;
-    // Of a load for two columns of a row (ldmatrix: for eight); a conversion of 16 bits.
+    // A load for two columns of a row; of 16 bits an ldmatrix for eight, a conversion each, and
+    // half of an operation more for addresses: 46 where there are 32 conversions.
     add(kernel.score, kernel.bias_bytes == 4 ? expr::OperationCounts{0, 0, 0, 0.5}
                                              : expr::OperationCounts{0, 0, 1.5, 0.125});
   }

@@ -101,7 +101,7 @@ constexpr double kFenceClk = 45;
 
 // Bytes a clk that threads read from shared memory while the tensor cores do too: 33 beside a
 // product of 128 columns, 3 beside one of 64 (H200, 2026-11-20), 128 between products. Fitted to
-// the times of 12 schedules of specs/variants/pair_bias.yaml (2026-11-22).
+// 12 schedules of pair_bias at head dim 128 (2026-11-22, a throw-away script): the sweep has none.
 constexpr double kBytesBesideProducts = 64;
 
 // How much of the shorter of (products, arithmetic) the longer one fails to hide. One warpgroup

@@ -44,6 +44,26 @@ const char* name_of(Input::Element element) {
   return "";
 }
 
+const char* index_of(Input::Dim::Kind kind) {
+  switch (kind) {
+    case Input::Dim::Kind::Batch:
+      return "b";
+    case Input::Dim::Kind::Heads:
+      return "h";
+    case Input::Dim::Kind::HeadsKv:
+      return "h_kv";
+    case Input::Dim::Kind::SeqQ:
+      return "q_idx";
+    case Input::Dim::Kind::SeqKv:
+      return "kv_idx";
+    case Input::Dim::Kind::Seq:
+    case Input::Dim::Kind::HeadDim:
+    case Input::Dim::Kind::Number:
+      break;
+  }
+  return "";
+}
+
 std::string name_of(const Input::Dim& dim) {
   using DimKind = Input::Dim::Kind;
   switch (dim.kind) {

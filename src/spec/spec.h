@@ -51,7 +51,9 @@ struct Input {
   std::vector<Dim> shape;  // row-major; empty: a scalar argument
   bool sorted = false;     // ascending along its last dimension
 };
-const char* name_of(Input::Element);     // "f32"
+const char* name_of(Input::Element);  // "f32"
+// The variable that runs over a dimension: "kv_idx"; "" of those that have none of their own.
+const char* index_of(Input::Dim::Kind);
 std::string name_of(const Input::Dim&);  // "seq_kv", "32"
 
 // A point that the search optimises for.

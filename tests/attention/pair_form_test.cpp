@@ -118,6 +118,11 @@ TEST_CASE("elements along the keys stand behind an address") {
   CHECK(form_of("score: score + page[b, kv_idx + 1]\n").key_rows.empty());
   CHECK(form_of("score: score + page[kv_idx % 2, kv_idx]\n").key_rows.empty());
   CHECK(form_of("score: score + sink[h]\n").key_rows.empty());
+  // Nor of a row that differs from pair to pair.
+  CHECK(form_of("score: score + page[int(score), kv_idx]\n").key_rows.empty());
+  CHECK(form_of("score: tanh(score)\n"
+                "normalize: {weight: \"square(score) * page[int(score), kv_idx]\"}\n")
+            .key_rows.empty());
 }
 
 TEST_CASE("what may be wrong when taken out stays") {

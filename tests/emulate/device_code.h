@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -56,23 +57,11 @@ T __ldg(const T* at) {
 inline int __clz(unsigned x) { return x == 0 ? 32 : __builtin_clz(x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
-inline int __float_as_int(float x) {
-  int y;
-  std::memcpy(&y, &x, 4);
-  return y;
-}
+inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
 // A NaN becomes 0, as on the GPU.
 inline float __saturatef(float x) { return x > 0 ? std::min(x, 1.0f) : 0.0f; }
-inline uint32_t __float_as_uint(float x) {
-  uint32_t y;
-  std::memcpy(&y, &x, 4);
-  return y;
-}
-inline float __uint_as_float(uint32_t x) {
-  float y;
-  std::memcpy(&y, &x, 4);
-  return y;
-}
+inline uint32_t __float_as_uint(float x) { return std::bit_cast<uint32_t>(x); }
+inline float __uint_as_float(uint32_t x) { return std::bit_cast<float>(x); }
 inline float __logf(float x) { return std::log(x); }
 inline float __expf(float x) { return std::exp(x); }
 inline float __fdividef(float a, float b) { return a / b; }

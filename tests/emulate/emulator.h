@@ -11,6 +11,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -237,29 +238,16 @@ inline void named_sync(int id, int threads) {
 
 // The storage type, rounded to the nearest, ties to even.
 #ifdef EMULATE_FP16
-inline uint16_t to_storage(float x) {
-  const auto half = static_cast<_Float16>(x);
-  uint16_t bits;
-  std::memcpy(&bits, &half, 2);
-  return bits;
-}
-inline float from_storage(uint16_t x) {
-  _Float16 half;
-  std::memcpy(&half, &x, 2);
-  return static_cast<float>(half);
-}
+inline uint16_t to_storage(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
+inline float from_storage(uint16_t x) { return static_cast<float>(std::bit_cast<_Float16>(x)); }
 #else
 inline uint16_t to_storage(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, 4);
+  const auto bits = std::bit_cast<uint32_t>(x);
   if (std::isnan(x)) return 0x7FFF;
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 inline float from_storage(uint16_t x) {
-  const uint32_t bits = static_cast<uint32_t>(x) << 16;
-  float y;
-  std::memcpy(&y, &bits, 4);
-  return y;
+  return std::bit_cast<float>(static_cast<uint32_t>(x) << 16);
 }
 #endif
 
