@@ -46,21 +46,21 @@ std::optional<NearCap> near_cap(double unit, double factor) {
 
 std::optional<NearLogistic> near_logistic(const expr::Expr& x) {
   using expr::Op;
-  // e / (1 + e) ~ e (1 + d + c e) for e <= b, where (1 + d + c e)(1 + e) - 1 is the Chebyshev
+  // e / (1 + e) ~ e (a + c e) for e <= b, where a = 1 + d and (a + c e)(1 + e) - 1 is the Chebyshev
   // polynomial d T2 of that range: 1 + d + 8 d / b^2 = -8 d / b. Up to 0.09 it is right to 2^-10.
+  // With power = -c / a e it is a^2 / -c (power - power^2).
   constexpr double b = 0.09;
   constexpr double d = -1 / (1 + 8 / (b * b) + 8 / b);  // -2^-10.07
-  constexpr double c = 8 * d / (b * b);
-  // power = 2 at e = b
-  const double shift = std::log2(2 / b);
+  constexpr double a = 1 + d, c = 8 * d / (b * b);
+  const double shift = std::log2(-c / a);
   if (x.op() != Op::Add) return std::nullopt;
   for (const size_t i : {0u, 1u}) {
     const expr::Expr& bias = x.operand(i);
-    if (bias.is_number() && -bias.number() + kUsual > 1 - shift) return std::nullopt;
+    if (bias.is_number() && -bias.number() + kUsual > std::log2(b)) return std::nullopt;
   }
   NearLogistic near;
-  near.linear = (1 + d) * b / 2;
-  near.square = c * b * b / 4;
+  near.factor = a * a / -c;
+  near.highest = -c / a * b;
   // Of slope * varying + constant the constants come together, once a row.
   const expr::Expr &varying = x.operand(0), &rest = x.operand(1);
   const expr::Expr last = expr::make(Op::Subtract, {expr::number(shift), rest});

@@ -28,11 +28,13 @@ inline constexpr int kNearCapRoom = 8;
 std::optional<NearCap> near_cap(double unit, double factor);
 
 // 1 / (1 + 2^x), a sigmoid whose weights are small as those with a bias of -log(seq_kv) are:
-//   power * (linear + square * power),   power = 2^exponent,
-// right to 2^-10 of its size while power < 2. One special function instead of one and a half.
+//   factor * (power - power^2),   power = 2^exponent,
+// right to 2^-10 of its size while power < highest. One special function instead of one and a half,
+// and one multiply-add, since the factor is left to the output.
 struct NearLogistic {
   expr::Expr exponent;
-  double linear = 0, square = 0;
+  double factor = 1;
+  double highest = 0;
 };
 // Nothing if scores of unit variance alone make larger weights.
 std::optional<NearLogistic> near_logistic(const expr::Expr& x);

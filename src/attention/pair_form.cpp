@@ -388,6 +388,10 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   if (spec.dtype == spec::DType::Bf16 && counts_only && rows.row_free()) {
     std::tie(form.weight_factor, form.weight) = split_factor(form.weight);
   }
+  if (abilities.rounds_positive_part && counts_only && form.weight.op() == Op::Relu) {
+    form.weight = form.weight.operand(0);
+    form.positive_part = true;
+  }
   for (const Reduction& reduction : rows.reductions) {
     form.elements.push_back(with_score(reduction.element));
   }
@@ -419,6 +423,12 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities ab
   } else if (rows.row_free() && rows.reductions.empty()) {
     const Expr exponent = logistic_exponent(form.weight);
     if (exponent) form.near_logistic = near_logistic(exponent);
+    if (form.near_logistic) {
+      const Expr factor = expr::number(form.near_logistic->factor);
+      const Expr power = expr::make(Op::Multiply, {expr::make(Op::Exp2, {exponent}), factor});
+      form.weight = expr::make(Op::Divide, {expr::number(1), expr::make(Op::Add, {power, factor})});
+      form.weight_factor *= form.near_logistic->factor;
+    }
   }
   return form;
 }
@@ -428,8 +438,12 @@ Expr logistic_exponent(const Expr& e) {
   const Expr& sum = e.operand(1);
   if (sum.op() != Op::Add) return {};
   for (const size_t i : {0u, 1u}) {
-    if (sum.operand(i).is_number(1) && sum.operand(1 - i).op() == Op::Exp2) {
-      return sum.operand(1 - i).operand(0);
+    const Expr &constant = sum.operand(i), &power = sum.operand(1 - i);
+    if (!constant.is_number()) continue;
+    if (constant.is_number(1) && power.op() == Op::Exp2) return power.operand(0);
+    if (power.op() == Op::Multiply && power.operand(0).op() == Op::Exp2 &&
+        expr::same(power.operand(1), constant)) {
+      return power.operand(0).operand(0);
     }
   }
   return {};

@@ -61,6 +61,7 @@ struct PairForm {
 
   expr::Expr weight;                 // other forms only; without its constant factor
   double weight_factor = 1;          // > 0: left to the output
+  bool positive_part = false;        // weight is what a relu is of; rounding it drops the rest
   std::vector<expr::Expr> elements;  // other forms only: of RowForm::reductions, in their order
   expr::Expr mask;
 
@@ -75,13 +76,15 @@ struct PairForm {
 
 // What a kernel is able to.
 struct PairAbilities {
-  bool near = false;      // to compute a block of keys again: near forms
-  bool bias = false;      // to load an input by the tiles of its scores
-  bool key_rows = false;  // to keep an address for a block
+  bool near = false;                  // to compute a block of keys again: near forms
+  bool bias = false;                  // to load an input by the tiles of its scores
+  bool key_rows = false;              // to keep an address for a block
+  bool rounds_positive_part = false;  // to round a weight and take its positive part in one
 };
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities = {});
 
-// 1 / (1 + 2^x): how sigmoids come out. Gives x, or nothing.
+// 1 / (n + n 2^x): how sigmoids come out, with n = 1 or a NearLogistic's factor. Gives x, or
+// nothing.
 expr::Expr logistic_exponent(const expr::Expr& e);
 
 }  // namespace attngen::attention

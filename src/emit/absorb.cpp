@@ -387,9 +387,9 @@ class Absorb {
     const std::string pass = wrapped_loop(
         exists_line("") + score_line(true, false) +
             wrapped(fmt::format("      power[e] = exists ? near_power_of({}) : 0;", arguments())) +
-            wrapped(fmt::format("      {} = power[e] * (power[e] * {} + {});", fragment_.element,
-                                float_literal(near.square), float_literal(near.linear))),
-        "    bits |= __float_as_uint(power[0]) | __float_as_uint(power[1]);\n",
+            fmt::format("      {} = power[e] - power[e] * power[e];\n", fragment_.element),
+        wrapped("    largest[r] = __vimax3_u32(largest[r], __float_as_uint(power[0]), "
+                "__float_as_uint(power[1]));"),
         "    float power[2];\n");
     std::string row = "  const Row& row = rows[r];\n";
     if (pairs_.has_lines()) row += "  const Lines lines = lines_at(row, kv_first, in);\n";
@@ -397,7 +397,7 @@ class Absorb {
       row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
     }
     if (pairs_.bias) row += "  const Biases biases = load_biases(row.bias);\n";
-    return "\n// Of a small weight e / (1 + e) the e, scaled so that it is below 2.\n" +
+    return "\n// Of a small weight e / (1 + e) a multiple of e.\n" +
            text_of({"float", "near_power_of", parameters(),
                     "  return exp2_approx(" +
                         expr::print_c(near.exponent, expr::Dialect::Device, names_.names()) +
@@ -405,18 +405,20 @@ class Absorb {
            "\n"
            "// As absorb of both rows, of weights that are small: there 1 / (1 + e) is next to a "
            "line,\n"
-           "// to a bf16's rounding. False if one is not; the scores are lost then.\n" +
-           text_of({"bool",
-                    "absorb_near",
-                    {std::string(fragment_.scores), "int kv_first", "const Row (&rows)[2]",
-                     "const Inputs& in"},
-                    "  uint32_t bits = 0;\n"
-                    "#pragma unroll\n"
-                    "  for (int r = 0; r < 2; ++r) {\n" +
-                        indented(row + pass) +
-                        "  }\n"
-                        "  return bits < 0x40000000u;  // all powers are below 2, none is a NaN\n",
-                    "template <bool kMasked>"});
+           "// to a bf16's rounding. False if one is not, or is a NaN; the scores are lost "
+           "then.\n" +
+           text_of(
+               {"bool",
+                "absorb_near",
+                {std::string(fragment_.scores), "int kv_first", "const Row (&rows)[2]",
+                 "const Inputs& in"},
+                "  uint32_t largest[2] = {};  // of the powers' bits, which are in their order\n"
+                "#pragma unroll\n"
+                "  for (int r = 0; r < 2; ++r) {\n" +
+                    indented(row + pass) + "  }\n" +
+                    fmt::format("  return max(largest[0], largest[1]) < __float_as_uint({});\n",
+                                float_literal(near.highest)),
+                "template <bool kMasked>"});
   }
 
   std::string absorb_function() const {
@@ -443,7 +445,7 @@ class Absorb {
     return fmt::format("// One block of {}: scores in, weights out.",
                        fragment_.row.empty() ? "a row" : "row r") +
            (form_.row_free() ? "" : " Returns the factor by which the accumulator shrinks.") +
-           "\n" +
+           (pairs_.positive_part ? "\n// pack_positive_part takes the relu." : "") + "\n" +
            text_of({form_.row_free() ? "void" : "float", "absorb", std::move(parameters), body,
                     "template <bool kMasked>"});
   }

@@ -19,6 +19,7 @@
 #include "emit/mask_functions.h"
 #include "emit/prepass.h"
 #include "expr/simplify.h"
+#include "schedule/search.h"
 
 namespace attngen::emit {
 namespace {
@@ -255,8 +256,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const Fragment& fragment = fragment_of(family);
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  const PairForm pairs =
-      attention::pair_form(spec, form, {.near = near, .bias = !amd, .key_rows = !amd});
+  const PairForm pairs = attention::pair_form(spec, form, schedule::pair_abilities(family, near));
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),

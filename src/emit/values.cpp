@@ -8,6 +8,7 @@
 #include "attention/tiles.h"
 #include "emit/user_functions.h"
 #include "schedule/resources.h"
+#include "schedule/search.h"
 
 namespace attngen::emit {
 
@@ -63,14 +64,16 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("QUERY_STAGES", candidate.resources.query_stages);
   put("BLOCKS_PER_CORE", candidate.resources.blocks_per_core);
   put("PLAIN_SCORE", plain);
-  const bool cdna2 = candidate.resources.waves_per_simd > 0;
-  const attention::PairForm pairs = attention::pair_form(
-      spec, rows, {.near = candidate.resources.near, .bias = !cdna2, .key_rows = !cdna2});
+  const auto family =
+      candidate.resources.waves_per_simd > 0 ? target::Family::Cdna2 : target::Family::Hopper;
+  const attention::PairForm pairs =
+      attention::pair_form(spec, rows, schedule::pair_abilities(family, candidate.resources.near));
   put("BIAS", pairs.bias.has_value());
   using Element = spec::Input::Element;
   const Element bias = pairs.bias ? pairs.bias->input.element : Element::Bf16;
   put("BIAS_BYTES", bias == Element::F32 ? 4 : 2);
   put("BIAS_FP16", bias == Element::Fp16);
+  put("POSITIVE_PART", pairs.positive_part);
   put("NEAR_LOGISTIC", pairs.near_logistic.has_value());
   put("NEAR_CAP", pairs.near_cap.has_value());
   const attention::NearCap cap = pairs.near_cap.value_or(attention::NearCap{});

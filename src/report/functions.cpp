@@ -14,6 +14,7 @@
 #include "expr/count.h"
 #include "expr/ops.h"
 #include "expr/print.h"
+#include "schedule/search.h"
 
 namespace attngen::report {
 namespace {
@@ -73,7 +74,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
   const attention::PairForm pairs =
-      attention::pair_form(spec, *rows, {.near = near && !amd, .bias = !amd, .key_rows = !amd});
+      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near));
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
@@ -96,8 +97,9 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";
   }
   if (pairs.near_logistic) {
-    text += "while all of a block's weights are small: 1 special function, 2 multiply-adds more\n";
+    text += "while all of a block's weights are small: 1 special function, 1 multiply-add more\n";
   }
+  if (pairs.positive_part) text += "the relu is taken where weights are rounded, at no cost\n";
   if (!pairs.constants.empty()) {
     std::vector<std::string> constants;
     for (const spec::NamedExpr& constant : pairs.constants) {

@@ -137,7 +137,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   if (pairs.near_cap) kernel.near = {0, 2, 0, 0};  // beside the exponent's own multiply-add
   if (pairs.near_logistic) {
     kernel.near = expr::count(pairs.near_logistic->exponent, pair, accuracy);
-    add(kernel.near, {1, 2, 0.5, 0});  // the power and its square; half of the test for one bit
+    add(kernel.near, {1, 1, 0.5, 0});  // the power and its square; half of a maximum of three
   }
   if (pairs.bias) {
     using Kind = spec::Input::Dim::Kind;
@@ -190,11 +190,14 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  const bool hopper = family == target::Family::Hopper;
-  count_functions(
-      spec, attention::pair_form(spec, rows, {.near = hopper, .bias = hopper, .key_rows = hopper}),
-      family, kernel);
+  count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true)), family,
+                  kernel);
   return kernel;
+}
+
+attention::PairAbilities pair_abilities(target::Family family, bool near) {
+  if (family != target::Family::Hopper) return {};
+  return {.near = near, .bias = true, .key_rows = true, .rounds_positive_part = true};
 }
 
 const char* bound_name(const Cost& cost) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/pair_form.h"
 #include "attention/row_form.h"
 #include "attention/tiles.h"
 #include "expr/count.h"
@@ -50,6 +51,9 @@ struct Kernel {
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family = target::Family::Hopper);
+
+// What a family's template can do for pairs; `near` as Resources has it.
+attention::PairAbilities pair_abilities(target::Family family, bool near);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.

@@ -67,7 +67,7 @@ TEST_CASE("a cap scales the queries, and with them all that reads the product") 
   CHECK_FALSE(near_form_for("score: 30 * tanh(score / 30) + sink[h]\n").near_cap);
 }
 
-TEST_CASE("a small sigmoid is a line of its power, right to 2^-10") {
+TEST_CASE("a small sigmoid is a power less its square, right to 2^-10") {
   const PairForm form = near_form_for("normalize: {weight: sigmoid(score - 9)}\n");
   REQUIRE(form.near_logistic);
   const NearLogistic& near = *form.near_logistic;
@@ -76,10 +76,11 @@ TEST_CASE("a small sigmoid is a line of its power, right to 2^-10") {
         near.exponent, [&](std::string_view) { return product; },
         [](std::string_view, std::span<const int64_t>) { return 0.0; }));
   };
-  for (double product = -200; power(product) < 2; product += 0.25) {
+  CHECK(form.weight_factor == near.factor);
+  for (double product = -200; power(product) < near.highest; product += 0.25) {
     const double exact = 1 / (1 + std::exp(9 - 0.125 * product));
     const double p = power(product);
-    CHECK(std::abs(p * (near.linear + near.square * p) - exact) <= exact / 1024);
+    CHECK(std::abs(near.factor * (p - p * p) - exact) <= exact / 1024);
   }
 }
 

@@ -77,6 +77,25 @@ TEST_CASE("a factor of the weights is left to the output, but not in fp16") {
   CHECK(form_for(lines, spec::DType::Fp16).weight_factor == 1);
 }
 
+TEST_CASE("a relu is left to the rounding of weights, unless a sum reads them too") {
+  const auto form_of = [](const std::string& lines) {
+    return form_for("normalize: " + lines + "\n", spec::DType::Bf16,
+                    {.rounds_positive_part = true});
+  };
+  for (const char* const lines :
+       {"{weight: relu(score), output: acc / (q_pos + 1)}", "{weight: relu(score)}"}) {
+    const PairForm form = form_of(lines);
+    CHECK(form.positive_part);
+    CHECK(text(form.weight) == "$product");
+    CHECK(form.weight_factor == 0.5);
+  }
+  CHECK(text(form_of("{weight: \"relu(score + sink[h])\"}").weight).find("$product * 0.5") == 0);
+  CHECK_FALSE(form_of("{weight: square(relu(score))}").positive_part);
+  CHECK_FALSE(form_of("{rows: {l: rowsum(relu(score))}, weight: relu(score), output: acc / l}")
+                  .positive_part);
+  CHECK_FALSE(form_for("normalize: {weight: relu(score)}\n").positive_part);
+}
+
 TEST_CASE("an input with an element for each pair comes by tiles") {
   const auto form_of = [](const std::string& lines) {
     return form_for(lines, spec::DType::Bf16, {.bias = true});

@@ -22,6 +22,7 @@
 #include "emit/user_functions.h"
 #include "emit/values.h"
 #include "emit_test_support.h"
+#include "schedule/search.h"
 #include "variants.h"
 
 namespace attngen::emit {
@@ -247,6 +248,13 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
          online + "    }\n";
 }
 
+// What the template leaves to the rounding of weights.
+std::string positive_part(const spec::Spec& spec, const attention::RowForm& form) {
+  const auto abilities = schedule::pair_abilities(target::Family::Hopper, false);
+  if (!attention::pair_form(spec, form, abilities).positive_part) return "";
+  return "\n    for (auto& group : scores) for (float& x : group[0]) x = fmaxf(x, 0);";
+}
+
 // One call's data, the same numbers for the oracle and for the emitted code.
 class Data {
  public:
@@ -424,7 +432,8 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
     replace_all(driver, "ABSORB",
                 std::string(form.row_free() ? "" : "acc *= ") +
                     "(full ? absorb<false>(scores, 0, kv_first, row, in, red)\n"
-                    "             : absorb<true>(scores, 0, kv_first, row, in, red));");
+                    "             : absorb<true>(scores, 0, kv_first, row, in, red));" +
+                    positive_part(spec, form));
   }
   text += data.definitions() + driver;
   replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");

@@ -55,6 +55,7 @@ T __ldg(const T* at) {
   return *at;
 }
 inline int __clz(unsigned x) { return x == 0 ? 32 : __builtin_clz(x); }
+inline unsigned __vimax3_u32(unsigned x, unsigned y, unsigned z) { return std::max({x, y, z}); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
@@ -68,6 +69,7 @@ inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline int min(int a, int b) { return std::min(a, b); }
 inline int max(int a, int b) { return std::max(a, b); }
+inline unsigned max(unsigned a, unsigned b) { return std::max(a, b); }
 inline int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
 inline int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
 using std::isinf;

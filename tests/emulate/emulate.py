@@ -86,7 +86,7 @@ GROUPS = {
         (spec(mask=CAUSAL, normalize={"weight": "sigmoid(4 * score - 8)"}), [schedule(2, 64, 2)],
          CALLS[:3]),
         (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
-         [schedule(2, 64, 2, overlap="none")], CALLS[:3]),
+         [schedule(2, 64, 2, overlap="none"), schedule(1, 64, 2, weights="shared")], CALLS[:3]),
     ],
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [

@@ -514,6 +514,10 @@ void wgmma_output(float (&d)[kGroups][2][2], const uint32_t (&a)[4], uint64_t b,
 inline uint32_t pack(float low, float high) {
   return emulator::to_storage(low) | static_cast<uint32_t>(emulator::to_storage(high)) << 16;
 }
+inline uint32_t pack_positive_part(float low, float high) {
+  const auto positive = [](float x) { return x < 0 ? 0 : x; };
+  return pack(positive(low), positive(high));
+}
 inline float exp2_approx(float x) { return std::exp2(x); }
 #ifdef EMULATE_FP16
 inline float from_half(uint16_t x) { return emulator::from_storage(x); }

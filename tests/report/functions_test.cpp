@@ -37,7 +37,9 @@ TEST_CASE("what the user's functions cost is said") {
         "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n");
   CHECK(functions_of("normalize: {weight: sigmoid(score - 9)}\n") ==
         "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n"
-        "while all of a block's weights are small: 1 special function, 2 multiply-adds more\n");
+        "while all of a block's weights are small: 1 special function, 1 multiply-add more\n");
+  CHECK(functions_of("normalize: {weight: relu(score)}\n") ==
+        "the relu is taken where weights are rounded, at no cost\n");
   // The same for all pairs of a row: computed once.
   CHECK(functions_of("score: score * exp(slopes[h])\n").starts_with("computed once for a row: "));
 }

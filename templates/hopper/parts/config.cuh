@@ -79,6 +79,9 @@
 #ifndef ATTN_RECOMPUTE
 #define ATTN_RECOMPUTE 1
 #endif
+#ifndef ATTN_POSITIVE_PART
+#define ATTN_POSITIVE_PART 0
+#endif
 #ifndef ATTN_NEAR_LOGISTIC
 #define ATTN_NEAR_LOGISTIC 0
 #endif

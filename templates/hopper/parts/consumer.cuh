@@ -272,6 +272,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
   const auto hand_over_weights = [&] {
 #if ATTN_WEIGHTS_SHARED
+#if ATTN_POSITIVE_PART
+    take_positive_part(scores);
+#endif
     store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
     fence_async_proxy();
     __syncwarp();  // a warp's rows are read for that warp alone

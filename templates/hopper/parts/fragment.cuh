@@ -15,6 +15,19 @@ __device__ __forceinline__ uint32_t pack(float low, float high) {
   return packed;
 }
 
+#if ATTN_POSITIVE_PART && !ATTN_WEIGHTS_SHARED
+// Of what is larger than 0; a NaN stays one.
+__device__ __forceinline__ uint32_t pack_positive_part(float low, float high) {
+  uint32_t packed;
+#if ATTN_BF16
+  asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#else
+  asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#endif
+  return packed;
+}
+
+#endif
 // Byte offset of eight columns (a group) of a row in a swizzled tile of chunks of `rows` rows: the
 // group's place among its row's is exchanged with others by the row's own number.
 template <int kChunk>

@@ -45,8 +45,22 @@ __device__ __forceinline__ void pack_weights(Weights& weights, const Scores& sco
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const float(&pair)[2] = scores[2 * step + i / 2][i % 2];
+#if ATTN_POSITIVE_PART
+      weights[step][i] = pack_positive_part(pair[0], pair[1]);
+#else
       weights[step][i] = pack(pair[0], pair[1]);
+#endif
     }
+  }
+}
+#endif
+#if ATTN_POSITIVE_PART && ATTN_WEIGHTS_SHARED
+
+__device__ __forceinline__ void take_positive_part(Scores& scores) {
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) scores[j][i / 2][i % 2] = fmaxf(scores[j][i / 2][i % 2], 0);
   }
 }
 #endif
