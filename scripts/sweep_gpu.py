@@ -4,6 +4,7 @@
   scripts/sweep_gpu.py --build     first, where nvcc is: into build-gpu/sweep/
   scripts/sweep_gpu.py             then, where the GPU is: into tests/data/h200_sweep.json
   scripts/sweep_gpu.py --filter d128_causal --json out.json    only these points
+  scripts/sweep_gpu.py --filter sigmoid --keep    these anew, the file's others as they are
   scripts/sweep_gpu.py --build --top 20        of each point, what the search ranks first
 
 The schedules of one point take turns call by call, each after a fast kernel of the same kind, so
@@ -51,6 +52,8 @@ def options():
     timing.add_argument("--skip", action="append", default=[], metavar="KERNEL",
                         help="one that hangs; may be repeated")
     timing.add_argument("--rounds", type=int, default=6, help="at least")
+    timing.add_argument("--keep", action="store_true",
+                        help="points of --json that are not measured stay in it")
     timing.add_argument("--json", type=Path, default=ROOT / "tests" / "data" / "h200_sweep.json")
     return parser.parse_args()
 
@@ -210,11 +213,21 @@ def measure(point, choice, kernels, args, flush):
             if entry["name"] in medians}
 
 
-def point_row(index, point, kernels, times):
+def point_row(index, point, commit, kernels, times):
     rows = [{"schedule": entry["schedule"], "microseconds": round(times[name], 2)}
             for entry in kernels if (name := short_name(entry["schedule"])) in times]
     return {"spec": point.sweep.spec, "workload": point.workload(), "holdout": index % 2 == 1,
-            "schedules": rows}
+            "commit": commit, "schedules": rows}
+
+
+def rows_of(sweep):
+    """index -> row of a file's points."""
+    places = {point.name: i for i, point in enumerate(sweep_points())}
+    rows = {}
+    for row in sweep["points"]:
+        name = f"{row['spec']['name']}_s{row['workload']['seq_q']}"
+        rows[places[name]] = {**row, "commit": row.get("commit", sweep.get("commit", ""))}
+    return rows
 
 
 def to_text(head, rows):
@@ -254,9 +267,9 @@ def time_all(args):
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
     head = {"device": torch.cuda.get_device_name(),
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-            "command": command(args),
-            "commit": index["commit"]}
-    rows, summary, complete = [], [], True
+            "command": command(args)}
+    rows = rows_of(json.loads(args.json.read_text())) if args.keep else {}
+    summary, complete = [], True
     args.json.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     warm_clock()
@@ -272,10 +285,10 @@ def time_all(args):
         complete &= len(times) == len(kernels)
         if not times:
             continue
-        rows.append(point_row(i, point, kernels, times))
+        rows[i] = point_row(i, point, index["commit"], kernels, times)
         summary.append(summary_line(point, index["choices"][point.name], times))
         # Each time: a later kernel may hang.
-        args.json.write_text(to_text(head, rows))
+        args.json.write_text(to_text(head, [rows[place] for place in sorted(rows)]))
         print(f"{time.monotonic() - began:5.0f} s {point.name}: {len(times)} schedules, "
               f"{min(times.values()):.1f} to {max(times.values()):.1f} us", flush=True)
     print("\n| point | fastest | TFLOP/s | chosen | its time to the fastest |\n" + "|---" * 5 + "|")

@@ -119,7 +119,14 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   if (kernel.tested_mask) {
     registers += 26 + s.tile_kv / 8 + static_cast<int>(16 * kernel.mask.load);
   }
-  if (!kernel.range.always_full && !exponential) registers += 6;
+  if (!kernel.range.always_full && !exponential) {
+    // Weights that a multiply or two make of the product keep nothing but a row's limits, of which
+    // the last key alone is there anyway (91 kernels of ReLU and polynomials, 2026-11-22).
+    const bool light_weight = kernel.rows.row_free() && kernel.weight.special == 0 &&
+                              kernel.row_constants + kernel.key_loads == 0;
+    const bool from_first = kernel.range.begin.is_number(0);
+    registers += !from_first ? std::max(6, s.tile_kv / 16) : light_weight ? 0 : 6;
+  }
   if (kernel.shares_reciprocals) registers += s.tile_kv / 8;  // two columns' products, until used
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
   if (fixed_max) {  // the way back: the block's scores once more
