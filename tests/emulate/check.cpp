@@ -3,9 +3,12 @@
 // usage: check <spec.yaml> <manifest.json> <library.so> <call>...
 // A call is batch,seq_q,seq_kv; of packed sequences a list: 70x130+1x0+64x64.
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +25,8 @@
 
 #include "attention/oracle.h"
 #include "attention/pair_form.h"
+#include "attention/pair_input.h"
+#include "expr/evaluate.h"
 #include "spec/read.h"
 
 namespace {
@@ -113,6 +118,31 @@ class Guarded {
   std::vector<uint8_t> bytes_;
 };
 
+// Memory that ends where a page begins which nobody may read: a kernel that looks behind its last
+// element ends there. Its first one lies wherever its size puts it.
+class BeforeFault {
+ public:
+  explicit BeforeFault(int64_t bytes = 0) : bytes_(static_cast<size_t>(bytes)) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t readable = (bytes_ + page - 1) / page * page;
+    mapped_ = readable + page;
+    void* const at =
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    pages_ = static_cast<uint8_t*>(at);
+    std::memset(pages_, 0xFF, readable);  // NaN
+    if (mprotect(pages_ + readable, page, PROT_NONE) != 0) throw std::bad_alloc();
+  }
+  ~BeforeFault() { munmap(pages_, mapped_); }
+  BeforeFault(const BeforeFault&) = delete;
+  BeforeFault& operator=(const BeforeFault&) = delete;
+  uint8_t* data() { return pages_ + mapped_ - static_cast<size_t>(sysconf(_SC_PAGESIZE)) - bytes_; }
+
+ private:
+  uint8_t* pages_ = nullptr;
+  size_t bytes_, mapped_ = 0;
+};
+
 // [rows, heads, dim] in the storage type, and as floats; [batch, heads, length, dim] if the spec's
 // layout is bhsd.
 struct Tensor {
@@ -201,9 +231,14 @@ class Check {
   }
 
  private:
+  BeforeFault& input_memory(const std::string& name, size_t bytes) {
+    arrays_.erase(name);
+    return arrays_.try_emplace(name, static_cast<int64_t>(bytes)).first->second;
+  }
+
   template <typename T>
   void put(const std::string& name, const std::vector<double>& values) {
-    Guarded& memory = arrays_[name] = Guarded(static_cast<int64_t>(values.size()), sizeof(T));
+    BeforeFault& memory = input_memory(name, values.size() * sizeof(T));
     for (size_t i = 0; i < values.size(); ++i) {
       const T x = static_cast<T>(values[i]);
       std::memcpy(memory.data() + i * sizeof(T), &x, sizeof(T));
@@ -211,12 +246,10 @@ class Check {
     problem_.inputs[name] = values;
   }
 
-  // Quarters from -1.75 to 1.75, which 16 bits hold.
-  void put_halves(const attngen::spec::Input& input, std::vector<double>& values) {
+  void put_halves(const attngen::spec::Input& input, const std::vector<double>& values) {
     const bool fp16 = input.element == attngen::spec::Input::Element::Fp16;
-    Guarded& memory = arrays_[input.name] = Guarded(static_cast<int64_t>(values.size()), 2);
+    BeforeFault& memory = input_memory(input.name, values.size() * 2);
     for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<double>(random_() % 15) / 4 - 1.75;
       const uint16_t x =
           to_storage(static_cast<float>(values[i]), fp16 ? DType::Fp16 : DType::Bf16);
       std::memcpy(memory.data() + 2 * i, &x, 2);
@@ -259,10 +292,13 @@ class Check {
                                             : dim.number;
       }
       std::vector<double> values(static_cast<size_t>(size));
-      const bool real = input.element == attngen::spec::Input::Element::F32;
+      using Element = attngen::spec::Input::Element;
+      const bool real = input.element == Element::F32;
+      const bool half = input.element == Element::Bf16 || input.element == Element::Fp16;
       for (double& x : values) {
-        x = real ? static_cast<float>(-0.01 * static_cast<double>(1 + random_() % 30))
-                 : static_cast<double>(random_() % 4);
+        x = real   ? static_cast<float>(-0.01 * static_cast<double>(1 + random_() % 30))
+            : half ? static_cast<double>(random_() % 15) / 4 - 1.75  // which 16 bits hold
+                   : static_cast<double>(random_() % 4);
       }
       const bool along_sequence = !input.shape.empty() && (input.shape.back().kind == Kind::SeqQ ||
                                                            input.shape.back().kind == Kind::SeqKv);
@@ -270,19 +306,38 @@ class Check {
         draw_ascending(values, call_.max_kv);
       } else if (input.element == attngen::spec::Input::Element::U8) {
         draw_valid(values);
-      } else if (!real && along_sequence) {
+      } else if (!real && !half && along_sequence) {
         draw_stretches(values);
       }
-      using Element = attngen::spec::Input::Element;
+      if (const auto pairs = attngen::attention::pair_input(spec_);
+          pairs && pairs->input.name == input.name) {
+        poison_absent(values);
+      }
       if (real) {
         put<float>(input.name, values);
-      } else if (input.element == Element::Bf16 || input.element == Element::Fp16) {
+      } else if (half) {
         put_halves(input, values);
       } else if (input.element == attngen::spec::Input::Element::U8) {
         put<uint8_t>(input.name, values);
       } else {
         put<int32_t>(input.name, values);
       }
+    }
+  }
+
+  // Of [.., seq_q, seq_kv], what the mask leaves out is NaN: it must reach no pair. Masks of such
+  // specs know a query and a key by their numbers alone.
+  void poison_absent(std::vector<double>& values) const {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int64_t row = static_cast<int64_t>(i) / call_.max_kv;
+      const std::map<std::string_view, int64_t> numbers{
+          {"q_idx", row % call_.max_q},
+          {"q_pos", row % call_.max_q + call_.max_kv - call_.max_q},
+          {"kv_idx", static_cast<int64_t>(i) % call_.max_kv}};
+      const auto number = [&](std::string_view name) {
+        return static_cast<double>(numbers.at(name));
+      };
+      if (attngen::expr::evaluate(spec_.mask, number) == 0) values[i] = std::nan("");
     }
   }
 
@@ -457,10 +512,17 @@ class Check {
   std::mt19937 random_{12345};
   Tensor q_, k_, v_;
   Guarded o_;
-  std::map<std::string, Guarded> saves_, arrays_;
+  std::map<std::string, Guarded> saves_;
+  std::map<std::string, BeforeFault> arrays_;
   Problem problem_;
   int64_t poisoned_ = -1;
 };
+
+void report_fault(int) {
+  constexpr char kText[] = "an address that nobody has: behind an input's end?\n";
+  const ssize_t written = write(STDOUT_FILENO, kText, sizeof kText - 1);
+  _exit(written < 0 ? 10 : 9);
+}
 
 std::string text_of(const char* path) {
   std::ifstream file(path);
@@ -483,6 +545,7 @@ int main(int argc, char** argv) {
     std::puts(spec ? dlerror() : diagnostics.render(attngen::text::ErrorFormat::Gcc).c_str());
     return 2;
   }
+  std::signal(SIGSEGV, report_fault);
   bool ok = true;
   for (int i = 4; i < argc; ++i) {
     ok = Check(*spec, nlohmann::json::parse(text_of(argv[2])), library,

@@ -307,7 +307,7 @@ enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess };
 enum { cudaEnableDefault, cudaDevAttrComputeCapabilityMajor, cudaDevAttrMultiProcessorCount };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
 using cudaStream_t = void*;
-enum CUresult { CUDA_SUCCESS };
+enum CUresult { CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE };
 using CUtensorMap = emulator::Map;
 using cuuint32_t = uint32_t;
 using cuuint64_t = uint64_t;
@@ -325,12 +325,24 @@ inline CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, ui
                                        const cuuint32_t*, int, CUtensorMapSwizzle swizzle, int,
                                        int) {
   if (rank != 4) std::abort();
+  const int span = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
+  bool valid = data != nullptr && reinterpret_cast<uintptr_t>(data) % 16 == 0;
+  for (int i = 0; i < 4; ++i) {
+    valid = valid && dims[i] >= 1 && dims[i] <= uint64_t{1} << 32 && box[i] >= 1 && box[i] <= 256;
+  }
+  for (int i = 0; i < 3; ++i) {
+    valid = valid && strides[i] % 16 == 0 && strides[i] > 0 && strides[i] < uint64_t{1} << 40;
+  }
+  if (!valid || 2 * box[0] != static_cast<uint32_t>(span)) {
+    std::fprintf(stderr, "TMA takes no such tensor map\n");
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   map->data = static_cast<uint8_t*>(data);
   map->strides[0] = 2;
   for (int i = 0; i < 4; ++i) map->dims[i] = static_cast<int64_t>(dims[i]);
   for (int i = 0; i < 3; ++i) map->strides[i + 1] = static_cast<int64_t>(strides[i]);
   for (int i = 0; i < 4; ++i) map->box[i] = static_cast<int>(box[i]);
-  map->span = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
+  map->span = span;
   return CUDA_SUCCESS;
 }
 inline cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, int, int,
@@ -388,6 +400,16 @@ inline void barrier_wait(uint64_t& barrier, uint32_t parity) {
 inline void named_sync(int id, int threads) { emulator::named_sync(id, threads); }
 inline void named_arrive(int id, int threads) { emulator::named_arrive(id, threads); }
 
+// TMA exchanges 16 bytes by the address in shared memory, wherever the tile begins.
+inline uint32_t tile_address(const CUtensorMap& map, const void* tile) {
+  const uint32_t base = shared_address(tile);
+  const int rows = map.box[1] * map.box[2] * map.box[3];
+  if (base % 128 != 0 || base + static_cast<size_t>(rows * map.span) > emulator::kSharedBytes) {
+    std::fprintf(stderr, "no place for a tile: byte %u of the shared memory\n", base);
+    std::exit(8);
+  }
+  return base;
+}
 // Calls `each(pointer to the element, or null outside the tensor; its byte in the tile)`.
 template <typename Each>
 void for_box(const CUtensorMap& map, int column, int row, int head, int batch, const Each& each) {
@@ -408,7 +430,7 @@ void for_box(const CUtensorMap& map, int column, int row, int head, int batch, c
 inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int column, int row,
                      int head, int batch) {
   uint64_t* const full = &barrier;
-  const uint32_t base = shared_address(tile);
+  const uint32_t base = tile_address(map, tile);
   emulator::core->copies.push_back([=, &map] {
     for_box(map, column, row, head, batch, [&](const uint8_t* element, uint32_t byte) {
       uint8_t* const to = emulator::core->shared + emulator::swizzle(base + byte, map.span);
@@ -425,7 +447,7 @@ inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int 
 }
 inline void tma_store(const CUtensorMap& map, const void* tile, int column, int row, int head,
                       int batch) {
-  const uint32_t base = shared_address(tile);
+  const uint32_t base = tile_address(map, tile);
   for_box(map, column, row, head, batch, [&](uint8_t* element, uint32_t byte) {
     if (element == nullptr) return;
     std::memcpy(element, emulator::core->shared + emulator::swizzle(base + byte, map.span), 2);
