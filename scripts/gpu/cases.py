@@ -183,9 +183,9 @@ def variant_cases():
     pair_bias = {"dtype": "f32", "shape": ["heads", "seq_q", "seq_kv"]}
     yield variant("bias", 128, (4, 4), {"bias": {"fill": "normal"}}, 1000,
                   inputs={"bias": pair_bias}, score="score + bias[h, q_idx, kv_idx]")
-    yield variant("bias_holes", 64, (4, 2), {"bias": {"fill": "holes"}}, 1000,
+    yield variant("bias_holes", 64, (4, 2), {"bias": {"fill": "holes", "offset": 1}}, 1000,
                   inputs={"bias": pair_bias}, score="score + bias[h, q_idx, kv_idx]", dtype="fp16")
-    yield variant("bias_bf16_batch", 96, (4, 4), {"bias": {"fill": "normal"}}, 1000,
+    yield variant("bias_bf16_batch", 96, (4, 4), {"bias": {"fill": "normal", "offset": 3}}, 1000,
                   inputs={"bias": {"dtype": "bf16", "shape": ["batch", "seq_q", "seq_kv"]}},
                   score="score + bias[b, q_idx, kv_idx]", mask=CAUSAL)
     yield variant("bias_fp16_sigmoid", 64, (4, 2), {"bias": {"fill": "normal"}}, 1000, dtype="fp16",

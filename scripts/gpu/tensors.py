@@ -176,7 +176,7 @@ def draw(case, shape, save_names, seed, device, on_host=True):
             problem.host_inputs[name] = np.array([how["value"]], np.float64)
             continue
         value = FILLS[how["fill"]](dims, shape, random, device).to(STORAGE[declared["dtype"]])
-        problem.inputs[name] = value.contiguous()
+        problem.inputs[name] = behind(value.contiguous(), how.get("offset", 0))
         if on_host:
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     if "blocks" in spec:
@@ -184,6 +184,13 @@ def draw(case, shape, save_names, seed, device, on_host=True):
             problem.inputs[name] = value
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     return problem
+
+
+def behind(value, offset):
+    """The same so many elements behind where memory is aligned."""
+    memory = value.new_empty(value.numel() + offset)
+    memory[offset:] = value.flatten()
+    return memory[offset:].view(value.shape)
 
 
 def draw_begins(batch, longest, random, device):
