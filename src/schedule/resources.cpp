@@ -120,10 +120,10 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
     registers += 26 + s.tile_kv / 8 + static_cast<int>(16 * kernel.mask.load);
   }
   if (!kernel.range.always_full && !exponential) {
-    // Weights that a multiply or two make of the product keep nothing but a row's limits, of which
-    // the last key alone is there anyway (91 kernels of ReLU and polynomials, 2026-11-22).
+    // Weights that a multiply or two make of the product keep nothing but a row's last key, up to
+    // 128 keys (92 kernels of ReLU and polynomials, 2026-11-22).
     const bool light_weight = kernel.rows.row_free() && kernel.weight.special == 0 &&
-                              kernel.row_constants + kernel.key_loads == 0;
+                              kernel.row_constants + kernel.key_loads == 0 && s.tile_kv <= 128;
     const bool from_first = kernel.range.begin.is_number(0);
     registers += !from_first ? std::max(6, s.tile_kv / 16) : light_weight ? 0 : 6;
   }

@@ -14,23 +14,23 @@ __device__ __forceinline__ bool add_maps(uint8_t* queries, int warpgroup, Output
   float4* const elements =
       reinterpret_cast<float4*>(queries - map * kQueryBytes) + threadIdx.x % 128;
   named_sync(queries_read, 256);
-  if (map == 0) {
-    named_sync(sum_written, 256);
+  if (map == 1) {
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
-      const float4 other = elements[128 * j];
-      output[j][0][0] += other.x;
-      output[j][0][1] += other.y;
-      output[j][1][0] += other.z;
-      output[j][1][1] += other.w;
+      elements[128 * j] =
+          float4{output[j][0][0], output[j][0][1], output[j][1][0], output[j][1][1]};
     }
-    return true;
+    fence_async_proxy();  // the next queries come by TMA
   }
+  named_sync(sum_written, 256);
+  if (map == 1) return false;
 #pragma unroll
   for (int j = 0; j < kHeadDimV / 8; ++j) {
-    elements[128 * j] = float4{output[j][0][0], output[j][0][1], output[j][1][0], output[j][1][1]};
+    const float4 other = elements[128 * j];
+    output[j][0][0] += other.x;
+    output[j][0][1] += other.y;
+    output[j][1][0] += other.z;
+    output[j][1][1] += other.w;
   }
-  fence_async_proxy();  // the next queries come by TMA
-  named_sync(sum_written, 256);
-  return false;
+  return true;
 }
