@@ -245,22 +245,19 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   };
 #endif
 #if ATTN_BIAS
-  // Of the block of the key slot.
-  const auto find_biases = [&](int q_first, int block) {
+  // Of the block of the key slot, once its keys are there.
+  const auto find_biases = [&](int block) {
 #if ATTN_MAPS > 1
     uint8_t* const tile = shared.bias[key_slot.index][warpgroup / kMaps];  // of both maps
 #else
     uint8_t* const tile = shared.bias[key_slot.index][warpgroup];
 #endif
-    if (!p.bias_by_tma) copy_biases(tile, q_first, block * kTileKv, rows[0], p);
+    if (!p.bias_by_tma) copy_biases(tile, tile_row, block * kTileKv, rows[0], p);
     rows[0].bias = rows[1].bias = tile;
   };
 #endif
 #if !ATTN_WALK
   const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
-#if ATTN_BIAS
-    find_biases(tile_row, block);
-#endif
     return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
                  p.inputs, reductions, shared.query[query_slot.index][warpgroup],
 #if ATTN_MAPS > 1
@@ -344,9 +341,6 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     // Each slot of keys says which block it holds.
     const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index][lane % 2]}; };
     const auto weigh_visit = [&](Visit visit, bool first) {
-#if ATTN_BIAS
-      find_biases(tile_row, visit.block());
-#endif
       return weigh(scores, first, visit.full(), visit.block() * kTileKv + lane % 4 * 2, rows,
                    p.inputs, reductions, shared.query[query_slot.index][warpgroup],
 #if ATTN_MAPS > 1
@@ -375,6 +369,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
         continue;
       }
       start_scores();
+#if ATTN_BIAS
+      find_biases(visit.block());
+#endif
       wgmma_wait<0>();
       pin(scores);
       const Factors factors = weigh_visit(visit, first);
@@ -394,6 +391,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
         more = following.more();
         start_scores();
         start_output();
+#if ATTN_BIAS
+        find_biases(following.block());
+#endif
         wgmma_wait<1>();
         pin(scores);
         const Factors factors = weigh_visit(following, false);
@@ -418,6 +418,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       start_scores();
       Visit visit = visit_of_slot();
       end_turn();
+#if ATTN_BIAS
+      find_biases(visit.block());
+#endif
       wgmma_wait<0>();
       pin(scores);
       weigh_visit(visit, true);
@@ -432,6 +435,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
         visit = visit_of_slot();
         start_output();
         end_turn();
+#if ATTN_BIAS
+        find_biases(visit.block());
+#endif
         wgmma_wait<1>();
         pin(scores);
         const Factors factors = weigh_visit(visit, false);
@@ -455,6 +461,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       start_scores();
       const Visit visit = visit_of_slot();
       more = visit.more();
+#if ATTN_BIAS
+      find_biases(visit.block());
+#endif
       wgmma_wait<0>();
       pin(scores);
       end_turn();
@@ -478,6 +487,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     if (blocks.end > blocks.begin) {
       start_scores();
       end_turn();
+#if ATTN_BIAS
+      find_biases(blocks.end - 1);
+#endif
       wgmma_wait<0>();
       pin(scores);
       weigh_block(blocks, blocks.end - 1, true);
@@ -491,6 +503,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
         start_scores();
         start_output();
         end_turn();
+#if ATTN_BIAS
+        find_biases(block);
+#endif
         wgmma_wait<1>();
         pin(scores);
         const Factors factors = weigh_block(blocks, block, false);
@@ -512,6 +527,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #pragma unroll 1
     for (int block = blocks.end - 1; block >= blocks.begin; --block) {
       start_scores();
+#if ATTN_BIAS
+      find_biases(block);
+#endif
       wgmma_wait<0>();
       pin(scores);
       end_turn();
