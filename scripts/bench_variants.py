@@ -7,9 +7,9 @@
 FlexAttention (compiled) where it has the variant, else the formula under torch.compile; for two maps
 of scores what stands in their place today, a call for each map and a subtraction, with whatever
 attention runs fastest (differential_calls). All calls of a case take turns (bench_gpu.turns), and
-with them the yardstick: our own kernel of plain softmax
-at the same shape. `pair` is the variant's rate over the yardstick's, per pair of the blocks that
-each visits, so that it says what the user's function costs.
+with them the yardstick: our own kernel of plain softmax at the same shape. `pair` is the variant's
+rate over the yardstick's, per pair of the blocks that each visits, so that it says what the user's
+function costs.
 """
 
 import argparse

@@ -255,7 +255,8 @@ def command(args):
     """Without paths, which say nothing about the measurement."""
     words = ["scripts/sweep_gpu.py", "--point-seconds", f"{args.point_seconds:g}", "--rounds",
              str(args.rounds)]
-    return shlex.join(words + (["--filter", args.filter] if args.filter else []))
+    words += (["--filter", args.filter] if args.filter else []) + ["--keep"] * args.keep
+    return shlex.join(words)
 
 
 def time_all(args):
@@ -268,7 +269,11 @@ def time_all(args):
     head = {"device": torch.cuda.get_device_name(),
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
             "command": command(args)}
-    rows = rows_of(json.loads(args.json.read_text())) if args.keep else {}
+    rows = {}
+    if args.keep:
+        kept = json.loads(args.json.read_text())
+        rows = rows_of(kept)
+        head["command"] = f"{kept['command']}; {head['command']}"
     summary, complete = [], True
     args.json.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
