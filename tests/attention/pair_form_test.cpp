@@ -69,6 +69,16 @@ TEST_CASE("a sigmoid reads the product, its bias beside") {
   CHECK(form.constants.size() == 1);
 }
 
+TEST_CASE("a number times a power goes into the power") {
+  const auto weight = [](const std::string& score) {
+    return text(form_for("normalize: none\nscore: " + score + "\n").weight);
+  };
+  CHECK(weight("8 * exp2(score)") == "exp2($product * 0.5 + 3)");
+  CHECK(weight("score * exp2(score) * 4") == "$product * exp2($product * 0.5 + 1)");
+  CHECK(weight("-8 * exp2(score)") == "-8 * exp2($product * 0.5)");
+  CHECK(weight("score * 0.5 * abs(score)").find("exp2") == std::string::npos);
+}
+
 TEST_CASE("a factor of the weights is left to the output, but not in fp16") {
   const char* lines = "normalize: {weight: square(relu(score)), output: acc / (q_pos + 1)}\n";
   const PairForm form = form_for(lines);
