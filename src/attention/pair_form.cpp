@@ -84,7 +84,7 @@ class PowersOfTwo {
     const auto numbers = std::stable_partition(leaves.begin(), leaves.end(),
                                                [](const Expr& leaf) { return !leaf.is_number(); });
     for (auto leaf = numbers; leaf != leaves.end(); ++leaf) number *= leaf->number();
-    if (number <= 0 || number == 1) return product;
+    if (!std::isnormal(number) || number < 0 || number == 1) return product;
     leaves.erase(numbers, leaves.end());
     const auto power = std::find_if(leaves.begin(), leaves.end(),
                                     [](const Expr& leaf) { return leaf.op() == Op::Exp2; });

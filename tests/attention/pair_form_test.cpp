@@ -76,6 +76,7 @@ TEST_CASE("a number times a power goes into the power") {
   CHECK(weight("8 * exp2(score)") == "exp2($product * 0.5 + 3)");
   CHECK(weight("score * exp2(score) * 4") == "$product * exp2($product * 0.5 + 1)");
   CHECK(weight("-8 * exp2(score)") == "-8 * exp2($product * 0.5)");
+  CHECK(weight("0 * exp2(score)") == "0.0");
   CHECK(weight("score * 0.5 * abs(score)").find("exp2") == std::string::npos);
 }
 

@@ -8,6 +8,21 @@ __device__ __forceinline__ uint8_t* bias_at(uint8_t* tile, int row, int column) 
   return tile + swizzled<kChunkBias>(64, row, column / kOfGroup) + column % kOfGroup * kBiasBytes;
 }
 
+// An element a lane and time; rows and columns beyond the last repeat it.
+__device__ __forceinline__ void copy_elements(uint8_t* tile, int first, const BiasElement* from,
+                                              int row_length, int last_row, int last_column) {
+#pragma unroll 4
+  for (int i = 0; i < 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
+      const int column = 32 * j + threadIdx.x % 32;
+      if (column >= kTileKv) break;
+      *reinterpret_cast<BiasElement*>(bias_at(tile, first + i, column)) =
+          __ldg(from + int64_t{min(i, last_row)} * row_length + min(column, last_column));
+    }
+  }
+}
+
 #if ATTN_BIAS_BYTES == 2
 // Two elements a lane and time. Rows that begin between two words are put together from two.
 __device__ __forceinline__ void copy_pairs(uint8_t* tile, int first, const uint16_t* from,
@@ -36,24 +51,17 @@ __device__ __forceinline__ void copy_biases(uint8_t* tile, int q_first, int kv_f
   const auto* const from =
       bias_data(p.inputs) + (rows + min(q_first + first, p.seq_q - 1)) * p.seq_kv + kv_first;
 #if ATTN_BIAS_BYTES == 2
-  // Words reach an element beyond a row on either side, which must be the tensor's.
-  const bool inside = rows + q_first + first > 0 && q_first + first + 16 < p.seq_q;
-  if (inside && kv_first + kTileKv < 2 * p.seq_kv) {
+  // Words reach an element beyond a row on either side, which must be the tensor's. The whole warp
+  // votes, so that the compiler does not think it apart.
+  const bool inside = rows + q_first + first > 0 && q_first + first + 16 < p.seq_q &&
+                      kv_first + kTileKv < 2 * p.seq_kv;
+  if (__all_sync(0xffffffffu, inside)) {
     copy_pairs(tile, first, from, p.seq_kv);
-    __syncwarp();
-    return;
+  } else {
+    copy_elements(tile, first, from, p.seq_kv, last_row, p.seq_kv - 1 - kv_first);
   }
+#else
+  copy_elements(tile, first, from, p.seq_kv, last_row, p.seq_kv - 1 - kv_first);
 #endif
-#pragma unroll 4
-  for (int i = 0; i < 16; ++i) {
-#pragma unroll
-    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
-      const int column = 32 * j + threadIdx.x % 32;
-      if (column >= kTileKv) break;
-      const auto element =
-          __ldg(from + int64_t{min(i, last_row)} * p.seq_kv + min(column, p.seq_kv - 1 - kv_first));
-      *reinterpret_cast<BiasElement*>(bias_at(tile, first + i, column)) = element;
-    }
-  }
   __syncwarp();
 }
