@@ -529,8 +529,9 @@ __device__ __forceinline__ void multiply_all(Block (&d)[kRowBlocks], Fragments& 
   const Fragments first = {fragments[0], fragments[1]};
   multiply_from<kFromZero, kSteps, 0>(d, first, fragments, read, b, piece, fetch_next);
   // Compilers up to LLVM 15 count `keep_order` as an instruction when they see to it that nothing
-  // reads a product too soon. Where no pieces lie between, that many slots are missing.
-  if constexpr (__is_empty(Piece)) asm volatile("s_nop 5");
+  // reads a product too soon. Where no pieces lie between, which is before a loop, slots are
+  // missing: of nineteen, ten were.
+  if constexpr (__is_empty(Piece)) asm volatile("s_nop 15");
 }
 
 // The slices of `count` things that piece i of `pieces` takes: [first(i), first(i + 1)).
