@@ -64,8 +64,7 @@ class Absorb {
     if (inverts_pairs()) {
       text += denominator_text();
     } else if (!inline_value(pairs_.weight)) {
-      text +=
-          pair_function("weight_of", pairs_.weight, comment("weight", expr::print(form_.weight)));
+      text += pair_function("weight_of", pairs_.weight, weight_heading());
     }
     if (!form_.row_free()) {
       text += factor_function("rescale_factor", form_.rescale,
@@ -368,8 +367,14 @@ class Absorb {
   std::string masked() const {
     return fmt::format("      if (!exists) {} = 0;\n", fragment_.element);
   }
+  std::string weight_heading() const {
+    const std::string heading = comment("weight", expr::print(form_.weight));
+    if (pairs_.weight_factor == 1) return heading;
+    return heading + fmt::format("// Without a factor of {}, which the output has.\n",
+                                 float_literal(pairs_.weight_factor));
+  }
   std::string denominator_text() const {
-    return comment("weight", expr::print(form_.weight)) + "// One over this:\n" +
+    return weight_heading() + "// One over this:\n" +
            text_of({"float", "denominator_of", parameters(),
                     returned(pairs_.weight.operand(1), names_.names())}) +
            "\n"
@@ -403,9 +408,9 @@ class Absorb {
                         expr::print_c(near.exponent, expr::Dialect::Device, names_.names()) +
                         ");\n"}) +
            "\n"
-           "// As absorb of both rows, of weights that are small: there 1 / (1 + e) is next to a "
-           "line,\n"
-           "// to a bf16's rounding. False if one is not, or is a NaN; the scores are lost "
+           "// As absorb of both rows, of weights that are small: a power less its square, right "
+           "to a\n"
+           "// bf16's rounding. False if one is not small, or is a NaN; the scores are lost "
            "then.\n" +
            text_of(
                {"bool",
