@@ -12,7 +12,7 @@
 //
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
-// after block.
+// after block. A storer warp brings its output out.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -184,6 +184,9 @@ __device__ __forceinline__ uint64_t kept(uint64_t descriptor) {
   const uint32_t low = uniform(static_cast<int>(descriptor));
   return (descriptor >> 32 << 32) | low;
 }
+
+// Computed by here, before a wait that follows.
+__device__ __forceinline__ void pin(uint64_t& descriptor) { asm volatile("" : "+l"(descriptor)); }
 
 // Rows of the operand are rows of the tile: Q, K, weights. A step of 16 columns stays in a chunk,
 // so there is no leading offset.
@@ -547,9 +550,16 @@ struct Params {
   Saves saves;
 };
 
-struct Tile {
+struct __align__(16) Tile {
   int q_first, h, b;
 };
+
+__device__ __forceinline__ Tile uniform(Tile tile) {
+  tile.q_first = uniform(tile.q_first);
+  tile.h = uniform(tile.h);
+  tile.b = uniform(tile.b);
+  return tile;
+}
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
@@ -594,9 +604,10 @@ struct __align__(1024) Shared {
   uint8_t key[kStages][kKeyBytes];
   uint8_t value[kStages][kValueBytes];
   uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
+  uint64_t output_full[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
-  int tile[kQueryStages][kWarpgroups];  // whose queries these are; -1 ends
+  Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
 };
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {
@@ -604,6 +615,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_init(shared.query_full[stage][i], 1);
       barrier_init(shared.query_empty[stage][i], 1);
+      barrier_init(shared.output_full[stage][i], 4);  // one arrival a warp
     }
   }
   for (int i = 0; i < kStages; ++i) {
@@ -670,7 +682,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
-        shared.tile[query_slot.index][i] = index;  // seen once the queries are there
+        shared.tile[query_slot.index][i] = tile;  // seen once the queries are there
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
@@ -691,10 +703,48 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   for (int i = 0; i < kWarpgroups; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
-      shared.tile[query_slot.index][i] = -1;
+      shared.tile[query_slot.index][i].b = -1;
       barrier_arrive(shared.query_full[query_slot.index][i]);
     }
     __syncwarp();
+  }
+}
+
+// The storer: one warp that brings finished tiles from shared memory to global, and so frees the
+// slots of their queries. The consumers are at their next tile meanwhile.
+
+// A warpgroup's 64 rows of a tile.
+__device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap& map_o,
+                                             const Tile& tile, int warpgroup) {
+  constexpr int first_column = 0;
+  const int row = tile.q_first + 64 * warpgroup;
+  if (threadIdx.x % 32 != 0) return;
+#pragma unroll
+  for (int chunk = 0; chunk < kChunksV; ++chunk) {
+    const uint8_t* const columns = out + chunk * chunk_bytes(64, kChunkV);
+    const int column = first_column + chunk * kChunkV;
+    tma_store(map_o, columns, column, row, tile.h, tile.b);
+  }
+  tma_store_wait();
+}
+
+__device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, const Params& p) {
+  RingSlot<kQueryStages> slot;
+#pragma unroll 1
+  while (true) {
+#pragma unroll 1
+    for (int i = 0; i < kWarpgroups; ++i) {
+      barrier_wait(shared.query_full[slot.index][i], slot.parity);
+      const Tile tile = shared.tile[slot.index][i];
+      if (tile.b < 0) return;
+      barrier_wait(shared.output_full[slot.index][i], slot.parity);
+      store_output(shared.query[slot.index][i], map_o, tile, i);
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) {
+        barrier_arrive(shared.query_empty[slot.index][i]);
+      }
+    }
+    slot.advance();
   }
 }
 
@@ -786,12 +836,11 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
   }
 }
 
-// The end of a tile: the rows' results, through shared memory to global.
+// The end of a tile: the rows' results.
 
-// The rows' results: values saved per row, the output through shared memory to TMA. `q_row` is the
-// thread's first row, which may lie beyond the last.
-__device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
-                                            const CUtensorMap& map_o, int warpgroup,
+// The rows' results: values saved per row, and the output in place of the queries, for the storer.
+// `q_row` is the thread's first row, which may lie beyond the last.
+__device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, int warpgroup,
                                             const Tile& tile, int q_row, const Row (&rows)[2],
                                             Output& output, const Reductions (&reductions)[2],
                                             const Params& p) {
@@ -810,39 +859,24 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_empty,
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
-  named_sync(1 + kWarpgroups + warpgroup, 128);
-  if (threadIdx.x % 128 == 0) {
-    const int q_first = tile.q_first + 64 * warpgroup;
-    if (q_first < p.seq_q) {
-#pragma unroll
-      for (int chunk = 0; chunk < kChunksV; ++chunk) {
-        tma_store(map_o, out + chunk * chunk_bytes(64, kChunkV), chunk * kChunkV, q_first, tile.h,
-                  tile.b);
-      }
-    }
-    tma_store_wait();
-    barrier_arrive(out_empty);
-  }
-  __syncwarp();  // keeps the warps converged for the next tile's wgmma
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) barrier_arrive(out_full);
 }
 
 // A consumer warpgroup: 64 query rows against all their keys.
 
 // What of a tile a warpgroup does.
 struct Work {
-  Tile tile;
   Blocks blocks;  // of this warpgroup's rows
 };
 
-__device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& p) {
+__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
   Work work;
-  work.tile = tile_at(index, p);
-  work.blocks = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
+  work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
   return work;
 }
 
-__device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o, int warpgroup,
-                                        const Params& p) {
+__device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {
   const int thread = threadIdx.x % 128;
   const int lane = thread % 32;
   RingSlot<kQueryStages> query_slot;
@@ -860,13 +894,25 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
   const auto first_row = [&](const Tile& tile) {
     return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
   };
-  const auto begin_rows = [&](const Tile& tile) {
+  // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
+  // range; they are not stored.
+  const auto place_rows = [&](const Tile& tile) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-      const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
-      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-                 p.seq_q, p.seq_kv};
+      Row& row = rows[r];
+      row.seq_q = p.seq_q;
+      row.seq_kv = p.seq_kv;
+      row.b = tile.b;
+      row.h = tile.h;
+      row.q_idx = min(first_row(tile) + 8 * r, row.seq_q - 1);
+      row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+      row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
+    }
+  };
+  const auto begin_rows = [&](const Tile& tile) {
+    place_rows(tile);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
       reductions[r] = {};
     }
 #pragma unroll
@@ -874,21 +920,30 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
     }
   };
+  // Once more at the tile's end: the loop has no registers to keep it in.
+  const auto recall_tile = [&](Tile& tile) {
+    tile = uniform(shared.tile[query_slot.index][warpgroup]);
+    place_rows(tile);
+  };
   // Asked as soon as the slot is known: the answer takes some thirty cycles.
   bool key_there = false, value_there = false;
   const auto start_scores = [&] {
+    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+    uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
+    pin(key);
     if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
     pin(scores);
     wgmma_fence();
-    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
-    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+    multiply_keys(scores, query, key);
     wgmma_commit();
   };
   const auto start_output = [&] {
+    uint64_t value = values + value_slot.index * (kValueBytes / 16);
+    pin(value);
     if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
     pin(output);
     wgmma_fence();
-    multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
+    multiply_values(output, weights, value);
     wgmma_commit();
   };
   const auto end_turn = [&] {
@@ -915,13 +970,13 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-    const int index = uniform(shared.tile[query_slot.index][warpgroup]);
-    if (index < 0) break;
-    const Work work = work_at(index, warpgroup, p);
+    Tile tile = uniform(shared.tile[query_slot.index][warpgroup]);
+    if (tile.b < 0) break;
+    const Work work = work_of(tile, warpgroup, p);
     // The compiler would rather compute the limits again, between two products.
     const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
                         uniform(work.blocks.full_end)};
-    begin_rows(work.tile);
+    begin_rows(tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (blocks.end > blocks.begin) {
       start_scores();
@@ -947,13 +1002,14 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
         hand_over_weights();
       }
       start_output();
+      recall_tile(tile);
       wgmma_wait<0>();
       pin(output);
       release_value();
     }
     finish_rows(shared.query[query_slot.index][warpgroup],
-                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, work.tile,
-                first_row(work.tile), rows, output, reductions, p);
+                shared.output_full[query_slot.index][warpgroup], warpgroup, tile, first_row(tile),
+                rows, output, reductions, p);
     query_slot.advance();
   }
 }
@@ -987,10 +1043,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {
     release_registers<24>();
-    if (uniform(threadIdx.x / 32) == 4 * kWarpgroups) produce(shared, map_q, map_k, map_v, p);
+    const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
+    if (warp == 0) produce(shared, map_q, map_k, map_v, p);
+    if (warp == 1) store(shared, map_o, p);
   } else {
     claim_registers<112>();
-    consume(shared, map_o, warpgroup, p);
+    consume(shared, warpgroup, p);
   }
 }
 

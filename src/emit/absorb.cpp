@@ -368,10 +368,12 @@ class Absorb {
     return fmt::format("      if (!exists) {} = 0;\n", fragment_.element);
   }
   std::string weight_heading() const {
-    const std::string heading = comment("weight", expr::print(form_.weight));
-    if (pairs_.weight_factor == 1) return heading;
-    return heading + fmt::format("// Without a factor of {}, which the output has.\n",
-                                 float_literal(pairs_.weight_factor));
+    std::string heading = comment("weight", expr::print(form_.weight));
+    if (pairs_.weight_factor != 1) {
+      heading += fmt::format("// Without a factor of {}, which the output has.\n",
+                             float_literal(pairs_.weight_factor));
+    }
+    return heading;
   }
   std::string denominator_text() const {
     return weight_heading() + "// One over this:\n" +

@@ -11,8 +11,7 @@
 namespace attngen::schedule {
 namespace {
 
-// Estimates of register_need this near to the limit come with spills or serialised products.
-constexpr int kTightRegisters = 2;
+// Estimates of register_need at the limit come with spills or serialised products.
 constexpr double kTightPenalty = 1.03;  // a guess: what spilled tiles of the trial lost at least
 
 // Whether tiles of 64 rows have different numbers of keys.
@@ -209,8 +208,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
     tiles_per_entry /= 2;
   }
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
-  double tight =
-      resources.consumer_registers - resources.register_need < kTightRegisters ? kTightPenalty : 1;
+  const double tight = resources.register_need < resources.consumer_registers ? 1 : kTightPenalty;
   const int places = t.cores * resources.blocks_per_core;
   const double clk =
       tight * makespan({&tiles, tiles_per_entry, tile_heads}, places, s.grid, s.order);

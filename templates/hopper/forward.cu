@@ -2,7 +2,7 @@
 //
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
-// after block.
+// after block. A storer warp brings its output out.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -47,6 +47,7 @@ namespace {
 #endif
 #include "parts/shared.cuh"
 #include "parts/producer.cuh"
+#include "parts/storer.cuh"
 #include "parts/weigh.cuh"
 #if ATTN_MAPS > 1
 #include "parts/maps.cuh"
@@ -89,16 +90,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {
     release_registers<ATTN_PRODUCER_REGISTERS>();
+    const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
 #if ATTN_BIAS
-    if (uniform(threadIdx.x / 32) == 4 * kWarpgroups) {
-      produce(shared, map_q, map_k, map_v, map_bias, p);
-    }
+    if (warp == 0) produce(shared, map_q, map_k, map_v, map_bias, p);
 #else
-    if (uniform(threadIdx.x / 32) == 4 * kWarpgroups) produce(shared, map_q, map_k, map_v, p);
+    if (warp == 0) produce(shared, map_q, map_k, map_v, p);
 #endif
+    if (warp == 1) store(shared, map_o, p);
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();
-    consume(shared, map_o, warpgroup, p);
+    consume(shared, warpgroup, p);
   }
 }
 

@@ -27,12 +27,10 @@ __device__ __forceinline__ void scale_queries(uint8_t* query) {
 }
 #endif
 
+#if !ATTN_WALK
 // What of a tile a warpgroup does.
 struct Work {
-  Tile tile;
-#if !ATTN_WALK
   Blocks blocks;  // of this warpgroup's rows
-#endif
 #if ATTN_TRIMMED
   int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
 #endif
@@ -41,10 +39,8 @@ struct Work {
 #if ATTN_SEARCHED_LIMITS
 // `keys` of all rows that share the tile, and of this warpgroup's first and last row: both ends
 // only rise from row to row.
-__device__ __forceinline__ Work work_of(const Tile& tile, const KeyRange& keys, int2 first,
-                                        int2 last) {
+__device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 last) {
   Work work;
-  work.tile = tile;
 #if ATTN_TRIMMED
   const Blocks loaded = blocks_of(keys);
   work.blocks = trim(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
@@ -55,43 +51,28 @@ __device__ __forceinline__ Work work_of(const Tile& tile, const KeyRange& keys, 
 #endif
   return work;
 }
-#elif ATTN_VARLEN
+#else
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
   Work work;
-  work.tile = tile;
 #if ATTN_TRIMMED
   const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
-  work.blocks = trim(blocks_of(tile, tile.q_first + 64 * warpgroup, 64, p), loaded);
+#if ATTN_MAPS > 1
+  const int q_first = tile.q_first + 64 * (warpgroup / kMaps);
+#else
+  const int q_first = tile.q_first + 64 * warpgroup;
+#endif
+  work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
   work.before = loaded.end - work.blocks.end;
   work.after = work.blocks.begin - loaded.begin;
-#elif !ATTN_WALK
+#else
   work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
 #endif
   return work;
 }
-#else
-__device__ __forceinline__ Work work_at(int index, int warpgroup, const Params& p) {
-  Work work;
-  work.tile = tile_at(index, p);
-#if ATTN_TRIMMED
-  const Blocks loaded = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
-#if ATTN_MAPS > 1
-  const int q_first = work.tile.q_first + 64 * (warpgroup / kMaps);
-#else
-  const int q_first = work.tile.q_first + 64 * warpgroup;
 #endif
-  work.blocks = trim(blocks_of(work.tile, q_first, 64, p), loaded);
-  work.before = loaded.end - work.blocks.end;
-  work.after = work.blocks.begin - loaded.begin;
-#elif !ATTN_WALK
-  work.blocks = blocks_of(work.tile, work.tile.q_first, kTileQ, p);
-#endif
-  return work;
-}
 #endif
 
-__device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o, int warpgroup,
-                                        const Params& p) {
+__device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {
   const int thread = threadIdx.x % 128;
   const int lane = thread % 32;
   RingSlot<kQueryStages> query_slot;
@@ -126,6 +107,36 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
 #endif
   };
+  // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
+  // range; they are not stored.
+  const auto place_rows = [&](const Tile& tile) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      Row& row = rows[r];
+#if ATTN_VARLEN
+      row.seq_q = tile.seq_q;
+      row.seq_kv = tile.seq_kv;
+      row.first_save = int64_t{tile.h} * p.total_q + tile.q_begin;
+#else
+      row.seq_q = p.seq_q;
+      row.seq_kv = p.seq_kv;
+#endif
+      row.b = tile.b;
+#if ATTN_PACKED_HEADS
+      const int packed = first_row(tile) + 8 * r;
+      row.h = tile.h + packed % kGroup;
+      row.q_idx = min(packed / kGroup, row.seq_q - 1);
+#else
+      row.h = tile.h;
+      row.q_idx = min(first_row(tile) + 8 * r, row.seq_q - 1);
+#endif
+      row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+      row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
+#if ATTN_MAPS > 1
+      row.map = map;
+#endif
+    }
+  };
   const auto begin_rows = [&](const Tile& tile) {
 #if ATTN_BIAS
 #if ATTN_MAPS > 1
@@ -134,34 +145,9 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     tile_row = tile.q_first + 64 * warpgroup;
 #endif
 #endif
+    place_rows(tile);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-#if ATTN_VARLEN
-      const int q_idx = min(first_row(tile) + 8 * r, tile.seq_q - 1);
-      const int64_t first_save = int64_t{tile.h} * p.total_q + tile.q_begin;
-      rows[r] = {tile.b,
-                 tile.h,
-                 tile.h / (kHeadsQ / kHeadsKv),
-                 q_idx,
-                 q_idx + tile.seq_kv - tile.seq_q,
-                 tile.seq_q,
-                 tile.seq_kv,
-                 first_save};
-#elif ATTN_PACKED_HEADS
-      const int row = first_row(tile) + 8 * r;
-      const int q_idx = min(row / kGroup, p.seq_q - 1);
-      rows[r] = {tile.b,  tile.h + row % kGroup,      tile.h / kGroup,
-                 q_idx,   q_idx + p.seq_kv - p.seq_q, p.seq_q,
-                 p.seq_kv};
-#else
-      const int q_idx = min(first_row(tile) + 8 * r, p.seq_q - 1);
-      rows[r] = {tile.b,  tile.h,  tile.h / (kHeadsQ / kHeadsKv), q_idx, q_idx + p.seq_kv - p.seq_q,
-                 p.seq_q, p.seq_kv};
-#if ATTN_MAPS > 1
-      rows[r].map = map;
-#endif
-#endif
 #if ATTN_ROW_CONSTANTS
       if (rows[r].seq_kv > 0) set_constants(rows[r], p.inputs);  // inputs may be empty otherwise
 #endif
@@ -181,15 +167,14 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
     }
   };
+  // Once more at the tile's end: the loop has no registers to keep it in.
+  const auto recall_tile = [&](Tile& tile) {
+    tile = uniform(shared.tile[query_slot.index][warpgroup]);
+    place_rows(tile);
+  };
   // Asked as soon as the slot is known: the answer takes some thirty cycles.
   bool key_there = false, value_there = false;
   const auto start_scores = [&] {
-    if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-#if ATTN_PING_PONG
-    take_turn(warpgroup);
-#endif
-    pin(scores);
-    wgmma_fence();
     uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
 #if ATTN_HEAD_DIM_QK > 128
     // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its
@@ -198,17 +183,27 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     query += key_slot.index >> 31;
 #endif
 #if ATTN_MAPS > 1
-    multiply_keys(scores, query, keys + key_slot.index * (kMaps * kKeyBytes / 16));
+    uint64_t key = keys + key_slot.index * (kMaps * kKeyBytes / 16);
 #else
-    multiply_keys(scores, query, keys + key_slot.index * (kKeyBytes / 16));
+    uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
 #endif
+    pin(key);
+    if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_PING_PONG
+    take_turn(warpgroup);
+#endif
+    pin(scores);
+    wgmma_fence();
+    multiply_keys(scores, query, key);
     wgmma_commit();
   };
   const auto start_output = [&] {
+    uint64_t value = values + value_slot.index * (kValueBytes / 16);
+    pin(value);
     if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
     pin(output);
     wgmma_fence();
-    multiply_values(output, weights, values + value_slot.index * (kValueBytes / 16));
+    multiply_values(output, weights, value);
     wgmma_commit();
   };
 #if !ATTN_SKIP
@@ -297,29 +292,18 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-#if ATTN_VARLEN
-    const Tile tile = uniform(shared.tile[query_slot.index][warpgroup]);
-    if (tile.b < 0) break;
-#if !ATTN_SEARCHED_LIMITS
-    const Work work = work_of(tile, warpgroup, p);
-#endif
-#else
-    const int index = uniform(shared.tile[query_slot.index][warpgroup]);
+    Tile tile = uniform(shared.tile[query_slot.index][warpgroup]);
 #if ATTN_PERSISTENT
-    if (index < 0) break;
-#endif
-#if ATTN_SEARCHED_LIMITS
-    const Tile tile = tile_at(index, p);
-#else
-    const Work work = work_at(index, warpgroup, p);
-#endif
+    if (tile.b < 0) break;
 #endif
 #if ATTN_SEARCHED_LIMITS
     begin_rows(tile);
     named_sync(1 + kWarpgroups + warpgroup, 128);  // all rows' keys are there
     const int2(&row_keys)[64] = shared.row_keys[warpgroup];
     const Work work =
-        work_of(tile, shared.tile_keys[query_slot.index][warpgroup], row_keys[0], row_keys[63]);
+        work_of(shared.tile_keys[query_slot.index][warpgroup], row_keys[0], row_keys[63]);
+#elif !ATTN_WALK
+    const Work work = work_of(tile, warpgroup, p);
 #endif
 #if !ATTN_WALK
     // The compiler would rather compute the limits again, between two products.
@@ -335,7 +319,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
     pass_over(work.before);
 #endif
 #if !ATTN_SEARCHED_LIMITS
-    begin_rows(work.tile);
+    begin_rows(tile);
 #endif
 #if ATTN_WALK
     // Each slot of keys says which block it holds.
@@ -427,7 +411,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       release_key();
       hand_over_weights();
 #if ATTN_VARLEN
-      clear_next_sequence(work.tile, visit.block());
+      clear_next_sequence(tile, visit.block());
 #endif
 #pragma unroll 1
       while (visit.more()) {
@@ -451,6 +435,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
         hand_over_weights();
       }
       start_output();
+      recall_tile(tile);
       wgmma_wait<0>();
       pin(output);
       release_value();
@@ -474,7 +459,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
       hand_over_weights();
 #if ATTN_VARLEN
-      if (first) clear_next_sequence(work.tile, visit.block());
+      if (first) clear_next_sequence(tile, visit.block());
 #endif
       start_output();
       wgmma_wait<0>();
@@ -496,7 +481,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
       release_key();
       hand_over_weights();
 #if ATTN_VARLEN
-      clear_next_sequence(work.tile, blocks.end - 1);
+      clear_next_sequence(tile, blocks.end - 1);
 #endif
 #pragma unroll 1
       for (int block = blocks.end - 2; block >= blocks.begin; --block) {
@@ -519,6 +504,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
         hand_over_weights();
       }
       start_output();
+      recall_tile(tile);
       wgmma_wait<0>();
       pin(output);
       release_value();
@@ -540,7 +526,7 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #endif
       hand_over_weights();
 #if ATTN_VARLEN
-      if (block == blocks.end - 1) clear_next_sequence(work.tile, block);
+      if (block == blocks.end - 1) clear_next_sequence(tile, block);
 #endif
       start_output();
       wgmma_wait<0>();
@@ -551,14 +537,12 @@ __device__ __forceinline__ void consume(Shared& shared, const CUtensorMap& map_o
 #if ATTN_TRIMMED
     pass_over(work.after);
 #endif
-    finish_rows(shared.query[query_slot.index][warpgroup],
-#if ATTN_MAPS > 1
-                shared.query_empty[query_slot.index][warpgroup],
-                shared.query_empty[query_slot.index][warpgroup | 1], map_o, warpgroup, work.tile,
-#else
-                shared.query_empty[query_slot.index][warpgroup], map_o, warpgroup, work.tile,
+#if !ATTN_INTRA_OVERLAP || ATTN_SKIP
+    recall_tile(tile);
 #endif
-                first_row(work.tile), rows, output, reductions, p);
+    finish_rows(shared.query[query_slot.index][warpgroup],
+                shared.output_full[query_slot.index][warpgroup], warpgroup, tile, first_row(tile),
+                rows, output, reductions, p);
     query_slot.advance();
 #if !ATTN_PERSISTENT
     break;

@@ -1,6 +1,5 @@
 // Packed sequences: which tile of which sequence an index stands for. A small kernel sorts the
-// sequences, longest first, and counts their tiles; the producer then looks a tile up and hands it
-// to the consumers, who need not search.
+// sequences, longest first, and counts their tiles; the producer then looks a tile up.
 #pragma once
 
 constexpr int kPrepareThreads = 1024;
@@ -123,17 +122,3 @@ class TileFinder {
  private:
   int place_ = 0;
 };
-
-__device__ __forceinline__ Tile uniform(Tile tile) {
-  tile.q_first = uniform(tile.q_first);
-  tile.h = uniform(tile.h);
-  tile.b = uniform(tile.b);
-#if ATTN_VALUE_PARTS > 1
-  tile.part = uniform(tile.part);
-#endif
-  tile.q_begin = uniform(tile.q_begin);
-  tile.kv_begin = uniform(tile.kv_begin);
-  tile.seq_q = uniform(tile.seq_q);
-  tile.seq_kv = uniform(tile.seq_kv);
-  return tile;
-}

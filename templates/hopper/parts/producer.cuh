@@ -171,11 +171,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
       if (issues) {
-#if ATTN_VARLEN
         shared.tile[query_slot.index][i] = tile;  // seen once the queries are there
-#else
-        shared.tile[query_slot.index][i] = index;  // seen once the queries are there
-#endif
 #if ATTN_WALK
         shared.any_visit[query_slot.index][i] = any;
 #endif
@@ -240,11 +236,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   for (int i = 0; i < kWarpgroups; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
-#if ATTN_VARLEN
       shared.tile[query_slot.index][i].b = -1;
-#else
-      shared.tile[query_slot.index][i] = -1;
-#endif
       barrier_arrive(shared.query_full[query_slot.index][i]);
     }
     __syncwarp();

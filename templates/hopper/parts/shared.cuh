@@ -28,13 +28,10 @@ struct __align__(1024) Shared {
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];
 #endif
   uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
+  uint64_t output_full[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
-#if ATTN_VARLEN
   Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
-#else
-  int tile[kQueryStages][kWarpgroups];  // whose queries these are; -1 ends
-#endif
 #if ATTN_WALK
   int any_visit[kQueryStages][kWarpgroups];  // a tile may have no block
   // What each slot of keys holds: a Visit, twice. Lanes read either, or the compiler would move the
@@ -52,6 +49,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_init(shared.query_full[stage][i], 1);
       barrier_init(shared.query_empty[stage][i], 1);
+      barrier_init(shared.output_full[stage][i], 4);  // one arrival a warp
     }
   }
   for (int i = 0; i < kStages; ++i) {

@@ -52,7 +52,7 @@ struct Params {
 #if ATTN_PACKED_HEADS
 // q_first counts a group's rows: row r is query r / kGroup of head h + r % kGroup.
 #endif
-struct Tile {
+struct __align__(16) Tile {
   int q_first, h, b;
 #if ATTN_VALUE_PARTS > 1
   int part;  // of the values' columns
@@ -61,6 +61,22 @@ struct Tile {
   int q_begin, kv_begin, seq_q, seq_kv;  // of its sequence
 #endif
 };
+
+__device__ __forceinline__ Tile uniform(Tile tile) {
+  tile.q_first = uniform(tile.q_first);
+  tile.h = uniform(tile.h);
+  tile.b = uniform(tile.b);
+#if ATTN_VALUE_PARTS > 1
+  tile.part = uniform(tile.part);
+#endif
+#if ATTN_VARLEN
+  tile.q_begin = uniform(tile.q_begin);
+  tile.kv_begin = uniform(tile.kv_begin);
+  tile.seq_q = uniform(tile.seq_q);
+  tile.seq_kv = uniform(tile.seq_kv);
+#endif
+  return tile;
+}
 
 #if !ATTN_VARLEN
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {

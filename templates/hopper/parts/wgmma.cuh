@@ -18,6 +18,9 @@ __device__ __forceinline__ uint64_t kept(uint64_t descriptor) {
   return (descriptor >> 32 << 32) | low;
 }
 
+// Computed by here, before a wait that follows.
+__device__ __forceinline__ void pin(uint64_t& descriptor) { asm volatile("" : "+l"(descriptor)); }
+
 // Rows of the operand are rows of the tile: Q, K, weights. A step of 16 columns stays in a chunk,
 // so there is no leading offset.
 template <int kChunk>

@@ -1,0 +1,99 @@
+// The storer: one warp that brings finished tiles from shared memory to global, and so frees the
+// slots of their queries. The consumers are at their next tile meanwhile.
+#pragma once
+
+#if ATTN_VARLEN
+// The first `rows` rows of a tile of output to global memory, sixteen bytes at a time, from its
+// column `column` on.
+__device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int rows, int head,
+                                           int column, const Params& p) {
+  constexpr int kGroups = kHeadDimV / 8;
+#pragma unroll 1
+  for (int i = threadIdx.x % 32; i < rows * kGroups; i += 32) {
+    const int row = i / kGroups, group = i % kGroups;
+    const int first = column + 8 * group;
+#if ATTN_VALUE_PARTS > 1
+    if (first >= kOutputDim) continue;
+#endif
+    const int64_t at = (q_first + row) * p.o_stride_seq + head * p.o_stride_head + first;
+    *reinterpret_cast<uint4*>(p.o + at * kElementBytes) =
+        *reinterpret_cast<const uint4*>(out + swizzled<kChunkV>(64, row, group));
+  }
+}
+#endif
+
+// A warpgroup's 64 rows of a tile.
+__device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap& map_o,
+#if ATTN_VARLEN
+                                             const Params& p,
+#endif
+                                             const Tile& tile, int warpgroup) {
+#if ATTN_VALUE_PARTS > 1
+  const int first_column = tile.part * kHeadDimV;
+#else
+  constexpr int first_column = 0;
+#endif
+#if ATTN_MAPS > 1
+  const int row = tile.q_first + 64 * (warpgroup / kMaps);
+#else
+  const int row = tile.q_first + 64 * warpgroup;
+#endif
+#if ATTN_VARLEN
+  const int left = tile.seq_q - row;
+  if (left < 64) {
+    // The next sequence's rows follow in memory: TMA would write them too.
+    store_rows(out, tile.q_begin + row, left, tile.h, first_column, p);
+    return;
+  }
+#endif
+  if (threadIdx.x % 32 != 0) return;
+#pragma unroll
+  for (int chunk = 0; chunk < kChunksV; ++chunk) {
+    const uint8_t* const columns = out + chunk * chunk_bytes(64, kChunkV);
+    const int column = first_column + chunk * kChunkV;
+#if ATTN_VARLEN
+    tma_store(map_o, columns, column, tile.q_begin + row, tile.h, 0);
+#elif ATTN_PACKED_HEADS
+    tma_store(map_o, columns, column, tile.h, row / kGroup, tile.b);
+#else
+    tma_store(map_o, columns, column, row, tile.h, tile.b);
+#endif
+  }
+  tma_store_wait();
+}
+
+__device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, const Params& p) {
+  RingSlot<kQueryStages> slot;
+#pragma unroll 1
+  while (true) {
+#pragma unroll 1
+#if ATTN_MAPS > 1
+    for (int i = 0; i < kWarpgroups; i += kMaps) {  // map 0's, which have the sums
+#else
+    for (int i = 0; i < kWarpgroups; ++i) {
+#endif
+      barrier_wait(shared.query_full[slot.index][i], slot.parity);
+      const Tile tile = shared.tile[slot.index][i];
+#if ATTN_PERSISTENT
+      if (tile.b < 0) return;
+#endif
+      barrier_wait(shared.output_full[slot.index][i], slot.parity);
+#if ATTN_VARLEN
+      store_output(shared.query[slot.index][i], map_o, p, tile, i);
+#else
+      store_output(shared.query[slot.index][i], map_o, tile, i);
+#endif
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) {
+        barrier_arrive(shared.query_empty[slot.index][i]);
+#if ATTN_MAPS > 1
+        barrier_arrive(shared.query_empty[slot.index][i + 1]);
+#endif
+      }
+    }
+#if !ATTN_PERSISTENT
+    return;
+#endif
+    slot.advance();
+  }
+}
