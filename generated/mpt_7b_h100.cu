@@ -974,11 +974,14 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
       row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
     }
   };
+  const auto set_row_constants = [&] {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) set_constants(rows[r], p.inputs);
+  };
   const auto begin_rows = [&](const Tile& tile) {
     place_rows(tile);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      if (rows[r].seq_kv > 0) set_constants(rows[r], p.inputs);  // inputs may be empty otherwise
       reductions[r] = {};
     }
 #pragma unroll
@@ -1058,6 +1061,7 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     if (blocks.end > blocks.begin) {
       start_scores();
       end_turn();
+      set_row_constants();  // loads pass under the first product
       wgmma_wait<0>();
       pin(scores);
       weigh_block(blocks, blocks.end - 1, true);

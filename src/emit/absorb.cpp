@@ -347,13 +347,14 @@ class Absorb {
   }
   // A pair that does not exist has a denominator that spoils no other's: its product may be NaN.
   std::string denominators(const std::string& guard) const {
-    return "  float largest = 0;  // of two columns' product\n" +
-           wrapped_loop(exists_line(guard) + score_line(true, false) +
-                            wrapped(fmt::format("      {} = exists ? denominator_of({}) : 1;",
-                                                fragment_.element, arguments())),
-                        "    largest = fmaxf(largest, scores[j][r][0] * scores[j][r][1]);\n") +
+    return "  float largest = 0;\n" +
+           wrapped_loop(
+               exists_line(guard) + score_line(true, false) +
+                   wrapped(fmt::format("      {} = exists ? denominator_of({}) : 1;",
+                                       fragment_.element, arguments())),
+               "    largest = fmaxf(largest, fmaxf(scores[j][r][0], scores[j][r][1]));\n") +
            "  // The reciprocals of two columns cost one, unless their product leaves the floats.\n"
-           "  if (__all_sync(0xffffffffu, largest < 0x1p126f)) {\n"
+           "  if (__all_sync(0xffffffffu, largest < 0x1p63f)) {\n"
            "#pragma unroll\n"
            "    for (int j = 0; j < kTileKv / 8; ++j) invert(scores[j][r][0], scores[j][r][1]);\n"
            "  } else {\n"

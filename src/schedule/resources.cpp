@@ -129,7 +129,11 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
     const bool from_first = kernel.range.begin.is_number(0);
     registers += !from_first ? std::max(6, s.tile_kv / 16) : light_weight ? 0 : 6;
   }
-  if (kernel.shares_reciprocals) registers += s.tile_kv / 8;  // two columns' products, until used
+  if (kernel.shares_reciprocals) {
+    // The way back from small weights, fitted to 30 kernels (2026-11-22).
+    const bool wide = s.overlap == Overlap::IntraWarpgroup && s.tile_kv >= 64;
+    registers += wide ? (s.tile_kv - 85) / 3 : s.tile_kv / 8;
+  }
   if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
   if (fixed_max) {  // the way back: the block's scores once more
     registers += 4;

@@ -137,6 +137,12 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
 #endif
     }
   };
+#if ATTN_ROW_CONSTANTS
+  const auto set_row_constants = [&] {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) set_constants(rows[r], p.inputs);
+  };
+#endif
   const auto begin_rows = [&](const Tile& tile) {
 #if ATTN_BIAS
 #if ATTN_MAPS > 1
@@ -146,11 +152,11 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
 #endif
 #endif
     place_rows(tile);
+#if ATTN_ROW_CONSTANTS && (!ATTN_INTRA_OVERLAP || ATTN_SKIP)
+    if (rows[0].seq_kv > 0) set_row_constants();  // inputs may be empty otherwise
+#endif
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-#if ATTN_ROW_CONSTANTS
-      if (rows[r].seq_kv > 0) set_constants(rows[r], p.inputs);  // inputs may be empty otherwise
-#endif
 #if ATTN_SEARCHED_LIMITS
       // The lanes of a row find the same.
       int2& keys = shared.row_keys[warpgroup][thread / 32 * 16 + lane / 4 + 8 * r];
@@ -402,6 +408,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
       start_scores();
       Visit visit = visit_of_slot();
       end_turn();
+#if ATTN_ROW_CONSTANTS
+      set_row_constants();  // loads pass under the first product
+#endif
 #if ATTN_BIAS
       find_biases(visit.block());
 #endif
@@ -472,6 +481,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     if (blocks.end > blocks.begin) {
       start_scores();
       end_turn();
+#if ATTN_ROW_CONSTANTS
+      set_row_constants();  // loads pass under the first product
+#endif
 #if ATTN_BIAS
       find_biases(blocks.end - 1);
 #endif
