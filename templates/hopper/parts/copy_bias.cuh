@@ -24,10 +24,11 @@ __device__ __forceinline__ void copy_elements(uint8_t* tile, int first, const Bi
 }
 
 #if ATTN_BIAS_BYTES == 2
-// Two elements a lane and time. Rows that begin between two words are put together from two.
+// Two elements a lane and time. Rows that begin between two words are put together from two. All
+// rows' loads are on their way at once.
 __device__ __forceinline__ void copy_pairs(uint8_t* tile, int first, const uint16_t* from,
                                            int row_length) {
-#pragma unroll 8
+#pragma unroll
   for (int i = 0; i < 16; ++i) {
     const auto address = reinterpret_cast<uintptr_t>(from + int64_t{i} * row_length);
     const auto* const words = reinterpret_cast<const uint32_t*>(address & ~uintptr_t{3});
