@@ -72,18 +72,21 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
   return tensors;
 }
 
-// Barriers, and each row's first and last key where the producer searches for them: eight bytes,
-// beside the tile's for each of its two stages.
-int bookkeeping_bytes(const Kernel& kernel, const Schedule& s) {
+// Barriers and tiles, and each row's first and last key where the producer searches for them: what
+// the template's Shared holds beside its tensors.
+int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
   if (!kernel.searched_limits) return kBarrierBytes;
-  constexpr int kBarriers = 340;  // at most, of four warpgroups with four stages
-  const int bytes = kBarriers + s.warpgroups * (kWarpgroupRows * 8 + 2 * 16);
+  constexpr int kBarrier = 8, kKeyRange = 16, kRowKeys = 8;
+  const int tile = kernel.varlen ? 32 : 16;
+  const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
+  const int bytes = kBarrier * (3 * slots + 4 * s.stages) + (tile + kKeyRange) * slots +
+                    kRowKeys * kWarpgroupRows * s.warpgroups;
   return (bytes + kBarrierBytes - 1) / kBarrierBytes * kBarrierBytes;
 }
 
-int shared_bytes_of(const std::vector<Tensor>& tensors, int bookkeeping) {
-  int bytes = bookkeeping;
-  for (const Tensor& tensor : tensors) bytes += bytes_of(tensor);
+int shared_bytes_of(const Kernel& kernel, const Schedule& s, int query_stages) {
+  int bytes = bookkeeping_bytes(kernel, s, query_stages);
+  for (const Tensor& tensor : tensors_of(kernel, s, query_stages)) bytes += bytes_of(tensor);
   return bytes;
 }
 
@@ -176,7 +179,7 @@ std::string why_unpackable(const Kernel& kernel) {
 // fills the gaps.
 int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   if (kernel.block_size == 0 || s.warpgroups > 1) return 1;
-  const int shared = shared_bytes_of(tensors_of(kernel, s, 1), bookkeeping_bytes(kernel, s));
+  const int shared = shared_bytes_of(kernel, s, 1);
   const bool fits = register_need(kernel, s, false) <= kSharedCorePlan.consumer &&
                     2 * (shared + kReservedBytes) <= target.shared_bytes_per_core;
   return fits ? 2 : 1;
@@ -219,7 +222,7 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
         "needs {} registers a thread; with {} a thread gets {}", need,
         s.warpgroups == 1 ? "1 warpgroup" : fmt::format("{} warpgroups", s.warpgroups), granted);
   }
-  const int bytes = shared_bytes_of(tensors_of(kernel, s, 1), bookkeeping_bytes(kernel, s));
+  const int bytes = shared_bytes_of(kernel, s, 1);
   if (bytes > target.shared_bytes_per_block) {
     return fmt::format("needs {} bytes of shared memory; {} has {}", bytes, target.name,
                        target.shared_bytes_per_block);
@@ -253,14 +256,14 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
   resources.tensors = tensors_of(kernel, s, resources.query_stages);
-  resources.shared_bytes = shared_bytes_of(resources.tensors, bookkeeping_bytes(kernel, s));
+  resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   const int most_shared = resources.blocks_per_core == 1
                               ? target.shared_bytes_per_block
                               : target.shared_bytes_per_core / 2 - kReservedBytes;
   if (resources.shared_bytes > most_shared) {
     resources.query_stages = 1;
     resources.tensors = tensors_of(kernel, s, 1);
-    resources.shared_bytes = shared_bytes_of(resources.tensors, bookkeeping_bytes(kernel, s));
+    resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   }
   return {std::move(resources), ""};
 }
