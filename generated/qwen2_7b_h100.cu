@@ -751,19 +751,18 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 // A warpgroup's 64 rows of a tile.
 __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap& map_o,
                                              const Tile& tile, int warpgroup) {
-  constexpr int first_column = 0;
   const int row = tile.q_first + 64 * warpgroup;
   if (threadIdx.x % 32 != 0) return;
 #pragma unroll
   for (int chunk = 0; chunk < kChunksV; ++chunk) {
     const uint8_t* const columns = out + chunk * chunk_bytes(64, kChunkV);
-    const int column = first_column + chunk * kChunkV;
+    const int column = chunk * kChunkV;
     tma_store(map_o, columns, column, row, tile.h, tile.b);
   }
   tma_store_wait();
 }
 
-__device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, const Params& p) {
+__device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) {
   RingSlot<kQueryStages> slot;
 #pragma unroll 1
   while (true) {
@@ -775,9 +774,7 @@ __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, 
       barrier_wait(shared.output_full[slot.index][i], slot.parity);
       store_output(shared.query[slot.index][i], map_o, tile, i);
       __syncwarp();
-      if (threadIdx.x % 32 == 0) {
-        barrier_arrive(shared.query_empty[slot.index][i]);
-      }
+      if (threadIdx.x % 32 == 0) barrier_arrive(shared.query_empty[slot.index][i]);
     }
     slot.advance();
   }
@@ -1097,7 +1094,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     release_registers<32>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
     if (warp == 0) produce(shared, map_q, map_k, map_v, p);
-    if (warp == 1) store(shared, map_o, p);
+    if (warp == 1) store(shared, map_o);
   } else {
     claim_registers<160>();
     consume(shared, warpgroup, p);

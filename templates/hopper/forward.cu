@@ -96,7 +96,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #else
     if (warp == 0) produce(shared, map_q, map_k, map_v, p);
 #endif
+#if ATTN_VARLEN
     if (warp == 1) store(shared, map_o, p);
+#else
+    if (warp == 1) store(shared, map_o);
+#endif
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();
     consume(shared, warpgroup, p);

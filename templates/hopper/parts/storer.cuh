@@ -30,8 +30,6 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
                                              const Tile& tile, int warpgroup) {
 #if ATTN_VALUE_PARTS > 1
   const int first_column = tile.part * kHeadDimV;
-#else
-  constexpr int first_column = 0;
 #endif
 #if ATTN_MAPS > 1
   const int row = tile.q_first + 64 * (warpgroup / kMaps);
@@ -42,7 +40,11 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
   const int left = tile.seq_q - row;
   if (left < 64) {
     // The next sequence's rows follow in memory: TMA would write them too.
+#if ATTN_VALUE_PARTS > 1
     store_rows(out, tile.q_begin + row, left, tile.h, first_column, p);
+#else
+    store_rows(out, tile.q_begin + row, left, tile.h, 0, p);
+#endif
     return;
   }
 #endif
@@ -50,7 +52,11 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
 #pragma unroll
   for (int chunk = 0; chunk < kChunksV; ++chunk) {
     const uint8_t* const columns = out + chunk * chunk_bytes(64, kChunkV);
+#if ATTN_VALUE_PARTS > 1
     const int column = first_column + chunk * kChunkV;
+#else
+    const int column = chunk * kChunkV;
+#endif
 #if ATTN_VARLEN
     tma_store(map_o, columns, column, tile.q_begin + row, tile.h, 0);
 #elif ATTN_PACKED_HEADS
@@ -62,7 +68,11 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
   tma_store_wait();
 }
 
+#if ATTN_VARLEN
 __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, const Params& p) {
+#else
+__device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) {
+#endif
   RingSlot<kQueryStages> slot;
 #pragma unroll 1
   while (true) {
@@ -84,12 +94,14 @@ __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, 
       store_output(shared.query[slot.index][i], map_o, tile, i);
 #endif
       __syncwarp();
+#if ATTN_MAPS > 1
       if (threadIdx.x % 32 == 0) {
         barrier_arrive(shared.query_empty[slot.index][i]);
-#if ATTN_MAPS > 1
         barrier_arrive(shared.query_empty[slot.index][i + 1]);
-#endif
       }
+#else
+      if (threadIdx.x % 32 == 0) barrier_arrive(shared.query_empty[slot.index][i]);
+#endif
     }
 #if !ATTN_PERSISTENT
     return;
