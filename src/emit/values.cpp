@@ -7,6 +7,7 @@
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/user_functions.h"
+#include "expr/expr.h"
 #include "schedule/resources.h"
 #include "schedule/search.h"
 
@@ -95,7 +96,12 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("BLOCK_TEST", has_block_test(spec));
   put("ID_TABLES", static_cast<int64_t>(id_tables(spec)));
   const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
-  put("KEYS_FROM_FIRST", range.begin.is_number(0));
+  const bool from_first = range.begin.is_number(0);
+  put("KEYS_FROM_FIRST", from_first);
+  // From the first key on, where all tiles of a head begin there and end apart. A maximum is kept
+  // over the blocks that follow: scores that vary with the key may be largest at the last ones.
+  const bool level = rows.row_free() || !expr::mentions(spec.score, "kv_idx");
+  put("ASCENDING", masked && from_first && !walks && level);
   // Whether the mask's limits may cut the last blocks of keys of a tile, and the first ones.
   const bool cut = rows.exponential && masked && is_interval(spec);
   put("CUT_LAST", cut);

@@ -428,7 +428,7 @@ void for_box(const CUtensorMap& map, int column, int row, int head, int batch, c
   }
 }
 inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int column, int row,
-                     int head, int batch) {
+                     int head, int batch, uint64_t) {
   uint64_t* const full = &barrier;
   const uint32_t base = tile_address(map, tile);
   emulator::core->copies.push_back([=, &map] {

@@ -136,6 +136,9 @@
 #ifndef ATTN_INTERVAL_MASK
 #define ATTN_INTERVAL_MASK 1
 #endif
+#ifndef ATTN_ASCENDING
+#define ATTN_ASCENDING 1
+#endif
 #ifndef ATTN_WALK
 #define ATTN_WALK 0
 #endif

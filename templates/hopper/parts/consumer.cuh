@@ -32,7 +32,7 @@ __device__ __forceinline__ void scale_queries(uint8_t* query) {
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
 #if ATTN_TRIMMED
-  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
+  int before, after;  // loaded for other warpgroups alone, and visited before these blocks or after
 #endif
 };
 
@@ -44,8 +44,13 @@ __device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 l
 #if ATTN_TRIMMED
   const Blocks loaded = blocks_of(keys);
   work.blocks = trim(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
+#if ATTN_ASCENDING
+  work.before = work.blocks.begin - loaded.begin;
+  work.after = loaded.end - work.blocks.end;
+#else
   work.before = loaded.end - work.blocks.end;
   work.after = work.blocks.begin - loaded.begin;
+#endif
 #else
   work.blocks = blocks_of(keys);
 #endif
@@ -62,8 +67,13 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   const int q_first = tile.q_first + 64 * warpgroup;
 #endif
   work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
+#if ATTN_ASCENDING
+  work.before = work.blocks.begin - loaded.begin;
+  work.after = loaded.end - work.blocks.end;
+#else
   work.before = loaded.end - work.blocks.end;
   work.after = work.blocks.begin - loaded.begin;
+#endif
 #else
   work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
 #endif
@@ -282,7 +292,7 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
   };
 
 #if ATTN_VARLEN
-  // A tile's first block may hold keys of the next sequence.
+  // A tile's block of the last keys may hold those of the next sequence.
   const auto clear_next_sequence = [&](const Tile& tile, int block) {
     const int first = tile.seq_kv - block * kTileKv;
     if (first >= kTileKv) return;
@@ -478,25 +488,26 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
 #endif
 #elif ATTN_INTRA_OVERLAP
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
-    if (blocks.end > blocks.begin) {
+    if (!blocks.none()) {
       start_scores();
       end_turn();
 #if ATTN_ROW_CONSTANTS
       set_row_constants();  // loads pass under the first product
 #endif
 #if ATTN_BIAS
-      find_biases(blocks.end - 1);
+      find_biases(blocks.first());
 #endif
       wgmma_wait<0>();
       pin(scores);
-      weigh_block(blocks, blocks.end - 1, true);
+      weigh_block(blocks, blocks.first(), true);
       release_key();
       hand_over_weights();
-#if ATTN_VARLEN
-      clear_next_sequence(tile, blocks.end - 1);
+#if ATTN_VARLEN && !ATTN_ASCENDING
+      clear_next_sequence(tile, blocks.first());
 #endif
 #pragma unroll 1
-      for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+      for (int block = Blocks::after(blocks.first()); blocks.has(block);
+           block = Blocks::after(block)) {
         start_scores();
         start_output();
         end_turn();
@@ -515,6 +526,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
 #endif
         hand_over_weights();
       }
+#if ATTN_VARLEN && ATTN_ASCENDING
+      clear_next_sequence(tile, blocks.last());
+#endif
       start_output();
       recall_tile(tile);
       wgmma_wait<0>();
@@ -523,7 +537,7 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     }
 #else
 #pragma unroll 1
-    for (int block = blocks.end - 1; block >= blocks.begin; --block) {
+    for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
       start_scores();
 #if ATTN_BIAS
       find_biases(block);
@@ -531,7 +545,7 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
       wgmma_wait<0>();
       pin(scores);
       end_turn();
-      const Factors factors = weigh_block(blocks, block, block == blocks.end - 1);
+      const Factors factors = weigh_block(blocks, block, block == blocks.first());
       release_key();
 #if !ATTN_ROW_FREE
       rescale(output, factors);

@@ -248,32 +248,37 @@ Params params_of(const attention_forward_args& args) {
 #endif
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
-#if ATTN_LONGEST_FIRST
-#if ATTN_PACKED_HEADS
-  // Sections of about 16 MB of keys and values, a third of the L2.
-#else
-  // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
-  // head.
-#endif
-  constexpr int64_t kSectionBytes = 16 << 20;
-  const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
-#if ATTN_MAPS > 1
-  const int64_t head_bytes = keys * (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
-#else
-  const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
-#endif
-  const int64_t kv_heads = kSectionBytes / head_bytes;
-#if ATTN_PACKED_HEADS
-  const int64_t heads = kv_heads > 1 ? kv_heads : 1;
-  p.section_heads = static_cast<int>(heads < p.batch * kHeadsKv ? heads : p.batch * kHeadsKv);
-#else
-  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
-  p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
-#endif
-#endif
 #endif
   return p;
 }
+#if ATTN_LONGEST_FIRST && !ATTN_VARLEN
+
+// Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2. In the last
+// section short tiles fill what long ones leave of the time: it has two tiles for each place of a
+// block, as far as 24 MB of keys and values go.
+void place_sections(Params& p, const attention_forward_args& args, int places) {
+  constexpr int64_t kSectionBytes = 16 << 20, kLastBytes = 24 << 20;
+#if ATTN_MAPS > 1
+  constexpr int64_t kBytes = (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
+#else
+  constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
+#endif
+#if ATTN_PACKED_HEADS
+  constexpr int kHeads = 1;
+#else
+  constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
+#endif
+  constexpr int64_t kOne = 1;
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
+  const int64_t usual = max(kSectionBytes / head_bytes, kOne);
+  const int64_t most = max(kLastBytes / head_bytes, kOne);
+  const int64_t tiles = int64_t{p.tiles_per_head} * kHeads;
+  const int64_t last = min(max((2 * places + tiles - 1) / tiles, usual), most);
+  const int64_t before = max(all - last, int64_t{0});
+  p.last_section = static_cast<int>((before + usual - 1) / usual);
+  p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
+}
+#endif
 #if ATTN_ID_TABLES
 
 // Bytes of the tables of ids, or none for a call that is refused. They begin the workspace.
@@ -392,6 +397,12 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   }
 
   Params p = params_of(a);
+#if ATTN_PERSISTENT || ATTN_LONGEST_FIRST
+  const int places = cores * kBlocksPerCore;
+#endif
+#if ATTN_LONGEST_FIRST && !ATTN_VARLEN
+  place_sections(p, a, places);
+#endif
 #if ATTN_BIAS
   const Tensor bias = bias_of(p);
   constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
@@ -424,7 +435,6 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   (void)workspace;
 #endif
 #if ATTN_PERSISTENT
-  const int places = cores * kBlocksPerCore;
   const int blocks = p.tiles < places ? p.tiles : places;
 #else
   const int blocks = p.tiles;

@@ -4,11 +4,12 @@
 
 template <int kChunks, int kChunk>
 __device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
-                                          int tile_rows, int row, int head, int batch) {
+                                          int tile_rows, int row, int head, int batch,
+                                          uint64_t policy) {
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     tma_load(map, full, tile + chunk * chunk_bytes(tile_rows, kChunk), chunk * kChunk, row, head,
-             batch);
+             batch, policy);
   }
 }
 
@@ -62,7 +63,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
             tma_load(map_bias, full,
                      shared.bias[key_slot.index][i] + chunk * chunk_bytes(64, kChunkBias),
                      block * (kTileKv * kBiasBytes / 2) + chunk * kChunkBias, bias_row + 64 * i,
-                     bias_of_tile, 0);
+                     bias_of_tile, 0, kEvictNormal);
           }
         }
       }
@@ -75,14 +76,14 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #pragma unroll
       for (int map = 0; map < kMaps; ++map) {
         load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index][map], kTileKv,
-                                       block * kTileKv, kMaps * head + map, batch);
+                                       block * kTileKv, kMaps * head + map, batch, kEvictLast);
       }
 #elif ATTN_VARLEN
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
-                                     kv_begin + block * kTileKv, head, 0);
+                                     kv_begin + block * kTileKv, head, 0, kEvictLast);
 #else
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
-                                     block * kTileKv, head, batch);
+                                     block * kTileKv, head, batch, kEvictLast);
 #endif
     }
     __syncwarp();
@@ -103,14 +104,14 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       for (int chunk = 0; chunk < kChunksV; ++chunk) {
         tma_load(map_v, full,
                  shared.value[value_slot.index] + chunk * chunk_bytes(kTileKv, kChunkV),
-                 value_column + chunk * kChunkV, row, head, sequence);
+                 value_column + chunk * kChunkV, row, head, sequence, kEvictLast);
       }
 #elif ATTN_VARLEN
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
-                                   kv_begin + block * kTileKv, head, 0);
+                                   kv_begin + block * kTileKv, head, 0, kEvictLast);
 #else
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
-                                   block * kTileKv, head, batch);
+                                   block * kTileKv, head, batch, kEvictLast);
 #endif
     }
     __syncwarp();
@@ -165,7 +166,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     announced = visit.with_more(following.exists());
     if (any) load_key(visit.block(), h_kv, tile.b);
 #else
-    if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
+    if (!blocks.none()) load_key(blocks.first(), h_kv, tile.b);
 #endif
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
@@ -182,18 +183,18 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
 #if ATTN_VARLEN
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
-                                       tile.q_begin + tile.q_first + 64 * i, tile.h, 0);
+                                       tile.q_begin + tile.q_first + 64 * i, tile.h, 0, kEvictFirst);
 #elif ATTN_PACKED_HEADS
         // Coordinates of this map are {column, head, query, batch}.
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64, tile.h,
-                                       (tile.q_first + 64 * i) / kGroup, tile.b);
+                                       (tile.q_first + 64 * i) / kGroup, tile.b, kEvictFirst);
 #elif ATTN_MAPS > 1
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
                                        tile.q_first + 64 * (i / kMaps), kMaps * tile.h + i % kMaps,
-                                       tile.b);
+                                       tile.b, kEvictFirst);
 #else
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
-                                       tile.q_first + 64 * i, tile.h, tile.b);
+                                       tile.q_first + 64 * i, tile.h, tile.b, kEvictFirst);
 #endif
       }
       __syncwarp();
@@ -218,15 +219,15 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #endif
 #else
 #pragma unroll 1
-    for (int block = blocks.end - 1; block >= blocks.begin; --block) {
-      if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
+    for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
+      if (block != blocks.last()) load_key(Blocks::after(block), h_kv, tile.b);
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-      if (block == blocks.begin) claim_next();
+      if (block == blocks.last()) claim_next();
 #endif
       load_value(block, h_kv, tile.b);
     }
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-    if (blocks.end <= blocks.begin) claim_next();
+    if (blocks.none()) claim_next();
 #endif
 #endif
     index = uniform(next);

@@ -29,6 +29,7 @@ struct Params {
 #endif
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2
+  int last_section;   // has all heads that are left
 #endif
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
@@ -87,13 +88,14 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #if ATTN_LONGEST_FIRST
   // Within a section the last rows of every head come first: under a causal mask they are the
   // longest.
-  const int section = index / (p.section_heads * p.tiles_per_head);
+  const int section = min(index / (p.section_heads * p.tiles_per_head), p.last_section);
   const int first_head = section * p.section_heads;
 #if ATTN_PACKED_HEADS
-  const int heads = min(p.section_heads, p.batch * kHeadsKv - first_head);
+  const int heads_left = p.batch * kHeadsKv - first_head;
 #else
-  const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);
+  const int heads_left = p.batch * kHeadsQ - first_head;
 #endif
+  const int heads = section < p.last_section ? p.section_heads : heads_left;
   const int rest = index - first_head * p.tiles_per_head;
   const int head = first_head + rest % heads;
   const int row = p.tiles_per_head - 1 - rest / heads;
@@ -111,10 +113,30 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 }
 #endif
 
-// The blocks of keys that rows visit, from end - 1 down to begin; those within the full range need
-// no test.
+#if ATTN_WALK
+// The blocks of keys that rows may visit; those within the full range need no test.
+#elif ATTN_ASCENDING
+// The blocks of keys that rows visit, from begin on: there all tiles of a head meet, and the first
+// who loads a block brings it to the L2 for the others. Those within the full range need no test.
+#else
+// The blocks of keys that rows visit, from end - 1 down; those within the full range need no test.
+#endif
 struct Blocks {
   int begin, end, full_begin, full_end;
+#if !ATTN_WALK
+  __device__ __forceinline__ bool none() const { return end <= begin; }
+#if ATTN_ASCENDING
+  __device__ __forceinline__ int first() const { return begin; }
+  __device__ __forceinline__ int last() const { return end - 1; }
+  __device__ __forceinline__ bool has(int block) const { return block < end; }
+  static __device__ __forceinline__ int after(int block) { return block + 1; }
+#else
+  __device__ __forceinline__ int first() const { return end - 1; }
+  __device__ __forceinline__ int last() const { return begin; }
+  __device__ __forceinline__ bool has(int block) const { return block >= begin; }
+  static __device__ __forceinline__ int after(int block) { return block - 1; }
+#endif
+#endif
 #if !ATTN_BLOCK_TEST
   __device__ __forceinline__ bool is_full(int block) const {
     return block >= full_begin && block < full_end;

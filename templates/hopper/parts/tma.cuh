@@ -1,13 +1,22 @@
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 #pragma once
 
+// What of a copy the L2 parts with, as createpolicy.fractional encodes it: queries and outputs pass
+// once, keys and values are for all the tiles of a head.
+constexpr uint64_t kEvictFirst = 0x12f0000000000000, kEvictLast = 0x14f0000000000000;
+#if ATTN_BIAS
+constexpr uint64_t kEvictNormal = 0x1000000000000000;
+#endif
+
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
-                                         int column, int row, int head, int batch) {
+                                         int column, int row, int head, int batch,
+                                         uint64_t policy) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(tile)),
-      "l"(&map), "r"(shared_address(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch)
+      ".L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(shared_address(tile)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch),
+      "l"(policy)
       : "memory");
 }
 
@@ -15,9 +24,9 @@ __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barri
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile, int column,
                                           int row, int head, int batch) {
   asm volatile(
-      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::
-          "l"(&map),
-      "r"(shared_address(tile)), "r"(column), "r"(row), "r"(head), "r"(batch)
+      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group.L2::cache_hint"
+      " [%0, {%2, %3, %4, %5}], [%1], %6;" ::"l"(&map),
+      "r"(shared_address(tile)), "r"(column), "r"(row), "r"(head), "r"(batch), "l"(kEvictFirst)
       : "memory");
 }
 
