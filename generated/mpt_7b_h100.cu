@@ -132,13 +132,19 @@ __device__ __forceinline__ void named_sync(int id, int threads) {
 
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 
+// What the L2 parts with first and last, as createpolicy.fractional encodes it: queries are read
+// once, keys and values by all the tiles of a head.
+constexpr uint64_t kEvictFirst = 0x12f0000000000000, kEvictLast = 0x14f0000000000000;
+
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
-                                         int column, int row, int head, int batch) {
+                                         int column, int row, int head, int batch,
+                                         uint64_t policy) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(tile)),
-      "l"(&map), "r"(shared_address(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch)
+      ".L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(shared_address(tile)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch),
+      "l"(policy)
       : "memory");
 }
 
@@ -586,6 +592,7 @@ struct Params {
   int tiles_per_head;
   int tiles;          // of the whole call
   int section_heads;  // heads whose keys and values share the L2
+  int last_section;   // has all heads that are left
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
   Inputs inputs;
   Saves saves;
@@ -605,19 +612,24 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   // Within a section the last rows of every head come first: under a causal mask they are the
   // longest.
-  const int section = index / (p.section_heads * p.tiles_per_head);
+  const int section = min(index / (p.section_heads * p.tiles_per_head), p.last_section);
   const int first_head = section * p.section_heads;
-  const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);
+  const int heads_left = p.batch * kHeadsQ - first_head;
+  const int heads = section < p.last_section ? p.section_heads : heads_left;
   const int rest = index - first_head * p.tiles_per_head;
   const int head = first_head + rest % heads;
   const int row = p.tiles_per_head - 1 - rest / heads;
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 }
 
-// The blocks of keys that rows visit, from end - 1 down to begin; those within the full range need
-// no test.
+// The blocks of keys that rows visit, from end - 1 down; those within the full range need no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
+  __device__ __forceinline__ bool none() const { return end <= begin; }
+  __device__ __forceinline__ int first() const { return end - 1; }
+  __device__ __forceinline__ int last() const { return begin; }
+  __device__ __forceinline__ bool has(int block) const { return block >= begin; }
+  static __device__ __forceinline__ int after(int block) { return block - 1; }
   __device__ __forceinline__ bool is_full(int block) const {
     return block >= full_begin && block < full_end;
   }
@@ -685,11 +697,12 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 
 template <int kChunks, int kChunk>
 __device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
-                                          int tile_rows, int row, int head, int batch) {
+                                          int tile_rows, int row, int head, int batch,
+                                          uint64_t policy) {
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     tma_load(map, full, tile + chunk * chunk_bytes(tile_rows, kChunk), chunk * kChunk, row, head,
-             batch);
+             batch, policy);
   }
 }
 
@@ -705,7 +718,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
-                                     block * kTileKv, head, batch);
+                                     block * kTileKv, head, batch, kEvictLast);
     }
     __syncwarp();
     key_slot.advance();
@@ -716,7 +729,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       uint64_t& full = shared.value_full[value_slot.index];
       barrier_expect(full, kValueBytes);
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
-                                   block * kTileKv, head, batch);
+                                   block * kTileKv, head, batch, kEvictLast);
     }
     __syncwarp();
     value_slot.advance();
@@ -734,7 +747,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
-    if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
+    if (!blocks.none()) load_key(blocks.first(), h_kv, tile.b);
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
@@ -743,19 +756,19 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
-                                       tile.q_first + 64 * i, tile.h, tile.b);
+                                       tile.q_first + 64 * i, tile.h, tile.b, kEvictFirst);
       }
       __syncwarp();
     }
     query_slot.advance();
     // In the order in which the consumers ask: the next block's keys before this block's values.
 #pragma unroll 1
-    for (int block = blocks.end - 1; block >= blocks.begin; --block) {
-      if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
-      if (block == blocks.begin) claim_next();
+    for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
+      if (block != blocks.last()) load_key(Blocks::after(block), h_kv, tile.b);
+      if (block == blocks.last()) claim_next();
       load_value(block, h_kv, tile.b);
     }
-    if (blocks.end <= blocks.begin) claim_next();
+    if (blocks.none()) claim_next();
     index = uniform(next);
   }
 #pragma unroll 1
@@ -925,7 +938,7 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
 // What of a tile a warpgroup does.
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
-  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
+  int before, after;  // loaded for other warpgroups alone, and visited before these blocks or after
 };
 
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
@@ -1055,17 +1068,18 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     pass_over(work.before);
     begin_rows(tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
-    if (blocks.end > blocks.begin) {
+    if (!blocks.none()) {
       start_scores();
       end_turn();
       set_row_constants();  // loads pass under the first product
       wgmma_wait<0>();
       pin(scores);
-      weigh_block(blocks, blocks.end - 1, true);
+      weigh_block(blocks, blocks.first(), true);
       release_key();
       hand_over_weights();
 #pragma unroll 1
-      for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+      for (int block = Blocks::after(blocks.first()); blocks.has(block);
+           block = Blocks::after(block)) {
         start_scores();
         start_output();
         end_turn();
@@ -1110,12 +1124,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
                              const __grid_constant__ Params p) {
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0) init_barriers(shared);
+  if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
     prefetch_map(map_q);
     prefetch_map(map_k);
     prefetch_map(map_v);
     prefetch_map(map_o);
-    init_barriers(shared);
   }
   __syncthreads();
 
@@ -1304,15 +1318,25 @@ Params params_of(const mpt_7b_forward_args& args) {
   p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
-  // Sections of about 16 MB of keys and values, a third of the L2, with all query heads of a key
-  // head.
-  constexpr int64_t kSectionBytes = 16 << 20;
-  const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
-  const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
-  const int64_t kv_heads = kSectionBytes / head_bytes;
-  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
-  p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
   return p;
+}
+
+// Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2. In the last
+// section short tiles fill what long ones leave of the time: it has two tiles for each place of a
+// block, as far as 24 MB of keys and values go.
+void place_sections(Params& p, const mpt_7b_forward_args& args, int places) {
+  constexpr int64_t kSectionBytes = 16 << 20, kLastBytes = 24 << 20;
+  constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
+  constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
+  constexpr int64_t kOne = 1;
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
+  const int64_t usual = max(kSectionBytes / head_bytes, kOne);
+  const int64_t most = max(kLastBytes / head_bytes, kOne);
+  const int64_t tiles = int64_t{p.tiles_per_head} * kHeads;
+  const int64_t last = min(max((2 * places + tiles - 1) / tiles, usual), most);
+  const int64_t before = max(all - last, int64_t{0});
+  p.last_section = static_cast<int>((before + usual - 1) / usual);
+  p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
 }
 
 }  // namespace
@@ -1360,12 +1384,13 @@ mpt_7b_status mpt_7b_forward(const mpt_7b_forward_args* args, void* workspace,
   }
 
   Params p = params_of(a);
+  const int places = cores * kBlocksPerCore;
+  place_sections(p, a, places);
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   p.next_tile = static_cast<unsigned*>(workspace);
   if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
     return MPT_7B_LAUNCH_FAILED;
   }
-  const int places = cores * kBlocksPerCore;
   const int blocks = p.tiles < places ? p.tiles : places;
   if (cudaFuncSetAttribute(mpt_7b_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            sizeof(Shared)) != cudaSuccess) {

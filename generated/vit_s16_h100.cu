@@ -130,13 +130,19 @@ __device__ __forceinline__ void named_sync(int id, int threads) {
 
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 
+// What the L2 parts with first and last, as createpolicy.fractional encodes it: queries are read
+// once, keys and values by all the tiles of a head.
+constexpr uint64_t kEvictFirst = 0x12f0000000000000, kEvictLast = 0x14f0000000000000;
+
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
-                                         int column, int row, int head, int batch) {
+                                         int column, int row, int head, int batch,
+                                         uint64_t policy) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(tile)),
-      "l"(&map), "r"(shared_address(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch)
+      ".L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(shared_address(tile)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(column), "r"(row), "r"(head), "r"(batch),
+      "l"(policy)
       : "memory");
 }
 
@@ -567,10 +573,14 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 }
 
-// The blocks of keys that rows visit, from end - 1 down to begin; those within the full range need
-// no test.
+// The blocks of keys that rows visit, from end - 1 down; those within the full range need no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
+  __device__ __forceinline__ bool none() const { return end <= begin; }
+  __device__ __forceinline__ int first() const { return end - 1; }
+  __device__ __forceinline__ int last() const { return begin; }
+  __device__ __forceinline__ bool has(int block) const { return block >= begin; }
+  static __device__ __forceinline__ int after(int block) { return block - 1; }
   __device__ __forceinline__ bool is_full(int block) const {
     return block >= full_begin && block < full_end;
   }
@@ -632,11 +642,12 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 
 template <int kChunks, int kChunk>
 __device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
-                                          int tile_rows, int row, int head, int batch) {
+                                          int tile_rows, int row, int head, int batch,
+                                          uint64_t policy) {
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     tma_load(map, full, tile + chunk * chunk_bytes(tile_rows, kChunk), chunk * kChunk, row, head,
-             batch);
+             batch, policy);
   }
 }
 
@@ -652,7 +663,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       uint64_t& full = shared.key_full[key_slot.index];
       barrier_expect(full, kKeyBytes);
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
-                                     block * kTileKv, head, batch);
+                                     block * kTileKv, head, batch, kEvictLast);
     }
     __syncwarp();
     key_slot.advance();
@@ -663,7 +674,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       uint64_t& full = shared.value_full[value_slot.index];
       barrier_expect(full, kValueBytes);
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
-                                   block * kTileKv, head, batch);
+                                   block * kTileKv, head, batch, kEvictLast);
     }
     __syncwarp();
     value_slot.advance();
@@ -677,7 +688,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 
-    if (blocks.end > blocks.begin) load_key(blocks.end - 1, h_kv, tile.b);
+    if (!blocks.none()) load_key(blocks.first(), h_kv, tile.b);
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
@@ -686,15 +697,15 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
         uint64_t& full = shared.query_full[query_slot.index][i];
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
-                                       tile.q_first + 64 * i, tile.h, tile.b);
+                                       tile.q_first + 64 * i, tile.h, tile.b, kEvictFirst);
       }
       __syncwarp();
     }
     query_slot.advance();
     // In the order in which the consumers ask: the next block's keys before this block's values.
 #pragma unroll 1
-    for (int block = blocks.end - 1; block >= blocks.begin; --block) {
-      if (block > blocks.begin) load_key(block - 1, h_kv, tile.b);
+    for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
+      if (block != blocks.last()) load_key(Blocks::after(block), h_kv, tile.b);
       load_value(block, h_kv, tile.b);
     }
     index = uniform(next);
@@ -975,12 +986,12 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
                         uniform(work.blocks.full_end)};
     begin_rows(tile);
 #pragma unroll 1
-    for (int block = blocks.end - 1; block >= blocks.begin; --block) {
+    for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
       start_scores();
       wgmma_wait<0>();
       pin(scores);
       end_turn();
-      const Factors factors = weigh_block(blocks, block, block == blocks.end - 1);
+      const Factors factors = weigh_block(blocks, block, block == blocks.first());
       release_key();
       rescale(output, factors);
       hand_over_weights();
@@ -1014,12 +1025,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
                              const __grid_constant__ Params p) {
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0) init_barriers(shared);
+  if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
     prefetch_map(map_q);
     prefetch_map(map_k);
     prefetch_map(map_v);
     prefetch_map(map_o);
-    init_barriers(shared);
   }
   __syncthreads();
 
@@ -1252,9 +1263,9 @@ vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void* workspace
   }
 
   Params p = params_of(a);
+  const int places = cores * kBlocksPerCore;
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   (void)workspace;
-  const int places = cores * kBlocksPerCore;
   const int blocks = p.tiles < places ? p.tiles : places;
   if (cudaFuncSetAttribute(vit_s16_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            sizeof(Shared)) != cudaSuccess) {

@@ -75,7 +75,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
                              const __grid_constant__ Params p) {
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0) init_barriers(shared);
+  if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
     prefetch_map(map_q);
     prefetch_map(map_k);
     prefetch_map(map_v);
@@ -83,7 +84,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     prefetch_map(map_bias);
 #endif
     prefetch_map(map_o);
-    init_barriers(shared);
   }
   __syncthreads();
 

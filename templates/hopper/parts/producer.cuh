@@ -183,7 +183,8 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
         barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
 #if ATTN_VARLEN
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
-                                       tile.q_begin + tile.q_first + 64 * i, tile.h, 0, kEvictFirst);
+                                       tile.q_begin + tile.q_first + 64 * i, tile.h, 0,
+                                       kEvictFirst);
 #elif ATTN_PACKED_HEADS
         // Coordinates of this map are {column, head, query, batch}.
         load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64, tile.h,

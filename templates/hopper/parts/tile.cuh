@@ -25,7 +25,7 @@ struct Params {
 #else
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;          // of the whole call
+  int tiles;  // of the whole call
 #endif
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2

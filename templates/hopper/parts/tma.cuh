@@ -1,8 +1,8 @@
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 #pragma once
 
-// What of a copy the L2 parts with, as createpolicy.fractional encodes it: queries and outputs pass
-// once, keys and values are for all the tiles of a head.
+// What the L2 parts with first and last, as createpolicy.fractional encodes it: queries are read
+// once, keys and values by all the tiles of a head.
 constexpr uint64_t kEvictFirst = 0x12f0000000000000, kEvictLast = 0x14f0000000000000;
 #if ATTN_BIAS
 constexpr uint64_t kEvictNormal = 0x1000000000000000;
@@ -24,9 +24,9 @@ __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barri
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile, int column,
                                           int row, int head, int batch) {
   asm volatile(
-      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group.L2::cache_hint"
-      " [%0, {%2, %3, %4, %5}], [%1], %6;" ::"l"(&map),
-      "r"(shared_address(tile)), "r"(column), "r"(row), "r"(head), "r"(batch), "l"(kEvictFirst)
+      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::
+          "l"(&map),
+      "r"(shared_address(tile)), "r"(column), "r"(row), "r"(head), "r"(batch)
       : "memory");
 }
 
