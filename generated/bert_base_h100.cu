@@ -551,7 +551,7 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;          // of the whole call
+  int tiles;  // of the whole call
   Inputs inputs;
   Saves saves;
 };
@@ -954,8 +954,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     multiply_values(output, weights, value);
     wgmma_commit();
   };
-  const auto end_turn = [&] {
-  };
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();
@@ -988,7 +986,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (!blocks.none()) {
       start_scores();
-      end_turn();
       wgmma_wait<0>();
       pin(scores);
       weigh_block(blocks, blocks.first(), true);
@@ -999,7 +996,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
            block = Blocks::after(block)) {
         start_scores();
         start_output();
-        end_turn();
         wgmma_wait<1>();
         pin(scores);
         const Factors factors = weigh_block(blocks, block, false);

@@ -566,7 +566,7 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;          // of the whole call
+  int tiles;  // of the whole call
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
@@ -914,7 +914,7 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
 // What of a tile a warpgroup does.
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
-  int before, after;  // loaded for other warpgroups alone, and visited before these blocks or after
+  int after;  // blocks that are loaded for other warpgroups alone, and come after these
 };
 
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
@@ -922,7 +922,6 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
   const int q_first = tile.q_first + 64 * warpgroup;
   work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
-  work.before = work.blocks.begin - loaded.begin;
   work.after = loaded.end - work.blocks.end;
   return work;
 }
@@ -997,8 +996,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     multiply_values(output, weights, value);
     wgmma_commit();
   };
-  const auto end_turn = [&] {
-  };
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();
@@ -1037,12 +1034,10 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     // The compiler would rather compute the limits again, between two products.
     const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
                         uniform(work.blocks.full_end)};
-    pass_over(work.before);
     begin_rows(tile);
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (!blocks.none()) {
       start_scores();
-      end_turn();
       wgmma_wait<0>();
       pin(scores);
       weigh_block(blocks, blocks.first(), true);
@@ -1053,7 +1048,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
            block = Blocks::after(block)) {
         start_scores();
         start_output();
-        end_turn();
         wgmma_wait<1>();
         pin(scores);
         const Factors factors = weigh_block(blocks, block, false);

@@ -590,7 +590,7 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;          // of the whole call
+  int tiles;  // of the whole call
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
@@ -938,7 +938,7 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
 // What of a tile a warpgroup does.
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
-  int before, after;  // loaded for other warpgroups alone, and visited before these blocks or after
+  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
 };
 
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
@@ -1025,8 +1025,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     multiply_values(output, weights, value);
     wgmma_commit();
   };
-  const auto end_turn = [&] {
-  };
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();
@@ -1070,7 +1068,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (!blocks.none()) {
       start_scores();
-      end_turn();
       set_row_constants();  // loads pass under the first product
       wgmma_wait<0>();
       pin(scores);
@@ -1082,7 +1079,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
            block = Blocks::after(block)) {
         start_scores();
         start_output();
-        end_turn();
         wgmma_wait<1>();
         pin(scores);
         const Factors factors = weigh_block(blocks, block, false);

@@ -551,7 +551,7 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;          // of the whole call
+  int tiles;  // of the whole call
   Inputs inputs;
   Saves saves;
 };
@@ -954,8 +954,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     multiply_values(output, weights, value);
     wgmma_commit();
   };
-  const auto end_turn = [&] {
-  };
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();
@@ -990,7 +988,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
       start_scores();
       wgmma_wait<0>();
       pin(scores);
-      end_turn();
       const Factors factors = weigh_block(blocks, block, block == blocks.first());
       release_key();
       rescale(output, factors);

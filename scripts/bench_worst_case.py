@@ -8,7 +8,7 @@ same kernels in one process.
                                                are what they should be, and times nothing
 
 step: every block's scores exceed the last maximum by more than 10.4. grow: scores grow by 100 along
-the row. one: one huge score in the last block. Each along the order in which blocks are visited.
+the row. one: one huge score after others. Each along the order in which blocks are visited.
 Medians of event timings, the L2 flushed before each call; the inputs take turns in rounds. The
 share of blocks computed twice is of one head's scores, by arithmetic on the host.
 """
@@ -56,10 +56,10 @@ def shares(bench, schedule):
     """Of each input, how many of the blocks are computed twice."""
     result = {}
     for kind in [None, *worst_case.KINDS]:
-        scores = worst_case.head_scores(kind, bench.seq, bench.head_dim[0], schedule["tile_kv"])
-        worst_case.check(kind, scores, schedule["tile_kv"])
-        result[kind or "normal"] = worst_case.share_computed_twice(
-            scores, bench.causal, schedule["tile_kv"], schedule["warpgroups"])
+        tile_kv = schedule["tile_kv"]
+        scores = worst_case.head_scores(kind, bench.seq, bench.head_dim[0], tile_kv, bench.causal)
+        worst_case.check(kind, scores, tile_kv, bench.causal)
+        result[kind or "normal"] = worst_case.share_computed_twice(scores, bench.causal, tile_kv)
     return result
 
 
@@ -75,7 +75,8 @@ def milliseconds(bench, entry, args, flush):
         problem = tensors.draw(bench.case(), Shape(bench.batch, bench.seq, bench.seq), [], 1,
                                "cuda", on_host=False)
         if kind:
-            keys = worst_case.profile(kind, bench.seq, entry["schedule"]["tile_kv"])
+            keys = worst_case.profile(kind, bench.seq, entry["schedule"]["tile_kv"],
+                                      bench.causal)
             worst_case.imprint(problem.q.view, problem.k.view, torch.as_tensor(keys).cuda())
         call = Emitted(args.build, entry, problem)
         alive.append((problem, problem.saves))

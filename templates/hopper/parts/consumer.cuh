@@ -32,7 +32,11 @@ __device__ __forceinline__ void scale_queries(uint8_t* query) {
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
 #if ATTN_TRIMMED
-  int before, after;  // loaded for other warpgroups alone, and visited before these blocks or after
+#if ATTN_ASCENDING
+  int after;  // blocks that are loaded for other warpgroups alone, and come after these
+#else
+  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
+#endif
 #endif
 };
 
@@ -45,7 +49,6 @@ __device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 l
   const Blocks loaded = blocks_of(keys);
   work.blocks = trim(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
 #if ATTN_ASCENDING
-  work.before = work.blocks.begin - loaded.begin;
   work.after = loaded.end - work.blocks.end;
 #else
   work.before = loaded.end - work.blocks.end;
@@ -68,7 +71,6 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
 #endif
   work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
 #if ATTN_ASCENDING
-  work.before = work.blocks.begin - loaded.begin;
   work.after = loaded.end - work.blocks.end;
 #else
   work.before = loaded.end - work.blocks.end;
@@ -222,13 +224,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     multiply_values(output, weights, value);
     wgmma_commit();
   };
-#if !ATTN_SKIP
-  const auto end_turn = [&] {
-#if ATTN_PING_PONG
-    pass_turn(warpgroup);
-#endif
-  };
-#endif
   const auto release_key = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
     key_slot.advance();
@@ -331,7 +326,7 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     fence_async_proxy();
     named_sync(1 + kWarpgroups + warpgroup, 128);
 #endif
-#if ATTN_TRIMMED
+#if ATTN_TRIMMED && !ATTN_ASCENDING
     pass_over(work.before);
 #endif
 #if !ATTN_SEARCHED_LIMITS
@@ -417,7 +412,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     if (more) {
       start_scores();
       Visit visit = visit_of_slot();
-      end_turn();
+#if ATTN_PING_PONG
+      pass_turn(warpgroup);
+#endif
 #if ATTN_ROW_CONSTANTS
       set_row_constants();  // loads pass under the first product
 #endif
@@ -437,7 +434,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
         start_scores();
         visit = visit_of_slot();
         start_output();
-        end_turn();
+#if ATTN_PING_PONG
+        pass_turn(warpgroup);
+#endif
 #if ATTN_BIAS
         find_biases(visit.block());
 #endif
@@ -470,7 +469,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
 #endif
       wgmma_wait<0>();
       pin(scores);
-      end_turn();
+#if ATTN_PING_PONG
+      pass_turn(warpgroup);
+#endif
       const Factors factors = weigh_visit(visit, first);
       release_key();
 #if !ATTN_ROW_FREE
@@ -490,7 +491,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     // The next block's S runs under this block's softmax, and this block's PV under the next one's.
     if (!blocks.none()) {
       start_scores();
-      end_turn();
+#if ATTN_PING_PONG
+      pass_turn(warpgroup);
+#endif
 #if ATTN_ROW_CONSTANTS
       set_row_constants();  // loads pass under the first product
 #endif
@@ -510,7 +513,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
            block = Blocks::after(block)) {
         start_scores();
         start_output();
-        end_turn();
+#if ATTN_PING_PONG
+        pass_turn(warpgroup);
+#endif
 #if ATTN_BIAS
         find_biases(block);
 #endif
@@ -544,7 +549,9 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
 #endif
       wgmma_wait<0>();
       pin(scores);
-      end_turn();
+#if ATTN_PING_PONG
+      pass_turn(warpgroup);
+#endif
       const Factors factors = weigh_block(blocks, block, block == blocks.first());
       release_key();
 #if !ATTN_ROW_FREE
