@@ -30,7 +30,7 @@ class Runner:
         self.problem.o.poison()
         for save in self.problem.saves.values():
             save.poison()
-        self.workspace.fill_(0xFF)
+        self.workspace.fill_(0x5B)  # as a counter of tiles: far beyond the last
 
     def collect(self, what):
         problem = self.problem

@@ -425,7 +425,10 @@ class Check {
         reinterpret_cast<size_t (*)(const void*)>(dlsym(library_, (prefix + "_workspace").c_str()));
     const auto forward =
         reinterpret_cast<int (*)(const void*, void*, void*)>(dlsym(library_, prefix.c_str()));
-    Guarded workspace(static_cast<int64_t>(workspace_size(args.data())), 1);
+    const size_t workspace_bytes = workspace_size(args.data());
+    Guarded workspace(static_cast<int64_t>(workspace_bytes), 1);
+    // A counter of tiles that is not cleared skips some: one of -1 would only repeat the last.
+    std::memset(workspace.data(), 0x5B, workspace_bytes);
     const int status = forward(args.data(), workspace.data(), nullptr);
     if (!workspace.clean()) {
       std::printf("%s: wrote outside the workspace\n", call_.text.c_str());

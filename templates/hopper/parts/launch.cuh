@@ -428,7 +428,8 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   attention_forward_prepare<<<prepare_blocks, kPrepareThreads, 0, stream>>>(p);
 #elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   p.next_tile = static_cast<unsigned*>(workspace);
-  if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
+  // Where each block has one tile, nobody asks for another.
+  if (p.tiles > places && cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
     return ATTENTION_LAUNCH_FAILED;
   }
 #else
