@@ -172,6 +172,14 @@ __device__ __forceinline__ void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// How kernels follow one another in a stream (programmatic dependent launch): one may be on its way
+// to the cores while the one before it ends, as long as it waits before it touches memory.
+
+// Until the kernels before have ended, and what they wrote is there.
+__device__ __forceinline__ void wait_for_stream() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 // Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
 
 // An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
@@ -1044,6 +1052,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     prefetch_map(map_o);
   }
   __syncthreads();
+  wait_for_stream();
 
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {
@@ -1231,6 +1240,17 @@ Params params_of(const bert_base_forward_args& args) {
   return p;
 }
 
+// Launches a kernel that waits by itself for those before it (wait_for_stream).
+template <typename... Parameters, typename... Arguments>
+bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
+            cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
+  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
+}
+
 }  // namespace
 
 extern "C" {
@@ -1283,9 +1303,9 @@ bert_base_status bert_base_forward(const bert_base_forward_args* args, void* wor
                            sizeof(Shared)) != cudaSuccess) {
     return BERT_BASE_LAUNCH_FAILED;
   }
-  bert_base_forward_kernel<<<blocks, kThreads, sizeof(Shared), stream>>>(map_q, map_k, map_v, map_o,
-                                                                         p);
-  return cudaGetLastError() == cudaSuccess ? BERT_BASE_OK : BERT_BASE_LAUNCH_FAILED;
+  const bool launched = launch(bert_base_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
+                               map_q, map_k, map_v, map_o, p);
+  return launched ? BERT_BASE_OK : BERT_BASE_LAUNCH_FAILED;
 }
 
 const char* bert_base_status_string(bert_base_status status) {

@@ -172,6 +172,25 @@ __device__ __forceinline__ void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// How kernels follow one another in a stream (programmatic dependent launch): one may be on its way
+// to the cores while the one before it ends, as long as it waits before it touches memory.
+
+// Until the kernels before have ended, and what they wrote is there.
+__device__ __forceinline__ void wait_for_stream() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+// The next kernel may come to the cores. It waits there for the end of this one.
+__device__ __forceinline__ void call_next_kernel() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+__global__ void deepseek_v2_lite_forward_prepare(unsigned* next_tile) {
+  call_next_kernel();
+  wait_for_stream();
+  if (threadIdx.x == 0) *next_tile = 0;
+}
+
 // Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
 
 // An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
@@ -713,10 +732,11 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < p.tiles) {
-    int next = 0;
+    int next = p.tiles;
     // Asked for late, under the last loads: whoever finishes first gets the next tile.
     const auto claim_next = [&] {
-      if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);
+      if (issues && p.tiles > static_cast<int>(gridDim.x))
+        next = gridDim.x + atomicAdd(p.next_tile, 1);
     };
     const Tile tile = tile_at(index, p);
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
@@ -1099,6 +1119,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     prefetch_map(map_o);
   }
   __syncthreads();
+  wait_for_stream();
 
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {
@@ -1305,6 +1326,17 @@ void place_sections(Params& p, const deepseek_v2_lite_forward_args& args, int pl
   p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
 }
 
+// Launches a kernel that waits by itself for those before it (wait_for_stream).
+template <typename... Parameters, typename... Arguments>
+bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
+            cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
+  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
+}
+
 }  // namespace
 
 extern "C" {
@@ -1354,7 +1386,8 @@ deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_
   place_sections(p, a, places);
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   p.next_tile = static_cast<unsigned*>(workspace);
-  if (cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
+  // Where each block has one tile, nobody asks for another.
+  if (p.tiles > places && !launch(deepseek_v2_lite_forward_prepare, 1, 32, 0, stream, p.next_tile)) {
     return DEEPSEEK_V2_LITE_LAUNCH_FAILED;
   }
   const int blocks = p.tiles < places ? p.tiles : places;
@@ -1362,9 +1395,9 @@ deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_
                            sizeof(Shared)) != cudaSuccess) {
     return DEEPSEEK_V2_LITE_LAUNCH_FAILED;
   }
-  deepseek_v2_lite_forward_kernel<<<blocks, kThreads, sizeof(Shared), stream>>>(map_q, map_k, map_v, map_o,
-                                                                         p);
-  return cudaGetLastError() == cudaSuccess ? DEEPSEEK_V2_LITE_OK : DEEPSEEK_V2_LITE_LAUNCH_FAILED;
+  const bool launched = launch(deepseek_v2_lite_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
+                               map_q, map_k, map_v, map_o, p);
+  return launched ? DEEPSEEK_V2_LITE_OK : DEEPSEEK_V2_LITE_LAUNCH_FAILED;
 }
 
 const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status) {

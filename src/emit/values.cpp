@@ -113,6 +113,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("SAVES", static_cast<int64_t>(rows.saves.size()));
 
   put("VARLEN", spec.varlen);
+  // Another kernel comes first: it makes tables, or clears the counter of tiles.
+  const bool counts = schedule.grid == schedule::Grid::Persistent &&
+                      schedule.order == schedule::Order::LongestFirst;
+  put("PREPARES", counts || spec.varlen || id_tables(spec) > 0);
   put("SPARSE", sparse);
   put("SPARSE_BITMAP", spec.sparsity == spec::Spec::Sparsity::BlockBitmap);
   put("SPARSE_SIZE", spec.block_size);

@@ -14,6 +14,7 @@ namespace {
 
 #include "parts/barrier.cuh"
 #include "parts/tma.cuh"
+#include "parts/stream.cuh"
 #include "parts/wgmma.cuh"
 #include "parts/wgmma_n.cuh"
 #include "parts/fragment.cuh"
@@ -86,6 +87,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     prefetch_map(map_o);
   }
   __syncthreads();
+  wait_for_stream();
 
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {

@@ -359,15 +359,41 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 3;  // three cores
   return cudaSuccess;
 }
-inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t) {
-  std::memset(at, value, bytes);
-  return cudaSuccess;
-}
 template <typename Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel, int, size_t) {
   return cudaSuccess;
 }
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+enum { cudaLaunchAttributeProgrammaticStreamSerialization };
+struct cudaLaunchAttribute {
+  int id;
+  struct {
+    int programmaticStreamSerializationAllowed;
+  } val;
+};
+struct dim3 {
+  explicit dim3(int count) : x(count) {}
+  int x;
+};
+struct cudaLaunchConfig_t {
+  dim3 blocks, threads;
+  size_t shared_bytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+inline int64_t threads_that_waited = 0;
+inline void wait_for_stream() { ++threads_that_waited; }
+inline void call_next_kernel() {}
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               const Arguments&... arguments) {
+  threads_that_waited = 0;
+  emulator::launch(config->blocks.x, config->threads.x, config->shared_bytes,
+                   [&] { kernel(arguments...); });
+  if (threads_that_waited == int64_t{config->blocks.x} * config->threads.x) return cudaSuccess;
+  std::fprintf(stderr, "a thread does not wait for the kernels before\n");
+  return cudaErrorInvalidValue;
+}
 
 // ---- in the place of inline assembly, by the names of the templates' functions ----
 namespace emulated {

@@ -58,7 +58,7 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
 }
 EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect", "barrier_test",
             "barrier_wait", "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait", "prefetch_map",
-            "fence_async_proxy", "wgmma_fence", "wgmma_commit", "wgmma_wait", "wgmma_scores",
+            "fence_async_proxy", "wait_for_stream", "call_next_kernel", "wgmma_fence", "wgmma_commit", "wgmma_wait", "wgmma_scores",
             "wgmma_output", "pack", "pack_positive_part", "exp2_approx", "reciprocal", "tanh_approx",
             "load_matrices", "mma_16x8x16", "from_half", *REWRITTEN]
 
@@ -77,8 +77,6 @@ def to_host(text):
     text = re.sub(r"extern __shared__ \S+ uint8_t memory\[\];",
                   "uint8_t* const memory = emulator::core->shared;", text)
     text = re.sub(r"__shared__ ", "static ", text)
-    text = re.sub(r"(\w+)<<<(.*?), (.*?), (.*?), stream>>>\((.*?)\);",
-                  r"emulator::launch(\2, \3, \4, [&] { \1(\5); });", text, flags=re.S)
     # Registers, fences, accumulators' pins: nothing to do.
     text = re.sub(r"asm volatile\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);", "", text)
     if "asm" in text:

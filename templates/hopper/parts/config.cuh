@@ -172,6 +172,9 @@
 #ifndef ATTN_BIAS
 #define ATTN_BIAS 0
 #endif
+#ifndef ATTN_PREPARES
+#define ATTN_PREPARES 1
+#endif
 #ifndef ATTN_BIAS_BYTES
 #define ATTN_BIAS_BYTES 2
 #endif

@@ -313,6 +313,17 @@ int place_tables(Params& p, void* workspace, int cores) {
 }
 #endif
 
+// Launches a kernel that waits by itself for those before it (wait_for_stream).
+template <typename... Parameters, typename... Arguments>
+bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
+            cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
+  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
+}
+
 }  // namespace
 
 extern "C" {
@@ -419,17 +430,21 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   p.sequences = static_cast<Sequence*>(workspace);
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
-  attention_forward_prepare<<<1, kPrepareThreads, 0, stream>>>(p);
+  if (!launch(attention_forward_prepare, 1, kPrepareThreads, 0, stream, p)) {
+    return ATTENTION_LAUNCH_FAILED;
+  }
 #elif ATTN_ID_TABLES
   const int prepare_blocks = place_tables(p, workspace, cores);
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   p.next_tile = reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + table_bytes(*args));
 #endif
-  attention_forward_prepare<<<prepare_blocks, kPrepareThreads, 0, stream>>>(p);
+  if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
+    return ATTENTION_LAUNCH_FAILED;
+  }
 #elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   p.next_tile = static_cast<unsigned*>(workspace);
   // Where each block has one tile, nobody asks for another.
-  if (p.tiles > places && cudaMemsetAsync(workspace, 0, sizeof(unsigned), stream) != cudaSuccess) {
+  if (p.tiles > places && !launch(attention_forward_prepare, 1, 32, 0, stream, p.next_tile)) {
     return ATTENTION_LAUNCH_FAILED;
   }
 #else
@@ -444,14 +459,13 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
                            sizeof(Shared)) != cudaSuccess) {
     return ATTENTION_LAUNCH_FAILED;
   }
+  const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
 #if ATTN_BIAS
-  attention_forward_kernel<<<blocks, kThreads, sizeof(Shared), stream>>>(map_q, map_k, map_v,
-                                                                         map_bias, map_o, p);
+                               map_q, map_k, map_v, map_bias, map_o, p);
 #else
-  attention_forward_kernel<<<blocks, kThreads, sizeof(Shared), stream>>>(map_q, map_k, map_v, map_o,
-                                                                         p);
+                               map_q, map_k, map_v, map_o, p);
 #endif
-  return cudaGetLastError() == cudaSuccess ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+  return launched ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
 }
 
 const char* attention_status_string(attention_status status) {

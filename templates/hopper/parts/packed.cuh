@@ -45,6 +45,8 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
 // One block. Tiles of long sequences come first, so that those at the end, which leave other cores
 // idle, are short.
 __global__ void __launch_bounds__(kPrepareThreads, 1) attention_forward_prepare(const Params p) {
+  call_next_kernel();
+  wait_for_stream();
   __shared__ int places[kLengthClasses];
   __shared__ int sums[kPrepareThreads];
   const int thread = threadIdx.x;

@@ -1,0 +1,23 @@
+// How kernels follow one another in a stream (programmatic dependent launch): one may be on its way
+// to the cores while the one before it ends, as long as it waits before it touches memory.
+#pragma once
+
+// Until the kernels before have ended, and what they wrote is there.
+__device__ __forceinline__ void wait_for_stream() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+#if ATTN_PREPARES
+// The next kernel may come to the cores. It waits there for the end of this one.
+__device__ __forceinline__ void call_next_kernel() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+#endif
+#if ATTN_PREPARES && !ATTN_VARLEN && !ATTN_ID_TABLES
+
+__global__ void attention_forward_prepare(unsigned* next_tile) {
+  call_next_kernel();
+  wait_for_stream();
+  if (threadIdx.x == 0) *next_tile = 0;
+}
+#endif
