@@ -253,7 +253,8 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
       t.memory_bytes_per_s;
 
   // The dynamic order hands out tiles through a counter that a further launch clears.
-  const bool counter = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
+  const bool counter = s.grid == Grid::Persistent && s.order == Order::LongestFirst &&
+                       static_cast<double>(rows.count) * tile_heads > places;
   p.seconds =
       std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + t.launch_s * (counter ? 2 : 1);
   return p;
