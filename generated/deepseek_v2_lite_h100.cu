@@ -735,8 +735,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     int next = p.tiles;
     // Asked for late, under the last loads: whoever finishes first gets the next tile.
     const auto claim_next = [&] {
-      if (issues && p.tiles > static_cast<int>(gridDim.x))
+      if (issues && p.tiles > static_cast<int>(gridDim.x)) {
         next = gridDim.x + atomicAdd(p.next_tile, 1);
+      }
     };
     const Tile tile = tile_at(index, p);
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
