@@ -1306,16 +1306,18 @@ Params params_of(const llama3_70b_forward_args& args) {
   return p;
 }
 
-// Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2. In the last
-// section short tiles fill what long ones leave of the time: it has two tiles for each place of a
-// block, as far as 24 MB of keys and values go.
+// Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
+// In the last section short tiles fill what long ones leave of the time: it has two tiles for each
+// place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
+// cannot share out evenly.
 void place_sections(Params& p, const llama3_70b_forward_args& args, int places) {
-  constexpr int64_t kSectionBytes = 16 << 20, kLastBytes = 24 << 20;
+  constexpr int64_t kSectionBytes = 16 << 20;
   constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
   constexpr int64_t kOne = 1;
   const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
+  constexpr int64_t kLastBytes = 24 << 20;
   const int64_t most = max(kLastBytes / head_bytes, kOne);
   const int64_t tiles = int64_t{p.tiles_per_head} * kHeads;
   const int64_t last = min(max((2 * places + tiles - 1) / tiles, usual), most);

@@ -209,6 +209,7 @@ SECTIONS = [
     (spec((4, 2), mask=CAUSAL), schedule(3, 64, 2)),
     (spec((8, 2), mask=CAUSAL), packed(2, 64, 2)),
     (spec((4, 2), maps=2, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL), schedule(4, 32, 2)),
+    (spec((4, 2), blocks={"size": 64, "from": "bitmap"}), schedule(2, 64, 2)),
 ]
 
 

@@ -253,11 +253,14 @@ Params params_of(const attention_forward_args& args) {
 }
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
 
-// Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2. In the last
-// section short tiles fill what long ones leave of the time: it has two tiles for each place of a
-// block, as far as 24 MB of keys and values go.
+// Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
+#if !ATTN_SPARSE
+// In the last section short tiles fill what long ones leave of the time: it has two tiles for each
+// place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
+// cannot share out evenly.
+#endif
 void place_sections(Params& p, const attention_forward_args& args, int places) {
-  constexpr int64_t kSectionBytes = 16 << 20, kLastBytes = 24 << 20;
+  constexpr int64_t kSectionBytes = 16 << 20;
 #if ATTN_MAPS > 1
   constexpr int64_t kBytes = (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
 #else
@@ -271,12 +274,19 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
   constexpr int64_t kOne = 1;
   const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
+#if ATTN_SPARSE
+  (void)places;
+  p.last_section = static_cast<int>((all - 1) / usual);
+  p.section_heads = static_cast<int>(min(usual, all)) * kHeads;
+#else
+  constexpr int64_t kLastBytes = 24 << 20;
   const int64_t most = max(kLastBytes / head_bytes, kOne);
   const int64_t tiles = int64_t{p.tiles_per_head} * kHeads;
   const int64_t last = min(max((2 * places + tiles - 1) / tiles, usual), most);
   const int64_t before = max(all - last, int64_t{0});
   p.last_section = static_cast<int>((before + usual - 1) / usual);
   p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
+#endif
 }
 #endif
 #if ATTN_ID_TABLES
