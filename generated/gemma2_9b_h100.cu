@@ -1399,10 +1399,10 @@ Params params_of(const gemma2_9b_forward_args& args) {
 // place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
 // cannot share out evenly.
 void place_sections(Params& p, const gemma2_9b_forward_args& args, int places) {
-  constexpr int64_t kSectionBytes = 16 << 20;
+  constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
+  // Of a key and its value.
   constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
-  constexpr int64_t kOne = 1;
   const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
   constexpr int64_t kLastBytes = 24 << 20;

@@ -260,7 +260,8 @@ Params params_of(const attention_forward_args& args) {
 // cannot share out evenly.
 #endif
 void place_sections(Params& p, const attention_forward_args& args, int places) {
-  constexpr int64_t kSectionBytes = 16 << 20;
+  constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
+  // Of a key and its value.
 #if ATTN_MAPS > 1
   constexpr int64_t kBytes = (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
 #else
@@ -271,7 +272,6 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #else
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
 #endif
-  constexpr int64_t kOne = 1;
   const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
 #if ATTN_SPARSE
