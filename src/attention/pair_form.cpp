@@ -141,6 +141,18 @@ class Arranger {
     return slopes_.keep(e, find_slopes(e));
   }
 
+  // By which the exponent of a far form grows from a key to the next, if `weight` has one.
+  Expr slope_of_power(const Expr& weight) {
+    const Expr exponent = far_exponent(weight, [this](const Expr& e) { return varies(e); });
+    if (exponent && exponent.is_number()) return expr::number(0);  // linear attention, no decay
+    const auto found = exponent ? slopes(exponent) : std::nullopt;
+    if (!found || !found->key || found->product) return {};
+    for (const char* query : {"q_idx", "q_pos"}) {
+      if (expr::mentions(found->key, query)) return {};
+    }
+    return constant(expr::simplify(found->key));
+  }
+
   // What is left of an affine `e` where the product is 0; kv_idx becomes the thread's first key.
   static Expr rest(const Expr& e) {
     return expr::simplify(expr::substitute(e, {{kProduct, expr::number(0)}}));
@@ -432,6 +444,11 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   }
   for (const Reduction& reduction : rows.reductions) {
     form.elements.push_back(with_score(reduction.element));
+  }
+  if (auto sums = abilities.far ? far_sums(spec, rows) : std::nullopt) {
+    const Expr weight = prepared(expr::substitute(rows.weight, {{"score", score}}));
+    const Expr slope = arranger.slope_of_power(weight);
+    if (slope) form.far = FarForm{slope, std::move(*sums)};
   }
   return form;
 }

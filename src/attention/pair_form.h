@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/far_form.h"
 #include "attention/near_form.h"
 #include "attention/pair_input.h"
 #include "attention/row_form.h"
@@ -68,6 +69,7 @@ struct PairForm {
   // If asked for. All of the above is then of queries that a cap has scaled.
   std::optional<NearCap> near_cap;            // in the place of unit * score
   std::optional<NearLogistic> near_logistic;  // in the place of weight
+  std::optional<FarForm> far;                 // for keys that all rows of a tile see whole
   std::optional<PairInput> bias;              // score, weight and elements read kBias for it
 
   bool reads(const char* variable) const;  // whether a pair needs it
@@ -77,6 +79,7 @@ struct PairForm {
 // What a kernel is able to.
 struct PairAbilities {
   bool near = false;                  // to compute a block of keys again: near forms
+  bool far = false;                   // to keep states of keys far behind: far forms
   bool bias = false;                  // to load an input by the tiles of its scores
   bool key_rows = false;              // to keep an address for a block
   bool rounds_positive_part = false;  // to round a weight and take its positive part in one

@@ -39,7 +39,8 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
   const schedule::Schedule& schedule = choice.candidate.schedule;
   const bool cdna2 = choice.target->family == target::Family::Cdna2;
   const UserFunctions user =
-      user_functions(spec, rows, choice.target->family, choice.candidate.resources.near);
+      user_functions(spec, rows, choice.target->family, choice.candidate.resources.near,
+                     choice.candidate.resources.far);
   Substitution substitution;
   substitution.name = spec.name;
   substitution.values = template_values(spec, rows, choice.candidate);
@@ -49,7 +50,7 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
   if (!cdna2) {
     substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
         {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,
-         schedule.weights == schedule::Place::Shared});
+         schedule.weights == schedule::Place::Shared, choice.candidate.resources.far});
   }
   auto text =
       preprocess({cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu", find_template}, substitution);

@@ -252,11 +252,12 @@ bool is_plain_score(const Spec& spec) {
 }
 
 UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family,
-                             bool near) {
+                             bool near, bool far) {
   const Fragment& fragment = fragment_of(family);
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  const PairForm pairs = attention::pair_form(spec, form, schedule::pair_abilities(family, near));
+  const PairForm pairs =
+      attention::pair_form(spec, form, schedule::pair_abilities(family, near, far));
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),

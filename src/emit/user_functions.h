@@ -27,9 +27,11 @@ struct UserFunctions {
   std::string text;
   bool inputs_have_batch = false;  // struct Inputs begins with `int batch`
 };
-// `near`: by a near form first (attention/near_form.h).
+// `near`: by a near form first (attention/near_form.h). `far`: with those of states
+// (attention/far_form.h).
 UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows,
-                             target::Family family = target::Family::Hopper, bool near = false);
+                             target::Family family = target::Family::Hopper, bool near = false,
+                             bool far = false);
 
 // The score is the scaled product: the scale may fold into an exponent.
 bool is_plain_score(const spec::Spec& spec);

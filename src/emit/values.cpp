@@ -67,8 +67,9 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("PLAIN_SCORE", plain);
   const auto family =
       candidate.resources.waves_per_simd > 0 ? target::Family::Cdna2 : target::Family::Hopper;
-  const attention::PairForm pairs =
-      attention::pair_form(spec, rows, schedule::pair_abilities(family, candidate.resources.near));
+  const attention::PairForm pairs = attention::pair_form(
+      spec, rows,
+      schedule::pair_abilities(family, candidate.resources.near, candidate.resources.far));
   put("BIAS", pairs.bias.has_value());
   using Element = spec::Input::Element;
   const Element bias = pairs.bias ? pairs.bias->input.element : Element::Bf16;
@@ -83,6 +84,8 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   values["ATTN_NEAR_CUBIC"] = float_literal(cap.cubic);
   values["ATTN_NEAR_HIGHEST"] = float_literal(cap.highest - attention::kNearCapRoom);
   put("NEAR_ROOM", int64_t{1} << attention::kNearCapRoom);
+  put("FAR", pairs.far.has_value());
+  put("FAR_SUMS", pairs.far && !rows.reductions.empty());
   put("RECOMPUTE", candidate.resources.fixed_max || candidate.resources.near);
   put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);
   values["ATTN_EXPONENT_UNIT"] = float_literal(pairs.unit);
@@ -101,7 +104,8 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   // From the first key on, where all tiles of a head begin there and end apart. A maximum is kept
   // over the blocks that follow: scores that vary with the key may be largest at the last ones.
   const bool level = rows.row_free() || !expr::mentions(spec.score, "kv_idx");
-  put("ASCENDING", masked && from_first && !walks && level);
+  // Far keys come before the others.
+  put("ASCENDING", pairs.far || (masked && from_first && !walks && level));
   // Whether the mask's limits may cut the last blocks of keys of a tile, and the first ones.
   const bool cut = rows.exponential && masked && is_interval(spec);
   put("CUT_LAST", cut);
@@ -113,10 +117,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("SAVES", static_cast<int64_t>(rows.saves.size()));
 
   put("VARLEN", spec.varlen);
-  // Another kernel comes first: it makes tables, or clears the counter of tiles.
+  // Another kernel comes first: it makes tables or states, or clears the counter of tiles.
   const bool counts = schedule.grid == schedule::Grid::Persistent &&
                       schedule.order == schedule::Order::LongestFirst;
-  put("PREPARES", counts || spec.varlen || id_tables(spec) > 0);
+  put("PREPARES", counts || spec.varlen || id_tables(spec) > 0 || pairs.far);
   put("SPARSE", sparse);
   put("SPARSE_BITMAP", spec.sparsity == spec::Spec::Sparsity::BlockBitmap);
   put("SPARSE_SIZE", spec.block_size);

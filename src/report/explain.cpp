@@ -90,8 +90,10 @@ std::string rejections(const std::vector<Rejection>& rejected) {
 
 std::string explain(const spec::Spec& spec, const target::Target& target,
                     const schedule::Ranking& ranking, size_t limit) {
-  const bool near = !ranking.ranked.empty() && ranking.ranked.front().resources.near;
-  std::string text = heading(spec, target) + functions_text(spec, target.family, near);
+  const schedule::Resources first =
+      ranking.ranked.empty() ? schedule::Resources{} : ranking.ranked.front().resources;
+  std::string text =
+      heading(spec, target) + functions_text(spec, target.family, first.near, first.far);
   if (ranking.ranked.empty() && ranking.rejected.size() == 1) {
     return text + "\nNo schedule fits: " + ranking.rejected.front().reason + "\n";
   }

@@ -15,6 +15,7 @@
 #include "expr/ops.h"
 #include "expr/print.h"
 #include "schedule/search.h"
+#include "schedule/units.h"
 
 namespace attngen::report {
 namespace {
@@ -67,14 +68,14 @@ std::string line(std::string_view name, const Expr& written, std::string_view wh
 
 }  // namespace
 
-std::string functions_text(const spec::Spec& spec, target::Family family, bool near) {
+std::string functions_text(const spec::Spec& spec, target::Family family, bool near, bool far) {
   if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
   const attention::PairForm pairs =
-      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near));
+      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near, far));
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
@@ -98,6 +99,16 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   }
   if (pairs.near_logistic) {
     text += "while all of a block's weights are small: 1 special function, 1 multiply-add more\n";
+  }
+  if (pairs.far) {
+    const size_t sums = rows->reductions.size();
+    text += fmt::format(
+        "from {} queries on, whole chunks of {} keys behind a tile come as a state: {}\n",
+        sums > 0 ? schedule::kFewestQueriesOfSums : schedule::kFewestFarQueries,
+        schedule::kChunkKeys,
+        sums == 0   ? "no product a pair"
+        : sums == 1 ? "one product and 1 multiply-add a pair"
+                    : fmt::format("one product and {} multiply-adds a pair", sums));
   }
   if (pairs.positive_part) text += "the relu is taken where weights are rounded, at no cost\n";
   if (!pairs.constants.empty()) {

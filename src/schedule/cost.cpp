@@ -32,6 +32,23 @@ double clock_under_load(const target::Target& t, double matrix_share, double spe
   return t.boost_clock_hz - matrix_share * (t.boost_clock_hz - loaded);
 }
 
+// Blocks of a tile whose values come as a state: of whole chunks, from the first key on.
+double far_blocks(const RowBlocks& loaded, const Schedule& s) {
+  const int64_t chunks = loaded.full * s.tile_kv / kChunkKeys;
+  return static_cast<double>(chunks * kChunkKeys / s.tile_kv);
+}
+
+// The kernel that makes the states takes this for 64 keys of 64 x 64 of a state's elements, a core
+// each (H200, 2026-11-22: 0.26 at 16384 keys, 0.39 at 4096).
+constexpr double kSliceSeconds = 0.3e-6;
+
+double seconds_of_states(const Kernel& kernel, const spec::Workload& w, const target::Target& t) {
+  const double pieces = static_cast<double>(w.batch) * kernel.heads_q * kernel.head_dim_qk *
+                        kernel.head_dim_v / (kStateRows * kStateRows);
+  const double slices = static_cast<double>(w.seq_kv / kChunkKeys * kChunkKeys) / kStateRows;
+  return std::ceil(pieces / t.cores) * slices * kSliceSeconds;
+}
+
 }  // namespace
 
 double bytes_of_keys(const Kernel& kernel, int64_t keys) {
@@ -45,7 +62,7 @@ double flop_of_pairs(const Kernel& kernel, double pairs) {
 }
 
 struct CostModel::Steps {
-  Step first, full, partial;
+  Step first, full, partial, far;
   double fixed = 0;  // clk per tile, beyond its steps
 };
 
@@ -99,7 +116,8 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   const int together = resources.blocks_per_core;
   Steps steps{step_of(kernel_, s, t, Block::First, together),
               step_of(kernel_, s, t, full, together),
-              step_of(kernel_, s, t, Block::Partial, together), 0};
+              step_of(kernel_, s, t, Block::Partial, together),
+              resources.far ? step_of(kernel_, s, t, Block::Far) : Step{}, 0};
   // The first scores and the last output have nothing beside them; the output is scaled, goes
   // through shared memory (written, then read by TMA) and waits for the warpgroup three times.
   const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
@@ -174,6 +192,9 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const target::Target& t = target_;
   const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
   const TileRows& rows = heights[static_cast<size_t>(s.row_blocks() - 1)];
+  const bool sums = !kernel_.rows.reductions.empty();  // of far keys
+  const bool has_states =
+      resources.far && w.seq_q >= (sums ? kFewestQueriesOfSums : kFewestFarQueries);
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.
@@ -185,7 +206,9 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   double visited = 0;
   for (size_t i = 0; i < rows.keys.size(); ++i) {
     const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
-    visited += static_cast<double>(loaded.full + loaded.partial);
+    const double far = has_states ? far_blocks(loaded, s) : 0;
+    visited += static_cast<double>(loaded.full + loaded.partial) -
+               (sums ? far / 2 : far);  // no values, or no keys either
     // A warpgroup passes over the blocks that only others need, which leaves these the pipes.
     double full = 0, partial = 0;
     const int parts = s.row_blocks();
@@ -194,7 +217,10 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
       full += static_cast<double>(own.full) / parts;
       partial += static_cast<double>(own.partial) / parts;
     }
-    tiles.push_back(steps.fixed + full * steps.full.length + partial * steps.partial.length);
+    full = std::max(0.0, full - far);
+    const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
+    tiles.push_back(steps.fixed + full * steps.full.length + partial * steps.partial.length +
+                    ((sums ? far : 0) + state_slots) * steps.far.length);
   }
   double tiles_per_entry = rows.stride;
   if (kernel_.block_size > 0) {
@@ -257,6 +283,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
                        static_cast<double>(rows.count) * tile_heads > places;
   p.seconds =
       std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + t.launch_s * (counter ? 2 : 1);
+  if (has_states) p.seconds += seconds_of_states(kernel_, w, t);
   return p;
 }
 

@@ -162,6 +162,12 @@ int register_need(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   return need;
 }
 
+// Two blocks of scores live beside the queries where their keys are far, and no accumulator.
+int register_need_of_far_keys(const Kernel& kernel, const Schedule& s) {
+  constexpr int kMargin = 28;  // of six kernels that compiled without a spill (2026-11-22)
+  return kMargin + (2 * s.tile_kv + kernel.head_dim_qk / 2) * kWarpgroupRows / kWarpgroupLanes;
+}
+
 // A query's heads stand side by side in the rows of one warpgroup.
 std::string why_unpackable(const Kernel& kernel) {
   if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
@@ -252,6 +258,8 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
       kernel.fixed_max && register_need(kernel, s, true) <= resources.consumer_registers;
   resources.near = kernel.has_near && (resources.fixed_max || !kernel.rows.exponential) &&
                    register_need(kernel, s, true) <= resources.consumer_registers;
+  resources.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
+                  register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;

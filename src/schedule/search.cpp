@@ -11,6 +11,7 @@
 #include "schedule/cost_cdna2.h"
 #include "schedule/resources.h"
 #include "schedule/space.h"
+#include "schedule/units.h"
 
 namespace attngen::schedule {
 namespace {
@@ -133,6 +134,9 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
     if (kernel.shares_reciprocals) add(kernel.weight, {-0.5, 2, 0.5, 0});
   }
   kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
+  const int qk = spec.head_dim.qk, v = spec.head_dim.v;
+  kernel.has_far =
+      pairs.far && qk % kStateRows == 0 && v % kStateRows == 0 && qk <= 128 && v <= 128;
   kernel.has_near = pairs.near_cap || pairs.near_logistic;
   if (pairs.near_cap) kernel.near = {0, 2, 0, 0};  // beside the exponent's own multiply-add
   if (pairs.near_logistic) {
@@ -190,14 +194,14 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true)), family,
-                  kernel);
+  count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true, true)),
+                  family, kernel);
   return kernel;
 }
 
-attention::PairAbilities pair_abilities(target::Family family, bool near) {
+attention::PairAbilities pair_abilities(target::Family family, bool near, bool far) {
   if (family != target::Family::Hopper) return {};
-  return {.near = near, .bias = true, .key_rows = true, .rounds_positive_part = true};
+  return {.near = near, .far = far, .bias = true, .key_rows = true, .rounds_positive_part = true};
 }
 
 const char* bound_name(const Cost& cost) {

@@ -29,6 +29,7 @@ struct Kernel {
   expr::OperationCounts weight;     // per pair: weight and reductions' elements
   bool has_near = false;            // attention/near_form.h
   expr::OperationCounts near;       // per pair, in the place of score, or of weight
+  bool has_far = false;             // attention/far_form.h
   bool plain_score = true;          // the score is a multiply-add, or less, of the product
   int row_constants = 0;            // terms of scores and weights that are kept for a row
   bool indexed_score = false;       // score or weight reads kv_idx
@@ -52,8 +53,8 @@ struct Kernel {
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family = target::Family::Hopper);
 
-// What a family's template can do for pairs; `near` as Resources has it.
-attention::PairAbilities pair_abilities(target::Family family, bool near);
+// What a family's template can do for pairs; `near` and `far` as Resources has them.
+attention::PairAbilities pair_abilities(target::Family family, bool near, bool far = false);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.

@@ -21,8 +21,8 @@ struct Step {
 
 // Which block of a tile's: the first one and those that a mask cuts take the long way, with a new
 // maximum; full ones do too where the schedule has no registers to keep the first. Near ones are
-// full, and as cheap as a near form makes them.
-enum class Block : unsigned char { First, Full, Near, Partial };
+// full, and as cheap as a near form makes them. Far ones take a state's place for their values.
+enum class Block : unsigned char { First, Full, Near, Partial, Far };
 
 // `blocks` on a core, each with its own tile, take a step of theirs at the same time.
 Step step_of(const Kernel& kernel, const Schedule& schedule, const target::Target& target,

@@ -9,6 +9,12 @@ inline constexpr int kElement = 2;  // bytes of bf16 and fp16
 inline constexpr int kWarpgroupRows = 64;    // query rows of a warpgroup, the height of a wgmma
 inline constexpr int kWarpgroupLanes = 128;  // threads of a warpgroup
 
+inline constexpr int kStateRows = 64;   // of a state, that a slot of keys takes
+inline constexpr int kChunkKeys = 512;  // from a state to the next
+// Queries of a call for which states are worth their kernel: where far keys still have sums, and
+// where they have nothing (H200, 2026-11-22).
+inline constexpr int kFewestQueriesOfSums = 3072, kFewestFarQueries = 1024;
+
 // CDNA2.
 inline constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions
 inline constexpr int kWaveLanes = 64;

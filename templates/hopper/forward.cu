@@ -47,9 +47,16 @@ namespace {
 #include "parts/prepass.cuh"
 #endif
 #include "parts/shared.cuh"
+#if ATTN_FAR
+#include "parts/chunks.cuh"
+#endif
 #include "parts/producer.cuh"
 #include "parts/storer.cuh"
 #include "parts/weigh.cuh"
+#if ATTN_FAR
+#include "parts/far.cuh"
+#include "parts/states.cuh"
+#endif
 #if ATTN_MAPS > 1
 #include "parts/maps.cuh"
 #endif

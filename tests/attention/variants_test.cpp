@@ -181,6 +181,8 @@ std::map<std::string, Formula> formulas() {
     return s * std::pow(gamma, distance(x));
   };
   all["wide_retention"] = all["retention"];
+  all["linear_attention"] = weighted(true, each([](double s, const Pair&) { return s; }));
+  all["linear_attention"].score = all["retention"].score;
   all["l2_normalised"] = weighted(false, [](Scores s, const Pair&) {
     double total = 1e-6;
     for (const double x : s) total += x * x;

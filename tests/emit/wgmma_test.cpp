@@ -29,6 +29,15 @@ TEST_CASE("widths, types and places") {
   CHECK(text.find("\"%40, %41, p, 1, 1, 0, 0;\\n\"") != std::string::npos);
 }
 
+TEST_CASE("those of states") {
+  const std::string text = wgmma_functions({spec::DType::Bf16, 64, 128, false, /*states=*/true});
+  CHECK(text.find("void wgmma_state(float (&d)[8][2][2], const uint32_t (&a)[4],") !=
+        std::string::npos);
+  CHECK(text.find("void wgmma_far(float (&d)[8][2][2], const uint32_t (&a)[4],") !=
+        std::string::npos);
+  CHECK(wgmma_functions({}).find("wgmma_far") == std::string::npos);
+}
+
 TEST_CASE("lines fit") {
   std::istringstream lines(wgmma_functions({spec::DType::Bf16, 256, 256, false}));
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);

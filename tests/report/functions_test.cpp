@@ -8,7 +8,8 @@ namespace {
 
 using attngen::target::Family;
 
-std::string functions_of(const std::string& lines, Family family = Family::Hopper) {
+std::string functions_of(const std::string& lines, Family family = Family::Hopper,
+                         bool far = false) {
   attngen::text::Diagnostics diagnostics(
       {"s.yaml",
        "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
@@ -16,7 +17,7 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
            lines});
   const auto spec = attngen::spec::read(diagnostics);
   REQUIRE(spec.has_value());
-  return attngen::report::functions_text(*spec, family);
+  return attngen::report::functions_text(*spec, family, true, far);
 }
 
 }  // namespace
@@ -42,4 +43,22 @@ TEST_CASE("what the user's functions cost is said") {
         "the relu is taken where weights are rounded, at no cost\n");
   // The same for all pairs of a row: computed once.
   CHECK(functions_of("score: score * exp(slopes[h])\n").starts_with("computed once for a row: "));
+}
+
+TEST_CASE("what far keys cost is said") {
+  const std::string decay =
+      "score: score * exp(slopes[h] * (q_pos - kv_idx))\nmask: kv_idx <= q_pos\n";
+  const std::string linear = decay + "normalize: {weight: score}\n";
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(says(functions_of(linear, Family::Hopper, true),
+             "from 1024 queries on, whole chunks of 512 keys behind a tile come as a state: no "
+             "product a pair\n"));
+  CHECK(says(functions_of(decay + "normalize: {rows: {l: rowsum(abs(score))}, weight: score, "
+                                  "output: acc - l}\n",
+                          Family::Hopper, true),
+             "from 3072 queries on, whole chunks of 512 keys behind a tile come as a state: one "
+             "product and 1 multiply-add a pair\n"));
+  CHECK_FALSE(says(functions_of(linear), "state"));
 }

@@ -181,6 +181,12 @@
 #ifndef ATTN_BIAS_FP16
 #define ATTN_BIAS_FP16 0
 #endif
+#ifndef ATTN_FAR
+#define ATTN_FAR 0
+#endif
+#ifndef ATTN_FAR_SUMS
+#define ATTN_FAR_SUMS 0
+#endif
 #ifndef ATTN_OUTPUT_DIM
 #define ATTN_OUTPUT_DIM 128
 #endif

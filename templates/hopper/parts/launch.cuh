@@ -323,6 +323,32 @@ int place_tables(Params& p, void* workspace, int cores) {
 }
 #endif
 
+#if ATTN_FAR
+
+// Chunks of keys whose states are worth a kernel of their own.
+int chunks_of(const attention_forward_args& args) {
+#if ATTN_FAR_SUMS
+  constexpr int64_t kFewestQueries = 3072;
+#else
+  constexpr int64_t kFewestQueries = 1024;
+#endif
+  constexpr int64_t kMostKeys = INT32_MAX - kTileQ - kTileKv;
+  if (args.seq_q < kFewestQueries || args.seq_kv > kMostKeys) return 0;
+#if ATTN_MASKED
+  return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it
+#else
+  return static_cast<int>(args.seq_kv / kChunkKeys);
+#endif
+}
+
+// Bytes of the states, or none for a call that is refused. They begin the workspace.
+size_t state_bytes(const attention_forward_args& args) {
+  if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
+  const int64_t chunks = chunks_of(args);
+  return static_cast<size_t>(chunks > 0 ? chunks : 0) * args.batch * kHeadsQ * kStateBytes;
+}
+#endif
+
 // Launches a kernel that waits by itself for those before it (wait_for_stream).
 template <typename... Parameters, typename... Arguments>
 bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
@@ -342,6 +368,15 @@ extern "C" {
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const int64_t batch = args && args->batch > 0 ? args->batch : 0;
   return static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
+}
+#elif ATTN_FAR
+size_t attention_forward_workspace(const attention_forward_args* args) {
+  const size_t states = args ? state_bytes(*args) : 0;
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  return states + sizeof(unsigned);  // the counter that hands out tiles
+#else
+  return states;
+#endif
 }
 #elif ATTN_ID_TABLES
 size_t attention_forward_workspace(const attention_forward_args* args) {
@@ -377,7 +412,10 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #elif ATTN_ID_TABLES
   if (!workspace && args->seq_kv > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if ATTN_VARLEN || ATTN_ID_TABLES
+#if ATTN_FAR && !(ATTN_PERSISTENT && ATTN_LONGEST_FIRST)
+  if (!workspace && state_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
+#endif
+#if ATTN_VARLEN || ATTN_ID_TABLES || ATTN_FAR
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
 
@@ -450,6 +488,25 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #endif
   if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
     return ATTENTION_LAUNCH_FAILED;
+  }
+#elif ATTN_FAR
+  p.chunks = chunks_of(a);
+  p.states = static_cast<uint8_t*>(workspace);
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  p.next_tile = reinterpret_cast<unsigned*>(p.states + state_bytes(a));
+#endif
+  if (p.chunks > 0) {
+    if (cudaFuncSetAttribute(attention_forward_states, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             sizeof(StateShared)) != cudaSuccess ||
+        !launch(attention_forward_states, p.batch * kHeadsQ * kStateBlocks, kStateThreads,
+                sizeof(StateShared), stream, map_k, map_v, p)) {
+      return ATTENTION_LAUNCH_FAILED;
+    }
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  } else if (p.tiles > places &&
+             !launch(attention_forward_prepare, 1, 32, 0, stream, p.next_tile)) {
+    return ATTENTION_LAUNCH_FAILED;
+#endif
   }
 #elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   p.next_tile = static_cast<unsigned*>(workspace);

@@ -89,6 +89,24 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     __syncwarp();
     key_slot.advance();
   };
+#if ATTN_FAR
+  // At the end of `chunks` chunks, in slots of keys.
+  const auto load_state = [&](int chunks, int head, int batch) {
+    const int plane = batch * kHeadsQ + head;
+    const uint8_t* const state = p.states + (int64_t{plane} * p.chunks + chunks - 1) * kStateBytes;
+#pragma unroll 1
+    for (int i = 0; i < kStateSlots; ++i) {
+      barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
+      if (issues) {
+        uint64_t& full = shared.key_full[key_slot.index];
+        barrier_expect(full, kKeyBytes);
+        bulk_load(full, shared.key[key_slot.index], state + i * kKeyBytes, kKeyBytes);
+      }
+      __syncwarp();
+      key_slot.advance();
+    }
+  };
+#endif
   const auto load_value = [&](int block, int head, int batch) {
     barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
     if (issues) {
@@ -150,7 +168,11 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     KeyRange tile_keys{};
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, tile_keys, p);
 #else
+#if ATTN_FAR
+    Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+#else
     const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+#endif
 #endif
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 #if ATTN_BIAS
@@ -168,7 +190,14 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     announced = visit.with_more(following.exists());
     if (any) load_key(visit.block(), h_kv, tile.b);
 #else
+#if ATTN_FAR
+    const int far = far_blocks(blocks, p);
+#endif
+#if ATTN_FAR && !ATTN_FAR_SUMS
+    if (far == 0 && !blocks.none()) load_key(blocks.first(), h_kv, tile.b);
+#else
     if (!blocks.none()) load_key(blocks.first(), h_kv, tile.b);
+#endif
 #endif
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
@@ -203,6 +232,17 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       __syncwarp();
     }
     query_slot.advance();
+#if ATTN_FAR
+#if ATTN_FAR_SUMS
+#pragma unroll 1
+    for (int block = 1; block < far; ++block) load_key(block, h_kv, tile.b);
+#endif
+    if (far > 0) {
+      load_state(far / kChunkBlocks, tile.h, tile.b);
+      blocks.begin = far;
+      if (!blocks.none()) load_key(far, h_kv, tile.b);
+    }
+#endif
     // In the order in which the consumers ask: the next block's keys before this block's values.
 #if ATTN_WALK
 #pragma unroll 1

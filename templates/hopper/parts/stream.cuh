@@ -13,7 +13,7 @@ __device__ __forceinline__ void call_next_kernel() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 #endif
-#if ATTN_PREPARES && !ATTN_VARLEN && !ATTN_ID_TABLES
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST && !ATTN_VARLEN && !ATTN_ID_TABLES
 
 __global__ void attention_forward_prepare(unsigned* next_tile) {
   call_next_kernel();

@@ -46,6 +46,10 @@ struct Params {
 #if ATTN_BIAS
   bool bias_by_tma;  // otherwise the consumers copy it
 #endif
+#if ATTN_FAR
+  int chunks;       // of keys, at whose ends there are states
+  uint8_t* states;  // [batch, heads, chunks, kStateBytes]
+#endif
   Inputs inputs;
   Saves saves;
 };

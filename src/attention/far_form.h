@@ -1,0 +1,40 @@
+// Weights whose sums over keys far behind a tile of queries need no weight of a single pair.
+//
+// If a score is the product times a power that grows evenly along the keys,
+//   score = product * 2^(slope kv_idx + what the row decides),
+// and the weight is that score, then the weighted sum of values over a stretch of keys is the
+// product of the query with one matrix, sum over the keys of 2^(slope kv_idx) value key^T: the
+// state of linear attention. It costs a tile two small products, where its pairs would cost one
+// more product each. Sums of scores, or of their absolute values, still take each pair's product,
+// but of its power only the ratio of one key to the next: a multiply-add a pair.
+//
+// Example: RetNet's retention in parallel, product * exp((q_pos - kv_idx) * log(gamma)) over
+// max(rowsum(abs(score)), 1): slope -log2(gamma).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "attention/row_form.h"
+#include "expr/expr.h"
+#include "spec/spec.h"
+
+namespace attngen::attention {
+
+struct FarForm {
+  expr::Expr slope;            // log2 of a weight's growth from a key to the next; of b, h, inputs
+  std::vector<bool> absolute;  // of RowForm::reductions: sums of abs(score), not of the score
+};
+
+// Whether the kernel's tiles may have such keys: dense, bf16 (a state may be larger than fp16's
+// range), rows that see all keys from the first on up to some key, reductions that are sums of the
+// weight or its absolute value. Gives FarForm::absolute.
+std::optional<std::vector<bool>> far_sums(const spec::Spec& spec, const RowForm& rows);
+
+// x, of a score that is a product of kProduct, 2^x and what does not vary along the row; 0 where it
+// has no power. Otherwise empty.
+expr::Expr far_exponent(const expr::Expr& score,
+                        const std::function<bool(const expr::Expr&)>& varies);
+
+}  // namespace attngen::attention

@@ -1,0 +1,38 @@
+// Keys far behind a tile's queries, whose weights are products that decay evenly along the keys:
+//
+//   weight(q, k) = product(q, k) 2^(slope k + what the row decides)
+//
+// Their part of the output is the product of the query with one matrix, the state
+//
+//   state(end) = sum over k < end of 2^(slope (k - end)) value_k key_k^T
+//
+// times the weight that a product of 1 has at key `end`. A kernel before this one leaves the
+// state at the end of every chunk of keys, as the sum of two bf16 numbers: a query may be
+// nearly orthogonal to it, and would then see its rounding.
+#pragma once
+
+constexpr int kChunkKeys = 512;
+constexpr int kChunkBlocks = kChunkKeys / kTileKv;
+// A state in memory: its high part and its low one, 64 rows after the other as they stand in a slot
+// of keys.
+constexpr int kStateParts = 2;
+constexpr int kStateRowBlocks = kHeadDimV / 64;
+constexpr int kStateSlots = kStateParts * kStateRowBlocks;
+constexpr int kStateBytes = kStateSlots * kKeyBytes;
+static_assert(kTileKv == 64 && kHeadDimV % 64 == 0 && kChunkQk == 64 && kChunkV == 64);
+
+// Blocks of keys that all rows of a tile see whole, and whose values its state holds.
+__device__ __forceinline__ int far_blocks(const Blocks& loaded, const Params& p) {
+  if (loaded.full_begin > 0) return 0;
+  return min(max(loaded.full_end, 0) / kChunkBlocks, p.chunks) * kChunkBlocks;
+}
+
+// A stretch of memory as it is.
+__device__ __forceinline__ void bulk_load(uint64_t& barrier, void* to, const void* from,
+                                          int bytes) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&barrier))
+      : "memory");
+}

@@ -1,0 +1,198 @@
+// The kernel before the main one: the states at the ends of chunks of keys. A block for each 64 x
+// 64 elements of a batch's and head's states goes over its keys.
+#pragma once
+
+constexpr int kStateThreads = 160;  // a warpgroup that multiplies, a warp that loads
+constexpr int kStateBlocks = kStateRowBlocks * kChunksQk;
+constexpr int kPieceBytes = chunk_bytes(64, 64);
+constexpr int kSliceStages = 8;  // slices are blocks of keys
+
+using StatePiece = float[8][2][2];  // rows are columns of the values
+
+struct __align__(1024) StateShared {
+  uint8_t key[kSliceStages][kPieceBytes];
+  uint8_t value[kSliceStages][kPieceBytes];
+  uint8_t state[kStateParts][kPieceBytes];  // on its way to memory
+  uint64_t full[kSliceStages], empty[kSliceStages];
+};
+
+struct StatePlace {
+  int plane, row_block, column_block;
+};
+
+__device__ __forceinline__ void load_slices(StateShared& shared, const CUtensorMap& map_k,
+                                            const CUtensorMap& map_v, const StatePlace& place,
+                                            const Row& row, int slices) {
+  RingSlot<kSliceStages> slot;
+#pragma unroll 1
+  for (int slice = 0; slice < slices; ++slice) {
+    barrier_wait(shared.empty[slot.index], slot.parity ^ 1);
+    uint64_t& full = shared.full[slot.index];
+    barrier_expect(full, 2 * kPieceBytes);
+    tma_load(map_k, full, shared.key[slot.index], 64 * place.column_block, slice * kTileKv,
+             row.h_kv, row.b, kEvictLast);
+    tma_load(map_v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv, row.h_kv,
+             row.b, kEvictLast);
+    slot.advance();
+  }
+}
+
+// Of a tile's columns: four 8x8 matrices of 16-bit elements, transposed.
+__device__ __forceinline__ void load_transposed(uint32_t (&x)[4], const uint8_t* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(shared_address(row)));
+}
+
+__device__ __forceinline__ void bulk_store(void* to, const void* from, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(from)), "r"(bytes)
+               : "memory");
+}
+
+__device__ __forceinline__ float low_half(uint32_t pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float high_half(uint32_t pair) {
+  return __uint_as_float(pair & 0xffff0000u);
+}
+
+// What its high part leaves of a state.
+__device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece& x) {
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const uint32_t high = pack(x[j][r][0], x[j][r][1]);
+      low[j][r][0] = x[j][r][0] - low_half(high);
+      low[j][r][1] = x[j][r][1] - high_half(high);
+    }
+  }
+}
+
+__device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace& place,
+                                           const Row& row, const Params& p) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  // What is left, at the end of sixteen keys, of a thread's.
+  float step_end[2][2];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    step_end[i / 2][i % 2] = decay(row, 16 - (i / 2 * 8 + lane % 4 * 2 + i % 2), p.inputs);
+  }
+  const float step_left = decay(row, 16, p.inputs), chunk_left = decay(row, kChunkKeys, p.inputs);
+
+  RingSlot<kSliceStages> slot, read;  // the next slice's, and the first that is still in use
+  StatePiece x = {};
+  // Values as the state has them: columns first, and what is left of them at the end of the chunk.
+  using Values = uint32_t[kTileKv / 16][4];
+  const auto prepare = [&](Values& values, int slice) {
+    barrier_wait(shared.full[slot.index], slot.parity);
+    const float slice_left = decay(row, (kChunkBlocks - 1 - slice) * kTileKv, p.inputs);
+    float left[2][2];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) left[i / 2][i % 2] = step_end[i / 2][i % 2] * slice_left;
+#pragma unroll
+    for (int step = kTileKv / 16 - 1; step >= 0; --step) {
+      const int key = 16 * step + lane / 16 * 8 + lane % 8;
+      load_transposed(values[step], shared.value[slot.index] +
+                                        swizzled<64>(kTileKv, key, 2 * warp + lane / 8 % 2));
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        values[step][i] = pack(low_half(values[step][i]) * left[i / 2][0],
+                               high_half(values[step][i]) * left[i / 2][1]);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) left[i / 2][i % 2] *= step_left;
+    }
+  };
+  const auto multiply = [&](const Values& values) {
+    const uint64_t keys = column_descriptor<64>(shared.key[slot.index]);
+    wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < kTileKv / 16; ++step) {
+      wgmma_state(x, values[step], keys + step * (chunk_bytes(16, 64) / 16), 1);
+    }
+    wgmma_commit();
+    slot.advance();
+  };
+  const auto release = [&] {
+    if (lane == 0) barrier_arrive(shared.empty[read.index]);
+    read.advance();
+  };
+
+  uint8_t* state = p.states + int64_t{place.plane} * p.chunks * kStateBytes +
+                   place.row_block * kKeyBytes + place.column_block * kPieceBytes;
+#pragma unroll 1
+  for (int chunk = 0; chunk < p.chunks; ++chunk) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) x[j][i / 2][i % 2] *= chunk_left;
+    }
+    // A slice's product runs under the next one's values.
+    Values values[2];
+    prepare(values[0], 0);
+    pin(x);
+    multiply(values[0]);
+#pragma unroll
+    for (int slice = 1; slice < kChunkBlocks; ++slice) {
+      prepare(values[slice % 2], slice);
+      multiply(values[slice % 2]);
+      wgmma_wait<1>();
+      release();
+    }
+    wgmma_wait<0>();
+    pin(x);
+    release();
+
+    if (threadIdx.x == 0) tma_store_wait();
+    named_sync(1, 128);  // the last state has left
+    store_fragments<64>(shared.state[0], x);
+    StatePiece low;
+    take_low_part(low, x);
+    store_fragments<64>(shared.state[1], low);
+    fence_async_proxy();
+    named_sync(1, 128);
+    if (threadIdx.x == 0) {
+#pragma unroll
+      for (int part = 0; part < kStateParts; ++part) {
+        bulk_store(state + part * kStateRowBlocks * kKeyBytes, shared.state[part], kPieceBytes);
+      }
+    }
+    state += kStateBytes;
+  }
+  if (threadIdx.x == 0) tma_store_wait();
+}
+
+__global__ void __launch_bounds__(kStateThreads)
+    attention_forward_states(const __grid_constant__ CUtensorMap map_k,
+                             const __grid_constant__ CUtensorMap map_v,
+                             const __grid_constant__ Params p) {
+  call_next_kernel();
+  extern __shared__ __align__(1024) uint8_t memory[];
+  StateShared& shared = *reinterpret_cast<StateShared*>(memory);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kSliceStages; ++i) {
+      barrier_init(shared.full[i], 1);
+      barrier_init(shared.empty[i], 4);  // one arrival a warp
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  wait_for_stream();
+#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  if (blockIdx.x == 0 && threadIdx.x == 0) *p.next_tile = 0;
+#endif
+  const int block = blockIdx.x % kStateBlocks;
+  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block / kChunksQk,
+                         block % kChunksQk};
+  const int h = place.plane % kHeadsQ;
+  Row row{
+      place.plane / kHeadsQ, h, h / (kHeadsQ / kHeadsKv), 0, p.seq_kv - p.seq_q, p.seq_q, p.seq_kv};
+#if ATTN_ROW_CONSTANTS
+  set_constants(row, p.inputs);
+#endif
+  if (threadIdx.x < 128) {
+    add_slices(shared, place, row, p);
+  } else if (threadIdx.x == 128) {
+    load_slices(shared, map_k, map_v, place, row, p.chunks * kChunkBlocks);
+  }
+}

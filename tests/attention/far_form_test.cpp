@@ -1,0 +1,95 @@
+#include "attention/far_form.h"
+
+#include <string>
+#include <variant>
+
+#include "attention/pair_form.h"
+#include "support.h"
+
+namespace attngen::attention {
+namespace {
+
+using testing::spec_of;
+
+std::optional<FarForm> far_form(const std::string& lines, spec::DType dtype = spec::DType::Bf16) {
+  spec::Spec spec = spec_of(lines);
+  spec.dtype = dtype;
+  const auto rows = derive_row_form(spec.normalize);
+  REQUIRE(std::holds_alternative<RowForm>(rows));
+  return pair_form(spec, std::get<RowForm>(rows), {.far = true}).far;
+}
+
+constexpr const char* kDecay = "score: score * exp((q_pos - kv_idx) * sink[h])\n";
+constexpr const char* kCausal = "mask: kv_idx <= q_pos\n";
+constexpr const char* kRetention =
+    "normalize: {rows: {l: \"max(rowsum(abs(score)), 1)\"}, weight: score, output: acc / l}\n";
+constexpr const char* kLinear = "normalize: {weight: score}\n";
+
+std::string with(const std::string& score, const std::string& mask, const std::string& normalize) {
+  return score + mask + normalize;
+}
+
+TEST_CASE("retention grows evenly along the keys, and sums absolute values") {
+  const auto far = far_form(with(kDecay, kCausal, kRetention));
+  REQUIRE(far.has_value());
+  CHECK(far->absolute == std::vector<bool>{true});
+  CHECK(expr::mentions(far->slope, "$c1"));
+}
+
+TEST_CASE("sums of the weights themselves, or none") {
+  const auto sums = far_form(with(
+      kDecay, kCausal, "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc + l}\n"));
+  REQUIRE(sums.has_value());
+  CHECK(sums->absolute == std::vector<bool>{false});
+  const auto linear = far_form(with(kDecay, kCausal, kLinear));
+  REQUIRE(linear.has_value());
+  CHECK(linear->absolute.empty());
+}
+
+TEST_CASE("linear attention without a decay") {
+  const auto linear = far_form(with("score: score / 3\n", kCausal, kLinear));
+  REQUIRE(linear.has_value());
+  CHECK(linear->slope.is_number(0));
+}
+
+TEST_CASE("a factor of the row changes nothing, one of the key does") {
+  CHECK(far_form(
+      with("score: score / 3 * exp((q_pos - kv_idx) * sink[h]) * (h + 1)\n", kCausal, kRetention)));
+  CHECK_FALSE(far_form(
+      with("score: score * kv_idx * exp((q_pos - kv_idx) * sink[h])\n", kCausal, kRetention)));
+}
+
+TEST_CASE("the growth is the same for all queries") {
+  CHECK_FALSE(far_form(with("score: score * exp(-kv_idx * sink[h] * q_pos)\n", kCausal, kLinear)));
+  CHECK_FALSE(far_form(with("score: score * exp(-sqrt(q_pos - kv_idx))\n", kCausal, kLinear)));
+}
+
+TEST_CASE("weights that are no product have no state") {
+  CHECK_FALSE(far_form(with(kDecay, kCausal, "normalize: softmax\n")));
+  CHECK_FALSE(far_form(with(kDecay, kCausal, "normalize: {weight: relu(score)}\n")));
+  CHECK_FALSE(far_form(with(kDecay, kCausal, "normalize: {weight: score * score}\n")));
+  CHECK_FALSE(far_form(with("score: score + kv_idx\n", kCausal, kLinear)));
+  CHECK_FALSE(far_form(
+      with(kDecay, kCausal,
+           "normalize: {rows: {l: rowsum(square(score))}, weight: score, output: acc / l}\n")));
+}
+
+TEST_CASE("rows see all keys from the first one on") {
+  CHECK(far_form(with(kDecay, "mask: kv_idx <= q_pos or kv_idx < 100\n", kRetention)));
+  CHECK_FALSE(
+      far_form(with(kDecay, "mask: kv_idx <= q_pos and q_pos - kv_idx < 4096\n", kRetention)));
+  CHECK_FALSE(far_form(with(kDecay, "mask: (q_pos - kv_idx) % 2 == 0\n", kRetention)));
+}
+
+TEST_CASE("a state may be larger than fp16 has numbers") {
+  CHECK_FALSE(far_form(with(kDecay, kCausal, kRetention), spec::DType::Fp16));
+}
+
+TEST_CASE("only where a kernel is able to") {
+  spec::Spec spec = spec_of(with(kDecay, kCausal, kRetention));
+  const auto rows = derive_row_form(spec.normalize);
+  CHECK_FALSE(pair_form(spec, std::get<RowForm>(rows), {}).far);
+}
+
+}  // namespace
+}  // namespace attngen::attention
