@@ -54,6 +54,16 @@ DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
                 "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
                 "save": {"lse": "m + log(l)"}}
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
+LOG_DECAY = {"log_decay": {"dtype": "f32", "shape": ["heads"]}}
+DECAYED = "score * exp(log_decay[h] * (q_pos - kv_idx))"
+RETAINED = "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))"
+SLOWLY = "score * exp((q_pos - kv_idx) * log(1 - exp2(-9 - h))) / 3"
+LENGTHS = {"len": {"dtype": "i32", "shape": ["batch"]}}
+RETENTION = {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score", "output": "acc / l"}
+SUMS = {"rows": {"a": "rowsum(score)", "l": "rowsum(abs(score))"}, "weight": "score",
+        "output": "acc / max(l, 1)", "save": {"sum": "a", "absolute": "l"}}
+# Without rows: what states hold needs no product of single keys.
+LINEAR = {"weight": "score", "output": "acc"}
 FEW = ["1,130,200", "1,1,1", "1,64,0"]
 BIASED = ["2,70,136", "1,130,131", "1,1,1", "1,64,0"]
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
@@ -102,6 +112,31 @@ GROUPS = {
          [schedule(1, 80, 2)], BIASED[:2]),
         (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
               score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+    ],
+    # Keys far behind as states, which calls of 512 queries or more keep here (to_host.py).
+    "far": [
+        (spec(mask=CAUSAL, score=RETAINED, normalize=RETENTION),
+         [schedule(3, 64, 4, ping_pong=True)], ["1,1100,1100", "1,130,200"]),
+        (spec((1, 1), (128, 128), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
+         [schedule(3, 64, 4, ping_pong=True)], ["1,600,1100"]),
+        (spec(layout="bhsd", mask=CAUSAL, inputs=LOG_DECAY, score=DECAYED, normalize=RETENTION),
+         [schedule(4, 64, 6, overlap="none")], ["2,550,1037"]),
+        # Weights that hardly fall, so that a state is most of the output.
+        (spec(mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(3, 64, 4, ping_pong=True)],
+         ["1,700,1300", "1,600,400"]),
+        (spec((1, 1), (128, 64), mask=CAUSAL, score=SLOWLY, normalize=SUMS),
+         [schedule(2, 64, 3, overlap="none", ping_pong=True)], ["1,600,1100"]),
+        # Weights that grow towards the keys behind.
+        (spec((1, 1), (64, 128), layout="bhsd", mask="kv_idx <= q_pos or kv_idx < 700",
+              score="score * exp((q_pos - kv_idx) / 500)", normalize=SUMS),
+         [schedule(2, 64, 4)], ["1,600,1100"]),
+        # Tiles all of whose keys a state holds.
+        (spec((1, 1), score=SLOWLY, normalize=RETENTION),
+         [schedule(2, 64, 4, grid="plain", order="linear")],
+         ["1,520,1024", "1,520,1100", "1,600,0"]),
+        (spec((1, 1), score=SLOWLY, normalize=LINEAR, inputs=LENGTHS,
+              mask="kv_idx <= q_pos and kv_idx < 600 * len[b]"),
+         [schedule(2, 64, 4, overlap="none")], ["3,520,1100"]),
     ],
     # Keys between ends that take a search.
     "search": [
@@ -246,6 +281,8 @@ def check_outputs(attngen, check, compile_host, folder, group):
         for j, given in enumerate(schedules):
             place = folder / f"{i}_{j}"
             host = emulated(attngen, one, given, place)
+            if group == "far" and "_forward_states(" not in host.read_text():
+                sys.exit(f"{json.dumps(one)}\na kernel without states")
             library = place / "emulated.so"
             fp16 = ["-DEMULATE_FP16"] if one["dtype"] == "fp16" else []
             run([*compile_host, "-fPIC", "-shared", *fp16, host, "-o", library])
@@ -257,7 +294,7 @@ def check_outputs(attngen, check, compile_host, folder, group):
 def main():
     attngen, check, compiler, folder, group = sys.argv[1:]
     folder = Path(folder) / group
-    compile_host = [compiler, "-std=c++20", "-O2", "-w", "-I", HERE, "-I", HERE / "cuda"]
+    compile_host = [compiler, "-std=c++20", "-O1", "-w", "-I", HERE, "-I", HERE / "cuda"]
     if group == "sections":
         check_sections(attngen, compile_host, folder)
     else:

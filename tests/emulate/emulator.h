@@ -2,10 +2,10 @@
 // a kernel computes, and of whether its producer and consumers ever wait for each other for good.
 //
 // A CUDA thread is a fiber. A fiber that must wait yields; if none can go on and no copy is under
-// way, the kernel hangs, and the program says so and ends. TMA copies complete later, in a
-// pseudo-random order; matrix products are computed when they are waited for, so that memory which
-// is given away too early shows in the result. to_host.py replaces a kernel's inline assembly by
-// the functions at the end.
+// way, the kernel hangs, and the program says so and ends. Loads into shared memory complete later,
+// in a pseudo-random order. Stores out of it read it when they are waited for, as matrix products
+// read their operands, registers among them: what is given away too early shows in the result.
+// to_host.py replaces a kernel's inline assembly by the functions at the end.
 #pragma once
 
 #include <ucontext.h>
@@ -67,6 +67,7 @@ struct Fiber {
   // Matrix products of this thread: the group being filled, then groups in flight.
   std::vector<std::function<void()>> open;
   std::deque<std::vector<std::function<void()>>> groups;
+  std::vector<std::function<void()>> stores;  // of this thread that still read shared memory
 };
 
 // Values of a warp's lanes, exchanged when all have come.
@@ -149,7 +150,7 @@ inline void run_block(unsigned block, unsigned grid, int threads,
   for (int i = 0; i < threads; ++i) {
     auto fiber = std::make_unique<Fiber>();
     fiber->index = i;
-    fiber->stack = std::make_unique<char[]>(kStackBytes);
+    fiber->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
     getcontext(&fiber->context);
     fiber->context.uc_stack.ss_sp = fiber->stack.get();
     fiber->context.uc_stack.ss_size = kStackBytes;
@@ -176,6 +177,10 @@ inline void run_block(unsigned block, unsigned grid, int threads,
     if (!fiber->open.empty() || !fiber->groups.empty()) {
       std::fprintf(stderr, "thread %d left matrix products behind\n", fiber->index);
       std::exit(4);
+    }
+    if (!fiber->stores.empty()) {
+      std::fprintf(stderr, "thread %d does not wait for its stores\n", fiber->index);
+      std::exit(6);
     }
   }
   for (const auto& [id, barrier] : one.named) {
@@ -474,12 +479,45 @@ inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int 
 inline void tma_store(const CUtensorMap& map, const void* tile, int column, int row, int head,
                       int batch) {
   const uint32_t base = tile_address(map, tile);
-  for_box(map, column, row, head, batch, [&](uint8_t* element, uint32_t byte) {
-    if (element == nullptr) return;
-    std::memcpy(element, emulator::core->shared + emulator::swizzle(base + byte, map.span), 2);
+  emulator::core->current->stores.push_back([=, &map] {
+    for_box(map, column, row, head, batch, [&](uint8_t* element, uint32_t byte) {
+      if (element == nullptr) return;
+      std::memcpy(element, emulator::core->shared + emulator::swizzle(base + byte, map.span), 2);
+    });
   });
 }
-inline void tma_store_wait() {}
+inline void tma_store_wait() {
+  auto& stores = emulator::core->current->stores;
+  for (const auto& store : stores) store();
+  stores.clear();
+}
+
+// Copies of a stretch take 16 bytes at a time, at either end.
+inline void require_stretch(const void* shared, const void* global, int bytes) {
+  const uint32_t first = shared_address(shared);
+  if (first % 16 == 0 && reinterpret_cast<uintptr_t>(global) % 16 == 0 && bytes % 16 == 0 &&
+      bytes > 0 && first + static_cast<size_t>(bytes) <= emulator::kSharedBytes) {
+    return;
+  }
+  std::fprintf(stderr, "no copy takes these %d bytes: byte %u of the shared memory\n", bytes,
+               first);
+  std::exit(8);
+}
+inline void bulk_load(uint64_t& barrier, void* to, const void* from, int bytes) {
+  require_stretch(to, from, bytes);
+  uint64_t* const full = &barrier;
+  emulator::core->copies.push_back([=] {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    emulator::Mbarrier& b = emulator::core->mbarriers.at(full);
+    b.bytes -= bytes;
+    b.settle();
+  });
+}
+inline void bulk_store(void* to, const void* from, int bytes) {
+  require_stretch(from, to, bytes);
+  emulator::core->current->stores.push_back(
+      [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
+}
 inline void prefetch_map(const CUtensorMap&) {}
 inline void fence_async_proxy() {}
 
@@ -506,57 +544,119 @@ inline int row_of(int r) {
 }
 inline int column_of() { return static_cast<int>(emulator::thread_index().x) % 4 * 2; }
 
+// Of a step of sixteen, a thread's two rows of the operand A.
+struct Rows {
+  float x[2][16];
+};
+inline Rows rows_of(const emulator::Operand& a) {
+  Rows rows;
+  for (int r = 0; r < 2; ++r) {
+    for (int k = 0; k < 16; ++k) rows.x[r][k] = a.by_row(row_of(r), k);
+  }
+  return rows;
+}
+// In registers: a row's sixteen lie in the four lanes that share it.
+inline Rows rows_of(const uint32_t (&a)[4]) {
+  Rows rows;
+  const int quad = static_cast<int>(emulator::thread_index().x) % 32 / 4 * 4;
+  for (int i = 0; i < 4; ++i) {  // a[0], a[1]: columns 0-7 of both rows; a[2], a[3]: 8-15
+    const std::vector<uint32_t> all = emulator::exchange(a[i]);
+    for (int lane = 0; lane < 4; ++lane) {
+      const uint32_t pair = all[static_cast<size_t>(quad + lane)];
+      rows.x[i % 2][i / 2 * 8 + 2 * lane] = emulator::from_storage(pair & 0xFFFF);
+      rows.x[i % 2][i / 2 * 8 + 2 * lane + 1] = emulator::from_storage(pair >> 16);
+    }
+  }
+  return rows;
+}
+
+// `left()` gives the thread's rows of A, `b(column, k)` an element of B.
 template <int kGroups, typename A, typename B>
-void multiply(float (&d)[kGroups][2][2], const A& a, const B& b, int accumulate) {
-  const int column = column_of();
-  const int rows[2] = {row_of(0), row_of(1)};
+void multiply(float (&d)[kGroups][2][2], const A& left, const B& b, int accumulate) {
   emulator::core->current->open.push_back([=, &d] {
+    const Rows rows = left();
+    const int column = column_of();
     for (int r = 0; r < 2; ++r) {
-      float left[16];
-      for (int k = 0; k < 16; ++k) left[k] = a(rows[r], r, k);
       for (int j = 0; j < kGroups; ++j) {
         for (int e = 0; e < 2; ++e) {
           float sum = accumulate ? d[j][r][e] : 0;
-          for (int k = 0; k < 16; ++k) sum += left[k] * b(8 * j + column + e, k);
+          for (int k = 0; k < 16; ++k) sum += rows.x[r][k] * b(8 * j + column + e, k);
           d[j][r][e] = sum;
         }
       }
     }
   });
 }
+// Rows of B are rows of its tile: keys, states.
+template <int kGroups, typename A>
+void multiply_by_rows(float (&d)[kGroups][2][2], const A& left, uint64_t b, int accumulate) {
+  const emulator::Operand right(b);
+  multiply(
+      d, left, [=](int column, int k) { return right.by_row(column, k); }, accumulate);
+}
+// Rows of B are columns of its tile: values, or the keys that a state sums up.
+template <int kGroups, typename A>
+void multiply_by_columns(float (&d)[kGroups][2][2], const A& left, uint64_t b, int accumulate) {
+  const emulator::Operand right(b);
+  multiply(
+      d, left, [=](int column, int k) { return right.by_column(column, k); }, accumulate);
+}
 template <int kGroups>
 void wgmma_scores(float (&d)[kGroups][2][2], uint64_t a, uint64_t b, int accumulate) {
-  const emulator::Operand query(a), key(b);
-  multiply(
-      d, [=](int row, int, int k) { return query.by_row(row, k); },
-      [=](int column, int k) { return key.by_row(column, k); }, accumulate);
+  const emulator::Operand query(a);
+  multiply_by_rows(
+      d, [=] { return rows_of(query); }, b, accumulate);
+}
+template <int kGroups>
+void wgmma_far(float (&d)[kGroups][2][2], const uint32_t (&query)[4], uint64_t b, int accumulate) {
+  multiply_by_rows(
+      d, [&query] { return rows_of(query); }, b, accumulate);
 }
 template <int kGroups>
 void wgmma_output(float (&d)[kGroups][2][2], uint64_t a, uint64_t b, int accumulate) {
-  const emulator::Operand weights(a), value(b);
-  multiply(
-      d, [=](int row, int, int k) { return weights.by_row(row, k); },
-      [=](int column, int k) { return value.by_column(column, k); }, accumulate);
+  const emulator::Operand weights(a);
+  multiply_by_columns(
+      d, [=] { return rows_of(weights); }, b, accumulate);
 }
-// Weights in registers: a row's sixteen lie in the four lanes that share it.
 template <int kGroups>
-void wgmma_output(float (&d)[kGroups][2][2], const uint32_t (&a)[4], uint64_t b, int accumulate) {
-  struct Rows {
-    float x[2][16];
-  } weights;
-  const int quad = static_cast<int>(emulator::thread_index().x) % 32 / 4 * 4;
-  for (int i = 0; i < 4; ++i) {  // a[0], a[1]: columns 0-7 of both rows; a[2], a[3]: 8-15
-    const std::vector<uint32_t> all = emulator::exchange(a[i]);
-    for (int lane = 0; lane < 4; ++lane) {
-      const uint32_t pair = all[static_cast<size_t>(quad + lane)];
-      weights.x[i % 2][i / 2 * 8 + 2 * lane] = emulator::from_storage(pair & 0xFFFF);
-      weights.x[i % 2][i / 2 * 8 + 2 * lane + 1] = emulator::from_storage(pair >> 16);
-    }
+void wgmma_output(float (&d)[kGroups][2][2], const uint32_t (&weights)[4], uint64_t b,
+                  int accumulate) {
+  multiply_by_columns(
+      d, [&weights] { return rows_of(weights); }, b, accumulate);
+}
+template <int kGroups>
+void wgmma_state(float (&d)[kGroups][2][2], const uint32_t (&values)[4], uint64_t b,
+                 int accumulate) {
+  multiply_by_columns(
+      d, [&values] { return rows_of(values); }, b, accumulate);
+}
+
+// ldmatrix, of four 8x8 matrices: lanes 8 i .. 8 i + 7 name the rows of matrix i. A lane gets two
+// elements of each, those of row lane / 4 and columns 2 (lane % 4) and one further.
+inline std::vector<uint32_t> matrix_rows(const uint8_t* row) {
+  const uint32_t address = shared_address(row);
+  if (address % 16 != 0 || address + 16 > emulator::kSharedBytes) std::abort();
+  return emulator::exchange(address);
+}
+inline void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
+  const std::vector<uint32_t> rows = matrix_rows(row);
+  const size_t lane = emulator::thread_index().x % 32;
+  for (size_t i = 0; i < 4; ++i) {
+    std::memcpy(&x[i], emulator::core->shared + rows[8 * i + lane / 4] + lane % 4 * 4, 4);
   }
-  const emulator::Operand value(b);
-  multiply(
-      d, [=](int, int r, int k) { return weights.x[r][k]; },
-      [=](int column, int k) { return value.by_column(column, k); }, accumulate);
+}
+// The matrices transposed: a lane's two elements are one below the other.
+inline void load_transposed(uint32_t (&x)[4], const uint8_t* row) {
+  const std::vector<uint32_t> rows = matrix_rows(row);
+  const size_t lane = emulator::thread_index().x % 32;
+  for (size_t i = 0; i < 4; ++i) {
+    uint16_t pair[2];
+    for (size_t e = 0; e < 2; ++e) {
+      const uint32_t from = rows[8 * i + lane % 4 * 2 + e];
+      std::memcpy(&pair[e], emulator::core->shared + from + lane / 4 * 2, 2);
+    }
+    std::memcpy(&x[i], pair, 4);
+  }
 }
 
 inline uint32_t pack(float low, float high) {
