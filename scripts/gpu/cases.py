@@ -246,6 +246,7 @@ def variant_cases():
     yield from varlen_cases()
     yield from wide_cases()
     yield from maps_cases()
+    yield from far_cases()
 
 
 LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
@@ -297,6 +298,41 @@ def maps_cases():
     yield one("ids", (64, 128), (4, 4), fills={"doc": {"fill": "documents_anyhow"}},
               inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
               mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}")
+
+
+def far_cases():
+    """`--filter far_`: decays whose keys far behind come as states, in calls of many queries; by all
+    schedules that differ in how tiles come, over masks with such keys.
+    """
+    decay = "score * exp(log_decay[h] * (q_pos - kv_idx))"
+    both = {"rows": {"l": "rowsum(abs(score))", "s": "rowsum(score)"}, "weight": "score",
+            "output": "acc / max(l, 1) + s / 1024", "save": {"norm": "l", "sum": "s"}}
+
+    def one(name, head_dim, heads, given, score=decay, **spec):
+        inputs = {"log_decay": {"dtype": "f32", "shape": ["heads"]}} if "decay" in score else {}
+        fills = {name: {"fill": name} for name in inputs}
+        case = variant(f"far_{name}", head_dim, heads, fills, large=False, inputs=inputs,
+                       score=score, **{"mask": CAUSAL, "normalize": RETENTION_ROWS,
+                                       "workload": {"batch": 1, "seq_q": 8192, "seq_kv": 8192},
+                                       **spec})
+        return replace(case, schedule=given)
+
+    tall = schedule(3, 64, 4, order="longest_first")
+    yield one("d128", 128, (4, 4), tall)
+    yield one("d64", 64, (4, 2), schedule(4, 64, 6, overlap="none", ping_pong=False,
+                                          order="longest_first"), layout="bhsd")
+    yield one("d128v64", (128, 64), (4, 1), tall)
+    yield one("d64v128", (64, 128), (2, 2), schedule(2, 64, 4), layout="bhsd")
+    yield one("linear", 128, (4, 2), tall, normalize=row_free("score"))
+    yield one("undecayed", 64, (4, 4), tall, score="score", scale=0.05,
+              normalize=row_free("score", "acc / seq_kv"))
+    yield one("two_sums", 64, (4, 4), tall, normalize=both)
+    yield one("prefix", 128, (4, 2), tall, mask=MASKS["prefix"])
+    yield one("plain", 128, (4, 2), schedule(2, 64, 2, grid="plain"))
+    yield one("full", 128, (4, 2), schedule(3, 64, 4), mask=None,
+              score="score * exp(log_decay[h] * (seq_kv - kv_idx))")
+    yield one("shared", 64, (4, 4), schedule(3, 64, 2, weights="shared", order="longest_first"))
+    yield one("in_turn", 128, (2, 2), schedule(1, 64, 2, overlap="none", ping_pong=False))
 
 
 def wide_cases():
@@ -463,6 +499,11 @@ def sanitize_cases():
         **DIFFERENTIAL, "output": "acc / l * (1 if map == 0 else -0.5)"})
     yield Case(maps["name"], maps, "sanitize", data=maps["name"],
                schedule=schedule(4, 64, 2, order="longest_first"))
+    far = make_spec("sanitize_far", (128, 128), (2, 1), mask=CAUSAL, normalize={
+        key: value for key, value in RETENTION_ROWS.items() if key != "save"},
+                    score="score * exp((kv_idx - q_pos) / 100)")
+    yield Case(far["name"], far, "sanitize", data=far["name"],
+               schedule=schedule(3, 64, 4, order="longest_first"))
     bias = make_spec("sanitize_bias", (64, 64), (2, 2), mask=CAUSAL, inputs={
         "bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
         score="score + bias[h, q_idx, kv_idx]")

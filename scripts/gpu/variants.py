@@ -19,7 +19,8 @@ FILLS = {
     "pair": {"fill": "normal"}, "key": {"fill": "normal"},
 }
 # Outputs that grow with the scores leave the range of the storage type.
-UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick"}
+UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick",
+             "linear_attention"}
 LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair
 
 
@@ -172,6 +173,10 @@ def retention(score, keep):
     return score / score.abs().sum(-1, keepdim=True).clamp(min=1)
 
 
+def linear(score, keep):
+    return score.where(keep, 0)
+
+
 def decay(score, b, h, q, k, inputs):
     return score * ((q - k) * (1 - 2.0 ** (-5.0 - h)).log()).exp()
 
@@ -186,10 +191,13 @@ WEIGHTS = {
                    "normalize": {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
                                  "output": "acc / l"}},
                   {"weigh": retention, "score": decay}),
+    "linear": ({"score": "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))",
+                "normalize": "none"}, {"weigh": linear, "score": decay}),
 }
-# batch, heads, length, head dim, causal: peers.md's shapes, and long full rows.
+# batch, heads, length, head dim, causal: peers.md's shapes, and long rows.
 SHAPES = [(1, 32, 2048, 128, True), (1, 32, 4096, 128, True), (4, 16, 4096, 64, True),
-          (1, 16, 16384, 128, False), (1, 32, 16384, 64, False)]
+          (1, 16, 16384, 128, False), (1, 32, 16384, 64, False), (1, 16, 16384, 128, True),
+          (1, 32, 16384, 64, True)]
 
 
 def everything(b, h, q, k, inputs):
@@ -200,8 +208,11 @@ def weight_benches():
     for batch, heads, seq, dim, is_causal in SHAPES:
         where = f"b{batch}_h{heads}_s{seq}_d{dim}_{'causal' if is_causal else 'full'}"
         for name, (spec, more) in WEIGHTS.items():
-            if name == "retention" and not is_causal:
-                continue  # decay towards the past alone
+            decays = name in ("retention", "linear")
+            if decays and not is_causal:
+                continue  # towards the past alone
+            if seq == 16384 and is_causal and not decays and name != "softmax":
+                continue
             if name == "sigmoid_large" and (batch, is_causal) != (1, True):
                 continue
             if name == "sigmoid":

@@ -12,6 +12,7 @@
 
 #include "sanitize_bias.h"
 #include "sanitize_causal.h"
+#include "sanitize_far.h"
 #include "sanitize_full.h"
 #include "sanitize_maps.h"
 #include "sanitize_sigmoid.h"
@@ -24,11 +25,13 @@ struct Lengths {
 };
 constexpr Lengths kLengths[] = {{1, 200, 300}, {2, 77, 77}, {1, 150, 64},
                                 {1, 130, 136}, {1, 3, 1},   {1, 65, 0}};
+constexpr Lengths kFarLengths = {1, 3080, 3100};  // enough queries for states of keys far behind
 
 struct Dims {
   int heads_q, heads_kv, head_dim;
   bool bf16;
   int maps = 1;
+  bool far = false;
 };
 
 bool check(cudaError_t error, const char* what) {
@@ -151,6 +154,8 @@ bool run(const char* name, const Dims& dims, Workspace workspace_bytes, Forward 
       if (!run_once<Args>(name, dims, lengths, factor, workspace_bytes, forward)) return false;
     }
   }
+  if (dims.far && !run_once<Args>(name, dims, kFarLengths, 1, workspace_bytes, forward))
+    return false;
   std::printf("%s: ran\n", name);
   return true;
 }
@@ -164,6 +169,7 @@ int main() {
   const bool all =
       RUN(sanitize_full, Dims{2, 2, 128, true}) & RUN(sanitize_causal, Dims{4, 1, 64, false}) &
       RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true}) &
-      RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true});
+      RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true}) &
+      RUN(sanitize_far, Dims{2, 1, 128, true, 1, true});
   return all ? 0 : 1;
 }
