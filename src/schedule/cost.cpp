@@ -35,7 +35,8 @@ double clock_under_load(const target::Target& t, double matrix_share, double spe
 // Blocks of a tile whose values come as a state: of whole chunks, from the first key on.
 double far_blocks(const RowBlocks& loaded, const Schedule& s) {
   const int64_t chunks = loaded.full * s.tile_kv / kChunkKeys;
-  return static_cast<double>(chunks * kChunkKeys / s.tile_kv);
+  const int64_t blocks = chunks * (kChunkKeys / s.tile_kv);
+  return static_cast<double>(blocks);
 }
 
 // The kernel that makes the states takes this for 64 keys of 64 x 64 of a state's elements, a core
@@ -45,7 +46,8 @@ constexpr double kSliceSeconds = 0.3e-6;
 double seconds_of_states(const Kernel& kernel, const spec::Workload& w, const target::Target& t) {
   const double pieces = static_cast<double>(w.batch) * kernel.heads_q * kernel.head_dim_qk *
                         kernel.head_dim_v / (kStateRows * kStateRows);
-  const double slices = static_cast<double>(w.seq_kv / kChunkKeys * kChunkKeys) / kStateRows;
+  const int64_t chunks = w.seq_kv / kChunkKeys;
+  const double slices = static_cast<double>(chunks) * kChunkKeys / kStateRows;
   return std::ceil(pieces / t.cores) * slices * kSliceSeconds;
 }
 

@@ -82,7 +82,7 @@ def kernels_of(log):
     """(name, what ptxas says of it) of each kernel."""
     for part in log.split("Compiling entry function '")[1:]:
         # A mangled name has its words' lengths before them.
-        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare))", part)[1], part
+        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare|states))", part)[1], part
 
 
 def static_memory(name, kernel):
@@ -92,10 +92,12 @@ def static_memory(name, kernel):
         yield f"{static[1]} bytes of static shared memory, the manifest counts the dynamic alone"
 
 
-def code_faults(reading):
+def code_faults(reading, source):
+    """Keys far behind have a loop of their own where they have sums, and a kernel that makes states."""
     yield from reading.faults
-    if reading.loops != 1 or reading.products == 0:
-        yield f"{reading.loops} main loops with {reading.products} HGMMA: one was expected"
+    loops = 1 + ("_forward_states(" in source) + ("void add_far(" in source)
+    if reading.loops != loops or reading.products == 0:
+        yield f"{reading.loops} main loops with {reading.products} HGMMA: {loops} expected"
 
 
 def main():
@@ -103,7 +105,8 @@ def main():
     resources = manifest_entry(folder, kernel)["resources"]
     log, cubin = compile_kernel(nvcc, (folder / kernel).resolve(), resources)
     reading = sass.read(cubin)
-    found = [*faults(log, resources), *code_faults(reading)]
+    source = (folder / kernel).read_text()
+    found = [*faults(log, resources), *code_faults(reading, source)]
     if found:
         sys.exit("\n".join([log, *(f"{kernel}: {fault}" for fault in found)]))
     print(f"{kernel}: {launch_registers(resources)} registers, no spill, "

@@ -79,6 +79,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
   }
   const float step_left = decay(row, 16, p.inputs), chunk_left = decay(row, kChunkKeys, p.inputs);
 
+  const uint64_t keys = kept(column_descriptor<64>(shared.key[0]));
   RingSlot<kSliceStages> slot, read;  // the next slice's, and the first that is still in use
   StatePiece x = {};
   // Values as the state has them: columns first, and what is left of them at the end of the chunk.
@@ -104,11 +105,11 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     }
   };
   const auto multiply = [&](const Values& values) {
-    const uint64_t keys = column_descriptor<64>(shared.key[slot.index]);
+    const uint64_t key = keys + slot.index * (kPieceBytes / 16);
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < kTileKv / 16; ++step) {
-      wgmma_state(x, values[step], keys + step * (chunk_bytes(16, 64) / 16), 1);
+      wgmma_state(x, values[step], key + step * (chunk_bytes(16, 64) / 16), 1);
     }
     wgmma_commit();
     slot.advance();
@@ -190,9 +191,10 @@ __global__ void __launch_bounds__(kStateThreads)
 #if ATTN_ROW_CONSTANTS
   set_constants(row, p.inputs);
 #endif
-  if (threadIdx.x < 128) {
+  const int warp = uniform(threadIdx.x / 32);
+  if (warp < 4) {
     add_slices(shared, place, row, p);
-  } else if (threadIdx.x == 128) {
+  } else if (threadIdx.x % 32 == 0) {
     load_slices(shared, map_k, map_v, place, row, p.chunks * kChunkBlocks);
   }
 }
