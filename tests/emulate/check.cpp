@@ -20,6 +20,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -45,12 +46,15 @@ struct Call {
   std::string text;
   std::vector<Sequence> sequences;  // one behind the other in memory
   int64_t total_q = 0, total_kv = 0, max_q = 0, max_kv = 0;
+  bool opposed = false;  // "opposed:1,700,1300": queries nearly orthogonal to the keys' mean
   int64_t batch() const { return static_cast<int64_t>(sequences.size()); }
 };
 
 Call read_call(const std::string& text, bool varlen) {
+  constexpr std::string_view kOpposed = "opposed:";
   Call call{text, {}};
-  std::stringstream stream(text);
+  call.opposed = text.starts_with(kOpposed);
+  std::stringstream stream(call.opposed ? text.substr(kOpposed.size()) : text);
   char separator = 0;
   if (varlen) {
     do {
@@ -185,6 +189,21 @@ struct Tensor {
   std::vector<float> values;
 };
 
+// All keys have much in common that no query sees: sums of keys are large, and products with them
+// what a rounding of the sums would drown.
+void oppose(Tensor& queries, Tensor& keys) {
+  constexpr float kCommon = 128;
+  for (size_t i = 0; i < queries.values.size(); i += static_cast<size_t>(queries.dim)) {
+    queries.values[i + 1] = -queries.values[i];
+  }
+  for (size_t i = 0; i < keys.values.size(); i += static_cast<size_t>(keys.dim)) {
+    keys.values[i] += kCommon;
+    keys.values[i + 1] += kCommon;
+  }
+  queries.store(0, static_cast<int64_t>(queries.values.size()) / queries.dim / queries.heads);
+  keys.store(0, static_cast<int64_t>(keys.values.size()) / keys.dim / keys.heads);
+}
+
 class Check {
  public:
   Check(const Spec& spec, nlohmann::json manifest, void* library, Call call)
@@ -196,6 +215,7 @@ class Check {
         k_(spec, call_.total_kv, spec.maps * spec.heads.kv(), spec.head_dim.qk, random_),
         v_(spec, call_.total_kv, spec.heads.kv(), spec.head_dim.v, random_),
         o_(call_.total_q * spec.heads.q * spec.head_dim.v, 2) {
+    if (call_.opposed) oppose(q_, k_);
     for (const auto& save : spec.normalize.saves) {
       saves_[save.name] = Guarded(call_.total_q * spec.maps * spec.heads.q, 4);
     }

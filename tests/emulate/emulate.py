@@ -123,7 +123,7 @@ GROUPS = {
          [schedule(4, 64, 6, overlap="none")], ["2,550,1037"]),
         # Weights that hardly fall, so that a state is most of the output.
         (spec(mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(3, 64, 4, ping_pong=True)],
-         ["1,700,1300", "1,600,400"]),
+         ["1,700,1300", "opposed:1,700,1300", "1,600,400"]),
         (spec((1, 1), (128, 64), mask=CAUSAL, score=SLOWLY, normalize=SUMS),
          [schedule(2, 64, 3, overlap="none", ping_pong=True)], ["1,600,1100"]),
         # Weights that grow towards the keys behind.
