@@ -879,9 +879,8 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
   if (threadIdx.x % 32 == 0) barrier_arrive(out_full);
 }
 
-// A consumer warpgroup: 64 query rows against all their keys.
-
 // What of a tile a warpgroup does.
+
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
 };
@@ -891,6 +890,8 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
   return work;
 }
+
+// A consumer warpgroup: 64 query rows against all their keys.
 
 __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {
   const int thread = threadIdx.x % 128;

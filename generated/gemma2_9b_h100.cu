@@ -326,6 +326,12 @@ __device__ __forceinline__ uint32_t pack(float low, float high) {
   return packed;
 }
 
+// Of two bf16 numbers.
+__device__ __forceinline__ float low_half(uint32_t pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float high_half(uint32_t pair) {
+  return __uint_as_float(pair & 0xffff0000u);
+}
+
 // Byte offset of eight columns (a group) of a row in a swizzled tile of chunks of `rows` rows: the
 // group's place among its row's is exchanged with others by the row's own number.
 template <int kChunk>
@@ -995,25 +1001,8 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
   if (threadIdx.x % 32 == 0) barrier_arrive(out_full);
 }
 
-// A consumer warpgroup: 64 query rows against all their keys.
-
-// Queries times a power of two, which is exact: the near score saturates the square of a product
-// at 1.
-__device__ __forceinline__ void scale_queries(uint8_t* query) {
-  constexpr float kFactor = 1.0f / (1ull << 9);
-#pragma unroll 1
-  for (int i = threadIdx.x % 128 * 16; i < kQueryBytes; i += 2048) {
-    uint4& elements = *reinterpret_cast<uint4*>(query + i);
-    const auto scaled = [](uint32_t pair) {
-      return pack(__uint_as_float(pair << 16) * kFactor,
-                  __uint_as_float(pair & 0xffff0000u) * kFactor);
-    };
-    elements =
-        uint4{scaled(elements.x), scaled(elements.y), scaled(elements.z), scaled(elements.w)};
-  }
-}
-
 // What of a tile a warpgroup does.
+
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
   int after;  // blocks that are loaded for other warpgroups alone, and come after these
@@ -1026,6 +1015,23 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
   work.after = loaded.end - work.blocks.end;
   return work;
+}
+
+// A consumer warpgroup: 64 query rows against all their keys.
+
+// Queries times a power of two, which is exact: the near score saturates the square of a product
+// at 1.
+__device__ __forceinline__ void scale_queries(uint8_t* query) {
+  constexpr float kFactor = 1.0f / (1ull << 9);
+#pragma unroll 1
+  for (int i = threadIdx.x % 128 * 16; i < kQueryBytes; i += 2048) {
+    uint4& elements = *reinterpret_cast<uint4*>(query + i);
+    const auto scaled = [](uint32_t pair) {
+      return pack(low_half(pair) * kFactor, high_half(pair) * kFactor);
+    };
+    elements =
+        uint4{scaled(elements.x), scaled(elements.y), scaled(elements.z), scaled(elements.w)};
+  }
 }
 
 __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {

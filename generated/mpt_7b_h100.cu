@@ -954,9 +954,8 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
   if (threadIdx.x % 32 == 0) barrier_arrive(out_full);
 }
 
-// A consumer warpgroup: 64 query rows against all their keys.
-
 // What of a tile a warpgroup does.
+
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
   int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
@@ -971,6 +970,8 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   work.after = work.blocks.begin - loaded.begin;
   return work;
 }
+
+// A consumer warpgroup: 64 query rows against all their keys.
 
 __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {
   const int thread = threadIdx.x % 128;

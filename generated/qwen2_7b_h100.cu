@@ -930,9 +930,8 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
   if (threadIdx.x % 32 == 0) barrier_arrive(out_full);
 }
 
-// A consumer warpgroup: 64 query rows against all their keys.
-
 // What of a tile a warpgroup does.
+
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
   int after;  // blocks that are loaded for other warpgroups alone, and come after these
@@ -946,6 +945,8 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   work.after = loaded.end - work.blocks.end;
   return work;
 }
+
+// A consumer warpgroup: 64 query rows against all their keys.
 
 __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {
   const int thread = threadIdx.x % 128;

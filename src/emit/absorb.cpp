@@ -472,8 +472,12 @@ class Absorb {
       sums += fmt::format("      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
                           pairs_.far->absolute[i] ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
       const std::string element = pair_value(element_name(reduction), element_of(reduction));
-      after += "    {\n" + far_pair(fmt::format("sums.{}[e]", reduction.name), "      ") +
-               wrapped(fmt::format("      red.{} += {};", reduction.name, element)) + "    }\n";
+      const bool alone = form_.reductions.size() == 1;  // else a scope each
+      const char* const indent = alone ? "    " : "      ";
+      after += (alone ? "" : "    {\n") +
+               far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +
+               wrapped(fmt::format("{}red.{} += {};", indent, reduction.name, element)) +
+               (alone ? "" : "    }\n");
     }
     return "\n// Sums over far keys, a thread's even and odd columns, at the weight of the last "
            "ones.\n"

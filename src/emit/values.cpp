@@ -10,6 +10,7 @@
 #include "expr/expr.h"
 #include "schedule/resources.h"
 #include "schedule/search.h"
+#include "schedule/units.h"
 
 namespace attngen::emit {
 
@@ -85,7 +86,10 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   values["ATTN_NEAR_HIGHEST"] = float_literal(cap.highest - attention::kNearCapRoom);
   put("NEAR_ROOM", int64_t{1} << attention::kNearCapRoom);
   put("FAR", pairs.far.has_value());
-  put("FAR_SUMS", pairs.far && !rows.reductions.empty());
+  const bool far_sums = pairs.far && !rows.reductions.empty();
+  put("FAR_SUMS", far_sums);
+  put("CHUNK_KEYS", schedule::kChunkKeys);
+  put("FEWEST_FAR_QUERIES", schedule::fewest_far_queries(far_sums));
   put("RECOMPUTE", candidate.resources.fixed_max || candidate.resources.near);
   put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);
   values["ATTN_EXPONENT_UNIT"] = float_literal(pairs.unit);

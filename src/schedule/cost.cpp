@@ -195,8 +195,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
   const TileRows& rows = heights[static_cast<size_t>(s.row_blocks() - 1)];
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
-  const bool has_states =
-      resources.far && w.seq_q >= (sums ? kFewestQueriesOfSums : kFewestFarQueries);
+  const bool has_states = resources.far && w.seq_q >= fewest_far_queries(sums);
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.

@@ -11,10 +11,10 @@ inline constexpr int kWarpgroupLanes = 128;  // threads of a warpgroup
 
 inline constexpr int kStateRows = 64;   // of a state, that a slot of keys takes
 inline constexpr int kChunkKeys = 512;  // from a state to the next
-// Queries of a call for which states are worth their kernel: where far keys still have sums, and
-// where they have nothing. With sums 2048 are 3 % slower by states and 4096 a fifth faster, without
-// 2048 are a third faster (H200, 2026-11-22, head dim 128); fewer were not measured.
-inline constexpr int kFewestQueriesOfSums = 3072, kFewestFarQueries = 1024;
+// Queries of a call from which on states are worth their kernel, by whether far keys still have
+// sums. With sums 2048 are 3 % slower by states and 4096 a fifth faster, without 2048 are a third
+// faster (H200, 2026-11-22, head dim 128, a throw-away script); fewer were not measured.
+constexpr int fewest_far_queries(bool sums) { return sums ? 3072 : 1024; }
 
 // CDNA2.
 inline constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions

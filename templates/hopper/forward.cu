@@ -61,6 +61,9 @@ namespace {
 #include "parts/maps.cuh"
 #endif
 #include "parts/finish.cuh"
+#if !ATTN_WALK
+#include "parts/work.cuh"
+#endif
 #include "parts/consumer.cuh"
 
 template <int kRegisters>

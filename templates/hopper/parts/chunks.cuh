@@ -11,7 +11,7 @@
 // nearly orthogonal to it, and would then see its rounding.
 #pragma once
 
-constexpr int kChunkKeys = 512;
+constexpr int kChunkKeys = ATTN_CHUNK_KEYS;
 constexpr int kChunkBlocks = kChunkKeys / kTileKv;
 // A state in memory: its high part and its low one, 64 rows after the other as they stand in a slot
 // of keys.

@@ -187,6 +187,12 @@
 #ifndef ATTN_FAR_SUMS
 #define ATTN_FAR_SUMS 0
 #endif
+#ifndef ATTN_CHUNK_KEYS
+#define ATTN_CHUNK_KEYS 512
+#endif
+#ifndef ATTN_FEWEST_FAR_QUERIES
+#define ATTN_FEWEST_FAR_QUERIES 1024
+#endif
 #ifndef ATTN_OUTPUT_DIM
 #define ATTN_OUTPUT_DIM 128
 #endif

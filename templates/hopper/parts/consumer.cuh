@@ -18,83 +18,12 @@ __device__ __forceinline__ void scale_queries(uint8_t* query) {
   for (int i = threadIdx.x % 128 * 16; i < kQueryBytes; i += 2048) {
     uint4& elements = *reinterpret_cast<uint4*>(query + i);
     const auto scaled = [](uint32_t pair) {
-      return pack(__uint_as_float(pair << 16) * kFactor,
-                  __uint_as_float(pair & 0xffff0000u) * kFactor);
+      return pack(low_half(pair) * kFactor, high_half(pair) * kFactor);
     };
     elements =
         uint4{scaled(elements.x), scaled(elements.y), scaled(elements.z), scaled(elements.w)};
   }
 }
-#endif
-
-#if !ATTN_WALK
-// What of a tile a warpgroup does.
-struct Work {
-  Blocks blocks;  // of this warpgroup's rows
-#if ATTN_FAR
-  int far;  // blocks before these, whose values a state holds
-#endif
-#if ATTN_TRIMMED
-#if ATTN_ASCENDING
-  int after;  // blocks that are loaded for other warpgroups alone, and come after these
-#else
-  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
-#endif
-#endif
-};
-
-#if ATTN_SEARCHED_LIMITS
-// `keys` of all rows that share the tile, and of this warpgroup's first and last row: both ends
-// only rise from row to row.
-__device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 last) {
-  Work work;
-#if ATTN_TRIMMED
-  const Blocks loaded = blocks_of(keys);
-  work.blocks = trim(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
-#if ATTN_ASCENDING
-  work.after = loaded.end - work.blocks.end;
-#else
-  work.before = loaded.end - work.blocks.end;
-  work.after = work.blocks.begin - loaded.begin;
-#endif
-#else
-  work.blocks = blocks_of(keys);
-#endif
-  return work;
-}
-#else
-__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
-  Work work;
-#if ATTN_TRIMMED
-#if ATTN_FAR
-  Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
-  work.far = far_blocks(loaded, p);
-  loaded.begin = work.far;
-#else
-  const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
-#endif
-#if ATTN_MAPS > 1
-  const int q_first = tile.q_first + 64 * (warpgroup / kMaps);
-#else
-  const int q_first = tile.q_first + 64 * warpgroup;
-#endif
-  work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
-#if ATTN_ASCENDING
-  work.after = loaded.end - work.blocks.end;
-#else
-  work.before = loaded.end - work.blocks.end;
-  work.after = work.blocks.begin - loaded.begin;
-#endif
-#else
-  work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
-#if ATTN_FAR
-  work.far = far_blocks(work.blocks, p);
-  work.blocks.begin = work.far;
-#endif
-#endif
-  return work;
-}
-#endif
 #endif
 
 __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {
@@ -312,98 +241,6 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     named_sync(1 + kWarpgroups + warpgroup, 128);
   };
 #endif
-#if ATTN_FAR
-  // Of the first `blocks` blocks the sums, and from their state the output. Nothing follows
-  // a product of these but sums, so that two of them are on their way at a time and no warpgroup
-  // waits for its turn.
-  const auto add_far_keys = [&](int blocks) {
-    if (blocks == 0) {
-#pragma unroll
-      for (int j = 0; j < kHeadDimV / 8; ++j) {
-        output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-      }
-      return;
-    }
-    Queries query;
-    load_queries(query, shared.query[query_slot.index][warpgroup]);
-    RingSlot<kStages> read = key_slot;  // the first that is still in use
-    const auto key_of_slot = [&] {
-      uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
-      pin(key);
-      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-      return key;
-    };
-    const auto release_read = [&] {
-      if (lane == 0) barrier_arrive(shared.key_empty[read.index]);
-      read.advance();
-    };
-#if ATTN_FAR_SUMS
-    const auto start = [&](Scores& products) {
-      const uint64_t key = key_of_slot();
-      pin(products);
-      wgmma_fence();
-      multiply_far(products, query, key, true);
-      wgmma_commit();
-      key_slot.advance();
-    };
-    FarSums sums[2];
-    const float shrink = decay(rows[0], 8, p.inputs);
-    const auto sum = [&](Scores& products) {
-      pin(products);
-      release_read();
-#pragma unroll
-      for (int r = 0; r < 2; ++r) add_far(products, r, shrink, sums[r]);
-    };
-    // None is on its way from chunk to chunk: ptxas follows them only as far as a loop's end.
-    Scores others;
-#pragma unroll 1
-    for (int chunk = 0; chunk < blocks / kChunkBlocks; ++chunk) {
-      start(scores);
-#pragma unroll
-      for (int i = 0; i < kChunkBlocks; i += 2) {
-        start(others);
-        wgmma_wait<1>();
-        sum(scores);
-        if (i + 2 < kChunkBlocks) {
-          start(scores);
-          wgmma_wait<1>();
-        } else {
-          wgmma_wait<0>();
-        }
-        sum(others);
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      absorb_far(sums[r], blocks * kTileKv - 8 + lane % 4 * 2, rows[r], p.inputs, reductions[r]);
-    }
-#endif
-#pragma unroll
-    for (int i = 0; i < kStateSlots; ++i) {
-      constexpr int kSlots = kHeadDimV / kTileKv;  // of a part
-      Scores& columns = reinterpret_cast<Scores&>(output[i % kSlots * (kTileKv / 8)]);
-      const uint64_t state = key_of_slot();
-      pin(columns);
-      wgmma_fence();
-      multiply_far(columns, query, state, i < kSlots);
-      wgmma_commit();
-      wgmma_wait<0>();
-      pin(columns);
-      key_slot.advance();
-      release_read();
-    }
-    key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const float weight = weight_of_one(rows[r], blocks * kTileKv, p.inputs);
-#pragma unroll
-      for (int j = 0; j < kHeadDimV / 8; ++j) {
-        output[j][r][0] *= weight;
-        output[j][r][1] *= weight;
-      }
-    }
-  };
-#endif
 #if ATTN_PING_PONG
   if (warpgroup == kWarpgroups - 1) pass_turn(warpgroup);  // the first turn
 #endif
@@ -440,7 +277,8 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     begin_rows(tile);
 #endif
 #if ATTN_FAR
-    add_far_keys(work.far);
+    add_far_keys(shared, shared.query[query_slot.index][warpgroup], keys, work.far, key_slot, rows,
+                 p.inputs, scores, output, reductions, key_there);
 #endif
 #if ATTN_WALK
     // Each slot of keys says which block it holds.

@@ -1,4 +1,4 @@
-// Products of keys far behind (parts/chunks.cuh), and of their state.
+// Keys far behind a tile: their sums, and their part of the output.
 #pragma once
 
 // The warpgroup's queries in registers: a product of 64 keys that had both operands in shared
@@ -21,5 +21,95 @@ __device__ __forceinline__ void multiply_far(Scores& scores, const Queries& quer
     wgmma_far(scores, queries[step],
               key + step / kSteps * (chunk_bytes(kTileKv, kChunkQk) / 16) + step % kSteps * 2,
               step > 0 || !first);
+  }
+}
+
+// Of the first `blocks` blocks the sums, and from their state the output. Nothing follows a product
+// of these but sums, so that two of them are on their way at a time and no warpgroup waits for its
+// turn. Without far keys the output begins at 0.
+__device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* query_tile,
+                                             uint64_t keys, int blocks, RingSlot<kStages>& key_slot,
+                                             const Row (&rows)[2], const Inputs& in, Scores& scores,
+                                             Output& output, Reductions (&reductions)[2],
+                                             bool& key_there) {
+  const int lane = threadIdx.x % 32;
+  if (blocks == 0) {
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+    }
+    return;
+  }
+  Queries queries;
+  load_queries(queries, query_tile);
+  RingSlot<kStages> read = key_slot;  // the first that is still in use
+  const auto multiply = [&](Scores& products, bool first) {
+    uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
+    pin(key);
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+    pin(products);
+    wgmma_fence();
+    multiply_far(products, queries, key, first);
+    wgmma_commit();
+  };
+  const auto release_read = [&] {
+    if (lane == 0) barrier_arrive(shared.key_empty[read.index]);
+    read.advance();
+  };
+#if ATTN_FAR_SUMS
+  const auto start = [&](Scores& products) {
+    multiply(products, true);
+    key_slot.advance();
+  };
+  FarSums sums[2];
+  const float shrink = decay(rows[0], 8, in);
+  const auto sum = [&](Scores& products) {
+    pin(products);
+    release_read();
+#pragma unroll
+    for (int r = 0; r < 2; ++r) add_far(products, r, shrink, sums[r]);
+  };
+  // None is on its way from chunk to chunk: ptxas follows them only as far as a loop's end.
+  Scores others;
+#pragma unroll 1
+  for (int chunk = 0; chunk < blocks / kChunkBlocks; ++chunk) {
+    start(scores);
+#pragma unroll
+    for (int i = 0; i < kChunkBlocks; i += 2) {
+      start(others);
+      wgmma_wait<1>();
+      sum(scores);
+      if (i + 2 < kChunkBlocks) {
+        start(scores);
+        wgmma_wait<1>();
+      } else {
+        wgmma_wait<0>();
+      }
+      sum(others);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    absorb_far(sums[r], blocks * kTileKv - 8 + lane % 4 * 2, rows[r], in, reductions[r]);
+  }
+#endif
+#pragma unroll
+  for (int i = 0; i < kStateSlots; ++i) {
+    Scores& columns = reinterpret_cast<Scores&>(output[i % kStateRowBlocks * (kTileKv / 8)]);
+    multiply(columns, i < kStateRowBlocks);
+    wgmma_wait<0>();
+    pin(columns);
+    key_slot.advance();
+    release_read();
+  }
+  key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float weight = weight_of_one(rows[r], blocks * kTileKv, in);
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][r][0] *= weight;
+      output[j][r][1] *= weight;
+    }
   }
 }

@@ -15,6 +15,14 @@ __device__ __forceinline__ uint32_t pack(float low, float high) {
   return packed;
 }
 
+#if ATTN_FAR || ATTN_QUERY_SHIFT
+// Of two bf16 numbers.
+__device__ __forceinline__ float low_half(uint32_t pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float high_half(uint32_t pair) {
+  return __uint_as_float(pair & 0xffff0000u);
+}
+
+#endif
 #if ATTN_POSITIVE_PART && !ATTN_WEIGHTS_SHARED
 // Of what is larger than 0; a NaN stays one.
 __device__ __forceinline__ uint32_t pack_positive_part(float low, float high) {

@@ -292,7 +292,7 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #if ATTN_ID_TABLES
 
 // Bytes of the tables of ids, or none for a call that is refused. They begin the workspace.
-size_t table_bytes(const attention_forward_args& args) {
+size_t prepared_bytes(const attention_forward_args& args) {
   const auto in_range = [](int64_t n) { return n > 0 && n <= INT32_MAX - kTileQ - kTileKv; };
   if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv) ||
       args.batch > INT32_MAX / kHeadsQ) {
@@ -327,11 +327,7 @@ int place_tables(Params& p, void* workspace, int cores) {
 
 // Chunks of keys whose states are worth a kernel of their own.
 int chunks_of(const attention_forward_args& args) {
-#if ATTN_FAR_SUMS
-  constexpr int64_t kFewestQueries = 3072;
-#else
-  constexpr int64_t kFewestQueries = 1024;
-#endif
+  constexpr int64_t kFewestQueries = ATTN_FEWEST_FAR_QUERIES;
   constexpr int64_t kMostKeys = INT32_MAX - kTileQ - kTileKv;
   if (args.seq_q < kFewestQueries || args.seq_kv > kMostKeys) return 0;
 #if ATTN_MASKED
@@ -342,7 +338,7 @@ int chunks_of(const attention_forward_args& args) {
 }
 
 // Bytes of the states, or none for a call that is refused. They begin the workspace.
-size_t state_bytes(const attention_forward_args& args) {
+size_t prepared_bytes(const attention_forward_args& args) {
   if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
   const int64_t chunks = chunks_of(args);
   return static_cast<size_t>(chunks > 0 ? chunks : 0) * args.batch * kHeadsQ * kStateBytes;
@@ -369,22 +365,13 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
   const int64_t batch = args && args->batch > 0 ? args->batch : 0;
   return static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
 }
-#elif ATTN_FAR
+#elif ATTN_ID_TABLES || ATTN_FAR
 size_t attention_forward_workspace(const attention_forward_args* args) {
-  const size_t states = args ? state_bytes(*args) : 0;
+  const size_t prepared = args ? prepared_bytes(*args) : 0;
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  return states + sizeof(unsigned);  // the counter that hands out tiles
+  return prepared + sizeof(unsigned);  // the counter that hands out tiles
 #else
-  return states;
-#endif
-}
-#elif ATTN_ID_TABLES
-size_t attention_forward_workspace(const attention_forward_args* args) {
-  const size_t tables = args ? table_bytes(*args) : 0;
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  return tables + sizeof(unsigned);  // the counter that hands out tiles
-#else
-  return tables;
+  return prepared;
 #endif
 }
 #else
@@ -409,11 +396,8 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
-#elif ATTN_ID_TABLES
-  if (!workspace && args->seq_kv > 0) return ATTENTION_BAD_WORKSPACE;
-#endif
-#if ATTN_FAR && !(ATTN_PERSISTENT && ATTN_LONGEST_FIRST)
-  if (!workspace && state_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
+#elif ATTN_ID_TABLES || ATTN_FAR
+  if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
 #if ATTN_VARLEN || ATTN_ID_TABLES || ATTN_FAR
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
@@ -484,7 +468,8 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #elif ATTN_ID_TABLES
   const int prepare_blocks = place_tables(p, workspace, cores);
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  p.next_tile = reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + table_bytes(*args));
+  p.next_tile =
+      reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(*args));
 #endif
   if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
     return ATTENTION_LAUNCH_FAILED;
@@ -493,7 +478,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   p.chunks = chunks_of(a);
   p.states = static_cast<uint8_t*>(workspace);
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  p.next_tile = reinterpret_cast<unsigned*>(p.states + state_bytes(a));
+  p.next_tile = reinterpret_cast<unsigned*>(p.states + prepared_bytes(a));
 #endif
   if (p.chunks > 0) {
     if (cudaFuncSetAttribute(attention_forward_states, cudaFuncAttributeMaxDynamicSharedMemorySize,

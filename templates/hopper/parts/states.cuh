@@ -50,11 +50,6 @@ __device__ __forceinline__ void bulk_store(void* to, const void* from, int bytes
                : "memory");
 }
 
-__device__ __forceinline__ float low_half(uint32_t pair) { return __uint_as_float(pair << 16); }
-__device__ __forceinline__ float high_half(uint32_t pair) {
-  return __uint_as_float(pair & 0xffff0000u);
-}
-
 // What its high part leaves of a state.
 __device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece& x) {
 #pragma unroll

@@ -1,0 +1,69 @@
+// What of a tile a warpgroup does.
+#pragma once
+
+struct Work {
+  Blocks blocks;  // of this warpgroup's rows
+#if ATTN_FAR
+  int far;  // blocks before these, whose values a state holds
+#endif
+#if ATTN_TRIMMED
+#if ATTN_ASCENDING
+  int after;  // blocks that are loaded for other warpgroups alone, and come after these
+#else
+  int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
+#endif
+#endif
+};
+
+#if ATTN_SEARCHED_LIMITS
+// `keys` of all rows that share the tile, and of this warpgroup's first and last row: both ends
+// only rise from row to row.
+__device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 last) {
+  Work work;
+#if ATTN_TRIMMED
+  const Blocks loaded = blocks_of(keys);
+  work.blocks = trim(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
+#if ATTN_ASCENDING
+  work.after = loaded.end - work.blocks.end;
+#else
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+#endif
+#else
+  work.blocks = blocks_of(keys);
+#endif
+  return work;
+}
+#else
+__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
+  Work work;
+#if ATTN_TRIMMED
+#if ATTN_FAR
+  Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
+  work.far = far_blocks(loaded, p);
+  loaded.begin = work.far;
+#else
+  const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
+#endif
+#if ATTN_MAPS > 1
+  const int q_first = tile.q_first + 64 * (warpgroup / kMaps);
+#else
+  const int q_first = tile.q_first + 64 * warpgroup;
+#endif
+  work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
+#if ATTN_ASCENDING
+  work.after = loaded.end - work.blocks.end;
+#else
+  work.before = loaded.end - work.blocks.end;
+  work.after = work.blocks.begin - loaded.begin;
+#endif
+#else
+  work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+#if ATTN_FAR
+  work.far = far_blocks(work.blocks, p);
+  work.blocks.begin = work.far;
+#endif
+#endif
+  return work;
+}
+#endif
