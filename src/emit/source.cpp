@@ -9,6 +9,7 @@
 #include "emit/values.h"
 #include "emit/wgmma.h"
 #include "schedule/resources.h"
+#include "schedule/units.h"
 
 namespace attngen::emit {
 
@@ -50,7 +51,10 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
   if (!cdna2) {
     substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
         {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,
-         schedule.weights == schedule::Place::Shared, choice.candidate.resources.far});
+         schedule.weights == schedule::Place::Shared,
+         choice.candidate.resources.far
+             ? schedule::state_columns(!rows.reductions.empty(), spec.head_dim.qk)
+             : 0});
   }
   auto text =
       preprocess({cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu", find_template}, substitution);

@@ -120,17 +120,19 @@ std::string wgmma_functions(const MatrixWidths& widths) {
       true};
   std::string text = "// The matrix instructions at this kernel's widths.\n\n" + text_of(scores) +
                      "\n" + text_of(output);
-  if (widths.states) {
-    text += "\n" +
-            text_of({"// state[64 x 64] (+)= value^T[64 x 16] key[16 x 64], the values in "
-                     "registers.\n",
-                     "wgmma_state", 64, type, true, true}) +
-            "\n" +
-            text_of({fmt::format(
-                         "// scores[64 x {0}] (+)= query[64 x 16] key^T[16 x {0}], the queries in "
+  if (widths.state_columns > 0) {
+    text +=
+        "\n" +
+        text_of({fmt::format("// state[64 x {0}] (+)= value^T[64 x 16] key[16 x {0}], the values "
+                             "in registers.\n",
+                             widths.state_columns),
+                 "wgmma_state", widths.state_columns, type, true, true}) +
+        "\n" +
+        text_of(
+            {fmt::format("// scores[64 x {0}] (+)= query[64 x 16] key^T[16 x {0}], the queries in "
                          "registers.\n",
                          widths.tile_kv),
-                     "wgmma_far", widths.tile_kv, type, true, false});
+             "wgmma_far", widths.tile_kv, type, true, false});
   }
   return text;
 }

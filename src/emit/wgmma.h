@@ -14,7 +14,7 @@ struct MatrixWidths {
   int tile_kv = 128;
   int head_dim_v = 128;
   bool weights_shared = false;  // the weights are read from shared memory, not from registers
-  bool states = false;          // with the instructions of far keys and states
+  int state_columns = 0;        // of a state that one instruction makes; 0: none, no far keys
 };
 std::string wgmma_functions(const MatrixWidths& widths);
 

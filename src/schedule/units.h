@@ -10,11 +10,15 @@ inline constexpr int kWarpgroupRows = 64;    // query rows of a warpgroup, the h
 inline constexpr int kWarpgroupLanes = 128;  // threads of a warpgroup
 
 inline constexpr int kStateRows = 64;   // of a state, that a slot of keys takes
-inline constexpr int kChunkKeys = 512;  // from a state to the next
+inline constexpr int kChunkKeys = 256;  // from a state to the next
+// Columns of a state that a block of the kernel before the main one makes. Where far keys have
+// sums, these come before the states, so that the main kernel runs beside that one: which then
+// takes few cores, and each value is made ready once. Else all wait for it, and many make it.
+constexpr int state_columns(bool sums, int head_dim_qk) { return sums ? head_dim_qk : kStateRows; }
 // Queries of a call from which on states are worth their kernel, by whether far keys still have
-// sums. With sums 2048 are 3 % slower by states and 4096 a fifth faster, without 2048 are a third
-// faster (H200, 2026-11-22, head dim 128, a throw-away script); fewer were not measured.
-constexpr int fewest_far_queries(bool sums) { return sums ? 3072 : 1024; }
+// sums. With sums 2048 are 3 % faster by states, without a third (H200, 2026-11-23 and 22, head
+// dim 128, throw-away scripts); fewer were not measured.
+constexpr int fewest_far_queries(bool sums) { return sums ? 2048 : 1024; }
 
 // CDNA2.
 inline constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions

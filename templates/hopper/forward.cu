@@ -97,7 +97,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     prefetch_map(map_o);
   }
   __syncthreads();
+#if ATTN_FAR
+  // The kernel of states has waited, before it called this one. For its end the producer waits.
+  if (p.chunks == 0) wait_for_stream();
+#else
   wait_for_stream();
+#endif
 
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {

@@ -30,7 +30,8 @@ TEST_CASE("widths, types and places") {
 }
 
 TEST_CASE("those of states") {
-  const std::string text = wgmma_functions({spec::DType::Bf16, 64, 128, false, /*states=*/true});
+  const std::string text =
+      wgmma_functions({spec::DType::Bf16, 64, 128, false, /*state_columns=*/64});
   CHECK(text.find("void wgmma_state(float (&d)[8][2][2], const uint32_t (&a)[4],") !=
         std::string::npos);
   CHECK(text.find("void wgmma_far(float (&d)[8][2][2], const uint32_t (&a)[4],") !=

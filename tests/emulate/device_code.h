@@ -38,6 +38,7 @@ inline void __syncthreads() {
 }
 template <typename T, typename U>
 T atomicAdd(T* at, U by) {
+  emulator::require_waited();
   const T old = *at;
   *at = static_cast<T>(old + static_cast<T>(by));
   return old;

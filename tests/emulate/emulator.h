@@ -64,6 +64,7 @@ struct Fiber {
   std::unique_ptr<char[]> stack;
   int index = 0;
   bool done = false;
+  bool waited = false;  // for the kernels before
   // Matrix products of this thread: the group being filled, then groups in flight.
   std::vector<std::function<void()>> open;
   std::deque<std::vector<std::function<void()>>> groups;
@@ -109,6 +110,20 @@ struct Core {
   uint8_t* shared = nullptr;
 };
 inline Core* core = nullptr;
+
+// How a kernel follows the one before it: each of its threads waits for that one's end. But if that
+// one had waited itself before it called this one, only threads need to that read what it left.
+struct Following {
+  int64_t waited = 0;                         // threads
+  bool called = false, called_early = false;  // the next kernel, by a thread that had not waited
+};
+inline Following following;
+
+inline void require_waited() {
+  if (core->current->waited) return;
+  std::fprintf(stderr, "a thread reads what the kernel before may still write\n");
+  std::exit(8);
+}
 
 inline void yield() { swapcontext(&core->current->context, &core->scheduler); }
 
@@ -386,16 +401,24 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attributes;
   unsigned attribute_count;
 };
-inline int64_t threads_that_waited = 0;
-inline void wait_for_stream() { ++threads_that_waited; }
-inline void call_next_kernel() {}
+inline void wait_for_stream() {
+  bool& waited = emulator::core->current->waited;
+  if (!waited) ++emulator::following.waited;
+  waited = true;
+}
+inline void call_next_kernel() {
+  emulator::following.called = true;
+  if (!emulator::core->current->waited) emulator::following.called_early = true;
+}
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                const Arguments&... arguments) {
-  threads_that_waited = 0;
+  const emulator::Following before = std::exchange(emulator::following, {});
   emulator::launch(config->blocks.x, config->threads.x, config->shared_bytes,
                    [&] { kernel(arguments...); });
-  if (threads_that_waited == int64_t{config->blocks.x} * config->threads.x) return cudaSuccess;
+  const bool beside = before.called && !before.called_early;
+  const int64_t threads = int64_t{config->blocks.x} * config->threads.x;
+  if (beside || emulator::following.waited == threads) return cudaSuccess;
   std::fprintf(stderr, "a thread does not wait for the kernels before\n");
   return cudaErrorInvalidValue;
 }

@@ -106,6 +106,7 @@ inline void require_stretch(const void* shared, const void* global, int bytes) {
 }
 inline void bulk_load(uint64_t& barrier, void* to, const void* from, int bytes) {
   require_stretch(to, from, bytes);
+  emulator::require_waited();
   uint64_t* const full = &barrier;
   emulator::core->copies.push_back([=] {
     std::memcpy(to, from, static_cast<size_t>(bytes));

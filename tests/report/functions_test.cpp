@@ -53,12 +53,12 @@ TEST_CASE("what far keys cost is said") {
     return text.find(part) != std::string::npos;
   };
   CHECK(says(functions_of(linear, Family::Hopper, true),
-             "from 1024 queries on, whole chunks of 512 keys behind a tile come as a state: no "
+             "from 1024 queries on, whole chunks of 256 keys behind a tile come as a state: no "
              "product a pair\n"));
   CHECK(says(functions_of(decay + "normalize: {rows: {l: rowsum(abs(score))}, weight: score, "
                                   "output: acc - l}\n",
                           Family::Hopper, true),
-             "from 3072 queries on, whole chunks of 512 keys behind a tile come as a state: one "
+             "from 2048 queries on, whole chunks of 256 keys behind a tile come as a state: one "
              "product and 1 multiply-add a pair\n"));
   CHECK_FALSE(says(functions_of(linear), "state"));
 }

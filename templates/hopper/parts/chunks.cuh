@@ -13,6 +13,7 @@
 
 constexpr int kChunkKeys = ATTN_CHUNK_KEYS;
 constexpr int kChunkBlocks = kChunkKeys / kTileKv;
+static_assert(kChunkBlocks % 2 == 0, "far keys are taken two blocks at a time");
 // A state in memory: its high part and its low one, 64 rows after the other as they stand in a slot
 // of keys.
 constexpr int kStateParts = 2;

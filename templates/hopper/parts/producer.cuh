@@ -237,6 +237,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #pragma unroll 1
     for (int block = 1; block < far; ++block) load_key(block, h_kv, tile.b);
 #endif
+    wait_for_stream();  // the states, and the counter of tiles
     if (far > 0) {
       load_state(far / kChunkBlocks, tile.h, tile.b);
       blocks.begin = far;

@@ -1,17 +1,20 @@
-// The kernel before the main one: the states at the ends of chunks of keys. A block for each 64 x
-// 64 elements of a batch's and head's states goes over its keys.
+// The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows of
+// a batch's and head's states, kPieceColumns of their columns, and goes over its keys.
 #pragma once
 
 constexpr int kStateThreads = 160;  // a warpgroup that multiplies, a warp that loads
-constexpr int kStateBlocks = kStateRowBlocks * kChunksQk;
-constexpr int kPieceBytes = chunk_bytes(64, 64);
+constexpr int kPieceColumns = ATTN_STATE_COLUMNS;
+constexpr int kPieceChunks = kPieceColumns / 64;
+constexpr int kStateBlocks = kStateRowBlocks * kHeadDimQk / kPieceColumns;
+constexpr int kValuePieceBytes = chunk_bytes(64, 64);
+constexpr int kPieceBytes = kPieceChunks * kValuePieceBytes;  // of keys, and of a state
 constexpr int kSliceStages = 8;  // slices are blocks of keys
 
-using StatePiece = float[8][2][2];  // rows are columns of the values
+using StatePiece = float[kPieceColumns / 8][2][2];  // rows are columns of the values
 
 struct __align__(1024) StateShared {
   uint8_t key[kSliceStages][kPieceBytes];
-  uint8_t value[kSliceStages][kPieceBytes];
+  uint8_t value[kSliceStages][kValuePieceBytes];
   uint8_t state[kStateParts][kPieceBytes];  // on its way to memory
   uint64_t full[kSliceStages], empty[kSliceStages];
 };
@@ -28,9 +31,13 @@ __device__ __forceinline__ void load_slices(StateShared& shared, const CUtensorM
   for (int slice = 0; slice < slices; ++slice) {
     barrier_wait(shared.empty[slot.index], slot.parity ^ 1);
     uint64_t& full = shared.full[slot.index];
-    barrier_expect(full, 2 * kPieceBytes);
-    tma_load(map_k, full, shared.key[slot.index], 64 * place.column_block, slice * kTileKv,
-             row.h_kv, row.b, kEvictLast);
+    barrier_expect(full, kPieceBytes + kValuePieceBytes);
+#pragma unroll
+    for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
+      tma_load(map_k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
+               kPieceColumns * place.column_block + 64 * chunk, slice * kTileKv, row.h_kv, row.b,
+               kEvictLast);
+    }
     tma_load(map_v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv, row.h_kv,
              row.b, kEvictLast);
     slot.advance();
@@ -53,7 +60,7 @@ __device__ __forceinline__ void bulk_store(void* to, const void* from, int bytes
 // What its high part leaves of a state.
 __device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece& x) {
 #pragma unroll
-  for (int j = 0; j < 8; ++j) {
+  for (int j = 0; j < kPieceColumns / 8; ++j) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const uint32_t high = pack(x[j][r][0], x[j][r][1]);
@@ -119,7 +126,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 #pragma unroll 1
   for (int chunk = 0; chunk < p.chunks; ++chunk) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
+    for (int j = 0; j < kPieceColumns / 8; ++j) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) x[j][i / 2][i % 2] *= chunk_left;
     }
@@ -162,7 +169,6 @@ __global__ void __launch_bounds__(kStateThreads)
     attention_forward_states(const __grid_constant__ CUtensorMap map_k,
                              const __grid_constant__ CUtensorMap map_v,
                              const __grid_constant__ Params p) {
-  call_next_kernel();
   extern __shared__ __align__(1024) uint8_t memory[];
   StateShared& shared = *reinterpret_cast<StateShared*>(memory);
   if (threadIdx.x == 0) {
@@ -174,12 +180,13 @@ __global__ void __launch_bounds__(kStateThreads)
   }
   __syncthreads();
   wait_for_stream();
+  call_next_kernel();  // not before: it may read and write what the kernels before this one did
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.next_tile = 0;
 #endif
   const int block = blockIdx.x % kStateBlocks;
-  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block / kChunksQk,
-                         block % kChunksQk};
+  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kStateRowBlocks,
+                         block / kStateRowBlocks};
   const int h = place.plane % kHeadsQ;
   Row row{
       place.plane / kHeadsQ, h, h / (kHeadsQ / kHeadsKv), 0, p.seq_kv - p.seq_q, p.seq_q, p.seq_kv};
