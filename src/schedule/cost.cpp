@@ -39,16 +39,20 @@ double far_blocks(const RowBlocks& loaded, const Schedule& s) {
   return static_cast<double>(blocks);
 }
 
-// The kernel that makes the states takes this for 64 keys of 64 x 64 of a state's elements, a core
-// each (H200, 2026-11-22: 0.26 at 16384 keys, 0.39 at 4096).
-constexpr double kSliceSeconds = 0.3e-6;
+// The kernel that makes the states takes this for 64 keys, a block. H200, 2026-11-22 and 23: of 64
+// columns 0.26 at 16384 keys, 0.39 at 4096; of 128 columns 0.41 and 0.51.
+constexpr double kSliceSeconds = 0.4e-6;
 
-double seconds_of_states(const Kernel& kernel, const spec::Workload& w, const target::Target& t) {
-  const double pieces = static_cast<double>(w.batch) * kernel.heads_q * kernel.head_dim_qk *
-                        kernel.head_dim_v / (kStateRows * kStateRows);
+// By which states make a call longer. While far keys are summed their kernel takes some of the
+// cores from the main one, else all wait for it.
+double seconds_of_states(const Kernel& kernel, const spec::Workload& w, bool sums,
+                         const target::Target& t) {
+  const double blocks = static_cast<double>(w.batch) * kernel.heads_q * kernel.head_dim_v /
+                        kStateRows * kernel.head_dim_qk / state_columns(sums, kernel.head_dim_qk);
+  const double waves = sums ? blocks / t.cores : std::ceil(blocks / t.cores);
   const int64_t chunks = w.seq_kv / kChunkKeys;
   const double slices = static_cast<double>(chunks) * kChunkKeys / kStateRows;
-  return std::ceil(pieces / t.cores) * slices * kSliceSeconds;
+  return waves * slices * kSliceSeconds;
 }
 
 }  // namespace
@@ -195,7 +199,8 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
   const TileRows& rows = heights[static_cast<size_t>(s.row_blocks() - 1)];
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
-  const bool has_states = resources.far && w.seq_q >= fewest_far_queries(sums);
+  const bool has_states =
+      resources.far && w.seq_q >= fewest_far_queries(kernel_.head_dim_qk, kernel_.head_dim_v);
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.
@@ -284,7 +289,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
                        static_cast<double>(rows.count) * tile_heads > places;
   p.seconds =
       std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + t.launch_s * (counter ? 2 : 1);
-  if (has_states) p.seconds += seconds_of_states(kernel_, w, t);
+  if (has_states) p.seconds += seconds_of_states(kernel_, w, sums, t);
   return p;
 }
 

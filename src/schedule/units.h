@@ -1,6 +1,8 @@
 // The sizes that both a schedule's fit and its cost count in.
 #pragma once
 
+#include <algorithm>
+
 namespace attngen::schedule {
 
 inline constexpr int kElement = 2;  // bytes of bf16 and fp16
@@ -15,10 +17,12 @@ inline constexpr int kChunkKeys = 256;  // from a state to the next
 // sums, these come before the states, so that the main kernel runs beside that one: which then
 // takes few cores, and each value is made ready once. Else all wait for it, and many make it.
 constexpr int state_columns(bool sums, int head_dim_qk) { return sums ? head_dim_qk : kStateRows; }
-// Queries of a call from which on states are worth their kernel, by whether far keys still have
-// sums. With sums 2048 are 3 % faster by states, without a third (H200, 2026-11-23 and 22, head
-// dim 128, throw-away scripts); fewer were not measured.
-constexpr int fewest_far_queries(bool sums) { return sums ? 2048 : 1024; }
+// Queries of a call from which on states are worth their kernel. Head dim 128, by states: 2048 are
+// 0 to 3 % faster with sums and a quarter without, 1024 are 3 to 20 % slower. Head dim 64: 2048 are
+// 27 % faster with sums, 1024 5 % (H200, 2026-11-23, throw-away scripts).
+constexpr int fewest_far_queries(int head_dim_qk, int head_dim_v) {
+  return 16 * std::max(head_dim_qk, head_dim_v);
+}
 
 // CDNA2.
 inline constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions

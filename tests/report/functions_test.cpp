@@ -58,7 +58,7 @@ TEST_CASE("what far keys cost is said") {
   CHECK(says(functions_of(decay + "normalize: {rows: {l: rowsum(abs(score))}, weight: score, "
                                   "output: acc - l}\n",
                           Family::Hopper, true),
-             "from 2048 queries on, whole chunks of 256 keys behind a tile come as a state: one "
+             "from 1024 queries on, whole chunks of 256 keys behind a tile come as a state: one "
              "product and 1 multiply-add a pair\n"));
   CHECK_FALSE(says(functions_of(linear), "state"));
 }

@@ -1,5 +1,5 @@
-// The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows of
-// a batch's and head's states, kPieceColumns of their columns, and goes over its keys.
+// The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows
+// of a batch's and head's states, kPieceColumns of their columns, and goes over its keys.
 #pragma once
 
 constexpr int kStateThreads = 160;  // a warpgroup that multiplies, a warp that loads
@@ -8,7 +8,7 @@ constexpr int kPieceChunks = kPieceColumns / 64;
 constexpr int kStateBlocks = kStateRowBlocks * kHeadDimQk / kPieceColumns;
 constexpr int kValuePieceBytes = chunk_bytes(64, 64);
 constexpr int kPieceBytes = kPieceChunks * kValuePieceBytes;  // of keys, and of a state
-constexpr int kSliceStages = 8;  // slices are blocks of keys
+constexpr int kSliceStages = 8;                               // slices are blocks of keys
 
 using StatePiece = float[kPieceColumns / 8][2][2];  // rows are columns of the values
 
