@@ -333,6 +333,11 @@ def far_cases():
               score="score * exp(log_decay[h] * (seq_kv - kv_idx))")
     yield one("shared", 64, (4, 4), schedule(3, 64, 2, weights="shared", order="longest_first"))
     yield one("in_turn", 128, (2, 2), schedule(1, 64, 2, overlap="none", ping_pong=False))
+    wide = schedule(2, 64, 2, ping_pong=False, order="longest_first")
+    yield one("d192", 192, (2, 1), wide)
+    yield one("d256", 256, (2, 2), wide, layout="bhsd")
+    yield one("d256v512", (256, 512), (2, 1), wide)
+    yield one("wide_linear", (256, 512), (2, 2), wide, normalize=row_free("score"))
 
 
 def wide_cases():

@@ -33,9 +33,9 @@ double clock_under_load(const target::Target& t, double matrix_share, double spe
 }
 
 // Blocks of a tile whose values come as a state: of whole chunks, from the first key on.
-double far_blocks(const RowBlocks& loaded, const Schedule& s) {
-  const int64_t chunks = loaded.full * s.tile_kv / kChunkKeys;
-  const int64_t blocks = chunks * (kChunkKeys / s.tile_kv);
+double far_blocks(const RowBlocks& loaded, const Schedule& s, int chunk_keys) {
+  const int64_t chunks = loaded.full * s.tile_kv / chunk_keys;
+  const int64_t blocks = chunks * (chunk_keys / s.tile_kv);
   return static_cast<double>(blocks);
 }
 
@@ -47,11 +47,12 @@ constexpr double kSliceSeconds = 0.4e-6;
 // cores from the main one, else all wait for it.
 double seconds_of_states(const Kernel& kernel, const spec::Workload& w, bool sums,
                          const target::Target& t) {
-  const double blocks = static_cast<double>(w.batch) * kernel.heads_q * kernel.head_dim_v /
-                        kStateRows * kernel.head_dim_qk / state_columns(sums, kernel.head_dim_qk);
+  const double blocks = static_cast<double>(w.batch) * kernel.heads_q * kernel.value_parts *
+                        kernel.head_dim_v / kStateRows * kernel.head_dim_qk /
+                        state_columns(sums, kernel.head_dim_qk);
   const double waves = sums ? blocks / t.cores : std::ceil(blocks / t.cores);
-  const int64_t chunks = w.seq_kv / kChunkKeys;
-  const double slices = static_cast<double>(chunks) * kChunkKeys / kStateRows;
+  const int chunk = chunk_keys(kernel.head_dim_qk);
+  const double slices = static_cast<double>(w.seq_kv / chunk) * chunk / kStateRows;
   return waves * slices * kSliceSeconds;
 }
 
@@ -199,8 +200,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
   const TileRows& rows = heights[static_cast<size_t>(s.row_blocks() - 1)];
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
-  const bool has_states =
-      resources.far && w.seq_q >= fewest_far_queries(kernel_.head_dim_qk, kernel_.head_dim_v);
+  const bool has_states = resources.far && w.seq_q >= fewest_far_queries(kernel_.head_dim_qk);
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.
@@ -212,7 +212,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   double visited = 0;
   for (size_t i = 0; i < rows.keys.size(); ++i) {
     const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
-    const double far = has_states ? far_blocks(loaded, s) : 0;
+    const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
     visited += static_cast<double>(loaded.full + loaded.partial) -
                (sums ? far / 2 : far);  // no values, or no keys either
     // A warpgroup passes over the blocks that only others need, which leaves these the pipes.

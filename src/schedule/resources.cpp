@@ -162,10 +162,11 @@ int register_need(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   return need;
 }
 
-// Two blocks of scores live beside the queries where their keys are far, and no accumulator.
+// Beside the queries live two blocks of scores while keys are far, then the accumulator alone.
 int register_need_of_far_keys(const Kernel& kernel, const Schedule& s) {
   constexpr int kMargin = 28;  // of six kernels that compiled without a spill (2026-11-22)
-  return kMargin + (2 * s.tile_kv + kernel.head_dim_qk / 2) * kWarpgroupRows / kWarpgroupLanes;
+  return kMargin + (std::max(2 * s.tile_kv, kernel.head_dim_v) + kernel.head_dim_qk / 2) *
+                       kWarpgroupRows / kWarpgroupLanes;
 }
 
 // A query's heads stand side by side in the rows of one warpgroup.

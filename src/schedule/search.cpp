@@ -135,8 +135,10 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   }
   kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
   const int qk = spec.head_dim.qk, v = spec.head_dim.v;
-  kernel.has_far =
-      pairs.far && qk % kStateRows == 0 && v % kStateRows == 0 && qk <= 128 && v <= 128;
+  // Rows of a state are columns of the values; a tile of wide ones takes those of its part.
+  const ValueParts parts = value_parts(v);
+  kernel.has_far = pairs.far && qk % kStateRows == 0 && parts.columns % kStateRows == 0 &&
+                   parts.columns * parts.count == v;
   kernel.has_near = pairs.near_cap || pairs.near_logistic;
   if (pairs.near_cap) kernel.near = {0, 2, 0, 0};  // beside the exponent's own multiply-add
   if (pairs.near_logistic) {

@@ -11,18 +11,20 @@ inline constexpr int kElement = 2;  // bytes of bf16 and fp16
 inline constexpr int kWarpgroupRows = 64;    // query rows of a warpgroup, the height of a wgmma
 inline constexpr int kWarpgroupLanes = 128;  // threads of a warpgroup
 
-inline constexpr int kStateRows = 64;   // of a state, that a slot of keys takes
-inline constexpr int kChunkKeys = 256;  // from a state to the next
+inline constexpr int kStateRows = 64;  // of a state, that a slot of keys takes
+// Keys from a state to the next: where states are wider, their traffic asks for longer chunks.
+// 128 and 512 are slower at head dims 64 and 128 (H200, 2026-11-23, a throw-away script).
+constexpr int chunk_keys(int head_dim_qk) { return 2 * std::max(head_dim_qk, 128); }
 // Columns of a state that a block of the kernel before the main one makes. Where far keys have
 // sums, these come before the states, so that the main kernel runs beside that one: which then
 // takes few cores, and each value is made ready once. Else all wait for it, and many make it.
-constexpr int state_columns(bool sums, int head_dim_qk) { return sums ? head_dim_qk : kStateRows; }
+constexpr int state_columns(bool sums, int head_dim_qk) {
+  return !sums || head_dim_qk % (2 * kStateRows) != 0 ? kStateRows : 2 * kStateRows;
+}
 // Queries of a call from which on states are worth their kernel. Head dim 128, by states: 2048 are
 // 0 to 3 % faster with sums and a quarter without, 1024 are 3 to 20 % slower. Head dim 64: 2048 are
 // 27 % faster with sums, 1024 5 % (H200, 2026-11-23, throw-away scripts).
-constexpr int fewest_far_queries(int head_dim_qk, int head_dim_v) {
-  return 16 * std::max(head_dim_qk, head_dim_v);
-}
+constexpr int fewest_far_queries(int head_dim_qk) { return 16 * head_dim_qk; }
 
 // CDNA2.
 inline constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions

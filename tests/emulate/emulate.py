@@ -130,6 +130,13 @@ GROUPS = {
         (spec((1, 1), (64, 128), layout="bhsd", mask="kv_idx <= q_pos or kv_idx < 700",
               score="score * exp((q_pos - kv_idx) / 500)", normalize=SUMS),
          [schedule(2, 64, 4)], ["1,600,1100"]),
+        # Values in two parts; states whose columns take two blocks of the kernel that makes them.
+        (spec((1, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
+         [schedule(2, 64, 2)], ["1,520,800"]),
+        (spec((1, 1), (256, 128), mask=CAUSAL, score=SLOWLY, normalize=RETENTION),
+         [schedule(2, 64, 2)], ["1,520,1100"]),
+        (spec((1, 1), (256, 384), mask=CAUSAL, score=SLOWLY, normalize=LINEAR),
+         [schedule(2, 64, 2)], ["1,520,1100"]),
         # Tiles all of whose keys a state holds.
         (spec((1, 1), score=SLOWLY, normalize=RETENTION),
          [schedule(2, 64, 4, grid="plain", order="linear")],

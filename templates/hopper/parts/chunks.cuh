@@ -17,9 +17,14 @@ static_assert(kChunkBlocks % 2 == 0, "far keys are taken two blocks at a time");
 // A state in memory: its high part and its low one, 64 rows after the other as they stand in a slot
 // of keys.
 constexpr int kStateParts = 2;
-constexpr int kStateRowBlocks = kHeadDimV / 64;
+constexpr int kStateRowBlocks = kHeadDimV / 64;  // that a tile takes
 constexpr int kStateSlots = kStateParts * kStateRowBlocks;
-constexpr int kStateBytes = kStateSlots * kKeyBytes;
+#if ATTN_VALUE_PARTS > 1
+constexpr int kStatePartBytes = kOutputDim / 64 * kKeyBytes;
+#else
+constexpr int kStatePartBytes = kStateRowBlocks * kKeyBytes;
+#endif
+constexpr int kStateBytes = kStateParts * kStatePartBytes;
 static_assert(kTileKv == 64 && kHeadDimV % 64 == 0 && kChunkQk == 64 && kChunkV == 64);
 
 // Blocks of keys that all rows of a tile see whole, and whose values its state holds.

@@ -1,6 +1,7 @@
 // Keys far behind a tile: their sums, and their part of the output.
 #pragma once
 
+#if ATTN_FAR_SUMS || ATTN_HEAD_DIM_QK <= 128
 // The warpgroup's queries in registers: a product of 64 keys that had both operands in shared
 // memory would take all that it brings.
 using Queries = uint32_t[kStepsQk][4];
@@ -24,6 +25,22 @@ __device__ __forceinline__ void multiply_far(Scores& scores, const Queries& quer
   }
 }
 
+#endif
+#if ATTN_HEAD_DIM_QK > 128
+// The same of 64 rows of a state, whose products leave no room for queries in registers.
+__device__ __forceinline__ void multiply_state(Scores& columns, uint64_t query, uint64_t rows,
+                                               bool first) {
+#pragma unroll
+  for (int step = 0; step < kStepsQk; ++step) {
+    constexpr int kSteps = kChunkQk / 16;
+    wgmma_scores(columns,
+                 query + step / kSteps * (chunk_bytes(64, kChunkQk) / 16) + step % kSteps * 2,
+                 rows + step / kSteps * (chunk_bytes(kTileKv, kChunkQk) / 16) + step % kSteps * 2,
+                 step > 0 || !first);
+  }
+}
+#endif
+
 // Of the first `blocks` blocks the sums, and from their state the output. Nothing follows a product
 // of these but sums, so that two of them are on their way at a time and no warpgroup waits for its
 // turn. Without far keys the output begins at 0.
@@ -40,17 +57,20 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
     }
     return;
   }
+#if ATTN_FAR_SUMS || ATTN_HEAD_DIM_QK <= 128
   Queries queries;
   load_queries(queries, query_tile);
+#endif
+#if ATTN_HEAD_DIM_QK > 128
+  const uint64_t query = kept(row_descriptor<kChunkQk>(query_tile));
+#endif
   RingSlot<kStages> read = key_slot;  // the first that is still in use
-  const auto multiply = [&](Scores& products, bool first) {
+  const auto next_slot = [&] {
     uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
     pin(key);
     barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-    pin(products);
-    wgmma_fence();
-    multiply_far(products, queries, key, first);
-    wgmma_commit();
+    key_slot.advance();
+    return key;
   };
   const auto release_read = [&] {
     if (lane == 0) barrier_arrive(shared.key_empty[read.index]);
@@ -58,8 +78,11 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
   };
 #if ATTN_FAR_SUMS
   const auto start = [&](Scores& products) {
-    multiply(products, true);
-    key_slot.advance();
+    const uint64_t key = next_slot();
+    pin(products);
+    wgmma_fence();
+    multiply_far(products, queries, key, true);
+    wgmma_commit();
   };
   FarSums sums[2];
   const float shrink = decay(rows[0], 8, in);
@@ -96,10 +119,17 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
 #pragma unroll
   for (int i = 0; i < kStateSlots; ++i) {
     Scores& columns = reinterpret_cast<Scores&>(output[i % kStateRowBlocks * (kTileKv / 8)]);
-    multiply(columns, i < kStateRowBlocks);
+    const uint64_t rows = next_slot();
+    pin(columns);
+    wgmma_fence();
+#if ATTN_HEAD_DIM_QK > 128
+    multiply_state(columns, query, rows, i < kStateRowBlocks);
+#else
+    multiply_far(columns, queries, rows, i < kStateRowBlocks);
+#endif
+    wgmma_commit();
     wgmma_wait<0>();
     pin(columns);
-    key_slot.advance();
     release_read();
   }
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);

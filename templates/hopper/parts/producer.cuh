@@ -93,14 +93,21 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   // At the end of `chunks` chunks, in slots of keys.
   const auto load_state = [&](int chunks, int head, int batch) {
     const int plane = batch * kHeadsQ + head;
+#if ATTN_VALUE_PARTS > 1
+    const uint8_t* const state = p.states + (int64_t{plane} * p.chunks + chunks - 1) * kStateBytes +
+                                 value_column / 64 * kKeyBytes;
+#else
     const uint8_t* const state = p.states + (int64_t{plane} * p.chunks + chunks - 1) * kStateBytes;
+#endif
 #pragma unroll 1
     for (int i = 0; i < kStateSlots; ++i) {
       barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
       if (issues) {
         uint64_t& full = shared.key_full[key_slot.index];
         barrier_expect(full, kKeyBytes);
-        bulk_load(full, shared.key[key_slot.index], state + i * kKeyBytes, kKeyBytes);
+        bulk_load(full, shared.key[key_slot.index],
+                  state + i / kStateRowBlocks * kStatePartBytes + i % kStateRowBlocks * kKeyBytes,
+                  kKeyBytes);
       }
       __syncwarp();
       key_slot.advance();

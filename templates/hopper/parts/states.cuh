@@ -5,7 +5,8 @@
 constexpr int kStateThreads = 160;  // a warpgroup that multiplies, a warp that loads
 constexpr int kPieceColumns = ATTN_STATE_COLUMNS;
 constexpr int kPieceChunks = kPieceColumns / 64;
-constexpr int kStateBlocks = kStateRowBlocks * kHeadDimQk / kPieceColumns;
+constexpr int kPieceRowBlocks = kStatePartBytes / kKeyBytes;  // of all values' columns
+constexpr int kStateBlocks = kPieceRowBlocks * (kHeadDimQk / kPieceColumns);
 constexpr int kValuePieceBytes = chunk_bytes(64, 64);
 constexpr int kPieceBytes = kPieceChunks * kValuePieceBytes;  // of keys, and of a state
 constexpr int kSliceStages = 8;                               // slices are blocks of keys
@@ -157,7 +158,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     if (threadIdx.x == 0) {
 #pragma unroll
       for (int part = 0; part < kStateParts; ++part) {
-        bulk_store(state + part * kStateRowBlocks * kKeyBytes, shared.state[part], kPieceBytes);
+        bulk_store(state + part * kStatePartBytes, shared.state[part], kPieceBytes);
       }
     }
     state += kStateBytes;
@@ -185,8 +186,8 @@ __global__ void __launch_bounds__(kStateThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.next_tile = 0;
 #endif
   const int block = blockIdx.x % kStateBlocks;
-  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kStateRowBlocks,
-                         block / kStateRowBlocks};
+  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kPieceRowBlocks,
+                         block / kPieceRowBlocks};
   const int h = place.plane % kHeadsQ;
   Row row{
       place.plane / kHeadsQ, h, h / (kHeadsQ / kHeadsKv), 0, p.seq_kv - p.seq_q, p.seq_q, p.seq_kv};
