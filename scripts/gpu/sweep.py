@@ -101,9 +101,15 @@ def scored_points():
                     TOKENS // 4096, 4096)
 
 
+def long_points():
+    """Tiles of very different lengths, many heads' one after the other."""
+    for seq in (12288, 8192):
+        yield Point(sweep_spec("d128_causal", (128, 128), mask="causal"), TOKENS // seq, seq)
+
+
 def sweep_points():
     """In a fixed order: a point's index says whether it is held out."""
-    return [*grid_points(), *other_points(), *scored_points()]
+    return [*grid_points(), *other_points(), *scored_points(), *long_points()]
 
 
 def short_name(one):

@@ -27,6 +27,10 @@ constexpr int kStatePartBytes = kStateRowBlocks * kKeyBytes;
 constexpr int kStateBytes = kStateParts * kStatePartBytes;
 static_assert(kTileKv == 64 && kHeadDimV % 64 == 0 && kChunkQk == 64 && kChunkV == 64);
 
+// Far keys and the slots of a state come through the ring of keys and, where its slots have room
+// for keys, that of values in turn: no values come meanwhile.
+constexpr bool kFarInValues = kValueBytes >= kKeyBytes;
+
 // Blocks of keys that all rows of a tile see whole, and whose values its state holds.
 __device__ __forceinline__ int far_blocks(const Blocks& loaded, const Params& p) {
   if (loaded.full_begin > 0) return 0;

@@ -277,8 +277,8 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     begin_rows(tile);
 #endif
 #if ATTN_FAR
-    add_far_keys(shared, shared.query[query_slot.index][warpgroup], keys, work.far, key_slot, rows,
-                 p.inputs, scores, output, reductions, key_there);
+    add_far_keys(shared, shared.query[query_slot.index][warpgroup], keys, work.far, key_slot,
+                 value_slot, rows, p.inputs, scores, output, reductions, key_there, value_there);
 #endif
 #if ATTN_WALK
     // Each slot of keys says which block it holds.

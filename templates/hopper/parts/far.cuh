@@ -46,9 +46,10 @@ __device__ __forceinline__ void multiply_state(Scores& columns, uint64_t query, 
 // turn. Without far keys the output begins at 0.
 __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* query_tile,
                                              uint64_t keys, int blocks, RingSlot<kStages>& key_slot,
-                                             const Row (&rows)[2], const Inputs& in, Scores& scores,
-                                             Output& output, Reductions (&reductions)[2],
-                                             bool& key_there) {
+                                             RingSlot<kStages>& value_slot, const Row (&rows)[2],
+                                             const Inputs& in, Scores& scores, Output& output,
+                                             Reductions (&reductions)[2], bool& key_there,
+                                             bool& value_there) {
   const int lane = threadIdx.x % 32;
   if (blocks == 0) {
 #pragma unroll
@@ -64,21 +65,32 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
 #if ATTN_HEAD_DIM_QK > 128
   const uint64_t query = kept(row_descriptor<kChunkQk>(query_tile));
 #endif
-  RingSlot<kStages> read = key_slot;  // the first that is still in use
-  const auto next_slot = [&] {
-    uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
-    pin(key);
-    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-    key_slot.advance();
-    return key;
+  const uint64_t in_values = kept(row_descriptor<kChunkQk>(shared.value[0]));
+  RingSlot<kStages> read_key = key_slot, read_value = value_slot;  // the first still in use
+  // The operand that comes next, once it is there.
+  const auto next = [&](bool of_values) {
+    RingSlot<kStages>& slot = kFarInValues && of_values ? value_slot : key_slot;
+    uint64_t tile = kFarInValues && of_values ? in_values + slot.index * (kValueBytes / 16)
+                                              : keys + slot.index * (kKeyBytes / 16);
+    pin(tile);
+    barrier_wait(
+        kFarInValues && of_values ? shared.value_full[slot.index] : shared.key_full[slot.index],
+        slot.parity);
+    slot.advance();
+    return tile;
   };
-  const auto release_read = [&] {
-    if (lane == 0) barrier_arrive(shared.key_empty[read.index]);
-    read.advance();
+  const auto release = [&](bool of_values) {
+    if (kFarInValues && of_values) {
+      if (lane == 0) barrier_arrive(shared.value_empty[read_value.index]);
+      read_value.advance();
+    } else {
+      if (lane == 0) barrier_arrive(shared.key_empty[read_key.index]);
+      read_key.advance();
+    }
   };
 #if ATTN_FAR_SUMS
-  const auto start = [&](Scores& products) {
-    const uint64_t key = next_slot();
+  const auto start = [&](Scores& products, bool of_values) {
+    const uint64_t key = next(of_values);
     pin(products);
     wgmma_fence();
     multiply_far(products, queries, key, true);
@@ -86,9 +98,9 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
   };
   FarSums sums[2];
   const float shrink = decay(rows[0], 8, in);
-  const auto sum = [&](Scores& products) {
+  const auto sum = [&](Scores& products, bool of_values) {
     pin(products);
-    release_read();
+    release(of_values);
 #pragma unroll
     for (int r = 0; r < 2; ++r) add_far(products, r, shrink, sums[r]);
   };
@@ -96,19 +108,19 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
   Scores others;
 #pragma unroll 1
   for (int chunk = 0; chunk < blocks / kChunkBlocks; ++chunk) {
-    start(scores);
+    start(scores, false);
 #pragma unroll
     for (int i = 0; i < kChunkBlocks; i += 2) {
-      start(others);
+      start(others, true);
       wgmma_wait<1>();
-      sum(scores);
+      sum(scores, false);
       if (i + 2 < kChunkBlocks) {
-        start(scores);
+        start(scores, false);
         wgmma_wait<1>();
       } else {
         wgmma_wait<0>();
       }
-      sum(others);
+      sum(others, true);
     }
   }
 #pragma unroll
@@ -119,7 +131,7 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
 #pragma unroll
   for (int i = 0; i < kStateSlots; ++i) {
     Scores& columns = reinterpret_cast<Scores&>(output[i % kStateRowBlocks * (kTileKv / 8)]);
-    const uint64_t rows = next_slot();
+    const uint64_t rows = next(i % 2 == 1);
     pin(columns);
     wgmma_fence();
 #if ATTN_HEAD_DIM_QK > 128
@@ -130,9 +142,10 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
     wgmma_commit();
     wgmma_wait<0>();
     pin(columns);
-    release_read();
+    release(i % 2 == 1);
   }
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
+  value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float weight = weight_of_one(rows[r], blocks * kTileKv, in);

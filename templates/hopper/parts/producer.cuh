@@ -90,7 +90,32 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     key_slot.advance();
   };
 #if ATTN_FAR
-  // At the end of `chunks` chunks, in slots of keys.
+  const auto fill = [&](RingSlot<kStages>& slot, uint64_t(&full)[kStages],
+                        uint64_t(&empty)[kStages], uint8_t* tile, const auto& load) {
+    barrier_wait(empty[slot.index], slot.parity ^ 1);
+    if (issues) {
+      barrier_expect(full[slot.index], kKeyBytes);
+      load(full[slot.index], tile);
+    }
+    __syncwarp();
+    slot.advance();
+  };
+  const auto fill_far = [&](bool in_values, const auto& load) {
+    if (kFarInValues && in_values) {
+      fill(value_slot, shared.value_full, shared.value_empty, shared.value[value_slot.index], load);
+    } else {
+      fill(key_slot, shared.key_full, shared.key_empty, shared.key[key_slot.index], load);
+    }
+  };
+#if ATTN_FAR_SUMS
+  const auto load_far_key = [&](bool in_values, int block, int head, int batch) {
+    fill_far(in_values, [&](uint64_t& full, uint8_t* tile) {
+      load_tile<kChunksQk, kChunkQk>(map_k, full, tile, kTileKv, block * kTileKv, head, batch,
+                                     kEvictLast);
+    });
+  };
+#endif
+  // At the end of `chunks` chunks.
   const auto load_state = [&](int chunks, int head, int batch) {
     const int plane = batch * kHeadsQ + head;
 #if ATTN_VALUE_PARTS > 1
@@ -99,18 +124,13 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #else
     const uint8_t* const state = p.states + (int64_t{plane} * p.chunks + chunks - 1) * kStateBytes;
 #endif
-#pragma unroll 1
+#pragma unroll
     for (int i = 0; i < kStateSlots; ++i) {
-      barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
-      if (issues) {
-        uint64_t& full = shared.key_full[key_slot.index];
-        barrier_expect(full, kKeyBytes);
-        bulk_load(full, shared.key[key_slot.index],
+      fill_far(i % 2 == 1, [&](uint64_t& full, uint8_t* tile) {
+        bulk_load(full, tile,
                   state + i / kStateRowBlocks * kStatePartBytes + i % kStateRowBlocks * kKeyBytes,
                   kKeyBytes);
-      }
-      __syncwarp();
-      key_slot.advance();
+      });
     }
   };
 #endif
@@ -242,7 +262,10 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_FAR
 #if ATTN_FAR_SUMS
 #pragma unroll 1
-    for (int block = 1; block < far; ++block) load_key(block, h_kv, tile.b);
+    for (int block = 1; block < far; block += 2) {
+      load_far_key(true, block, h_kv, tile.b);
+      if (block + 1 < far) load_far_key(false, block + 1, h_kv, tile.b);
+    }
 #endif
     wait_for_stream();  // the states, and the counter of tiles
     if (far > 0) {
