@@ -125,7 +125,7 @@ GROUPS = {
         (spec(mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(3, 64, 4, ping_pong=True)],
          ["1,700,1300", "opposed:1,700,1300", "1,600,400"]),
         (spec((1, 1), (128, 64), mask=CAUSAL, score=SLOWLY, normalize=SUMS),
-         [schedule(2, 64, 3, overlap="none", ping_pong=True)], ["1,600,1100"]),
+         [schedule(2, 64, 4, overlap="none", ping_pong=True)], ["1,600,1100"]),
         # Weights that grow towards the keys behind.
         (spec((1, 1), (64, 128), layout="bhsd", mask="kv_idx <= q_pos or kv_idx < 700",
               score="score * exp((q_pos - kv_idx) / 500)", normalize=SUMS),
@@ -133,7 +133,7 @@ GROUPS = {
         # Values in two parts; states whose columns take two blocks of the kernel that makes them.
         (spec((1, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
          [schedule(2, 64, 2)], ["1,520,800"]),
-        (spec((1, 1), (256, 128), mask=CAUSAL, score=SLOWLY, normalize=RETENTION),
+        (spec((1, 1), (256, 256), mask=CAUSAL, score=SLOWLY, normalize=RETENTION),
          [schedule(2, 64, 2)], ["1,520,1100"]),
         (spec((1, 1), (256, 384), mask=CAUSAL, score=SLOWLY, normalize=LINEAR),
          [schedule(2, 64, 2)], ["1,520,1100"]),
