@@ -169,13 +169,12 @@ int register_need_of_far_keys(const Kernel& kernel, const Schedule& s) {
                        kWarpgroupRows / kWarpgroupLanes;
 }
 
-// Two of them are read at a time. With no more there are, long calls took a tenth to a quarter
+// Whether far keys that are summed come without a wait: two blocks of them are read at a time, and
+// as many are to be on their way. With two slots in all, long calls took a tenth to a quarter
 // longer by states than without (head dims 192/128 and 256, H200, 2026-11-23, a throw-away script).
-constexpr int kFewestFarSlots = 4;
-
-// Those of values take turns with those of keys where keys fit.
-int slots_of_far_keys(const Kernel& kernel, const Schedule& s) {
-  return kernel.head_dim_v >= kernel.head_dim_qk ? 2 * s.stages : s.stages;
+bool has_slots_for_far_keys(const Kernel& kernel, const Schedule& s) {
+  const bool in_values = kernel.head_dim_v >= kernel.head_dim_qk;  // slots of theirs take turns
+  return kernel.rows.reductions.empty() || (in_values ? 2 : 1) * s.stages >= 4;
 }
 
 // A query's heads stand side by side in the rows of one warpgroup.
@@ -269,7 +268,7 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.near = kernel.has_near && (resources.fixed_max || !kernel.rows.exponential) &&
                    register_need(kernel, s, true) <= resources.consumer_registers;
   resources.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
-                  slots_of_far_keys(kernel, s) >= kFewestFarSlots &&
+                  has_slots_for_far_keys(kernel, s) &&
                   register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
