@@ -23,18 +23,26 @@ bool has_far_keys(const spec::Spec& spec) {
 
 }  // namespace
 
-std::optional<std::vector<bool>> far_sums(const spec::Spec& spec, const RowForm& rows) {
+std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowForm& rows) {
   if (spec.dtype != spec::DType::Bf16 || !rows.row_free() || !has_far_keys(spec))
     return std::nullopt;
-  std::vector<bool> absolute;
+  std::vector<FarSum> sums;
   for (const Reduction& reduction : rows.reductions) {
     if (reduction.kind != Reduction::Kind::Sum || !reduction.deferred) return std::nullopt;
     const Expr& element = reduction.element;
     const bool is_abs = element.op() == Op::Abs;
-    if (!expr::same(is_abs ? element.operand(0) : element, rows.weight)) return std::nullopt;
-    absolute.push_back(is_abs);
+    if (element.is_number()) {
+      sums.push_back(FarSum::Number);
+    } else if (expr::same(is_abs ? element.operand(0) : element, rows.weight)) {
+      sums.push_back(is_abs ? FarSum::Absolute : FarSum::Score);
+    } else {
+      return std::nullopt;
+    }
   }
-  return absolute;
+  // A number of keys alone would have a loop over far keys that adds up nothing.
+  const bool counts_only = std::ranges::all_of(sums, [](FarSum s) { return s == FarSum::Number; });
+  if (!sums.empty() && counts_only) return std::nullopt;
+  return sums;
 }
 
 Expr far_exponent(const Expr& score, const std::function<bool(const Expr&)>& varies) {

@@ -22,15 +22,21 @@
 
 namespace attngen::attention {
 
+enum class FarSum {
+  Score,
+  Absolute,  // of the score
+  Number,    // the same for each key
+};
+
 struct FarForm {
-  expr::Expr slope;            // log2 of a weight's growth from a key to the next; of b, h, inputs
-  std::vector<bool> absolute;  // of RowForm::reductions: sums of abs(score), not of the score
+  expr::Expr slope;          // log2 of a weight's growth from a key to the next; of b, h, inputs
+  std::vector<FarSum> sums;  // what RowForm::reductions add up
 };
 
 // Whether the kernel's tiles may have such keys: dense, bf16 (a state may be larger than fp16's
 // range), rows that see all keys from the first on up to some key, reductions that are sums of the
-// weight or its absolute value. Gives FarForm::absolute.
-std::optional<std::vector<bool>> far_sums(const spec::Spec& spec, const RowForm& rows);
+// weight, its absolute value or a number. Gives FarForm::sums.
+std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowForm& rows);
 
 // x, of a score that is a product of kProduct, 2^x and what does not vary along the row; 0 where it
 // has no power. Otherwise empty.

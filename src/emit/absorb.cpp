@@ -465,14 +465,24 @@ class Absorb {
   // A pair takes a multiply-add: of sums that are kept in the unit of the last eight columns, what
   // came before shrinks by eight columns' growth.
   std::string far_sums() const {
-    std::string members, sums, after;
+    std::string members, sums, after, counts;
+    const auto number_of_sums = std::ranges::count_if(
+        pairs_.far->sums, [](attention::FarSum s) { return s != attention::FarSum::Number; });
     for (size_t i = 0; i < form_.reductions.size(); ++i) {
       const Reduction& reduction = form_.reductions[i];
+      const attention::FarSum sum = pairs_.far->sums[i];
+      if (sum == attention::FarSum::Number) {
+        const double number = reduction.element.number();
+        const std::string factor = number == 1 ? "" : " * " + float_literal(number);
+        counts += wrapped(fmt::format("  red.{} += columns{};", reduction.name, factor));
+        continue;
+      }
       members += fmt::format("  float {}[2] = {{}};\n", reduction.name);
-      sums += fmt::format("      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
-                          pairs_.far->absolute[i] ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
+      sums += fmt::format(
+          "      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
+          sum == attention::FarSum::Absolute ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
       const std::string element = pair_value(element_name(reduction), element_of(reduction));
-      const bool alone = form_.reductions.size() == 1;  // else a scope each
+      const bool alone = number_of_sums == 1;  // else a scope each
       const char* const indent = alone ? "    " : "      ";
       after += (alone ? "" : "    {\n") +
                far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +
@@ -501,7 +511,11 @@ class Absorb {
                         "#pragma unroll\n"
                         "  for (int e = 0; e < 2; ++e) {\n" +
                         (reads_column() ? "    const int column = e;\n" : "") +
-                        "    const int kv_idx = kv_first + e;\n" + after + "  }\n"});
+                        "    const int kv_idx = kv_first + e;\n" + after + "  }\n" +
+                        (counts.empty() ? ""
+                                        : "  const int columns = (kv_first / 8 + 1) * 2;  // of a "
+                                          "thread\n" +
+                                              counts)});
   }
 
   std::string absorb_function() const {

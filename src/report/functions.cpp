@@ -101,7 +101,8 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     text += "while all of a block's weights are small: 1 special function, 1 multiply-add more\n";
   }
   if (pairs.far) {
-    const size_t sums = rows->reductions.size();
+    const auto sums = std::ranges::count_if(
+        pairs.far->sums, [](attention::FarSum s) { return s != attention::FarSum::Number; });
     text += fmt::format(
         "from {} queries on, whole chunks of {} keys behind a tile come as a state: {}\n",
         schedule::fewest_far_queries(spec.head_dim.qk), schedule::chunk_keys(spec.head_dim.qk),

@@ -32,7 +32,7 @@ std::string with(const std::string& score, const std::string& mask, const std::s
 TEST_CASE("retention grows evenly along the keys, and sums absolute values") {
   const auto far = far_form(with(kDecay, kCausal, kRetention));
   REQUIRE(far.has_value());
-  CHECK(far->absolute == std::vector<bool>{true});
+  CHECK(far->sums == std::vector{FarSum::Absolute});
   CHECK(expr::mentions(far->slope, "$c1"));
 }
 
@@ -40,10 +40,17 @@ TEST_CASE("sums of the weights themselves, or none") {
   const auto sums = far_form(with(
       kDecay, kCausal, "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc + l}\n"));
   REQUIRE(sums.has_value());
-  CHECK(sums->absolute == std::vector<bool>{false});
+  CHECK(sums->sums == std::vector{FarSum::Score});
   const auto linear = far_form(with(kDecay, kCausal, kLinear));
   REQUIRE(linear.has_value());
-  CHECK(linear->absolute.empty());
+  CHECK(linear->sums.empty());
+}
+
+TEST_CASE("a row that divides by its sum counts its pairs") {
+  const auto far = far_form(with(
+      kDecay, kCausal, "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc / l}\n"));
+  REQUIRE(far.has_value());
+  CHECK(far->sums == std::vector{FarSum::Score, FarSum::Number});
 }
 
 TEST_CASE("linear attention without a decay") {

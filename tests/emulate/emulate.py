@@ -137,6 +137,11 @@ GROUPS = {
          [schedule(2, 64, 2)], ["1,520,1100"]),
         (spec((1, 1), (256, 384), mask=CAUSAL, score=SLOWLY, normalize=LINEAR),
          [schedule(2, 64, 2)], ["1,520,1100"]),
+        # A row that divides by its sum counts its pairs.
+        (spec((1, 1), mask=CAUSAL, score=SLOWLY,
+              normalize={"rows": {"l": "rowsum(abs(score))"}, "weight": "score",
+                         "output": "acc / l", "save": {"l": "l"}}),
+         [schedule(2, 64, 4, ping_pong=True)], ["1,600,1100"]),
         # Tiles all of whose keys a state holds.
         (spec((1, 1), score=SLOWLY, normalize=RETENTION),
          [schedule(2, 64, 4, grid="plain", order="linear")],
