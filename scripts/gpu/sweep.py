@@ -9,6 +9,7 @@ from gpu.cases import CAUSAL, Case, Shape, dim_text, make_spec
 
 TOKENS, WIDTH = 16384, 2048  # batch * length; heads * head dim of values
 WINDOW = 1024
+SIGMOID = "sigmoid(score - 8.3)"  # the bias about -log(4096)
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,13 @@ def grid_points():
 
 def other_points():
     softcap = "50 * tanh(score / 50)"
-    sigmoid = "sigmoid(score - 8.3)"  # the bias about -log(4096)
     listed = [
         *((sweep_spec(f"{dim_text(dims)}_causal", dims, mask="causal"), (1024, 4096))
           for dims in ((96, 96), (192, 128))),
         (sweep_spec("d128_causal_gqa", (128, 128), (32, 8), "causal"), (2048, 8192)),
         (sweep_spec("d128_window", (128, 128), mask="window"), (8192,)),
         (sweep_spec("d256_softcap", (256, 256), mask="causal", score=softcap), (4096,)),
-        *((sweep_spec(f"d{dim}_sigmoid", (dim, dim), score=sigmoid, normalize="none"), (4096,))
+        *((sweep_spec(f"d{dim}_sigmoid", (dim, dim), score=SIGMOID, normalize="none"), (4096,))
           for dim in (64, 128)),
         (sweep_spec("d128_causal_fp16", (128, 128), mask="causal", dtype="fp16"), (4096,)),
     ]
@@ -86,30 +86,39 @@ def other_points():
             yield Point(one, TOKENS // seq, seq)
 
 
+SCORED = {
+    "distance": {"score": "score - 0.01 * (q_pos - kv_idx)"},
+    "cap": {"score": "30 * tanh(score / 30)"},
+    "relu": {"normalize": {"weight": "relu(score)", "output": "acc / (q_pos + 1)"}},
+    "decay": {"score": "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))",
+              "normalize": {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
+                            "output": "acc / l"}},
+}
+
+
+def scored(name):
+    return sweep_spec(f"scored_{name}", (128, 128), mask="causal", **SCORED[name])
+
+
 def scored_points():
     """What users write between the two products."""
-    decay = "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))"
-    absolute = {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score", "output": "acc / l"}
-    listed = [
-        ("distance", {"score": "score - 0.01 * (q_pos - kv_idx)"}),
-        ("cap", {"score": "30 * tanh(score / 30)"}),
-        ("relu", {"normalize": {"weight": "relu(score)", "output": "acc / (q_pos + 1)"}}),
-        ("decay", {"score": decay, "normalize": absolute}),
-    ]
-    for name, rest in listed:
-        yield Point(sweep_spec(f"scored_{name}", (128, 128), mask="causal", **rest),
-                    TOKENS // 4096, 4096)
+    for name in SCORED:
+        yield Point(scored(name), TOKENS // 4096, 4096)
 
 
-def long_points():
-    """Tiles of very different lengths, many heads' one after the other."""
+def later_points():
+    """Tiles of very different lengths, many of a head; weights that depend on no other pair."""
     for seq in (12288, 8192):
         yield Point(sweep_spec("d128_causal", (128, 128), mask="causal"), TOKENS // seq, seq)
+    for one in (sweep_spec("d128_sigmoid", (128, 128), score=SIGMOID, normalize="none"),
+                scored("relu")):
+        for seq in (2048, 8192):
+            yield Point(one, TOKENS // seq, seq)
 
 
 def sweep_points():
     """In a fixed order: a point's index says whether it is held out."""
-    return [*grid_points(), *other_points(), *scored_points(), *long_points()]
+    return [*grid_points(), *other_points(), *scored_points(), *later_points()]
 
 
 def short_name(one):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from gpu.cases import CAUSAL, Case, make_spec
+from gpu.cases import CAUSAL, Case, dim_text, make_spec
 
 FOLDER = Path(__file__).resolve().parents[2] / "specs" / "variants"
 
@@ -198,6 +198,9 @@ WEIGHTS = {
 SHAPES = [(1, 32, 2048, 128, True), (1, 32, 4096, 128, True), (4, 16, 4096, 64, True),
           (1, 16, 16384, 128, False), (1, 32, 16384, 64, False), (1, 16, 16384, 128, True),
           (1, 32, 16384, 64, True)]
+# Of decays alone: RetNet's own widths, and heads as state space models have them.
+DECAY_SHAPES = [(8, 16, 2048, (256, 256), True), (4, 8, 4096, (256, 512), True),
+                (8, 80, 2048, (128, 64), True)]
 
 
 def everything(b, h, q, k, inputs):
@@ -205,13 +208,15 @@ def everything(b, h, q, k, inputs):
 
 
 def weight_benches():
-    for batch, heads, seq, dim, is_causal in SHAPES:
-        where = f"b{batch}_h{heads}_s{seq}_d{dim}_{'causal' if is_causal else 'full'}"
+    for batch, heads, seq, dim, is_causal in SHAPES + DECAY_SHAPES:
+        dims = dim if isinstance(dim, tuple) else (dim, dim)
+        where = f"b{batch}_h{heads}_s{seq}_{dim_text(dims)}_{'causal' if is_causal else 'full'}"
         for name, (spec, more) in WEIGHTS.items():
             decays = name in ("retention", "linear")
             if decays and not is_causal:
                 continue  # towards the past alone
-            if seq == 16384 and is_causal and not decays and name != "softmax":
+            if not decays and name != "softmax" and (
+                    seq == 16384 and is_causal or isinstance(dim, tuple)):
                 continue
             if name == "sigmoid_large" and (batch, is_causal) != (1, True):
                 continue
@@ -219,7 +224,7 @@ def weight_benches():
                 more = {**more, "fills": (("bias", {"value": -math.log(seq)}),)}
             full_name = f"variant_{name}_{where}"
             workload = {"batch": batch, "seq_q": seq, "seq_kv": seq}
-            yield VariantBench(full_name, make_spec(full_name, (dim, dim), (heads, heads),
+            yield VariantBench(full_name, make_spec(full_name, dims, (heads, heads),
                                                     mask=CAUSAL if is_causal else None,
                                                     workload=workload, **spec),
                                batch, seq, keep=causal if is_causal else everything,

@@ -90,7 +90,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("FAR_SUMS", far_sums);
   put("STATE_COLUMNS", schedule::state_columns(far_sums, spec.head_dim.qk));
   put("CHUNK_KEYS", schedule::chunk_keys(spec.head_dim.qk));
-  put("FEWEST_FAR_QUERIES", schedule::fewest_far_queries(spec.head_dim.qk));
+  put("FEWEST_FAR_QUERIES", schedule::fewest_far_queries(far_sums, spec.head_dim.qk));
   put("RECOMPUTE", candidate.resources.fixed_max || candidate.resources.near);
   put("AFFINE_SCORE", rows.exponential && !plain && pairs.affine);
   values["ATTN_EXPONENT_UNIT"] = float_literal(pairs.unit);

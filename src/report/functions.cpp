@@ -105,7 +105,8 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
         pairs.far->sums, [](attention::FarSum s) { return s != attention::FarSum::Number; });
     text += fmt::format(
         "from {} queries on, whole chunks of {} keys behind a tile come as a state: {}\n",
-        schedule::fewest_far_queries(spec.head_dim.qk), schedule::chunk_keys(spec.head_dim.qk),
+        schedule::fewest_far_queries(sums > 0, spec.head_dim.qk),
+        schedule::chunk_keys(spec.head_dim.qk),
         sums == 0   ? "no product a pair"
         : sums == 1 ? "one product and 1 multiply-add a pair"
                     : fmt::format("one product and {} multiply-adds a pair", sums));

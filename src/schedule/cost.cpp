@@ -52,7 +52,8 @@ double seconds_of_states(const Kernel& kernel, const spec::Workload& w, bool sum
                         state_columns(sums, kernel.head_dim_qk);
   const double waves = sums ? blocks / t.cores : std::ceil(blocks / t.cores);
   const int chunk = chunk_keys(kernel.head_dim_qk);
-  const double slices = static_cast<double>(w.seq_kv / chunk) * chunk / kStateRows;
+  const int64_t chunks = w.seq_kv / chunk;
+  const double slices = static_cast<double>(chunks) * chunk / kStateRows;
   return waves * slices * kSliceSeconds;
 }
 
@@ -200,7 +201,7 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
   const TileRows& rows = heights[static_cast<size_t>(s.row_blocks() - 1)];
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
-  const bool has_states = resources.far && w.seq_q >= fewest_far_queries(kernel_.head_dim_qk);
+  const bool has_states = resources.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.

@@ -21,10 +21,13 @@ constexpr int chunk_keys(int head_dim_qk) { return 2 * std::max(head_dim_qk, 128
 constexpr int state_columns(bool sums, int head_dim_qk) {
   return !sums || head_dim_qk % (2 * kStateRows) != 0 ? kStateRows : 2 * kStateRows;
 }
-// Queries of a call from which on states are worth their kernel. Head dim 128, by states: 2048 are
-// 0 to 3 % faster with sums and a quarter without, 1024 are 3 to 20 % slower. Head dim 64: 2048 are
-// 27 % faster with sums, 1024 5 % (H200, 2026-11-23, throw-away scripts).
-constexpr int fewest_far_queries(int head_dim_qk) { return 16 * head_dim_qk; }
+// Queries of a call from which on states are worth their kernel, by whether far keys are summed. By
+// states, with sums: head dim 64, 1024 are 5 % faster, 128, 2048 0 to 4 %, 256, 4096 17 %; without:
+// head dim 128, 2048 a quarter, 256, 2048 8 %; but 128, 1024 3 to 25 % slower (H200, 2026-11-23,
+// throw-away scripts).
+constexpr int fewest_far_queries(bool sums, int head_dim_qk) {
+  return sums ? 16 * head_dim_qk : std::min(16 * head_dim_qk, 2048);
+}
 
 // CDNA2.
 inline constexpr int kWaveRows = 32;  // query rows of a wave, the height of its matrix instructions
