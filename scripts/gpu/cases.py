@@ -327,8 +327,8 @@ def far_cases():
     yield one("undecayed", 64, (4, 4), tall, score="score", scale=0.05,
               normalize=row_free("score", "acc / seq_kv"))
     yield one("two_sums", 64, (4, 4), tall, normalize=both)
-    yield one("divided", 128, (4, 2), tall, normalize={
-        "rows": {"l": "rowsum(abs(score))"}, "weight": "score", "output": "acc / l",
+    yield one("counted", 128, (4, 2), tall, normalize={
+        "rows": {"l": "rowsum(abs(score))"}, "weight": "score", "output": "acc * rsqrt(l)",
         "save": {"norm": "l"}})
     yield one("prefix", 128, (4, 2), tall, mask=MASKS["prefix"])
     yield one("plain", 128, (4, 2), schedule(2, 64, 2, grid="plain"))
