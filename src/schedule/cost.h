@@ -38,6 +38,7 @@ class CostModel {
   struct Steps;
   struct Point;  // the predicted time of one workload point
 
+  double fixed_clk(const Schedule& schedule, const Resources& resources, const Steps& steps) const;
   Point point(const Schedule& schedule, const Resources& resources, const Steps& steps,
               size_t workload) const;
 
