@@ -5,8 +5,8 @@
 //
 // Schedule: 256x64, 4 stages, 4 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent
-// Predicted: 109 us (473 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
-// Predicted: 78.5 us (164 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
+// Predicted: 116 us (443 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
+// Predicted: 79.2 us (163 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
