@@ -67,8 +67,8 @@ double chain_clk(const expr::OperationCounts& n, int warpgroups, const target::T
 double scores_clk(const Kernel& kernel, const Schedule& s, const target::Target& t) {
   const double flop = 2.0 * kWarpgroupRows * s.tile_kv * kProductDepth;
   const double bytes = 1.0 * kElement * kProductDepth * (kWarpgroupRows + s.tile_kv);
-  return (kernel.head_dim_qk + kProductDepth - 1) / kProductDepth *
-         std::max(flop / t.matrix_flop, bytes / t.shared_bytes_per_clk);
+  const int products = round_up(kernel.head_dim_qk, kProductDepth) / kProductDepth;
+  return products * std::max(flop / t.matrix_flop, bytes / t.shared_bytes_per_clk);
 }
 
 // One warpgroup's two products.
