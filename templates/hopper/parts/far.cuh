@@ -39,8 +39,8 @@ __device__ __forceinline__ void multiply_state(Scores& columns, uint64_t query, 
                  step > 0 || !first);
   }
 }
-#endif
 
+#endif
 // Of the first `blocks` blocks the sums, and from their state the output. Nothing follows a product
 // of these but sums, so that two of them are on their way at a time and no warpgroup waits for its
 // turn. Without far keys the output begins at 0.
