@@ -49,12 +49,12 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
       {cdna2 ? "parts/user.h" : "parts/user.cuh", user.text},
       {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.inputs_have_batch)}};
   if (!cdna2) {
+    const bool far = choice.candidate.resources.far, far_sums = !rows.reductions.empty();
     substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
         {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,
          schedule.weights == schedule::Place::Shared,
-         choice.candidate.resources.far
-             ? schedule::state_columns(!rows.reductions.empty(), spec.head_dim.qk)
-             : 0});
+         far ? schedule::state_columns(far_sums, spec.head_dim.qk) : 0,
+         far && schedule::holds_far_queries(far_sums, spec.head_dim.qk)});
   }
   auto text =
       preprocess({cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu", find_template}, substitution);

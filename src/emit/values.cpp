@@ -88,6 +88,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("FAR", pairs.far.has_value());
   const bool far_sums = pairs.far && !rows.reductions.empty();
   put("FAR_SUMS", far_sums);
+  put("FAR_QUERIES", schedule::holds_far_queries(far_sums, spec.head_dim.qk));
   put("STATE_COLUMNS", schedule::state_columns(far_sums, spec.head_dim.qk));
   put("CHUNK_KEYS", schedule::chunk_keys(spec.head_dim.qk));
   put("FEWEST_FAR_QUERIES", schedule::fewest_far_queries(far_sums, spec.head_dim.qk));

@@ -121,18 +121,16 @@ std::string wgmma_functions(const MatrixWidths& widths) {
   std::string text = "// The matrix instructions at this kernel's widths.\n\n" + text_of(scores) +
                      "\n" + text_of(output);
   if (widths.state_columns > 0) {
-    text +=
-        "\n" +
-        text_of({fmt::format("// state[64 x {0}] (+)= value^T[64 x 16] key[16 x {0}], the values "
-                             "in registers.\n",
-                             widths.state_columns),
-                 "wgmma_state", widths.state_columns, type, true, true}) +
-        "\n" +
-        text_of(
-            {fmt::format("// scores[64 x {0}] (+)= query[64 x 16] key^T[16 x {0}], the queries in "
-                         "registers.\n",
-                         widths.tile_kv),
-             "wgmma_far", widths.tile_kv, type, true, false});
+    constexpr auto kComment =
+        "// state[64 x {0}] (+)= value^T[64 x 16] key[16 x {0}], the values in registers.\n";
+    text += "\n" + text_of({fmt::format(kComment, widths.state_columns), "wgmma_state",
+                            widths.state_columns, type, true, true});
+  }
+  if (widths.far_queries) {
+    constexpr auto kComment =
+        "// scores[64 x {0}] (+)= query[64 x 16] key^T[16 x {0}], the queries in registers.\n";
+    text += "\n" + text_of({fmt::format(kComment, widths.tile_kv), "wgmma_far", widths.tile_kv,
+                            type, true, false});
   }
   return text;
 }

@@ -15,6 +15,7 @@ struct MatrixWidths {
   int head_dim_v = 128;
   bool weights_shared = false;  // the weights are read from shared memory, not from registers
   int state_columns = 0;        // of a state that one instruction makes; 0: none, no far keys
+  bool far_queries = false;     // products of far keys have their queries in registers
 };
 std::string wgmma_functions(const MatrixWidths& widths);
 

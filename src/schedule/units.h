@@ -21,6 +21,9 @@ constexpr int chunk_keys(int head_dim_qk) { return 2 * std::max(head_dim_qk, 128
 constexpr int state_columns(bool sums, int head_dim_qk) {
   return !sums || head_dim_qk % (2 * kStateRows) != 0 ? kStateRows : 2 * kStateRows;
 }
+// Whether a tile needs its queries in registers: for sums of far keys, and for states where the
+// accumulator leaves room for them.
+constexpr bool holds_far_queries(bool sums, int head_dim_qk) { return sums || head_dim_qk <= 128; }
 // Queries of a call from which on states are worth their kernel, by whether far keys are summed. By
 // states, with sums: head dim 64, 1024 are 5 % faster, 128, 2048 0 to 4 %, 256, 4096 17 %; without:
 // head dim 128, 2048 a quarter, 256, 2048 8 %; but 128, 1024 3 to 25 % slower (H200, 2026-11-23,

@@ -30,13 +30,16 @@ TEST_CASE("widths, types and places") {
 }
 
 TEST_CASE("those of states") {
-  const std::string text =
-      wgmma_functions({spec::DType::Bf16, 64, 128, false, /*state_columns=*/64});
+  const std::string text = wgmma_functions(
+      {spec::DType::Bf16, 64, 128, false, /*state_columns=*/64, /*far_queries=*/true});
   CHECK(text.find("void wgmma_state(float (&d)[8][2][2], const uint32_t (&a)[4],") !=
         std::string::npos);
   CHECK(text.find("void wgmma_far(float (&d)[8][2][2], const uint32_t (&a)[4],") !=
         std::string::npos);
-  CHECK(wgmma_functions({}).find("wgmma_far") == std::string::npos);
+  const std::string wide = wgmma_functions({spec::DType::Bf16, 64, 256, false, 128});
+  CHECK(wide.find("void wgmma_state(float (&d)[16][2][2],") != std::string::npos);
+  CHECK(wide.find("wgmma_far") == std::string::npos);
+  CHECK(wgmma_functions({}).find("wgmma_state") == std::string::npos);
 }
 
 TEST_CASE("lines fit") {

@@ -187,6 +187,9 @@
 #ifndef ATTN_FAR_SUMS
 #define ATTN_FAR_SUMS 0
 #endif
+#ifndef ATTN_FAR_QUERIES
+#define ATTN_FAR_QUERIES 1
+#endif
 #ifndef ATTN_STATE_COLUMNS
 #define ATTN_STATE_COLUMNS 64
 #endif

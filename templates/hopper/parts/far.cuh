@@ -1,7 +1,7 @@
 // Keys far behind a tile: their sums, and their part of the output.
 #pragma once
 
-#if ATTN_FAR_SUMS || ATTN_HEAD_DIM_QK <= 128
+#if ATTN_FAR_QUERIES
 // The warpgroup's queries in registers: a product of 64 keys that had both operands in shared
 // memory would take all that it brings.
 using Queries = uint32_t[kStepsQk][4];
@@ -58,7 +58,7 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
     }
     return;
   }
-#if ATTN_FAR_SUMS || ATTN_HEAD_DIM_QK <= 128
+#if ATTN_FAR_QUERIES
   Queries queries;
   load_queries(queries, query_tile);
 #endif
