@@ -886,9 +886,7 @@ struct Work {
 };
 
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
-  Work work;
-  work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
-  return work;
+  return {blocks_of(tile, tile.q_first, kTileQ, p)};
 }
 
 // A consumer warpgroup: 64 query rows against all their keys.

@@ -1008,13 +1008,18 @@ struct Work {
   int after;  // blocks that are loaded for other warpgroups alone, and come after these
 };
 
-__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
+// Of the blocks that are loaded those of the warpgroup's rows.
+__device__ __forceinline__ Work trimmed(const Blocks& own, const Blocks& loaded) {
   Work work;
-  const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
-  const int q_first = tile.q_first + 64 * warpgroup;
-  work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
+  work.blocks = trim(own, loaded);
   work.after = loaded.end - work.blocks.end;
   return work;
+}
+
+__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
+  const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
+  const int q_first = tile.q_first + 64 * warpgroup;
+  return trimmed(blocks_of(tile, q_first, 64, p), loaded);
 }
 
 // A consumer warpgroup: 64 query rows against all their keys.

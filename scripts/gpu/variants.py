@@ -208,7 +208,8 @@ def everything(b, h, q, k, inputs):
 
 
 def weight_benches():
-    for batch, heads, seq, dim, is_causal in SHAPES + DECAY_SHAPES:
+    for shape in SHAPES + DECAY_SHAPES:
+        batch, heads, seq, dim, is_causal = shape
         dims = dim if isinstance(dim, tuple) else (dim, dim)
         where = f"b{batch}_h{heads}_s{seq}_{dim_text(dims)}_{'causal' if is_causal else 'full'}"
         for name, (spec, more) in WEIGHTS.items():
@@ -216,7 +217,7 @@ def weight_benches():
             if decays and not is_causal:
                 continue  # towards the past alone
             if not decays and name != "softmax" and (
-                    seq == 16384 and is_causal or isinstance(dim, tuple)):
+                    seq == 16384 and is_causal or shape in DECAY_SHAPES):
                 continue
             if name == "sigmoid_large" and (batch, is_causal) != (1, True):
                 continue

@@ -23,6 +23,11 @@ bool has_far_keys(const spec::Spec& spec) {
 
 }  // namespace
 
+int sums_of_products(const std::vector<FarSum>& sums) {
+  return static_cast<int>(
+      std::ranges::count_if(sums, [](FarSum sum) { return sum != FarSum::Number; }));
+}
+
 std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowForm& rows) {
   if (spec.dtype != spec::DType::Bf16 || !rows.row_free() || !has_far_keys(spec))
     return std::nullopt;
@@ -40,8 +45,7 @@ std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowFor
     }
   }
   // A number of keys alone would have a loop over far keys that adds up nothing.
-  const bool counts_only = std::ranges::all_of(sums, [](FarSum s) { return s == FarSum::Number; });
-  if (!sums.empty() && counts_only) return std::nullopt;
+  if (!sums.empty() && sums_of_products(sums) == 0) return std::nullopt;
   return sums;
 }
 

@@ -33,6 +33,9 @@ struct FarForm {
   std::vector<FarSum> sums;  // what RowForm::reductions add up
 };
 
+// How many of them take each pair's product.
+int sums_of_products(const std::vector<FarSum>& sums);
+
 // Whether the kernel's tiles may have such keys: dense, bf16 (a state may be larger than fp16's
 // range), rows that see all keys from the first on up to some key, reductions that are sums of the
 // weight, its absolute value or a number. Gives FarForm::sums.

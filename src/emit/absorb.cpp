@@ -466,8 +466,6 @@ class Absorb {
   // came before shrinks by eight columns' growth.
   std::string far_sums() const {
     std::string members, sums, after, counts;
-    const auto number_of_sums = std::ranges::count_if(
-        pairs_.far->sums, [](attention::FarSum s) { return s != attention::FarSum::Number; });
     for (size_t i = 0; i < form_.reductions.size(); ++i) {
       const Reduction& reduction = form_.reductions[i];
       const attention::FarSum sum = pairs_.far->sums[i];
@@ -482,7 +480,7 @@ class Absorb {
           "      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
           sum == attention::FarSum::Absolute ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
       const std::string element = pair_value(element_name(reduction), element_of(reduction));
-      const bool alone = number_of_sums == 1;  // else a scope each
+      const bool alone = attention::sums_of_products(pairs_.far->sums) == 1;  // else a scope each
       const char* const indent = alone ? "    " : "      ";
       after += (alone ? "" : "    {\n") +
                far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +

@@ -101,8 +101,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     text += "while all of a block's weights are small: 1 special function, 1 multiply-add more\n";
   }
   if (pairs.far) {
-    const auto sums = std::ranges::count_if(
-        pairs.far->sums, [](attention::FarSum s) { return s != attention::FarSum::Number; });
+    const int sums = attention::sums_of_products(pairs.far->sums);
     text += fmt::format(
         "from {} queries on, whole chunks of {} keys behind a tile come as a state: {}\n",
         schedule::fewest_far_queries(sums > 0, spec.head_dim.qk),

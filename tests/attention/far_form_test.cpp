@@ -51,6 +51,8 @@ TEST_CASE("a row that divides by its sum counts its pairs") {
       kDecay, kCausal, "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc / l}\n"));
   REQUIRE(far.has_value());
   CHECK(far->sums == std::vector{FarSum::Score, FarSum::Number});
+  CHECK_FALSE(far_form(with(
+      kDecay, kCausal, "normalize: {rows: {n: rowsum(1)}, weight: score, output: acc / n}\n")));
 }
 
 TEST_CASE("linear attention without a decay") {

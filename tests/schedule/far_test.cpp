@@ -30,6 +30,18 @@ TEST_CASE("long decaying rows take tiles whose far keys come as states") {
   }
 }
 
+TEST_CASE("far keys that are summed want four slots") {
+  Kernel kernel = decaying_kernel(256, 16384, true);  // two stages of keys, and of values
+  CHECK(best(kernel).resources.far);
+  kernel.head_dim_v = 128;  // keys do not fit slots of values
+  for (const Candidate& candidate : search(kernel, h200()).ranked) {
+    CHECK(candidate.resources.far ==
+          (candidate.schedule.tile_kv == 64 && candidate.schedule.stages >= 4));
+  }
+  kernel.rows.reductions.clear();
+  CHECK(best(kernel).resources.far);
+}
+
 TEST_CASE("calls of few queries are predicted without states") {
   const Candidate with = best(decaying_kernel(128, 2047, true));
   const Candidate without = best(decaying_kernel(128, 2047, false));

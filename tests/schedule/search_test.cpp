@@ -36,21 +36,22 @@ size_t rank_of(const Ranking& ranking, const Shape& shape) {
 
 constexpr Overlap kIntra = Overlap::IntraWarpgroup;
 
-// Of our kernels its tiles are not always among the first ten: in the sweep 192x192 is the 20th and
-// 24th shape at head dim 64, 192x144 the 21st at 96, and all others are among the first 14.
-TEST_CASE("every tile of FlashAttention-3 is feasible and in the first twenty") {
+// Two of its tiles are not among the ten best of our kernels, as measured in the sweep: 192x192 is
+// the 20th and 24th shape at head dim 64, 192x144 the 21st at 96. The others are predicted to be.
+TEST_CASE("every tile of FlashAttention-3 is feasible and ranks where it was measured to") {
   struct Row {
     int head_dim_qk, head_dim_v;
     bool causal;  // "causal / local" of the table
     Shape shape;
+    size_t within = 10;
   };
   // hopper/tile_size.h, two-byte types; tile_q is 64 x the first number.
   const Row table[] = {
-      {64, 64, false, {3, 192, Place::Shared, kIntra}},
+      {64, 64, false, {3, 192, Place::Shared, kIntra}, 20},
       {64, 64, true, {3, 128, Place::Registers, kIntra}},
       {64, 256, false, {2, 96, Place::Registers, Overlap::None}},
-      {96, 96, false, {3, 144, Place::Shared, kIntra}},
-      {96, 96, true, {3, 144, Place::Shared, kIntra}},
+      {96, 96, false, {3, 144, Place::Shared, kIntra}, 20},
+      {96, 96, true, {3, 144, Place::Shared, kIntra}, 20},
       {96, 96, true, {3, 128, Place::Shared, kIntra}},
       {128, 128, false, {2, 176, Place::Registers, kIntra}},
       {128, 128, true, {2, 128, Place::Registers, kIntra}},
@@ -74,7 +75,7 @@ TEST_CASE("every tile of FlashAttention-3 is feasible and in the first twenty") 
       CAPTURE(row.causal);
       CAPTURE(seq);
       CHECK(rank >= 1);
-      CHECK(rank <= 20);
+      CHECK(rank <= row.within);
     }
   }
 }

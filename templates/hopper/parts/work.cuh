@@ -15,33 +15,39 @@ struct Work {
 #endif
 };
 
-#if ATTN_SEARCHED_LIMITS
-// `keys` of all rows that share the tile, and of this warpgroup's first and last row: both ends
-// only rise from row to row.
-__device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 last) {
-  Work work;
 #if ATTN_TRIMMED
-  const Blocks loaded = blocks_of(keys);
-  work.blocks = trim(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
+// Of the blocks that are loaded those of the warpgroup's rows.
+__device__ __forceinline__ Work trimmed(const Blocks& own, const Blocks& loaded) {
+  Work work;
+  work.blocks = trim(own, loaded);
 #if ATTN_ASCENDING
   work.after = loaded.end - work.blocks.end;
 #else
   work.before = loaded.end - work.blocks.end;
   work.after = work.blocks.begin - loaded.begin;
 #endif
-#else
-  work.blocks = blocks_of(keys);
-#endif
   return work;
+}
+
+#endif
+#if ATTN_SEARCHED_LIMITS
+// `keys` of all rows that share the tile, and of this warpgroup's first and last row: both ends
+// only rise from row to row.
+__device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 last) {
+#if ATTN_TRIMMED
+  const Blocks loaded = blocks_of(keys);
+  return trimmed(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
+#else
+  return {blocks_of(keys)};
+#endif
 }
 #else
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
-  Work work;
 #if ATTN_TRIMMED
 #if ATTN_FAR
   Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
-  work.far = far_blocks(loaded, p);
-  loaded.begin = work.far;
+  const int far = far_blocks(loaded, p);
+  loaded.begin = far;
 #else
   const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
 #endif
@@ -50,20 +56,20 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
 #else
   const int q_first = tile.q_first + 64 * warpgroup;
 #endif
-  work.blocks = trim(blocks_of(tile, q_first, 64, p), loaded);
-#if ATTN_ASCENDING
-  work.after = loaded.end - work.blocks.end;
-#else
-  work.before = loaded.end - work.blocks.end;
-  work.after = work.blocks.begin - loaded.begin;
-#endif
-#else
-  work.blocks = blocks_of(tile, tile.q_first, kTileQ, p);
 #if ATTN_FAR
+  Work work = trimmed(blocks_of(tile, q_first, 64, p), loaded);
+  work.far = far;
+  return work;
+#else
+  return trimmed(blocks_of(tile, q_first, 64, p), loaded);
+#endif
+#elif ATTN_FAR
+  Work work{blocks_of(tile, tile.q_first, kTileQ, p)};
   work.far = far_blocks(work.blocks, p);
   work.blocks.begin = work.far;
-#endif
-#endif
   return work;
+#else
+  return {blocks_of(tile, tile.q_first, kTileQ, p)};
+#endif
 }
 #endif
