@@ -62,7 +62,7 @@ EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect"
             "call_next_kernel", "wgmma_fence", "wgmma_commit", "wgmma_wait", "wgmma_scores",
             "wgmma_output", "wgmma_far", "wgmma_state", "pack", "pack_positive_part", "exp2_approx",
             "reciprocal", "tanh_approx", "load_matrices", "load_transposed", "mma_16x8x16",
-            "from_half", *REWRITTEN]
+            "from_half", "from_fp16", *REWRITTEN]
 # Queries from which on a call keeps states of its keys (parts/launch.cuh), fewer than on a GPU: calls
 # that reach them take seconds here.
 FEWEST_QUERIES = 512

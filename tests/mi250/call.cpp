@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -19,53 +17,26 @@ namespace {
 constexpr uint16_t kPoison = 0xFFFF;  // a NaN in both types
 using Random = std::mt19937_64;
 
-double normal(Random& random) { return std::normal_distribution<double>()(random); }
-
-struct Dims {
-  int64_t batch, length, heads, head_dim;
-};
-
-Tensor tensor(const Dims& dims, StrideKind kind, spec::Layout layout) {
-  Tensor t{dims.heads, dims.head_dim, dims.length, 0, 0, 0, {}, {}};
-  bool bshd = layout == spec::Layout::Bshd;
-  if (kind == StrideKind::Swapped) bshd = !bshd;
-  const int64_t pad = kind == StrideKind::Padded ? 8 : 0;
-  const int64_t length = std::max<int64_t>(dims.length, 1);
-  const int64_t inner = dims.head_dim + pad;
-  if (bshd) {
-    t.head_stride = inner;
-    t.seq_stride = dims.heads * inner + 2 * pad;
-    t.batch_stride = length * t.seq_stride + 3 * pad;
-  } else {
-    t.seq_stride = inner;
-    t.head_stride = length * inner + 2 * pad;
-    t.batch_stride = dims.heads * t.head_stride + 3 * pad;
-  }
-  const int64_t reach = dims.length == 0
-                            ? 0
-                            : (dims.batch - 1) * t.batch_stride + (dims.length - 1) * t.seq_stride +
-                                  (dims.heads - 1) * t.head_stride + dims.head_dim;
-  t.bits.assign(static_cast<size_t>(reach), kPoison);
-  t.values.assign(static_cast<size_t>(reach), std::numeric_limits<float>::quiet_NaN());
+Tensor tensor(const hold::Extent& extent) {
+  const auto reach = static_cast<size_t>(extent.reach());
+  Tensor t{extent, {}, {}};
+  t.bits.assign(reach, kPoison);
+  t.values.assign(reach, std::numeric_limits<float>::quiet_NaN());
   return t;
 }
 
 template <typename Visit>
-void for_elements(const Tensor& t, int64_t batch, const Visit& visit) {
-  for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t s = 0; s < t.length; ++s) {
-      for (int64_t h = 0; h < t.heads; ++h) {
-        const int64_t at = b * t.batch_stride + s * t.seq_stride + h * t.head_stride;
-        for (int64_t d = 0; d < t.head_dim; ++d) visit(static_cast<size_t>(at + d));
-      }
-    }
-  }
+void for_elements(const Tensor& t, const Visit& visit) {
+  t.extent.for_rows([&](int64_t, int64_t, int64_t, int64_t at) {
+    for (int64_t d = 0; d < t.extent.head_dim; ++d) visit(static_cast<size_t>(at + d));
+  });
 }
 
-void fill(Tensor& t, int64_t batch, spec::DType dtype, double size, Random& random) {
-  for_elements(t, batch, [&](size_t at) {
-    t.bits[at] = narrow(dtype, size * normal(random));
-    t.values[at] = static_cast<float>(widen(dtype, t.bits[at]));
+void fill(Tensor& t, spec::DType dtype, double size, Random& random) {
+  std::normal_distribution<double> normal;
+  for_elements(t, [&](size_t at) {
+    t.bits[at] = hold::narrow(dtype, size * normal(random));
+    t.values[at] = static_cast<float>(hold::widen(dtype, t.bits[at]));
   });
 }
 
@@ -91,36 +62,7 @@ class Bytes {
 }  // namespace
 
 std::string Shape::text() const {
-  static constexpr const char* kKinds[] = {"default", "padded", "swapped"};
-  return fmt::format("{},{},{},{},{}", batch, seq_q, seq_kv, kKinds[static_cast<int>(strides)],
-                     logits);
-}
-
-double widen(spec::DType dtype, uint16_t bits) {
-  if (dtype == spec::DType::Bf16) {
-    return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits) << 16));
-  }
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return mantissa != 0 ? std::nan("") : sign * INFINITY;
-  return sign *
-         (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
-}
-
-uint16_t narrow(spec::DType dtype, double value) {
-  const double rounded = attention::round_to(dtype, value);
-  if (dtype == spec::DType::Bf16) {
-    return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(rounded)) >> 16);
-  }
-  const uint16_t sign = std::signbit(rounded) ? 0x8000 : 0;
-  const double size = std::abs(rounded);
-  if (std::isnan(size)) return 0x7E00;
-  if (std::isinf(size)) return sign | 0x7C00;
-  if (size < 0x1p-14)
-    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::ldexp(size, 24)));
-  const int exponent = std::ilogb(size);
-  const auto mantissa = static_cast<uint16_t>(std::ldexp(size, 10 - exponent) - 1024);
-  return static_cast<uint16_t>(sign | (exponent + 15) << 10 | mantissa);
+  return fmt::format("{},{},{},{},{}", batch, seq_q, seq_kv, hold::name_of(strides), logits);
 }
 
 Call::Call(const spec::Spec& spec, const Shape& shape,
@@ -128,120 +70,28 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
     : spec_(spec), shape_(shape) {
   Random random(seed);
   const auto made = [&](int64_t length, int64_t heads, int64_t head_dim) {
-    return tensor({shape.batch, length, heads, head_dim}, shape.strides, spec.layout);
+    return tensor({shape.batch, length, heads, head_dim, shape.strides, spec.layout});
   };
   q_ = made(shape.seq_q, spec.heads.q, spec.head_dim.qk);
   k_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.qk);
   v_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.v);
   o_ = made(shape.seq_q, spec.heads.q, spec.head_dim.v);
-  fill(q_, shape.batch, spec.dtype, shape.logits, random);
-  fill(k_, shape.batch, spec.dtype, 1, random);
-  fill(v_, shape.batch, spec.dtype, 1, random);
+  fill(q_, spec.dtype, shape.logits, random);
+  fill(k_, spec.dtype, 1, random);
+  fill(v_, spec.dtype, 1, random);
   const auto rows = static_cast<size_t>(shape.batch * spec.heads.q * shape.seq_q);
   for (size_t i = 0; i < spec.normalize.saves.size(); ++i) {
     saves_.emplace_back(rows, std::numeric_limits<float>::quiet_NaN());
   }
   problem_ = {shape.batch, shape.seq_q, shape.seq_kv, q_.view(), k_.view(), v_.view(), {}};
+  const hold::Lengths lengths{shape.batch, shape.seq_q, shape.seq_kv};
   for (const spec::Input& input : spec.inputs) {
     const auto found = fills.find(input.name);
-    add_input(input, found == fills.end() ? "normal" : found->second, random());
+    const std::string how = found == fills.end() ? "normal" : found->second;
+    auto values = hold::fill(spec, input, lengths, how, random());
+    inputs_.push_back({hold::store(input, values), input.shape.empty()});
+    problem_.inputs[input.name] = std::move(values);
   }
-}
-
-int64_t Call::length_of(const spec::Input::Dim& dim) const {
-  using Kind = spec::Input::Dim::Kind;
-  switch (dim.kind) {
-    case Kind::Batch:
-      return shape_.batch;
-    case Kind::Heads:
-      return spec_.heads.q;
-    case Kind::HeadsKv:
-      return spec_.heads.kv();
-    case Kind::SeqQ:
-      return shape_.seq_q;
-    case Kind::SeqKv:
-    case Kind::Seq:
-      return shape_.seq_kv;
-    case Kind::HeadDim:
-      return spec_.head_dim.qk;
-    case Kind::Number:
-      break;
-  }
-  return dim.number;
-}
-
-void Call::add_input(const spec::Input& input, const std::string& how, uint64_t seed) {
-  Random random(seed);
-  int64_t count = 1, last = 1;
-  for (const spec::Input::Dim& dim : input.shape) count *= last = length_of(dim);
-  const int64_t heads = input.shape.empty() ? 1 : length_of(input.shape[0]);
-  const auto share = [&] { return std::uniform_real_distribution<double>()(random); };
-  std::vector<double> values(static_cast<size_t>(count));
-  double running = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    double& value = values[static_cast<size_t>(i)];
-    const int64_t row = i / std::max<int64_t>(last, 1), column = i % std::max<int64_t>(last, 1);
-    if (how == "normal") {
-      value = normal(random);
-    } else if (how == "holes") {  // an additive bias; every seventh row is empty
-      const bool hole = share() < 0.1 ||
-                        (row % 5 == 1 && column < std::min<int64_t>(200, last / 2)) || row % 7 == 3;
-      value = hole ? -expr::kInfinity : normal(random);
-    } else if (how == "slopes") {
-      value = std::exp2(-8.0 * static_cast<double>(i + 1) / static_cast<double>(heads));
-    } else if (how == "log_decay") {
-      value = std::log(1 - std::exp2(-5.0 - static_cast<double>(i)));
-    } else if (how == "documents") {  // ascending, of about 100 tokens
-      running = column == 0 ? 0 : running + (share() < 0.01 ? 1 : 0);
-      value = running;
-    } else if (how == "documents_anyhow") {  // the same, their ids in no order
-      running = column == 0 || share() < 0.01 ? std::floor(share() * 80) - 40 : running;
-      value = running;
-    } else if (how == "stretches") {  // of zeros and ones
-      running = column == 0 ? 0 : share() < 0.01 ? 1 - running : running;
-      value = running;
-    } else if (how == "lengths") {
-      value = i + 1 == count && count > 1
-                  ? 0
-                  : std::floor(share() * static_cast<double>(shape_.seq_kv + 1));
-    } else if (how == "bits") {
-      value = row % 7 == 3 ? 0 : static_cast<double>(share() < 0.5);
-    } else {
-      value = std::stod(how);
-    }
-  }
-  Bytes bytes;
-  for (double& value : values) {
-    switch (input.element) {
-      case spec::Input::Element::F32:
-        value = static_cast<float>(value);
-        bytes.put(static_cast<float>(value));
-        break;
-      case spec::Input::Element::I32:
-        value = std::trunc(value);
-        bytes.put(static_cast<int32_t>(value));
-        break;
-      case spec::Input::Element::U8:
-        value = std::abs(std::trunc(value));
-        bytes.put(static_cast<uint8_t>(value));
-        break;
-      case spec::Input::Element::Bf16:
-      case spec::Input::Element::Fp16: {
-        const auto dtype =
-            input.element == spec::Input::Element::Bf16 ? spec::DType::Bf16 : spec::DType::Fp16;
-        const uint16_t bits = narrow(dtype, value);
-        value = widen(dtype, bits);
-        if (input.shape.empty()) {
-          bytes.put(static_cast<float>(value));
-        } else {
-          bytes.put(bits);
-        }
-        break;
-      }
-    }
-  }
-  inputs_.push_back({bytes.take(), input.shape.empty()});
-  problem_.inputs[input.name] = std::move(values);
 }
 
 // struct Params of templates/cdna2/parts/tile.h.
@@ -250,7 +100,10 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
   for (const Tensor* t : {&q_, &k_, &v_}) bytes.put<const void*>(t->bits.data());
   bytes.put<const void*>(o_.bits.data());
   for (const Tensor* t : {&q_, &k_, &v_, &o_}) {
-    for (const int64_t stride : {t->batch_stride, t->seq_stride, t->head_stride}) bytes.put(stride);
+    for (const int64_t stride :
+         {t->extent.batch_stride, t->extent.seq_stride, t->extent.head_stride}) {
+      bytes.put(stride);
+    }
   }
   const int64_t tiles = (shape_.seq_q + grid.tile_q - 1) / grid.tile_q;
   for (const int64_t number : {shape_.batch, shape_.seq_q, shape_.seq_kv, tiles}) {
@@ -316,8 +169,7 @@ void Call::run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
 }
 
 double Call::output(int64_t b, int64_t h, int64_t q, int64_t column) const {
-  return widen(spec_.dtype, o_.bits[static_cast<size_t>(b * o_.batch_stride + q * o_.seq_stride +
-                                                        h * o_.head_stride + column)]);
+  return hold::widen(spec_.dtype, o_.bits[static_cast<size_t>(o_.extent.at(b, q, h) + column)]);
 }
 
 double Call::save(size_t index, int64_t b, int64_t h, int64_t q) const {
@@ -327,7 +179,7 @@ double Call::save(size_t index, int64_t b, int64_t h, int64_t q) const {
 
 bool Call::wrote_outside() const {
   std::vector<bool> inside(o_.bits.size());
-  for_elements(o_, shape_.batch, [&](size_t at) { inside[at] = true; });
+  for_elements(o_, [&](size_t at) { inside[at] = true; });
   for (size_t i = 0; i < inside.size(); ++i) {
     if (!inside[i] && o_.bits[i] != kPoison) return true;
   }

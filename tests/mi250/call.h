@@ -9,15 +9,15 @@
 
 #include "attention/oracle.h"
 #include "gfx90a/machine.h"
+#include "hold/fill.h"
+#include "hold/storage.h"
 #include "spec/spec.h"
 
 namespace attngen::mi250 {
 
-enum class StrideKind : uint8_t { Default, Padded, Swapped };
-
 struct Shape {
   int64_t batch = 1, seq_q = 1, seq_kv = 1;
-  StrideKind strides = StrideKind::Default;
+  hold::StrideKind strides = hold::StrideKind::Default;
   double logits = 1;  // the standard deviation of scores
   std::string text() const;
 };
@@ -43,19 +43,17 @@ struct DeviceAllocator {
 
 // A tensor as stored: 16-bit elements, poisoned where no element lies.
 struct Tensor {
-  int64_t heads = 0, head_dim = 0, length = 0;
-  int64_t batch_stride = 0, seq_stride = 0, head_stride = 0;
+  hold::Extent extent;
   std::vector<uint16_t, DeviceAllocator<uint16_t>> bits;
   std::vector<float> values;  // widened, in the same places
   attention::TensorView view() const {
-    return {values.data(), batch_stride, seq_stride, head_stride};
+    return {values.data(), extent.batch_stride, extent.seq_stride, extent.head_stride};
   }
 };
 
 class Call {
  public:
-  // `fills`: how an input is filled, by name: normal, slopes, documents, documents_anyhow,
-  // stretches, lengths, bits, holes, log_decay, or a number.
+  // `fills`: how an input is filled (hold/fill.h), by name.
   Call(const spec::Spec& spec, const Shape& shape, const std::map<std::string, std::string>& fills,
        uint64_t seed);
   void run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
@@ -72,8 +70,6 @@ class Call {
     std::vector<std::byte> bytes;  // as the kernel reads it; a scalar's value
     bool scalar = false;
   };
-  void add_input(const spec::Input& input, const std::string& fill, uint64_t seed);
-  int64_t length_of(const spec::Input::Dim& dim) const;
   std::vector<std::byte> kernarg(const Grid& grid) const;
 
   const spec::Spec& spec_;
@@ -83,8 +79,5 @@ class Call {
   std::vector<Input> inputs_;  // in the spec's order
   attention::Problem problem_;
 };
-
-double widen(spec::DType dtype, uint16_t bits);
-uint16_t narrow(spec::DType dtype, double value);
 
 }  // namespace attngen::mi250

@@ -11,13 +11,14 @@
 #include <thread>
 
 #include "call.h"
-#include "rule.h"
+#include "hold/rule.h"
 #include "spec/read.h"
 
 namespace {
 
 using namespace attngen;
 using namespace attngen::mi250;
+using namespace attngen::hold;
 
 std::string read_text(const std::string& path) {
   std::ifstream stream(path);
@@ -89,7 +90,7 @@ struct Held {
   size_t rows = 0;
 };
 
-Held hold(const spec::Spec& spec, const Shape& shape, const Call& call, int64_t most_pairs) {
+Held hold_rows(const spec::Spec& spec, const Shape& shape, const Call& call, int64_t most_pairs) {
   const attention::Oracle oracle(spec);
   const std::vector<RowAt> rows = rows_of(spec, shape, most_pairs);
   const auto columns = static_cast<size_t>(spec.head_dim.v);
@@ -181,7 +182,7 @@ bool check(const Options& options, const spec::Spec& spec, const Grid& grid,
   }
   Call call(spec, shape, fills, options.seed);
   call.run(kernel, grid, options.seed, counters);
-  const Held held = hold(spec, shape, call, options.pairs);
+  const Held held = hold_rows(spec, shape, call, options.pairs);
   bool good = true;
   std::string line = fmt::format("{} {}: {} rows", spec.name, shape.text(), held.rows);
   for (const Verdict& verdict : held.verdicts) {

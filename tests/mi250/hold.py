@@ -2,29 +2,21 @@
 
 import json
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from mi250 import toolchain
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hold"))
+from random_check import Result, fill_options  # noqa: E402
+
 
 @dataclass(frozen=True)
 class Tools:
     attngen: str
     check: str  # mi250_check
-
-
-@dataclass(frozen=True)
-class Result:
-    status: int = 0  # attngen's
-    errors: str = ""  # and what it said; nothing was run unless the status is 0
-    problems: str = ""  # "" if every call was right
-    spilled: int = 0  # registers that did not fit; the interpreter cannot run such a kernel
-
-
-def fill_text(how):
-    return str(how.get("fill", how.get("value")))
 
 
 def check_kernel(tools, folder, spec, fills, shapes, seed, more):
@@ -36,9 +28,8 @@ def check_kernel(tools, folder, spec, fills, shapes, seed, more):
     metadata = toolchain.notes(folder / "kernel.co")
     if metadata["vgpr_spill_count"]:
         return Result(spilled=metadata["vgpr_spill_count"])
-    command = [tools.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(seed), *more]
-    for fill, how in fills.items():
-        command += ["--fill", f"{fill}={fill_text(how)}"]
+    command = [tools.check, "spec.json", f"{name}.json", "kernel.co", "--seed", str(seed), *more,
+               *fill_options(fills)]
     for shape in shapes:
         command += ["--shape", shape]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@
 
 #include "expr/expr.h"
 
-namespace attngen::mi250 {
+namespace attngen::hold {
 namespace {
 
 using expr::kInfinity;
@@ -83,4 +83,4 @@ Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double ro
 
 double roundoff_of(spec::DType dtype) { return dtype == spec::DType::Bf16 ? 0x1p-8 : 0x1p-11; }
 
-}  // namespace attngen::mi250
+}  // namespace attngen::hold

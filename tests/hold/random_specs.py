@@ -1,4 +1,6 @@
-"""Random valid specs, each with its data and the shapes it is run on. A pure function of the seed."""
+"""Random valid specs and their data; what a family's kernels are drawn with beside is the family's
+(random_mi250.py, random_hopper.py). Pure functions of the seed.
+"""
 
 import random
 from dataclasses import dataclass, field
@@ -215,27 +217,24 @@ NORMALISERS = {"softmax": RELATIVE, sinks: LOGISTIC, plus_one: LOGISTIC, base_tw
                absolute_sum: GROWING, unit_length: GROWING}
 
 
-def draw_schedule(d, qk, v):
-    """Mostly one that fits."""
-    return {"warpgroups": d.random.choice([1, 2, 4]),
-            "tile_kv": d.random.choice([32, 64, 128] if qk + v <= 160 else [32, 64]),
-            "stages": 1, "weights": "registers", "overlap": "intra_warpgroup", "ping_pong": False,
-            "grid": "plain", "order": d.random.choice(["linear", "longest_first"])}
+def draw_dim(d, largest=256):
+    return d.random.choice(COMMON_DIMS) if d.random.random() < 0.6 else \
+        8 * d.random.randint(1, largest // 8)
 
 
-def draw_dim(d):
-    return d.random.choice(COMMON_DIMS) if d.random.random() < 0.6 else 8 * d.random.randint(1, 32)
-
-
-def draw_shapes(d, large):
-    """Ragged; the second one odd: fewer keys than queries, a single query, no key."""
-    strides = ["default", "padded", "swapped"]
-    ragged = (d.random.randint(1, 2), d.random.randint(1, 200), d.random.randint(1, 260))
-    odd = d.random.choice([(3, 1, d.random.randint(1, 300)), (1, 150, d.random.randint(0, 40)),
-                           (2, d.random.randint(1, 70), 64 * d.random.randint(1, 3))])
-    size = "large" if large and d.random.random() < 0.3 else "normal"
-    for shape, logits in ((ragged, "normal"), (odd, size)):
-        yield ",".join(map(str, shape)) + f",{d.random.choice(strides)},{logits}"
+def draw_meaning(d):
+    """What the spec says of a pair and of a row, and the kind of its weights."""
+    normaliser = d.random.choice([*NORMALISERS, "softmax", "softmax"])
+    kind = NORMALISERS[normaliser]
+    dtype = "bf16" if kind == GROWING else d.random.choice(["bf16", "fp16", "fp16"])
+    normalize = normaliser if isinstance(normaliser, str) else normaliser(d)
+    for _ in range(d.random.choice([0, 0, 1, 1, 2, 3])):
+        d.score = d.random.choice(steps_for(kind, dtype))(d)
+    mask = draw_mask(d)
+    meaning = {"dtype": dtype, "score": d.score, "normalize": normalize, "inputs": d.inputs}
+    if mask:
+        meaning["mask"] = mask
+    return meaning, kind
 
 
 @dataclass(frozen=True)
@@ -244,27 +243,3 @@ class Drawn:
     fills: dict
     schedule: dict  # or None
     shapes: list
-
-
-def draw(seed, index):
-    d = Draft(random.Random(f"{seed}.{index}"))
-    normaliser = d.random.choice([*NORMALISERS, "softmax", "softmax"])
-    kind = NORMALISERS[normaliser]
-    dtype = "bf16" if kind == GROWING else d.random.choice(["bf16", "fp16", "fp16"])
-    normalize = normaliser if isinstance(normaliser, str) else normaliser(d)
-    for _ in range(d.random.choice([0, 0, 1, 1, 2, 3])):
-        d.score = d.random.choice(steps_for(kind, dtype))(d)
-    mask = draw_mask(d)
-    qk = draw_dim(d)
-    v = qk if d.random.random() < 0.7 else draw_dim(d)
-    heads = d.random.choice(HEADS)
-    spec = {"attngen": 1, "name": f"random_{index}", "dtype": dtype,
-            "heads": {"q": heads[0], "kv": heads[1]}, "head_dim": {"qk": qk, "v": v},
-            "layout": d.random.choice(["bshd", "bhsd"]), "score": d.score, "normalize": normalize,
-            "inputs": d.inputs}
-    if mask:
-        spec["mask"] = mask
-    if kind != LOGISTIC and d.random.random() < 0.2:
-        spec["scale"] = d.number(0.02, 0.3)
-    schedule = draw_schedule(d, qk, v) if d.random.random() < 0.3 else None
-    return Drawn(spec, d.fills, schedule, list(draw_shapes(d, normaliser == "softmax")))

@@ -7,7 +7,7 @@
 
 #include "spec/spec.h"
 
-namespace attngen::mi250 {
+namespace attngen::hold {
 
 struct Verdict {
   std::string output;  // "o", "o in the mean", "lse"
@@ -29,4 +29,4 @@ Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double ro
 double roundoff_of(spec::DType dtype);
 inline constexpr double kSaveRoundoff = 1e-5;
 
-}  // namespace attngen::mi250
+}  // namespace attngen::hold

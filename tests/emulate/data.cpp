@@ -1,0 +1,197 @@
+#include "data.h"
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "attention/pair_input.h"
+#include "expr/evaluate.h"
+#include "hold/fill.h"
+
+namespace attngen::emulate {
+namespace {
+
+using Element = spec::Input::Element;
+using Kind = spec::Input::Dim::Kind;
+
+// Of packed sequences one batch of all rows.
+hold::Extent extent(const spec::Spec& spec, const Call& call, bool keys, int heads, int head_dim) {
+  const int64_t length = keys ? call.max_kv : call.max_q,
+                total = keys ? call.total_kv : call.total_q;
+  return {spec.varlen ? 1 : call.batch(),
+          spec.varlen ? total : length,
+          heads,
+          head_dim,
+          call.strides,
+          spec.layout};
+}
+
+bool along_sequence(const spec::Input& input) {
+  return !input.shape.empty() &&
+         (input.shape.back().kind == Kind::SeqQ || input.shape.back().kind == Kind::SeqKv);
+}
+
+}  // namespace
+
+Data::Data(const spec::Spec& spec, Call call, const std::map<std::string, std::string>& fills,
+           uint32_t seed)
+    : spec_(spec),
+      call_(std::move(call)),
+      random_(seed),
+      q_(spec.dtype, extent(spec, call_, false, spec.maps * spec.heads.q, spec.head_dim.qk)),
+      k_(spec.dtype, extent(spec, call_, true, spec.maps * spec.heads.kv(), spec.head_dim.qk)),
+      v_(spec.dtype, extent(spec, call_, true, spec.heads.kv(), spec.head_dim.v)),
+      o_(spec.dtype, extent(spec, call_, false, spec.heads.q, spec.head_dim.v)) {
+  q_.draw(call_.large ? 60 : 1, random_);
+  k_.draw(1, random_);
+  v_.draw(1, random_);
+  if (call_.opposed) oppose(q_, k_);
+  for (size_t i = 0; i < spec.normalize.saves.size(); ++i) {
+    saves_.emplace_back(call_.total_q * spec.maps * spec.heads.q, 4);
+  }
+  problem_ = {call_.batch(), call_.max_q, call_.max_kv, q_.view(), k_.view(), v_.view(), {}};
+  draw_blocks();
+  const hold::Lengths lengths{call_.batch(), call_.max_q, call_.max_kv};
+  for (const spec::Input& input : spec.inputs) {
+    const auto how = fills.find(input.name);
+    put(input, how == fills.end() ? drawn(input)
+                                  : hold::fill(spec, input, lengths, how->second, random_()));
+  }
+  if (spec.varlen) draw_offsets();
+  // What one packed sequence holds must not reach another.
+  if (spec.varlen && call_.batch() > 2) {
+    poisoned_ = 1;
+    const Sequence& s = call_.sequences[1];
+    for (int64_t row = s.kv_begin; row < s.kv_begin + s.seq_kv; ++row) {
+      k_.poison(0, row);
+      v_.poison(0, row);
+    }
+  }
+}
+
+Tensor& Data::tensor(char letter) {
+  return letter == 'q' ? q_ : letter == 'k' ? k_ : letter == 'v' ? v_ : o_;
+}
+
+bool Data::wrote_outside() const {
+  bool clean = !o_.wrote_outside();
+  for (const Guarded& save : saves_) clean = clean && save.clean();
+  return !clean;
+}
+
+void Data::put(const std::string& name, const std::vector<std::byte>& bytes) {
+  BeforeFault& memory = arrays_.try_emplace(name, bytes.size()).first->second;
+  if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
+}
+
+void Data::put(const spec::Input& input, std::vector<double> values) {
+  put(input.name, hold::store(input, values));
+  problem_.inputs[input.name] = std::move(values);
+}
+
+// A third of the blocks; every fifth row of blocks keeps none, every seventh all.
+void Data::draw_blocks() {
+  if (spec_.block_size == 0) return;
+  const int64_t height = (call_.max_q + spec_.block_size - 1) / spec_.block_size;
+  const int64_t width = (call_.max_kv + spec_.block_size - 1) / spec_.block_size;
+  std::vector<double> mask, counts, indices;
+  for (int64_t row = 0; row < call_.batch() * spec_.heads.q * height; ++row) {
+    std::vector<double> list;
+    for (int64_t j = 0; j < width; ++j) {
+      const bool kept = row % 5 != 4 && (row % 7 == 6 || random_() % 3 == 0);
+      mask.push_back(kept ? static_cast<double>(1 + random_() % 255) : 0);
+      if (kept) list.push_back(static_cast<double>(j));
+    }
+    counts.push_back(static_cast<double>(list.size()));
+    list.resize(static_cast<size_t>(width), 1e9);  // not to be read
+    indices.insert(indices.end(), list.begin(), list.end());
+  }
+  const std::vector<spec::Input::Dim> some{{}};
+  if (spec_.sparsity == spec::Spec::Sparsity::BlockBitmap) {
+    return put({"block_mask", Element::U8, some}, mask);
+  }
+  put({"block_counts", Element::I32, some}, counts);
+  put({"block_indices", Element::I32, some}, indices);
+}
+
+void Data::draw_offsets() {
+  std::vector<double> q{0}, kv{0};
+  for (const Sequence& s : call_.sequences) {
+    q.push_back(q.back() + static_cast<double>(s.seq_q));
+    kv.push_back(kv.back() + static_cast<double>(s.seq_kv));
+  }
+  const std::vector<spec::Input::Dim> some{{}};
+  put({"cu_seqlens_q", Element::I32, some}, q);
+  put({"cu_seqlens_kv", Element::I32, some}, kv);
+}
+
+std::vector<double> Data::drawn(const spec::Input& input) {
+  const hold::Lengths lengths{call_.batch(), call_.max_q, call_.max_kv};
+  std::vector<double> values(static_cast<size_t>(lengths.count(spec_, input)));
+  const bool real = input.element == Element::F32;
+  const bool half = input.element == Element::Bf16 || input.element == Element::Fp16;
+  for (double& x : values) {
+    x = real   ? -0.01 * static_cast<double>(1 + random_() % 30)
+        : half ? static_cast<double>(random_() % 15) / 4 - 1.75  // which 16 bits hold
+               : static_cast<double>(random_() % 4);
+  }
+  if (input.sorted) {
+    draw_ascending(values);
+  } else if (input.element == Element::U8) {
+    draw_valid(values);
+  } else if (!real && !half && along_sequence(input)) {
+    draw_stretches(values);
+  }
+  if (const auto pairs = attention::pair_input(spec_); pairs && pairs->input.name == input.name) {
+    poison_absent(values);
+  }
+  return values;
+}
+
+// Of [.., seq_q, seq_kv], what the mask leaves out is NaN: it must reach no pair. Masks of such
+// specs know a query and a key by their numbers alone.
+void Data::poison_absent(std::vector<double>& values) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t row = static_cast<int64_t>(i) / call_.max_kv;
+    const std::map<std::string_view, int64_t> numbers{
+        {"q_idx", row % call_.max_q},
+        {"q_pos", row % call_.max_q + call_.max_kv - call_.max_q},
+        {"kv_idx", static_cast<int64_t>(i) % call_.max_kv}};
+    const auto number = [&](std::string_view name) {
+      return static_cast<double>(numbers.at(name));
+    };
+    if (expr::evaluate(spec_.mask, number) == 0) values[i] = std::nan("");
+  }
+}
+
+// Of [.., seq_kv]: documents of about 20 keys, one of them of 60.
+void Data::draw_ascending(std::vector<double>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto place = static_cast<int64_t>(i) % call_.max_kv;
+    const bool next = place > 0 && (place < 40 || place > 100) && random_() % 20 == 0;
+    values[i] = (place == 0 ? 0 : values[i - 1]) + (next ? 1 : 0);
+  }
+}
+
+// Ids in no order, of about 30 tokens each.
+void Data::draw_stretches(std::vector<double>& values) {
+  double id = 0;
+  for (double& x : values) {
+    if (random_() % 30 == 0) id = static_cast<double>(random_() % 12) - 4;
+    x = id;
+  }
+}
+
+// Of [batch, seq_kv]: no key of every third 128 exists, which are NaN, and some of the others.
+void Data::draw_valid(std::vector<double>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto key = static_cast<int64_t>(i) % call_.max_kv;
+    const bool none = key / 128 % 3 == 1;
+    values[i] = none || random_() % 9 == 0 ? 0 : static_cast<double>(1 + random_() % 255);
+    if (!none) continue;
+    k_.poison(static_cast<int64_t>(i) / call_.max_kv, key);
+    v_.poison(static_cast<int64_t>(i) / call_.max_kv, key);
+  }
+}
+
+}  // namespace attngen::emulate

@@ -1,0 +1,58 @@
+// The data of one call: tensors, blocks, offsets, the spec's own inputs.
+#pragma once
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "attention/oracle.h"
+#include "call.h"
+#include "memory.h"
+#include "spec/spec.h"
+#include "tensor.h"
+
+namespace attngen::emulate {
+
+class Data {
+ public:
+  // `fills`: how an input is filled (hold/fill.h), by name; one that is not named is drawn so that
+  // it shows most: see data.cpp.
+  Data(const spec::Spec& spec, Call call, const std::map<std::string, std::string>& fills,
+       uint32_t seed);
+
+  const Call& call() const { return call_; }
+  const attention::Problem& problem() const { return problem_; }
+  Tensor& tensor(char letter);  // q, k, v or o
+  float* save(size_t index) { return reinterpret_cast<float*>(saves_[index].data()); }
+  // Of an array that the argument names, and of a scalar.
+  void* array(const std::string& name) { return arrays_.at(name).data(); }
+  double scalar(const std::string& name) const { return problem_.inputs.find(name)->second[0]; }
+  bool has(const std::string& name) const { return problem_.inputs.contains(name); }
+  // The packed sequence whose results are not looked at, since its keys and values are NaN; or -1.
+  int64_t poisoned() const { return poisoned_; }
+  bool wrote_outside() const;
+
+ private:
+  void draw_blocks();
+  void draw_offsets();
+  void draw_input(const spec::Input& input);
+  std::vector<double> drawn(const spec::Input& input);
+  void draw_ascending(std::vector<double>& values);
+  void draw_stretches(std::vector<double>& values);
+  void draw_valid(std::vector<double>& values);
+  void poison_absent(std::vector<double>& values) const;
+  void put(const std::string& name, const std::vector<std::byte>& bytes);
+  void put(const spec::Input& input, std::vector<double> values);
+
+  const spec::Spec& spec_;
+  Call call_;
+  std::mt19937 random_;
+  Tensor q_, k_, v_, o_;
+  std::vector<Guarded> saves_;
+  std::map<std::string, BeforeFault> arrays_;
+  attention::Problem problem_;
+  int64_t poisoned_ = -1;
+};
+
+}  // namespace attngen::emulate

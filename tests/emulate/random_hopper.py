@@ -1,0 +1,140 @@
+"""Random specs for Hopper, with schedules and calls that an emulator can afford."""
+
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hold"))
+from random_specs import (LOGISTIC, Draft, Drawn, absolute_sum, counted, draw_dim,  # noqa: E402
+                          draw_meaning, unit_length)
+
+HEADS = [(1, 1), (2, 2), (2, 1), (4, 1), (4, 2), (3, 3), (3, 1), (8, 1)]
+PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200", "0x0+90x64+0x0+1x9+5x5"]
+BLOCK_SIZES = {64: [32, 64], 128: [32, 64, 128], 192: [48, 64, 96]}
+
+
+def draw_tile_kv(d, spec, warpgroups, widest):
+    if size := spec.get("blocks", {}).get("size"):
+        return d.random.choice([n for n in BLOCK_SIZES[size] if warpgroups < 4 or n <= 64])
+    most = min(256, 12000 * min(1, 2 / warpgroups) // widest)
+    sizes = [16, 32, 48, 64, 64, 64, 80, 96, 128, 176, 256]
+    return d.random.choice([n for n in sizes if n <= max(most, 32)])
+
+
+def draw_schedule(d, spec):
+    """Mostly one that fits."""
+    dims = spec["head_dim"]
+    widest = dims["qk"] + dims["v"]
+    maps = spec.get("maps", 1)
+    group = spec["heads"]["q"] // spec["heads"]["kv"]
+    warpgroups = d.random.choice([2, 4] if maps == 2 and widest <= 128 else [2] if maps == 2 else
+                                 [1, 2, 2, 3, 4] if widest <= 128 else [1, 2])
+    blocks = spec.get("blocks", {}).get("size")
+    turns = warpgroups > maps and not (blocks and 64 * warpgroups > blocks)
+    schedule = {"warpgroups": warpgroups,
+                "tile_kv": draw_tile_kv(d, spec, warpgroups, widest),
+                "stages": d.random.choice([2, 2, 3, 4] if widest <= 128 else [2]),
+                "weights": d.random.choice(["registers", "registers", "shared"]),
+                "overlap": d.random.choice(["intra_warpgroup", "intra_warpgroup", "none"]),
+                "ping_pong": turns and d.random.random() < 0.4,
+                "grid": d.random.choice(["persistent", "persistent", "plain"]),
+                "order": d.random.choice(["linear", "longest_first"])}
+    if spec.get("varlen") or schedule["order"] == "longest_first":
+        schedule |= {"grid": "persistent", "order": "longest_first"}
+    packable = 64 % group == 0 and group > 1 and maps == 1 and not spec.get("varlen") and \
+        not blocks and "h % 2" not in spec.get("mask", "") and "h)" not in spec.get("mask", "") and \
+        "[h]" not in spec.get("mask", "") and "b, h]" not in spec.get("mask", "")
+    if packable and d.random.random() < 0.3:
+        schedule["pack_heads"] = True
+    return schedule
+
+
+def draw_prefix(d, large):
+    return d.random.choice(["", "", "padded:", "swapped:"]) + \
+        ("large:" if large and d.random.random() < 0.4 else "")
+
+
+def draw_calls(d, spec):
+    """Ragged; the last one odd: fewer keys than queries, a single query, no key."""
+    large = spec["normalize"] == "softmax"
+    if spec.get("varlen"):
+        return [draw_prefix(d, large) + d.random.choice(PACKED)]
+    heads = spec["heads"]["q"] * spec.get("maps", 1)
+    batch = d.random.randint(1, 2) if heads <= 3 else 1
+    ragged = (batch, d.random.randint(1, 600 // heads), d.random.randint(1, 400))
+    odd = d.random.choice([(2, 1, d.random.randint(1, 300)), (1, 70, d.random.randint(0, 40)),
+                           (1, d.random.randint(1, 70), 64 * d.random.randint(1, 3))])
+    return [draw_prefix(d, large) + ",".join(map(str, call)) for call in (ragged, odd)]
+
+
+def draw_dims(d):
+    common = [(64, 64), (64, 64), (128, 128), (64, 128), (128, 64), (72, 40), (40, 96), (192, 128)]
+    if d.random.random() < 0.8:
+        return d.random.choice(common)
+    qk = draw_dim(d)
+    return qk, d.random.choice([qk, draw_dim(d, 512)])
+
+
+def along_sequence(spec):
+    lengths = {"seq_q", "seq_kv"}
+    return any(lengths & set(map(str, given["shape"])) for given in spec["inputs"].values())
+
+
+def reads_map(d, spec):
+    """Two maps that differ, by what the spec says of them."""
+    spec["maps"] = 2
+    if d.random.random() < 0.5:
+        spec["score"] = f"({spec['score']}) * (1 + 0.5 * map)"
+    if isinstance(spec["normalize"], dict):
+        output = spec["normalize"].get("output", "acc")
+        spec["normalize"]["output"] = f"({output}) * (1 if map == 0 else -0.4)"
+
+
+def draw_storage(d, spec):
+    """One of what only this family has."""
+    which = d.random.choice(["", "", "varlen", "blocks", "maps"])
+    if which == "varlen" and not along_sequence(spec):
+        spec["varlen"] = True
+    elif which == "blocks":
+        spec["blocks"] = {"size": d.random.choice(list(BLOCK_SIZES)),
+                          "from": d.random.choice(["bitmap", "indices"])}
+    elif which == "maps" and spec["head_dim"]["v"] <= 256:
+        reads_map(d, spec)
+
+
+def draw_far(d):
+    """Keys far behind as states: calls of 512 queries have them here (to_host.py)."""
+    rate = d.random.choice(["log(1 - exp2(-5 - h))", "log(1 - exp2(-9 - h))", "-0.002", "0.001",
+                            f"{d.add_input(['heads'], 'log_decay')}[h]"])
+    score = d.random.choice(["score", f"score * {d.number(0.2, 1)}"])
+    spec = {"attngen": 1, "name": "emulated", "dtype": "bf16", "layout": d.random.choice(["bshd", "bhsd"]),
+            "score": f"{score} * exp((q_pos - kv_idx) * {rate})", "inputs": d.inputs,
+            "normalize": d.random.choice([{"weight": "score"}, absolute_sum(d), absolute_sum(d),
+                                          unit_length(d), counted(d)])}
+    heads = d.random.choice([(1, 1), (2, 1)])
+    qk, v = d.random.choice([(64, 64), (64, 64), (64, 128), (128, 64), (128, 128), (192, 128)])
+    spec |= {"heads": {"q": heads[0], "kv": heads[1]}, "head_dim": {"qk": qk, "v": v}}
+    n = d.random.randint(0, 700)
+    mask = d.random.choice(["", "kv_idx <= q_pos", "kv_idx <= q_pos", f"kv_idx <= q_pos or kv_idx < {n}",
+                            f"kv_idx <= q_pos and kv_idx >= {n}", f"kv_idx + {n} > q_pos"])
+    if mask:
+        spec["mask"] = mask
+    schedule = draw_schedule(d, spec) | {"tile_kv": 64} if d.random.random() < 0.6 else None
+    lengths = d.random.randint(515, 700), d.random.randint(500, 1300)
+    return Drawn(spec, d.fills, schedule, [draw_prefix(d, False) + f"1,{lengths[0]},{lengths[1]}"])
+
+
+def draw(seed, index):
+    d = Draft(random.Random(f"{seed}.{index}"))
+    if d.random.random() < 0.1:
+        return draw_far(d)
+    meaning, kind = draw_meaning(d)
+    qk, v = draw_dims(d)
+    heads = d.random.choice(HEADS)
+    spec = {"attngen": 1, "name": "emulated", "heads": {"q": heads[0], "kv": heads[1]},
+            "head_dim": {"qk": qk, "v": v}, "layout": d.random.choice(["bshd", "bhsd"]), **meaning}
+    draw_storage(d, spec)
+    if kind != LOGISTIC and d.random.random() < 0.2:
+        spec["scale"] = d.number(0.02, 0.3)
+    schedule = draw_schedule(d, spec) if d.random.random() < 0.7 else None
+    return Drawn(spec, d.fills, schedule, draw_calls(d, spec))

@@ -1,0 +1,31 @@
+// The data of the inputs that a spec declares.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "spec/spec.h"
+
+namespace attngen::hold {
+
+// The lengths that an input's shape may name.
+struct Lengths {
+  int64_t batch = 1, seq_q = 1, seq_kv = 1;
+  int64_t of(const spec::Spec& spec, const spec::Input::Dim& dim) const;
+  int64_t count(const spec::Spec& spec, const spec::Input& input) const;  // of its elements
+};
+
+// How an input is filled: normal; holes (normal, -inf here and there and in whole rows); slopes;
+// log_decay; documents (ascending ids); documents_anyhow (ids in no order); stretches (of zeros and
+// ones); lengths (0 to seq_kv); bits; or a number. The values are rounded as the input's type
+// stores them.
+std::vector<double> fill(const spec::Spec& spec, const spec::Input& input, const Lengths& lengths,
+                         const std::string& how, uint64_t seed);
+
+// `values` rounded as the input's type stores them, and their bytes as a kernel reads them. A
+// scalar of 16 bits is an fp32 argument.
+std::vector<std::byte> store(const spec::Input& input, std::vector<double>& values);
+
+}  // namespace attngen::hold

@@ -1,0 +1,96 @@
+"""Random specs held to the oracle: what the families' checks share.
+
+A spec that attngen refuses must be refused by an error that names its place (exit status 1), or for
+want of a schedule that fits (3), which only a drawn schedule may cause. At most a few are not run.
+The seed is that of --seed, or ATTNGEN_SEED, or else it comes from the commit: one commit always runs
+the same specs, the next one others.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WRONG_SPEC, NO_SCHEDULE = 1, 3
+MOST_NOT_RUN = 0.3  # of all
+
+
+@dataclass(frozen=True)
+class Result:
+    status: int = 0  # attngen's
+    errors: str = ""  # and what it said; nothing was run unless the status is 0
+    problems: str = ""  # "" if every call was right
+    spilled: int = 0  # registers that did not fit, where such a kernel cannot be run
+
+
+def fill_options(fills):
+    """Options of the check programs. `fills`: for each input, {"fill": a kind of data} or
+    {"value": a number}."""
+    for name, how in fills.items():
+        yield "--fill"
+        yield f"{name}={how.get('fill', how.get('value'))}"
+
+
+def default_seed():
+    if seed := os.environ.get("ATTNGEN_SEED"):
+        return seed
+    if not shutil.which("git"):
+        return "1"
+    result = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True,
+                            check=False)
+    return result.stdout[:8] or "1"
+
+
+def is_clear(result, drawn):
+    if result.status == NO_SCHEDULE:
+        return drawn.schedule is not None
+    return result.status == WRONG_SPEC and re.search(r"^spec.json:\d+:\d+: error: ", result.errors)
+
+
+def check(draw, hold, seed, index):
+    """(what went wrong or "", why it was not run or "")"""
+    drawn = draw(seed, index)
+    result = hold(drawn, index + 1)
+    problem, reason = result.problems, ""
+    if result.status != 0 and is_clear(result, drawn):
+        reason = result.errors.splitlines()[0]
+    elif result.status != 0:
+        problem = f"attngen ended with {result.status}\n{result.errors}"
+    elif result.spilled:
+        reason = f"{result.spilled} registers spilled"
+    if problem:
+        problem = f"--seed {seed} --only {index}: {json.dumps(drawn.spec)}\n" \
+                  f"schedule {json.dumps(drawn.schedule)}, fills {drawn.fills}, " \
+                  f"shapes {drawn.shapes}\n{problem}"
+    return problem, reason
+
+
+def add_options(parser):
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", default=default_seed())
+    parser.add_argument("--only", type=int, help="one of the seed's specs, by its number")
+
+
+def run(args, draw, hold):
+    """`draw(seed, index)` a Drawn; `hold(drawn, data seed)` a Result. The exit status."""
+    print(f"seed {args.seed}", flush=True)
+    indices = range(args.count) if args.only is None else [args.only]
+    failed = not_run = 0
+    for index in indices:
+        problem, reason = check(draw, hold, args.seed, index)
+        if problem:
+            failed += 1
+            print(problem, flush=True)
+        elif reason:
+            not_run += 1
+            print(f"{index} is not run: {reason}", flush=True)
+    print(f"{len(indices)} specs, {not_run} not run, {failed} with problems, seed {args.seed}")
+    if args.only is None and not_run > max(1, MOST_NOT_RUN * len(indices)):
+        print("too many are not run: the test shows little")
+        failed += 1
+    return 1 if failed else 0
