@@ -185,6 +185,17 @@ __device__ __forceinline__ void call_next_kernel() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+// Launches a kernel that waits by itself for those before it (wait_for_stream).
+template <typename... Parameters, typename... Arguments>
+bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
+            cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
+  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
+}
+
 __global__ void llama3_70b_forward_prepare(unsigned* next_tile) {
   call_next_kernel();
   wait_for_stream();
@@ -1204,9 +1215,9 @@ llama3_70b_status check_inputs(const llama3_70b_forward_args&) {
 
 }  // namespace
 
-// The C entry points: checks, tensor maps, launch. Nothing is allocated or synchronised.
-
 namespace {
+
+// The tensors of a call as TMA sees them.
 
 struct Strides {
   int64_t batch, seq, head;  // in elements
@@ -1279,6 +1290,8 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+// The arguments of a call: what is wrong with them, and what the kernel is told.
+
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 llama3_70b_status check_args(const llama3_70b_forward_args& args) {
@@ -1310,6 +1323,8 @@ Params params_of(const llama3_70b_forward_args& args) {
   return p;
 }
 
+// What a call prepares: the order of tiles, and places in the workspace.
+
 // Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
 // In the last section short tiles fill what long ones leave of the time: it has two tiles for each
 // place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
@@ -1330,18 +1345,9 @@ void place_sections(Params& p, const llama3_70b_forward_args& args, int places) 
   p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
 }
 
-// Launches a kernel that waits by itself for those before it (wait_for_stream).
-template <typename... Parameters, typename... Arguments>
-bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
-            cudaStream_t stream, const Arguments&... arguments) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
-  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
-}
-
 }  // namespace
+
+// The C entry points. Nothing is allocated or synchronised.
 
 extern "C" {
 

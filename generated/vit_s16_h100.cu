@@ -178,6 +178,17 @@ __device__ __forceinline__ void wait_for_stream() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
+// Launches a kernel that waits by itself for those before it (wait_for_stream).
+template <typename... Parameters, typename... Arguments>
+bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
+            cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
+  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
+}
+
 // Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
 
 // An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
@@ -1118,9 +1129,9 @@ vit_s16_status check_inputs(const vit_s16_forward_args&) {
 
 }  // namespace
 
-// The C entry points: checks, tensor maps, launch. Nothing is allocated or synchronised.
-
 namespace {
+
+// The tensors of a call as TMA sees them.
 
 struct Strides {
   int64_t batch, seq, head;  // in elements
@@ -1193,6 +1204,8 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+// The arguments of a call: what is wrong with them, and what the kernel is told.
+
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 vit_s16_status check_args(const vit_s16_forward_args& args) {
@@ -1224,18 +1237,9 @@ Params params_of(const vit_s16_forward_args& args) {
   return p;
 }
 
-// Launches a kernel that waits by itself for those before it (wait_for_stream).
-template <typename... Parameters, typename... Arguments>
-bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
-            cudaStream_t stream, const Arguments&... arguments) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
-  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
-}
-
 }  // namespace
+
+// The C entry points. Nothing is allocated or synchronised.
 
 extern "C" {
 

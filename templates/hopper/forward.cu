@@ -127,4 +127,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 }  // namespace
 
 #include "parts/api.cuh"
+
+namespace {
+
+#include "parts/tensor_map.cuh"
+#include "parts/arguments.cuh"
+#if (ATTN_LONGEST_FIRST && !ATTN_VARLEN) || ATTN_ID_TABLES || ATTN_FAR
+#include "parts/prepare.cuh"
+#endif
+
+}  // namespace
+
 #include "parts/launch.cuh"

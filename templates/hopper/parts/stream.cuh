@@ -13,6 +13,17 @@ __device__ __forceinline__ void call_next_kernel() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 #endif
+
+// Launches a kernel that waits by itself for those before it (wait_for_stream).
+template <typename... Parameters, typename... Arguments>
+bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
+            cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
+  return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
+}
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST && !ATTN_VARLEN && !ATTN_ID_TABLES
 
 __global__ void attention_forward_prepare(unsigned* next_tile) {

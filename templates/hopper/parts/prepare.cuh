@@ -1,0 +1,95 @@
+// What a call prepares: the order of tiles, and places in the workspace.
+#pragma once
+#if ATTN_LONGEST_FIRST && !ATTN_VARLEN
+
+// Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
+#if !ATTN_SPARSE
+// In the last section short tiles fill what long ones leave of the time: it has two tiles for each
+// place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
+// cannot share out evenly.
+#endif
+void place_sections(Params& p, const attention_forward_args& args, int places) {
+  constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
+  // Of a key and its value.
+#if ATTN_MAPS > 1
+  constexpr int64_t kBytes = (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
+#else
+  constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
+#endif
+#if ATTN_PACKED_HEADS
+  constexpr int kHeads = 1;
+#else
+  constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
+#endif
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
+  const int64_t usual = max(kSectionBytes / head_bytes, kOne);
+#if ATTN_SPARSE
+  (void)places;
+  p.last_section = static_cast<int>((all - 1) / usual);
+  p.section_heads = static_cast<int>(min(usual, all)) * kHeads;
+#else
+  constexpr int64_t kLastBytes = 24 << 20;
+  const int64_t most = max(kLastBytes / head_bytes, kOne);
+  const int64_t tiles = int64_t{p.tiles_per_head} * kHeads;
+  const int64_t last = min(max((2 * places + tiles - 1) / tiles, usual), most);
+  const int64_t before = max(all - last, int64_t{0});
+  p.last_section = static_cast<int>((before + usual - 1) / usual);
+  p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
+#endif
+}
+#endif
+#if ATTN_ID_TABLES
+
+// Bytes of the tables of ids, or none for a call that is refused. They begin the workspace.
+size_t prepared_bytes(const attention_forward_args& args) {
+  const auto in_range = [](int64_t n) { return n > 0 && n <= INT32_MAX - kTileQ - kTileKv; };
+  if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv) ||
+      args.batch > INT32_MAX / kHeadsQ) {
+    return 0;
+  }
+  size_t bytes = 0;
+  for (int table = 0; table < kIdTables; ++table) {
+    bytes +=
+        sizeof(int4) * table_entries(table, static_cast<int>(args.batch),
+                                     static_cast<int>(args.seq_q), static_cast<int>(args.seq_kv));
+  }
+  return bytes;
+}
+
+// Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
+int place_tables(Params& p, void* workspace, int cores) {
+  constexpr int kWarps = kPrepareThreads / 32, kMostPerCore = 8;
+  int4* place = static_cast<int4*>(workspace);
+  int64_t blocks = 1;
+  for (int table = 0; table < kIdTables; ++table) {
+    p.inputs.attn_tables[table] = place;
+    const int64_t entries = table_entries(table, p.batch, p.seq_q, p.seq_kv);
+    place += entries;
+    if (entries > blocks * kWarps) blocks = (entries + kWarps - 1) / kWarps;
+  }
+  const int64_t most = int64_t{cores} * kMostPerCore;
+  return static_cast<int>(blocks < most ? blocks : most);
+}
+#endif
+
+#if ATTN_FAR
+
+// Chunks of keys whose states are worth a kernel of their own.
+int chunks_of(const attention_forward_args& args) {
+  constexpr int64_t kFewestQueries = ATTN_FEWEST_FAR_QUERIES;
+  constexpr int64_t kMostKeys = INT32_MAX - kTileQ - kTileKv;
+  if (args.seq_q < kFewestQueries || args.seq_kv > kMostKeys) return 0;
+#if ATTN_MASKED
+  return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it
+#else
+  return static_cast<int>(args.seq_kv / kChunkKeys);
+#endif
+}
+
+// Bytes of the states, or none for a call that is refused. They begin the workspace.
+size_t prepared_bytes(const attention_forward_args& args) {
+  if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
+  const int64_t chunks = chunks_of(args);
+  return static_cast<size_t>(chunks > 0 ? chunks : 0) * args.batch * kHeadsQ * kStateBytes;
+}
+#endif
