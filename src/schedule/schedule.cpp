@@ -98,7 +98,7 @@ Schedule read_schedule(const Json& json) {
   }
   Schedule schedule;
   read(json, "warpgroups", 1, kMaxWarpgroups, 1, schedule.warpgroups);
-  read(json, "tile_kv", 16, kMaxTileKv, 16, schedule.tile_kv);
+  read(json, "tile_kv", kLeastTileKv, kMaxTileKv, kLeastTileKv, schedule.tile_kv);
   read(json, "stages", 1, kMaxStages, 1, schedule.stages);
   read(json, "weights", kPlaces, schedule.weights);
   read(json, "overlap", kOverlaps, schedule.overlap);

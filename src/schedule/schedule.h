@@ -35,6 +35,8 @@ const char* name_of(Overlap);  // "intra_warpgroup"
 const char* name_of(Grid);     // "persistent"
 const char* name_of(Order);    // "longest_first"
 
+inline constexpr int kLeastTileKv = 16;  // the depth of a matrix instruction
+
 struct Schedule {
   int warpgroups = 2;  // consumers, 64 rows of scores each; on CDNA2 two waves of 32 rows
   int tile_kv = 128;   // keys per step

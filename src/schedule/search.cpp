@@ -59,10 +59,10 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
 }
 
 void add_tiles(const Kernel& kernel, const target::Target& target, const CostModel& cost,
-               bool pack_heads, Ranking& ranking) {
+               std::span<const int> tiles_kv, bool pack_heads, Ranking& ranking) {
   std::vector<Candidate> fitting;  // one of each tile and way that fits
   for (const Way& way : ways()) {
-    for (Schedule tile : tiles(way, cost.uneven_tiles(pack_heads))) {
+    for (Schedule tile : tiles(way, tiles_kv, cost.uneven_tiles(pack_heads))) {
       tile.maps = kernel.maps;
       tile.pack_heads = pack_heads;
       if (pack_heads && !worth_packing(tile, kernel)) continue;
@@ -238,7 +238,13 @@ void rank(Ranking& ranking) {
 Ranking search_hopper(const Kernel& kernel, const target::Target& target) {
   Ranking ranking;
   const CostModel cost(kernel, target);
-  for (const bool pack_heads : {false, true}) add_tiles(kernel, target, cost, pack_heads, ranking);
+  for (const auto tiles_kv :
+       {std::span<const int>(kTilesKv), std::span<const int>(kLeastTilesKv)}) {
+    if (!ranking.ranked.empty()) break;
+    for (const bool pack_heads : {false, true}) {
+      add_tiles(kernel, target, cost, tiles_kv, pack_heads, ranking);
+    }
+  }
   rank(ranking);
   return ranking;
 }

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace attngen::schedule {
-namespace {
-
-// Multiples of 16, the depth of a matrix instruction; beyond 192 in coarser steps.
-constexpr int kTilesKv[] = {32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256};
-
-}  // namespace
 
 // Not searched, though --schedule takes them, because measured on an H200 (2026-11-21; 35 points,
 // the best of each kind over the best of all): weights in shared memory where registers have room
@@ -27,11 +21,11 @@ bool dominates(const Way& a, const Way& b) {
          (a.overlap == Overlap::IntraWarpgroup || a.overlap == b.overlap);
 }
 
-std::vector<Schedule> tiles(const Way& way, bool uneven_tiles) {
+std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv, bool uneven_tiles) {
   const Order order = uneven_tiles ? Order::LongestFirst : Order::Linear;
   std::vector<Schedule> all;
   for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
-    for (const int tile_kv : kTilesKv) {
+    for (const int tile_kv : tiles_kv) {
       all.push_back({warpgroups, tile_kv, kLeastStages, way.weights, way.overlap, false,
                      Grid::Persistent, order});
     }

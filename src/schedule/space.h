@@ -1,6 +1,7 @@
 // The space that the search walks.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -18,8 +19,14 @@ const std::vector<Way>& ways();
 // Whether `a`, where it fits, was never slower than `b`.
 bool dominates(const Way& a, const Way& b);
 
+// Keys of a tile: multiples of the least; beyond 192 in coarser steps.
+inline constexpr int kTilesKv[] = {32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256};
+// Where the registers hold none of these: such a tile keeps the tensor cores waiting, but asks for
+// the fewest.
+inline constexpr int kLeastTilesKv[] = {kLeastTileKv};
+
 // Tiles of one way, without a choice of stages yet, on a persistent grid, in a fixed order.
-std::vector<Schedule> tiles(const Way& way, bool uneven_tiles);
+std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv, bool uneven_tiles);
 
 // Whether the search looks at a tile with the query heads packed: several share a key head, and
 // some point of the workload has fewer queries than two such tiles have rows. With more, tiles of

@@ -246,6 +246,23 @@ TEST_CASE("the user's functions cost what their instructions cost") {
   CHECK(search(relu, h100()).ranked.front().cost.seconds < 0.9 * plain);
 }
 
+// Functions that need more registers than there are beside an accumulator of 256 columns.
+TEST_CASE("where no tile fits, the least one is taken, and nowhere else") {
+  Kernel kernel = benchmark_kernel(256, 256, 4096, true, true);
+  for (const Candidate& c : search(kernel, h100()).ranked) {
+    CHECK(c.schedule.tile_kv > kLeastTileKv);
+  }
+  kernel.key_loads = 8;
+  const Ranking ranking = search(kernel, h100());
+  REQUIRE_FALSE(ranking.ranked.empty());
+  for (const Candidate& c : ranking.ranked) {
+    CHECK(c.schedule.tile_kv == kLeastTileKv);
+    CHECK(c.schedule.warpgroups == 1);
+    CHECK(c.resources.register_need > c.resources.consumer_registers);
+    CHECK(judge(kernel, c.schedule, h100()).candidate);
+  }
+}
+
 TEST_CASE("few queries leave cores idle and wait for memory") {
   Kernel kernel = softmax_kernel(128, 128, 32, 1, 64, "true", true);
   kernel.workload = {{64, 64, 65536, 1}};
