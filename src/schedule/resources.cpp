@@ -125,7 +125,10 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   registers += kernel.row_constants + (16 + s.tile_kv / 4) * kernel.key_loads;
   if (kernel.tested_mask) {
     registers += exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;
-    registers += std::max(0, s.tile_kv - 128) / 3 + static_cast<int>(16 * kernel.mask.load);
+    registers += static_cast<int>(16 * kernel.mask.load);
+    if (!exponential || s.overlap == Overlap::IntraWarpgroup) {
+      registers += std::max(0, s.tile_kv - 128) / 3;
+    }
   }
   if (!kernel.range.always_full && !exponential) {
     // Weights that a multiply or two make of the product keep nothing but a row's last key, up to
