@@ -25,7 +25,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from gpu import full, tensors  # noqa: E402
-from gpu.cases import FA3_TFLOPS, FA3_TO_CUDNN, Shape, bench_cases  # noqa: E402
+from gpu.case import Shape  # noqa: E402
+from gpu.forward import FA3_TFLOPS, FA3_TO_CUDNN, bench_cases  # noqa: E402
 from gpu.kernel import Kernel  # noqa: E402
 
 FLUSH_BYTES = 256 << 20  # several times the L2

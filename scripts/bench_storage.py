@@ -36,7 +36,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
 from gpu import storage, tensors  # noqa: E402
-from gpu.cases import Shape  # noqa: E402
+from gpu.case import Shape  # noqa: E402
 
 ROW_STEP = 61  # of the rows checked: less than a block, and prime
 TOLERANCE = 0.02  # of the largest element of a row

@@ -22,7 +22,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench_gpu import FLUSH_BYTES, Emitted, turns, write_json  # noqa: E402
 from gpu import tensors  # noqa: E402
-from gpu.cases import Shape  # noqa: E402
+from gpu.case import Shape  # noqa: E402
 from gpu.variants import variant_benches  # noqa: E402
 
 CHECKED_ROWS = 128

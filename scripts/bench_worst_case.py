@@ -21,7 +21,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from gpu import worst_case  # noqa: E402
-from gpu.cases import Shape, bench_cases  # noqa: E402
+from gpu.case import Shape  # noqa: E402
+from gpu.forward import bench_cases  # noqa: E402
 
 CASES = [f"bench_d{dim}_s4096_{mask}" for dim in (64, 128) for mask in ("full", "causal")]
 

@@ -20,7 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
-from gpu.cases import all_cases, bench_cases  # noqa: E402
+from gpu.cases import all_cases  # noqa: E402
+from gpu.forward import bench_cases  # noqa: E402
 from gpu.storage import storage_benches  # noqa: E402
 from gpu.variants import variant_benches  # noqa: E402
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from gpu import full, rule, runs, tensors
-from gpu.cases import Shape, shapes_of
+from gpu.case import Shape, shapes_of
 from gpu.kernel import Kernel
 from gpu.oracle import Oracle
 from gpu.rows import choose_rows

@@ -2,7 +2,7 @@
 
 import torch
 
-from gpu.cases import PREFIX, WINDOW
+from gpu.case import PREFIX, WINDOW
 
 
 def keeps(mask, seq_q, seq_kv, device):

@@ -5,7 +5,7 @@ held to. Every spec is derived from a file of specs/variants.
 import random
 from dataclasses import dataclass
 
-from gpu.cases import CAUSAL, Case
+from gpu.case import CAUSAL, Case
 from gpu.variants import read
 
 HEADS = {"mha": {"q": 32, "kv": 32}, "gqa": {"q": 32, "kv": 8}}

@@ -5,7 +5,7 @@ A point is a kernel's spec and a workload. Its schedules are all that the search
 
 from dataclasses import dataclass
 
-from gpu.cases import CAUSAL, Case, Shape, dim_text, make_spec
+from gpu.case import CAUSAL, Case, Shape, dim_text, make_spec
 
 TOKENS, WIDTH = 16384, 2048  # batch * length; heads * head dim of values
 WINDOW = 1024

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from gpu.cases import CAUSAL, Case, dim_text, make_spec
+from gpu.case import CAUSAL, Case, dim_text, make_spec
 
 FOLDER = Path(__file__).resolve().parents[2] / "specs" / "variants"
 

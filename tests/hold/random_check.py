@@ -6,7 +6,6 @@ The seed is that of --seed, or ATTNGEN_SEED, or else it comes from the commit: o
 the same specs, the next one others.
 """
 
-import argparse
 import json
 import os
 import re

@@ -12,7 +12,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from gpu.cases import agree_cases, base_cases, variant_cases, walk_cases  # noqa: E402
+from gpu.cases import base_cases  # noqa: E402
+from gpu.schedule_cases import agree_cases, walk_cases  # noqa: E402
+from gpu.variant_cases import variant_cases  # noqa: E402
 from hold import Tools, hold  # noqa: E402
 from mi250 import toolchain  # noqa: E402
 

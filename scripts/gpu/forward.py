@@ -1,0 +1,92 @@
+"""The speed cases: a kernel for each, since the search optimises for a workload."""
+
+from dataclasses import dataclass
+
+from gpu.case import CAUSAL, Case, make_spec, schedule
+
+
+@dataclass(frozen=True)
+class BenchCase:
+    name: str
+    head_dim: tuple
+    heads: tuple
+    batch: int
+    seq: int
+    causal: bool
+    dtype: str = "bf16"
+    rows: int = 0  # queries, if fewer than keys
+    schedule: dict = None  # or the search's
+
+    @property
+    def seq_q(self):
+        return self.rows or self.seq
+
+    def case(self):
+        spec = make_spec(self.name, self.head_dim, self.heads, self.dtype,
+                         mask=CAUSAL if self.causal else None,
+                         workload={"batch": self.batch, "seq_q": self.seq_q, "seq_kv": self.seq})
+        return Case(self.name, spec, "bench", mask="causal" if self.causal else "full",
+                    schedule=self.schedule, data=self.name)
+
+    def flop(self):
+        """Causal counts half the pairs, as is usual."""
+        qk, v = self.head_dim
+        pairs = self.seq_q * self.seq / (2 if self.causal else 1)
+        return 2.0 * self.batch * self.heads[0] * pairs * (qk + v)
+
+
+BENCH_TOKENS, BENCH_WIDTH = 16384, 2048  # batch * length, heads * head dim
+
+
+def multi_head_bench(dim, seq, dtype="bf16"):
+    heads = BENCH_WIDTH // dim
+    for causal in (False, True):
+        kind = "" if dtype == "bf16" else f"{dtype}_"
+        name = f"bench_{kind}d{dim}_s{seq}_{'causal' if causal else 'full'}"
+        yield BenchCase(name, (dim, dim), (heads, heads), BENCH_TOKENS // seq, seq, causal, dtype)
+
+
+# FlashAttention-3's time to cuDNN's, measured on an H200 (2026-11-20, FlashAttention 0251105a, nvcc
+# 13.0): it is not run beside these. At 512 keys its own TFLOP/s that day, without cuDNN beside it.
+FA3_TO_CUDNN = {
+    "d64_s1024_full": 0.87, "d64_s1024_causal": 0.88, "d64_s4096_full": 1.04,
+    "d64_s4096_causal": 1.05, "d64_s16384_full": 1.13, "d64_s16384_causal": 1.15,
+    "d128_s1024_full": 1.03, "d128_s1024_causal": 1.04, "d128_s4096_full": 1.08,
+    "d128_s4096_causal": 1.10, "d128_s16384_full": 1.08, "d128_s16384_causal": 1.13,
+    "d256_s1024_full": 1.04, "d256_s1024_causal": 1.03, "d256_s4096_full": 1.03,
+    "d256_s4096_causal": 1.09, "d256_s16384_full": 1.09, "d256_s16384_causal": 1.17,
+    "llama8b_s2048_causal": 1.16, "llama8b_s8192_causal": 1.14, "llama70b_s16384_causal": 1.12,
+    "llama70b_s16384_full": 1.13}
+FA3_TFLOPS = {"d64_s512_full": 323.7, "d64_s512_causal": 222.8, "d128_s512_full": 511.8,
+              "d128_s512_causal": 324.0, "d256_s512_full": 520.7, "d256_s512_causal": 338.8}
+
+
+def few_rows_bench():
+    """Few queries against many keys: as the search has it, and the same tile with the query heads
+    apart and packed.
+    """
+    for rows, tile in ((16, (1, 128, 3)), (128, (2, 128, 2))):
+        given = schedule(*tile, ping_pong=tile[0] > 1)
+        for kind, one in (("", None), ("_apart", given), ("_packed", {**given, "pack_heads": True})):
+            yield BenchCase(f"bench_llama70b_q{rows}_s8192_full{kind}", (128, 128), (64, 8), 8, 8192,
+                            False, rows=rows, schedule=one)
+
+
+def bench_cases():
+    for dim in (64, 128, 256):
+        for seq in (512, 1024, 4096, 16384):
+            yield from multi_head_bench(dim, seq)
+    for dim in (96, 192):
+        for seq in (1024, 4096, 16384):
+            yield from multi_head_bench(dim, seq)
+    for dim in (64, 128):
+        yield from multi_head_bench(dim, 4096, "fp16")
+    for seq in (2048, 8192):
+        yield BenchCase(f"bench_llama8b_s{seq}_causal", (128, 128), (32, 8), BENCH_TOKENS // seq,
+                        seq, True)
+    for causal in (True, False):
+        yield BenchCase(f"bench_llama70b_s16384_{'causal' if causal else 'full'}", (128, 128),
+                        (64, 8), 1, 16384, causal)
+    yield from few_rows_bench()
+    yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,
+                    4096, True)

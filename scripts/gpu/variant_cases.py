@@ -1,0 +1,282 @@
+"""Scores, masks, normalisers, storage: what no fixed kernel has."""
+
+from dataclasses import replace
+
+from gpu.case import CAUSAL, MASKS, WINDOW, Case, make_spec, schedule
+
+ALIBI = "score + slopes[h] * (kv_idx - q_pos)"
+SLOPES = {"slopes": {"dtype": "f32", "shape": ["heads"]}}
+SINK_ROWS = {
+    "rows": {
+        "m": "max(rowmax(score), sink[h])",
+        "l": "rowsum(exp(score - m)) + exp(sink[h] - m)",
+    },
+    "weight": "exp(score - m)",
+    "output": "acc / l",
+    "save": {"lse": "m + log(l)"},
+}
+PLUS_ONE_ROWS = {
+    "rows": {"m": "max(rowmax(score), 0)", "l": "rowsum(exp(score - m)) + exp(-m)"},
+    "weight": "exp(score - m)",
+    "output": "acc / l",
+    "save": {"lse": "m + log(l)"},
+}
+# relu(e^s - 1) / sum |e^s - 1|, with e^m taken out of both.
+SOFTPICK_ROWS = {
+    "rows": {"m": "rowmax(score)", "l": "rowsum(abs(exp(score - m) - exp(-m)))"},
+    "weight": "relu(exp(score - m) - exp(-m))",
+    "output": "acc / (l + 1e-6)",
+}
+RETENTION_ROWS = {
+    "rows": {"l": "rowsum(abs(score))"},
+    "weight": "score",
+    "output": "acc / max(l, 1)",
+    "save": {"norm": "l"},
+}
+
+
+def row_free(weight, output="acc"):
+    return {"weight": weight, "output": output}
+
+
+def variant(name, head_dim, heads, fills=None, longest=8191, large=True, **spec):
+    head_dim = (head_dim, head_dim) if isinstance(head_dim, int) else head_dim
+    return Case(name, make_spec(name, head_dim, heads, **spec), "variant", fills or {},
+                longest=longest, large=large, data=name)
+
+
+def variant_cases():
+    f32 = {"dtype": "f32", "shape": []}
+    yield variant("softcap_input", 128, (8, 2), {"cap": {"value": 30.0}}, inputs={"cap": f32},
+                  score="cap * tanh(score / cap)", mask=CAUSAL)
+    yield variant("softcap_constant", 256, (4, 2), score="50 * tanh(score / 50)",
+                  mask=MASKS["window"], dtype="fp16", layout="bhsd")
+    yield variant("alibi", 64, (8, 8), {"slopes": {"fill": "slopes"}}, inputs=SLOPES, score=ALIBI,
+                  mask=CAUSAL)
+    yield variant("alibi_full", 128, (8, 1), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+                  score="score - slopes[h] * abs(kv_idx - q_pos)", dtype="fp16")
+    yield variant("sinks", 64, (16, 2), {"sink": {"fill": "normal"}},
+                  inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
+                  mask=MASKS["window"])
+    yield variant("softmax_plus_one", 128, (4, 4), normalize=PLUS_ONE_ROWS, mask=CAUSAL)
+    yield variant("softpick", 64, (4, 4), normalize=SOFTPICK_ROWS, mask=CAUSAL, large=False)
+    yield variant("sigmoid", 128, (4, 4), {"bias": {"value": -3.0}}, inputs={"bias": f32},
+                  score="score + bias", normalize=row_free("sigmoid(score)"))
+    yield variant("sigmoid_causal", 64, (8, 2), normalize=row_free("sigmoid(score - 4)"),
+                  mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield variant("sigmoid_small", 128, (8, 2), normalize=row_free("sigmoid(score - 8)"),
+                  mask=CAUSAL)
+    yield variant("relu", 128, (4, 4), normalize=row_free("relu(score)", "acc / seq_kv"),
+                  large=False)
+    yield variant("relu_d64_causal", 64, (4, 4),
+                  normalize=row_free("relu(score)", "acc / (q_pos + 1)"), mask=CAUSAL, large=False)
+    yield variant("squared_relu", 256, (4, 1), mask=CAUSAL, large=False,
+                  normalize=row_free("square(relu(score))", "acc / max(q_pos + 1, 1)"))
+    yield variant("linear", 128, (4, 4), normalize="none", scale=0.05, mask=CAUSAL, large=False)
+    yield variant("retention", (256, 256), (4, 4), {"log_decay": {"fill": "log_decay"}},
+                  inputs={"log_decay": {"dtype": "f32", "shape": ["heads"]}},
+                  score="score * exp(log_decay[h] * (q_pos - kv_idx))", normalize=RETENTION_ROWS,
+                  mask=CAUSAL, large=False)
+    pair_bias = {"dtype": "f32", "shape": ["heads", "seq_q", "seq_kv"]}
+    yield variant("bias", 128, (4, 4), {"bias": {"fill": "normal"}}, 1000,
+                  inputs={"bias": pair_bias}, score="score + bias[h, q_idx, kv_idx]")
+    yield variant("bias_holes", 64, (4, 2), {"bias": {"fill": "holes", "offset": 1}}, 1000,
+                  inputs={"bias": pair_bias}, score="score + bias[h, q_idx, kv_idx]", dtype="fp16")
+    yield variant("bias_bf16_batch", 96, (4, 4), {"bias": {"fill": "normal", "offset": 3}}, 1000,
+                  inputs={"bias": {"dtype": "bf16", "shape": ["batch", "seq_q", "seq_kv"]}},
+                  score="score + bias[b, q_idx, kv_idx]", mask=CAUSAL)
+    yield variant("bias_fp16_sigmoid", 64, (4, 2), {"bias": {"fill": "normal"}}, 1000, dtype="fp16",
+                  inputs={"bias": {"dtype": "fp16", "shape": ["seq_q", "seq_kv"]}}, large=False,
+                  normalize=row_free("sigmoid(score + bias[q_idx, kv_idx])"), mask=CAUSAL)
+    yield variant("key_bias", 128, (8, 2), {"key": {"fill": "normal"}}, mask=CAUSAL,
+                  inputs={"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}},
+                  score="score + key[b, kv_idx]")
+    yield variant("key_gate", 64, (4, 4), {"key": {"fill": "normal"}}, dtype="fp16", large=False,
+                  inputs={"key": {"dtype": "bf16", "shape": ["heads", "seq_kv"]}},
+                  normalize=row_free("sigmoid(score * key[h, kv_idx])"))
+    gate = {"dtype": "f32", "shape": ["batch", "heads_kv", "seq_q", "seq_kv"]}
+    yield variant("bias_gate", (256, 128), (4, 2), {"bias": {"fill": "normal"},
+                                                    "slopes": {"fill": "slopes"}}, 1000,
+                  inputs={"bias": gate, **SLOPES},
+                  score="score * tanh(bias[b, h_kv, q_idx, kv_idx]) + slopes[h] * (kv_idx - q_pos)",
+                  mask="kv_idx <= q_pos and q_pos - kv_idx < 300")
+    yield variant("relative_table", 80, (4, 4), {"table": {"fill": "normal"}},
+                  inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
+                  score="score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32]")
+    documents = {"q_doc": {"fill": "documents"}, "kv_doc": {"fill": "documents"}}
+    yield variant("documents", 128, (8, 2), documents,
+                  inputs={"q_doc": {"dtype": "i32", "shape": ["batch", "seq_q"]},
+                          "kv_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
+                  mask="q_doc[b, q_idx] == kv_doc[b, kv_idx] and kv_idx <= q_pos")
+    yield variant("documents_sorted", 64, (4, 4), documents, layout="bhsd",
+                  inputs={"q_doc": {"dtype": "i32", "shape": ["batch", "seq_q"], "sorted": True},
+                          "kv_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"],
+                                     "sorted": True}},
+                  mask="q_doc[b, q_idx] == kv_doc[b, kv_idx]")
+    anyhow = {"q_doc": {"fill": "documents_anyhow"}, "kv_doc": {"fill": "documents_anyhow"}}
+    yield variant("documents_by_head", 64, (4, 2), anyhow, layout="bhsd",
+                  inputs={"q_doc": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
+                          "kv_doc": {"dtype": "i32", "shape": ["batch", "heads", "seq_kv"]}},
+                  mask="q_doc[b, h_kv, q_idx] == kv_doc[b, h, kv_idx]",
+                  normalize={"weight": "sigmoid(score)"})
+    yield variant("valid_keys", 128, (16, 2), {"valid": {"fill": "stretches"}},
+                  inputs={"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}},
+                  mask="valid[b, kv_idx] != 0", dtype="fp16",
+                  workload={"batch": 4, "seq_q": 8, "seq_kv": 8192})
+    yield variant("dilated_window", 128, (4, 4), mask=(
+        f"kv_idx <= q_pos and q_pos - kv_idx < {3 * WINDOW} and (q_pos - kv_idx) % 3 == 0"))
+    yield variant("two_sided_window", 128, (8, 2), mask=f"abs(q_pos - kv_idx) <= {WINDOW}",
+                  dtype="fp16")
+    yield variant("window_sink_tokens", 256, (4, 2),
+                  mask=f"kv_idx <= q_pos and (q_pos - kv_idx < {WINDOW} or kv_idx < 4)")
+    yield variant("prefix_input", 128, (4, 4), {"prefix": {"fill": "lengths"}},
+                  inputs={"prefix": {"dtype": "i32", "shape": ["batch"]}},
+                  mask="kv_idx <= q_pos or kv_idx < prefix[b]")
+    yield variant("key_lengths", 64, (8, 2), {"kv_len": {"fill": "lengths"}},
+                  inputs={"kv_len": {"dtype": "i32", "shape": ["batch"]}},
+                  mask="kv_idx < kv_len[b]")
+    yield variant("bitmask", 128, (4, 4), {"allowed": {"fill": "bits"}}, 1000,
+                  inputs={"allowed": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
+                  mask="allowed[b, q_idx, kv_idx] != 0")
+    yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
+    yield from sparse_cases()
+    yield from varlen_cases()
+    yield from wide_cases()
+    yield from maps_cases()
+    yield from far_cases()
+
+
+LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
+DIFFERENTIAL = {
+    "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+    "weight": "exp(score - m)",
+    "output": "acc / l * (1 if map == 0 else -lambda[h])",
+    "save": {"lse": "m + log(l)"},
+}
+
+
+def maps_cases():
+    """`--filter maps_`: two maps of scores over one V, of pairs of warpgroups and of two pairs."""
+    def one(name, head_dim, heads, given=None, fills=None, **spec):
+        inputs = {**LAMBDA, **spec.pop("inputs", {})}
+        case = variant(f"maps_{name}", head_dim, heads,
+                       {"lambda": {"fill": "lambdas"}, **(fills or {})}, maps=2, inputs=inputs,
+                       **{"normalize": DIFFERENTIAL, **spec})
+        return replace(case, schedule=given)
+
+    yield one("d64v128_causal", (64, 128), (4, 4), mask=CAUSAL)
+    yield one("d64v128_full", (64, 128), (4, 2), dtype="fp16", layout="bhsd")
+    yield one("d64v128_pairs", (64, 128), (4, 2), schedule(4, 32, 2, overlap="none"), mask=CAUSAL)
+    yield one("d64v128_window", (64, 128), (4, 2), schedule(2, 128, 2, order="longest_first"),
+              mask=MASKS["window"])
+    yield one("d64v128_plain", (64, 128), (4, 2),
+              schedule(2, 64, 2, weights="shared", grid="plain"), mask=CAUSAL, dtype="fp16")
+    yield one("d128v256_causal", (128, 256), (4, 2), mask=CAUSAL)
+    yield one("d128v256_full", (128, 256), (2, 2), dtype="fp16")
+    yield one("d64_causal", 64, (8, 4), schedule(4, 64, 2, order="longest_first"), mask=CAUSAL)
+    yield one("d64_window", 64, (4, 2), schedule(4, 32, 3, ping_pong=False, order="longest_first"),
+              mask=MASKS["window"], dtype="fp16", layout="bhsd")
+    yield one("d64_full", 64, (4, 4), schedule(4, 64, 2, grid="plain"))
+    yield one("d72v40_prefix", (72, 40), (4, 1), mask=MASKS["prefix"])
+    yield one("alibi", (64, 128), (4, 4), fills={"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+              score=ALIBI, mask=CAUSAL)
+    yield replace(one("bias", 64, (4, 2), schedule(4, 32, 2, overlap="none"),
+                      fills={"bias": {"fill": "normal"}},
+                      inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+                      score="score + bias[h, q_idx, kv_idx]", mask=CAUSAL), longest=1000)
+    yield one("softcap", (64, 128), (4, 4), score="30 * tanh(score / 30)", mask=CAUSAL)
+    yield one("sigmoid", (64, 128), (4, 4), mask=CAUSAL, normalize=row_free(
+        "sigmoid(score - 4)", "acc * (1 if map == 0 else -lambda[h])"))
+    yield one("documents", (64, 128), (4, 4), schedule(4, 32, 2, overlap="none",
+                                                       order="longest_first"),
+              fills={"doc": {"fill": "documents"}},
+              inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
+              mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}")
+    yield one("ids", (64, 128), (4, 4), fills={"doc": {"fill": "documents_anyhow"}},
+              inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
+              mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}")
+
+
+def far_cases():
+    """`--filter far_`: decays whose keys far behind come as states, in calls of many queries; by all
+    schedules that differ in how tiles come, over masks with such keys.
+    """
+    decay = "score * exp(log_decay[h] * (q_pos - kv_idx))"
+    both = {"rows": {"l": "rowsum(abs(score))", "s": "rowsum(score)"}, "weight": "score",
+            "output": "acc / max(l, 1) + s / 1024", "save": {"norm": "l", "sum": "s"}}
+
+    def one(name, head_dim, heads, given, score=decay, **spec):
+        inputs = {"log_decay": {"dtype": "f32", "shape": ["heads"]}} if "decay" in score else {}
+        fills = {name: {"fill": name} for name in inputs}
+        case = variant(f"far_{name}", head_dim, heads, fills, large=False, inputs=inputs,
+                       score=score, **{"mask": CAUSAL, "normalize": RETENTION_ROWS,
+                                       "workload": {"batch": 1, "seq_q": 8192, "seq_kv": 8192},
+                                       **spec})
+        return replace(case, schedule=given)
+
+    tall = schedule(3, 64, 4, order="longest_first")
+    yield one("d128", 128, (4, 4), tall)
+    yield one("d64", 64, (4, 2), schedule(4, 64, 6, overlap="none", ping_pong=False,
+                                          order="longest_first"), layout="bhsd")
+    yield one("d128v64", (128, 64), (4, 1), tall)
+    yield one("d64v128", (64, 128), (2, 2), schedule(2, 64, 4), layout="bhsd")
+    yield one("linear", 128, (4, 2), tall, normalize=row_free("score"))
+    yield one("undecayed", 64, (4, 4), tall, score="score", scale=0.05,
+              normalize=row_free("score", "acc / seq_kv"))
+    yield one("two_sums", 64, (4, 4), tall, normalize=both)
+    yield one("counted", 128, (4, 2), tall, normalize={
+        "rows": {"l": "rowsum(abs(score))"}, "weight": "score", "output": "acc * rsqrt(l)",
+        "save": {"norm": "l"}})
+    yield one("prefix", 128, (4, 2), tall, mask=MASKS["prefix"])
+    yield one("plain", 128, (4, 2), schedule(2, 64, 2, grid="plain"))
+    yield one("full", 128, (4, 2), schedule(3, 64, 4), mask=None,
+              score="score * exp(log_decay[h] * (seq_kv - kv_idx))")
+    yield one("shared", 64, (4, 4), schedule(3, 64, 2, weights="shared", order="longest_first"))
+    yield one("in_turn", 128, (2, 2), schedule(1, 64, 2, overlap="none", ping_pong=False))
+    wide = schedule(2, 64, 2, ping_pong=False, order="longest_first")
+    yield one("d192", 192, (2, 1), wide)
+    yield one("d256", 256, (2, 2), wide, layout="bhsd")
+    yield one("d256v512", (256, 512), (2, 1), wide)
+    yield one("wide_linear", (256, 512), (2, 2), wide, normalize=row_free("score"))
+
+
+def wide_cases():
+    """`--filter wide_`: values wider than one accumulator, in two parts."""
+    yield variant("wide_d512", 512, (2, 1))
+    yield variant("wide_d512_causal", 512, (2, 2), mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield variant("wide_d64v264", (64, 264), (4, 2), mask=CAUSAL)
+    yield variant("wide_d384v320", (384, 320), (2, 2), mask=MASKS["window"])
+    yield variant("wide_varlen", (128, 512), (4, 2), varlen=True, mask=CAUSAL)
+    yield variant("wide_sparse", (128, 512), (4, 2), blocks={"size": 128, "from": "indices"})
+
+
+def varlen_cases():
+    """`--filter varlen_`: packed sequences, an empty one and one of NaN among them."""
+    yield variant("varlen_causal", 128, (8, 2), varlen=True, mask=CAUSAL)
+    yield variant("varlen_full", 64, (4, 4), varlen=True, layout="bhsd", dtype="fp16")
+    yield variant("varlen_window", 256, (4, 1), varlen=True, mask=MASKS["window"])
+    yield variant("varlen_sigmoid", 128, (4, 4), varlen=True, mask=CAUSAL,
+                  normalize=row_free("sigmoid(score)"))
+    yield variant("varlen_alibi_lengths", 96, (8, 2),
+                  {"slopes": {"fill": "slopes"}, "kv_len": {"fill": "lengths"}}, varlen=True,
+                  inputs={**SLOPES, "kv_len": {"dtype": "i32", "shape": ["batch"]}}, score=ALIBI,
+                  mask="kv_idx < kv_len[b]")
+
+
+def sparse_cases():
+    """`--filter sparse_`: blocks as wide as a tile, smaller (warpgroups keep different ones), and
+    larger; both ways to give them; under masks; in both types.
+    """
+    for size in (64, 128, 192, 256):
+        for source in ("bitmap", "indices"):
+            yield variant(f"sparse_{source}_{size}", 128, (4, 2),
+                          blocks={"size": size, "from": source},
+                          dtype="fp16" if size == 192 else "bf16")
+    yield variant("sparse_causal_64", 64, (8, 2), mask=CAUSAL, layout="bhsd",
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_window_128", 128, (4, 1), mask=MASKS["window"],
+                  blocks={"size": 128, "from": "indices"})
+    yield variant("sparse_sigmoid_64", 128, (4, 4), normalize=row_free("sigmoid(score)"),
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
+                  blocks={"size": 64, "from": "indices"})
