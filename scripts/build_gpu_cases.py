@@ -41,8 +41,8 @@ def options():
     parser.add_argument("--target", default="h200")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only base, variant, packed, agree, sanitize, "
-                        "bench, bench_variant or bench_storage")
+    parser.add_argument("--group", default="", help="only base, variant, packed, agree, random, "
+                        "sanitize, bench, bench_variant or bench_storage")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return parser.parse_args()
 

@@ -56,7 +56,7 @@ class Case:
 
     name: str
     spec: dict
-    group: str  # base, variant, packed, agree, sanitize, bench, bench_variant, bench_storage
+    group: str  # base, variant, packed, agree, random, sanitize, bench, bench_variant, bench_storage
     fills: dict = field(default_factory=dict)
     mask: str = ""  # a key of MASKS if this is plain softmax under it
     longest: int = 8191  # inputs of seq_q x seq_kv elements do not fit beyond

@@ -6,6 +6,7 @@ that no fixed kernel has, and two specs under a dozen schedules each.
 """
 
 from gpu.case import CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, Case, dim_text, make_spec, schedule
+from gpu.random_hopper import random_cases
 from gpu.schedule_cases import agree_cases, packed_cases, walk_cases
 from gpu.variant_cases import DIFFERENTIAL, RETENTION_ROWS, row_free, variant_cases
 from gpu.variants import file_cases
@@ -54,4 +55,4 @@ def sanitize_cases():
 
 def all_cases():
     return [*base_cases(), *variant_cases(), *file_cases(), *packed_cases(), *agree_cases(),
-            *walk_cases(), *sanitize_cases()]
+            *walk_cases(), *random_cases(), *sanitize_cases()]

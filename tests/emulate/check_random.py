@@ -11,8 +11,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-from random_hopper import draw  # noqa: E402
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "hold")]
+from gpu.random_hopper import draw  # noqa: E402
 from random_check import Result, add_options, fill_options, run  # noqa: E402
 from to_host import to_host  # noqa: E402
 

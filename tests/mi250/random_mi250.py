@@ -1,11 +1,8 @@
 """Random specs for MI250, with schedules and shapes."""
 
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hold"))
-from random_specs import HEADS, LOGISTIC, Draft, Drawn, draw_dim, draw_meaning  # noqa: E402
+from gpu.random_specs import HEADS, LOGISTIC, Draft, Drawn, draw_dim, draw_meaning
 
 
 def draw_schedule(d, qk, v):

@@ -1,12 +1,10 @@
-"""Random specs for Hopper, with schedules and calls that an emulator can afford."""
+"""Random specs for Hopper, with schedules and with calls that an emulator can afford."""
 
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hold"))
-from random_specs import (LOGISTIC, Draft, Drawn, absolute_sum, counted, draw_dim,  # noqa: E402
-                          draw_meaning, unit_length)
+from gpu.case import Case
+from gpu.random_specs import (LOGISTIC, Draft, Drawn, absolute_sum, counted, draw_dim, draw_meaning,
+                              unit_length)
 
 HEADS = [(1, 1), (2, 2), (2, 1), (4, 1), (4, 2), (3, 3), (3, 1), (8, 1)]
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200", "0x0+90x64+0x0+1x9+5x5"]
@@ -138,3 +136,12 @@ def draw(seed, index):
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.7 else None
     return Drawn(spec, d.fills, schedule, draw_calls(d, spec))
+
+
+def random_cases(count=24):
+    """`--group random`: of the check on a GPU, as the search has them."""
+    for i in range(count):
+        drawn = draw("gpu", i)
+        name = f"random_{i}"
+        yield Case(name, {**drawn.spec, "name": name}, "random", drawn.fills, longest=1000,
+                   large=drawn.spec["normalize"] == "softmax", data=name)
