@@ -97,10 +97,14 @@ def bend(d):
     return form.format(d.score)
 
 
-def steps_for(kind, dtype):
+def steps_for(normaliser, dtype):
     """What a score may go through. Known limits (docs/cdna2.md): small fp16 weights are zero but for
-    plain softmax; soft caps are exact to 2^-22 of the cap, not of the score.
+    plain softmax; soft caps are exact to 2^-22 of the cap, not of the score; differences of powers
+    are exact to about 2^-22 of the powers (docs/spec.md), so that softpick's scores must not be tiny.
     """
+    kind = NORMALISERS[normaliser]
+    if normaliser == softpick:
+        return [by_index, bend]
     if kind == GROWING:
         return [by_index, bend, temperature, decay]
     if kind == LOGISTIC and dtype == "fp16":
@@ -229,7 +233,7 @@ def draw_meaning(d):
     dtype = "bf16" if kind == GROWING else d.random.choice(["bf16", "fp16", "fp16"])
     normalize = normaliser if isinstance(normaliser, str) else normaliser(d)
     for _ in range(d.random.choice([0, 0, 1, 1, 2, 3])):
-        d.score = d.random.choice(steps_for(kind, dtype))(d)
+        d.score = d.random.choice(steps_for(normaliser, dtype))(d)
     mask = draw_mask(d)
     meaning = {"dtype": dtype, "score": d.score, "normalize": normalize, "inputs": d.inputs}
     if mask:

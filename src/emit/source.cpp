@@ -1,7 +1,6 @@
 #include "emit/source.h"
 
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "emit/banner.h"
@@ -12,9 +11,6 @@
 #include "schedule/units.h"
 
 namespace attngen::emit {
-
-// The files of templates/, by their paths there: made by attngen_embed.
-extern const std::span<const std::pair<std::string_view, std::string_view>> template_files;
 
 namespace {
 
@@ -34,9 +30,12 @@ std::string source_name(const spec::Spec& spec, const target::Target& target) {
   return source_name(spec, target.name, target.family);
 }
 
-std::variant<std::string, TemplateError> source(const spec::Spec& spec,
-                                                const attention::RowForm& rows, const Api& api,
-                                                const Choice& choice) {
+const char* template_of(target::Family family) {
+  return family == target::Family::Cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu";
+}
+
+Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows, const Api& api,
+                          const Choice& choice) {
   const schedule::Schedule& schedule = choice.candidate.schedule;
   const bool cdna2 = choice.target->family == target::Family::Cdna2;
   const UserFunctions user =
@@ -56,8 +55,14 @@ std::variant<std::string, TemplateError> source(const spec::Spec& spec,
          far ? schedule::state_columns(far_sums, spec.head_dim.qk) : 0,
          far && schedule::holds_far_queries(far_sums, spec.head_dim.qk)});
   }
-  auto text =
-      preprocess({cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu", find_template}, substitution);
+  return substitution;
+}
+
+std::variant<std::string, TemplateError> source(const spec::Spec& spec,
+                                                const attention::RowForm& rows, const Api& api,
+                                                const Choice& choice) {
+  auto text = preprocess({template_of(choice.target->family), find_template},
+                         substitution(spec, rows, api, choice));
   if (auto* source = std::get_if<std::string>(&text)) {
     source->insert(0, source_banner(spec, rows, choice));
   }

@@ -1,8 +1,10 @@
 // <name>_<target>.cu: a template specialised for a spec and a schedule.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "emit/api.h"
@@ -14,6 +16,14 @@ namespace attngen::emit {
 // "llama3_8b_h100.cu"
 std::string source_name(const spec::Spec& spec, const target::Target& target);
 std::string source_name(const spec::Spec& spec, std::string_view target, target::Family family);
+
+// The files of templates/, by their paths there: made by attngen_embed.
+extern const std::span<const std::pair<std::string_view, std::string_view>> template_files;
+// "hopper/forward.cu"
+const char* template_of(target::Family family);
+// What a spec and a schedule put into it.
+Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows, const Api& api,
+                          const Choice& choice);
 
 std::variant<std::string, TemplateError> source(const spec::Spec& spec,
                                                 const attention::RowForm& rows, const Api& api,
