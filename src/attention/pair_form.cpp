@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "attention/interval_mask.h"
+#include "attention/known.h"
 #include "attention/linear.h"
+#include "attention/powers_of_two.h"
 #include "attention/reductions.h"
 #include "attention/tiles.h"
 #include "expr/simplify.h"
@@ -24,97 +25,6 @@ using expr::Op;
 using expr::Type;
 
 Expr variable_of(const char* name) { return expr::variable(name, Type::Float); }
-
-// Of expressions, each asked for once: shared ones would take a time exponential in their depth.
-template <typename T>
-class Known {
- public:
-  const T* find(const Expr& e) const {
-    const auto found = values_.find(e.identity());
-    return found == values_.end() ? nullptr : &found->second.second;
-  }
-  const T& keep(const Expr& e, T value) {
-    return values_.emplace(e.identity(), std::pair(e, std::move(value))).first->second.second;
-  }
-
- private:
-  std::map<const void*, std::pair<Expr, T>> values_;  // the Expr keeps its identity taken
-};
-
-// exp and sigmoid by powers of two, which the hardware has: their factors then fold into what is
-// multiplied anyway.
-class PowersOfTwo {
- public:
-  Expr operator()(const Expr& e) {
-    if (e.operands().empty()) return e;
-    if (const Expr* known = known_.find(e)) return *known;
-    return known_.keep(e, rewrite(e));
-  }
-
- private:
-  Expr rewrite(const Expr& e) {
-    std::vector<Expr> operands;
-    for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
-    const auto power = [&](double factor) {
-      return expr::make(Op::Exp2, {expr::make(Op::Multiply, {operands[0], expr::number(factor)})});
-    };
-    const auto logistic = [&](const Expr& numerator) {
-      return expr::make(
-          Op::Divide,
-          {numerator, expr::make(Op::Add, {expr::number(1), power(-std::numbers::log2e)})});
-    };
-    switch (e.op()) {
-      case Op::Exp:
-        return power(std::numbers::log2e);
-      case Op::Sigmoid:
-        return logistic(expr::number(1));
-      case Op::Silu:
-        return logistic(operands[0]);
-      case Op::Multiply:
-        return with_number_in_power(with_operands(e, std::move(operands)));
-      default:
-        return with_operands(e, std::move(operands));
-    }
-  }
-
-  // c 2^x as 2^(x + log2(c)): x mostly is a sum, whose constants come together.
-  static Expr with_number_in_power(const Expr& product) {
-    std::vector<Expr> leaves = leaves_of(product);
-    double number = 1;
-    const auto numbers = std::stable_partition(leaves.begin(), leaves.end(),
-                                               [](const Expr& leaf) { return !leaf.is_number(); });
-    for (auto leaf = numbers; leaf != leaves.end(); ++leaf) number *= leaf->number();
-    if (!std::isnormal(number) || number < 0 || number == 1) return product;
-    leaves.erase(numbers, leaves.end());
-    const auto power = std::find_if(leaves.begin(), leaves.end(),
-                                    [](const Expr& leaf) { return leaf.op() == Op::Exp2; });
-    if (power == leaves.end()) return product;
-    *power = expr::make(
-        Op::Exp2, {expr::make(Op::Add, {power->operand(0), expr::number(std::log2(number))})});
-    Expr result = leaves.front();
-    for (size_t i = 1; i < leaves.size(); ++i)
-      result = expr::make(Op::Multiply, {result, leaves[i]});
-    return result;
-  }
-  // The factors of a product, or itself where they are many: they may be shared.
-  static std::vector<Expr> leaves_of(const Expr& product) {
-    constexpr size_t kMost = 8;
-    std::vector<Expr> leaves{product};
-    for (size_t i = 0; i < leaves.size();) {
-      if (leaves[i].op() != Op::Multiply) {
-        ++i;
-        continue;
-      }
-      if (leaves.size() >= kMost) return {product};
-      const Expr factor = leaves[i];
-      leaves[i] = factor.operand(0);
-      leaves.insert(leaves.begin() + static_cast<std::ptrdiff_t>(i) + 1, factor.operand(1));
-    }
-    return leaves;
-  }
-
-  Known<Expr> known_;
-};
 
 // Registers for more would cost more than they save.
 constexpr size_t kMostKept = 6;
@@ -411,7 +321,7 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   };
   const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
   const auto prepared = [&](const Expr& e) {
-    return expr::simplify(PowersOfTwo()(replace_loads(e, loaded_otherwise)));
+    return expr::simplify(by_powers_of_two(replace_loads(e, loaded_otherwise)));
   };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));

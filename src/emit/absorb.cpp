@@ -11,6 +11,9 @@
 
 #include "emit/comment.h"
 #include "emit/device_text.h"
+#include "emit/far_functions.h"
+#include "emit/near_functions.h"
+#include "emit/pair_text.h"
 #include "emit/user_functions.h"
 #include "emit/values.h"
 
@@ -23,18 +26,6 @@ using attention::RowForm;
 using attention::RowValue;
 using Name = std::set<std::string, std::less<>>;
 
-// Two columns further in, but for the preprocessor's lines.
-std::string indented(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const size_t end = text.find('\n') + 1;
-    if (text.front() != '#') result += "  ";
-    result += text.substr(0, end);
-    text.remove_prefix(end);
-  }
-  return result;
-}
-
 bool mentions_any(const expr::Expr& e, const Name& names) {
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return expr::mentions(e, name); });
@@ -42,12 +33,11 @@ bool mentions_any(const expr::Expr& e, const Name& names) {
 
 // The block update, from the form: which rows are current after every block, which reductions they
 // need first, which may wait for the last pass.
-class Absorb {
+class Absorb : public PairText {
  public:
   Absorb(const spec::Spec& spec, const RowForm& form, const PairForm& pairs,
          const DeviceNames& names, const Fragment& fragment)
-      : spec_(spec), form_(form), pairs_(pairs), names_(names), fragment_(fragment) {
-    find_loop_rows();
+      : PairText(spec, form, pairs, names, fragment) {
     find_passes();
   }
 
@@ -76,26 +66,10 @@ class Absorb {
                                 fmt::format("By which {} shrinks.", reduction.name));
       }
     }
-    return text + absorb_function() + near_function() + far_functions();
+    return text + absorb_function();
   }
 
  private:
-  bool has_rows() const { return !loop_rows_.empty(); }
-  bool is_loop_row(std::string_view name) const {
-    return std::any_of(loop_rows_.begin(), loop_rows_.end(),
-                       [&](const RowValue* row) { return row->name == name; });
-  }
-
-  // The rows read in the loop, and the rows that these read.
-  void find_loop_rows() {
-    for (auto row = form_.rows.rbegin(); row != form_.rows.rend(); ++row) {
-      const bool read = std::any_of(
-          loop_rows_.begin(), loop_rows_.end(),
-          [&](const RowValue* later) { return expr::mentions(later->value, row->name); });
-      if (row->in_loop || read) loop_rows_.insert(loop_rows_.begin(), &*row);
-    }
-  }
-
   // Reductions that loop rows need, by pass: those whose elements read only rows that earlier
   // passes made current.
   void find_passes() {
@@ -119,27 +93,11 @@ class Absorb {
     }
   }
 
-  const expr::Expr& element_of(const Reduction& reduction) const {
-    return pairs_.elements[static_cast<size_t>(&reduction - form_.reductions.data())];
-  }
-
   // In the last pass, the sum of the weights themselves.
   bool sums_weights(const Reduction& reduction) const {
     return reduction.deferred && reduction.kind == Reduction::Kind::Sum &&
            expr::same(reduction.element, form_.weight);
   }
-  // What needs no function of its own: the score or the product itself, a number.
-  std::optional<std::string> inline_value(const expr::Expr& e) const {
-    if (e.op() != expr::Op::Variable && !e.is_number()) return std::nullopt;
-    if (e.op() == expr::Op::Variable && e.name() != "score" && e.name() != attention::kProduct) {
-      return std::nullopt;
-    }
-    return expr::print_c(e, expr::Dialect::Device, names_.names());
-  }
-  std::string pair_value(const std::string& function, const expr::Expr& e) const {
-    return inline_value(e).value_or(fmt::format("{}({})", function, arguments()));
-  }
-  static std::string element_name(const Reduction& reduction) { return reduction.name + "_of"; }
   bool has_own_factor(const Reduction& reduction) const {
     return !reduction.rescale.is_number(1) && !expr::same(reduction.rescale, form_.rescale);
   }
@@ -164,23 +122,6 @@ class Absorb {
                     {"const Reductions& red", "const Row& row", "const Inputs& in"},
                     body + "  return rows;\n"}) +
            "\n";
-  }
-
-  // What weights and elements are functions of.
-  bool reads_product() const { return !pairs_.score; }
-  std::vector<std::string> parameters() const {
-    std::vector<std::string> parameters = pair_parameters(pairs_);
-    parameters[0] = reads_product() ? "float product" : "float score";
-    if (has_rows()) parameters.emplace_back("const LoopRows& rows");
-    return parameters;
-  }
-  std::string arguments() const {
-    return pair_arguments(pairs_, reads_product() ? "product" : "score") +
-           (has_rows() ? ", rows" : "");
-  }
-  std::string pair_function(const std::string& name, const expr::Expr& value,
-                            const std::string& heading) const {
-    return heading + text_of({"float", name, parameters(), returned(value, names_.names())}) + "\n";
   }
 
   // Rows from a maximum are infinite until a pair has come: then there is nothing to rescale.
@@ -208,54 +149,9 @@ class Absorb {
                        });
   }
 
-  // The loop over the block's pairs; `guard` is a further condition of a pair that counts.
-  std::string loop(const std::string& guard, const std::string& body) const {
-    return wrapped_loop(exists_line(guard) + body);
-  }
-  std::string exists_line(const std::string& guard) const {
-    // Of an interval mask, two limits a row stand in for the test of every pair.
-    const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
-                                            : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
-    const std::string exists = fmt::format("!kMasked || ({})", inside);
-    return wrapped(
-        "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
-  }
-  // `ahead` comes before the elements of one j, `behind` follows them.
-  std::string wrapped_loop(const std::string& body, std::string_view behind = "",
-                           std::string_view ahead = "") const {
-    return fmt::format(
-        "#pragma unroll\n"
-        "  for (int j = 0; j < {}; ++j) {{\n"
-        "{}"
-        "#pragma unroll\n"
-        "    for (int e = 0; e < {}; ++e) {{\n"
-        "{}{}{}{}{}"
-        "    }}\n"
-        "{}"
-        "  }}\n",
-        fragment_.groups, ahead, fragment_.elements,
-        has_word(body, "key") || has_word(body, "column") || has_word(body, "kv_idx")
-            ? fmt::format("      const int key = {};\n", fragment_.key)
-            : "",
-        has_word(body, "column") ? "      const int column = key - kv_first;\n" : "",
-        has_word(body, "kv_idx")
-            ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
-            : "",
-        pairs_.bias && has_word(body, "bias") ? "      const float bias = biases(j, r, e);\n" : "",
-        body, behind);
-  }
-
-  // The first pass makes scores of products; later ones read them.
-  std::string score_line(bool first, bool kept) const {
-    const std::string element(fragment_.element);
-    if (!first) return fmt::format("      const float score = {};\n", element);
-    if (reads_product()) return fmt::format("      const float product = {};\n", element);
-    std::string line = is_plain_score(spec_)
-                           ? fmt::format("      const float score = {} * kScale;\n", element)
-                           : wrapped(fmt::format("      const float score = score_of({});",
-                                                 pair_arguments(pairs_, element)));
-    if (kept) line += fmt::format("      {} = score;\n", element);
-    return line;
+  std::string pair_function(const std::string& name, const expr::Expr& value,
+                            const std::string& heading) const {
+    return heading + text_of({"float", name, parameters(), returned(value, names_.names())}) + "\n";
   }
 
   // Computed for every pair and then selected: a branch a pair serialises the matrix products.
@@ -388,134 +284,6 @@ class Absorb {
            "}\n\n";
   }
 
-  // Both rows in one, and one test at its end: a test each would part their instructions.
-  std::string near_function() const {
-    if (!pairs_.near_logistic) return "";
-    const attention::NearLogistic& near = *pairs_.near_logistic;
-    const std::string pass = wrapped_loop(
-        exists_line("") + score_line(true, false) +
-            wrapped(fmt::format("      power[e] = exists ? near_power_of({}) : 0;", arguments())) +
-            fmt::format("      {} = power[e] - power[e] * power[e];\n", fragment_.element),
-        wrapped("    largest[r] = __vimax3_u32(largest[r], __float_as_uint(power[0]), "
-                "__float_as_uint(power[1]));"),
-        "    float power[2];\n");
-    std::string row = "  const Row& row = rows[r];\n";
-    if (pairs_.has_lines()) row += "  const Lines lines = lines_at(row, kv_first, in);\n";
-    if (has_word(pass, "keys")) {
-      row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
-    }
-    if (pairs_.bias) row += "  const Biases biases = load_biases(row.bias);\n";
-    return "\n// Of a small weight e / (1 + e) a multiple of e.\n" +
-           text_of({"float", "near_power_of", parameters(),
-                    "  return exp2_approx(" +
-                        expr::print_c(near.exponent, expr::Dialect::Device, names_.names()) +
-                        ");\n"}) +
-           "\n"
-           "// As absorb of both rows, of weights that are small: a power less its square, right "
-           "to a\n"
-           "// bf16's rounding. False if one is not small, or is a NaN; the scores are lost "
-           "then.\n" +
-           text_of(
-               {"bool",
-                "absorb_near",
-                {std::string(fragment_.scores), "int kv_first", "const Row (&rows)[2]",
-                 "const Inputs& in"},
-                "  uint32_t largest[2] = {};  // of the powers' bits, which are in their order\n"
-                "#pragma unroll\n"
-                "  for (int r = 0; r < 2; ++r) {\n" +
-                    indented(row + pass) + "  }\n" +
-                    fmt::format("  return max(largest[0], largest[1]) < __float_as_uint({});\n",
-                                float_literal(near.highest)),
-                "template <bool kMasked>"});
-  }
-
-  // Of keys whose values a state holds.
-  std::string far_functions() const {
-    if (!pairs_.far) return "";
-    const expr::Expr& growth = pairs_.far->slope;
-    const bool is_factor = growth.is_number() || growth.op() == expr::Op::Variable;
-    const std::string slope = expr::print_c(growth, expr::Dialect::Device, names_.names());
-    std::string text =
-        "\n// What is left of a key's weight beside that of one so many keys on.\n" +
-        text_of({"float",
-                 "decay",
-                 {kRow, "int keys", kInputs},
-                 wrapped(fmt::format("  return exp2_approx(-keys * {});",
-                                     is_factor ? slope : "(" + slope + ")"))}) +
-        "\n// The weight that a product of 1 has at key kv_idx.\n" +
-        text_of({"float",
-                 "weight_of_one",
-                 {kRow, "int kv_idx", kInputs},
-                 lines_line("kv_idx") + (reads_column() ? "  const int column = 0;\n" : "") +
-                     far_pair("1", "  ") +
-                     fmt::format("  return {};\n", pair_value("weight_of", pairs_.weight))});
-    return form_.reductions.empty() ? text : text + far_sums();
-  }
-  bool reads_column() const { return pairs_.has_lines() || pairs_.reads(attention::kColumn); }
-  std::string lines_line(std::string_view key) const {
-    return pairs_.has_lines() ? fmt::format("  const Lines lines = lines_at(row, {}, in);\n", key)
-                              : "";
-  }
-  // What weights and elements are functions of, of a pair with this product.
-  std::string far_pair(std::string_view product, std::string_view indent) const {
-    return reads_product() ? fmt::format("{}const float product = {};\n", indent, product)
-                           : wrapped(fmt::format("{}const float score = score_of({});", indent,
-                                                 pair_arguments(pairs_, product)));
-  }
-  // A pair takes a multiply-add: of sums that are kept in the unit of the last eight columns, what
-  // came before shrinks by eight columns' growth.
-  std::string far_sums() const {
-    std::string members, sums, after, counts;
-    for (size_t i = 0; i < form_.reductions.size(); ++i) {
-      const Reduction& reduction = form_.reductions[i];
-      const attention::FarSum sum = pairs_.far->sums[i];
-      if (sum == attention::FarSum::Number) {
-        const double number = reduction.element.number();
-        const std::string factor = number == 1 ? "" : " * " + float_literal(number);
-        counts += wrapped(fmt::format("  red.{} += columns{};", reduction.name, factor));
-        continue;
-      }
-      members += fmt::format("  float {}[2] = {{}};\n", reduction.name);
-      sums += fmt::format(
-          "      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
-          sum == attention::FarSum::Absolute ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
-      const std::string element = pair_value(element_name(reduction), element_of(reduction));
-      const bool alone = attention::sums_of_products(pairs_.far->sums) == 1;  // else a scope each
-      const char* const indent = alone ? "    " : "      ";
-      after += (alone ? "" : "    {\n") +
-               far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +
-               wrapped(fmt::format("{}red.{} += {};", indent, reduction.name, element)) +
-               (alone ? "" : "    }\n");
-    }
-    return "\n// Sums over far keys, a thread's even and odd columns, at the weight of the last "
-           "ones.\n"
-           "struct FarSums {\n" +
-           members + "};\n\n" +
-           "// One block of row r; `shrink` is the decay of a group of eight columns.\n" +
-           text_of({"void",
-                    "add_far",
-                    {"const float (&scores)[kTileKv / 8][2][2]", "int r", "float shrink",
-                     "FarSums& sums"},
-                    "#pragma unroll\n"
-                    "  for (int j = 0; j < kTileKv / 8; ++j) {\n"
-                    "#pragma unroll\n"
-                    "    for (int e = 0; e < 2; ++e) {\n" +
-                        sums + "    }\n  }\n"}) +
-           "\n// Their last even column is key kv_first.\n" +
-           text_of({"void",
-                    "absorb_far",
-                    {"const FarSums& sums", "int kv_first", kRow, kInputs, "Reductions& red"},
-                    lines_line("kv_first") +
-                        "#pragma unroll\n"
-                        "  for (int e = 0; e < 2; ++e) {\n" +
-                        (reads_column() ? "    const int column = e;\n" : "") +
-                        "    const int kv_idx = kv_first + e;\n" + after + "  }\n" +
-                        (counts.empty() ? ""
-                                        : "  const int columns = (kv_first / 8 + 1) * 2;  // of a "
-                                          "thread\n" +
-                                              counts)});
-  }
-
   std::string absorb_function() const {
     std::string body;
     for (size_t i = 0; i < passes_.size(); ++i) body += row_pass(passes_[i], i == 0);
@@ -545,37 +313,17 @@ class Absorb {
                     "template <bool kMasked>"});
   }
 
-  const spec::Spec& spec_;
-  const RowForm& form_;
-  const PairForm& pairs_;
-  const DeviceNames& names_;
-  const Fragment& fragment_;
-  std::vector<const RowValue*> loop_rows_;             // in the order of the spec
   std::vector<std::vector<const Reduction*>> passes_;  // before the weights
   std::vector<const Reduction*> last_pass_;            // together with the weights
 };
 
 }  // namespace
 
-std::vector<std::string> pair_parameters(const PairForm& pairs) {
-  std::vector<std::string> parameters{"float product"};
-  if (pairs.bias) parameters.emplace_back("float bias");
-  parameters.emplace_back(kRow);
-  if (pairs.has_lines()) parameters.emplace_back("const Lines& lines");
-  if (pairs.has_lines() || pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
-  parameters.insert(parameters.end(), {"int kv_idx", "const Inputs& in"});
-  return parameters;
-}
-
-std::string pair_arguments(const PairForm& pairs, std::string_view first) {
-  return fmt::format("{}, {}row, {}{}kv_idx, in", first, pairs.bias ? "bias, " : "",
-                     pairs.has_lines() ? "lines, " : "",
-                     pairs.has_lines() || pairs.reads(attention::kColumn) ? "column, " : "");
-}
-
 std::string absorb_functions(const spec::Spec& spec, const RowForm& rows, const PairForm& pairs,
                              const DeviceNames& names, const Fragment& fragment) {
-  return Absorb(spec, rows, pairs, names, fragment).text();
+  return Absorb(spec, rows, pairs, names, fragment).text() +
+         near_functions(spec, rows, pairs, names, fragment) +
+         far_functions(spec, rows, pairs, names, fragment);
 }
 
 }  // namespace attngen::emit

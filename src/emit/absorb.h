@@ -2,8 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "attention/pair_form.h"
 #include "attention/row_form.h"
@@ -13,13 +11,8 @@
 
 namespace attngen::emit {
 
-// What the functions of a pair take, and how they are called: (product or score, row, lines,
-// column, kv_idx, in), as far as the form has them.
-std::vector<std::string> pair_parameters(const attention::PairForm& pairs);
-std::string pair_arguments(const attention::PairForm& pairs, std::string_view first);
-
 // weight_of, the elements of the reductions, and `absorb`, which takes one block of a row. For
-// forms that are not exponential.
+// forms that are not exponential. Behind them what near_functions.h and far_functions.h have.
 std::string absorb_functions(const spec::Spec& spec, const attention::RowForm& rows,
                              const attention::PairForm& pairs, const DeviceNames& names,
                              const Fragment& fragment);

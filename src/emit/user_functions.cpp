@@ -17,6 +17,7 @@
 #include "emit/fragment.h"
 #include "emit/helpers.h"
 #include "emit/mask_functions.h"
+#include "emit/pair_text.h"
 #include "emit/prepass.h"
 #include "expr/simplify.h"
 #include "schedule/search.h"

@@ -116,11 +116,12 @@ TEST_CASE("a template under a C preprocessor is what attngen writes") {
     MESSAGE("skipped: c++ not found");
     return;
   }
-  for (const auto& [name, text] : testing::variant_files()) {
+  for (const auto& file : testing::variant_files()) {
+    const std::string& name = file.first;
     for (const std::string target : {"h100", "mi250"}) {
       CAPTURE(name);
       CAPTURE(target);
-      hold_ends_of_ranking(text, *target::find(target));
+      hold_ends_of_ranking(file.second, *target::find(target));
     }
   }
 }

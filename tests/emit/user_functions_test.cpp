@@ -5,7 +5,7 @@
 #include <string>
 
 #include "attention/pair_form.h"
-#include "emit/absorb.h"
+#include "emit/pair_text.h"
 #include "emit_test_support.h"
 #include "variants.h"
 

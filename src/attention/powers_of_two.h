@@ -1,0 +1,13 @@
+// exp and sigmoid by powers of two, which the hardware has: their factors then fold into what is
+// multiplied anyway.
+#pragma once
+
+#include "expr/expr.h"
+
+namespace attngen::attention {
+
+// The same value: exp(x) is 2^(x log2(e)), sigmoid(x) is 1 / (1 + 2^(-x log2(e))), and a number
+// times a power goes into the power.
+expr::Expr by_powers_of_two(const expr::Expr& e);
+
+}  // namespace attngen::attention

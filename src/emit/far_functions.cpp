@@ -1,0 +1,115 @@
+#include "emit/far_functions.h"
+
+#include <fmt/format.h>
+
+#include "emit/device_text.h"
+#include "emit/pair_text.h"
+#include "emit/user_functions.h"
+#include "emit/values.h"
+
+namespace attngen::emit {
+namespace {
+
+using attention::Reduction;
+
+class FarFunctions : public PairText {
+ public:
+  using PairText::PairText;
+
+  std::string text() const {
+    const expr::Expr& growth = pairs_.far->slope;
+    const bool is_factor = growth.is_number() || growth.op() == expr::Op::Variable;
+    const std::string slope = expr::print_c(growth, expr::Dialect::Device, names_.names());
+    std::string text =
+        "\n// What is left of a key's weight beside that of one so many keys on.\n" +
+        text_of({"float",
+                 "decay",
+                 {kRow, "int keys", kInputs},
+                 wrapped(fmt::format("  return exp2_approx(-keys * {});",
+                                     is_factor ? slope : "(" + slope + ")"))}) +
+        "\n// The weight that a product of 1 has at key kv_idx.\n" +
+        text_of({"float",
+                 "weight_of_one",
+                 {kRow, "int kv_idx", kInputs},
+                 lines_line("kv_idx") + (reads_column() ? "  const int column = 0;\n" : "") +
+                     far_pair("1", "  ") +
+                     fmt::format("  return {};\n", pair_value("weight_of", pairs_.weight))});
+    return form_.reductions.empty() ? text : text + far_sums();
+  }
+
+ private:
+  bool reads_column() const { return pairs_.has_lines() || pairs_.reads(attention::kColumn); }
+  std::string lines_line(std::string_view key) const {
+    return pairs_.has_lines() ? fmt::format("  const Lines lines = lines_at(row, {}, in);\n", key)
+                              : "";
+  }
+  // What weights and elements are functions of, of a pair with this product.
+  std::string far_pair(std::string_view product, std::string_view indent) const {
+    return reads_product() ? fmt::format("{}const float product = {};\n", indent, product)
+                           : wrapped(fmt::format("{}const float score = score_of({});", indent,
+                                                 pair_arguments(pairs_, product)));
+  }
+  // A pair takes a multiply-add: of sums that are kept in the unit of the last eight columns, what
+  // came before shrinks by eight columns' growth.
+  std::string far_sums() const {
+    std::string members, sums, after, counts;
+    for (size_t i = 0; i < form_.reductions.size(); ++i) {
+      const Reduction& reduction = form_.reductions[i];
+      const attention::FarSum sum = pairs_.far->sums[i];
+      if (sum == attention::FarSum::Number) {
+        const double number = reduction.element.number();
+        const std::string factor = number == 1 ? "" : " * " + float_literal(number);
+        counts += wrapped(fmt::format("  red.{} += columns{};", reduction.name, factor));
+        continue;
+      }
+      members += fmt::format("  float {}[2] = {{}};\n", reduction.name);
+      sums += fmt::format(
+          "      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
+          sum == attention::FarSum::Absolute ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
+      const std::string element = pair_value(element_name(reduction), element_of(reduction));
+      const bool alone = attention::sums_of_products(pairs_.far->sums) == 1;  // else a scope each
+      const char* const indent = alone ? "    " : "      ";
+      after += (alone ? "" : "    {\n") +
+               far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +
+               wrapped(fmt::format("{}red.{} += {};", indent, reduction.name, element)) +
+               (alone ? "" : "    }\n");
+    }
+    return "\n// Sums over far keys, a thread's even and odd columns, at the weight of the last "
+           "ones.\n"
+           "struct FarSums {\n" +
+           members + "};\n\n" +
+           "// One block of row r; `shrink` is the decay of a group of eight columns.\n" +
+           text_of({"void",
+                    "add_far",
+                    {"const float (&scores)[kTileKv / 8][2][2]", "int r", "float shrink",
+                     "FarSums& sums"},
+                    "#pragma unroll\n"
+                    "  for (int j = 0; j < kTileKv / 8; ++j) {\n"
+                    "#pragma unroll\n"
+                    "    for (int e = 0; e < 2; ++e) {\n" +
+                        sums + "    }\n  }\n"}) +
+           "\n// Their last even column is key kv_first.\n" +
+           text_of({"void",
+                    "absorb_far",
+                    {"const FarSums& sums", "int kv_first", kRow, kInputs, "Reductions& red"},
+                    lines_line("kv_first") +
+                        "#pragma unroll\n"
+                        "  for (int e = 0; e < 2; ++e) {\n" +
+                        (reads_column() ? "    const int column = e;\n" : "") +
+                        "    const int kv_idx = kv_first + e;\n" + after + "  }\n" +
+                        (counts.empty() ? ""
+                                        : "  const int columns = (kv_first / 8 + 1) * 2;  // of a "
+                                          "thread\n" +
+                                              counts)});
+  }
+};
+
+}  // namespace
+
+std::string far_functions(const spec::Spec& spec, const attention::RowForm& rows,
+                          const attention::PairForm& pairs, const DeviceNames& names,
+                          const Fragment& fragment) {
+  return pairs.far ? FarFunctions(spec, rows, pairs, names, fragment).text() : "";
+}
+
+}  // namespace attngen::emit

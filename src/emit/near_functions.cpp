@@ -1,0 +1,78 @@
+#include "emit/near_functions.h"
+
+#include <fmt/format.h>
+
+#include "emit/device_text.h"
+#include "emit/pair_text.h"
+#include "emit/user_functions.h"
+#include "emit/values.h"
+
+namespace attngen::emit {
+namespace {
+
+// Two columns further in, but for the preprocessor's lines.
+std::string indented(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t end = text.find('\n') + 1;
+    if (text.front() != '#') result += "  ";
+    result += text.substr(0, end);
+    text.remove_prefix(end);
+  }
+  return result;
+}
+
+class NearFunctions : public PairText {
+ public:
+  using PairText::PairText;
+
+  // Both rows in one, and one test at its end: a test each would part their instructions.
+  std::string text() const {
+    const attention::NearLogistic& near = *pairs_.near_logistic;
+    const std::string pass = wrapped_loop(
+        exists_line("") + score_line(true, false) +
+            wrapped(fmt::format("      power[e] = exists ? near_power_of({}) : 0;", arguments())) +
+            fmt::format("      {} = power[e] - power[e] * power[e];\n", fragment_.element),
+        wrapped("    largest[r] = __vimax3_u32(largest[r], __float_as_uint(power[0]), "
+                "__float_as_uint(power[1]));"),
+        "    float power[2];\n");
+    std::string row = "  const Row& row = rows[r];\n";
+    if (pairs_.has_lines()) row += "  const Lines lines = lines_at(row, kv_first, in);\n";
+    if (has_word(pass, "keys")) {
+      row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
+    }
+    if (pairs_.bias) row += "  const Biases biases = load_biases(row.bias);\n";
+    return "\n// Of a small weight e / (1 + e) a multiple of e.\n" +
+           text_of({"float", "near_power_of", parameters(),
+                    "  return exp2_approx(" +
+                        expr::print_c(near.exponent, expr::Dialect::Device, names_.names()) +
+                        ");\n"}) +
+           "\n"
+           "// As absorb of both rows, of weights that are small: a power less its square, right "
+           "to a\n"
+           "// bf16's rounding. False if one is not small, or is a NaN; the scores are lost "
+           "then.\n" +
+           text_of(
+               {"bool",
+                "absorb_near",
+                {std::string(fragment_.scores), "int kv_first", "const Row (&rows)[2]",
+                 "const Inputs& in"},
+                "  uint32_t largest[2] = {};  // of the powers' bits, which are in their order\n"
+                "#pragma unroll\n"
+                "  for (int r = 0; r < 2; ++r) {\n" +
+                    indented(row + pass) + "  }\n" +
+                    fmt::format("  return max(largest[0], largest[1]) < __float_as_uint({});\n",
+                                float_literal(near.highest)),
+                "template <bool kMasked>"});
+  }
+};
+
+}  // namespace
+
+std::string near_functions(const spec::Spec& spec, const attention::RowForm& rows,
+                           const attention::PairForm& pairs, const DeviceNames& names,
+                           const Fragment& fragment) {
+  return pairs.near_logistic ? NearFunctions(spec, rows, pairs, names, fragment).text() : "";
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,121 @@
+#include "emit/pair_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emit/device_text.h"
+#include "emit/mask_functions.h"
+#include "emit/user_functions.h"
+
+namespace attngen::emit {
+
+using attention::PairForm;
+using attention::Reduction;
+using attention::RowForm;
+using attention::RowValue;
+
+std::vector<std::string> pair_parameters(const PairForm& pairs) {
+  std::vector<std::string> parameters{"float product"};
+  if (pairs.bias) parameters.emplace_back("float bias");
+  parameters.emplace_back(kRow);
+  if (pairs.has_lines()) parameters.emplace_back("const Lines& lines");
+  if (pairs.has_lines() || pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
+  parameters.insert(parameters.end(), {"int kv_idx", "const Inputs& in"});
+  return parameters;
+}
+
+std::string pair_arguments(const PairForm& pairs, std::string_view first) {
+  return fmt::format("{}, {}row, {}{}kv_idx, in", first, pairs.bias ? "bias, " : "",
+                     pairs.has_lines() ? "lines, " : "",
+                     pairs.has_lines() || pairs.reads(attention::kColumn) ? "column, " : "");
+}
+
+PairText::PairText(const spec::Spec& spec, const RowForm& form, const PairForm& pairs,
+                   const DeviceNames& names, const Fragment& fragment)
+    : spec_(spec), form_(form), pairs_(pairs), names_(names), fragment_(fragment) {
+  find_loop_rows();
+}
+
+// The rows read in the loop, and the rows that these read.
+void PairText::find_loop_rows() {
+  for (auto row = form_.rows.rbegin(); row != form_.rows.rend(); ++row) {
+    const bool read = std::any_of(loop_rows_.begin(), loop_rows_.end(), [&](const RowValue* later) {
+      return expr::mentions(later->value, row->name);
+    });
+    if (row->in_loop || read) loop_rows_.insert(loop_rows_.begin(), &*row);
+  }
+}
+
+const expr::Expr& PairText::element_of(const Reduction& reduction) const {
+  return pairs_.elements[static_cast<size_t>(&reduction - form_.reductions.data())];
+}
+
+std::optional<std::string> PairText::inline_value(const expr::Expr& e) const {
+  if (e.op() != expr::Op::Variable && !e.is_number()) return std::nullopt;
+  if (e.op() == expr::Op::Variable && e.name() != "score" && e.name() != attention::kProduct) {
+    return std::nullopt;
+  }
+  return expr::print_c(e, expr::Dialect::Device, names_.names());
+}
+std::string PairText::pair_value(const std::string& function, const expr::Expr& e) const {
+  return inline_value(e).value_or(fmt::format("{}({})", function, arguments()));
+}
+std::vector<std::string> PairText::parameters() const {
+  std::vector<std::string> parameters = pair_parameters(pairs_);
+  parameters[0] = reads_product() ? "float product" : "float score";
+  if (has_rows()) parameters.emplace_back("const LoopRows& rows");
+  return parameters;
+}
+std::string PairText::arguments() const {
+  return pair_arguments(pairs_, reads_product() ? "product" : "score") +
+         (has_rows() ? ", rows" : "");
+}
+std::string PairText::loop(const std::string& guard, const std::string& body) const {
+  return wrapped_loop(exists_line(guard) + body);
+}
+std::string PairText::exists_line(const std::string& guard) const {
+  // Of an interval mask, two limits a row stand in for the test of every pair.
+  const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
+                                          : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
+  const std::string exists = fmt::format("!kMasked || ({})", inside);
+  return wrapped(
+      "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
+}
+std::string PairText::wrapped_loop(const std::string& body, std::string_view behind,
+                                   std::string_view ahead) const {
+  return fmt::format(
+      "#pragma unroll\n"
+      "  for (int j = 0; j < {}; ++j) {{\n"
+      "{}"
+      "#pragma unroll\n"
+      "    for (int e = 0; e < {}; ++e) {{\n"
+      "{}{}{}{}{}"
+      "    }}\n"
+      "{}"
+      "  }}\n",
+      fragment_.groups, ahead, fragment_.elements,
+      has_word(body, "key") || has_word(body, "column") || has_word(body, "kv_idx")
+          ? fmt::format("      const int key = {};\n", fragment_.key)
+          : "",
+      has_word(body, "column") ? "      const int column = key - kv_first;\n" : "",
+      has_word(body, "kv_idx")
+          ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
+          : "",
+      pairs_.bias && has_word(body, "bias") ? "      const float bias = biases(j, r, e);\n" : "",
+      body, behind);
+}
+
+std::string PairText::score_line(bool first, bool kept) const {
+  const std::string element(fragment_.element);
+  if (!first) return fmt::format("      const float score = {};\n", element);
+  if (reads_product()) return fmt::format("      const float product = {};\n", element);
+  std::string line = is_plain_score(spec_)
+                         ? fmt::format("      const float score = {} * kScale;\n", element)
+                         : wrapped(fmt::format("      const float score = score_of({});",
+                                               pair_arguments(pairs_, element)));
+  if (kept) line += fmt::format("      {} = score;\n", element);
+  return line;
+}
+
+}  // namespace attngen::emit
