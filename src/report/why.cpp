@@ -80,6 +80,9 @@ std::string why_first(const std::vector<Candidate>& ranked, size_t points) {
   text += fmt::format(
       " The first needs {} of {} registers a consumer thread and {} bytes of shared memory.",
       r.register_need, r.consumer_registers, r.shared_bytes);
+  if (r.register_need > r.consumer_registers) {
+    text += " That is an estimate; no tile needs fewer, and the compiler may keep some in memory.";
+  }
   return text;
 }
 

@@ -58,6 +58,15 @@ TEST_CASE("packed heads are marked") {
         std::string::npos);
 }
 
+TEST_CASE("a first one that may spill says so") {
+  Ranking ranking = tiny_ranking();
+  ranking.ranked.front().resources.register_need = 250;
+  const std::string text = explain(tiny_spec(), tiny_target(), ranking);
+  CHECK(text.find("The first needs 250 of 240 registers a consumer thread and 100000\n"
+                  "bytes of shared memory. That is an estimate; no tile needs fewer, and the "
+                  "compiler may keep some in\nmemory.\n") != std::string::npos);
+}
+
 TEST_CASE("no schedule at all") {
   Ranking ranking;
   ranking.rejected = {{Schedule{}, "no template family for tiny yet"}};
