@@ -158,7 +158,7 @@ GROUPS = {
               mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 32, 3)], SELF),
     ],
     # Ids in no order, of which another kernel makes tables. Keys and values of blocks that no query
-    # sees are NaN where `valid` says so (check.cpp): they must not be visited.
+    # sees are NaN where `valid` says so (data.cpp): they must not be visited.
     "ids": [
         (spec(inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
          [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none"),
