@@ -15,7 +15,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "hold")]
 from gpu.random_hopper import draw  # noqa: E402
 from random_check import Result, add_options, fill_options, run  # noqa: E402
-from to_host import to_host  # noqa: E402
+from to_host import compile_command, to_host  # noqa: E402
 
 MOST_SECONDS = 300  # of one spec's calls: a kernel that waits for good says so itself, much sooner
 
@@ -32,10 +32,9 @@ def generate(args, drawn, folder):
 def compile_host(args, drawn, folder):
     """The compiler's errors."""
     (folder / "emulated.cpp").write_text(to_host((folder / "emulated_h100.cu").read_text()))
-    fp16 = ["-DEMULATE_FP16"] if drawn.spec["dtype"] == "fp16" else []
-    return subprocess.run([args.compiler, "-std=c++20", "-O1", "-w", "-I", HERE, "-I", HERE / "cuda",
-                           "-fPIC", "-shared", *fp16, "emulated.cpp", "-o", "emulated.so"],
-                          cwd=folder, capture_output=True, text=True, check=False).stderr
+    command = [*compile_command(args.compiler, drawn.spec["dtype"]), "-fPIC", "-shared",
+               "emulated.cpp", "-o", "emulated.so"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
 
 
 def hold(args, drawn, seed, folder):

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from to_host import to_host  # noqa: E402
+from to_host import compile_command, to_host  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 
@@ -280,15 +280,15 @@ def emulated(attngen, one, given, place):
     return host
 
 
-def check_sections(attngen, compile_host, folder):
+def check_sections(attngen, compiler, folder):
     for i, (one, given) in enumerate(SECTIONS):
         host = emulated(attngen, one, given, folder / str(i))
         program = folder / str(i) / "sections"
-        run([*compile_host, f'-DEMITTED="{host}"', HERE / "sections.cpp", "-o", program])
+        run([*compile_command(compiler), f'-DEMITTED="{host}"', HERE / "sections.cpp", "-o", program])
         print(json.dumps(one), run([program]), sep="\n")
 
 
-def check_outputs(attngen, check, compile_host, folder, group):
+def check_outputs(attngen, check, compiler, folder, group):
     for i, (one, schedules, calls) in enumerate(GROUPS[group]):
         for j, given in enumerate(schedules):
             place = folder / f"{i}_{j}"
@@ -296,8 +296,7 @@ def check_outputs(attngen, check, compile_host, folder, group):
             if group == "far" and "_forward_states(" not in host.read_text():
                 sys.exit(f"{json.dumps(one)}\na kernel without states")
             library = place / "emulated.so"
-            fp16 = ["-DEMULATE_FP16"] if one["dtype"] == "fp16" else []
-            run([*compile_host, "-fPIC", "-shared", *fp16, host, "-o", library])
+            run([*compile_command(compiler, one["dtype"]), "-fPIC", "-shared", host, "-o", library])
             print(json.dumps(one), json.dumps(given), sep="\n")
             print(run([check, place / "spec.json", place / "emulated.json", library, *calls]),
                   flush=True)
@@ -306,11 +305,10 @@ def check_outputs(attngen, check, compile_host, folder, group):
 def main():
     attngen, check, compiler, folder, group = sys.argv[1:]
     folder = Path(folder) / group
-    compile_host = [compiler, "-std=c++20", "-O1", "-w", "-I", HERE, "-I", HERE / "cuda"]
     if group == "sections":
-        check_sections(attngen, compile_host, folder)
+        check_sections(attngen, compiler, folder)
     else:
-        check_outputs(attngen, check, compile_host, folder, group)
+        check_outputs(attngen, check, compiler, folder, group)
 
 
 if __name__ == "__main__":

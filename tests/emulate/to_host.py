@@ -9,6 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
+
 # Written here, since they use what the kernel declares.
 REWRITTEN = {
     "store_fragments": """template <int kChunk, int kGroups>
@@ -63,7 +65,7 @@ EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect"
             "wgmma_output", "wgmma_far", "wgmma_state", "pack", "pack_positive_part", "exp2_approx",
             "reciprocal", "tanh_approx", "load_matrices", "load_transposed", "mma_16x8x16",
             "from_half", "from_fp16", *REWRITTEN]
-# Queries from which on a call keeps states of its keys (parts/launch.cuh), fewer than on a GPU: calls
+# Queries from which on a call keeps states of its keys (parts/prepare.cuh), fewer than on a GPU: calls
 # that reach them take seconds here.
 FEWEST_QUERIES = 512
 
@@ -88,6 +90,12 @@ def to_host(text):
     if "asm" in text:
         sys.exit("assembly is left: " + text[text.index("asm"):][:200])
     return text
+
+
+def compile_command(compiler, dtype="bf16"):
+    """What a C++ compiler needs for such a source, but for files and the kind of output."""
+    fp16 = ["-DEMULATE_FP16"] if dtype == "fp16" else []
+    return [compiler, "-std=c++20", "-O1", "-w", "-I", HERE, "-I", HERE / "cuda", *fp16]
 
 
 if __name__ == "__main__":
