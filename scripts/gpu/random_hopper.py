@@ -1,6 +1,7 @@
 """Random specs for Hopper, with schedules and with calls that an emulator can afford."""
 
 import random
+import re
 
 from gpu.case import Case
 from gpu.random_specs import (LOGISTIC, Draft, Drawn, absolute_sum, counted, draw_dim, draw_meaning,
@@ -39,10 +40,9 @@ def draw_schedule(d, spec):
                 "order": d.random.choice(["linear", "longest_first"])}
     if spec.get("varlen") or schedule["order"] == "longest_first":
         schedule |= {"grid": "persistent", "order": "longest_first"}
-    packable = 64 % group == 0 and group > 1 and maps == 1 and not spec.get("varlen") and \
-        not blocks and "h % 2" not in spec.get("mask", "") and "h)" not in spec.get("mask", "") and \
-        "[h]" not in spec.get("mask", "") and "b, h]" not in spec.get("mask", "")
-    if packable and d.random.random() < 0.3:
+    one_mask = not re.search(r"\bh\b", spec.get("mask", ""))  # for all heads of a tile
+    packable = group > 1 and 64 % group == 0 and maps == 1 and not spec.get("varlen") and not blocks
+    if packable and one_mask and d.random.random() < 0.3:
         schedule["pack_heads"] = True
     return schedule
 
@@ -105,7 +105,8 @@ def draw_far(d):
     rate = d.random.choice(["log(1 - exp2(-5 - h))", "log(1 - exp2(-9 - h))", "-0.002", "0.001",
                             f"{d.add_input(['heads'], 'log_decay')}[h]"])
     score = d.random.choice(["score", f"score * {d.number(0.2, 1)}"])
-    spec = {"attngen": 1, "name": "emulated", "dtype": "bf16", "layout": d.random.choice(["bshd", "bhsd"]),
+    spec = {"attngen": 1, "name": "emulated", "dtype": "bf16",
+            "layout": d.random.choice(["bshd", "bhsd"]),
             "score": f"{score} * exp((q_pos - kv_idx) * {rate})", "inputs": d.inputs,
             "normalize": d.random.choice([{"weight": "score"}, absolute_sum(d), absolute_sum(d),
                                           unit_length(d), counted(d)])}
@@ -113,7 +114,8 @@ def draw_far(d):
     qk, v = d.random.choice([(64, 64), (64, 64), (64, 128), (128, 64), (128, 128), (192, 128)])
     spec |= {"heads": {"q": heads[0], "kv": heads[1]}, "head_dim": {"qk": qk, "v": v}}
     n = d.random.randint(0, 700)
-    mask = d.random.choice(["", "kv_idx <= q_pos", "kv_idx <= q_pos", f"kv_idx <= q_pos or kv_idx < {n}",
+    mask = d.random.choice(["", "kv_idx <= q_pos", "kv_idx <= q_pos",
+                            f"kv_idx <= q_pos or kv_idx < {n}",
                             f"kv_idx <= q_pos and kv_idx >= {n}", f"kv_idx + {n} > q_pos"])
     if mask:
         spec["mask"] = mask
