@@ -6,7 +6,6 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 
 #include "../variant_specs.h"
 #include "emit/source.h"
@@ -47,12 +46,22 @@ std::string preprocessed(const Tree& tree, const std::string& file, const std::s
                  "", "");
 }
 
+// A prefix of names in another's place.
+std::string with_prefix(std::string text, const std::string& old, const std::string& prefix) {
+  for (size_t at = 0; (at = text.find(old, at)) != std::string::npos;) {
+    const auto before = static_cast<unsigned char>(at > 0 ? text[at - 1] : ' ');
+    const bool inside_name = std::isalnum(before) != 0 || before == '_';
+    const std::string& put = inside_name ? old : prefix;
+    text.replace(at, old.size(), put);
+    at += put.size();
+  }
+  return text;
+}
+
 std::string renamed(const std::string& text, const std::string& name) {
   std::string upper = name;
   std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
-  const std::regex lower_case("\\battention_"), upper_case("\\bATTENTION_");
-  return std::regex_replace(std::regex_replace(text, lower_case, name + "_"), upper_case,
-                            upper + "_");
+  return with_prefix(with_prefix(text, "attention_", name + "_"), "ATTENTION_", upper + "_");
 }
 
 std::string without_space(std::string text) {
