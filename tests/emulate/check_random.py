@@ -4,7 +4,6 @@ usage: check_random.py <attngen> <check> <c++> [--count N] [--seed S] [--only I]
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -14,19 +13,11 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "hold")]
 from gpu.random_hopper import draw  # noqa: E402
+from generate import generate  # noqa: E402
 from random_check import Result, add_options, fill_options, run  # noqa: E402
 from to_host import compile_command, to_host  # noqa: E402
 
 MOST_SECONDS = 300  # of one spec's calls: a kernel that waits for good says so itself, much sooner
-
-
-def generate(args, drawn, folder):
-    (folder / "spec.json").write_text(json.dumps(drawn.spec))
-    command = [args.attngen, "spec.json", "--target", "h100", "-o", "."]
-    if drawn.schedule:
-        (folder / "schedule.json").write_text(json.dumps(drawn.schedule))
-        command += ["--schedule", "schedule.json"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def compile_host(args, drawn, folder):
@@ -38,7 +29,7 @@ def compile_host(args, drawn, folder):
 
 
 def hold(args, drawn, seed, folder):
-    generated = generate(args, drawn, folder)
+    generated = generate(args.attngen, "h100", drawn.spec, drawn.schedule, folder)
     if generated.returncode != 0:
         return Result(generated.returncode, generated.stderr)
     if errors := compile_host(args, drawn, folder):

@@ -12,10 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from to_host import compile_command, to_host  # noqa: E402
-
 HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
+from generate import generate  # noqa: E402
+from to_host import compile_command, to_host  # noqa: E402
 
 
 def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
@@ -271,10 +271,9 @@ def run(command):
 def emulated(attngen, one, given, place):
     """Emits the kernel and makes a C++ source of it."""
     place.mkdir(parents=True, exist_ok=True)
-    (place / "spec.json").write_text(json.dumps(one))
-    (place / "schedule.json").write_text(json.dumps(given))
-    run([attngen, place / "spec.json", "-o", place, "--target", "h100", "--schedule",
-         place / "schedule.json"])
+    generated = generate(Path(attngen).resolve(), "h100", one, given, place)
+    if generated.returncode:
+        sys.exit(f"{json.dumps(one)}\n{generated.stderr}")
     host = place / "emulated.cpp"
     host.write_text(to_host((place / "emulated_h100.cu").read_text()))
     return host

@@ -1,6 +1,5 @@
 """One spec held to the oracle: generated, compiled, run in the interpreter."""
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 from mi250 import toolchain
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hold"))
+from generate import generate  # noqa: E402
 from random_check import Result, fill_options  # noqa: E402
 
 
@@ -45,12 +45,7 @@ def hold(tools, spec, fills, schedule, shapes, seed, more=()):
     """
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        (folder / "spec.json").write_text(json.dumps(spec))
-        command = [tools.attngen, "spec.json", "--target", "mi250", "-o", "."]
-        if schedule:
-            (folder / "schedule.json").write_text(json.dumps(schedule))
-            command += ["--schedule", "schedule.json"]
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        result = generate(tools.attngen, "mi250", spec, schedule, folder)
         if result.returncode != 0:
             return Result(result.returncode, result.stderr)
         return check_kernel(tools, folder, spec, fills, shapes, seed, more)
