@@ -5,7 +5,7 @@
   scripts/bench_storage.py                            then, where the GPU is
 
 bf16, head dim 128. Block-sparse: 8192 tokens, no mask; of each head a random fifth of the blocks is
-kept, the diagonal among them. Packed: 65536 tokens, 32/8 heads, sequences of random lengths
+kept, the diagonal among them; `group` has 32/8 heads too, and those that share keys keep the same. Packed: 65536 tokens, 32/8 heads, sequences of random lengths
 128..8192. A kernel and its dense ones take turns in one process (bench_gpu.contest).
 
 `share` is the time that the same work would take at the rates of the dense kernels, over the time
@@ -97,8 +97,9 @@ class Contestant:
         inputs, self.kept = {}, None
         if "blocks" in bench.spec:
             side = bench.seq // bench.spec["blocks"]["size"]
-            self.kept = draw_kept(bench.spec["heads"]["q"], side, args.seed).to(device)
-            inputs = tensors.block_inputs(bench.spec, self.kept[None])
+            kept = draw_kept(tensors.block_heads(bench.spec), side, args.seed).to(device)
+            inputs = tensors.block_inputs(bench.spec, kept[None])
+            self.kept = kept.repeat_interleave(bench.spec["heads"]["q"] // len(kept), 0)
         if "varlen" in bench.spec:
             begins = torch.tensor(offsets(self.lengths), dtype=torch.int32, device=device)
             inputs = {"cu_seqlens_q": begins, "cu_seqlens_kv": begins}

@@ -9,7 +9,7 @@ from gpu.random_specs import (LOGISTIC, Draft, Drawn, absolute_sum, counted, dra
 
 HEADS = [(1, 1), (2, 2), (2, 1), (4, 1), (4, 2), (3, 3), (3, 1), (8, 1)]
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200", "0x0+90x64+0x0+1x9+5x5"]
-BLOCK_SIZES = {64: [32, 64], 128: [32, 64, 128], 192: [48, 64, 96]}
+BLOCK_SIZES = {64: [32, 64, 128], 128: [32, 64, 128], 192: [48, 64, 96]}
 
 
 def draw_tile_kv(d, spec, warpgroups, widest):
@@ -20,16 +20,27 @@ def draw_tile_kv(d, spec, warpgroups, widest):
     return d.random.choice([n for n in sizes if n <= max(most, 32)])
 
 
+def is_packable(spec):
+    """Whether the heads of a tile may share their keys."""
+    group = spec["heads"]["q"] // spec["heads"]["kv"]
+    one_mask = not re.search(r"\bh\b", spec.get("mask", ""))
+    apart = spec.get("maps", 1) > 1 or spec.get("varlen") or \
+        spec.get("blocks", {}).get("per") == "heads"
+    return group > 1 and 64 % group == 0 and one_mask and not apart
+
+
 def draw_schedule(d, spec):
     """Mostly one that fits."""
     dims = spec["head_dim"]
     widest = dims["qk"] + dims["v"]
     maps = spec.get("maps", 1)
-    group = spec["heads"]["q"] // spec["heads"]["kv"]
     warpgroups = d.random.choice([2, 4] if maps == 2 and widest <= 128 else [2] if maps == 2 else
                                  [1, 2, 2, 3, 4] if widest <= 128 else [1, 2])
-    blocks = spec.get("blocks", {}).get("size")
-    turns = warpgroups > maps and not (blocks and 64 * warpgroups > blocks)
+    packs = is_packable(spec) and d.random.random() < 0.3
+    group = spec["heads"]["q"] // spec["heads"]["kv"]
+    size = spec.get("blocks", {}).get("size")
+    one_row = not size or size % (64 * warpgroups // (group if packs else 1)) == 0
+    turns = warpgroups > maps and one_row
     schedule = {"warpgroups": warpgroups,
                 "tile_kv": draw_tile_kv(d, spec, warpgroups, widest),
                 "stages": d.random.choice([2, 2, 3, 4] if widest <= 128 else [2]),
@@ -40,9 +51,7 @@ def draw_schedule(d, spec):
                 "order": d.random.choice(["linear", "longest_first"])}
     if spec.get("varlen") or schedule["order"] == "longest_first":
         schedule |= {"grid": "persistent", "order": "longest_first"}
-    one_mask = not re.search(r"\bh\b", spec.get("mask", ""))  # for all heads of a tile
-    packable = group > 1 and 64 % group == 0 and maps == 1 and not spec.get("varlen") and not blocks
-    if packable and one_mask and d.random.random() < 0.3:
+    if packs:
         schedule["pack_heads"] = True
     return schedule
 
@@ -95,7 +104,8 @@ def draw_storage(d, spec):
         spec["varlen"] = True
     elif which == "blocks":
         spec["blocks"] = {"size": d.random.choice(list(BLOCK_SIZES)),
-                          "from": d.random.choice(["bitmap", "indices"])}
+                          "from": d.random.choice(["bitmap", "indices"]),
+                          "per": d.random.choice(["heads", "heads_kv"])}
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
 

@@ -78,13 +78,16 @@ def sparse_benches():
     for ratio, heads in HEADS.items():
         yardstick = dense(ratio, 1, SPARSE_SEQ)
         yield yardstick
-        for size in BLOCK_SIZES:
-            for source in BLOCK_SOURCES:
-                name = f"storage_sparse_{ratio}_{source}_{size}"
-                spec = derive(f"block_{source}", name, False, heads=heads,
-                              blocks={"size": size, "from": source},
-                              workload={"batch": 1, "seq_q": SPARSE_SEQ})
-                yield StorageBench(name, spec, 1, SPARSE_SEQ, (yardstick.name,))
+        for who, per in (ratio, "heads"), ("group", "heads_kv"):
+            if who == "group" and ratio == "mha":
+                continue  # a group of one
+            for size in BLOCK_SIZES:
+                for source in BLOCK_SOURCES:
+                    name = f"storage_sparse_{who}_{source}_{size}"
+                    spec = derive(f"block_{source}", name, False, heads=heads,
+                                  blocks={"size": size, "from": source, "per": per},
+                                  workload={"batch": 1, "seq_q": SPARSE_SEQ})
+                    yield StorageBench(name, spec, 1, SPARSE_SEQ, (yardstick.name,))
 
 
 def varlen_benches():

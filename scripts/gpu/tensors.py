@@ -217,11 +217,16 @@ def pack(problem, q_begins, kv_begins, device):
         problem.v.view[0, keys, :, 1::2] = torch.inf
 
 
+def block_heads(spec):
+    """How many heads keep blocks of their own."""
+    return spec["heads"]["kv" if spec["blocks"].get("per") == "heads_kv" else "q"]
+
+
 def draw_blocks(spec, shape, random, device):
     """A third of the blocks; every fifth row of blocks keeps none, every seventh all."""
     size = spec["blocks"]["size"]
     height, width = -(-shape.seq_q // size), -(-shape.seq_kv // size)
-    kept = torch.rand((shape.batch, spec["heads"]["q"], height, width), generator=random,
+    kept = torch.rand((shape.batch, block_heads(spec), height, width), generator=random,
                       device=device) < 1 / 3
     kept[:, :, 6::7] = True
     kept[:, :, 4::5] = False

@@ -280,3 +280,29 @@ def sparse_cases():
                   blocks={"size": 64, "from": "bitmap"})
     yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
                   blocks={"size": 64, "from": "indices"})
+    yield from group_cases()
+
+
+def group_cases():
+    """`--filter sparse_group`: blocks that the query heads of a key head share, packed into tiles
+    and not; steps of two blocks that stand apart; tiles that stand in two rows of blocks.
+    """
+    def group(size, source):
+        return {"size": size, "from": source, "per": "heads_kv"}
+
+    yield variant("sparse_group_full", 128, (8, 2), blocks=group(64, "bitmap"))
+    yield variant("sparse_group_causal", 128, (16, 2), mask=CAUSAL, layout="bhsd",
+                  blocks=group(64, "indices"))
+    yield variant("sparse_group_d64", 64, (4, 2), mask=MASKS["window"], dtype="fp16",
+                  blocks=group(64, "indices"))
+    yield variant("sparse_group_sigmoid", 128, (8, 2), normalize=row_free("sigmoid(score)"),
+                  blocks=group(64, "bitmap"))
+    yield variant("sparse_group_apart", 128, (6, 2), blocks=group(128, "bitmap"), mask=CAUSAL)
+    given = {"two_blocks": schedule(1, 128, 2, ping_pong=False, order="longest_first"),
+             "turns": {**schedule(2, 128, 2, order="longest_first"), "pack_heads": True},
+             "two_rows": {**schedule(3, 64, 2, ping_pong=False, order="longest_first"),
+                          "pack_heads": True}}
+    for name, one in given.items():
+        spec = make_spec(f"sparse_group_{name}", (128, 128), (4, 1), mask=CAUSAL,
+                         blocks=group(64, "indices"))
+        yield Case(spec["name"], spec, "variant", schedule=one, data=spec["name"])

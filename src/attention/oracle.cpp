@@ -119,7 +119,7 @@ struct Oracle::Impl {
   double scale;
   bool varlen;
   spec::Spec::Sparsity sparsity;
-  int64_t block_size;
+  int64_t block_size, block_heads;
   std::vector<spec::Input> inputs;
   std::vector<std::string> names;  // of the slots
   MaybeProgram score, mask, output;
@@ -137,6 +137,7 @@ Oracle::Impl::Impl(const spec::Spec& s)
       varlen(s.varlen),
       sparsity(s.sparsity),
       block_size(s.block_size),
+      block_heads(s.block_heads),
       inputs(s.inputs),
       names(kSlotNames.begin(), kSlotNames.end()) {
   if (!is_variable(s.score, "score")) score.emplace(s.score, names);
@@ -235,7 +236,7 @@ std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, int64_t b, i
   if (block_size == 0) return {};
   const int64_t height = (problem.seq_q + block_size - 1) / block_size;
   const int64_t width = (problem.seq_kv + block_size - 1) / block_size;
-  const int64_t row = (b * heads.q + h) * height + q / block_size;
+  const int64_t row = (b * block_heads + h / (heads.q / block_heads)) * height + q / block_size;
   std::vector<bool> kept(static_cast<size_t>(width));
   if (sparsity == spec::Spec::Sparsity::BlockBitmap) {
     for (int64_t j = 0; j < width; ++j) {

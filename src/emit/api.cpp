@@ -49,7 +49,7 @@ void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
   const auto squares = [&](const char* length) {
     return fmt::format("ceil({} / {})", length, spec.block_size);
   };
-  const std::string rows = fmt::format("[batch, {}, {}", spec.heads.q, squares("seq_q"));
+  const std::string rows = fmt::format("[batch, {}, {}", spec.block_heads, squares("seq_q"));
   switch (spec.sparsity) {
     case spec::Spec::Sparsity::BlockBitmap:
       fields.push_back({"const uint8_t*", "block_mask",

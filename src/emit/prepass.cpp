@@ -71,7 +71,7 @@ std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames
 std::string entry_text(const IdTable& table, size_t i) {
   const char* const first = table.of_keys ? "kv_first" : "q_first";
   const char* const length = table.of_keys ? "row.seq_kv" : "row.seq_q";
-  const char* const size = table.of_keys ? "kTileKv" : "kTableQueries";
+  const char* const size = table.of_keys ? "kTileKv" : "kTileQueries";
   std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
   body += fmt::format("  const int64_t plane = {};\n", heads_of(table).plane);
   body += fmt::format("  return unpacked_ids(__ldg(&in.{}[{}][plane * blocks + {} / {}]));\n",

@@ -130,8 +130,11 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("SPARSE", sparse);
   put("SPARSE_BITMAP", spec.sparsity == spec::Spec::Sparsity::BlockBitmap);
   put("SPARSE_SIZE", spec.block_size);
+  put("SPARSE_HEADS", spec.block_heads);
   // Warpgroups of a tile keep different blocks.
-  put("SKIP", sparse && spec.block_size % schedule.tile_q() != 0);
+  const int group = spec.heads.q / spec.heads.kv();
+  put("SKIP", sparse && spec.block_size % schedule.queries(group) != 0);
+  put("GATHER", sparse && schedule.tile_kv > spec.block_size);
   return values;
 }
 

@@ -153,6 +153,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
     pairs_.push_back(pairs * single.stride);
     // Side by side, heads that read the same biases find them in the L2.
     if (kernel.varlen || kernel.block_size > 0 || kernel.bias_sharing > 1) uneven_ = true;
+    uneven_packed_ = uneven_packed_ || kernel.block_size > 0;
   }
 }
 

@@ -22,7 +22,8 @@ struct RegisterPlan {
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
 // For a producer that looks for its blocks or its sequence.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
-// For one that looks for the blocks of each warpgroup, or for those of a part of the values.
+// For one that looks for the blocks of each warpgroup, for two at a time, or for those of a part of
+// the values.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
 
 // Of two blocks a core, with one consumer each: 128 x 256 at the launch.
@@ -31,10 +32,11 @@ constexpr int kReservedBytes = 1024;  // of shared memory, by the system for eve
 
 const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int blocks_per_core) {
   if (blocks_per_core == 2) return kSharedCorePlan;
-  const bool merges =
-      kernel.block_size % s.tile_q() != 0 || (kernel.block_size > 0 && kernel.value_parts > 1);
+  const bool sparse = kernel.block_size > 0;
+  const bool merges = sparse && (kernel.block_size % s.queries(kernel.group()) != 0 ||
+                                 s.tile_kv > kernel.block_size || kernel.value_parts > 1);
   if (merges) return kMergingPlans[s.warpgroups - 1];
-  const bool searches = kernel.walks || kernel.varlen || kernel.block_size > 0;
+  const bool searches = kernel.walks || kernel.varlen || sparse;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
@@ -206,6 +208,20 @@ int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Targe
   return fits ? 2 : 1;
 }
 
+// Of a tile of so many queries: a step takes a part of one of the caller's blocks, or two of them.
+std::string why_blocks_unfit(const Kernel& kernel, int tile_kv, int queries) {
+  const int size = kernel.block_size;
+  if (size % tile_kv == 0) return {};
+  if (tile_kv != 2 * size) return fmt::format("{} keys do not divide blocks of {}", tile_kv, size);
+  if (!kernel.apart_blocks.empty()) {
+    return fmt::format("{} keys are two blocks of {}: {}", tile_kv, size, kernel.apart_blocks);
+  }
+  if (size % queries == 0) return {};
+  return fmt::format(
+      "{} keys are two blocks of {}, which the warpgroups of {} queries do not all keep", tile_kv,
+      size, queries);
+}
+
 std::string refusal(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   if (kernel.head_dim_v > kMaxColumns) {
     return fmt::format("head_dim.v is {}; one matrix instruction has at most {} columns",
@@ -226,14 +242,14 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     return "packed sequences need a persistent grid that starts the longest first";
   }
   if (kernel.block_size > 0) {
-    if (kernel.block_size % s.tile_kv != 0) {
-      return fmt::format("{} keys do not divide blocks of {}", s.tile_kv, kernel.block_size);
-    }
-    if (s.ping_pong && kernel.block_size % s.tile_q() != 0) {
+    const int queries = s.queries(kernel.group());
+    std::string reason = why_blocks_unfit(kernel, s.tile_kv, queries);
+    if (!reason.empty()) return reason;
+    if (s.ping_pong && kernel.block_size % queries != 0) {
       return fmt::format(
           "{} queries do not divide blocks of {}: the warpgroups keep different blocks, and take "
           "no turns",
-          s.tile_q(), kernel.block_size);
+          queries, kernel.block_size);
     }
   }
   // The estimate is a careful one, and a least tile that spills is better than none.

@@ -54,6 +54,8 @@ struct Schedule {
 
   int row_blocks() const { return warpgroups / maps; }  // of 64 query rows
   int tile_q() const { return 64 * warpgroups / maps; }
+  // Of a tile, where `group` query heads share a key head.
+  int queries(int group) const { return pack_heads ? tile_q() / group : tile_q(); }
   bool operator==(const Schedule&) const = default;
 };
 

@@ -37,11 +37,20 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
   if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
   if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
-  if (kernel.block_size > 0) return "each head keeps blocks of its own";
+  if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
   if (attention::pair_input(spec)) return "each head has biases of its own";
   if (kernel.walks && !kernel.id_tables) {
     return "heads are not packed where a mask's blocks are searched or tested";
   }
+  return {};
+}
+
+// A step of two blocks that do not stand side by side knows the place of one of them: enough where
+// only a block by itself is tested, and no score asks where its key stands.
+std::string why_blocks_apart(const spec::Spec& spec, const Kernel& kernel) {
+  if (!kernel.rows.exponential || kernel.tested_mask) return "its pairs are tested one by one";
+  if (expr::mentions(spec.score, "kv_idx")) return "the score reads kv_idx";
+  if (kernel.value_parts > 1) return "the values need several accumulators";
   return {};
 }
 
@@ -195,7 +204,9 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.workload = spec.workload;
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;
+  kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel);
+  kernel.apart_blocks = why_blocks_apart(spec, kernel);
   count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true, true)),
                   family, kernel);
   return kernel;

@@ -205,11 +205,17 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
 // Block sparsity is known at run time alone: a fifth of the blocks is taken to be kept.
 constexpr double kKept = 0.2;
 
-// Of a tile that is higher than the caller's blocks: a step is for those of its parts that keep the
-// block of keys, each a block high, and none if nobody does. In units of blocks that one part
-// keeps.
+// Rows of the caller's blocks that a tile may stand in.
+int block_rows(const Kernel& kernel, const Schedule& s) {
+  const int queries = s.queries(kernel.group());
+  if (kernel.block_size % queries == 0) return 1;
+  return std::max(2, (queries + kernel.block_size - 1) / kernel.block_size);
+}
+
+// Of a tile in several rows of blocks: a step is for those of its parts that keep the block of
+// keys, and none if nobody does. In units of blocks that one part keeps.
 Step sparse_step(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
-  const int parts = (s.tile_q() + kernel.block_size - 1) / kernel.block_size;
+  const int parts = block_rows(kernel, s);
   Step mean;
   double ways = 1;  // to choose which `keeping` parts keep it
   for (int keeping = 1; keeping <= parts; ++keeping) {
@@ -251,7 +257,7 @@ Step far_step(const Kernel& kernel, const Schedule& s, const target::Target& t) 
 Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,
              int blocks) {
   if (block == Block::Far) return far_step(kernel, s, t);
-  if (kernel.block_size > 0 && s.tile_q() > kernel.block_size) {
+  if (kernel.block_size > 0 && block_rows(kernel, s) > 1) {
     return sparse_step(kernel, s, t, block);
   }
   Schedule together = s;

@@ -325,6 +325,9 @@ class FieldReader {
       const Node* from = blocks->find("from");
       spec_.sparsity = from != nullptr && from->text == "indices" ? Spec::Sparsity::BlockIndices
                                                                   : Spec::Sparsity::BlockBitmap;
+      const Node* per = blocks->find("per");
+      const bool shared = per != nullptr && per->text == "heads_kv";
+      spec_.block_heads = shared ? spec_.heads.kv() : spec_.heads.q;
     }
     if (tokens == nullptr) return;
     spec_.sparsity = Spec::Sparsity::TokenIndices;

@@ -165,6 +165,9 @@ std::vector<Key> parallel_keys() {
   const Type blocks = object({
       required("size", whole(1, 4096), "Queries and keys of a block."),
       required("from", one_of({"bitmap", "indices"}), "How blocks are given."),
+      optional("per", one_of({"heads", "heads_kv"}),
+               "Who keeps blocks of its own: a query head, or all query heads of a key head.",
+               "heads"),
   });
   return {
       required("heads",

@@ -57,6 +57,9 @@ Json canonical(const Spec& spec) {
   out["output"] = text_of(spec.normalize.output);
   out["saves"] = list_of(spec.normalize.saves);
   out["sparsity"] = {static_cast<int>(spec.sparsity), spec.block_size, spec.token_count};
+  if (spec.block_size > 0 && spec.block_heads != spec.heads.q) {
+    out["block_heads"] = spec.block_heads;
+  }
   if (spec.recurrent) {
     const Recurrent& recurrent = *spec.recurrent;
     for (const expr::Expr* e :

@@ -140,7 +140,7 @@ static int4 entries[4][1024];
 static void tabulate(Inputs in, int seq_q, int seq_kv) {
   for (int table = 0; table < sizeof(in.attn_tables) / sizeof(int4*); ++table) {
     const TableShape shape = table_shape(table);
-    const int size = shape.of_keys ? kTileKv : kTableQueries;
+    const int size = shape.of_keys ? kTileKv : kTileQueries;
     const int length = shape.of_keys ? seq_kv : seq_q;
     int4* entry = entries[table];
     for (int b = 0; b < kBatch; ++b) for (int head = 0; head < shape.heads; ++head) {
@@ -533,7 +533,7 @@ TEST_CASE("the emitted functions agree with the oracle") {
   std::string program = kShim;
   program += fmt::format(
       "constexpr int kHeadsQ = {}, kHeadsKv = {}, kHeadDimQk = {}, kTileKv = {};\n"
-      "constexpr int kBatch = {}, kTableQueries = 4;\n",
+      "constexpr int kBatch = {}, kTileQueries = 4;\n",
       kHeadsQ, kHeadsKv, kDim, kTileKv, kBatch);
   std::string calls;
   std::vector<Data> data;

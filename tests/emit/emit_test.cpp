@@ -204,6 +204,9 @@ TEST_CASE("block sparsity is given by fields of the argument struct") {
   const Emitted indices = emitted("blocks: {size: 256, from: indices}\n");
   CHECK(indices.files[1].content.find("  const int32_t* block_counts;") != std::string::npos);
   CHECK(indices.files[1].content.find("  const int32_t* block_indices;") != std::string::npos);
+  const Emitted groups = emitted("blocks: {size: 256, from: indices, per: heads_kv}\n");
+  CHECK(groups.files[1].content.find("[batch, 8, ceil(seq_q / 256)] contiguous") !=
+        std::string::npos);
   // A kernel without it has none of this.
   const std::string dense = emitted("").files[0].content;
   for (const char* word : {"Walk", "Visit", "kSquare", "block_mask"}) {

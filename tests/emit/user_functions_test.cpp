@@ -23,7 +23,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
   std::string text =
       "#include <cuda_runtime.h>\n#include <stdint.h>\n"
       "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64, kMaps = 2;\n"
-      "constexpr int kTableQueries = 128;\n"
+      "constexpr int kTileQueries = 128;\n"
       "constexpr float kScale = 0.088388346f;\nnamespace {\n";
   if (pairs.bias && !form.exponential) {
     text +=
@@ -42,7 +42,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
       "  const KeyRange keys = key_range(row.q_idx, row.q_idx + 1, row, in);\n"
       "  Reductions red;\n"
       "  out[0] = kScale * keys.begin * keys.end * keys.full_begin * keys.full_end;\n"
-      "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv + kMaps + kTableQueries;\n";
+      "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv + kMaps + kTileQueries;\n";
   if (!pairs.constants.empty()) text += "  set_constants(row, in);\n";
   if (form.exponential && !is_plain_score(spec)) {
     if (!pairs.lines.empty()) text += "  const Lines lines = lines_at(row, keys.begin, in);\n";

@@ -95,7 +95,7 @@ void Data::draw_blocks() {
   const int64_t height = (call_.max_q + spec_.block_size - 1) / spec_.block_size;
   const int64_t width = (call_.max_kv + spec_.block_size - 1) / spec_.block_size;
   std::vector<double> mask, counts, indices;
-  for (int64_t row = 0; row < call_.batch() * spec_.heads.q * height; ++row) {
+  for (int64_t row = 0; row < call_.batch() * spec_.block_heads * height; ++row) {
     std::vector<double> list;
     for (int64_t j = 0; j < width; ++j) {
       const bool kept = row % 5 != 4 && (row % 7 == 6 || random_() % 3 == 0);

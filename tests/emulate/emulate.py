@@ -191,6 +191,18 @@ GROUPS = {
         (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
          [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
     ],
+    # Blocks that the query heads of a key head share, and steps of two blocks that stand apart.
+    "groups": [
+        (spec((4, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
+         [packed(2, 128, 2, ping_pong=True), packed(3, 64, 2), schedule(1, 128, 2)], CALLS),
+        (spec((4, 2), blocks={"size": 64, "from": "bitmap", "per": "heads_kv"}),
+         [packed(2, 128, 2, overlap="none"), packed(4, 64, 2, weights="shared"),
+          schedule(1, 128, 2, weights="shared", grid="plain", order="linear")], CALLS),
+        (spec((2, 1), blocks={"size": 64, "from": "indices"}, mask=WINDOW, score="30 * tanh(score / 30)"),
+         [schedule(1, 128, 3), schedule(2, 64, 2)], CALLS),
+        (spec((4, 2), blocks={"size": 128, "from": "bitmap", "per": "heads_kv"}, normalize=SIGMOID,
+              mask=CAUSAL), [packed(2, 64, 2, ping_pong=True), schedule(2, 128, 2)], CALLS[:3]),
+    ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),
         (spec(head_dim=(512, 512), normalize=SIGMOID), [schedule(2, 32, 2, order="linear")],

@@ -61,6 +61,18 @@ TEST_CASE("what cannot be packed says why") {
         "heads are not packed in packed sequences (varlen)");
   CHECK(reason(kernel_of(16, "blocks: {size: 128, from: bitmap}\n")) ==
         "each head keeps blocks of its own");
+  CHECK(reason(kernel_of(16, "blocks: {size: 128, from: bitmap, per: heads_kv}\n")) == "");
+}
+
+TEST_CASE("heads that keep the same blocks share a tile that is higher than a block") {
+  const std::string blocks = "blocks: {size: 64, from: bitmap, per: heads_kv}\n";
+  CHECK(worth_packing(packed(2), kernel_of(8192, blocks)));
+  CHECK_FALSE(worth_packing(packed(1), kernel_of(8192, blocks)));
+  const Schedule best = search(kernel_of(8192, blocks), h100()).ranked.front().schedule;
+  CHECK(best.pack_heads);
+  CHECK(best.tile_kv == 128);  // two blocks a step
+  CHECK(64 % best.queries(kernel_of(8192, blocks).group()) == 0);
+  CHECK(best.order == Order::LongestFirst);
 }
 
 TEST_CASE("packing is looked at where some workload point has few rows") {

@@ -118,9 +118,29 @@ TEST_CASE("block sparsity restricts the tiles") {
     CHECK(r.producer_registers >= 32);  // a producer that searches
   }
   for (const Candidate& candidate : search(kernel, h100()).ranked) {
-    CHECK(128 % candidate.schedule.tile_kv == 0);
+    const int tile_kv = candidate.schedule.tile_kv;
+    CHECK((128 % tile_kv == 0 || tile_kv == 2 * 128));
     CHECK((!candidate.schedule.ping_pong || 128 % candidate.schedule.tile_q() == 0));
   }
+}
+
+TEST_CASE("a step of two blocks") {
+  Kernel kernel = softmax_kernel(128, 128, 8, 1, 1024, "true", true);
+  kernel.heads_kv = 2;
+  kernel.block_size = 64;
+  const auto reason = [&](const Schedule& schedule) {
+    return fit_hopper(kernel, schedule, h100()).reason;
+  };
+  CHECK(reason(shape(1, 128)) == "");
+  CHECK(reason(shape(1, 192)) == "192 keys do not divide blocks of 64");
+  CHECK(reason(shape(2, 128)) ==
+        "128 keys are two blocks of 64, which the warpgroups of 128 queries do not all keep");
+  kernel.group_blocks = true;
+  Schedule packed = shape(2, 128);
+  packed.pack_heads = true;
+  CHECK(reason(packed) == "");
+  kernel.apart_blocks = "the score reads kv_idx";
+  CHECK(reason(packed) == "128 keys are two blocks of 64: the score reads kv_idx");
 }
 
 TEST_CASE("what ptxas was seen to fit in 160 and 112 registers") {

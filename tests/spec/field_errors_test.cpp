@@ -15,6 +15,11 @@ TEST_CASE("keys") {
         "s.yaml:6:1: error: blocks needs 'from'\n"
         "    6 | blocks: {size: 64}\n"
         "      | ^~~~~~\n");
+  CHECK(errors_with("blocks: {size: 64, from: bitmap, per: head_kv}\n") ==
+        "s.yaml:6:39: error: blocks.per must be 'heads' or 'heads_kv', got 'head_kv'\n"
+        "    6 | blocks: {size: 64, from: bitmap, per: head_kv}\n"
+        "      |                                       ^~~~~~~\n"
+        "help: did you mean 'heads_kv'?\n");
   CHECK(errors_with("masc: true\n") ==
         "s.yaml:6:1: error: unknown key 'masc'\n"
         "    6 | masc: true\n"

@@ -166,8 +166,19 @@ TEST_CASE("all fields") {
   CHECK(spec.workload[1].weight == 0.5);
   CHECK(spec.sparsity == Spec::Sparsity::BlockIndices);
   CHECK(spec.block_size == 64);
+  CHECK(spec.block_heads == spec.heads.q);
   CHECK(expr::print(spec.mask) == "q_pos - kv_idx < 4096 and table[q_idx, 3] > doc_id[b, 0]");
   CHECK(spec.score.type() == expr::Type::Float);
+}
+
+TEST_CASE("who keeps blocks") {
+  const std::string line = "blocks: {size: 64, from: bitmap";
+  const Spec heads = read_text(kSmall + line + ", per: heads}\n");
+  const Spec groups = read_text(kSmall + line + ", per: heads_kv}\n");
+  CHECK(heads.block_heads == heads.heads.q);
+  CHECK(groups.block_heads == groups.heads.kv());
+  CHECK(heads.hash == read_text(kSmall + line + "}\n").hash);
+  CHECK(heads.hash != groups.hash);
 }
 
 TEST_CASE("latent attention") {

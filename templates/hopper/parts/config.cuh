@@ -160,8 +160,14 @@
 #ifndef ATTN_SPARSE_SIZE
 #define ATTN_SPARSE_SIZE 0
 #endif
+#ifndef ATTN_SPARSE_HEADS
+#define ATTN_SPARSE_HEADS 0
+#endif
 #ifndef ATTN_SKIP
 #define ATTN_SKIP 0
+#endif
+#ifndef ATTN_GATHER
+#define ATTN_GATHER 0
 #endif
 #ifndef ATTN_VARLEN
 #define ATTN_VARLEN 0
@@ -229,11 +235,11 @@ constexpr int kTileQ = 64 * kWarpgroups;
 // with a group of 4, rows 0 to 3 are the four heads of query 0, rows 4 to 7 those of query 1.
 constexpr int kGroup = kHeadsQ / kHeadsKv;
 #endif
-#if ATTN_ID_TABLES
+#if ATTN_ID_TABLES || ATTN_SPARSE
 #if ATTN_PACKED_HEADS
-constexpr int kTableQueries = kTileQ / kGroup;  // that an entry of a table of ids is about
+constexpr int kTileQueries = kTileQ / kGroup;
 #else
-constexpr int kTableQueries = kTileQ;  // that an entry of a table of ids is about
+constexpr int kTileQueries = kTileQ;
 #endif
 #endif
 constexpr int kTileKv = ATTN_TILE_KV;            // keys per step
@@ -241,6 +247,9 @@ constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V 
 constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = ATTN_BLOCKS_PER_CORE;
+#if ATTN_GATHER
+constexpr int kBlockKv = ATTN_SPARSE_SIZE;  // a step takes two blocks, wherever they stand
+#endif
 
 // Tiles in shared memory are cut into chunks as wide as the TMA swizzle spans: 64 columns (128
 // bytes), or 32 where that pads less (head dims 72, 80, 96, 160). TMA fills columns beyond the head

@@ -284,8 +284,13 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     // Each slot of keys says which block it holds.
     const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index][lane % 2]}; };
     const auto weigh_visit = [&](Visit visit, bool first) {
-      return weigh(scores, first, visit.full(), visit.block() * kTileKv + lane % 4 * 2, rows,
-                   p.inputs, reductions, shared.query[query_slot.index][warpgroup],
+#if ATTN_GATHER
+      const int kv_first = visit.block() * kBlockKv + lane % 4 * 2;
+#else
+      const int kv_first = visit.block() * kTileKv + lane % 4 * 2;
+#endif
+      return weigh(scores, first, visit.full(), kv_first, rows, p.inputs, reductions,
+                   shared.query[query_slot.index][warpgroup],
 #if ATTN_MAPS > 1
                    shared.key[key_slot.index][map]);
 #else

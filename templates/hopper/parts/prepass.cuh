@@ -11,15 +11,15 @@ __host__ __device__ __forceinline__ int64_t table_entries(int table, int batch, 
                                                           int seq_kv) {
   if (seq_kv == 0) return 0;
   const TableShape shape = table_shape(table);
-  const int blocks = shape.of_keys ? (seq_kv + kTileKv - 1) / kTileKv
-                                   : (seq_q + kTableQueries - 1) / kTableQueries;
+  const int blocks =
+      shape.of_keys ? (seq_kv + kTileKv - 1) / kTileKv : (seq_q + kTileQueries - 1) / kTileQueries;
   return int64_t{batch} * shape.heads * blocks;
 }
 
 // What an entry's queries or keys hold: a warp reads their ids side by side.
 __device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params& p) {
   const TableShape shape = table_shape(table);
-  const int size = shape.of_keys ? kTileKv : kTableQueries;
+  const int size = shape.of_keys ? kTileKv : kTileQueries;
   const int length = shape.of_keys ? p.seq_kv : p.seq_q;
   const int blocks = (length + size - 1) / size;
   const int first = static_cast<int>(entry % blocks) * size;

@@ -13,6 +13,21 @@ __device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full
   }
 }
 
+#if ATTN_GATHER
+// Two blocks of keys, one below the other in each chunk of columns.
+template <int kChunks, int kChunk>
+__device__ __forceinline__ void load_pair(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
+                                          int first, int second, int head, int batch) {
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    uint8_t* const columns = tile + chunk * chunk_bytes(kTileKv, kChunk);
+    tma_load(map, full, columns, chunk * kChunk, first * kBlockKv, head, batch, kEvictLast);
+    tma_load(map, full, columns + chunk_bytes(kBlockKv, kChunk), chunk * kChunk, second * kBlockKv,
+             head, batch, kEvictLast);
+  }
+}
+
+#endif
 __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q,
                                         const CUtensorMap& map_k, const CUtensorMap& map_v,
 #if ATTN_BIAS
@@ -24,6 +39,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   RingSlot<kStages> key_slot, value_slot;
 #if ATTN_WALK
   Visit announced{};  // what the consumers are told of the next keys
+#endif
+#if ATTN_GATHER
+  int beside = 0;  // the second block of the next values
 #endif
 #if ATTN_VALUE_PARTS > 1
   int value_column = 0;  // the tile's first
@@ -81,6 +99,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #elif ATTN_VARLEN
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                      kv_begin + block * kTileKv, head, 0, kEvictLast);
+#elif ATTN_GATHER
+      load_pair<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], block,
+                                     announced.second, head, batch);
 #else
       load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                      block * kTileKv, head, batch, kEvictLast);
@@ -154,6 +175,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #elif ATTN_VARLEN
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
                                    kv_begin + block * kTileKv, head, 0, kEvictLast);
+#elif ATTN_GATHER
+      load_pair<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], block, beside, head,
+                                   batch);
 #else
       load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
                                    block * kTileKv, head, batch, kEvictLast);
@@ -283,6 +307,9 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
       if (following.exists()) load_key(following.block(), h_kv, tile.b);
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
       if (!following.exists()) claim_next();
+#endif
+#if ATTN_GATHER
+      beside = visit.second;
 #endif
       load_value(visit.block(), h_kv, tile.b);
       visit = following;

@@ -46,7 +46,12 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     // columns.
     const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
     const int begin = keys.begin - kv_first;
+#if ATTN_GATHER
+    const int block_end = kv_first / kBlockKv * kBlockKv + kBlockKv;  // nothing behind it
+    const int end = min(keys.end, block_end) - kv_first;
+#else
     const int end = keys.end - kv_first;
+#endif
 #elif ATTN_SEARCHED_LIMITS
     const int2 keys = kMasked ? *row.keys : int2{};  // found when the tile began
     const int begin = keys.x - kv_first;

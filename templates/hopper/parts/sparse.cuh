@@ -6,14 +6,21 @@
 #pragma once
 
 constexpr int kSquare = ATTN_SPARSE_SIZE;
+constexpr int kSquareHeads = ATTN_SPARSE_HEADS;  // that keep squares of their own
+#if ATTN_GATHER
+constexpr int kBlocksOfSquare = 1;
+static_assert(kBlockKv == kSquare && kTileKv == 2 * kSquare, "a step takes two squares");
+#else
 constexpr int kBlocksOfSquare = kSquare / kTileKv;
 static_assert(kSquare % kTileKv == 0 && kSquare % 64 == 0, "no block of keys is kept in part");
+#endif
+constexpr int kWarpgroupQueries = kTileQueries / kWarpgroups;
 // Rows of squares that a tile looks at: one, or each warpgroup's own.
 #if ATTN_SKIP
 constexpr int kSquareRows = kWarpgroups;
 #else
 constexpr int kSquareRows = 1;
-static_assert(kSquare % kTileQ == 0, "a tile's warpgroups keep the same blocks");
+static_assert(kSquare % kTileQueries == 0, "a tile's warpgroups keep the same blocks");
 #endif
 
 // The blocks of keys that a tile visits, from the last to the first. All lanes of the producer warp
@@ -24,9 +31,15 @@ class Walk {
       : blocks_(blocks) {
     first_square_ = blocks.begin / kBlocksOfSquare;
     end_square_ = min((blocks.end + kBlocksOfSquare - 1) / kBlocksOfSquare, p.squares_kv);
-    q_first_ = tile.q_first % kSquare;
-    q_end_ = min(kTileQ, p.seq_q - tile.q_first);
-    const int64_t row = (int64_t{tile.b} * kHeadsQ + tile.h) * p.squares_q + tile.q_first / kSquare;
+#if ATTN_PACKED_HEADS
+    const int q_first = tile.q_first / kGroup;
+#else
+    const int q_first = tile.q_first;
+#endif
+    q_first_ = q_first % kSquare;
+    q_end_ = min(kTileQueries, p.seq_q - q_first);
+    const int head = tile.h / (kHeadsQ / kSquareHeads);
+    const int64_t row = (int64_t{tile.b} * kSquareHeads + head) * p.squares_q + q_first / kSquare;
     width_ = p.squares_kv;
 #if ATTN_SPARSE_BITMAP
     first_row_ = p.block_mask + row * width_;
@@ -34,13 +47,29 @@ class Walk {
     first_row_ = p.block_indices + row * width_;
 #pragma unroll
     for (int i = 0; i < kSquareRows; ++i) {
-      const bool asks = 64 * i < q_end_ && end_square_ > 0;
+      const bool asks = kWarpgroupQueries * i < q_end_ && end_square_ > 0;
       left_[i] = asks ? max(0, min(__ldg(p.block_counts + row + below(i)), width_)) : 0;
     }
 #endif
     start();
+#if ATTN_GATHER
+    waits_ = next_square();
+#endif
   }
 
+#if ATTN_GATHER
+  // The next two full blocks, or the next block by itself, or one that does not exist.
+  __device__ __forceinline__ Visit next(const Inputs&) {
+    if (!waits_) return {-1, 0};
+    const int first = square_;
+    const bool full = blocks_.is_full(first);
+    waits_ = next_square();
+    if (!full || !waits_ || !blocks_.is_full(square_)) return visit_of(first, first, false);
+    const int second = square_;
+    waits_ = next_square();
+    return visit_of(first, second, true);
+  }
+#else
   // The next block, or one that does not exist.
   __device__ __forceinline__ Visit next(const Inputs&) {
     while (true) {
@@ -57,10 +86,13 @@ class Walk {
       block_of_square_ = kBlocksOfSquare;
     }
   }
+#endif
 
  private:
   // By how many rows of squares warpgroup i is below the tile's first.
-  __device__ __forceinline__ int below(int i) const { return (q_first_ + 64 * i) / kSquare; }
+  __device__ __forceinline__ int below(int i) const {
+    return (q_first_ + kWarpgroupQueries * i) / kSquare;
+  }
 
 #if ATTN_SPARSE_BITMAP
   // A lane looks at one square of 32; the next 32 are on their way meanwhile.
@@ -72,7 +104,8 @@ class Walk {
     const int square = base_ - 32 + static_cast<int>(threadIdx.x % 32);
 #pragma unroll
     for (int i = 0; i < kSquareRows; ++i) {
-      const bool asks = 64 * i < q_end_ && square >= first_square_ && square < end_square_;
+      const bool asks =
+          kWarpgroupQueries * i < q_end_ && square >= first_square_ && square < end_square_;
       fetched_[i] = asks ? __ldg(first_row_ + (int64_t{width_} * below(i) + square)) : uint8_t{0};
     }
   }
@@ -150,5 +183,10 @@ class Walk {
   int width_;                      // squares of a row
   Blocks blocks_;                  // that the mask needs
   int first_square_, end_square_;  // that hold them
+#if ATTN_GATHER
+  int square_ = 0, keepers_ = 0;
+  bool waits_;  // square_ is still to come
+#else
   int square_ = 0, block_of_square_ = 0, keepers_ = 0;
+#endif
 };

@@ -14,8 +14,13 @@ struct TensorBox {
 };
 #if ATTN_PACKED_HEADS
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64 / kGroup, kGroup};
+#if ATTN_GATHER
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kBlockKv, 1};
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv, 1};
+#else
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
+#endif
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroup, kGroup};
 #else
 #if ATTN_MAPS > 1
@@ -23,13 +28,21 @@ constexpr TensorBox kQueryBox{kMaps * kHeadsQ, kHeadDimQk, kChunkQk, 64};
 constexpr TensorBox kKeyBox{kMaps * kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
 #else
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64};
+#if ATTN_GATHER
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kBlockKv};
+#else
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
+#endif
 #endif
 #if ATTN_VALUE_PARTS > 1
 constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv};
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
 #else
+#if ATTN_GATHER
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv};
+#else
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv};
+#endif
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64};
 #endif
 #endif

@@ -37,10 +37,10 @@ struct Params {
 #if ATTN_SPARSE
   int squares_q, squares_kv;  // of kSquare queries and as many keys
 #if ATTN_SPARSE_BITMAP
-  const uint8_t* block_mask;  // [batch, heads, squares_q, squares_kv]
+  const uint8_t* block_mask;  // [batch, kSquareHeads, squares_q, squares_kv]
 #else
-  const int32_t* block_counts;   // [batch, heads, squares_q]
-  const int32_t* block_indices;  // [batch, heads, squares_q, squares_kv]
+  const int32_t* block_counts;   // [batch, kSquareHeads, squares_q]
+  const int32_t* block_indices;  // [batch, kSquareHeads, squares_q, squares_kv]
 #endif
 #endif
 #if ATTN_BIAS
@@ -150,8 +150,13 @@ struct Blocks {
 
 __device__ __forceinline__ Blocks blocks_of(const KeyRange& keys) {
   if (keys.end <= keys.begin) return {0, 0, 0, 0};
+#if ATTN_GATHER
+  return {keys.begin / kBlockKv, (keys.end + kBlockKv - 1) / kBlockKv,
+          (keys.full_begin + kBlockKv - 1) / kBlockKv, keys.full_end / kBlockKv};
+#else
   return {keys.begin / kTileKv, (keys.end + kTileKv - 1) / kTileKv,
           (keys.full_begin + kTileKv - 1) / kTileKv, keys.full_end / kTileKv};
+#endif
 }
 
 // Of `rows` rows of a tile from q_first on; none for rows beyond the last.

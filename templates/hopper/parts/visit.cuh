@@ -5,8 +5,14 @@
 // of the tile follows (more), and, where they differ in that, which warpgroups keep it. Block 3,
 // full, the last, is 3 * 4 + 2. Consumers vote on it: their branches are the whole warp's, and no
 // value moves to a uniform register.
+#if ATTN_GATHER
+// Two full blocks may come together; of any other the step's second half holds no pair.
+#endif
 struct Visit {
   int word;
+#if ATTN_GATHER
+  int second;  // the block that comes with it, or itself: the producer alone needs to know
+#endif
 #if ATTN_SKIP
   static constexpr int kMore = 16, kFull = 32, kShift = 6;
   __device__ __forceinline__ bool keeps(int warpgroup) const {
@@ -20,10 +26,20 @@ struct Visit {
   __device__ __forceinline__ bool full() const { return __any_sync(0xffffffffu, word & kFull); }
   __device__ __forceinline__ bool more() const { return __any_sync(0xffffffffu, word & kMore); }
   __device__ __forceinline__ Visit with_more(bool more) const {
+#if ATTN_GATHER
+    return {word | (more ? kMore : 0), second};
+#else
     return {word | (more ? kMore : 0)};
+#endif
   }
 };
 
+#if ATTN_GATHER
+__device__ __forceinline__ Visit visit_of(int block, int second, bool full) {
+  return {block << Visit::kShift | (full ? Visit::kFull : 0), second};
+}
+#else
 __device__ __forceinline__ Visit visit_of(int block, bool full) {
   return {block << Visit::kShift | (full ? Visit::kFull : 0)};
 }
+#endif
