@@ -6,10 +6,10 @@
 namespace attngen::attention {
 
 using expr::Interval;
+using expr::point;
 
 namespace {
 
-Interval point(int64_t value) { return {static_cast<double>(value), static_cast<double>(value)}; }
 Interval range(int64_t first, int64_t last) {
   return {static_cast<double>(first), static_cast<double>(last)};
 }

@@ -1,6 +1,7 @@
 // Interval arithmetic: bounds of an expression's value from bounds of its variables.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -20,6 +21,11 @@ struct Interval {
   bool is_false() const { return high <= 0 && low >= 0 && !may_be_nan; }
   bool contains(double value) const;
 };
+
+// Of one value.
+inline Interval point(int64_t value) {
+  return {static_cast<double>(value), static_cast<double>(value)};
+}
 
 // Bounds of each variable and of each input's elements, by name.
 struct Bounds {

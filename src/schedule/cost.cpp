@@ -26,6 +26,19 @@ bool uneven(const TileRows& rows) {
   });
 }
 
+// Of each tile of `rows`, `queries` high.
+std::vector<TestedBlocks> tested_tiles(const attention::BlockTest& test, const TileRows& rows,
+                                       const spec::Workload& w, int queries, int tile_kv) {
+  std::vector<TestedBlocks> tiles;
+  tiles.reserve(rows.keys.size());
+  for (size_t i = 0; i < rows.keys.size(); ++i) {
+    const int64_t last = std::min(rows.first[i] + queries, w.seq_q) - 1;
+    tiles.push_back(
+        tested_blocks(test, {rows.first[i], last, rows.keys[i]}, w.seq_q, w.seq_kv, tile_kv));
+  }
+  return tiles;
+}
+
 // The clock under the power limit falls with the share of time that the tensor cores are busy: from
 // the boost clock towards that of a pure product loop, or lower if the special units run beside it.
 double clock_under_load(const target::Target& t, double matrix_share, double special_share) {
@@ -127,8 +140,10 @@ struct CostModel::Point {
 CostModel::CostModel(const Kernel& kernel, const target::Target& target)
     : kernel_(kernel), target_(target) {
   // The points of a workload share the rows that are evaluated: the search takes milliseconds.
+  // Where every block is asked about, a few rows must do.
+  const int64_t most = kernel.test ? kMostTestedRows : kMostRows;
   const int64_t most_rows = std::max<int64_t>(
-      16, kMostRows / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
+      4, most / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
   for (const spec::Workload& w : kernel.workload) {
     // `part`: queries of a warpgroup.
     const auto rows_of = [&](int part) {
@@ -147,8 +162,14 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
     }
     const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows);
     double pairs = 0;
-    for (const RowKeys& keys : single.keys) {
-      pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
+    if (kernel.test) {
+      for (const TestedBlocks& keys : tested_tiles(*kernel.test, single, w, 1, 1)) {
+        pairs += keys.full + keys.partial;
+      }
+    } else {
+      for (const RowKeys& keys : single.keys) {
+        pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
+      }
     }
     pairs_.push_back(pairs * single.stride);
     // Side by side, heads that read the same biases find them in the L2.
@@ -243,12 +264,27 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   return cost;
 }
 
+const TileRows& CostModel::rows_of(const Schedule& s, size_t workload) const {
+  const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
+  return heights[static_cast<size_t>(s.row_blocks() - 1)];
+}
+
+const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s, size_t workload) const {
+  const int queries = s.queries(kernel_.group());
+  const TileShape shape{static_cast<int64_t>(workload), s.row_blocks(), queries, s.tile_kv};
+  const auto [entry, is_new] = tested_.try_emplace(shape);
+  if (is_new) {
+    entry->second = tested_tiles(*kernel_.test, rows_of(s, workload), kernel_.workload[workload],
+                                 queries, s.tile_kv);
+  }
+  return entry->second;
+}
+
 CostModel::Point CostModel::point(const Schedule& s, const Resources& resources, const Steps& steps,
                                   size_t workload) const {
   const spec::Workload& w = kernel_.workload[workload];
   const target::Target& t = target_;
-  const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
-  const TileRows& rows = heights[static_cast<size_t>(s.row_blocks() - 1)];
+  const TileRows& rows = rows_of(s, workload);
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
   const bool has_states = resources.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);
   // Each part of the values has tiles as a head of its own would.
@@ -263,17 +299,25 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   for (size_t i = 0; i < rows.keys.size(); ++i) {
     const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
     const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
-    const auto blocks = static_cast<double>(loaded.full + loaded.partial);
+    auto blocks = static_cast<double>(loaded.full + loaded.partial);
+    double full = 0, partial = 0;
+    if (kernel_.test) {
+      const TestedBlocks& asked = tested(s, workload)[i];
+      full = asked.full;
+      partial = asked.partial;
+      blocks = full + partial;
+    } else {
+      // A warpgroup passes over the blocks that only others need, which leaves these the pipes.
+      const int parts = s.row_blocks();
+      for (int part = 0; part < parts; ++part) {
+        const RowBlocks own =
+            blocks_of(rows.parts[i * parts + static_cast<size_t>(part)], s.tile_kv);
+        full += static_cast<double>(own.full) / parts;
+        partial += static_cast<double>(own.partial) / parts;
+      }
+    }
     all_blocks += blocks;
     visited += blocks - (sums ? far / 2 : far);  // no values, or no keys either
-    // A warpgroup passes over the blocks that only others need, which leaves these the pipes.
-    double full = 0, partial = 0;
-    const int parts = s.row_blocks();
-    for (int part = 0; part < parts; ++part) {
-      const RowBlocks own = blocks_of(rows.parts[i * parts + static_cast<size_t>(part)], s.tile_kv);
-      full += static_cast<double>(own.full) / parts;
-      partial += static_cast<double>(own.partial) / parts;
-    }
     full = std::max(0.0, full - far);
     const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
     tiles.push_back(steps.beyond(blocks, s.stages) + full * steps.full.length +

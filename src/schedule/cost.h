@@ -3,17 +3,19 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "schedule/rows.h"
 #include "schedule/schedule.h"
 #include "schedule/search.h"
+#include "schedule/tested_blocks.h"
 #include "target/target.h"
 
 namespace attngen::schedule {
 
 // Tile rows that are evaluated of one kernel, over all points of its workload.
-inline constexpr int64_t kMostRows = 512;
+inline constexpr int64_t kMostRows = 512, kMostTestedRows = 16;
 
 // The L2 keeps this share of itself for the keys and values in flight; with sections of 16 MB of
 // 60 a kernel ran 14 % faster than with all of it (H200, 2026-11-20).
@@ -39,6 +41,8 @@ class CostModel {
   struct Point;  // the predicted time of one workload point
 
   double fixed_clk(const Schedule& schedule, const Resources& resources, const Steps& steps) const;
+  const TileRows& rows_of(const Schedule& schedule, size_t workload) const;
+  const std::vector<TestedBlocks>& tested(const Schedule& schedule, size_t workload) const;
   Point point(const Schedule& schedule, const Resources& resources, const Steps& steps,
               size_t workload) const;
 
@@ -48,6 +52,10 @@ class CostModel {
   using Heights = std::array<TileRows, 4>;   // by row blocks - 1
   std::vector<Heights> rows_, packed_rows_;  // by workload point; of heads packed, or empty
   std::vector<double> pairs_;                // that exist in one head, by workload point
+  // Of tiles whose blocks are asked about: by workload point, rows and keys of a tile. Schedules
+  // that differ in nothing else share them.
+  using TileShape = std::array<int64_t, 4>;
+  mutable std::map<TileShape, std::vector<TestedBlocks>> tested_;
 };
 
 }  // namespace attngen::schedule

@@ -8,10 +8,6 @@
 namespace attngen::schedule {
 namespace {
 
-expr::Interval point(int64_t value) {
-  return {static_cast<double>(value), static_cast<double>(value)};
-}
-
 int64_t clamped(double value, int64_t limit) {
   return static_cast<int64_t>(std::clamp(value, 0.0, static_cast<double>(limit)));
 }
@@ -20,16 +16,16 @@ RowKeys keys_of(const attention::KeyRange& range, int64_t q_first, int64_t q_las
                 int64_t seq_kv) {
   expr::Bounds bounds;
   bounds.variable = [&](std::string_view name) -> expr::Interval {
-    if (name == "q_first") return point(q_first);
-    if (name == "q_last") return point(q_last);
-    if (name == "seq_q") return point(seq_q);
-    if (name == "seq_kv") return point(seq_kv);
+    if (name == "q_first") return expr::point(q_first);
+    if (name == "q_last") return expr::point(q_last);
+    if (name == "seq_q") return expr::point(seq_q);
+    if (name == "seq_kv") return expr::point(seq_kv);
     return {};  // b, h, h_kv
   };
   // Ids in order are taken to be of one document: nobody knows how many there are.
   bounds.input = [&](std::string_view name) -> expr::Interval {
-    if (name.ends_with(attention::kBelow)) return point(0);
-    return name.ends_with(attention::kUpTo) ? point(seq_kv) : expr::Interval{};
+    if (name.ends_with(attention::kBelow)) return expr::point(0);
+    return name.ends_with(attention::kUpTo) ? expr::point(seq_kv) : expr::Interval{};
   };
   // A bound that an unknown decides is taken at its widest.
   return {clamped(expr::bound(range.begin, bounds).low, seq_kv),
@@ -45,6 +41,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
   TileRows rows;
   rows.count = (seq_q + tile_q - 1) / tile_q;
   if (range.always_full) {
+    rows.first = {0};
     rows.keys = {{0, seq_kv, 0, seq_kv}};
     rows.parts.assign(static_cast<size_t>(std::max(1, tile_q / part_q)), rows.keys[0]);
     rows.stride = static_cast<double>(rows.count);
@@ -56,6 +53,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     const int64_t row = (2 * i + 1) * rows.count / (2 * samples);
     const int64_t q_first = row * tile_q;
     const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
+    rows.first.push_back(q_first);
     rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));
     for (int64_t first = q_first; first < q_first + tile_q; first += part_q) {
       const int64_t last = std::min(first + part_q - 1, q_last);

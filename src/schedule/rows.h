@@ -15,6 +15,7 @@ struct RowKeys {
 
 // The tile rows of one head. Of very many rows some stand for their neighbours.
 struct TileRows {
+  std::vector<int64_t> first;  // the first query of a tile
   std::vector<RowKeys> keys;   // of all rows of a tile
   std::vector<RowKeys> parts;  // of each warpgroup's rows, tile by tile; empty beyond the last row
   int64_t count = 0;

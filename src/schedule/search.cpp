@@ -201,6 +201,11 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   const bool searches = attention::searches(kernel.range);
   kernel.walks = searches || test;
   kernel.id_tables = !searches && test && !test->tables.empty();
+  // Closed: what inputs decide is not known before the call.
+  if (family == target::Family::Hopper && spec.block_size == 0 && test &&
+      expr::inputs_of(test->kept).empty() && expr::inputs_of(test->full).empty()) {
+    kernel.test = test;
+  }
   kernel.workload = spec.workload;
   kernel.varlen = spec.varlen;
   kernel.block_size = spec.block_size;

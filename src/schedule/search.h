@@ -41,13 +41,14 @@ struct Kernel {
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the producer finds the blocks by itself
-  bool id_tables = false;           // from tables of ids alone
-  bool fixed_max = false;           // unmasked blocks may keep the row's first maximum
-  bool varlen = false;              // packed sequences
-  int block_size = 0;               // block sparsity: rows and keys of the caller's blocks
-  bool group_blocks = false;        // which are the same for all query heads of a key head
-  std::string apart_blocks;         // why a step cannot take two of these blocks, or ""
-  std::string heads_apart;          // why heads that share keys cannot share a tile, or ""
+  std::optional<attention::BlockTest> test;  // and asks this of each one, where no input tells
+  bool id_tables = false;                    // from tables of ids alone
+  bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum
+  bool varlen = false;                       // packed sequences
+  int block_size = 0;                        // block sparsity: rows and keys of the caller's blocks
+  bool group_blocks = false;                 // which are the same for all query heads of a key head
+  std::string apart_blocks;                  // why a step cannot take two of these blocks, or ""
+  std::string heads_apart;                   // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
 
   int group() const { return heads_q / heads_kv; }  // query heads that share a key head

@@ -1,12 +1,17 @@
 // Kernels that several tests share.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
 
+#include "attention/row_form.h"
 #include "expr/parse.h"
 #include "schedule/search.h"
+#include "spec/read.h"
 #include "target/target.h"
 
 namespace attngen::schedule {
@@ -20,6 +25,17 @@ inline expr::Expr parse_mask(std::string_view text) {
     scope.variables[name] = expr::Type::Int;
   }
   return std::get<expr::Expr>(expr::parse(text, scope));
+}
+
+// Of a spec of head dim 128 with these lines.
+inline Kernel read_kernel(const std::string& lines) {
+  text::Diagnostics diagnostics(
+      {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nhead_dim: {qk: 128, v: 128}\n" + lines});
+  const std::optional<spec::Spec> spec = spec::read(diagnostics);
+  INFO(diagnostics.render(text::ErrorFormat::Gcc));
+  REQUIRE(spec);
+  const auto rows = attention::derive_row_form(spec->normalize);
+  return describe_kernel(*spec, std::get<attention::RowForm>(rows));
 }
 
 // Softmax attention of `heads` query and key heads, one workload point.

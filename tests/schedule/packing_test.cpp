@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "attention/row_form.h"
 #include "kernels.h"
 #include "schedule/search.h"
 #include "schedule/space.h"
-#include "spec/read.h"
 #include "target/target.h"
 
 namespace attngen::schedule {
@@ -18,16 +16,8 @@ namespace {
 // 64 query heads on 8 key heads, batch 8, `seq_q` queries of 8192 keys.
 Kernel kernel_of(int64_t seq_q, const std::string& lines = "",
                  const std::string& heads = "{q: 64, kv: 8}") {
-  text::Diagnostics diagnostics(
-      {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nheads: " + heads +
-                        "\nhead_dim: {qk: 128, v: 128}\nworkload: {batch: "
-                        "8, seq_q: " +
-                        std::to_string(seq_q) + ", seq_kv: 8192}\n" + lines});
-  const std::optional<spec::Spec> spec = spec::read(diagnostics);
-  INFO(diagnostics.render(text::ErrorFormat::Gcc));
-  REQUIRE(spec);
-  const auto rows = attention::derive_row_form(spec->normalize);
-  return describe_kernel(*spec, std::get<attention::RowForm>(rows));
+  return read_kernel("heads: " + heads + "\nworkload: {batch: 8, seq_q: " + std::to_string(seq_q) +
+                     ", seq_kv: 8192}\n" + lines);
 }
 
 Schedule packed(int warpgroups = 1) {

@@ -1,0 +1,26 @@
+// Which blocks of keys a tile visits where the kernel asks of each one: a mask with gaps.
+#pragma once
+
+#include <cstdint>
+
+#include "attention/tiles.h"
+#include "schedule/rows.h"
+
+namespace attngen::schedule {
+
+// A tile's queries, ends included, and the keys that it may need.
+struct TilePlace {
+  int64_t q_first = 0, q_last = 0;
+  RowKeys keys;
+};
+
+// Blocks that are kept, and of these those that need no mask. A test reads no input; where it asks
+// for a head or a batch, the block is kept, and cut. Of very many blocks some stand for their
+// neighbours, so that the counts need not be whole.
+struct TestedBlocks {
+  double full = 0, partial = 0;
+};
+TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& place, int64_t seq_q,
+                           int64_t seq_kv, int tile_kv);
+
+}  // namespace attngen::schedule

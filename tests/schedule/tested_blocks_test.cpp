@@ -1,0 +1,91 @@
+// Blocks that a mask with gaps keeps, against every pair of them.
+#include "schedule/tested_blocks.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "kernels.h"
+
+namespace attngen::schedule {
+namespace {
+
+struct GapMask {
+  std::string text;
+  std::function<bool(int64_t q, int64_t k)> keeps;
+};
+
+const GapMask kMasks[] = {
+    {"not (q_pos // 32 == kv_idx // 32)", [](auto q, auto k) { return q / 32 != k / 32; }},
+    {"(q_pos // 64 - kv_idx // 64) % 4 == 0",
+     [](auto q, auto k) { return (q / 64 - k / 64) % 4 == 0; }},
+    {"kv_idx <= q_pos and (q_pos - kv_idx < 100 or kv_idx // 64 == 0)",
+     [](auto q, auto k) { return k <= q && (q - k < 100 || k / 64 == 0); }},
+};
+
+// Of the pairs of a block: all, some, none.
+TestedBlocks counted(const GapMask& mask, const TilePlace& place, int64_t seq, int tile_kv) {
+  TestedBlocks counts;
+  for (int64_t first = 0; first < seq; first += tile_kv) {
+    int64_t pairs = 0;
+    for (int64_t q = place.q_first; q <= place.q_last; ++q) {
+      for (int64_t k = first; k < std::min(first + tile_kv, seq); ++k) pairs += mask.keeps(q, k);
+    }
+    const int64_t all = (place.q_last - place.q_first + 1) * tile_kv;
+    counts.full += pairs == all;
+    counts.partial += pairs > 0 && pairs < all;
+  }
+  return counts;
+}
+
+TEST_CASE("blocks that are asked about are counted as the kernel visits them") {
+  constexpr int64_t kSeq = 1000;
+  for (const GapMask& mask : kMasks) {
+    const auto test = attention::block_test(parse_mask(mask.text), {}, false);
+    REQUIRE(test);
+    const attention::KeyRange range = attention::key_range(parse_mask(mask.text), {});
+    for (const int queries : {16, 64, 192}) {
+      for (const int tile_kv : {16, 48, 64, 128}) {
+        const TileRows rows = tile_rows(range, kSeq, kSeq, queries, kSeq);
+        for (size_t i = 0; i < rows.keys.size(); ++i) {
+          const int64_t first = rows.first[i];
+          const TilePlace place{first, std::min(first + queries, kSeq) - 1, rows.keys[i]};
+          const TestedBlocks found = tested_blocks(*test, place, kSeq, kSeq, tile_kv);
+          const TestedBlocks expected = counted(mask, place, kSeq, tile_kv);
+          CAPTURE(mask.text);
+          CAPTURE(first);
+          CAPTURE(queries);
+          CAPTURE(tile_kv);
+          CHECK(found.full + found.partial == expected.full + expected.partial);
+          // Two stretches may cover a block together.
+          CHECK(found.full <= expected.full);
+          CHECK((found.full == expected.full || &mask == &kMasks[2]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("of many blocks some stand for all") {
+  const auto test = attention::block_test(parse_mask(kMasks[1].text), {}, false);
+  REQUIRE(test);
+  const TestedBlocks found =
+      tested_blocks(*test, {0, 63, {0, 1 << 20, 0, 0}}, 1 << 20, 1 << 20, 16);
+  CHECK(found.full + found.partial == doctest::Approx((1 << 20) / 16 / 4).epsilon(0.1));
+}
+
+TEST_CASE("a kernel knows its test where no input tells") {
+  const auto kernel = [](const char* mask) {
+    return read_kernel(std::string("heads: {q: 8, kv: 8}\n"
+                                   "inputs: {n: {dtype: i32, shape: [batch]}}\nmask: ") +
+                       mask + "\n");
+  };
+  CHECK(kernel("not (q_pos // 32 == kv_idx // 32)").test);
+  CHECK_FALSE(kernel("kv_idx < n[b] or q_pos - kv_idx < 200").test);
+  CHECK_FALSE(kernel("kv_idx <= q_pos").test);
+}
+
+}  // namespace
+}  // namespace attngen::schedule
