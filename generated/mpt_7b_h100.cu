@@ -480,7 +480,7 @@ __device__ __forceinline__ float quad_max(float x) {
 }
 
 constexpr float kLog2e = 1.44269504f;
-constexpr float kScoreUnit = 0.693147181f;           // scores are exponents of two
+constexpr float kScoreUnit = 0.693147181f;  // scores are exponents of two
 
 // Turns raw products into scores; pairs that do not exist become -inf.
 // Each row's are relative to its shift.

@@ -47,6 +47,10 @@ inline constexpr Fragment kHopperFragment{
     .keys_of_thread = "this thread's columns",
 };
 
+// Of steps of two blocks, wherever they stand.
+inline constexpr std::string_view kGatheredKey =
+    "kv_first + 8 * j + e + (8 * j < kBlockKv ? 0 : row.apart)";
+
 inline constexpr Fragment kCdna2Fragment{
     .vendor = expr::Vendor::Amd,
     .scores = "Scores& scores",

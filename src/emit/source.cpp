@@ -39,8 +39,10 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
   const schedule::Schedule& schedule = choice.candidate.schedule;
   const bool cdna2 = choice.target->family == target::Family::Cdna2;
   const UserFunctions user =
-      user_functions(spec, rows, choice.target->family, choice.candidate.resources.near,
-                     choice.candidate.resources.far);
+      user_functions(spec, rows, choice.target->family,
+                     {.near = choice.candidate.resources.near,
+                      .far = choice.candidate.resources.far,
+                      .gathers = schedule::gathers(schedule, spec.block_size)});
   Substitution substitution;
   substitution.name = spec.name;
   substitution.values = template_values(spec, rows, choice.candidate);

@@ -44,13 +44,14 @@ std::string inputs_text(const Spec& spec, bool with_batch, size_t tables) {
   return text + commented(members) + "};\n";
 }
 
-std::string row_text(const Spec& spec, const PairForm& pairs, bool searched) {
+std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, bool gathers) {
   std::vector<CommentedLine> members;
   if (spec.varlen) {
     members.push_back({"  int64_t first_save;", "of this head's queries in the saves"});
   }
   if (searched)
     members.push_back({"  const int2* keys;", "in shared memory: the row's keys [x, y)"});
+  if (gathers) members.push_back({"  int apart;", "keys between the two blocks of the step"});
   if (pairs.bias) {
     members.push_back(
         {"  const uint8_t* bias;", "in shared memory: the tile of the block at hand"});
@@ -253,12 +254,13 @@ bool is_plain_score(const Spec& spec) {
 }
 
 UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family,
-                             bool near, bool far) {
-  const Fragment& fragment = fragment_of(family);
+                             const Forms& forms) {
+  Fragment fragment = fragment_of(family);
+  if (forms.gathers) fragment.key = kGatheredKey;
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
   const PairForm pairs =
-      attention::pair_form(spec, form, schedule::pair_abilities(family, near, far));
+      attention::pair_form(spec, form, schedule::pair_abilities(family, forms.near, forms.far));
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),
@@ -286,7 +288,8 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   std::string text = helpers_text(spec, form, pairs, fragment, body) + body.substr(1);
   if (amd) text = for_amd(std::move(text));
   result.text = inputs_text(spec, result.inputs_have_batch, amd ? 0 : id_tables(spec)) + "\n" +
-                row_text(spec, pairs, !amd && has_searched_limits(spec, form)) + "\n" + text;
+                row_text(spec, pairs, !amd && has_searched_limits(spec, form), forms.gathers) +
+                "\n" + text;
   return result;
 }
 

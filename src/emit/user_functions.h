@@ -27,11 +27,15 @@ struct UserFunctions {
   std::string text;
   bool inputs_have_batch = false;  // struct Inputs begins with `int batch`
 };
-// `near`: by a near form first (attention/near_form.h). `far`: with those of states
-// (attention/far_form.h).
+// What the schedule adds.
+struct Forms {
+  bool near = false;     // by a near form first (attention/near_form.h)
+  bool far = false;      // with those of states (attention/far_form.h)
+  bool gathers = false;  // of steps of two blocks that need not stand side by side
+};
 UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows,
-                             target::Family family = target::Family::Hopper, bool near = false,
-                             bool far = false);
+                             target::Family family = target::Family::Hopper,
+                             const Forms& forms = {});
 
 // The score is the scaled product: the scale may fold into an exponent.
 bool is_plain_score(const spec::Spec& spec);

@@ -134,7 +134,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   // Warpgroups of a tile keep different blocks.
   const int group = spec.heads.q / spec.heads.kv();
   put("SKIP", sparse && spec.block_size % schedule.queries(group) != 0);
-  put("GATHER", sparse && schedule.tile_kv > spec.block_size);
+  put("GATHER", schedule::gathers(schedule, spec.block_size));
   return values;
 }
 

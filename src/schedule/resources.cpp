@@ -34,7 +34,7 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
   if (blocks_per_core == 2) return kSharedCorePlan;
   const bool sparse = kernel.block_size > 0;
   const bool merges = sparse && (kernel.block_size % s.queries(kernel.group()) != 0 ||
-                                 s.tile_kv > kernel.block_size || kernel.value_parts > 1);
+                                 gathers(s, kernel.block_size) || kernel.value_parts > 1);
   if (merges) return kMergingPlans[s.warpgroups - 1];
   const bool searches = kernel.walks || kernel.varlen || sparse;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];

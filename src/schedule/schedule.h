@@ -59,6 +59,11 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+// Whether a step takes two of the caller's blocks of so many keys; 0: there are none.
+inline bool gathers(const Schedule& s, int block_size) {
+  return block_size > 0 && s.tile_kv > block_size;
+}
+
 // What a schedule needs of a core.
 struct Resources {
   int threads = 0;

@@ -45,11 +45,10 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
   return {};
 }
 
-// A step of two blocks that do not stand side by side knows the place of one of them: enough where
-// only a block by itself is tested, and no score asks where its key stands.
+// A step takes two blocks that do not stand side by side, but not what is loaded with them.
 std::string why_blocks_apart(const spec::Spec& spec, const Kernel& kernel) {
-  if (!kernel.rows.exponential || kernel.tested_mask) return "its pairs are tested one by one";
-  if (expr::mentions(spec.score, "kv_idx")) return "the score reads kv_idx";
+  if (attention::pair_input(spec)) return "biases are loaded for one at a time";
+  if (kernel.key_rows > 0) return "an input's elements are read from one address on";
   if (kernel.value_parts > 1) return "the values need several accumulators";
   return {};
 }
@@ -211,9 +210,9 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.block_size = spec.block_size;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  kernel.apart_blocks = why_blocks_apart(spec, kernel);
   count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true, true)),
                   family, kernel);
+  kernel.apart_blocks = why_blocks_apart(spec, kernel);
   return kernel;
 }
 

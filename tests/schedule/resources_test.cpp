@@ -139,8 +139,8 @@ TEST_CASE("a step of two blocks") {
   Schedule packed = shape(2, 128);
   packed.pack_heads = true;
   CHECK(reason(packed) == "");
-  kernel.apart_blocks = "the score reads kv_idx";
-  CHECK(reason(packed) == "128 keys are two blocks of 64: the score reads kv_idx");
+  kernel.apart_blocks = "biases are loaded for one at a time";
+  CHECK(reason(packed) == "128 keys are two blocks of 64: biases are loaded for one at a time");
 }
 
 TEST_CASE("what ptxas was seen to fit in 160 and 112 registers") {

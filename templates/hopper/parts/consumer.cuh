@@ -285,6 +285,7 @@ __device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Par
     const auto visit_of_slot = [&]() -> Visit { return {shared.visit[key_slot.index][lane % 2]}; };
     const auto weigh_visit = [&](Visit visit, bool first) {
 #if ATTN_GATHER
+      rows[0].apart = rows[1].apart = shared.apart[key_slot.index];
       const int kv_first = visit.block() * kBlockKv + lane % 4 * 2;
 #else
       const int kv_first = visit.block() * kTileKv + lane % 4 * 2;

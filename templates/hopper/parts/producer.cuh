@@ -14,7 +14,8 @@ __device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full
 }
 
 #if ATTN_GATHER
-// Two blocks of keys, one below the other in each chunk of columns.
+// Two blocks of keys, one below the other in each chunk of columns; where there is no second one,
+// numbers that no weight lets through.
 template <int kChunks, int kChunk>
 __device__ __forceinline__ void load_pair(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
                                           int first, int second, int head, int batch) {
@@ -22,8 +23,8 @@ __device__ __forceinline__ void load_pair(const CUtensorMap& map, uint64_t& full
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     uint8_t* const columns = tile + chunk * chunk_bytes(kTileKv, kChunk);
     tma_load(map, full, columns, chunk * kChunk, first * kBlockKv, head, batch, kEvictLast);
-    tma_load(map, full, columns + chunk_bytes(kBlockKv, kChunk), chunk * kChunk, second * kBlockKv,
-             head, batch, kEvictLast);
+    tma_load(map, full, columns + chunk_bytes(kBlockKv, kChunk), chunk * kChunk,
+             (second < 0 ? first : second) * kBlockKv, head, batch, kEvictLast);
   }
 }
 
@@ -41,7 +42,7 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
   Visit announced{};  // what the consumers are told of the next keys
 #endif
 #if ATTN_GATHER
-  int beside = 0;  // the second block of the next values
+  int beside = -1;  // the second block of the next values
 #endif
 #if ATTN_VALUE_PARTS > 1
   int value_column = 0;  // the tile's first
@@ -60,6 +61,12 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
 #if ATTN_WALK
       // Seen once the keys are there.
       shared.visit[key_slot.index][0] = shared.visit[key_slot.index][1] = announced.word;
+#endif
+#if ATTN_GATHER
+      // Without a second block, its columns stand behind the last key.
+      shared.apart[key_slot.index] = announced.second < 0
+                                         ? p.seq_kv - block * kBlockKv
+                                         : (announced.second - block - 1) * kBlockKv;
 #endif
       uint64_t& full = shared.key_full[key_slot.index];
 #if ATTN_BIAS

@@ -38,6 +38,9 @@ struct __align__(1024) Shared {
   // word that they share to a uniform register, between two products.
   int visit[kStages][2];
 #endif
+#if ATTN_GATHER
+  int apart[kStages];  // Row::apart of each slot of keys
+#endif
 #if ATTN_SEARCHED_LIMITS
   KeyRange tile_keys[kQueryStages][kWarpgroups];  // seen with the queries
   int2 row_keys[kWarpgroups][64];  // each row's first key, and the one behind its last

@@ -18,7 +18,7 @@ constexpr float kLog2e = 1.44269504f;
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
 constexpr float kExponentUnit = kScale * kLog2e;
 #elif ATTN_AFFINE_SCORE
-constexpr float kScoreUnit = 0.693147181f;           // scores are exponents of two
+constexpr float kScoreUnit = 0.693147181f;  // scores are exponents of two
 #else
 constexpr float kExponentUnit = ATTN_EXPONENT_UNIT;  // of a score here, as an exponent of two
 constexpr float kScoreUnit = kExponentUnit / kLog2e;
@@ -28,9 +28,16 @@ constexpr float kScoreUnit = kExponentUnit / kLog2e;
 #if ATTN_AFFINE_SCORE
 // Each row's are relative to its shift.
 #endif
+#if ATTN_GATHER
+// Of one of the step's two squares.
+template <bool kMasked, int kBlock>
+__device__ __forceinline__ void finish_square(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                              const Row (&rows)[2],
+#else
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                               const Row (&rows)[2],
+#endif
 #if ATTN_AFFINE_SCORE
                                               const float (&shift)[2],
 #endif
@@ -46,12 +53,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     // columns.
     const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
     const int begin = keys.begin - kv_first;
-#if ATTN_GATHER
-    const int block_end = kv_first / kBlockKv * kBlockKv + kBlockKv;  // nothing behind it
-    const int end = min(keys.end, block_end) - kv_first;
-#else
     const int end = keys.end - kv_first;
-#endif
 #elif ATTN_SEARCHED_LIMITS
     const int2 keys = kMasked ? *row.keys : int2{};  // found when the tile began
     const int begin = keys.x - kv_first;
@@ -64,7 +66,11 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     const Lines lines = lines_at(row, kv_first, in);
 #endif
 #pragma unroll
+#if ATTN_GATHER
+    for (int group = kBlock * kBlockKv / 4; group < (kBlock + 1) * kBlockKv / 4; ++group) {
+#else
     for (int group = 0; group < kTileKv / 4; ++group) {
+#endif
       const int column = group / 2 * 8 + group % 2;
       float& score = scores[group / 2][r][group % 2];
 #if ATTN_AFFINE_SCORE
@@ -97,6 +103,25 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
   }
 }
 
+#if ATTN_GATHER
+template <bool kMasked>
+__device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                              const Row (&rows)[2],
+#if ATTN_AFFINE_SCORE
+                                              const float (&shift)[2],
+#endif
+                                              const Inputs& in) {
+  const int second = kv_first + rows[0].apart;
+#if ATTN_AFFINE_SCORE
+  finish_square<kMasked, 0>(scores, kv_first, rows, shift, in);
+  finish_square<kMasked, 1>(scores, second, rows, shift, in);
+#else
+  finish_square<kMasked, 0>(scores, kv_first, rows, in);
+  finish_square<kMasked, 1>(scores, second, rows, in);
+#endif
+}
+
+#endif
 // A score's weight, less the shift of its row.
 __device__ __forceinline__ float weight_of(float score, float shift) {
 #if ATTN_AFFINE_SCORE

@@ -58,16 +58,16 @@ class Walk {
   }
 
 #if ATTN_GATHER
-  // The next two full blocks, or the next block by itself, or one that does not exist.
+  // The next two blocks, of the last one half, or none.
   __device__ __forceinline__ Visit next(const Inputs&) {
-    if (!waits_) return {-1, 0};
+    if (!waits_) return {-1, -1};
     const int first = square_;
     const bool full = blocks_.is_full(first);
     waits_ = next_square();
-    if (!full || !waits_ || !blocks_.is_full(square_)) return visit_of(first, first, false);
+    if (!waits_) return visit_of(first, -1, false);
     const int second = square_;
     waits_ = next_square();
-    return visit_of(first, second, true);
+    return visit_of(first, second, full && blocks_.is_full(second));
   }
 #else
   // The next block, or one that does not exist.

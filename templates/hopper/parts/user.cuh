@@ -13,6 +13,9 @@ struct Row {
 #if ATTN_VARLEN
   int64_t first_save;  // of this head's queries in the saves
 #endif
+#if ATTN_GATHER
+  int apart;  // keys between the two blocks of the step
+#endif
 };
 
 #if ATTN_MASKED

@@ -6,12 +6,12 @@
 // full, the last, is 3 * 4 + 2. Consumers vote on it: their branches are the whole warp's, and no
 // value moves to a uniform register.
 #if ATTN_GATHER
-// Two full blocks may come together; of any other the step's second half holds no pair.
+// A step takes two blocks: full if both are.
 #endif
 struct Visit {
   int word;
 #if ATTN_GATHER
-  int second;  // the block that comes with it, or itself: the producer alone needs to know
+  int second;  // the block that comes with it, or -1
 #endif
 #if ATTN_SKIP
   static constexpr int kMore = 16, kFull = 32, kShift = 6;
