@@ -5,8 +5,9 @@
   scripts/bench_storage.py                            then, where the GPU is
 
 bf16, head dim 128. Block-sparse: 8192 tokens, no mask; of each head a random fifth of the blocks is
-kept, the diagonal among them; `group` has 32/8 heads too, and those that share keys keep the same. Packed: 65536 tokens, 32/8 heads, sequences of random lengths
-128..8192. A kernel and its dense ones take turns in one process (bench_gpu.contest).
+kept, the diagonal among them; `group` has 32/8 heads too, and those that share keys keep the same.
+Packed: 65536 tokens, 32/8 heads, sequences of random lengths 128..8192. A kernel, its dense ones and
+PyTorch's take turns in one process (bench_gpu.contest).
 
 `share` is the time that the same work would take at the rates of the dense kernels, over the time
 that it took. Of a part the dense kernel is the one at the length nearest to the part's:
@@ -154,25 +155,45 @@ class Contestant:
         return True
 
     def rival(self):
-        """(name, call) of PyTorch's own kernel for packed sequences, if this version has one."""
-        if "varlen" not in self.bench.spec:
+        """(name, call) of what PyTorch users run, if this version has it and it is right."""
+        if not self.bench.yardsticks:
             return "", None
-        q, k, v = (getattr(self.problem, name).view[0] for name in "qkv")
-        begins, longest = self.problem.inputs["cu_seqlens_q"], max(self.lengths)
-        window = (-1, 0) if self.bench.causal else (-1, -1)
+        name, make = ("varlen_attn", self.varlen_call) if self.kept is None else \
+            ("FlexAttention", self.flex_call)
         try:
-            from torch.nn.attention.varlen import varlen_attn
-
-            def call():
-                return varlen_attn(q, k, v, begins, begins, longest, longest, window_size=window)
-
+            call = make()
             if not self.agrees(call()):
                 raise RuntimeError("its result is wrong")
-            return "varlen_attn", call
+            return name, call
         except Exception as error:  # older, or without a kernel for this card or these heads
             lines = str(error).splitlines() or [type(error).__name__]
             print(f"  {self.bench.name}: no rival: {lines[0]}")
             return "", None
+
+    def varlen_call(self):
+        """PyTorch's own kernel for packed sequences."""
+        from torch.nn.attention.varlen import varlen_attn
+
+        q, k, v = (getattr(self.problem, name).view[0] for name in "qkv")
+        begins, longest = self.problem.inputs["cu_seqlens_q"], max(self.lengths)
+        window = (-1, 0) if self.bench.causal else (-1, -1)
+        return lambda: varlen_attn(q, k, v, begins, begins, longest, longest, window_size=window)
+
+    def flex_call(self):
+        """Compiled FlexAttention over the same blocks, which it need not test."""
+        from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+        size = self.bench.spec["blocks"]["size"]
+        counts = self.kept[None].sum(-1, dtype=torch.int32)
+        kept_first = self.kept[None].int().argsort(-1, descending=True, stable=True).int()
+        mask = BlockMask.from_kv_blocks(torch.zeros_like(counts), kept_first, counts, kept_first,
+                                        BLOCK_SIZE=size)
+        tiles = {"BLOCK_M": size, "BLOCK_N": size} if size < 128 else None  # its own are larger
+        compiled = torch.compile(flex_attention)
+        q, k, v = (getattr(self.problem, name).view.transpose(1, 2) for name in "qkv")
+        grouped = q.shape[1] != k.shape[1]
+        return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=grouped,
+                                kernel_options=tiles).transpose(1, 2)[0]
 
 
 def attend(q, k, v, keep):
