@@ -297,6 +297,10 @@ def group_cases():
                   blocks=group(64, "indices"))
     yield variant("sparse_group_sigmoid", 128, (8, 2), normalize=row_free("sigmoid(score)"),
                   blocks=group(64, "bitmap"))
+    yield variant("sparse_group_alibi", 128, (8, 2), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+                  score=ALIBI, mask=CAUSAL, blocks=group(64, "bitmap"))
+    yield variant("sparse_group_gaps", 64, (8, 2), blocks=group(64, "indices"),
+                  mask=f"{CAUSAL} and (q_pos // 64 - kv_idx // 64) % 2 == 0")
     yield variant("sparse_group_apart", 128, (6, 2), blocks=group(128, "bitmap"), mask=CAUSAL)
     given = {"two_blocks": schedule(1, 128, 2, ping_pong=False, order="longest_first"),
              "turns": {**schedule(2, 128, 2, order="longest_first"), "pack_heads": True},
