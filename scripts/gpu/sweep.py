@@ -12,10 +12,19 @@ WINDOW = 1024
 SIGMOID = "sigmoid(score - 8.3)"  # the bias about -log(4096)
 
 
+# Masks with gaps, whose blocks the kernel asks about one by one, and about which share of the pairs
+# they keep.
+GAPS = {
+    "dilated": ("kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0", 1 / 8),
+    "others": ("not (q_pos // 32 == kv_idx // 32)", 1),
+    "stripes": ("kv_idx <= q_pos and (q_pos - kv_idx < 256 or kv_idx % 512 < 64)", 0.09),
+}
+
+
 @dataclass(frozen=True)
 class SweepSpec:
     spec: dict
-    mask: str = "full"  # or causal, window
+    mask: str = "full"  # or causal, window, or a key of GAPS
 
     @property
     def name(self):
@@ -43,17 +52,19 @@ class Point:
         return Shape(self.batch, self.seq, self.seq)
 
     def flop(self):
-        """Causal counts half the pairs, as is usual; a window those inside it."""
+        """Causal counts half the pairs, as is usual; a window and masks with gaps their own."""
         spec, seq = self.sweep.spec, self.seq
+        share = GAPS[self.sweep.mask][1] if self.sweep.mask in GAPS else 0
         pairs = {"full": seq * seq, "causal": seq * seq / 2,
-                 "window": WINDOW * (seq - WINDOW / 2)}[self.sweep.mask]
+                 "window": WINDOW * (seq - WINDOW / 2)}.get(self.sweep.mask, share * seq * seq)
         return 2.0 * self.batch * spec["heads"]["q"] * pairs * sum(spec["head_dim"].values())
 
 
 def sweep_spec(name, head_dim, heads=None, mask="full", **rest):
     heads = heads or (WIDTH // head_dim[1],) * 2
     text = {"full": None, "causal": CAUSAL,
-            "window": f"kv_idx <= q_pos and q_pos - kv_idx < {WINDOW}"}[mask]
+            "window": f"kv_idx <= q_pos and q_pos - kv_idx < {WINDOW}",
+            **{name: text for name, (text, _) in GAPS.items()}}[mask]
     return SweepSpec(make_spec(name, head_dim, heads, mask=text, **rest), mask)
 
 
@@ -116,9 +127,14 @@ def later_points():
             yield Point(one, TOKENS // seq, seq)
 
 
+def gap_points():
+    for name, dim in (("dilated", 128), ("others", 64), ("stripes", 128)):
+        yield Point(sweep_spec(f"gaps_{name}", (dim, dim), mask=name), 2, 8192)
+
+
 def sweep_points():
     """In a fixed order: a point's index says whether it is held out."""
-    return [*grid_points(), *other_points(), *scored_points(), *later_points()]
+    return [*grid_points(), *other_points(), *scored_points(), *later_points(), *gap_points()]
 
 
 def short_name(one):
