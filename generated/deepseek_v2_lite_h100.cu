@@ -5,8 +5,8 @@
 //
 // Schedule: 192x64, 2 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 503 us (684 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 146 us (588 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 505 us (681 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 147 us (585 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

@@ -5,8 +5,8 @@
 //
 // Schedule: 128x64, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 780 us (705 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 225 us (612 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 787 us (699 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 227 us (607 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

@@ -5,8 +5,8 @@
 //
 // Schedule: 192x64, 4 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 96 us (177 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 95.1 us (175 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 96.4 us (177 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 95.5 us (174 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

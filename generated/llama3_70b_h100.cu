@@ -5,8 +5,8 @@
 //
 // Schedule: 192x64, 4 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 1.62 ms (677 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 463 us (594 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 1.63 ms (674 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 465 us (592 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

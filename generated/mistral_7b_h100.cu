@@ -5,8 +5,8 @@
 //
 // Schedule: 192x64, 4 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 1.45 ms (666 TFLOP/s, bound by tensor cores) at batch 1, seq_q 16384, seq_kv 16384
-// Predicted: 625 us (660 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 1.45 ms (663 TFLOP/s, bound by tensor cores) at batch 1, seq_q 16384, seq_kv 16384
+// Predicted: 627 us (657 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

@@ -5,8 +5,8 @@
 //
 // Schedule: 192x80, 2 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 10.9 ms (704 TFLOP/s, bound by tensor cores) at batch 1, seq_q 32768, seq_kv 32768
-// Predicted: 720 us (668 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 11 ms (702 TFLOP/s, bound by tensor cores) at batch 1, seq_q 32768, seq_kv 32768
+// Predicted: 722 us (666 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

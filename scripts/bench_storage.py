@@ -185,7 +185,7 @@ class Contestant:
 
         size = self.bench.spec["blocks"]["size"]
         counts = self.kept[None].sum(-1, dtype=torch.int32)
-        kept_first = self.kept[None].int().argsort(-1, descending=True, stable=True).int()
+        kept_first = self.kept[None].int().argsort(dim=-1, descending=True, stable=True).int()
         mask = BlockMask.from_kv_blocks(torch.zeros_like(counts), kept_first, counts, kept_first,
                                         BLOCK_SIZE=size)
         tiles = {"BLOCK_M": size, "BLOCK_N": size} if size < 128 else None  # its own are larger
