@@ -6,7 +6,7 @@
 // Schedule: 256x64, 4 stages, 4 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent
 // Predicted: 116 us (443 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
-// Predicted: 79.2 us (163 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
+// Predicted: 79.7 us (162 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

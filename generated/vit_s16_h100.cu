@@ -4,7 +4,7 @@
 // Spec 3a68f5e3aaa6a351, hardware model h100 9d3a0a7d2aaa3c6c.
 //
 // Schedule: 256x80, 4 stages, 4 warpgroups, weights in registers, persistent
-// Predicted: 65.9 us (232 TFLOP/s, bound by latency) at batch 256, seq_q 197, seq_kv 197
+// Predicted: 66.1 us (231 TFLOP/s, bound by latency) at batch 256, seq_q 197, seq_kv 197
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //

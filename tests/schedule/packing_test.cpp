@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "kernels.h"
 #include "schedule/search.h"
@@ -63,6 +64,14 @@ TEST_CASE("heads that keep the same blocks share a tile that is higher than a bl
   CHECK(best.tile_kv == 128);  // two blocks a step
   CHECK(64 % best.queries(kernel_of(8192, blocks).group()) == 0);
   CHECK(best.order == Order::LongestFirst);
+}
+
+TEST_CASE("where memory is the bound, the tile that computes faster is taken") {
+  // 16 queries of 8192 keys: all packed tiles read the same bytes. On an H100 64x128 was
+  // measured 1.11 times as fast as 64x64.
+  const std::vector<Candidate> ranked = search(kernel_of(16), h100()).ranked;
+  CHECK(ranked.front().cost.bound == Bound::Memory);
+  CHECK(ranked.front().schedule.tile_kv >= 112);
 }
 
 TEST_CASE("packing is looked at where some workload point has few rows") {
