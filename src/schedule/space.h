@@ -30,7 +30,8 @@ std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv, bool 
 
 // Whether the search looks at a tile with the query heads packed: several share a key head, and
 // some point of the workload has fewer queries than two such tiles have rows. With more, tiles of
-// one head waste few rows, and packed ones would hardly be fewer.
+// one head waste few rows, and packed ones would hardly be fewer; but heads that keep the same
+// blocks of keys (block sparsity) read them once together, where a tile is higher than a block.
 bool worth_packing(const Schedule& tile, const Kernel& kernel);
 
 // The depths of the rings from which the fit takes the first that it can, and the least.

@@ -146,7 +146,7 @@ struct Spec {
   // As the user wrote them (or the default), for the comments of emitted kernels: one line each, of
   // normalize a line per value in the long form ("m = rowmax(score)").
   std::string score_text, mask_text, normalize_text;
-  // Sparsity fields (SPEC section 5): checked, not emitted yet.
+  // Section 5 of the language. Lists of tokens are checked, not emitted yet.
   enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };
   Sparsity sparsity = Sparsity::None;
   int block_size = 0;

@@ -58,7 +58,7 @@ class Walk {
   }
 
 #if ATTN_GATHER
-  // The next two blocks, of the last one half, or none.
+  // The next two blocks; the last of an odd number by itself; then none.
   __device__ __forceinline__ Visit next(const Inputs&) {
     if (!waits_) return {-1, -1};
     const int first = square_;
