@@ -51,7 +51,10 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, boo
   }
   if (searched)
     members.push_back({"  const int2* keys;", "in shared memory: the row's keys [x, y)"});
-  if (gathers) members.push_back({"  int apart;", "keys between the two blocks of the step"});
+  if (gathers) {
+    members.push_back(
+        {"  int apart;", "what a key of the second block is beyond its place in the step"});
+  }
   if (pairs.bias) {
     members.push_back(
         {"  const uint8_t* bias;", "in shared memory: the tile of the block at hand"});

@@ -29,7 +29,7 @@ constexpr float kScoreUnit = kExponentUnit / kLog2e;
 // Each row's are relative to its shift.
 #endif
 #if ATTN_GATHER
-// Of one of the step's two squares.
+// This is one of the two blocks that a step takes, whose first key is kv_first.
 template <bool kMasked, int kBlock>
 __device__ __forceinline__ void finish_square(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                               const Row (&rows)[2],

@@ -8,7 +8,7 @@
 constexpr int kSquare = ATTN_SPARSE_SIZE;
 constexpr int kSquareHeads = ATTN_SPARSE_HEADS;  // that keep squares of their own
 #if ATTN_GATHER
-constexpr int kBlocksOfSquare = 1;
+constexpr int kBlocksOfSquare = 1;  // of the blocks that the mask needs
 static_assert(kBlockKv == kSquare && kTileKv == 2 * kSquare, "a step takes two squares");
 #else
 constexpr int kBlocksOfSquare = kSquare / kTileKv;

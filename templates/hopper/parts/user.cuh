@@ -14,7 +14,7 @@ struct Row {
   int64_t first_save;  // of this head's queries in the saves
 #endif
 #if ATTN_GATHER
-  int apart;  // keys between the two blocks of the step
+  int apart;  // what a key of the second block is beyond its place in the step
 #endif
 };
 
