@@ -596,6 +596,7 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 struct Blocks {
   int begin, end, full_begin, full_end;
   __device__ __forceinline__ bool none() const { return end <= begin; }
+  __device__ __forceinline__ int before_first() const { return end; }
   __device__ __forceinline__ int first() const { return end - 1; }
   __device__ __forceinline__ int last() const { return begin; }
   __device__ __forceinline__ bool has(int block) const { return block >= begin; }
@@ -659,74 +660,53 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 // The producer: one warp that keeps the rings of key and value tiles full by TMA. All its lanes
 // walk along, so that addresses stay in uniform registers; one lane issues.
 
-template <int kChunks, int kChunk>
-__device__ __forceinline__ void load_tile(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
-                                          int tile_rows, int row, int head, int batch,
-                                          uint64_t policy) {
-#pragma unroll
-  for (int chunk = 0; chunk < kChunks; ++chunk) {
-    tma_load(map, full, tile + chunk * chunk_bytes(tile_rows, kChunk), chunk * kChunk, row, head,
-             batch, policy);
+struct Producer {
+  Shared& shared;
+  const CUtensorMap &map_q, &map_k, &map_v;
+  const Params& p;
+  const bool issues = threadIdx.x % 32 == 0;
+
+  RingSlot<kQueryStages> query_slot;
+  RingSlot<kStages> key_slot, value_slot;
+
+  Tile tile;
+  int h_kv;
+  int next;  // the index of the tile after this one
+
+  __device__ void run();
+  __device__ Blocks find_blocks();
+  __device__ void load_tile();
+
+  __device__ void load_queries();
+  __device__ void load_key(int block);
+  __device__ void load_value(int block);
+};
+
+__device__ __forceinline__ Blocks Producer::find_blocks() {
+  return blocks_of(tile, tile.q_first, kTileQ, p);
+}
+
+// In the order in which the consumers ask: the next block's keys before this block's values.
+__device__ __forceinline__ void Producer::load_tile() {
+  const Blocks blocks = find_blocks();
+  if (!blocks.none()) load_key(blocks.first());
+  load_queries();
+#pragma unroll 1
+  for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
+    if (block != blocks.last()) load_key(Blocks::after(block));
+    load_value(block);
   }
 }
 
-__device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q,
-                                        const CUtensorMap& map_k, const CUtensorMap& map_v,
-                                        const Params& p) {
-  const bool issues = threadIdx.x % 32 == 0;
-  RingSlot<kQueryStages> query_slot;
-  RingSlot<kStages> key_slot, value_slot;
-  const auto load_key = [&](int block, int head, int batch) {
-    barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
-    if (issues) {
-      uint64_t& full = shared.key_full[key_slot.index];
-      barrier_expect(full, kKeyBytes);
-      load_tile<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
-                                     block * kTileKv, head, batch, kEvictLast);
-    }
-    __syncwarp();
-    key_slot.advance();
-  };
-  const auto load_value = [&](int block, int head, int batch) {
-    barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
-    if (issues) {
-      uint64_t& full = shared.value_full[value_slot.index];
-      barrier_expect(full, kValueBytes);
-      load_tile<kChunksV, kChunkV>(map_v, full, shared.value[value_slot.index], kTileKv,
-                                   block * kTileKv, head, batch, kEvictLast);
-    }
-    __syncwarp();
-    value_slot.advance();
-  };
-
+// Tile after tile; in the end one that is none, for each consumer warpgroup.
+__device__ __forceinline__ void Producer::run() {
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < p.tiles) {
-    const int next = index + gridDim.x;
-    const Tile tile = tile_at(index, p);
-    const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
-    const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
-
-    if (!blocks.none()) load_key(blocks.first(), h_kv, tile.b);
-#pragma unroll 1
-    for (int i = 0; i < kWarpgroups; ++i) {
-      barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
-      if (issues) {
-        shared.tile[query_slot.index][i] = tile;  // seen once the queries are there
-        uint64_t& full = shared.query_full[query_slot.index][i];
-        barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
-        load_tile<kChunksQk, kChunkQk>(map_q, full, shared.query[query_slot.index][i], 64,
-                                       tile.q_first + 64 * i, tile.h, tile.b, kEvictFirst);
-      }
-      __syncwarp();
-    }
-    query_slot.advance();
-    // In the order in which the consumers ask: the next block's keys before this block's values.
-#pragma unroll 1
-    for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
-      if (block != blocks.last()) load_key(Blocks::after(block), h_kv, tile.b);
-      load_value(block, h_kv, tile.b);
-    }
+    tile = tile_at(index, p);
+    h_kv = tile.h / (kHeadsQ / kHeadsKv);
+    next = index + gridDim.x;
+    load_tile();
     index = uniform(next);
   }
 #pragma unroll 1
@@ -738,6 +718,63 @@ __device__ __forceinline__ void produce(Shared& shared, const CUtensorMap& map_q
     }
     __syncwarp();
   }
+}
+
+// What the producer loads: a tile's queries, a block's keys and values.
+
+template <int kChunks, int kChunk>
+__device__ __forceinline__ void load_rows(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
+                                          int rows, int first_row, int head, int batch,
+                                          uint64_t policy) {
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    const int column = chunk * kChunk;
+    tma_load(map, full, tile + chunk * chunk_bytes(rows, kChunk), column, first_row, head, batch,
+             policy);
+  }
+}
+
+// And what the consumers are told of the tile: seen once the queries are there.
+__device__ __forceinline__ void Producer::load_queries() {
+#pragma unroll 1
+  for (int i = 0; i < kWarpgroups; ++i) {
+    barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
+    if (issues) {
+      shared.tile[query_slot.index][i] = tile;
+      uint64_t& full = shared.query_full[query_slot.index][i];
+      uint8_t* const queries = shared.query[query_slot.index][i];
+      barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
+      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * i, tile.h,
+                                     tile.b, kEvictFirst);
+    }
+    __syncwarp();
+  }
+  query_slot.advance();
+}
+
+__device__ __forceinline__ void Producer::load_key(int block) {
+  barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
+  if (issues) {
+    uint64_t& full = shared.key_full[key_slot.index];
+    barrier_expect(full, kKeyBytes);
+    load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+                                   block * kTileKv, h_kv, tile.b, kEvictLast);
+  }
+  __syncwarp();
+  key_slot.advance();
+}
+
+__device__ __forceinline__ void Producer::load_value(int block) {
+  barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
+  if (issues) {
+    uint64_t& full = shared.value_full[value_slot.index];
+    uint8_t* const values = shared.value[value_slot.index];
+    barrier_expect(full, kValueBytes);
+    const int row = block * kTileKv, batch = tile.b;
+    load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
+  }
+  __syncwarp();
+  value_slot.advance();
 }
 
 // The storer: one warp that brings finished tiles from shared memory to global, and so frees the
@@ -863,14 +900,240 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
   }
 }
 
+// What of a tile a warpgroup does.
+
+struct Work {
+  Blocks blocks;  // of this warpgroup's rows
+};
+
+// Where a warpgroup stands in its blocks: at one of them, or before the first. A variable of its
+// own: of a member of Consumer the compiler makes a loop that is 1 % slower.
+struct Cursor {
+  const Blocks blocks;
+  int number;
+  __device__ __forceinline__ bool has_more() const { return blocks.has(Blocks::after(number)); }
+  __device__ __forceinline__ void next() { number = Blocks::after(number); }
+  __device__ __forceinline__ int block() const { return number; }
+  __device__ __forceinline__ bool is_full() const { return blocks.is_full(number); }
+};
+
+__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
+  return {blocks_of(tile, tile.q_first, kTileQ, p)};
+}
+
+// A consumer warpgroup: 64 query rows against all their keys, tile after tile.
+
+struct Consumer {
+  Shared& shared;
+  const int warpgroup;
+  const Params& p;
+  const int thread = threadIdx.x % 128, lane = thread % 32;
+
+  RingSlot<kQueryStages> query_slot;
+  RingSlot<kStages> key_slot, value_slot;
+  // Asked as soon as the slot is known: the answer takes some thirty cycles.
+  bool key_there = false, value_there = false;
+
+  // Operands: descriptors of their first slots, and the weights.
+  const uint64_t queries, keys;
+  Weights weights;
+  const uint64_t values;
+  Scores scores;
+  Output output;
+  Tile tile;
+  // The thread's two rows: lanes 4 r .. 4 r + 3 of warp w have rows 16 w + r and 16 w + r + 8.
+  Row rows[2];
+  Reductions reductions[2];
+
+  __device__ Consumer(Shared& memory, int index, const Params& params);
+  __device__ void run();
+
+  // A tile: its rows, their keys, their results.
+  __device__ void attend();
+  __device__ int first_row() const;
+  __device__ void place_rows();
+  __device__ void begin_rows();
+  __device__ void recall_tile();
+  __device__ void finish_rows();
+
+  // Its blocks of keys, one after the other.
+  __device__ void next_block(Cursor& cursor) const;
+  __device__ void visit_blocks(Cursor cursor);
+
+  // The steps of a block.
+  __device__ void start_scores();
+  __device__ void start_output();
+  __device__ Factors weigh_block(const Cursor& cursor, bool first);
+  __device__ void hand_over_weights();
+  __device__ void release_key();
+  __device__ void release_value();
+};
+
+__device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const Params& params)
+    : shared(memory),
+      warpgroup(index),
+      p(params),
+      queries(kept(row_descriptor<kChunkQk>(memory.query[0][index]))),
+      keys(kept(row_descriptor<kChunkQk>(memory.key[0]))),
+      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {
+}
+
+// The tile's keys, from where its rows begin to where their results can be finished.
+__device__ __forceinline__ void Consumer::attend() {
+  const Work work = work_of(tile, warpgroup, p);
+  // The compiler would rather compute the limits again, between two products.
+  const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                      uniform(work.blocks.full_end)};
+  begin_rows();
+  visit_blocks({blocks, blocks.before_first()});
+}
+
+// Until the producer leaves a tile that is none.
+__device__ __forceinline__ void Consumer::run() {
+#pragma unroll 1
+  while (true) {
+    barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
+    tile = uniform(shared.tile[query_slot.index][warpgroup]);
+    if (tile.b < 0) break;
+    attend();
+    finish_rows();
+    query_slot.advance();
+  }
+}
+
+// The rows of a tile: which they are, and what each begins with.
+
+__device__ __forceinline__ int Consumer::first_row() const {
+  return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+}
+
+// Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
+// range; they are not stored.
+__device__ __forceinline__ void Consumer::place_rows() {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    Row& row = rows[r];
+    row.seq_q = p.seq_q;
+    row.seq_kv = p.seq_kv;
+    row.b = tile.b;
+    row.h = tile.h;
+    row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
+    row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+    row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
+  }
+}
+
+__device__ __forceinline__ void Consumer::begin_rows() {
+  place_rows();
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    reductions[r] = {};
+  }
+#pragma unroll
+  for (int j = 0; j < kHeadDimV / 8; ++j) {
+    output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+  }
+}
+
+// Once more at the tile's end: the loop has no registers to keep it in.
+__device__ __forceinline__ void Consumer::recall_tile() {
+  tile = uniform(shared.tile[query_slot.index][warpgroup]);
+  place_rows();
+}
+
+// The steps of a block of keys: its two products, its weights, and its slots of the rings.
+
+// S = Q K^T of the block in the key slot, once it is there; asynchronous.
+__device__ __forceinline__ void Consumer::start_scores() {
+  uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+  uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
+  pin(key);
+  if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+  pin(scores);
+  wgmma_fence();
+  multiply_keys(scores, query, key);
+  wgmma_commit();
+}
+
+// O += P V of the block in the value slot, once it is there; asynchronous.
+__device__ __forceinline__ void Consumer::start_output() {
+  uint64_t value = values + value_slot.index * (kValueBytes / 16);
+  pin(value);
+  if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+  pin(output);
+  wgmma_fence();
+  multiply_values(output, weights, value);
+  wgmma_commit();
+}
+
+// Scores to weights, in place. `first`: of the tile.
+__device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
+  const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
+  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
+               shared.query[query_slot.index][warpgroup],
+               shared.key[key_slot.index]);
+}
+
+// The weights become the second product's operand.
+__device__ __forceinline__ void Consumer::hand_over_weights() {
+  pack_weights(weights, scores);
+}
+
+__device__ __forceinline__ void Consumer::release_key() {
+  if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+  key_slot.advance();
+  key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
+}
+
+__device__ __forceinline__ void Consumer::release_value() {
+  if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
+  value_slot.advance();
+  value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
+}
+
+// The order of the products of a tile's blocks.
+
+// The block in the key slot, once its keys are there.
+__device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
+
+// The next block's S runs under this block's softmax, and this block's PV under the next one's.
+__device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
+  if (!cursor.has_more()) return;
+  start_scores();
+  next_block(cursor);
+  wgmma_wait<0>();
+  pin(scores);
+  weigh_block(cursor, true);
+  release_key();
+  hand_over_weights();
+#pragma unroll 1
+  while (cursor.has_more()) {
+    start_scores();
+    next_block(cursor);
+    start_output();
+    wgmma_wait<1>();
+    pin(scores);
+    const Factors factors = weigh_block(cursor, false);
+    release_key();
+    wgmma_wait<0>();
+    pin(output);
+    release_value();
+    rescale(output, factors);
+    hand_over_weights();
+  }
+  start_output();
+  recall_tile();
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+}
+
 // The end of a tile: the rows' results.
 
 // The rows' results: values saved per row, and the output in place of the queries, for the storer.
-// `q_row` is the thread's first row, which may lie beyond the last.
-__device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, int warpgroup,
-                                            const Tile& tile, int q_row, const Row (&rows)[2],
-                                            Output& output, const Reductions (&reductions)[2],
-                                            const Params& p) {
+__device__ __forceinline__ void Consumer::finish_rows() {
+  const int q_row = first_row();  // may lie beyond the last
+  uint8_t* const out = shared.query[query_slot.index][warpgroup];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const RowValues values = row_values(complete(reductions[r]), rows[r], p.inputs);
@@ -887,154 +1150,7 @@ __device__ __forceinline__ void finish_rows(uint8_t* out, uint64_t& out_full, in
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
   __syncwarp();
-  if (threadIdx.x % 32 == 0) barrier_arrive(out_full);
-}
-
-// What of a tile a warpgroup does.
-
-struct Work {
-  Blocks blocks;  // of this warpgroup's rows
-};
-
-__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
-  return {blocks_of(tile, tile.q_first, kTileQ, p)};
-}
-
-// A consumer warpgroup: 64 query rows against all their keys.
-
-__device__ __forceinline__ void consume(Shared& shared, int warpgroup, const Params& p) {
-  const int thread = threadIdx.x % 128;
-  const int lane = thread % 32;
-  RingSlot<kQueryStages> query_slot;
-  RingSlot<kStages> key_slot, value_slot;
-
-  const uint64_t queries = kept(row_descriptor<kChunkQk>(shared.query[0][warpgroup]));
-  const uint64_t keys = kept(row_descriptor<kChunkQk>(shared.key[0]));
-  const uint64_t values = kept(column_descriptor<kChunkV>(shared.value[0]));
-  Weights weights;
-  Scores scores;
-  Output output;
-  Row rows[2];
-  Reductions reductions[2];
-
-  const auto first_row = [&](const Tile& tile) {
-    return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
-  };
-  // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
-  // range; they are not stored.
-  const auto place_rows = [&](const Tile& tile) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      Row& row = rows[r];
-      row.seq_q = p.seq_q;
-      row.seq_kv = p.seq_kv;
-      row.b = tile.b;
-      row.h = tile.h;
-      row.q_idx = min(first_row(tile) + 8 * r, row.seq_q - 1);
-      row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
-      row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
-    }
-  };
-  const auto begin_rows = [&](const Tile& tile) {
-    place_rows(tile);
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      reductions[r] = {};
-    }
-#pragma unroll
-    for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-    }
-  };
-  // Once more at the tile's end: the loop has no registers to keep it in.
-  const auto recall_tile = [&](Tile& tile) {
-    tile = uniform(shared.tile[query_slot.index][warpgroup]);
-    place_rows(tile);
-  };
-  // Asked as soon as the slot is known: the answer takes some thirty cycles.
-  bool key_there = false, value_there = false;
-  const auto start_scores = [&] {
-    uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
-    uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
-    pin(key);
-    if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-    pin(scores);
-    wgmma_fence();
-    multiply_keys(scores, query, key);
-    wgmma_commit();
-  };
-  const auto start_output = [&] {
-    uint64_t value = values + value_slot.index * (kValueBytes / 16);
-    pin(value);
-    if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
-    pin(output);
-    wgmma_fence();
-    multiply_values(output, weights, value);
-    wgmma_commit();
-  };
-  const auto release_key = [&] {
-    if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
-    key_slot.advance();
-    key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
-  };
-  const auto release_value = [&] {
-    if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
-    value_slot.advance();
-    value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
-  };
-  const auto weigh_block = [&](const Blocks& blocks, int block, bool first) {
-    return weigh(scores, first, blocks.is_full(block), block * kTileKv + lane % 4 * 2, rows,
-                 p.inputs, reductions, shared.query[query_slot.index][warpgroup],
-                 shared.key[key_slot.index]);
-  };
-  const auto hand_over_weights = [&] {
-    pack_weights(weights, scores);
-  };
-
-#pragma unroll 1
-  while (true) {
-    barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-    Tile tile = uniform(shared.tile[query_slot.index][warpgroup]);
-    if (tile.b < 0) break;
-    const Work work = work_of(tile, warpgroup, p);
-    // The compiler would rather compute the limits again, between two products.
-    const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
-                        uniform(work.blocks.full_end)};
-    begin_rows(tile);
-    // The next block's S runs under this block's softmax, and this block's PV under the next one's.
-    if (!blocks.none()) {
-      start_scores();
-      wgmma_wait<0>();
-      pin(scores);
-      weigh_block(blocks, blocks.first(), true);
-      release_key();
-      hand_over_weights();
-#pragma unroll 1
-      for (int block = Blocks::after(blocks.first()); blocks.has(block);
-           block = Blocks::after(block)) {
-        start_scores();
-        start_output();
-        wgmma_wait<1>();
-        pin(scores);
-        const Factors factors = weigh_block(blocks, block, false);
-        release_key();
-        wgmma_wait<0>();
-        pin(output);
-        release_value();
-        rescale(output, factors);
-        hand_over_weights();
-      }
-      start_output();
-      recall_tile(tile);
-      wgmma_wait<0>();
-      pin(output);
-      release_value();
-    }
-    finish_rows(shared.query[query_slot.index][warpgroup],
-                shared.output_full[query_slot.index][warpgroup], warpgroup, tile, first_row(tile),
-                rows, output, reductions, p);
-    query_slot.advance();
-  }
+  if (threadIdx.x % 32 == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
 }
 
 template <int kRegisters>
@@ -1068,11 +1184,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (warpgroup == kWarpgroups) {
     release_registers<24>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
-    if (warp == 0) produce(shared, map_q, map_k, map_v, p);
+    if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
     if (warp == 1) store(shared, map_o);
   } else {
     claim_registers<112>();
-    consume(shared, warpgroup, p);
+    Consumer(shared, warpgroup, p).run();
   }
 }
 

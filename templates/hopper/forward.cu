@@ -51,20 +51,29 @@ namespace {
 #include "parts/chunks.cuh"
 #endif
 #include "parts/producer.cuh"
+#include "parts/loads.cuh"
+#if ATTN_FAR
+#include "parts/far_loads.cuh"
+#endif
 #include "parts/storer.cuh"
 #include "parts/weigh.cuh"
 #if ATTN_FAR
-#include "parts/far.cuh"
 #include "parts/states.cuh"
+#endif
+#if !ATTN_WALK
+#include "parts/work.cuh"
+#endif
+#include "parts/consumer.cuh"
+#include "parts/rows.cuh"
+#include "parts/steps.cuh"
+#include "parts/blocks.cuh"
+#if ATTN_FAR
+#include "parts/far.cuh"
 #endif
 #if ATTN_MAPS > 1
 #include "parts/maps.cuh"
 #endif
 #include "parts/finish.cuh"
-#if !ATTN_WALK
-#include "parts/work.cuh"
-#endif
-#include "parts/consumer.cuh"
 
 template <int kRegisters>
 __device__ __forceinline__ void release_registers() {
@@ -109,9 +118,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     release_registers<ATTN_PRODUCER_REGISTERS>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
 #if ATTN_BIAS
-    if (warp == 0) produce(shared, map_q, map_k, map_v, map_bias, p);
+    if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p}.run();
 #else
-    if (warp == 0) produce(shared, map_q, map_k, map_v, p);
+    if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
 #endif
 #if ATTN_VARLEN
     if (warp == 1) store(shared, map_o, p);
@@ -120,7 +129,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();
-    consume(shared, warpgroup, p);
+    Consumer(shared, warpgroup, p).run();
   }
 }
 

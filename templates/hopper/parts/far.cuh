@@ -41,26 +41,21 @@ __device__ __forceinline__ void multiply_state(Scores& columns, uint64_t query, 
 }
 
 #endif
-// Of the first `blocks` blocks the sums, and from their state the output. Nothing follows a product
+// Of the first `count` blocks the sums, and from their state the output. Nothing follows a product
 // of these but sums, so that two of them are on their way at a time and no warpgroup waits for its
 // turn. Without far keys the output begins at 0.
-__device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* query_tile,
-                                             uint64_t keys, int blocks, RingSlot<kStages>& key_slot,
-                                             RingSlot<kStages>& value_slot, const Row (&rows)[2],
-                                             const Inputs& in, Scores& scores, Output& output,
-                                             Reductions (&reductions)[2], bool& key_there,
-                                             bool& value_there) {
-  const int lane = threadIdx.x % 32;
-  if (blocks == 0) {
+__device__ __forceinline__ void Consumer::add_far_keys(int count) {
+  if (count == 0) {
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
       output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
     }
     return;
   }
+  const uint8_t* const query_tile = shared.query[query_slot.index][warpgroup];
 #if ATTN_FAR_QUERIES
-  Queries queries;
-  load_queries(queries, query_tile);
+  Queries in_registers;
+  load_queries(in_registers, query_tile);
 #endif
 #if ATTN_HEAD_DIM_QK > 128
   const uint64_t query = kept(row_descriptor<kChunkQk>(query_tile));
@@ -93,11 +88,11 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
     const uint64_t key = next(of_values);
     pin(products);
     wgmma_fence();
-    multiply_far(products, queries, key, true);
+    multiply_far(products, in_registers, key, true);
     wgmma_commit();
   };
   FarSums sums[2];
-  const float shrink = decay(rows[0], 8, in);
+  const float shrink = decay(rows[0], 8, p.inputs);
   const auto sum = [&](Scores& products, bool of_values) {
     pin(products);
     release(of_values);
@@ -107,7 +102,7 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
   // None is on its way from chunk to chunk: ptxas follows them only as far as a loop's end.
   Scores others;
 #pragma unroll 1
-  for (int chunk = 0; chunk < blocks / kChunkBlocks; ++chunk) {
+  for (int chunk = 0; chunk < count / kChunkBlocks; ++chunk) {
     start(scores, false);
 #pragma unroll
     for (int i = 0; i < kChunkBlocks; i += 2) {
@@ -125,19 +120,19 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
   }
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    absorb_far(sums[r], blocks * kTileKv - 8 + lane % 4 * 2, rows[r], in, reductions[r]);
+    absorb_far(sums[r], count * kTileKv - 8 + lane % 4 * 2, rows[r], p.inputs, reductions[r]);
   }
 #endif
 #pragma unroll
   for (int i = 0; i < kStateSlots; ++i) {
     Scores& columns = reinterpret_cast<Scores&>(output[i % kStateRowBlocks * (kTileKv / 8)]);
-    const uint64_t rows = next(i % 2 == 1);
+    const uint64_t state_rows = next(i % 2 == 1);
     pin(columns);
     wgmma_fence();
 #if ATTN_HEAD_DIM_QK > 128
-    multiply_state(columns, query, rows, i < kStateRowBlocks);
+    multiply_state(columns, query, state_rows, i < kStateRowBlocks);
 #else
-    multiply_far(columns, queries, rows, i < kStateRowBlocks);
+    multiply_far(columns, in_registers, state_rows, i < kStateRowBlocks);
 #endif
     wgmma_commit();
     wgmma_wait<0>();
@@ -148,7 +143,7 @@ __device__ __forceinline__ void add_far_keys(Shared& shared, const uint8_t* quer
   value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const float weight = weight_of_one(rows[r], blocks * kTileKv, in);
+    const float weight = weight_of_one(rows[r], count * kTileKv, p.inputs);
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
       output[j][r][0] *= weight;

@@ -7,6 +7,11 @@ constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
 #if ATTN_BIAS
 constexpr int kBiasTileBytes = kChunksBias * chunk_bytes(64, kChunkBias);
+#if ATTN_MAPS > 1
+constexpr int kBiasTiles = kWarpgroups / kMaps;  // both maps' scores take the same
+#else
+constexpr int kBiasTiles = kWarpgroups;
+#endif
 #endif
 
 struct __align__(1024) Shared {
@@ -18,11 +23,7 @@ struct __align__(1024) Shared {
 #endif
   uint8_t value[kStages][kValueBytes];
 #if ATTN_BIAS
-#if ATTN_MAPS > 1
-  uint8_t bias[kStages][kWarpgroups / kMaps][kBiasTileBytes];  // comes and goes with the keys
-#else
-  uint8_t bias[kStages][kWarpgroups][kBiasTileBytes];  // comes and goes with the keys
-#endif
+  uint8_t bias[kStages][kBiasTiles][kBiasTileBytes];  // comes and goes with the keys
 #endif
 #if ATTN_WEIGHTS_SHARED
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];

@@ -130,11 +130,13 @@ struct Blocks {
 #if !ATTN_WALK
   __device__ __forceinline__ bool none() const { return end <= begin; }
 #if ATTN_ASCENDING
+  __device__ __forceinline__ int before_first() const { return begin - 1; }
   __device__ __forceinline__ int first() const { return begin; }
   __device__ __forceinline__ int last() const { return end - 1; }
   __device__ __forceinline__ bool has(int block) const { return block < end; }
   static __device__ __forceinline__ int after(int block) { return block + 1; }
 #else
+  __device__ __forceinline__ int before_first() const { return end; }
   __device__ __forceinline__ int first() const { return end - 1; }
   __device__ __forceinline__ int last() const { return begin; }
   __device__ __forceinline__ bool has(int block) const { return block >= begin; }

@@ -43,3 +43,11 @@ __device__ __forceinline__ Visit visit_of(int block, bool full) {
   return {block << Visit::kShift | (full ? Visit::kFull : 0)};
 }
 #endif
+
+// Where a warpgroup stands in its blocks: in the one of the visit, or before the first.
+struct Cursor {
+  Visit visit;
+  __device__ __forceinline__ bool has_more() const { return visit.more(); }
+  __device__ __forceinline__ int block() const { return visit.block(); }
+  __device__ __forceinline__ bool is_full() const { return visit.full(); }
+};

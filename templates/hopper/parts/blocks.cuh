@@ -1,0 +1,162 @@
+// The order of the products of a tile's blocks.
+#pragma once
+
+// The block in the key slot, once its keys are there.
+#if ATTN_WALK
+__device__ __forceinline__ Visit Consumer::visit_of_slot() const {
+  return {shared.visit[key_slot.index][lane % 2]};
+}
+__device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const {
+  cursor.visit = visit_of_slot();
+}
+#else
+__device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
+#endif
+
+#if ATTN_SKIP
+// A block that only other warpgroups keep is let pass. Nothing is pending then, so that slots come
+// free in order.
+__device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
+  bool first = true;
+#pragma unroll 1
+  while (cursor.has_more()) {
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+    next_block(cursor);
+    if (!cursor.visit.keeps(warpgroup)) {
+      release_key();
+      barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+      release_value();
+      continue;
+    }
+    start_scores();
+#if ATTN_BIAS
+    find_biases(cursor.block());
+#endif
+    wgmma_wait<0>();
+    pin(scores);
+    const Factors factors = weigh_block(cursor, first);
+    first = false;
+    release_key();
+#if !ATTN_ROW_FREE
+    rescale(output, factors);
+#endif
+    hand_over_weights();
+#if ATTN_INTRA_OVERLAP
+    // As long as the next one is kept too, its S runs under this block's softmax.
+#pragma unroll 1
+    while (cursor.has_more()) {
+      barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+      if (!visit_of_slot().keeps(warpgroup)) break;
+      next_block(cursor);
+      start_scores();
+      start_output();
+#if ATTN_BIAS
+      find_biases(cursor.block());
+#endif
+      wgmma_wait<1>();
+      pin(scores);
+      const Factors factors = weigh_block(cursor, false);
+      release_key();
+      wgmma_wait<0>();
+      pin(output);
+      release_value();
+#if !ATTN_ROW_FREE
+      rescale(output, factors);
+#endif
+      hand_over_weights();
+    }
+#endif
+    start_output();
+    wgmma_wait<0>();
+    pin(output);
+    release_value();
+  }
+  recall_tile();
+}
+#elif ATTN_INTRA_OVERLAP
+// The next block's S runs under this block's softmax, and this block's PV under the next one's.
+__device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
+  if (!cursor.has_more()) return;
+  start_scores();
+  next_block(cursor);
+#if ATTN_PING_PONG
+  pass_turn();
+#endif
+#if ATTN_ROW_CONSTANTS && !ATTN_FAR
+  set_row_constants();  // loads pass under the first product
+#endif
+#if ATTN_BIAS
+  find_biases(cursor.block());
+#endif
+  wgmma_wait<0>();
+  pin(scores);
+  weigh_block(cursor, true);
+  release_key();
+  hand_over_weights();
+#if ATTN_VARLEN && (ATTN_WALK || !ATTN_ASCENDING)
+  clear_next_sequence(cursor.block());
+#endif
+#pragma unroll 1
+  while (cursor.has_more()) {
+    start_scores();
+    next_block(cursor);
+    start_output();
+#if ATTN_PING_PONG
+    pass_turn();
+#endif
+#if ATTN_BIAS
+    find_biases(cursor.block());
+#endif
+    wgmma_wait<1>();
+    pin(scores);
+    const Factors factors = weigh_block(cursor, false);
+    release_key();
+    wgmma_wait<0>();
+    pin(output);
+    release_value();
+#if !ATTN_ROW_FREE
+    rescale(output, factors);
+#endif
+    hand_over_weights();
+  }
+#if ATTN_VARLEN && !ATTN_WALK && ATTN_ASCENDING
+  clear_next_sequence(cursor.block());
+#endif
+  start_output();
+  recall_tile();
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+}
+#else
+// A block's two products one after the other, beside other warpgroups' weights.
+__device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
+#pragma unroll 1
+  for (bool first = true; cursor.has_more(); first = false) {
+    start_scores();
+    next_block(cursor);
+#if ATTN_BIAS
+    find_biases(cursor.block());
+#endif
+    wgmma_wait<0>();
+    pin(scores);
+#if ATTN_PING_PONG
+    pass_turn();
+#endif
+    const Factors factors = weigh_block(cursor, first);
+    release_key();
+#if !ATTN_ROW_FREE
+    rescale(output, factors);
+#endif
+    hand_over_weights();
+#if ATTN_VARLEN
+    clear_next_sequence(cursor.block());
+#endif
+    start_output();
+    wgmma_wait<0>();
+    pin(output);
+    release_value();
+  }
+  recall_tile();
+}
+#endif

@@ -1,0 +1,162 @@
+// What the producer loads: a tile's queries, a block's keys and values.
+#pragma once
+
+template <int kChunks, int kChunk>
+__device__ __forceinline__ void load_rows(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
+                                          int rows, int first_row, int head, int batch,
+#if ATTN_VALUE_PARTS > 1
+                                          uint64_t policy, int first_column = 0) {
+#else
+                                          uint64_t policy) {
+#endif
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+#if ATTN_VALUE_PARTS > 1
+    const int column = first_column + chunk * kChunk;
+#else
+    const int column = chunk * kChunk;
+#endif
+    tma_load(map, full, tile + chunk * chunk_bytes(rows, kChunk), column, first_row, head, batch,
+             policy);
+  }
+}
+
+#if ATTN_GATHER
+// Two blocks of keys, one below the other in each chunk of columns; where there is no second one,
+// numbers that no weight lets through.
+template <int kChunks, int kChunk>
+__device__ __forceinline__ void load_pair(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
+                                          int first, int second, int head, int batch) {
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    uint8_t* const columns = tile + chunk * chunk_bytes(kTileKv, kChunk);
+    tma_load(map, full, columns, chunk * kChunk, first * kBlockKv, head, batch, kEvictLast);
+    tma_load(map, full, columns + chunk_bytes(kBlockKv, kChunk), chunk * kChunk,
+             (second < 0 ? first : second) * kBlockKv, head, batch, kEvictLast);
+  }
+}
+
+#endif
+// And what the consumers are told of the tile: seen once the queries are there.
+__device__ __forceinline__ void Producer::load_queries() {
+#pragma unroll 1
+  for (int i = 0; i < kWarpgroups; ++i) {
+    barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
+    if (issues) {
+      shared.tile[query_slot.index][i] = tile;
+#if ATTN_WALK
+      shared.any_visit[query_slot.index][i] = any_visit;
+#endif
+#if ATTN_SEARCHED_LIMITS
+      shared.tile_keys[query_slot.index][i] = tile_keys;
+#endif
+      uint64_t& full = shared.query_full[query_slot.index][i];
+      uint8_t* const queries = shared.query[query_slot.index][i];
+      barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
+#if ATTN_VARLEN
+      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_begin + tile.q_first + 64 * i,
+                                     tile.h, 0, kEvictFirst);
+#elif ATTN_PACKED_HEADS
+      // Coordinates of this map are {column, head, query, batch}.
+      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.h,
+                                     (tile.q_first + 64 * i) / kGroup, tile.b, kEvictFirst);
+#elif ATTN_MAPS > 1
+      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * (i / kMaps),
+                                     kMaps * tile.h + i % kMaps, tile.b, kEvictFirst);
+#else
+      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * i, tile.h,
+                                     tile.b, kEvictFirst);
+#endif
+    }
+    __syncwarp();
+  }
+  query_slot.advance();
+}
+
+#if ATTN_BIAS
+// Of a block's pairs: under the barrier of its keys.
+__device__ __forceinline__ void Producer::load_biases(uint64_t& full, int block) {
+#pragma unroll
+  for (int i = 0; i < kBiasTiles; ++i) {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunksBias; ++chunk) {
+      tma_load(map_bias, full, shared.bias[key_slot.index][i] + chunk * chunk_bytes(64, kChunkBias),
+               block * (kTileKv * kBiasBytes / 2) + chunk * kChunkBias, bias_row + 64 * i,
+               bias_plane, 0, kEvictNormal);
+    }
+  }
+}
+
+#endif
+__device__ __forceinline__ void Producer::load_key(int block) {
+  barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
+  if (issues) {
+#if ATTN_WALK
+    // Seen once the keys are there.
+    shared.visit[key_slot.index][0] = shared.visit[key_slot.index][1] = announced.word;
+#endif
+#if ATTN_GATHER
+    // Without a second block, its columns stand behind the last key.
+    shared.apart[key_slot.index] = announced.second < 0 ? p.seq_kv - block * kBlockKv
+                                                        : (announced.second - block - 1) * kBlockKv;
+#endif
+    uint64_t& full = shared.key_full[key_slot.index];
+#if ATTN_BIAS
+    const int biases = p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0;
+#if ATTN_MAPS > 1
+    barrier_expect(full, kMaps * kKeyBytes + biases);
+#else
+    barrier_expect(full, kKeyBytes + biases);
+#endif
+    if (p.bias_by_tma) load_biases(full, block);
+#elif ATTN_MAPS > 1
+    barrier_expect(full, kMaps * kKeyBytes);
+#else
+    barrier_expect(full, kKeyBytes);
+#endif
+#if ATTN_MAPS > 1
+#pragma unroll
+    for (int map = 0; map < kMaps; ++map) {
+      load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index][map], kTileKv,
+                                     block * kTileKv, kMaps * h_kv + map, tile.b, kEvictLast);
+    }
+#elif ATTN_VARLEN
+    load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+                                   tile.kv_begin + block * kTileKv, h_kv, 0, kEvictLast);
+#elif ATTN_GATHER
+    load_pair<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], block, announced.second,
+                                   h_kv, tile.b);
+#else
+    load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+                                   block * kTileKv, h_kv, tile.b, kEvictLast);
+#endif
+  }
+  __syncwarp();
+  key_slot.advance();
+}
+
+__device__ __forceinline__ void Producer::load_value(int block) {
+  barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
+  if (issues) {
+    uint64_t& full = shared.value_full[value_slot.index];
+    uint8_t* const values = shared.value[value_slot.index];
+    barrier_expect(full, kValueBytes);
+#if ATTN_GATHER
+    load_pair<kChunksV, kChunkV>(map_v, full, values, block, beside, h_kv, tile.b);
+#else
+#if ATTN_VARLEN
+    const int row = tile.kv_begin + block * kTileKv, batch = 0;
+#else
+    const int row = block * kTileKv, batch = tile.b;
+#endif
+#if ATTN_VALUE_PARTS > 1
+    load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast,
+                                 tile.part * kHeadDimV);
+#else
+    load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
+#endif
+#endif
+  }
+  __syncwarp();
+  value_slot.advance();
+}

@@ -1,0 +1,87 @@
+// The rows of a tile: which they are, and what each begins with.
+#pragma once
+
+__device__ __forceinline__ int Consumer::first_row() const {
+#if ATTN_MAPS > 1
+  return tile.q_first + 64 * (warpgroup / kMaps) + thread / 32 * 16 + lane / 4;
+#else
+  return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+#endif
+}
+
+// Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
+// range; they are not stored.
+__device__ __forceinline__ void Consumer::place_rows() {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    Row& row = rows[r];
+#if ATTN_VARLEN
+    row.seq_q = tile.seq_q;
+    row.seq_kv = tile.seq_kv;
+    row.first_save = int64_t{tile.h} * p.total_q + tile.q_begin;
+#else
+    row.seq_q = p.seq_q;
+    row.seq_kv = p.seq_kv;
+#endif
+    row.b = tile.b;
+#if ATTN_PACKED_HEADS
+    const int packed = first_row() + 8 * r;
+    row.h = tile.h + packed % kGroup;
+    row.q_idx = min(packed / kGroup, row.seq_q - 1);
+#else
+    row.h = tile.h;
+    row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
+#endif
+    row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+    row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
+#if ATTN_MAPS > 1
+    row.map = map();
+#endif
+  }
+}
+
+#if ATTN_ROW_CONSTANTS
+__device__ __forceinline__ void Consumer::set_row_constants() {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) set_constants(rows[r], p.inputs);
+}
+
+#endif
+__device__ __forceinline__ void Consumer::begin_rows() {
+#if ATTN_BIAS
+#if ATTN_MAPS > 1
+  tile_row = tile.q_first + 64 * (warpgroup / kMaps);
+#else
+  tile_row = tile.q_first + 64 * warpgroup;
+#endif
+#endif
+  place_rows();
+#if ATTN_ROW_CONSTANTS && (!ATTN_INTRA_OVERLAP || ATTN_SKIP || ATTN_FAR)
+  if (rows[0].seq_kv > 0) set_row_constants();  // inputs may be empty otherwise
+#endif
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#if ATTN_SEARCHED_LIMITS
+    // The lanes of a row find the same.
+    int2& found = shared.row_keys[warpgroup][thread / 32 * 16 + lane / 4 + 8 * r];
+    found = {};
+    if (rows[r].seq_kv > 0) {
+      found = row_keys(rows[r], shared.tile_keys[query_slot.index][warpgroup], p.inputs);
+    }
+    rows[r].keys = &found;
+#endif
+    reductions[r] = {};
+  }
+#if !ATTN_FAR
+#pragma unroll
+  for (int j = 0; j < kHeadDimV / 8; ++j) {
+    output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+  }
+#endif
+}
+
+// Once more at the tile's end: the loop has no registers to keep it in.
+__device__ __forceinline__ void Consumer::recall_tile() {
+  tile = uniform(shared.tile[query_slot.index][warpgroup]);
+  place_rows();
+}

@@ -1,0 +1,145 @@
+// The steps of a block of keys: its two products, its weights, and its slots of the rings.
+#pragma once
+
+#if ATTN_PING_PONG
+// Warpgroups take turns on the tensor cores: one multiplies while the others compute weights.
+__device__ __forceinline__ void Consumer::take_turn() const { named_sync(1 + warpgroup, 256); }
+__device__ __forceinline__ void Consumer::pass_turn() const {
+  named_arrive(1 + (warpgroup + 1 == kWarpgroups ? 0 : warpgroup + 1), 256);
+}
+
+#endif
+// S = Q K^T of the block in the key slot, once it is there; asynchronous.
+__device__ __forceinline__ void Consumer::start_scores() {
+  uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+#if ATTN_HEAD_DIM_QK > 128
+  // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its
+  // descriptors built before the loop; they do not fit the uniform registers, and two R2UR bring
+  // each of the others back between two products.
+  query += key_slot.index >> 31;
+#endif
+#if ATTN_MAPS > 1
+  uint64_t key = keys + key_slot.index * (kMaps * kKeyBytes / 16);
+#else
+  uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
+#endif
+  pin(key);
+  if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_PING_PONG
+  take_turn();
+#endif
+  pin(scores);
+  wgmma_fence();
+  multiply_keys(scores, query, key);
+  wgmma_commit();
+}
+
+// O += P V of the block in the value slot, once it is there; asynchronous.
+__device__ __forceinline__ void Consumer::start_output() {
+  uint64_t value = values + value_slot.index * (kValueBytes / 16);
+  pin(value);
+  if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+  pin(output);
+  wgmma_fence();
+  multiply_values(output, weights, value);
+  wgmma_commit();
+}
+
+#if ATTN_BIAS
+// Of the block in the key slot, once its keys are there.
+__device__ __forceinline__ void Consumer::find_biases(int block) {
+#if ATTN_MAPS > 1
+  uint8_t* const tile = shared.bias[key_slot.index][warpgroup / kMaps];  // of both maps
+#else
+  uint8_t* const tile = shared.bias[key_slot.index][warpgroup];
+#endif
+  if (!p.bias_by_tma) copy_biases(tile, tile_row, block * kTileKv, rows[0], p);
+  rows[0].bias = rows[1].bias = tile;
+}
+
+#endif
+// Scores to weights, in place. `first`: of the tile.
+__device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
+#if ATTN_GATHER
+  rows[0].apart = rows[1].apart = shared.apart[key_slot.index];
+  const int kv_first = cursor.block() * kBlockKv + lane % 4 * 2;
+#else
+  const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
+#endif
+  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
+               shared.query[query_slot.index][warpgroup],
+#if ATTN_MAPS > 1
+               shared.key[key_slot.index][map()]);
+#else
+               shared.key[key_slot.index]);
+#endif
+}
+
+// The weights become the second product's operand.
+__device__ __forceinline__ void Consumer::hand_over_weights() {
+#if ATTN_WEIGHTS_SHARED
+#if ATTN_POSITIVE_PART
+  take_positive_part(scores);
+#endif
+  store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
+  fence_async_proxy();
+  __syncwarp();  // a warp's rows are read for that warp alone
+#else
+  pack_weights(weights, scores);
+#endif
+}
+
+#if ATTN_VARLEN
+// Values of keys from `first` on become zero: those of the next sequence, which may be NaN, come
+// with the last block of this one, and a weight of zero would not hide them.
+__device__ __forceinline__ void clear_values(uint8_t* value, int first) {
+  constexpr int kRowBytes = kChunkV * kElementBytes;
+#pragma unroll 1
+  for (int chunk = 0; chunk < kChunksV; ++chunk) {
+    uint8_t* const rows = value + chunk * chunk_bytes(kTileKv, kChunkV);
+#pragma unroll 1
+    for (int i = first * kRowBytes + threadIdx.x % 128 * 16; i < kTileKv * kRowBytes; i += 2048) {
+      *reinterpret_cast<uint4*>(rows + i) = uint4{0, 0, 0, 0};
+    }
+  }
+}
+
+// The block of a sequence's last keys may hold those of the next.
+__device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
+  const int first = tile.seq_kv - block * kTileKv;
+  if (first >= kTileKv) return;
+  barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+  clear_values(shared.value[value_slot.index], max(first, 0));
+  fence_async_proxy();
+  named_sync(1 + kWarpgroups + warpgroup, 128);
+}
+
+#endif
+__device__ __forceinline__ void Consumer::release_key() {
+  if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+  key_slot.advance();
+  key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
+}
+
+__device__ __forceinline__ void Consumer::release_value() {
+  if (lane == 0) barrier_arrive(shared.value_empty[value_slot.index]);
+  value_slot.advance();
+  value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
+}
+#if ATTN_TRIMMED
+
+// Blocks that only other warpgroups need: waited for, since a slot's arrivals are counted by use.
+__device__ __forceinline__ void Consumer::pass_over(int count) {
+#pragma unroll 1
+  for (; count > 0; --count) {
+    barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_PING_PONG
+    take_turn();
+    pass_turn();
+#endif
+    release_key();
+    barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+    release_value();
+  }
+}
+#endif
