@@ -55,11 +55,7 @@ void write_depfile(const std::vector<Job>& jobs, const Options& options, Log& lo
     for (const std::string& name : job.output_names(options)) {
       rule.outputs.push_back(path_in(options.folder, name));
     }
-    for (const std::string& input : {job.path, options.schedule}) {
-      if (!input.empty() && input != kStandardInput) {
-        rule.inputs.push_back(input);
-      }
-    }
+    rule.inputs = job.inputs(options);
     rules.push_back(std::move(rule));
   }
   const std::filesystem::path path(options.depfile);
@@ -91,6 +87,9 @@ Log generate(const Options& options) {
     }
   }
   check_names(jobs, options, log);
+  if (options.mode == Options::Mode::Write) {
+    check_overwrites(jobs, options, log);
+  }
   const std::optional<schedule::Schedule> given = read_schedule(options, log);
   if (log.code != ExitCode::Ok) {
     return log;

@@ -7,9 +7,12 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace attngen::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Close {
   void operator()(std::FILE* file) const {
@@ -58,7 +61,18 @@ Artefact artefact_of(std::string_view file_name) {
 }
 
 std::string path_in(const std::string& folder, const std::string& name) {
-  return (std::filesystem::path(folder) / name).string();
+  return (fs::path(folder) / name).string();
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code ignored;
+  return fs::equivalent(one, other, ignored);
+}
+
+bool spell_same(const std::string& one, const std::string& other) {
+  std::error_code ignored;
+  return fs::absolute(one, ignored).lexically_normal() ==
+         fs::absolute(other, ignored).lexically_normal();
 }
 
 std::string differences(const std::string& folder, const std::vector<emit::File>& files) {

@@ -23,6 +23,11 @@ Artefact artefact_of(std::string_view file_name);
 // "out/name.h"; the bare name if no folder is given.
 std::string path_in(const std::string& folder, const std::string& name);
 
+// Whether the paths lead to one file, which exists.
+bool is_same_file(const std::string& one, const std::string& other);
+// Whether they would, of files that need not exist, if no link is on the way.
+bool spell_same(const std::string& one, const std::string& other);
+
 // One line for each file that the folder lacks or holds with other bytes: "missing: out/a.h",
 // "differs: out/a_h100.cu". Empty if a write would change nothing.
 std::string differences(const std::string& folder, const std::vector<emit::File>& files);

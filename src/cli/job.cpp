@@ -105,6 +105,13 @@ std::vector<std::string> Job::output_names(const Options& options) const {
   return names;
 }
 
+std::vector<std::string> Job::inputs(const Options& options) const {
+  std::vector<std::string> files{path, options.schedule};
+  std::erase_if(files,
+                [](const std::string& file) { return file.empty() || file == kStandardInput; });
+  return files;
+}
+
 std::optional<Job> check(const std::string& path, const Options& options, Log& log) {
   ReadText read = read_text(path, kMaxText);
   if (!read.error.empty()) {
@@ -141,6 +148,37 @@ void check_names(const std::vector<Job>& jobs, const Options& options, Log& log)
         break;  // one line for a pair of specs
       }
     }
+  }
+}
+
+void check_overwrites(const std::vector<Job>& jobs, const Options& options, Log& log) {
+  std::vector<std::string> outputs;
+  for (const Job& job : jobs) {
+    for (const std::string& name : job.output_names(options)) {
+      outputs.push_back(path_in(options.folder, name));
+    }
+  }
+  const auto refuse = [&](const std::string& path, const char* help) {
+    log.fail(ExitCode::Usage, format_error(options.error_format,
+                                           fmt::format("'{}' would be overwritten", path), help));
+  };
+  constexpr const char* kOtherDepfile = "give --depfile a path of its own";
+  for (const Job& job : jobs) {
+    for (const std::string& input : job.inputs(options)) {
+      const auto is_input = [&](const std::string& path) { return is_same_file(path, input); };
+      if (std::any_of(outputs.begin(), outputs.end(), is_input)) {
+        return refuse(input, "give -o another folder");
+      }
+      if (is_input(options.depfile)) {
+        return refuse(input, kOtherDepfile);
+      }
+    }
+  }
+  const auto is_depfile = [&](const std::string& path) {
+    return spell_same(path, options.depfile);
+  };
+  if (std::any_of(outputs.begin(), outputs.end(), is_depfile)) {
+    refuse(options.depfile, kOtherDepfile);
   }
 }
 

@@ -37,6 +37,8 @@ struct Job {
 
   // The names of the files wanted, without a search.
   std::vector<std::string> output_names(const Options& options) const;
+  // The files that it is made from; standard input is none.
+  std::vector<std::string> inputs(const Options& options) const;
 };
 
 // Reads the spec and proves that it can be emitted, short of finding a schedule.
@@ -44,6 +46,9 @@ std::optional<Job> check(const std::string& path, const Options& options, Log& l
 
 // Refuses jobs that would write the same file.
 void check_names(const std::vector<Job>& jobs, const Options& options, Log& log);
+
+// Refuses to write over what is read, and the depfile over what is written.
+void check_overwrites(const std::vector<Job>& jobs, const Options& options, Log& log);
 
 // The schedule of --schedule, if one is given.
 std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log);

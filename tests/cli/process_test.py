@@ -374,6 +374,46 @@ class CommandLine(unittest.TestCase):
                        "help: give each spec its own name\n")
         self.assertIsNone(self.listing())
 
+    def check_kept(self, name, *words, path=None, help):
+        """A run of these words would write over the file, which it leaves as it was."""
+        before = (self.folder / name).read_bytes()
+        self.check(*words, code=2,
+                   err=f"attngen: error: '{path or name}' would be overwritten\nhelp: {help}\n")
+        self.assertEqual((self.folder / name).read_bytes(), before)
+
+    def test_inputs_are_not_overwritten(self):
+        self.write_schedule()
+        os.rename(self.folder / "schedule.json", self.folder / "tiny.json")
+        self.write("sub.json", json.dumps({
+            "attngen": 1, "name": "sub", "dtype": "bf16", "heads": {"q": 8, "kv": 2},
+            "head_dim": {"qk": 128, "v": 128}}))
+        (self.folder / "link").symlink_to(".")
+        there = sorted(os.listdir(self.folder))
+        folder = "give -o another folder"
+        self.check_kept("sub.json", "sub.json", "-o", ".", help=folder)
+        self.check_kept("sub.json", "./sub.json", "-o", "link", path="./sub.json", help=folder)
+        self.check_kept("sub.json", "tiny.yaml", "sub.json", "-o", self.folder, "--explain",
+                        help=folder)
+        self.check_kept("tiny.json", "tiny.yaml", "--schedule", "tiny.json", "-o", ".", help=folder)
+        depfile = "give --depfile a path of its own"
+        self.check_kept("tiny.yaml", "tiny.yaml", "-o", "out", "--depfile", "link/tiny.yaml",
+                        help=depfile)
+        self.check_kept("tiny.json", "tiny.yaml", "--schedule", "tiny.json", "-o", "out",
+                        "--depfile", "tiny.json", help=depfile)
+        self.assertEqual(sorted(os.listdir(self.folder)), there)
+        # No harm is done where nothing is written, or not that file.
+        self.check("sub.json", "-o", ".", "--print-outputs",
+                   out="./sub_h100.cu\n./sub.h\n./sub.json\n")
+        self.check("sub.json", "-o", ".", "--emit", "header")
+
+    def test_the_depfile_is_no_output(self):
+        self.write("tiny.yaml", SPEC)
+        for depfile in ("./out/tiny.h", str(self.folder / "out/x/../tiny.h")):
+            self.check("tiny.yaml", "-o", "out/", "--depfile", depfile, code=2,
+                       err=f"attngen: error: '{depfile}' would be overwritten\n"
+                           "help: give --depfile a path of its own\n")
+        self.assertIsNone(self.listing())
+
     def test_standard_input_has_a_name_in_errors(self):
         result = self.run_raw("-", "--stdout", stdin=b"attngen: [")
         self.assertEqual((result.returncode, result.stdout), (1, b""))
