@@ -78,7 +78,8 @@ std::optional<std::string> write(const std::string& folder, const std::vector<Fi
   }
   std::error_code code;
   fs::create_directories(folder, code);
-  if (code && !fs::is_directory(folder)) {
+  std::error_code ignored;  // what cannot be asked about is none either
+  if (code && !fs::is_directory(folder, ignored)) {
     return fmt::format("cannot create folder '{}': {}", folder, std::strerror(code.value()));
   }
   for (const File& file : files) {

@@ -446,6 +446,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (4, b""))
         self.assertTrue(result.stderr.startswith(b"attngen: error: "))
         self.assertEqual(len(result.stderr.splitlines()), 1)
+        (self.folder / "loop").symlink_to("loop")
+        for folder, why in (("x" * 300, "File name too long"),
+                            ("loop/x", "Too many levels of symbolic links")):
+            self.check("tiny.yaml", "-o", folder, code=4,
+                       err=f"attngen: error: cannot create folder '{folder}': {why}\n")
 
     def test_usage_errors(self):
         self.check("tiny.yaml", "-o", "out", "--target", "h101", code=2,

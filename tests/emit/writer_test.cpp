@@ -71,6 +71,14 @@ TEST_CASE("errors carry the system's reason") {
   CHECK(write((folder.path / "file/deeper").string(), {{"x.h", "x"}}) ==
         "cannot create folder '" + (folder.path / "file/deeper").string() + "': Not a directory");
   CHECK(read(folder.path / "file") == "x");
+
+  fs::create_symlink("loop", folder.path / "loop");
+  CHECK(write((folder.path / "loop/x").string(), {{"x.h", "x"}}) ==
+        "cannot create folder '" + (folder.path / "loop/x").string() +
+            "': Too many levels of symbolic links");
+  const std::string long_name(300, 'x');
+  CHECK(write(long_name, {{"x.h", "x"}}) ==
+        "cannot create folder '" + long_name + "': File name too long");
 }
 
 TEST_CASE("a folder that cannot be written") {
