@@ -107,8 +107,9 @@ std::vector<std::string> Job::output_names(const Options& options) const {
 
 std::vector<std::string> Job::inputs(const Options& options) const {
   std::vector<std::string> files{path, options.schedule};
-  std::erase_if(files,
-                [](const std::string& file) { return file.empty() || file == kStandardInput; });
+  std::erase_if(files, [](const std::string& file) {
+    return file.empty() || file == kStandardInput || file == "-";
+  });
   return files;
 }
 

@@ -173,7 +173,7 @@ void check_combination(const Raw& raw, Options::Mode mode) {
   if (raw.specs.empty()) {
     throw UsageError{"no spec is given", "attngen spec.yaml -o out/"};
   }
-  if (std::count(raw.specs.begin(), raw.specs.end(), "-") > 1) {
+  if (std::count(raw.specs.begin(), raw.specs.end(), "-") + (raw.schedule == "-" ? 1 : 0) > 1) {
     throw UsageError{"standard input is given twice", {}};
   }
   if (raw.output.empty() && (mode == Mode::Write || mode == Mode::Check)) {

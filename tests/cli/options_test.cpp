@@ -97,6 +97,8 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
   CHECK(error_of({"--print-target", "h20"}) ==
         "attngen: error: unknown target 'h20'\nhelp: did you mean 'h200'?\n");
   CHECK(error_of({"-", "-", "--stdout"}) == "attngen: error: standard input is given twice\n");
+  CHECK(error_of({"-", "--schedule", "-", "--stdout"}) ==
+        "attngen: error: standard input is given twice\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--check", "--print-outputs"}) ==
         "attngen: error: --print-outputs and --check exclude each other\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--stdout"}) ==

@@ -309,6 +309,12 @@ class CommandLine(unittest.TestCase):
         manifest = json.loads((self.folder / "out/tiny.json").read_text())
         self.assertIs(manifest["targets"][0]["schedule_given"], True)
 
+    def test_a_schedule_from_standard_input(self):
+        self.write_schedule()
+        schedule = (self.folder / "schedule.json").read_bytes()
+        self.check("tiny.yaml", "-o", "out", "--schedule", "-", "--depfile", "a.d", stdin=schedule)
+        self.assertTrue((self.folder / "a.d").read_text().endswith("out/tiny.json: tiny.yaml\n"))
+
     def test_an_infeasible_schedule_has_its_own_exit_code(self):
         self.write_schedule(tile_kv=256, stages=8)
         result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
