@@ -193,6 +193,16 @@ void check_combination(const Raw& raw, Options::Mode mode) {
   }
 }
 
+// A value that is empty, as of an unset variable of a script, would count as not given.
+void check_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (!option->get_positional() && std::find(values.begin(), values.end(), "") != values.end()) {
+      throw UsageError{fmt::format("{} is given an empty value", option->get_name()), {}};
+    }
+  }
+}
+
 Options check(const Raw& raw) {
   Options options;
   options.error_format = parse_error_format(raw.error_format);
@@ -252,6 +262,7 @@ Parsed parse(int argc, const char* const* argv) {
   declare(app, raw);
   try {
     app.parse(argc, argv);
+    check_values(app);
     return {check(raw), ExitCode::Ok, {}, {}};
   } catch (const CLI::CallForHelp&) {
     return {std::nullopt, ExitCode::Ok, app.help(), {}};

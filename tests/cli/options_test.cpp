@@ -111,6 +111,15 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
         "attngen: error: --depfile is for files that are written\nhelp: add -o DIR\n");
 }
 
+TEST_CASE("An empty value is not the same as none") {
+  for (const std::string option : {"--output", "--target", "--emit", "--schedule", "--report",
+                                   "--depfile", "--error-format", "--print-target"}) {
+    CHECK(error_of({"a.yaml", "--explain", option.c_str(), ""}) ==
+          "attngen: error: " + option + " is given an empty value\n");
+  }
+  CHECK(error_of({"a.yaml", "-o", ""}) == "attngen: error: --output is given an empty value\n");
+}
+
 TEST_CASE("Usage errors honour --error-format json") {
   CHECK(error_of({"a.yaml", "--error-format", "json"}) ==
         "{\"severity\":\"error\",\"message\":\"no output folder is given\","
