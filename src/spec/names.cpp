@@ -17,56 +17,27 @@ using text::is_word;
 namespace {
 
 // C17, C++20 and what CUDA and HIP add, sorted.
-constexpr auto kKeywords = std::to_array<std::string_view>({"alignas",     "alignof",
-                                                            "and",         "and_eq",
-                                                            "asm",         "auto",
-                                                            "bitand",      "bitor",
-                                                            "bool",        "break",
-                                                            "case",        "catch",
-                                                            "char",        "char16_t",
-                                                            "char32_t",    "char8_t",
-                                                            "class",       "co_await",
-                                                            "co_return",   "co_yield",
-                                                            "compl",       "concept",
-                                                            "const",       "const_cast",
-                                                            "consteval",   "constexpr",
-                                                            "constinit",   "continue",
-                                                            "decltype",    "default",
-                                                            "delete",      "do",
-                                                            "double",      "dynamic_cast",
-                                                            "else",        "enum",
-                                                            "explicit",    "export",
-                                                            "extern",      "false",
-                                                            "float",       "for",
-                                                            "friend",      "goto",
-                                                            "half",        "if",
-                                                            "inline",      "int",
-                                                            "linux",       "long",
-                                                            "main",        "mutable",
-                                                            "namespace",   "new",
-                                                            "noexcept",    "not",
-                                                            "not_eq",      "nullptr",
-                                                            "operator",    "or",
-                                                            "or_eq",       "private",
-                                                            "protected",   "public",
-                                                            "register",    "reinterpret_cast",
-                                                            "requires",    "restrict",
-                                                            "return",      "short",
-                                                            "signed",      "sizeof",
-                                                            "static",      "static_assert",
-                                                            "static_cast", "struct",
-                                                            "switch",      "template",
-                                                            "this",        "thread_local",
-                                                            "throw",       "true",
-                                                            "try",         "typedef",
-                                                            "typeid",      "typename",
-                                                            "typeof",      "union",
-                                                            "unix",        "unsigned",
-                                                            "using",       "virtual",
-                                                            "void",        "volatile",
-                                                            "warpSize",    "wchar_t",
-                                                            "while",       "xor",
-                                                            "xor_eq"});
+constexpr auto kKeywords = std::to_array<std::string_view>(
+    {"alignas",   "alignof",   "and",           "and_eq",       "asm",
+     "auto",      "bitand",    "bitor",         "bool",         "break",
+     "case",      "catch",     "char",          "char16_t",     "char32_t",
+     "char8_t",   "class",     "co_await",      "co_return",    "co_yield",
+     "compl",     "concept",   "const",         "const_cast",   "consteval",
+     "constexpr", "constinit", "continue",      "decltype",     "default",
+     "delete",    "do",        "double",        "dynamic_cast", "else",
+     "enum",      "explicit",  "export",        "extern",       "false",
+     "float",     "for",       "friend",        "goto",         "half",
+     "if",        "inline",    "int",           "long",         "main",
+     "mutable",   "namespace", "new",           "noexcept",     "not",
+     "not_eq",    "nullptr",   "operator",      "or",           "or_eq",
+     "private",   "protected", "public",        "register",     "reinterpret_cast",
+     "requires",  "restrict",  "return",        "short",        "signed",
+     "sizeof",    "static",    "static_assert", "static_cast",  "struct",
+     "switch",    "template",  "this",          "thread_local", "throw",
+     "true",      "try",       "typedef",       "typeid",       "typename",
+     "typeof",    "union",     "unsigned",      "using",        "virtual",
+     "void",      "volatile",  "warpSize",      "wchar_t",      "while",
+     "xor",       "xor_eq"});
 
 // The expression language (docs/spec.md section 4) and its functions, sorted.
 constexpr auto kLanguage = std::to_array<std::string_view>(
@@ -78,13 +49,23 @@ constexpr auto kLanguage = std::to_array<std::string_view>(
 
 // Fields of the argument structs and names of emitted code, sorted.
 constexpr auto kArguments = std::to_array<std::string_view>(
-    {"NULL",         "args",          "batch",      "blockDim",      "blockIdx",
-     "block_counts", "block_indices", "block_mask", "cu_seqlens_kv", "cu_seqlens_q",
-     "dim",          "final_state",   "gridDim",    "head_dim",      "heads",
-     "heads_k",      "heads_kv",      "heads_q",    "heads_v",       "initial_state",
-     "max_seq_kv",   "max_seq_q",     "page_size",  "page_table",    "seq",
-     "size",         "status",        "stream",     "threadIdx",     "token_indices",
-     "total_kv",     "total_q",       "v_prefix",   "workspace"});
+    {"args",          "batch",         "blockDim",      "blockIdx",      "block_counts",
+     "block_indices", "block_mask",    "cu_seqlens_kv", "cu_seqlens_q",  "dim",
+     "final_state",   "gridDim",       "head_dim",      "heads",         "heads_k",
+     "heads_kv",      "heads_q",       "heads_v",       "initial_state", "int32_t",
+     "int64_t",       "max_seq_kv",    "max_seq_q",     "page_size",     "page_table",
+     "seq",           "size",          "size_t",        "status",        "stream",
+     "threadIdx",     "token_indices", "total_kv",      "total_q",       "uint16_t",
+     "uint8_t",       "v_prefix",      "workspace"});
+
+// Macros without parameters that would be put in a name's place, sorted: those in lower case and
+// the likeliest others of the headers that a caller includes before ours, and of compilers. The
+// lists of errors, signals and limits are left out.
+constexpr auto kMacros = std::to_array<std::string_view>(
+    {"EOF",      "FLT_EPSILON", "FLT_MAX",    "FLT_MIN",  "HUGE_VAL", "HUGE_VALF", "I",
+     "INFINITY", "INT32_MAX",   "INT32_MIN",  "INT_MAX",  "INT_MIN",  "NAN",       "NULL",
+     "RAND_MAX", "SIZE_MAX",    "UINT32_MAX", "UINT_MAX", "complex",  "errno",     "i386",
+     "linux",    "noreturn",    "stderr",     "stdin",    "stdout",   "unix"});
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& sorted, std::string_view name) {
@@ -110,9 +91,20 @@ std::optional<std::string> why_no_identifier(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::string> why_no_prefix(std::string_view name) {
+  // F_OK, R_OK, W_OK and X_OK.
+  if (name.size() == 1 && std::string_view("FRWXfrwx").find(name) != std::string_view::npos) {
+    return "its status OK would be a macro of <unistd.h>";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> why_reserved(std::string_view name) {
   if (contains(kLanguage, name)) return "expressions use that name already";
   if (contains(kArguments, name)) return "the argument struct uses that name already";
+  if (contains(kMacros, name)) {
+    return "a macro of C's headers or of a compiler has that name already";
+  }
   if (name.find("_stride") != std::string_view::npos) {
     return "names with '_stride' belong to the argument struct";
   }

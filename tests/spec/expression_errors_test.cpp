@@ -200,7 +200,7 @@ TEST_CASE("the caret finds its way through quotes, escapes and folded lines") {
         "s.yaml:8:15: error: unknown name 'zz'\n"
         "    8 |   and q_idx < zz\"\n"
         "      |               ^~\n");
-  CHECK(errors_of("{\"attngen\": 1, \"name\": \"x\", \"dtype\": \"bf16\",\n"
+  CHECK(errors_of("{\"attngen\": 1, \"name\": \"y\", \"dtype\": \"bf16\",\n"
                   " \"heads\": {\"q\": 1, \"kv\": 1}, \"head_dim\": {\"qk\": 8, \"v\": 8},\n"
                   " \"mask\": \"q_idx\\t\\u003C zz\"}\n",
                   "s.json") ==

@@ -104,7 +104,7 @@ TEST_CASE("types and ranges") {
         "s.yaml:7:3: error: inputs must be a map, got a list\n"
         "    7 |   - slopes\n"
         "      |   ^\n");
-  CHECK(errors_of("attngen: 2\nname: x\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
+  CHECK(errors_of("attngen: 2\nname: y\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
                   "head_dim: {qk: 60, v: 4096}\n") ==
         "s.yaml:1:10: error: attngen must be 1, got 2\n"
         "    1 | attngen: 2\n"
@@ -140,6 +140,39 @@ TEST_CASE("names that are no symbols or files") {
         "    6 | targets: [../h100]\n"
         "      |           ^~~~~~~\n"
         "help: it must begin with a letter\n");
+}
+
+TEST_CASE("names that macros have") {
+  CHECK(errors_with("inputs: {I: {dtype: f32, shape: [heads]}}\n") ==
+        "s.yaml:6:10: error: 'I' cannot name an input\n"
+        "    6 | inputs: {I: {dtype: f32, shape: [heads]}}\n"
+        "      |          ^\n"
+        "help: a macro of C's headers or of a compiler has that name already\n");
+  CHECK(errors_with("normalize: {rows: {errno: 1}, weight: score, save: {unix: 1}}\n") ==
+        "s.yaml:6:20: error: 'errno' cannot name a row value\n"
+        "    6 | normalize: {rows: {errno: 1}, weight: score, save: {unix: 1}}\n"
+        "      |                    ^~~~~\n"
+        "help: a macro of C's headers or of a compiler has that name already\n"
+        "s.yaml:6:53: error: 'unix' cannot name a saved value\n"
+        "    6 | normalize: {rows: {errno: 1}, weight: score, save: {unix: 1}}\n"
+        "      |                                                     ^~~~\n"
+        "help: a macro of C's headers or of a compiler has that name already\n");
+  for (const std::string name : {"EOF", "INT_MAX", "NAN", "SIZE_MAX", "complex", "stdout"}) {
+    CHECK(errors_with("inputs: {" + name + ": {dtype: f32, shape: []}}\n")
+              .find("help: a macro of C's headers") != std::string::npos);
+  }
+  // In a struct they would hide the type of the fields behind them.
+  CHECK(errors_with("inputs: {uint8_t: {dtype: f32, shape: []}}\n")
+            .find("help: the argument struct uses that name already") != std::string::npos);
+  // A spec's name is only part of names.
+  CHECK(errors_of("attngen: 1\nname: unix\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
+                  "head_dim: {qk: 8, v: 8}\n") == "");
+  CHECK(errors_of("attngen: 1\nname: x\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
+                  "head_dim: {qk: 8, v: 8}\n") ==
+        "s.yaml:2:7: error: 'x' cannot name a spec\n"
+        "    2 | name: x\n"
+        "      |       ^\n"
+        "help: its status OK would be a macro of <unistd.h>\n");
 }
 
 TEST_CASE("names that are taken") {
@@ -198,7 +231,7 @@ TEST_CASE("doc cannot leave its comment") {
 }
 
 TEST_CASE("heads, lengths, memory") {
-  CHECK(errors_of("attngen: 1\nname: x\ndtype: bf16\nheads: {q: 30, kv: 8}\n"
+  CHECK(errors_of("attngen: 1\nname: y\ndtype: bf16\nheads: {q: 30, kv: 8}\n"
                   "head_dim: {qk: 8, v: 8}\n") ==
         "s.yaml:4:12: error: heads.q must be a multiple of heads.kv, got 30 and 8\n"
         "    4 | heads: {q: 30, kv: 8}\n"

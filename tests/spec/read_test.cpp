@@ -76,7 +76,7 @@ TEST_CASE("defaults") {
 // The defaults of the schema are those of the reader.
 TEST_CASE("defaults written out change nothing") {
   for (const Pattern pattern : {Pattern::Parallel, Pattern::Recurrent}) {
-    std::string base = "attngen: 1\nname: x\ndtype: fp16\nhead_dim: {qk: 64, v: 64}\n";
+    std::string base = "attngen: 1\nname: y\ndtype: fp16\nhead_dim: {qk: 64, v: 64}\n";
     base += pattern == Pattern::Parallel ? "heads: {q: 2, kv: 1}\n"
                                          : "pattern: recurrent\nheads: {q: 2, k: 2, v: 2}\n";
     std::string written;
@@ -238,7 +238,7 @@ TEST_CASE("JSON and YAML carry the same model") {
   CHECK(read_text("\xEF\xBB\xBF" + right, "s.json").hash == read_text(yaml).hash);
   CHECK(read_text("\xEF\xBB\xBF" + yaml).hash == read_text(yaml).hash);
   // Most JSON is YAML too.
-  const std::string plain = R"({"attngen": 1, "name": "x", "dtype": "bf16",
+  const std::string plain = R"({"attngen": 1, "name": "y", "dtype": "bf16",
     "heads": {"kv": 2, "q": 8}, "head_dim": {"qk": 64, "v": 128}})";
   CHECK(read_text(plain, "s.yaml").hash == read_text(plain, "s.json").hash);
 }
