@@ -44,9 +44,19 @@ std::string wrap(std::string_view text, size_t indent) {
   return out + "\n";
 }
 
+std::string wrap_lines(std::string_view lines, size_t indent) {
+  std::string out;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    out += wrap(lines.substr(0, end), indent);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return out;
+}
+
 std::string heading(const spec::Spec& spec, const target::Target& target) {
-  std::string text =
-      fmt::format("{} on {}: {}, model {}\n", spec.name, target.name, target.title, target.hash);
+  std::string text = wrap(
+      fmt::format("{} on {}: {}, model {}", spec.name, target.name, target.title, target.hash), 4);
   for (const spec::Workload& w : spec.workload) {
     text += fmt::format("workload: batch {}, seq_q {}, seq_kv {}, weight {}\n", w.batch, w.seq_q,
                         w.seq_kv, w.weight);
@@ -92,10 +102,10 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
                     const schedule::Ranking& ranking, size_t limit) {
   const schedule::Resources first =
       ranking.ranked.empty() ? schedule::Resources{} : ranking.ranked.front().resources;
-  std::string text =
-      heading(spec, target) + functions_text(spec, target.family, first.near, first.far);
+  std::string text = heading(spec, target) +
+                     wrap_lines(functions_text(spec, target.family, first.near, first.far), 4);
   if (ranking.ranked.empty() && ranking.rejected.size() == 1) {
-    return text + "\nNo schedule fits: " + ranking.rejected.front().reason + "\n";
+    return text + "\n" + wrap("No schedule fits: " + ranking.rejected.front().reason, 4);
   }
   if (ranking.ranked.empty()) {
     text += "\nNo schedule fits.\n";

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "candidates.h"
+#include "spec/read.h"
 
 using attngen::report::explain;
 using attngen::report::tiny_ranking;
@@ -95,6 +96,24 @@ Rejected, with the nearest miss of each reason:
 }
 
 TEST_CASE("lines fit 100 columns") {
-  std::istringstream lines(explain(tiny_spec(), tiny_target(), tiny_ranking()));
-  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+  std::string inputs = "inputs: {a: {dtype: f32, shape: [heads]}", score = "score";
+  for (const char* name : {"left", "right", "upper", "lower", "inner", "outer"}) {
+    inputs += std::string(", ") + name + ": {dtype: f32, shape: [heads]}";
+    score += std::string(" + a[h] * sin(0.12345678 * ") + name + "[h])";
+  }
+  attngen::text::Diagnostics diagnostics(
+      {"s.yaml", "attngen: 1\nname: " + std::string(64, 'n') +
+                     "\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n" + inputs +
+                     "}\nscore: " + score + "\n"});
+  const auto spec = attngen::spec::read(diagnostics);
+  REQUIRE(spec);
+  const auto& h100 = *attngen::target::find("h100");
+  const std::string text = explain(*spec, h100, tiny_ranking());
+  CHECK(text.find("\ncomputed once for a row: ") != std::string::npos);
+  Ranking none;
+  none.rejected = {{Schedule{}, score}};
+  for (const std::string& explained : {text, explain(*spec, h100, none)}) {
+    std::istringstream lines(explained);
+    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 100, line);
+  }
 }
