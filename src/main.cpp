@@ -41,10 +41,13 @@ void print_file(const std::vector<emit::File>& files, const Options& options, Lo
 }
 
 void check_folder(const std::vector<emit::File>& files, const Options& options, Log& log) {
-  const std::string lines = differences(options.folder, files);
-  if (!lines.empty()) {
-    log.out += lines;
+  const Differences found = differences(options.folder, files);
+  if (!found.lines.empty()) {
+    log.out += found.lines;
     log.fail(ExitCode::Spec, {});
+  }
+  for (const std::string& error : found.errors) {
+    log.fail(ExitCode::InputOutput, format_error(options.error_format, error));
   }
 }
 

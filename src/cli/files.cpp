@@ -75,18 +75,21 @@ bool spell_same(const std::string& one, const std::string& other) {
          fs::absolute(other, ignored).lexically_normal();
 }
 
-std::string differences(const std::string& folder, const std::vector<emit::File>& files) {
-  std::string lines;
+Differences differences(const std::string& folder, const std::vector<emit::File>& files) {
+  Differences found;
   for (const emit::File& file : files) {
     const std::string path = path_in(folder, file.name);
     const ReadText there = read_text(path, file.content.size());
-    if (!there.error.empty()) {
-      lines += fmt::format("missing: {}\n", path);
+    std::error_code ignored;
+    if (fs::status(path, ignored).type() == fs::file_type::not_found) {
+      found.lines += fmt::format("missing: {}\n", path);
+    } else if (!there.error.empty()) {
+      found.errors.push_back(there.error);
     } else if (there.content != file.content) {
-      lines += fmt::format("differs: {}\n", path);
+      found.lines += fmt::format("differs: {}\n", path);
     }
   }
-  return lines;
+  return found;
 }
 
 std::string depfile_text(const std::vector<Rule>& rules) {

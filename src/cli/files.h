@@ -29,8 +29,13 @@ bool is_same_file(const std::string& one, const std::string& other);
 bool spell_same(const std::string& one, const std::string& other);
 
 // One line for each file that the folder lacks or holds with other bytes: "missing: out/a.h",
-// "differs: out/a_h100.cu". Empty if a write would change nothing.
-std::string differences(const std::string& folder, const std::vector<emit::File>& files);
+// "differs: out/a_h100.cu"; none if a write would change nothing. The errors of ReadText for files
+// that are there, but cannot be read.
+struct Differences {
+  std::string lines;
+  std::vector<std::string> errors;
+};
+Differences differences(const std::string& folder, const std::vector<emit::File>& files);
 
 // A Make rule: all outputs from all inputs, in the order given.
 struct Rule {

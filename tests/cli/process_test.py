@@ -223,6 +223,15 @@ class CommandLine(unittest.TestCase):
         with open(self.folder / "out/tiny.h", "a") as header:
             header.write(" ")
         self.check("tiny.yaml", "-o", "out", "--check", code=1, out="differs: out/tiny.h\n")
+        # What cannot be read is neither equal nor missing.
+        (self.folder / "out/tiny.json").unlink()
+        (self.folder / "out/tiny.json").mkdir()
+        (self.folder / "out/tiny_h100.cu").unlink()
+        (self.folder / "out/tiny_h100.cu").symlink_to("tiny_h100.cu")
+        self.check("tiny.yaml", "-o", "out", "--check", code=4, out="differs: out/tiny.h\n",
+                   err="attngen: error: cannot read 'out/tiny_h100.cu': "
+                       "Too many levels of symbolic links\n"
+                       "attngen: error: cannot read 'out/tiny.json': Is a directory\n")
 
     def check_folder(self, folder, *options):
         """Holds a folder of generated/ to the model specs; returns the names that it should have."""
