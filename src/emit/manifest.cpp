@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "emit/banner.h"
@@ -15,7 +15,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Four digits: what differs between hosts is far below.
-double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
+double rounded(double value) {
+  const std::string digits = fmt::format("{:.4g}", value);
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
 
 Json function_json(const Function& function) {
   Json parameters = Json::array();

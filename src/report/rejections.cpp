@@ -1,9 +1,10 @@
 #include "report/rejections.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <string_view>
+
+#include "text/characters.h"
 
 namespace attngen::report {
 namespace {
@@ -11,11 +12,11 @@ namespace {
 using schedule::Rejection;
 
 std::string without_numbers(std::string_view reason) {
-  std::string text;
+  std::string kind;
   for (const char c : reason) {
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0) text += c;
+    if (!text::is_digit(c)) kind += c;
   }
-  return text;
+  return kind;
 }
 
 // The first number of a reason: what the schedule needs.

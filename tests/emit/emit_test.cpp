@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <clocale>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -241,6 +242,17 @@ TEST_CASE("packed sequences are given by where they begin") {
   }
   CHECK(header.find("stride_batch") == std::string::npos);
   CHECK(header.find("int64_t seq_q;") == std::string::npos);
+}
+
+TEST_CASE("the manifest's numbers are those of any locale") {
+  const std::string plain = emitted("").files[2].content;
+  if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) {
+    MESSAGE("no locale with a decimal comma is here: nothing was compared");
+    return;
+  }
+  const std::string german = emitted("").files[2].content;
+  std::setlocale(LC_NUMERIC, "C");
+  CHECK(german == plain);
 }
 
 TEST_CASE("the banner says what, from what and why") {
