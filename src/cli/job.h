@@ -54,8 +54,7 @@ void check_overwrites(const std::vector<Job>& jobs, const Options& options, Log&
 std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log);
 
 // Chooses the fastest schedule for each target, or `given`. Reports on the rankings as --explain
-// and
-// --report ask.
+// and --report ask.
 void choose(Job& job, const Options& options, const std::optional<schedule::Schedule>& given,
             Log& log);
 

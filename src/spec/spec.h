@@ -164,8 +164,4 @@ struct Spec {
   const Input* find_input(std::string_view name) const;  // nullptr if there is none
 };
 
-// The names that an expression of the parallel pattern may use besides inputs and constants, and
-// their types: score (Float), b h h_kv q_idx kv_idx q_pos seq_q seq_kv (Int), scale, inf (Float),
-// acc (Float), map (Int, of two maps).
-
 }  // namespace attngen::spec

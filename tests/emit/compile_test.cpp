@@ -30,6 +30,7 @@ std::string output_of(const std::string& command, int& status) {
 bool has_program(const std::string& name) {
   int status = 1;
   output_of("command -v " + name, status);
+  if (status != 0) MESSAGE("skipped: " << name << " not found");
   return status == 0;
 }
 

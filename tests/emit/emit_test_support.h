@@ -34,7 +34,7 @@ inline attention::RowForm form_of(const spec::Spec& spec) {
   return std::get<attention::RowForm>(form);
 }
 
-// Whether the shell finds a program.
+// Whether the shell finds a program; says so if it does not.
 bool has_program(const std::string& name);
 
 // Runs `command` with {} replaced by a file of that text and suffix; returns what it prints, "" if
