@@ -27,19 +27,12 @@ std::vector<const target::Target*> targets_of(const spec::Spec& spec, const Opti
     }
     return targets;
   }
-  std::vector<std::string> known;
-  for (const target::Target& target : target::all()) {
-    known.push_back(target.name);
-  }
   for (size_t i = 0; i < spec.targets.size(); ++i) {
     const target::Target* target = target::find(spec.targets[i]);
     if (target == nullptr) {
-      const std::string near = text::nearest(spec.targets[i], known);
       diagnostics.add(spec.locations.at(diagnostics.source(), fmt::format("/targets/{}", i),
                                         fmt::format("unknown target '{}'", spec.targets[i]),
-                                        near.empty()
-                                            ? fmt::format("one of: {}", fmt::join(known, ", "))
-                                            : fmt::format("did you mean '{}'?", near)));
+                                        help_on_target(spec.targets[i])));
     } else if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
       targets.push_back(target);
     }

@@ -74,21 +74,15 @@ std::vector<std::string> split(std::string_view list) {
   }
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string near = text::nearest(word, candidates);
-  return near.empty() ? fmt::format("one of: {}", fmt::join(candidates, ", "))
-                      : fmt::format("did you mean '{}'?", near);
+std::string help_on(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string help = text::did_you_mean(word, candidates);
+  return help.empty() ? fmt::format("one of: {}", fmt::join(candidates, ", ")) : help;
 }
 
 void require_target(const std::string& name) {
-  if (target::find(name) != nullptr) {
-    return;
+  if (target::find(name) == nullptr) {
+    throw UsageError{fmt::format("unknown target '{}'", name), help_on_target(name)};
   }
-  std::vector<std::string> known;
-  for (const target::Target& target : target::all()) {
-    known.push_back(target.name);
-  }
-  throw UsageError{fmt::format("unknown target '{}'", name), did_you_mean(name, known)};
 }
 
 std::vector<std::string> parse_targets(const std::string& list) {
@@ -108,8 +102,7 @@ std::vector<Artefact> parse_artefacts(const std::string& list) {
   for (const std::string& name : split(list)) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
-      throw UsageError{fmt::format("unknown artefact '{}' in --emit", name),
-                       did_you_mean(name, names)};
+      throw UsageError{fmt::format("unknown artefact '{}' in --emit", name), help_on(name, names)};
     }
     artefacts.push_back(static_cast<Artefact>(found - names.begin()));
   }
@@ -123,13 +116,12 @@ text::ErrorFormat parse_error_format(const std::string& name) {
   if (name == "json") {
     return text::ErrorFormat::Json;
   }
-  throw UsageError{fmt::format("unknown error format '{}'", name),
-                   did_you_mean(name, {"gcc", "json"})};
+  throw UsageError{fmt::format("unknown error format '{}'", name), help_on(name, {"gcc", "json"})};
 }
 
 bool parse_report(const std::string& kind) {
   if (!kind.empty() && kind != "html") {
-    throw UsageError{fmt::format("unknown report '{}'", kind), did_you_mean(kind, {"html"})};
+    throw UsageError{fmt::format("unknown report '{}'", kind), help_on(kind, {"html"})};
   }
   return !kind.empty();
 }
@@ -240,9 +232,8 @@ UsageError explain(const CLI::App& app, const CLI::ParseError& error) {
       known.push_back("--" + name);
     }
   }
-  const std::string near = text::nearest(extras[0], known);
-  return {fmt::format("unknown option '{}'", extras[0]),
-          near.empty() ? "attngen --help" : fmt::format("did you mean '{}'?", near)};
+  const std::string help = text::did_you_mean(extras[0], known);
+  return {fmt::format("unknown option '{}'", extras[0]), help.empty() ? "attngen --help" : help};
 }
 
 Parsed usage_error(const std::string& error_format, const UsageError& error) {
@@ -273,6 +264,14 @@ Parsed parse(int argc, const char* const* argv) {
   } catch (const UsageError& error) {
     return usage_error(raw.error_format, error);
   }
+}
+
+std::string help_on_target(std::string_view name) {
+  std::vector<std::string> known;
+  for (const target::Target& target : target::all()) {
+    known.push_back(target.name);
+  }
+  return help_on(name, known);
 }
 
 std::string format_error(text::ErrorFormat format, const std::string& message,

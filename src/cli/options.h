@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/exit_code.h"
@@ -47,6 +48,9 @@ struct Parsed {
   std::string out, err;
 };
 Parsed parse(int argc, const char* const* argv);
+
+// What would be right instead of an unknown target: the known one that is near, or all.
+std::string help_on_target(std::string_view name);
 
 // One line about no text in particular: "attngen: error: ...", or a JSON object.
 std::string format_error(text::ErrorFormat format, const std::string& message,

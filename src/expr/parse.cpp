@@ -290,9 +290,8 @@ void Parser::fail_unknown(const Token& name, bool call) const {
       candidates.push_back(known);
     }
   }
-  const std::string guess = text::nearest(name.text, candidates);
   fail(name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
-       guess.empty() ? "" : fmt::format("did you mean '{}'?", guess));
+       text::did_you_mean(name.text, candidates));
 }
 
 Expr Parser::parse_named() {

@@ -40,11 +40,6 @@ struct Bad {
   std::string message;
 };
 
-std::string hint(const std::string& word, const std::vector<std::string>& valid) {
-  const std::string nearest = text::nearest(word, valid);
-  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
-}
-
 // All but this one must be there: schedules that were written before it existed are good still.
 constexpr const char* kOptional = "pack_heads";
 
@@ -76,7 +71,8 @@ void read(const Json& json, const char* key, const Names<Enum, n>& names, Enum& 
   const auto word = json[key].get<std::string>();
   const auto found = std::find(valid.begin(), valid.end(), word);
   if (found == valid.end()) {
-    throw Bad{fmt::format("{}: unknown value '{}'{}", key, word, hint(word, valid))};
+    throw Bad{
+        fmt::format("{}: unknown value '{}'{}", key, word, text::did_you_mean(word, valid, "; "))};
   }
   value = names[static_cast<size_t>(found - valid.begin())].first;
 }
@@ -90,7 +86,7 @@ Schedule read_schedule(const Json& json) {
   if (!json.is_object()) throw Bad{"expected an object"};
   for (const auto& [key, value] : json.items()) {
     if (std::find(keys().begin(), keys().end(), key) == keys().end()) {
-      throw Bad{fmt::format("unknown key '{}'{}", key, hint(key, keys()))};
+      throw Bad{fmt::format("unknown key '{}'{}", key, text::did_you_mean(key, keys(), "; "))};
     }
   }
   for (const std::string& key : keys()) {

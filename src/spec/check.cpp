@@ -111,8 +111,7 @@ class Checker {
     for (const std::string& word : type.words) {
       if (text && node.text == word) return;
     }
-    const std::string near = text ? nearest_of(node.text, type.words) : "";
-    refuse_kind(node, type, pointer, near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+    refuse_kind(node, type, pointer, text ? did_you_mean(node.text, type.words) : "");
   }
 
   void check_name(Node& node, const Type& type, const std::string& pointer) {
@@ -215,16 +214,15 @@ class Checker {
                      fmt::format("'{}' belongs to pattern {}", entry.key, name_of(*foreign->only)));
       return;
     }
-    const std::string near = nearest_of(entry.key, names);
     std::string shown = shortened(entry.key, kMaxName);
     report_.at_key(entry, pointer,
                    pointer.empty() ? fmt::format("unknown key '{}'", shown)
                                    : fmt::format("unknown key '{}' in {}", shown, dotted(pointer)),
-                   near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+                   did_you_mean(entry.key, names));
   }
 
-  std::string nearest_of(const std::string& word, const std::vector<std::string>& words) const {
-    return word.size() > kMaxName || !report_.describes() ? "" : text::nearest(word, words);
+  std::string did_you_mean(const std::string& word, const std::vector<std::string>& words) const {
+    return word.size() > kMaxName || !report_.describes() ? "" : text::did_you_mean(word, words);
   }
 
   // Whether this part of an Either is meant.
@@ -252,8 +250,7 @@ class Checker {
       if (is_meant(node, part)) return check(node, part, pointer);
       words.insert(words.end(), part.words.begin(), part.words.end());
     }
-    const std::string near = nearest_of(node.text, words);
-    refuse_kind(node, type, pointer, near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+    refuse_kind(node, type, pointer, did_you_mean(node.text, words));
   }
 
   Pattern pattern_;

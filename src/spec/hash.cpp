@@ -1,11 +1,9 @@
 #include "spec/hash.h"
 
-#include <fmt/format.h>
-
-#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "expr/print.h"
+#include "text/hash.h"
 
 namespace attngen::spec {
 namespace {
@@ -74,13 +72,6 @@ Json canonical(const Spec& spec) {
 
 }  // namespace
 
-std::string hash_of(const Spec& spec) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char c : canonical(spec).dump()) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3;
-  }
-  return fmt::format("{:016x}", hash);
-}
+std::string hash_of(const Spec& spec) { return text::hash(canonical(spec).dump()); }
 
 }  // namespace attngen::spec

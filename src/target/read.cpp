@@ -10,6 +10,7 @@
 
 #include "target/target.h"
 #include "text/diagnostics.h"
+#include "text/hash.h"
 
 namespace attngen::target {
 namespace {
@@ -70,11 +71,6 @@ struct Bad {
   std::string message;
 };
 
-std::string quoted_hint(const std::string& word, const std::vector<std::string>& valid) {
-  const std::string nearest = text::nearest(word, valid);
-  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
-}
-
 // `at` is an object whose keys are exactly `keys`.
 void check_keys(const Json& at, const std::string& pointer, const std::vector<std::string>& keys) {
   if (!at.is_object()) {
@@ -82,7 +78,8 @@ void check_keys(const Json& at, const std::string& pointer, const std::vector<st
   }
   for (const auto& [key, value] : at.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      throw Bad{fmt::format("{}/{}: unknown key{}", pointer, key, quoted_hint(key, keys))};
+      throw Bad{
+          fmt::format("{}/{}: unknown key{}", pointer, key, text::did_you_mean(key, keys, "; "))};
     }
   }
   for (const std::string& key : keys) {
@@ -129,16 +126,8 @@ Family read_family(const Json& at) {
     if (word == name) return family;
     valid.emplace_back(name);
   }
-  throw Bad{fmt::format("/family: unknown family '{}'{}", word, quoted_hint(word, valid))};
-}
-
-// 64-bit FNV-1a of the text in canonical form: keys sorted, no spacing.
-std::string hash_of(const Json& json) {
-  uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : json.dump()) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  return fmt::format("{:016x}", hash);
+  throw Bad{
+      fmt::format("/family: unknown family '{}'{}", word, text::did_you_mean(word, valid, "; "))};
 }
 
 std::vector<std::string> keys_of_group(std::string_view group) {
@@ -164,7 +153,7 @@ Target read_model(const Json& json) {
     const std::string pointer = fmt::format("/{}/{}", figure.group, figure.key);
     figure.set(target, read_figure(json[figure.group][figure.key], pointer, figure));
   }
-  target.hash = hash_of(json);
+  target.hash = text::hash(json.dump());  // of a canonical form: keys sorted, no spacing
   return target;
 }
 

@@ -94,6 +94,25 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string_view best;
+  size_t best_distance = word.size() + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t longer = std::max(word.size(), candidate.size());
+    const size_t allowed = std::max<size_t>(longer / 3, 1);
+    // The difference of lengths bounds the distance from below: a 1 MiB word costs nothing.
+    if (longer - std::min(word.size(), candidate.size()) > allowed) {
+      continue;
+    }
+    const size_t distance = edit_distance(word, candidate);
+    if (distance <= allowed && distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 Position Source::position(size_t offset) const {
@@ -145,23 +164,10 @@ std::string Diagnostics::render(ErrorFormat format) const {
   return out;
 }
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string best;
-  size_t best_distance = word.size() + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t longer = std::max(word.size(), candidate.size());
-    const size_t allowed = std::max<size_t>(longer / 3, 1);
-    // The difference of lengths bounds the distance from below: a 1 MiB word costs nothing.
-    if (longer - std::min(word.size(), candidate.size()) > allowed) {
-      continue;
-    }
-    const size_t distance = edit_distance(word, candidate);
-    if (distance <= allowed && distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view lead) {
+  const std::string_view near = nearest(word, candidates);
+  return near.empty() ? "" : fmt::format("{}did you mean '{}'?", lead, near);
 }
 
 }  // namespace attngen::text

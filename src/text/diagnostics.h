@@ -65,8 +65,10 @@ class Diagnostics {
   std::vector<Diagnostic> kept_;
 };
 
-// The candidate nearest to `word` by edit distance, or "" when none is near enough to be meant
-// (distance above a third of the longer word's length, at least 1).
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+// "did you mean 'heads'?" of the candidate nearest to `word` by edit distance, after `lead`; ""
+// when none is near enough to be meant (distance above a third of the longer word's length, at
+// least 1).
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view lead = {});
 
 }  // namespace attngen::text

@@ -119,11 +119,11 @@ TEST_CASE("JSON has one object a line, whatever the bytes") {
 
 TEST_CASE("the nearest word is one that could have been meant") {
   const std::vector<std::string> words = {"heads", "head_dim", "q_pos", "tanh"};
-  CHECK(nearest("heds", words) == "heads");
-  CHECK(nearest("q_pso", words) == "q_pos");
-  CHECK(nearest("tahn", words) == "tanh");
-  CHECK(nearest("headdim", words) == "head_dim");
-  CHECK(nearest("zebra", words).empty());
-  CHECK(nearest("", words).empty());
-  CHECK(nearest(std::string(1'000'000, 'x'), words).empty());
+  CHECK(did_you_mean("heds", words) == "did you mean 'heads'?");
+  CHECK(did_you_mean("q_pso", words) == "did you mean 'q_pos'?");
+  CHECK(did_you_mean("tahn", words, "; ") == "; did you mean 'tanh'?");
+  CHECK(did_you_mean("headdim", words) == "did you mean 'head_dim'?");
+  CHECK(did_you_mean("zebra", words, "; ").empty());
+  CHECK(did_you_mean("", words).empty());
+  CHECK(did_you_mean(std::string(1'000'000, 'x'), words).empty());
 }
