@@ -81,11 +81,7 @@ void Log::fail(ExitCode failure, const std::string& text) {
 
 std::vector<std::string> Job::output_names(const Options& options) const {
   std::vector<std::string> names;
-  std::vector<std::string> target_names;
-  for (const target::Target* target : targets) {
-    target_names.push_back(target->name);
-  }
-  for (std::string& name : emit::output_names(spec, target_names)) {
+  for (std::string& name : emit::output_names(spec, targets)) {
     if (options.wants(artefact_of(name))) {
       names.push_back(std::move(name));
     }

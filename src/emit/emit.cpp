@@ -27,13 +27,9 @@ std::string bad_device_text(const std::vector<Choice>& choices) {
 }  // namespace
 
 std::vector<std::string> output_names(const spec::Spec& spec,
-                                      const std::vector<std::string>& targets) {
+                                      std::span<const target::Target* const> targets) {
   std::vector<std::string> names;
-  for (const std::string& name : targets) {
-    const target::Target* target = target::find(name);
-    names.push_back(
-        source_name(spec, name, target != nullptr ? target->family : target::Family::Hopper));
-  }
+  for (const target::Target* target : targets) names.push_back(source_name(spec, *target));
   names.push_back(spec.name + ".h");
   names.push_back(spec.name + ".json");
   return names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct Choice {
 
 // The names alone, without a search: for --print-outputs.
 std::vector<std::string> output_names(const spec::Spec& spec,
-                                      const std::vector<std::string>& targets);
+                                      std::span<const target::Target* const> targets);
 
 // Refuses, by name and at its place in the spec, what no template carries yet: "pass 'backward' is
 // not emitted yet for h100". Call it before the search. True if nothing is refused.

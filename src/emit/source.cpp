@@ -23,11 +23,8 @@ std::optional<std::string_view> find_template(std::string_view path) {
 
 }  // namespace
 
-std::string source_name(const spec::Spec& spec, std::string_view target, target::Family family) {
-  return spec.name + "_" + std::string(target) + (family == target::Family::Cdna2 ? ".hip" : ".cu");
-}
 std::string source_name(const spec::Spec& spec, const target::Target& target) {
-  return source_name(spec, target.name, target.family);
+  return spec.name + "_" + target.name + (target.family == target::Family::Cdna2 ? ".hip" : ".cu");
 }
 
 const char* template_of(target::Family family) {

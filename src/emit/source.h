@@ -15,7 +15,6 @@ namespace attngen::emit {
 
 // "llama3_8b_h100.cu"
 std::string source_name(const spec::Spec& spec, const target::Target& target);
-std::string source_name(const spec::Spec& spec, std::string_view target, target::Family family);
 
 // The files of templates/, by their paths there: made by attngen_embed.
 extern const std::span<const std::pair<std::string_view, std::string_view>> template_files;

@@ -55,8 +55,10 @@ TEST_CASE("names") {
   const std::vector<std::string> names{"test_h100.cu", "test_h200.cu", "test.h", "test.json"};
   REQUIRE(e.files.size() == names.size());
   for (size_t i = 0; i < names.size(); ++i) CHECK(e.files[i].name == names[i]);
-  CHECK(output_names(e.spec, {"h100", "h200"}) == names);
-  CHECK(output_names(e.spec, {"mi250"}).front() == "test_mi250.hip");
+  const std::vector<const target::Target*> nvidia{target::find("h100"), target::find("h200")};
+  const std::vector<const target::Target*> amd{target::find("mi250")};
+  CHECK(output_names(e.spec, nvidia) == names);
+  CHECK(output_names(e.spec, amd).front() == "test_mi250.hip");
 }
 
 TEST_CASE("the same bytes each time, and nothing of the template's language is left") {
