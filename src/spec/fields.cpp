@@ -82,13 +82,7 @@ class FieldReader {
   bool is_recurrent() const { return spec_.pattern == Pattern::Recurrent; }
 
   void read_words() {
-    if (const Node* name = root_.find("name")) {
-      spec_.name = name->text;
-      if (auto reason = why_no_prefix(name->text)) {
-        report_.at_value(*name, "/name", fmt::format("'{}' cannot name a spec", name->text),
-                         *reason);
-      }
-    }
+    if (const Node* name = root_.find("name")) spec_.name = name->text;
     if (const Node* doc = root_.find("doc")) {
       spec_.doc = doc->text;
       if (doc->text.find("*/") != std::string::npos) {

@@ -91,14 +91,6 @@ std::optional<std::string> why_no_identifier(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<std::string> why_no_prefix(std::string_view name) {
-  // F_OK, R_OK, W_OK and X_OK.
-  if (name.size() == 1 && std::string_view("FRWXfrwx").find(name) != std::string_view::npos) {
-    return "its status OK would be a macro of <unistd.h>";
-  }
-  return std::nullopt;
-}
-
 std::optional<std::string> why_reserved(std::string_view name) {
   if (contains(kLanguage, name)) return "expressions use that name already";
   if (contains(kArguments, name)) return "the argument struct uses that name already";

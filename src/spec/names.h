@@ -10,9 +10,6 @@ namespace attngen::spec {
 // Why the text cannot name a C symbol or file: "a C keyword"; nothing if it can.
 std::optional<std::string> why_no_identifier(std::string_view text);
 
-// Why an identifier cannot name a spec, whose name is the prefix of all that is emitted.
-std::optional<std::string> why_no_prefix(std::string_view name);
-
 // Why an input, constant, row or saved value cannot have the name, given that it is an identifier:
 // expressions, the argument struct, emitted code or a macro use it already.
 std::optional<std::string> why_reserved(std::string_view name);

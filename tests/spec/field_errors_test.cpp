@@ -167,12 +167,6 @@ TEST_CASE("names that macros have") {
   // A spec's name is only part of names.
   CHECK(errors_of("attngen: 1\nname: unix\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
                   "head_dim: {qk: 8, v: 8}\n") == "");
-  CHECK(errors_of("attngen: 1\nname: x\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
-                  "head_dim: {qk: 8, v: 8}\n") ==
-        "s.yaml:2:7: error: 'x' cannot name a spec\n"
-        "    2 | name: x\n"
-        "      |       ^\n"
-        "help: its status OK would be a macro of <unistd.h>\n");
 }
 
 TEST_CASE("names that are taken") {
