@@ -25,10 +25,12 @@ constexpr StatusText kStatuses[] = {
     {"OK", "ok"},
     {"BAD_ARGS_SIZE", "args.size is not the size of the argument struct"},
     {"NULL_POINTER", "a required pointer is null"},
-    {"MISALIGNED", "a pointer is not aligned: q, k, v and o need 16 bytes"},
-    {"BAD_LENGTH", "a batch or sequence length is negative, too large, or not the fixed one"},
+    {"MISALIGNED",
+     "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element"},
+    {"BAD_LENGTH",
+     "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices"},
     {"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
-    {"BAD_STRIDE", "a stride is not a positive multiple of 8 elements"},
+    {"BAD_STRIDE", "a stride is not a positive multiple of 8 elements, or too large"},
     {"BAD_WORKSPACE", "the workspace is null"},
     {"BAD_DEVICE", "the current device is not of compute capability 9.0"},
     {"LAUNCH_FAILED", "the launch failed"},
@@ -189,6 +191,44 @@ const char* element_type(Input::Element element) {
   return "";
 }
 
+int bytes_of(Input::Element element) {
+  const std::string_view type = element_type(element);
+  return type == "uint8_t" ? 1 : type == "uint16_t" ? 2 : 4;
+}
+
+// A statement of check_pointers.
+std::string refused_if(const std::string& condition, const std::string& status) {
+  std::string line = fmt::format("  if ({}) return {};\n", condition, status);
+  if (line.size() <= kColumns + 1) return line;
+  return fmt::format("  if ({}) {{\n    return {};\n  }}\n", condition, status);
+}
+
+std::string misaligned_if(const std::string& pointer, int bytes, const Api& api) {
+  return refused_if(fmt::format("reinterpret_cast<uintptr_t>(args.{}) % {} != 0", pointer, bytes),
+                    api.upper_name + "_MISALIGNED");
+}
+
+// Of inputs and saved values.
+std::string pointer_checks(const spec::Spec& spec, const Api& api) {
+  std::string checks;
+  for (const Input& input : spec.inputs) {
+    if (input.shape.empty()) continue;
+    // A tensor along the keys has no element when there are none; the other lengths are above zero.
+    const bool along_keys = std::ranges::any_of(input.shape, [](const Input::Dim& dim) {
+      return dim.kind == Input::Dim::Kind::SeqKv || dim.kind == Input::Dim::Kind::Seq;
+    });
+    checks += refused_if(
+        fmt::format("args.{} == nullptr{}", input.name, along_keys ? " && args.seq_kv > 0" : ""),
+        api.upper_name + "_NULL_POINTER");
+    const int bytes = bytes_of(input.element);
+    if (bytes > 1) checks += misaligned_if(input.name, bytes, api);
+  }
+  for (const spec::NamedExpr& save : spec.normalize.saves) {
+    checks += misaligned_if(save.name, 4, api);
+  }
+  return checks;
+}
+
 }  // namespace
 
 std::string c_type_of(const Input& input) {
@@ -248,32 +288,15 @@ std::string source_api(const spec::Spec& spec, const Api& api, bool inputs_have_
   text += "extern \"C\" {\n\n" + declarations(api) + "\n}  // extern \"C\"\n\nnamespace {\n\n";
 
   std::vector<std::string> members;
-  std::string checks;
   if (inputs_have_batch) members.emplace_back("static_cast<int>(args.batch)");
-  for (const Input& input : spec.inputs) {
-    members.push_back("args." + input.name);
-    if (input.shape.empty()) continue;
-    // A tensor along the keys has no element when there are none; the other lengths are above zero.
-    const bool along_keys = std::ranges::any_of(input.shape, [](const Input::Dim& dim) {
-      return dim.kind == Input::Dim::Kind::SeqKv || dim.kind == Input::Dim::Kind::Seq;
-    });
-    checks += fmt::format("  if (args.{} == nullptr{}) return {}_NULL_POINTER;\n", input.name,
-                          along_keys ? " && args.seq_kv > 0" : "", api.upper_name);
-    const int bytes = input.element == Input::Element::U8                                   ? 1
-                      : std::string_view(element_type(input.element)).starts_with("uint16") ? 2
-                                                                                            : 4;
-    if (bytes > 1) {
-      checks += fmt::format(
-          "  if (reinterpret_cast<uintptr_t>(args.{}) % {} != 0) return {}_MISALIGNED;\n",
-          input.name, bytes, api.upper_name);
-    }
-  }
+  for (const Input& input : spec.inputs) members.push_back("args." + input.name);
   const std::string args = fmt::format("const {}_forward_args&", spec.name);
   text += getter("Inputs inputs_of", args, members);
   members.clear();
   for (const spec::NamedExpr& save : spec.normalize.saves) members.push_back("args." + save.name);
   text += getter("Saves saves_of", args, members);
-  text += fmt::format("{0}_status check_inputs({1}{2}) {{\n{3}  return {4}_OK;\n}}\n", spec.name,
+  const std::string checks = pointer_checks(spec, api);
+  text += fmt::format("{0}_status check_pointers({1}{2}) {{\n{3}  return {4}_OK;\n}}\n", spec.name,
                       args, checks.empty() ? "" : " args", checks, api.upper_name);
   return text + "\n}  // namespace\n";
 }

@@ -121,6 +121,9 @@ TEST_CASE("the kernel's side of the interface") {
   CHECK(text.find("reinterpret_cast<uintptr_t>(args.bias) % 2 != 0") != std::string::npos);
   CHECK(text.find("args.keep) %") == std::string::npos);
   CHECK(text.find("args.cap ==") == std::string::npos);
+  CHECK(
+      text.find("if (reinterpret_cast<uintptr_t>(args.peak) % 4 != 0) return MPT_7B_MISALIGNED;") !=
+      std::string::npos);
 
   spec::Spec bare;
   bare.name = "bare";

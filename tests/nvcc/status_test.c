@@ -20,12 +20,38 @@ static llama3_8b_forward_args good_args(void) {
   return args;
 }
 
-static void expect(const char* what, const llama3_8b_forward_args* args, llama3_8b_status wanted) {
-  static unsigned workspace[4];
+static void expect_with(const char* what, const llama3_8b_forward_args* args, void* workspace,
+                        llama3_8b_status wanted) {
   const llama3_8b_status status = llama3_8b_forward(args, workspace, NULL);
   if (status != wanted) {
     printf("%s: \"%s\" instead of \"%s\"\n", what, llama3_8b_status_string(status),
            llama3_8b_status_string(wanted));
+    ++failures;
+  }
+}
+
+/* Of 16 bytes. */
+static char* good_workspace(void) {
+  static char memory[32];
+  return memory + (16 - (uintptr_t)memory % 16) % 16;
+}
+
+static void expect(const char* what, const llama3_8b_forward_args* args, llama3_8b_status wanted) {
+  expect_with(what, args, good_workspace(), wanted);
+}
+
+/* The kernel's tile counter is all that its workspace holds, whatever the call. */
+static void check_workspace(void) {
+  llama3_8b_forward_args args = good_args();
+  args.q_stride_seq = 1; /* what is found when the workspace will do */
+  expect_with("no workspace", &args, NULL, LLAMA3_8B_BAD_WORKSPACE);
+  expect_with("workspace of an int", &args, good_workspace() + 4, LLAMA3_8B_MISALIGNED);
+  expect_with("workspace of 8 bytes", &args, good_workspace() + 8, LLAMA3_8B_MISALIGNED);
+  expect_with("good workspace", &args, good_workspace(), LLAMA3_8B_BAD_STRIDE);
+  args.batch = 0;
+  expect_with("no workspace for no work", &args, NULL, LLAMA3_8B_OK);
+  if (llama3_8b_forward_workspace(&args) != sizeof(unsigned)) {
+    puts("the workspace is no counter");
     ++failures;
   }
 }
@@ -56,9 +82,11 @@ int main(void) {
   EXPECT_IF(args.o = NULL, LLAMA3_8B_NULL_POINTER);
   EXPECT_IF(args.q = (const char*)args.q + 2, LLAMA3_8B_MISALIGNED);
   EXPECT_IF(args.o = (char*)args.o + 8, LLAMA3_8B_MISALIGNED);
+  EXPECT_IF(args.lse = (float*)((char*)args.o + 2), LLAMA3_8B_MISALIGNED);
   EXPECT_IF(args.k_stride_seq = 1, LLAMA3_8B_BAD_STRIDE);
   EXPECT_IF(args.v_stride_batch = -8, LLAMA3_8B_BAD_STRIDE);
   EXPECT_IF(args.q_stride_head = 1024, LLAMA3_8B_BAD_STRIDE); /* the others stay zero */
+  check_workspace();
   if (strcmp(llama3_8b_status_string((llama3_8b_status)1000),
              llama3_8b_status_string(LLAMA3_8B_OK)) == 0) {
     puts("an unknown status reads as ok");

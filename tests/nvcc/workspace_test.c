@@ -35,8 +35,11 @@ static long long bytes_of(int64_t batch, int64_t seq_q, int64_t seq_kv) {
   return (long long)unsorted_documents_forward_workspace(&args);
 }
 
-static unsorted_documents_status call(void* workspace) {
-  const Args args = good_args();
+/* One stride is wrong: what is found when all else will do. */
+static unsorted_documents_status call(void* workspace, int doc_offset) {
+  Args args = good_args();
+  args.doc = (const int32_t*)((const char*)args.doc + doc_offset);
+  args.q_stride_seq = 1;
   return unsorted_documents_forward(&args, workspace, NULL);
 }
 
@@ -44,7 +47,8 @@ int main(void) {
   /* Without tables: the counter of tiles. */
   const long long counter = bytes_of(2, 1000, 0);
   const long long one = bytes_of(1, 1000, 8192) - counter;
-  static int memory[8];
+  static char memory[64];
+  char* const aligned = memory + (16 - (uintptr_t)memory % 16) % 16;
   expect("counter", counter, sizeof(unsigned));
   expect("no arguments", (long long)unsorted_documents_forward_workspace(NULL), counter);
   expect("negative", bytes_of(-1, 1000, 8192), counter);
@@ -54,8 +58,10 @@ int main(void) {
   expect("enough entries", one >= 16 * (8192 / 256 + 4), 1);
   expect("few entries", one <= 16 * (8192 / 16 + 16), 1);
   expect("three batches", bytes_of(3, 1000, 8192) - counter, 3 * one);
-  expect("no workspace", call(NULL), UNSORTED_DOCUMENTS_BAD_WORKSPACE);
-  expect("misaligned workspace", call((char*)memory + (20 - (uintptr_t)memory % 16) % 16),
-         UNSORTED_DOCUMENTS_MISALIGNED);
+  expect("no workspace", call(NULL, 0), UNSORTED_DOCUMENTS_BAD_WORKSPACE);
+  expect("misaligned workspace", call(aligned + 4, 0), UNSORTED_DOCUMENTS_MISALIGNED);
+  expect("aligned workspace", call(aligned, 0), UNSORTED_DOCUMENTS_BAD_STRIDE);
+  expect("misaligned input", call(aligned, 2), UNSORTED_DOCUMENTS_MISALIGNED);
+  expect("input of its element's alignment", call(aligned, 4), UNSORTED_DOCUMENTS_BAD_STRIDE);
   return failures != 0;
 }

@@ -41,6 +41,9 @@ namespace {
 
 Inputs inputs_of(const attention_forward_args&) { return {}; }
 Saves saves_of(const attention_forward_args& args) { return {args.lse}; }
-attention_status check_inputs(const attention_forward_args&) { return ATTENTION_OK; }
+attention_status check_pointers(const attention_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return ATTENTION_MISALIGNED;
+  return ATTENTION_OK;
+}
 
 }  // namespace

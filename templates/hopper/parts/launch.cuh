@@ -42,7 +42,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #elif ATTN_ID_TABLES || ATTN_FAR
   if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if ATTN_VARLEN || ATTN_ID_TABLES || ATTN_FAR
+#if (ATTN_PERSISTENT && ATTN_LONGEST_FIRST) || ATTN_ID_TABLES || ATTN_FAR
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
 
@@ -172,13 +172,13 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_NULL_POINTER:
       return "a required pointer is null";
     case ATTENTION_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case ATTENTION_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case ATTENTION_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:
