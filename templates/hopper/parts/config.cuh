@@ -209,6 +209,10 @@
 #define ATTN_OUTPUT_DIM 128
 #endif
 
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "compile for sm_90a, whose features sm_90 lacks: -gencode arch=compute_90a,code=sm_90a"
+#endif
+
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
