@@ -8,6 +8,7 @@
 
 #include "emit/comment.h"
 #include "emit/device_text.h"
+#include "emit/forward_api.h"
 #include "emit/rewrite.h"
 
 namespace attngen::emit {
@@ -36,117 +37,20 @@ constexpr StatusText kStatuses[] = {
     {"LAUNCH_FAILED", "the launch failed"},
 };
 
-void add_strides(std::vector<Field>& fields, const std::string& tensor, bool varlen) {
-  if (!varlen) {
-    fields.push_back({"int64_t", tensor + "_stride_batch",
-                      "elements; all three zero: contiguous in the spec's layout"});
-  }
-  fields.push_back({"int64_t", tensor + "_stride_seq",
-                    varlen ? "elements; both zero: contiguous in the spec's layout" : "elements"});
-  fields.push_back({"int64_t", tensor + "_stride_head", "elements"});
-}
-
-// Block sparsity: which squares of the score matrix are kept.
-void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
-  const auto squares = [&](const char* length) {
-    return fmt::format("ceil({} / {})", length, spec.block_size);
-  };
-  const std::string rows = fmt::format("[batch, {}, {}", spec.block_heads, squares("seq_q"));
-  switch (spec.sparsity) {
-    case spec::Spec::Sparsity::BlockBitmap:
-      fields.push_back({"const uint8_t*", "block_mask",
-                        fmt::format("{}, {}] contiguous; a block is kept where it is not 0", rows,
-                                    squares("seq_kv"))});
-      break;
-    case spec::Spec::Sparsity::BlockIndices:
-      fields.push_back({"const int32_t*", "block_counts",
-                        rows + "] contiguous: how many blocks of keys a block of queries keeps"});
-      fields.push_back({"const int32_t*", "block_indices",
-                        fmt::format("{}, {}] contiguous: which, ascending; the rest is not read",
-                                    rows, squares("seq_kv"))});
-      break;
-    case spec::Spec::Sparsity::None:
-    case spec::Spec::Sparsity::TokenIndices:
-      break;
-  }
-}
-
-std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, const char* length,
-                           int dim) {
-  const bool bshd = spec.layout == spec::Layout::Bshd;
-  return fmt::format("{}, {} [{}{}, {}, {}]", role, spec::name_of(spec.dtype),
-                     spec.varlen ? "" : "batch, ", bshd ? length : std::to_string(heads),
-                     bshd ? std::to_string(heads) : length, dim);
-}
-
-std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& args_name) {
-  const int heads_q = spec.heads.q;
-  const int heads_kv = spec.heads.kv();
-  const int maps = spec.maps;
-  // Of q, k and what is saved: "; head 2 h + m is map m of head h".
-  const char* const by_map = maps > 1 ? "; head 2 h + m is map m of head h" : "";
-  const char* const length_q = spec.varlen ? "total_q" : "seq_q";
-  const char* const length_kv = spec.varlen ? "total_kv" : "seq_kv";
-  const char* const of_sequences = spec.varlen ? "all sequences" : "each sequence";
-  std::vector<Field> fields{
-      {"size_t", "size", "sizeof(" + args_name + ")"},
-      {"int64_t", "batch", "sequences"},
-      {"int64_t", length_q, fmt::format("queries of {}", of_sequences)},
-      {"int64_t", length_kv, fmt::format("keys of {}", of_sequences)},
-      {"int32_t", "heads_q", fmt::format("must be {}", heads_q)},
-      {"int32_t", "heads_kv", fmt::format("must be {}", heads_kv)},
-      {"const void*", "q",
-       tensor_meaning(spec, "queries", maps * heads_q, length_q, spec.head_dim.qk) + by_map},
-      {"const void*", "k",
-       tensor_meaning(spec, "keys", maps * heads_kv, length_kv, spec.head_dim.qk) + by_map},
-      {"const void*", "v", tensor_meaning(spec, "values", heads_kv, length_kv, spec.head_dim.v)},
-      {"void*", "o", tensor_meaning(spec, "result", heads_q, length_q, spec.head_dim.v)},
-  };
-  for (const spec::NamedExpr& save : spec.normalize.saves) {
-    fields.push_back({"float*", save.name,
-                      fmt::format("result, [{}{}, {}] contiguous{}; null: not written",
-                                  spec.varlen ? "" : "batch, ", maps * heads_q, length_q, by_map)});
-  }
-  for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor, spec.varlen);
-  if (spec.varlen) {
-    for (const char* of : {"q", "kv"}) {
-      fields.push_back({"const int32_t*", fmt::format("cu_seqlens_{}", of),
-                        fmt::format("[batch + 1]: where each sequence begins, then total_{}", of)});
-    }
-  }
-  add_blocks(fields, spec);
-  for (const Input& input : spec.inputs) {
-    fields.push_back({c_type_of(input), input.name,
-                      fmt::format("input, {} {}{}", spec::name_of(input.element), shape_text(input),
-                                  input.shape.empty() ? "" : " contiguous")});
-  }
-  return fields;
-}
-
-PassApi forward_api(const spec::Spec& spec) {
-  PassApi api;
-  api.args_name = spec.name + "_forward_args";
-  api.fields = forward_fields(spec, api.args_name);
-  const Parameter args{"const " + api.args_name + "*", "args"};
-  api.functions = {
-      {"size_t",
-       spec.name + "_forward_workspace",
-       {args},
-       "Bytes of workspace that the call needs; 0: none, the workspace may be null."},
-      {spec.name + "_status",
-       spec.name + "_forward",
-       {args, {"void*", "workspace"}, {"void*", "stream"}},
-       "Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises "
-       "nothing."},
-  };
-  return api;
-}
-
+// Broken between parameters where it passes 100 columns.
 std::string prototype(const Function& function) {
-  std::vector<std::string> parameters;
-  for (const Parameter& p : function.parameters) parameters.push_back(p.c_type + " " + p.name);
-  return wrapped(
-      fmt::format("{} {}({});", function.result, function.name, fmt::join(parameters, ", ")));
+  std::string text, line = function.result + " " + function.name + "(";
+  for (const Parameter& parameter : function.parameters) {
+    const bool first = &parameter == &function.parameters.front();
+    const bool last = &parameter == &function.parameters.back();
+    const std::string word = parameter.c_type + " " + parameter.name + (last ? ");" : ",");
+    if (!first && line.size() + 1 + word.size() > kColumns) {
+      text += line + "\n";
+      line = "   ";
+    }
+    line += (first ? "" : " ") + word;
+  }
+  return text + line + "\n";
 }
 
 std::string status_enum(const Api& api) {
@@ -263,12 +167,12 @@ Api api_of(const spec::Spec& spec) {
 }
 
 std::string declarations(const Api& api) {
-  std::string text =
-      status_enum(api) + "\n// " + api.status_string.meaning + "\n" + prototype(api.status_string);
+  std::string text = status_enum(api) + "\n" + comment("", api.status_string.meaning) +
+                     prototype(api.status_string);
   for (const PassApi& pass : api.passes) {
-    text += "\n// A strided tensor's last dimension is contiguous.\n" + args_struct(pass);
+    text += "\n" + comment("", pass.args_meaning) + args_struct(pass);
     for (const Function& function : pass.functions) {
-      text += "\n// " + function.meaning + "\n" + prototype(function);
+      text += "\n" + comment("", function.meaning) + prototype(function);
     }
   }
   return text;

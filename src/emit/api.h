@@ -34,7 +34,8 @@ struct Status {
 // One pass: its argument struct and the functions that take it.
 struct PassApi {
   spec::Pass pass = spec::Pass::Forward;
-  std::string args_name;  // "llama_forward_args"
+  std::string args_name;     // "llama_forward_args"
+  std::string args_meaning;  // what holds of all fields alike
   std::vector<Field> fields;
   std::vector<Function> functions;
 };

@@ -30,24 +30,30 @@ std::string cleaned(std::string_view text) {
   return result;
 }
 
-}  // namespace
-
-std::string comment(std::string_view lead, std::string_view text) {
+// The text in lines that begin with `first`, then with `further`.
+std::string in_lines(std::string_view text, std::string first, const std::string& further) {
   std::string result;
-  std::string prefix = "// " + (lead.empty() ? "" : std::string(lead) + ": ");
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string line = cleaned(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     for (std::string_view rest = line; !rest.empty();) {
-      result += prefix;
-      result += take_line(rest, kColumns - prefix.size());
+      result += first;
+      result += take_line(rest, kColumns - first.size());
       if (result.ends_with('\\')) result += '.';
       result += '\n';
-      prefix = "//   ";
+      first = further;
     }
   }
   return result;
+}
+
+}  // namespace
+
+std::string comment(std::string_view lead, std::string_view text, size_t indent) {
+  const std::string slashes = "// " + std::string(indent, ' ');
+  if (lead.empty()) return in_lines(text, slashes, slashes);
+  return in_lines(text, slashes + std::string(lead) + ": ", slashes + "  ");
 }
 
 std::string commented(const std::vector<CommentedLine>& lines) {
@@ -59,8 +65,8 @@ std::string commented(const std::vector<CommentedLine>& lines) {
   for (const CommentedLine& line : lines) {
     const bool fits = column + 3 + line.comment.size() <= kColumns;
     if (!line.comment.empty() && !fits) {
-      const size_t indent = line.code.find_first_not_of(' ');
-      result.append(indent, ' ').append("// ").append(line.comment).append("\n");
+      const std::string slashes = std::string(line.code.find_first_not_of(' '), ' ') + "// ";
+      result += in_lines(line.comment, slashes, slashes);
     }
     result += line.code;
     if (!line.comment.empty() && fits) {

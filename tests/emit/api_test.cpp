@@ -63,12 +63,66 @@ TEST_CASE("two maps have twice the heads in q, k and what is saved, and no new a
       CHECK(meaning == "keys, bf16 [batch, 16, seq_kv, 128]; head 2 h + m is map m of head h");
     } else if (name == "lse") {
       CHECK(meaning ==
-            "result, [batch, 64, seq_q] contiguous; head 2 h + m is map m of head h; null: not "
-            "written");
+            "result, [batch, 64, seq_q] contiguous: log(rowsum(exp(score))), natural log; head 2 h "
+            "+ m is map m of head h; null: not written");
     } else if (name == "heads_q") {
       CHECK(meaning == "must be 32");
     }
   }
+}
+
+// What the header says of a field.
+std::string meaning_of(const Api& api, std::string_view name) {
+  for (const Field& field : api.passes[0].fields) {
+    if (field.name == name) return field.meaning;
+  }
+  return "no such field";
+}
+
+TEST_CASE("a field says what the caller must see to") {
+  const Api api =
+      api_of(spec_of("fixed: {batch: 2, seq_q: 49}\ninputs:\n"
+                     "  doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
+                     "  rank: {dtype: i32, shape: [seq_q], sorted: true}\n"
+                     "  cap: {dtype: f32, shape: []}\n"));
+  CHECK(meaning_of(api, "batch") == "sequences; must be 2");
+  CHECK(meaning_of(api, "seq_q") == "queries of each sequence; must be 49");
+  CHECK(meaning_of(api, "seq_kv") == "keys of each sequence");
+  CHECK(meaning_of(api, "o_stride_batch") ==
+        "elements; all three zero: contiguous, as o's shape says");
+  CHECK(meaning_of(api, "doc") ==
+        "input, i32 [batch, seq_kv] contiguous, ascending along seq_kv, else results are wrong");
+  CHECK(meaning_of(api, "rank") ==
+        "input, i32 [seq_q] contiguous, ascending along seq_q, else results are wrong");
+  CHECK(meaning_of(api, "cap") == "input, f32 scalar");
+
+  const Api packed = api_of(spec_of("varlen: true\n"));
+  CHECK(meaning_of(packed, "o_stride_seq") == "elements; both zero: contiguous, as o's shape says");
+  CHECK(meaning_of(packed, "cu_seqlens_kv") ==
+        "i32 [batch + 1], ascending from 0 to total_kv: where each sequence begins; not checked");
+}
+
+TEST_CASE("a saved value is defined in the spec's words") {
+  const Api api =
+      api_of(spec_of("normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"
+                     "  weight: exp(score - m)\n  output: acc / l\n"
+                     "  save: {lse: m + log(l), two: m + log2(l), most: m}\n"));
+  const std::string shape = "result, [batch, 32, seq_q] contiguous: ";
+  CHECK(meaning_of(api, "lse") == shape + "m + log(l), natural log; null: not written");
+  CHECK(meaning_of(api, "two") == shape + "m + log2(l); null: not written");
+  CHECK(meaning_of(api, "most") == shape + "m; null: not written");
+  CHECK(meaning_of(api_of(spec_of("")), "lse") ==
+        shape + "log(rowsum(exp(score))), natural log; null: not written");
+}
+
+TEST_CASE("a prototype that is too long is broken between parameters") {
+  const Api api = api_of(
+      spec_of_text("attngen: 1\nname: a_name_of_twenty_five\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
+                   "head_dim: {qk: 64, v: 64}\n"));
+  CHECK(declarations(api).find(
+            "\na_name_of_twenty_five_status a_name_of_twenty_five_forward(const "
+            "a_name_of_twenty_five_forward_args* args,\n    void* workspace, void* stream);\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("the header is C99 and C++") {

@@ -1,0 +1,53 @@
+#include "emit/computed.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace attngen::emit {
+namespace {
+
+std::string constants_of(const spec::Spec& spec) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : spec.constants) {
+    texts.push_back(fmt::format("{} = {}", name, value));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// "{size: 64, from: indices, per: heads_kv}"
+std::string blocks_of(const spec::Spec& spec) {
+  const bool bitmap = spec.sparsity == spec::Spec::Sparsity::BlockBitmap;
+  return fmt::format("{{size: {}, from: {}{}}}", spec.block_size, bitmap ? "bitmap" : "indices",
+                     spec.block_heads == spec.heads.q ? "" : ", per: heads_kv");
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> computed(const spec::Spec& spec) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  if (spec.maps > 1) lines.emplace_back("maps", std::to_string(spec.maps));
+  lines.emplace_back("scale", fmt::format("{}", static_cast<float>(spec.scale)));
+  if (!spec.constants.empty()) lines.emplace_back("constants", constants_of(spec));
+  lines.emplace_back("score", spec.score_text);
+  lines.emplace_back("mask", spec.mask_text);
+  lines.emplace_back("normalize", spec.normalize_text);
+  if (spec.block_size > 0) lines.emplace_back("blocks", blocks_of(spec));
+  return lines;
+}
+
+std::string definition_of_save(const spec::Spec& spec, std::string_view name) {
+  if (spec.normalize_text == "softmax") return "log(rowsum(exp(score)))";
+  const std::string lead = fmt::format("\nsave {} = ", name);
+  const size_t at = spec.normalize_text.find(lead);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + lead.size();
+  return spec.normalize_text.substr(begin, spec.normalize_text.find('\n', begin) - begin);
+}
+
+std::string shortened(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const size_t space = text.find_last_of(" \n", most);
+  return std::string(text.substr(0, space == std::string_view::npos ? most : space)) + " ...";
+}
+
+}  // namespace attngen::emit

@@ -1,0 +1,159 @@
+#include "emit/forward_api.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "emit/computed.h"
+#include "emit/device_text.h"
+
+namespace attngen::emit {
+namespace {
+
+using spec::Input;
+
+// What holds of all fields alike.
+constexpr const char* kStructMeaning =
+    "Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element. "
+    "Strides are positive multiples of 8 elements, the last dimension's being 1; that of a "
+    "dimension of length 1 is ignored.";
+constexpr const char* kWorkspaceMeaning =
+    "Bytes of device memory that the call needs as its workspace, which depend on batch and "
+    "lengths "
+    "alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call "
+    "until it has run on the device, so that calls that may overlap in time need one each.";
+constexpr const char* kForwardMeaning =
+    "Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read "
+    "before the call returns. Allocates and synchronises nothing, and can be captured in a graph, "
+    "which keeps the arguments and the workspace.";
+
+// "queries of each sequence; must be 49"
+std::string length_meaning(const char* what, std::optional<int64_t> fixed) {
+  return fixed ? fmt::format("{}; must be {}", what, *fixed) : what;
+}
+
+void add_strides(std::vector<Field>& fields, const std::string& tensor, bool varlen) {
+  const std::string first = fmt::format("elements; {} zero: contiguous, as {}'s shape says",
+                                        varlen ? "both" : "all three", tensor);
+  if (!varlen) fields.push_back({"int64_t", tensor + "_stride_batch", first});
+  fields.push_back({"int64_t", tensor + "_stride_seq", varlen ? first : "elements"});
+  fields.push_back({"int64_t", tensor + "_stride_head", "elements"});
+}
+
+// Block sparsity: which squares of the score matrix are kept.
+void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
+  const auto squares = [&](const char* length) {
+    return fmt::format("ceil({} / {})", length, spec.block_size);
+  };
+  const std::string rows = fmt::format("[batch, {}, {}", spec.block_heads, squares("seq_q"));
+  switch (spec.sparsity) {
+    case spec::Spec::Sparsity::BlockBitmap:
+      fields.push_back({"const uint8_t*", "block_mask",
+                        fmt::format("{}, {}] contiguous; a block is kept where it is not 0", rows,
+                                    squares("seq_kv"))});
+      break;
+    case spec::Spec::Sparsity::BlockIndices:
+      fields.push_back({"const int32_t*", "block_counts",
+                        rows + "] contiguous: how many blocks of keys a block of queries keeps"});
+      fields.push_back({"const int32_t*", "block_indices",
+                        fmt::format("{}, {}] contiguous: which, ascending; the rest is not read",
+                                    rows, squares("seq_kv"))});
+      break;
+    case spec::Spec::Sparsity::None:
+    case spec::Spec::Sparsity::TokenIndices:
+      break;
+  }
+}
+
+std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, const char* length,
+                           int dim) {
+  const bool bshd = spec.layout == spec::Layout::Bshd;
+  return fmt::format("{}, {} [{}{}, {}, {}]", role, spec::name_of(spec.dtype),
+                     spec.varlen ? "" : "batch, ", bshd ? length : std::to_string(heads),
+                     bshd ? std::to_string(heads) : length, dim);
+}
+
+// "result, [batch, 32, seq_q] contiguous: m + log(l), natural log; null: not written"
+std::string save_meaning(const spec::Spec& spec, const std::string& name, const char* length,
+                         const char* by_map) {
+  constexpr size_t kMost = 300;
+  const std::string definition = shortened(definition_of_save(spec, name), kMost);
+  return fmt::format("result, [{}{}, {}] contiguous{}{}{}{}; null: not written",
+                     spec.varlen ? "" : "batch, ", spec.maps * spec.heads.q, length,
+                     definition.empty() ? "" : ": ", definition,
+                     has_word(definition, "log") ? ", natural log" : "", by_map);
+}
+
+std::string input_meaning(const Input& input) {
+  std::string meaning =
+      fmt::format("input, {} {}", spec::name_of(input.element), shape_text(input));
+  if (!input.shape.empty()) meaning += " contiguous";
+  if (input.sorted) {
+    meaning += fmt::format(", ascending along {}, else results are wrong",
+                           spec::name_of(input.shape.back()));
+  }
+  return meaning;
+}
+
+std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& args_name) {
+  const int heads_q = spec.heads.q;
+  const int heads_kv = spec.heads.kv();
+  const int maps = spec.maps;
+  // Of q, k and what is saved: "; head 2 h + m is map m of head h".
+  const char* const by_map = maps > 1 ? "; head 2 h + m is map m of head h" : "";
+  const char* const length_q = spec.varlen ? "total_q" : "seq_q";
+  const char* const length_kv = spec.varlen ? "total_kv" : "seq_kv";
+  const char* const queries = spec.varlen ? "queries of all sequences" : "queries of each sequence";
+  const char* const keys = spec.varlen ? "keys of all sequences" : "keys of each sequence";
+  std::vector<Field> fields{
+      {"size_t", "size", "sizeof(" + args_name + ")"},
+      {"int64_t", "batch", length_meaning("sequences", spec.fixed.batch)},
+      {"int64_t", length_q, length_meaning(queries, spec.fixed.seq_q)},
+      {"int64_t", length_kv, length_meaning(keys, spec.fixed.seq_kv)},
+      {"int32_t", "heads_q", fmt::format("must be {}", heads_q)},
+      {"int32_t", "heads_kv", fmt::format("must be {}", heads_kv)},
+      {"const void*", "q",
+       tensor_meaning(spec, "queries", maps * heads_q, length_q, spec.head_dim.qk) + by_map},
+      {"const void*", "k",
+       tensor_meaning(spec, "keys", maps * heads_kv, length_kv, spec.head_dim.qk) + by_map},
+      {"const void*", "v", tensor_meaning(spec, "values", heads_kv, length_kv, spec.head_dim.v)},
+      {"void*", "o", tensor_meaning(spec, "result", heads_q, length_q, spec.head_dim.v)},
+  };
+  for (const spec::NamedExpr& save : spec.normalize.saves) {
+    fields.push_back({"float*", save.name, save_meaning(spec, save.name, length_q, by_map)});
+  }
+  for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor, spec.varlen);
+  if (spec.varlen) {
+    for (const char* of : {"q", "kv"}) {
+      fields.push_back({"const int32_t*", fmt::format("cu_seqlens_{}", of),
+                        fmt::format("i32 [batch + 1], ascending from 0 to total_{}: where each "
+                                    "sequence begins; not checked",
+                                    of)});
+    }
+  }
+  add_blocks(fields, spec);
+  for (const Input& input : spec.inputs) {
+    fields.push_back({c_type_of(input), input.name, input_meaning(input)});
+  }
+  return fields;
+}
+
+}  // namespace
+
+PassApi forward_api(const spec::Spec& spec) {
+  PassApi api;
+  api.args_name = spec.name + "_forward_args";
+  api.args_meaning = kStructMeaning;
+  api.fields = forward_fields(spec, api.args_name);
+  const Parameter args{"const " + api.args_name + "*", "args"};
+  api.functions = {
+      {"size_t", spec.name + "_forward_workspace", {args}, kWorkspaceMeaning},
+      {spec.name + "_status",
+       spec.name + "_forward",
+       {args, {"void*", "workspace"}, {"void*", "stream"}},
+       kForwardMeaning},
+  };
+  return api;
+}
+
+}  // namespace attngen::emit
