@@ -7,9 +7,9 @@
 
 namespace attngen::emit {
 
-// Of the header, which is the same for every target.
+// Of the header, which is the same for every target: besides, what is computed.
 std::string header_banner(const spec::Spec& spec);
-// Of a source: besides, the schedule and why.
+// Of a source: besides, the schedule and why, and how to compile it.
 std::string source_banner(const spec::Spec& spec, const attention::RowForm& rows,
                           const Choice& choice);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "emit/banner.h"
+#include "emit/computed.h"
 #include "emit/prediction.h"
 #include "emit/source.h"
 
@@ -40,7 +41,7 @@ Json pass_json(const PassApi& pass) {
   Json functions = Json::array();
   for (const Function& function : pass.functions) functions.push_back(function_json(function));
   return {{"pass", spec::name_of(pass.pass)},
-          {"args", {{"name", pass.args_name}, {"fields", fields}}},
+          {"args", {{"name", pass.args_name}, {"meaning", pass.args_meaning}, {"fields", fields}}},
           {"functions", functions}};
 }
 
@@ -84,6 +85,7 @@ std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, con
   Json json{{"name", spec.name}, {"attngen", version()}, {"spec", spec.hash}};
   if (!spec.doc.empty()) json["doc"] = spec.doc;
   json["header"] = spec.name + ".h";
+  for (const auto& [what, text] : computed(spec)) json["computes"][what] = text;
   Json statuses = Json::array();
   for (const Status& status : api.statuses) {
     statuses.push_back({{"name", status.name}, {"value", status.value}, {"text", status.text}});
@@ -97,6 +99,7 @@ std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, con
   for (const Choice& choice : choices) {
     targets.push_back({{"target", choice.target->name},
                        {"file", source_name(spec, *choice.target)},
+                       {"compile", compile_command(spec, *choice.target)},
                        {"model", choice.target->hash},
                        {"schedule", Json::parse(schedule::to_json(choice.candidate.schedule))},
                        {"schedule_given", choice.replayed},

@@ -27,6 +27,14 @@ std::string source_name(const spec::Spec& spec, const target::Target& target) {
   return spec.name + "_" + target.name + (target.family == target::Family::Cdna2 ? ".hip" : ".cu");
 }
 
+std::string compile_command(const spec::Spec& spec, const target::Target& target) {
+  const char* const command =
+      target.family == target::Family::Cdna2
+          ? "hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c "
+          : "nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c ";
+  return command + source_name(spec, target);
+}
+
 const char* template_of(target::Family family) {
   return family == target::Family::Cdna2 ? "cdna2/forward.hip" : "hopper/forward.cu";
 }

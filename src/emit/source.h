@@ -16,6 +16,9 @@ namespace attngen::emit {
 // "llama3_8b_h100.cu"
 std::string source_name(const spec::Spec& spec, const target::Target& target);
 
+// "nvcc ... -c llama3_8b_h100.cu": what makes an object of it.
+std::string compile_command(const spec::Spec& spec, const target::Target& target);
+
 // The files of templates/, by their paths there: made by attngen_embed.
 extern const std::span<const std::pair<std::string_view, std::string_view>> template_files;
 // "hopper/forward.cu"
