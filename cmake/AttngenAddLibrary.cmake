@@ -37,19 +37,22 @@ function(attngen_generate variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-# attngen_add_library(<target> SPECS <file>... [TARGETS <name>...] [OUTPUT_DIR <dir>])
+# attngen_add_library(<target> SPECS <file>... [TARGETS <name>] [OUTPUT_DIR <dir>])
 #
-# A static library of the kernels; what links it finds the headers. Targets of one vendor: all define
-# the same functions. For NVIDIA the project must have enabled the language CUDA. Kernels for mi250 are
-# compiled by hipcc, and the library brings libamdhip64; the project needs no language HIP.
+# A static library of the kernels for one target (h100 by default), in a folder of the target's name
+# by default; what links it finds the headers. For NVIDIA the project must have enabled the language
+# CUDA. Kernels for mi250 are compiled by hipcc, and the library brings libamdhip64; the project needs
+# no language HIP.
 function(attngen_add_library target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "OUTPUT_DIR" "SPECS;TARGETS")
+  list(LENGTH ARG_TARGETS count)
+  if(count GREATER 1)
+    list(JOIN ARG_TARGETS " " targets)
+    message(FATAL_ERROR "attngen_add_library: the kernels for ${targets} define the same functions: "
+                        "a library has one target (h100's and h200's run on both)")
+  endif()
   if("mi250" IN_LIST ARG_TARGETS)
     set(hip ON)
-    list(LENGTH ARG_TARGETS count)
-    if(count GREATER 1)
-      message(FATAL_ERROR "attngen_add_library: mi250 needs a library of its own")
-    endif()
   elseif(NOT CMAKE_CUDA_COMPILER)
     message(FATAL_ERROR "attngen_add_library: enable the language CUDA first: "
                         "project(... LANGUAGES CXX CUDA)")

@@ -73,6 +73,18 @@ class Package(unittest.TestCase):
         self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}", "-DCMAKE_BUILD_TYPE=Debug",
                               "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
 
+    def test_two_targets(self):
+        """A library of two would define each function twice."""
+        source = self.folder / "project"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(two LANGUAGES NONE)\n"
+            f"include({SOURCE}/cmake/AttngenAddLibrary.cmake)\n"
+            "attngen_add_library(kernels SPECS a.yaml b.yaml TARGETS h100 h200)\n")
+        output = run("cmake", "-G", "Ninja", "-S", source, "-B", self.folder / "build",
+                     status=(1,)).stdout
+        self.assertIn("the kernels for h100 h200 define the same functions", " ".join(output.split()))
+
     def check_consumer(self, gpu):
         build = self.configure(SOURCE / "examples/cmake_consumer", f"-DGPU={gpu}",
                                f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")
