@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 scripts/setup.sh build
 cmake --preset release -DATTNGEN_BUILD_TESTS=OFF
-cmake --build --preset release --target attngen
+cmake --build --preset release
 
 echo "+ build/release/attngen specs/models/llama3_8b.yaml -o out/"
 build/release/attngen specs/models/llama3_8b.yaml -o out/
