@@ -7,6 +7,7 @@
 //   persistent, longest first
 // Predicted: 818 us (672 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
 // Predicted: 235 us (586 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c llama3_8b_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -19,6 +20,10 @@
 #include <stdint.h>
 
 // What the spec and the schedule decided.
+
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "compile for sm_90a, whose features sm_90 lacks: -gencode arch=compute_90a,code=sm_90a"
+#endif
 
 constexpr int kHeadsQ = 32;
 constexpr int kHeadsKv = 8;
@@ -1276,11 +1281,12 @@ typedef enum llama3_8b_status {
   LLAMA3_8B_OK = 0,             // ok
   LLAMA3_8B_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   LLAMA3_8B_NULL_POINTER = 2,   // a required pointer is null
-  LLAMA3_8B_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  LLAMA3_8B_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   LLAMA3_8B_BAD_LENGTH = 4,
   LLAMA3_8B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  LLAMA3_8B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  LLAMA3_8B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   LLAMA3_8B_BAD_WORKSPACE = 7,  // the workspace is null
   LLAMA3_8B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
   LLAMA3_8B_LAUNCH_FAILED = 9   // the launch failed
@@ -1289,7 +1295,9 @@ typedef enum llama3_8b_status {
 // The meaning of a status.
 const char* llama3_8b_status_string(llama3_8b_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct llama3_8b_forward_args {
   size_t size;             // sizeof(llama3_8b_forward_args)
   int64_t batch;           // sequences
@@ -1301,27 +1309,32 @@ typedef struct llama3_8b_forward_args {
   const void* k;           // keys, bf16 [batch, seq_kv, 8, 128]
   const void* v;           // values, bf16 [batch, seq_kv, 8, 128]
   void* o;                 // result, bf16 [batch, seq_q, 32, 128]
-  float* lse;              // result, [batch, 32, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 32, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } llama3_8b_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t llama3_8b_forward_workspace(const llama3_8b_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
-llama3_8b_status llama3_8b_forward(const llama3_8b_forward_args* args, void* workspace, void*
-    stream);
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
+llama3_8b_status llama3_8b_forward(const llama3_8b_forward_args* args, void* workspace,
+    void* stream);
 
 }  // extern "C"
 
@@ -1329,7 +1342,8 @@ namespace {
 
 Inputs inputs_of(const llama3_8b_forward_args&) { return {}; }
 Saves saves_of(const llama3_8b_forward_args& args) { return {args.lse}; }
-llama3_8b_status check_inputs(const llama3_8b_forward_args&) {
+llama3_8b_status check_pointers(const llama3_8b_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return LLAMA3_8B_MISALIGNED;
   return LLAMA3_8B_OK;
 }
 
@@ -1428,7 +1442,7 @@ llama3_8b_status check_args(const llama3_8b_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return LLAMA3_8B_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const llama3_8b_forward_args& args) {
@@ -1482,6 +1496,7 @@ llama3_8b_status llama3_8b_forward(const llama3_8b_forward_args* args, void* wor
   if (args->batch == 0 || args->seq_q == 0) return LLAMA3_8B_OK;
   if (const llama3_8b_status status = check_args(*args); status != LLAMA3_8B_OK) return status;
   if (!workspace) return LLAMA3_8B_BAD_WORKSPACE;
+  if (!aligned(workspace)) return LLAMA3_8B_MISALIGNED;
 
   const auto& a = *args;
   const Tensor q =
@@ -1539,13 +1554,13 @@ const char* llama3_8b_status_string(llama3_8b_status status) {
     case LLAMA3_8B_NULL_POINTER:
       return "a required pointer is null";
     case LLAMA3_8B_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case LLAMA3_8B_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case LLAMA3_8B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case LLAMA3_8B_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case LLAMA3_8B_BAD_WORKSPACE:
       return "the workspace is null";
     case LLAMA3_8B_BAD_DEVICE:

@@ -7,6 +7,7 @@
 //   persistent, longest first
 // Predicted: 1.45 ms (663 TFLOP/s, bound by tensor cores) at batch 1, seq_q 16384, seq_kv 16384
 // Predicted: 627 us (657 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c mistral_7b_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -19,6 +20,10 @@
 #include <stdint.h>
 
 // What the spec and the schedule decided.
+
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "compile for sm_90a, whose features sm_90 lacks: -gencode arch=compute_90a,code=sm_90a"
+#endif
 
 constexpr int kHeadsQ = 32;
 constexpr int kHeadsKv = 8;
@@ -1277,11 +1282,12 @@ typedef enum mistral_7b_status {
   MISTRAL_7B_OK = 0,             // ok
   MISTRAL_7B_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   MISTRAL_7B_NULL_POINTER = 2,   // a required pointer is null
-  MISTRAL_7B_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  MISTRAL_7B_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   MISTRAL_7B_BAD_LENGTH = 4,
   MISTRAL_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  MISTRAL_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  MISTRAL_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   MISTRAL_7B_BAD_WORKSPACE = 7,  // the workspace is null
   MISTRAL_7B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
   MISTRAL_7B_LAUNCH_FAILED = 9   // the launch failed
@@ -1290,7 +1296,9 @@ typedef enum mistral_7b_status {
 // The meaning of a status.
 const char* mistral_7b_status_string(mistral_7b_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct mistral_7b_forward_args {
   size_t size;             // sizeof(mistral_7b_forward_args)
   int64_t batch;           // sequences
@@ -1302,27 +1310,32 @@ typedef struct mistral_7b_forward_args {
   const void* k;           // keys, bf16 [batch, seq_kv, 8, 128]
   const void* v;           // values, bf16 [batch, seq_kv, 8, 128]
   void* o;                 // result, bf16 [batch, seq_q, 32, 128]
-  float* lse;              // result, [batch, 32, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 32, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } mistral_7b_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t mistral_7b_forward_workspace(const mistral_7b_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
-mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* workspace, void*
-    stream);
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
+mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* workspace,
+    void* stream);
 
 }  // extern "C"
 
@@ -1330,7 +1343,8 @@ namespace {
 
 Inputs inputs_of(const mistral_7b_forward_args&) { return {}; }
 Saves saves_of(const mistral_7b_forward_args& args) { return {args.lse}; }
-mistral_7b_status check_inputs(const mistral_7b_forward_args&) {
+mistral_7b_status check_pointers(const mistral_7b_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return MISTRAL_7B_MISALIGNED;
   return MISTRAL_7B_OK;
 }
 
@@ -1429,7 +1443,7 @@ mistral_7b_status check_args(const mistral_7b_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return MISTRAL_7B_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const mistral_7b_forward_args& args) {
@@ -1483,6 +1497,7 @@ mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* 
   if (args->batch == 0 || args->seq_q == 0) return MISTRAL_7B_OK;
   if (const mistral_7b_status status = check_args(*args); status != MISTRAL_7B_OK) return status;
   if (!workspace) return MISTRAL_7B_BAD_WORKSPACE;
+  if (!aligned(workspace)) return MISTRAL_7B_MISALIGNED;
 
   const auto& a = *args;
   const Tensor q =
@@ -1540,13 +1555,13 @@ const char* mistral_7b_status_string(mistral_7b_status status) {
     case MISTRAL_7B_NULL_POINTER:
       return "a required pointer is null";
     case MISTRAL_7B_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case MISTRAL_7B_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case MISTRAL_7B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case MISTRAL_7B_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case MISTRAL_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case MISTRAL_7B_BAD_DEVICE:

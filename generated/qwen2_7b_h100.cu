@@ -7,6 +7,7 @@
 //   persistent, longest first
 // Predicted: 11 ms (702 TFLOP/s, bound by tensor cores) at batch 1, seq_q 32768, seq_kv 32768
 // Predicted: 722 us (666 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c qwen2_7b_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -19,6 +20,10 @@
 #include <stdint.h>
 
 // What the spec and the schedule decided.
+
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "compile for sm_90a, whose features sm_90 lacks: -gencode arch=compute_90a,code=sm_90a"
+#endif
 
 constexpr int kHeadsQ = 28;
 constexpr int kHeadsKv = 4;
@@ -1278,11 +1283,12 @@ typedef enum qwen2_7b_status {
   QWEN2_7B_OK = 0,             // ok
   QWEN2_7B_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   QWEN2_7B_NULL_POINTER = 2,   // a required pointer is null
-  QWEN2_7B_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  QWEN2_7B_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   QWEN2_7B_BAD_LENGTH = 4,
   QWEN2_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  QWEN2_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  QWEN2_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   QWEN2_7B_BAD_WORKSPACE = 7,  // the workspace is null
   QWEN2_7B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
   QWEN2_7B_LAUNCH_FAILED = 9   // the launch failed
@@ -1291,7 +1297,9 @@ typedef enum qwen2_7b_status {
 // The meaning of a status.
 const char* qwen2_7b_status_string(qwen2_7b_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct qwen2_7b_forward_args {
   size_t size;             // sizeof(qwen2_7b_forward_args)
   int64_t batch;           // sequences
@@ -1303,25 +1311,30 @@ typedef struct qwen2_7b_forward_args {
   const void* k;           // keys, bf16 [batch, seq_kv, 4, 128]
   const void* v;           // values, bf16 [batch, seq_kv, 4, 128]
   void* o;                 // result, bf16 [batch, seq_q, 28, 128]
-  float* lse;              // result, [batch, 28, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 28, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } qwen2_7b_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t qwen2_7b_forward_workspace(const qwen2_7b_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
 qwen2_7b_status qwen2_7b_forward(const qwen2_7b_forward_args* args, void* workspace, void* stream);
 
 }  // extern "C"
@@ -1330,7 +1343,8 @@ namespace {
 
 Inputs inputs_of(const qwen2_7b_forward_args&) { return {}; }
 Saves saves_of(const qwen2_7b_forward_args& args) { return {args.lse}; }
-qwen2_7b_status check_inputs(const qwen2_7b_forward_args&) {
+qwen2_7b_status check_pointers(const qwen2_7b_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return QWEN2_7B_MISALIGNED;
   return QWEN2_7B_OK;
 }
 
@@ -1429,7 +1443,7 @@ qwen2_7b_status check_args(const qwen2_7b_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return QWEN2_7B_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const qwen2_7b_forward_args& args) {
@@ -1483,6 +1497,7 @@ qwen2_7b_status qwen2_7b_forward(const qwen2_7b_forward_args* args, void* worksp
   if (args->batch == 0 || args->seq_q == 0) return QWEN2_7B_OK;
   if (const qwen2_7b_status status = check_args(*args); status != QWEN2_7B_OK) return status;
   if (!workspace) return QWEN2_7B_BAD_WORKSPACE;
+  if (!aligned(workspace)) return QWEN2_7B_MISALIGNED;
 
   const auto& a = *args;
   const Tensor q =
@@ -1540,13 +1555,13 @@ const char* qwen2_7b_status_string(qwen2_7b_status status) {
     case QWEN2_7B_NULL_POINTER:
       return "a required pointer is null";
     case QWEN2_7B_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case QWEN2_7B_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case QWEN2_7B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case QWEN2_7B_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case QWEN2_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case QWEN2_7B_BAD_DEVICE:

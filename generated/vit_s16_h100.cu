@@ -5,6 +5,7 @@
 //
 // Schedule: 256x80, 4 stages, 4 warpgroups, weights in registers, persistent
 // Predicted: 66.1 us (231 TFLOP/s, bound by latency) at batch 256, seq_q 197, seq_kv 197
+// Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c vit_s16_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
@@ -17,6 +18,10 @@
 #include <stdint.h>
 
 // What the spec and the schedule decided.
+
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "compile for sm_90a, whose features sm_90 lacks: -gencode arch=compute_90a,code=sm_90a"
+#endif
 
 constexpr int kHeadsQ = 6;
 constexpr int kHeadsKv = 6;
@@ -1189,11 +1194,12 @@ typedef enum vit_s16_status {
   VIT_S16_OK = 0,             // ok
   VIT_S16_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   VIT_S16_NULL_POINTER = 2,   // a required pointer is null
-  VIT_S16_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  VIT_S16_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   VIT_S16_BAD_LENGTH = 4,
   VIT_S16_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  VIT_S16_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  VIT_S16_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   VIT_S16_BAD_WORKSPACE = 7,  // the workspace is null
   VIT_S16_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
   VIT_S16_LAUNCH_FAILED = 9   // the launch failed
@@ -1202,7 +1208,9 @@ typedef enum vit_s16_status {
 // The meaning of a status.
 const char* vit_s16_status_string(vit_s16_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct vit_s16_forward_args {
   size_t size;             // sizeof(vit_s16_forward_args)
   int64_t batch;           // sequences
@@ -1214,25 +1222,30 @@ typedef struct vit_s16_forward_args {
   const void* k;           // keys, fp16 [batch, seq_kv, 6, 64]
   const void* v;           // values, fp16 [batch, seq_kv, 6, 64]
   void* o;                 // result, fp16 [batch, seq_q, 6, 64]
-  float* lse;              // result, [batch, 6, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 6, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } vit_s16_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t vit_s16_forward_workspace(const vit_s16_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
 vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void* workspace, void* stream);
 
 }  // extern "C"
@@ -1241,7 +1254,8 @@ namespace {
 
 Inputs inputs_of(const vit_s16_forward_args&) { return {}; }
 Saves saves_of(const vit_s16_forward_args& args) { return {args.lse}; }
-vit_s16_status check_inputs(const vit_s16_forward_args&) {
+vit_s16_status check_pointers(const vit_s16_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return VIT_S16_MISALIGNED;
   return VIT_S16_OK;
 }
 
@@ -1340,7 +1354,7 @@ vit_s16_status check_args(const vit_s16_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return VIT_S16_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const vit_s16_forward_args& args) {
@@ -1423,13 +1437,13 @@ const char* vit_s16_status_string(vit_s16_status status) {
     case VIT_S16_NULL_POINTER:
       return "a required pointer is null";
     case VIT_S16_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case VIT_S16_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case VIT_S16_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case VIT_S16_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case VIT_S16_BAD_WORKSPACE:
       return "the workspace is null";
     case VIT_S16_BAD_DEVICE:

@@ -7,6 +7,8 @@
 //   a tile
 // Predicted: 415 us (124 TFLOP/s, bound by matrix cores) at batch 64, seq_q 512, seq_kv 512
 // Predicted: 128 us (100 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
+//   bert_base_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -1035,11 +1037,12 @@ typedef enum bert_base_status {
   BERT_BASE_OK = 0,             // ok
   BERT_BASE_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   BERT_BASE_NULL_POINTER = 2,   // a required pointer is null
-  BERT_BASE_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  BERT_BASE_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   BERT_BASE_BAD_LENGTH = 4,
   BERT_BASE_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  BERT_BASE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  BERT_BASE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   BERT_BASE_BAD_WORKSPACE = 7,  // the workspace is null
   BERT_BASE_BAD_DEVICE = 8,     // the current device is not a gfx90a
   BERT_BASE_LAUNCH_FAILED = 9   // the launch failed
@@ -1048,7 +1051,9 @@ typedef enum bert_base_status {
 // The meaning of a status.
 const char* bert_base_status_string(bert_base_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct bert_base_forward_args {
   size_t size;             // sizeof(bert_base_forward_args)
   int64_t batch;           // sequences
@@ -1060,27 +1065,32 @@ typedef struct bert_base_forward_args {
   const void* k;           // keys, fp16 [batch, seq_kv, 12, 64]
   const void* v;           // values, fp16 [batch, seq_kv, 12, 64]
   void* o;                 // result, fp16 [batch, seq_q, 12, 64]
-  float* lse;              // result, [batch, 12, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 12, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } bert_base_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t bert_base_forward_workspace(const bert_base_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
-bert_base_status bert_base_forward(const bert_base_forward_args* args, void* workspace, void*
-    stream);
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
+bert_base_status bert_base_forward(const bert_base_forward_args* args, void* workspace,
+    void* stream);
 
 }  // extern "C"
 
@@ -1088,7 +1098,8 @@ namespace {
 
 Inputs inputs_of(const bert_base_forward_args&) { return {}; }
 Saves saves_of(const bert_base_forward_args& args) { return {args.lse}; }
-bert_base_status check_inputs(const bert_base_forward_args&) {
+bert_base_status check_pointers(const bert_base_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return BERT_BASE_MISALIGNED;
   return BERT_BASE_OK;
 }
 
@@ -1133,7 +1144,7 @@ bert_base_status check_args(const bert_base_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return BERT_BASE_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const bert_base_forward_args& args) {
@@ -1199,13 +1210,13 @@ const char* bert_base_status_string(bert_base_status status) {
     case BERT_BASE_NULL_POINTER:
       return "a required pointer is null";
     case BERT_BASE_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case BERT_BASE_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case BERT_BASE_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case BERT_BASE_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case BERT_BASE_BAD_WORKSPACE:
       return "the workspace is null";
     case BERT_BASE_BAD_DEVICE:

@@ -7,6 +7,8 @@
 //   a tile, longest first
 // Predicted: 2.63 ms (131 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
 // Predicted: 703 us (122 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
+//   deepseek_v2_lite_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -1053,12 +1055,14 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_OK = 0,             // ok
   DEEPSEEK_V2_LITE_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   DEEPSEEK_V2_LITE_NULL_POINTER = 2,   // a required pointer is null
-  DEEPSEEK_V2_LITE_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  DEEPSEEK_V2_LITE_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   DEEPSEEK_V2_LITE_BAD_LENGTH = 4,
   // heads_q or heads_kv is not what the kernel was generated for
   DEEPSEEK_V2_LITE_BAD_HEADS = 5,
-  DEEPSEEK_V2_LITE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  // a stride is not a positive multiple of 8 elements, or too large
+  DEEPSEEK_V2_LITE_BAD_STRIDE = 6,
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
   DEEPSEEK_V2_LITE_BAD_DEVICE = 8,     // the current device is not a gfx90a
   DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
@@ -1067,7 +1071,9 @@ typedef enum deepseek_v2_lite_status {
 // The meaning of a status.
 const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct deepseek_v2_lite_forward_args {
   size_t size;             // sizeof(deepseek_v2_lite_forward_args)
   int64_t batch;           // sequences
@@ -1079,27 +1085,32 @@ typedef struct deepseek_v2_lite_forward_args {
   const void* k;           // keys, bf16 [batch, seq_kv, 16, 192]
   const void* v;           // values, bf16 [batch, seq_kv, 16, 128]
   void* o;                 // result, bf16 [batch, seq_q, 16, 128]
-  float* lse;              // result, [batch, 16, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 16, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } deepseek_v2_lite_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t deepseek_v2_lite_forward_workspace(const deepseek_v2_lite_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
-deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args, void*
-    workspace, void* stream);
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
+deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args,
+    void* workspace, void* stream);
 
 }  // extern "C"
 
@@ -1107,7 +1118,8 @@ namespace {
 
 Inputs inputs_of(const deepseek_v2_lite_forward_args&) { return {}; }
 Saves saves_of(const deepseek_v2_lite_forward_args& args) { return {args.lse}; }
-deepseek_v2_lite_status check_inputs(const deepseek_v2_lite_forward_args&) {
+deepseek_v2_lite_status check_pointers(const deepseek_v2_lite_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return DEEPSEEK_V2_LITE_MISALIGNED;
   return DEEPSEEK_V2_LITE_OK;
 }
 
@@ -1152,7 +1164,7 @@ deepseek_v2_lite_status check_args(const deepseek_v2_lite_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return DEEPSEEK_V2_LITE_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const deepseek_v2_lite_forward_args& args) {
@@ -1225,13 +1237,13 @@ const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status) {
     case DEEPSEEK_V2_LITE_NULL_POINTER:
       return "a required pointer is null";
     case DEEPSEEK_V2_LITE_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case DEEPSEEK_V2_LITE_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case DEEPSEEK_V2_LITE_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case DEEPSEEK_V2_LITE_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case DEEPSEEK_V2_LITE_BAD_WORKSPACE:
       return "the workspace is null";
     case DEEPSEEK_V2_LITE_BAD_DEVICE:

@@ -7,6 +7,8 @@
 //   a tile, longest first
 // Predicted: 4.31 ms (128 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
 // Predicted: 1.18 ms (116 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
+//   gemma2_9b_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -1066,11 +1068,12 @@ typedef enum gemma2_9b_status {
   GEMMA2_9B_OK = 0,             // ok
   GEMMA2_9B_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   GEMMA2_9B_NULL_POINTER = 2,   // a required pointer is null
-  GEMMA2_9B_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  GEMMA2_9B_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   GEMMA2_9B_BAD_LENGTH = 4,
   GEMMA2_9B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  GEMMA2_9B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  GEMMA2_9B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GEMMA2_9B_BAD_WORKSPACE = 7,  // the workspace is null
   GEMMA2_9B_BAD_DEVICE = 8,     // the current device is not a gfx90a
   GEMMA2_9B_LAUNCH_FAILED = 9   // the launch failed
@@ -1079,7 +1082,9 @@ typedef enum gemma2_9b_status {
 // The meaning of a status.
 const char* gemma2_9b_status_string(gemma2_9b_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct gemma2_9b_forward_args {
   size_t size;             // sizeof(gemma2_9b_forward_args)
   int64_t batch;           // sequences
@@ -1091,27 +1096,32 @@ typedef struct gemma2_9b_forward_args {
   const void* k;           // keys, bf16 [batch, seq_kv, 8, 256]
   const void* v;           // values, bf16 [batch, seq_kv, 8, 256]
   void* o;                 // result, bf16 [batch, seq_q, 16, 256]
-  float* lse;              // result, [batch, 16, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 16, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } gemma2_9b_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t gemma2_9b_forward_workspace(const gemma2_9b_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
-gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void* workspace, void*
-    stream);
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
+gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void* workspace,
+    void* stream);
 
 }  // extern "C"
 
@@ -1119,7 +1129,8 @@ namespace {
 
 Inputs inputs_of(const gemma2_9b_forward_args&) { return {}; }
 Saves saves_of(const gemma2_9b_forward_args& args) { return {args.lse}; }
-gemma2_9b_status check_inputs(const gemma2_9b_forward_args&) {
+gemma2_9b_status check_pointers(const gemma2_9b_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return GEMMA2_9B_MISALIGNED;
   return GEMMA2_9B_OK;
 }
 
@@ -1164,7 +1175,7 @@ gemma2_9b_status check_args(const gemma2_9b_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return GEMMA2_9B_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const gemma2_9b_forward_args& args) {
@@ -1237,13 +1248,13 @@ const char* gemma2_9b_status_string(gemma2_9b_status status) {
     case GEMMA2_9B_NULL_POINTER:
       return "a required pointer is null";
     case GEMMA2_9B_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case GEMMA2_9B_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case GEMMA2_9B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case GEMMA2_9B_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case GEMMA2_9B_BAD_WORKSPACE:
       return "the workspace is null";
     case GEMMA2_9B_BAD_DEVICE:

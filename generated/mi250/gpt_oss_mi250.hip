@@ -7,6 +7,8 @@
 //   tile, longest first
 // Predicted: 232 us (73.4 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
 // Predicted: 228 us (73.1 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
+//   gpt_oss_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -1075,11 +1077,12 @@ typedef enum gpt_oss_status {
   GPT_OSS_OK = 0,             // ok
   GPT_OSS_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   GPT_OSS_NULL_POINTER = 2,   // a required pointer is null
-  GPT_OSS_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  GPT_OSS_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   GPT_OSS_BAD_LENGTH = 4,
   GPT_OSS_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  GPT_OSS_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  GPT_OSS_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GPT_OSS_BAD_WORKSPACE = 7,  // the workspace is null
   GPT_OSS_BAD_DEVICE = 8,     // the current device is not a gfx90a
   GPT_OSS_LAUNCH_FAILED = 9   // the launch failed
@@ -1088,7 +1091,9 @@ typedef enum gpt_oss_status {
 // The meaning of a status.
 const char* gpt_oss_status_string(gpt_oss_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct gpt_oss_forward_args {
   size_t size;             // sizeof(gpt_oss_forward_args)
   int64_t batch;           // sequences
@@ -1100,26 +1105,31 @@ typedef struct gpt_oss_forward_args {
   const void* k;           // keys, bf16 [batch, seq_kv, 8, 64]
   const void* v;           // values, bf16 [batch, seq_kv, 8, 64]
   void* o;                 // result, bf16 [batch, seq_q, 64, 64]
-  float* lse;              // result, [batch, 64, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 64, seq_q] contiguous: m + log(l), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
   const float* sink;       // input, f32 [heads] contiguous
 } gpt_oss_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t gpt_oss_forward_workspace(const gpt_oss_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
 gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace, void* stream);
 
 }  // extern "C"
@@ -1128,9 +1138,10 @@ namespace {
 
 Inputs inputs_of(const gpt_oss_forward_args& args) { return {args.sink}; }
 Saves saves_of(const gpt_oss_forward_args& args) { return {args.lse}; }
-gpt_oss_status check_inputs(const gpt_oss_forward_args& args) {
+gpt_oss_status check_pointers(const gpt_oss_forward_args& args) {
   if (args.sink == nullptr) return GPT_OSS_NULL_POINTER;
   if (reinterpret_cast<uintptr_t>(args.sink) % 4 != 0) return GPT_OSS_MISALIGNED;
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return GPT_OSS_MISALIGNED;
   return GPT_OSS_OK;
 }
 
@@ -1175,7 +1186,7 @@ gpt_oss_status check_args(const gpt_oss_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return GPT_OSS_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const gpt_oss_forward_args& args) {
@@ -1248,13 +1259,13 @@ const char* gpt_oss_status_string(gpt_oss_status status) {
     case GPT_OSS_NULL_POINTER:
       return "a required pointer is null";
     case GPT_OSS_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case GPT_OSS_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case GPT_OSS_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case GPT_OSS_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case GPT_OSS_BAD_WORKSPACE:
       return "the workspace is null";
     case GPT_OSS_BAD_DEVICE:

@@ -6,6 +6,8 @@
 // Schedule: 128x32, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile
 // Predicted: 197 us (77.4 TFLOP/s, bound by matrix cores) at batch 256, seq_q 197, seq_kv 197
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
+//   vit_s16_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -1034,11 +1036,12 @@ typedef enum vit_s16_status {
   VIT_S16_OK = 0,             // ok
   VIT_S16_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   VIT_S16_NULL_POINTER = 2,   // a required pointer is null
-  VIT_S16_MISALIGNED = 3,     // a pointer is not aligned: q, k, v and o need 16 bytes
-  // a batch or sequence length is negative, too large, or not the fixed one
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  VIT_S16_MISALIGNED = 3,
+  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   VIT_S16_BAD_LENGTH = 4,
   VIT_S16_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  VIT_S16_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements
+  VIT_S16_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   VIT_S16_BAD_WORKSPACE = 7,  // the workspace is null
   VIT_S16_BAD_DEVICE = 8,     // the current device is not a gfx90a
   VIT_S16_LAUNCH_FAILED = 9   // the launch failed
@@ -1047,7 +1050,9 @@ typedef enum vit_s16_status {
 // The meaning of a status.
 const char* vit_s16_status_string(vit_s16_status status);
 
-// A strided tensor's last dimension is contiguous.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
+// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
+// of length 1 is ignored.
 typedef struct vit_s16_forward_args {
   size_t size;             // sizeof(vit_s16_forward_args)
   int64_t batch;           // sequences
@@ -1059,25 +1064,30 @@ typedef struct vit_s16_forward_args {
   const void* k;           // keys, fp16 [batch, seq_kv, 6, 64]
   const void* v;           // values, fp16 [batch, seq_kv, 6, 64]
   void* o;                 // result, fp16 [batch, seq_q, 6, 64]
-  float* lse;              // result, [batch, 6, seq_q] contiguous; null: not written
-  int64_t q_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  // result, [batch, 6, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
+  float* lse;
+  int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
   int64_t q_stride_seq;    // elements
   int64_t q_stride_head;   // elements
-  int64_t k_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t k_stride_batch;  // elements; all three zero: contiguous, as k's shape says
   int64_t k_stride_seq;    // elements
   int64_t k_stride_head;   // elements
-  int64_t v_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t v_stride_batch;  // elements; all three zero: contiguous, as v's shape says
   int64_t v_stride_seq;    // elements
   int64_t v_stride_head;   // elements
-  int64_t o_stride_batch;  // elements; all three zero: contiguous in the spec's layout
+  int64_t o_stride_batch;  // elements; all three zero: contiguous, as o's shape says
   int64_t o_stride_seq;    // elements
   int64_t o_stride_head;   // elements
 } vit_s16_forward_args;
 
-// Bytes of workspace that the call needs; 0: none, the workspace may be null.
+// Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
+// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
+// it has run on the device, so that calls that may overlap in time need one each.
 size_t vit_s16_forward_workspace(const vit_s16_forward_args* args);
 
-// Launches on the stream (a cudaStream_t or hipStream_t). Allocates and synchronises nothing.
+// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
+// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
+// which keeps the arguments and the workspace.
 vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void* workspace, void* stream);
 
 }  // extern "C"
@@ -1086,7 +1096,8 @@ namespace {
 
 Inputs inputs_of(const vit_s16_forward_args&) { return {}; }
 Saves saves_of(const vit_s16_forward_args& args) { return {args.lse}; }
-vit_s16_status check_inputs(const vit_s16_forward_args&) {
+vit_s16_status check_pointers(const vit_s16_forward_args& args) {
+  if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return VIT_S16_MISALIGNED;
   return VIT_S16_OK;
 }
 
@@ -1131,7 +1142,7 @@ vit_s16_status check_args(const vit_s16_forward_args& args) {
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return VIT_S16_MISALIGNED;
   }
-  return check_inputs(args);
+  return check_pointers(args);
 }
 
 Params params_of(const vit_s16_forward_args& args) {
@@ -1197,13 +1208,13 @@ const char* vit_s16_status_string(vit_s16_status status) {
     case VIT_S16_NULL_POINTER:
       return "a required pointer is null";
     case VIT_S16_MISALIGNED:
-      return "a pointer is not aligned: q, k, v and o need 16 bytes";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
     case VIT_S16_BAD_LENGTH:
-      return "a batch or sequence length is negative, too large, or not the fixed one";
+      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case VIT_S16_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case VIT_S16_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements";
+      return "a stride is not a positive multiple of 8 elements, or too large";
     case VIT_S16_BAD_WORKSPACE:
       return "the workspace is null";
     case VIT_S16_BAD_DEVICE:
