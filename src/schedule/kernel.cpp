@@ -1,0 +1,187 @@
+#include <algorithm>
+
+#include "attention/fixed_max.h"
+#include "attention/interval_mask.h"
+#include "schedule/resources.h"
+#include "schedule/search.h"
+#include "schedule/units.h"
+
+namespace attngen::schedule {
+namespace {
+
+// Two limits of the row.
+constexpr expr::OperationCounts kIntervalTest{0, 0, 2, 0};
+
+void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
+  sum.special += n.special;
+  sum.multiply += n.multiply;
+  sum.logic += n.logic;
+  sum.load += n.load;
+}
+
+// The heads of a tile visit the same blocks of keys. The template has no packed form of what else
+// makes tiles or finds blocks.
+std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
+  if (kernel.maps > 1) return "the warpgroups of a tile share out the maps of one head";
+  if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
+  if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
+  if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
+  if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
+  if (attention::pair_input(spec)) return "each head has biases of its own";
+  if (kernel.walks && !kernel.id_tables) {
+    return "heads are not packed where a mask's blocks are searched or tested";
+  }
+  return {};
+}
+
+// A step takes two blocks that do not stand side by side, but not what is loaded with them.
+std::string why_blocks_apart(const spec::Spec& spec, const Kernel& kernel) {
+  if (attention::pair_input(spec)) return "biases are loaded for one at a time";
+  if (kernel.key_rows > 0) return "an input's elements are read from one address on";
+  if (kernel.value_parts > 1) return "the values need several accumulators";
+  return {};
+}
+
+// The product itself, but for a factor.
+bool is_product(const expr::Expr& score) {
+  return score.op() == expr::Op::Multiply && score.operand(0).op() == expr::Op::Variable &&
+         score.operand(0).name() == attention::kProduct && score.operand(1).is_number();
+}
+
+// Counts what varies along a row, as a kernel of the family computes it.
+struct Counter {
+  std::vector<std::string> pair{"score", "kv_idx", attention::kProduct, attention::kColumn,
+                                attention::kBias};
+  expr::Accuracy accuracy;
+
+  // CDNA2 has no tanh: an exponential and a reciprocal in both storage types.
+  Counter(const spec::Spec& spec, target::Family family)
+      : accuracy(spec.dtype == spec::DType::Bf16 && family == target::Family::Hopper
+                     ? expr::Accuracy::Bf16
+                     : expr::Accuracy::Full) {}
+  expr::OperationCounts operator()(const expr::Expr& e) const {
+    return expr::count(e, pair, accuracy);
+  }
+};
+
+// The weight, and what reductions take of a pair.
+void count_weight(const attention::PairForm& pairs, const Counter& count, target::Family family,
+                  Kernel& kernel) {
+  kernel.weight = count(pairs.weight);
+  kernel.key_loads += static_cast<int>(kernel.weight.load);
+  for (size_t i = 0; i < pairs.elements.size(); ++i) {
+    add(kernel.weight, count(pairs.elements[i]));
+    // The reduction itself: a maximum or a sum; pairs are counted by the block.
+    const attention::Reduction& reduction = kernel.rows.reductions[i];
+    if (reduction.element.is_number()) continue;
+    (reduction.kind == attention::Reduction::Kind::Max ? kernel.weight.logic
+                                                       : kernel.weight.multiply) += 1;
+  }
+  // Two columns share a reciprocal, for half of four products and of a maximum.
+  const bool one_pass = std::ranges::all_of(
+      kernel.rows.reductions, [](const auto& reduction) { return reduction.element.is_number(); });
+  kernel.shares_reciprocals =
+      family == target::Family::Hopper && one_pass && attention::logistic_exponent(pairs.weight);
+  if (kernel.shares_reciprocals) add(kernel.weight, {-0.5, 2, 0.5, 0});
+}
+
+void count_near_form(const attention::PairForm& pairs, const Counter& count, Kernel& kernel) {
+  kernel.has_near = pairs.near_cap || pairs.near_logistic;
+  if (pairs.near_cap) kernel.near = {0, 2, 0, 0};  // beside the exponent's own multiply-add
+  if (pairs.near_logistic) {
+    kernel.near = count(pairs.near_logistic->exponent);
+    add(kernel.near, {1, 1, 0.5, 0});  // the power and its square; half of a maximum of three
+  }
+}
+
+// Of an input that comes by tiles.
+void count_bias(const spec::Input& bias, Kernel& kernel) {
+  using Kind = spec::Input::Dim::Kind;
+  const auto has = [&](Kind kind) {
+    return std::ranges::any_of(bias.shape,
+                               [&](const spec::Input::Dim& dim) { return dim.kind == kind; });
+  };
+  kernel.bias_sharing = has(Kind::Heads) ? 1 : has(Kind::HeadsKv) ? kernel.group() : kernel.heads_q;
+  kernel.bias_bytes = bias.element == spec::Input::Element::F32 ? 4 : 2;
+  // A load for two columns of a row; of 16 bits an ldmatrix for eight, a conversion each, and
+  // half of an operation more for addresses: 46 where there are 32 conversions.
+  add(kernel.score, kernel.bias_bytes == 4 ? expr::OperationCounts{0, 0, 0, 0.5}
+                                           : expr::OperationCounts{0, 0, 1.5, 0.125});
+}
+
+// Rows of a state are columns of the values; a tile of wide ones takes those of its part.
+bool has_states(const spec::Spec& spec, const attention::PairForm& pairs) {
+  const int v = spec.head_dim.v;
+  const ValueParts parts = value_parts(v);
+  return pairs.far && spec.head_dim.qk % kStateRows == 0 && parts.columns % kStateRows == 0 &&
+         parts.columns * parts.count == v;
+}
+
+// The user's functions, per pair: what a kernel computes beyond the plain product's exponent or
+// weight.
+void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
+                     target::Family family, Kernel& kernel) {
+  const Counter count(spec, family);
+  if (pairs.score) kernel.score = count(pairs.score);
+  if (pairs.affine) kernel.score.multiply -= 1;  // in the place of the exponent's own multiply-add
+  kernel.key_rows = static_cast<int>(pairs.key_rows.size());
+  kernel.key_loads = static_cast<int>(kernel.score.load);
+  if (!kernel.rows.exponential) count_weight(pairs, count, family, kernel);
+  kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
+  kernel.has_far = has_states(spec, pairs);
+  count_near_form(pairs, count, kernel);
+  if (pairs.bias) count_bias(pairs.bias->input, kernel);
+  kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
+  kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
+  kernel.indexed_score = pairs.reads("kv_idx");
+  if (!kernel.range.always_full) {
+    kernel.mask = kernel.tested_mask ? expr::count(pairs.mask, count.pair) : kIntervalTest;
+  }
+  kernel.mask.logic += 1;  // the select
+}
+
+}  // namespace
+
+Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
+                       target::Family family) {
+  Kernel kernel;
+  kernel.head_dim_qk = spec.head_dim.qk;
+  const ValueParts parts = value_parts(spec.head_dim.v);
+  kernel.head_dim_v = parts.columns;
+  kernel.value_parts = parts.count;
+  kernel.heads_q = spec.heads.q;
+  kernel.heads_kv = spec.heads.kv();
+  kernel.maps = spec.maps;
+  kernel.bf16 = spec.dtype == spec::DType::Bf16;
+  kernel.range = attention::key_range(spec.mask, spec.inputs);
+  kernel.rows = rows;
+  kernel.fixed_max = attention::may_fix_max(rows);
+  kernel.searched_limits = family == target::Family::Hopper && rows.exponential &&
+                           spec.block_size == 0 && attention::has_searched_limits(kernel.range);
+  kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
+  const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
+  const bool searches = attention::searches(kernel.range);
+  kernel.walks = searches || test;
+  kernel.id_tables = !searches && test && !test->tables.empty();
+  // Closed: what inputs decide is not known before the call.
+  if (family == target::Family::Hopper && spec.block_size == 0 && test &&
+      expr::inputs_of(test->kept).empty() && expr::inputs_of(test->full).empty()) {
+    kernel.test = test;
+  }
+  kernel.workload = spec.workload;
+  kernel.varlen = spec.varlen;
+  kernel.block_size = spec.block_size;
+  kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
+  kernel.heads_apart = why_heads_apart(spec, kernel);
+  count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true, true)),
+                  family, kernel);
+  kernel.apart_blocks = why_blocks_apart(spec, kernel);
+  return kernel;
+}
+
+attention::PairAbilities pair_abilities(target::Family family, bool near, bool far) {
+  if (family != target::Family::Hopper) return {};
+  return {.near = near, .far = far, .bias = true, .key_rows = true, .rounds_positive_part = true};
+}
+
+}  // namespace attngen::schedule
