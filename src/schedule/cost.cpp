@@ -19,14 +19,6 @@ namespace {
 // kExposed in step.cpp, says the same.
 constexpr double kWholeKernel = 1.35;
 
-// Whether tiles of 64 rows have different numbers of keys.
-bool uneven(const TileRows& rows) {
-  return std::ranges::any_of(rows.keys, [&](const RowKeys& keys) {
-    const RowKeys& first = rows.keys.front();
-    return keys.end - keys.begin != first.end - first.begin;
-  });
-}
-
 // Of each tile of `rows`, `queries` high.
 std::vector<TestedBlocks> tested_tiles(const attention::BlockTest& test, const TileRows& rows,
                                        const spec::Workload& w, int queries, int tile_kv) {
@@ -38,6 +30,16 @@ std::vector<TestedBlocks> tested_tiles(const attention::BlockTest& test, const T
         tested_blocks(test, {rows.first[i], last, rows.keys[i]}, w.seq_q, w.seq_kv, tile_kv));
   }
   return tiles;
+}
+
+// Pairs of one head that such a test leaves, by rows of one query.
+double tested_pairs(const attention::BlockTest& test, const TileRows& single,
+                    const spec::Workload& w) {
+  double pairs = 0;
+  for (const TestedBlocks& keys : tested_tiles(test, single, w, 1, 1)) {
+    pairs += keys.full + keys.partial;
+  }
+  return pairs * single.stride;
 }
 
 // The clock under the power limit falls with the share of time that the tensor cores are busy: from
@@ -85,6 +87,19 @@ double side_by_side(std::initializer_list<double> seconds) {
   double sum = 0;
   for (const double each : seconds) sum += std::pow(each, kPower);
   return std::pow(sum, 1 / kPower);
+}
+
+// Of tile `i`, what its warpgroups compute in the mean: each passes over the blocks that only
+// others need, which leaves these the pipes.
+TestedBlocks own_blocks(const TileRows& rows, size_t i, const Schedule& s) {
+  const int parts = s.row_blocks();
+  TestedBlocks mean;
+  for (int part = 0; part < parts; ++part) {
+    const RowBlocks own = blocks_of(rows.parts[i * parts + static_cast<size_t>(part)], s.tile_kv);
+    mean.full += static_cast<double>(own.full) / parts;
+    mean.partial += static_cast<double>(own.partial) / parts;
+  }
+  return mean;
 }
 
 // Blocks of a tile whose values come as a state: of whole chunks, from the first key on.
@@ -140,15 +155,12 @@ double CostModel::Steps::beyond(double blocks, int stages) const {
   return own + std::max(0.0, refill - tiles_ahead * own);
 }
 
-struct CostModel::Point {
-  double seconds = 0;
-  double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
-  double clock = 0;
-  double waves = 0;
-  double idle = 0;
-  double flop = 0;
-  double blocks_per_core = 0;
-  double tile_blocks = 0;  // of a tile, in the mean
+// The tiles of one head.
+struct CostModel::Tiles {
+  std::vector<double> clk;  // how long each takes
+  double per_entry = 1;     // tiles that each of `clk` stands for
+  double blocks = 0;        // of all of `clk`
+  double visited = 0;       // of which so many are read
 };
 
 CostModel::CostModel(const Kernel& kernel, const target::Target& target)
@@ -175,17 +187,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       uneven_packed_ = uneven_packed_ || uneven(packed_rows_.back()[0]);
     }
     const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows);
-    double pairs = 0;
-    if (kernel.test) {
-      for (const TestedBlocks& keys : tested_tiles(*kernel.test, single, w, 1, 1)) {
-        pairs += keys.full + keys.partial;
-      }
-    } else {
-      for (const RowKeys& keys : single.keys) {
-        pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
-      }
-    }
-    pairs_.push_back(pairs * single.stride);
+    pairs_.push_back(kernel.test ? tested_pairs(*kernel.test, single, w) : pairs_of(single));
     // Side by side, heads that read the same biases find them in the L2.
     if (kernel.varlen || kernel.block_size > 0 || kernel.bias_sharing > 1) uneven_ = true;
     uneven_packed_ = uneven_packed_ || kernel.block_size > 0;
@@ -216,7 +218,7 @@ double CostModel::fixed_clk(const Schedule& s, const Resources& resources,
   return clk;
 }
 
-Cost CostModel::operator()(const Schedule& s, const Resources& resources) const {
+CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resources) const {
   const target::Target& t = target_;
   const Block full = resources.near        ? Block::Near
                      : resources.fixed_max ? Block::Full
@@ -229,52 +231,23 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   steps.fixed = fixed_clk(s, resources, steps);
   steps.start = kTileClk * s.warpgroups;
   steps.refill = refill_clk(s, steps.full, t);
+  return steps;
+}
 
+Cost CostModel::operator()(const Schedule& s, const Resources& resources) const {
+  const Steps steps = steps_of(s, resources);
   Cost cost;
-  double weights = 0, seconds = 0, flop = 0, l2_seconds = 0, memory_seconds = 0;
-  Point shown;
-  for (size_t i = 0; i < kernel_.workload.size(); ++i) {
-    const Point p = point(s, resources, steps, i);
-    const double weight = kernel_.workload[i].weight;
-    weights += weight;
-    seconds += weight * p.seconds;
-    flop += weight * p.flop;
-    l2_seconds += weight * p.l2_seconds;
-    memory_seconds += weight * p.memory_seconds;
-    if (i == 0) shown = p;
-  }
-  cost.seconds = weights > 0 ? seconds / weights : 0;
-  cost.flop_per_s = seconds > 0 ? flop / seconds : 0;
-  cost.flop_per_byte = memory_seconds > 0 ? flop / (memory_seconds * t.memory_bytes_per_s) : 0;
-  cost.flop_per_l2_byte = l2_seconds > 0 ? flop / (l2_seconds * t.l2_bytes_per_s) : 0;
-  cost.waves = shown.waves;
-  cost.blocks = shown.blocks_per_core;
-  cost.core_clk = shown.core_seconds * shown.clock;
-  cost.idle = shown.idle;
-  cost.clock_hz = shown.clock;
   cost.matrix_clk = steps.full.matrix;
   cost.special_clk = steps.full.special;
   cost.issue_clk = steps.full.arithmetic;
   cost.shared_clk = steps.full.shared;
   cost.step_clk = steps.full.length;
-  cost.fixed_clk = steps.beyond(shown.tile_blocks, s.stages);
-  const double blocks = std::max(1.0, shown.blocks_per_core);
-  cost.l2_clk = shown.l2_seconds * shown.clock / blocks;
-  cost.memory_clk = shown.memory_seconds * shown.clock / blocks;
-  // A pipe that is busy less than three quarters of a step does not bound it: the chain of
-  // products and arithmetic does.
-  const std::pair<double, Bound> pipes[] = {
-      {cost.matrix_clk, Bound::Matrix}, {cost.special_clk, Bound::Special},
-      {cost.issue_clk, Bound::Issue},   {cost.shared_clk, Bound::Shared},
-      {cost.l2_clk, Bound::L2},         {cost.memory_clk, Bound::Memory}};
-  double busiest = 0.75 * std::max(cost.step_clk, shown.seconds * shown.clock / blocks);
-  cost.bound = Bound::Latency;
-  for (const auto& [clk, bound] : pipes) {
-    if (clk > busiest) {
-      busiest = clk;
-      cost.bound = bound;
-    }
+  std::vector<PointCost> points;
+  points.reserve(kernel_.workload.size());
+  for (size_t i = 0; i < kernel_.workload.size(); ++i) {
+    points.push_back(point(s, resources, steps, i));
   }
+  add_points(cost, points, kernel_.workload, target_);
   return cost;
 }
 
@@ -294,8 +267,72 @@ const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s, size_t wor
   return entry->second;
 }
 
-CostModel::Point CostModel::point(const Schedule& s, const Resources& resources, const Steps& steps,
-                                  size_t workload) const {
+CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, size_t workload,
+                                     bool has_states) const {
+  const TileRows& rows = rows_of(s, workload);
+  const bool sums = !kernel_.rows.reductions.empty();  // of far keys
+  Tiles tiles;
+  tiles.per_entry = rows.stride;
+  tiles.clk.reserve(rows.keys.size());
+  for (size_t i = 0; i < rows.keys.size(); ++i) {
+    const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
+    const TestedBlocks own = kernel_.test ? tested(s, workload)[i] : own_blocks(rows, i, s);
+    const double blocks =
+        kernel_.test ? own.full + own.partial : static_cast<double>(loaded.full + loaded.partial);
+    const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
+    const double full = std::max(0.0, own.full - far);
+    const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
+    tiles.blocks += blocks;
+    tiles.visited += blocks - (sums ? far / 2 : far);  // no values, or no keys either
+    tiles.clk.push_back(steps.beyond(blocks, s.stages) + full * steps.full.length +
+                        own.partial * steps.partial.length +
+                        ((sums ? far : 0) + state_slots) * steps.far.length);
+  }
+  if (kernel_.block_size > 0) {
+    // Which blocks are kept is known at run time alone: one tile in two is taken to be three times
+    // as long as the other, all of them to visit what the mask leaves.
+    const size_t count = tiles.clk.size();
+    for (size_t i = 0; i < count; ++i) {
+      tiles.clk.push_back(tiles.clk[i] * 1.5);
+      tiles.clk[i] *= 0.5;
+    }
+    tiles.per_entry /= 2;
+  }
+  return tiles;
+}
+
+// Every block is read from the L2, `blocks` in all. From memory come the inputs once, and keys and
+// values again where those of the tiles in flight do not stay in the L2: cores / (tiles of a head)
+// heads at a time, whose groups share them.
+CostModel::Traffic CostModel::traffic(const Schedule& s, size_t workload, double heads,
+                                      double tile_heads, double blocks) const {
+  const spec::Workload& w = kernel_.workload[workload];
+  const target::Target& t = target_;
+  const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
+  const double query_bytes = kElement * static_cast<double>(w.seq_q) * heads *
+                             (kernel_.maps * kernel_.head_dim_qk + kernel_.head_dim_v);
+  const double read = blocks * step_bytes;
+  const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
+  const double once =
+      head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv * kernel_.value_parts;
+  const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
+  const double heads_in_flight =
+      std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows_of(s, workload).count)));
+  const double in_flight = std::ceil(heads_in_flight / sharing) * head_bytes;
+  // In linear order the tiles of a head run side by side and read its keys together.
+  const double missed = s.order == Order::Linear ? 0 : missed_share(in_flight, t);
+  // A section's heads have their tiles side by side.
+  const double section = std::max(1.0, kSectionBytes / head_bytes) * kernel_.group();
+  const double sharing_biases =
+      s.order == Order::LongestFirst ? std::clamp<double>(kernel_.bias_sharing, 1, section) : 1;
+  const double biases = blocks * kernel_.bias_bytes * s.tile_q() * s.tile_kv;
+  return {(read + query_bytes + biases) / t.l2_bytes_per_s,
+          (once + query_bytes + biases / sharing_biases + missed * std::max(0.0, read - once)) /
+              t.memory_bytes_per_s};
+}
+
+PointCost CostModel::point(const Schedule& s, const Resources& resources, const Steps& steps,
+                           size_t workload) const {
   const spec::Workload& w = kernel_.workload[workload];
   const target::Target& t = target_;
   const TileRows& rows = rows_of(s, workload);
@@ -305,98 +342,31 @@ CostModel::Point CostModel::point(const Schedule& s, const Resources& resources,
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.
   const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads;
-
-  // Tiles of one head: their lengths, and what they add up to.
-  std::vector<double> tiles;
-  tiles.reserve(rows.keys.size());
-  double visited = 0, all_blocks = 0;
-  for (size_t i = 0; i < rows.keys.size(); ++i) {
-    const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
-    const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
-    auto blocks = static_cast<double>(loaded.full + loaded.partial);
-    double full = 0, partial = 0;
-    if (kernel_.test) {
-      const TestedBlocks& asked = tested(s, workload)[i];
-      full = asked.full;
-      partial = asked.partial;
-      blocks = full + partial;
-    } else {
-      // A warpgroup passes over the blocks that only others need, which leaves these the pipes.
-      const int parts = s.row_blocks();
-      for (int part = 0; part < parts; ++part) {
-        const RowBlocks own =
-            blocks_of(rows.parts[i * parts + static_cast<size_t>(part)], s.tile_kv);
-        full += static_cast<double>(own.full) / parts;
-        partial += static_cast<double>(own.partial) / parts;
-      }
-    }
-    all_blocks += blocks;
-    visited += blocks - (sums ? far / 2 : far);  // no values, or no keys either
-    full = std::max(0.0, full - far);
-    const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
-    tiles.push_back(steps.beyond(blocks, s.stages) + full * steps.full.length +
-                    partial * steps.partial.length +
-                    ((sums ? far : 0) + state_slots) * steps.far.length);
-  }
-  double tiles_per_entry = rows.stride;
-  if (kernel_.block_size > 0) {
-    // Which blocks are kept is known at run time alone: one tile in two is taken to be three times
-    // as long as the other, all of them to visit what the mask leaves.
-    const size_t count = tiles.size();
-    for (size_t i = 0; i < count; ++i) {
-      tiles.push_back(tiles[i] * 1.5);
-      tiles[i] *= 0.5;
-    }
-    tiles_per_entry /= 2;
-  }
-  const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const int places = t.cores * resources.blocks_per_core;
-  const double clk = makespan({&tiles, tiles_per_entry, tile_heads}, places, s.grid, s.order);
-  const double blocks_per_core = visited * scale / places;  // of keys, one after the other
 
-  Point p;
-  p.blocks_per_core = blocks_per_core;
-  p.tile_blocks = all_blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size()));
-  p.clock = clock_under_load(t, blocks_per_core * steps.full.matrix / clk,
-                             blocks_per_core * steps.full.special / clk);
+  const Tiles tiles = tiles_of(s, steps, workload, has_states);
+  const double blocks = tiles.visited * (rows.stride * tile_heads);
+  const double clk = makespan({&tiles.clk, tiles.per_entry, tile_heads}, places, s.grid, s.order);
+  const double busy = std::accumulate(tiles.clk.begin(), tiles.clk.end(), 0.0) *
+                      (tiles.per_entry * tile_heads) / places;
+
+  PointCost p;
+  p.blocks = blocks / places;  // one after the other
+  p.tile_clk = steps.beyond(
+      tiles.blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size())), s.stages);
+  p.clock =
+      clock_under_load(t, p.blocks * steps.full.matrix / clk, p.blocks * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
-  const double busy =
-      std::accumulate(tiles.begin(), tiles.end(), 0.0) * (tiles_per_entry * tile_heads) / places;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = static_cast<double>(rows.count) * tile_heads / t.cores;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
-
-  // Every block is read from the L2. From memory come the inputs once, and keys and values again
-  // where those of the tiles in flight do not stay in the L2: cores / (tiles of a head) heads at a
-  // time, whose groups share them.
-  const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
-  const double query_bytes = kElement * static_cast<double>(w.seq_q) * heads *
-                             (kernel_.maps * kernel_.head_dim_qk + kernel_.head_dim_v);
-  const double read = visited * scale * step_bytes;
-  const double once = bytes_of_keys(kernel_, w.seq_kv) * static_cast<double>(w.batch) *
-                      kernel_.heads_kv * kernel_.value_parts;
-  const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
-  const double heads_in_flight =
-      std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows.count)));
-  const double in_flight = std::ceil(heads_in_flight / sharing) * bytes_of_keys(kernel_, w.seq_kv);
-  // In linear order the tiles of a head run side by side and read its keys together.
-  const double missed =
-      s.order == Order::Linear ? 0 : std::max(0.0, 1 - kL2Share * t.l2_bytes / in_flight);
-  // A section's heads have their tiles side by side.
-  const double section =
-      std::max(1.0, kSectionBytes / bytes_of_keys(kernel_, w.seq_kv)) * kernel_.group();
-  const double sharing_biases =
-      s.order == Order::LongestFirst ? std::clamp<double>(kernel_.bias_sharing, 1, section) : 1;
-  const double biases = visited * scale * kernel_.bias_bytes * s.tile_q() * s.tile_kv;
-  p.l2_seconds = (read + query_bytes + biases) / t.l2_bytes_per_s;
+  const Traffic moved = traffic(s, workload, heads, tile_heads, blocks);
+  p.l2_seconds = moved.l2_seconds;
+  p.memory_seconds = moved.memory_seconds;
   if (s.order == Order::LongestFirst) {
     const double share = std::min(1.0, p.l2_seconds / p.core_seconds);
     p.core_seconds *= 1 + kL2Crowded * share * share;
   }
-  p.memory_seconds =
-      (once + query_bytes + biases / sharing_biases + missed * std::max(0.0, read - once)) /
-      t.memory_bytes_per_s;
-
   // The dynamic order hands out tiles through a counter that a further launch clears.
   const bool counter = s.grid == Grid::Persistent && s.order == Order::LongestFirst &&
                        static_cast<double>(rows.count) * tile_heads > places;

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "schedule/point_cost.h"
 #include "schedule/rows.h"
 #include "schedule/schedule.h"
 #include "schedule/search.h"
@@ -16,10 +17,6 @@ namespace attngen::schedule {
 
 // Tile rows that are evaluated of one kernel, over all points of its workload.
 inline constexpr int64_t kMostRows = 512, kMostTestedRows = 16;
-
-// The L2 keeps this share of itself for the keys and values in flight; with sections of 16 MB of
-// 60 a kernel ran 14 % faster than with all of it (H200, 2026-11-20).
-inline constexpr double kL2Share = 0.5;
 
 // Keys and values of the heads whose tiles stand side by side in the longest-first order, as the
 // template has it.
@@ -38,13 +35,21 @@ class CostModel {
 
  private:
   struct Steps;
-  struct Point;  // the predicted time of one workload point
+  struct Tiles;
+  struct Traffic {
+    double l2_seconds, memory_seconds;
+  };
 
   double fixed_clk(const Schedule& schedule, const Resources& resources, const Steps& steps) const;
   const TileRows& rows_of(const Schedule& schedule, size_t workload) const;
   const std::vector<TestedBlocks>& tested(const Schedule& schedule, size_t workload) const;
-  Point point(const Schedule& schedule, const Resources& resources, const Steps& steps,
-              size_t workload) const;
+  Steps steps_of(const Schedule& schedule, const Resources& resources) const;
+  Tiles tiles_of(const Schedule& schedule, const Steps& steps, size_t workload,
+                 bool has_states) const;
+  Traffic traffic(const Schedule& schedule, size_t workload, double heads, double tile_heads,
+                  double blocks) const;
+  PointCost point(const Schedule& schedule, const Resources& resources, const Steps& steps,
+                  size_t workload) const;
 
   const Kernel& kernel_;
   const target::Target& target_;

@@ -4,9 +4,11 @@
 #include <array>
 #include <vector>
 
+#include "schedule/point_cost.h"
 #include "schedule/rows.h"
 #include "schedule/schedule.h"
 #include "schedule/search.h"
+#include "schedule/step_cdna2.h"
 #include "target/target.h"
 
 namespace attngen::schedule {
@@ -18,6 +20,18 @@ class CostModelCdna2 {
   bool uneven_tiles() const { return uneven_; }
 
  private:
+  const TileRows& rows_of(const Schedule& schedule, size_t workload) const {
+    return rows_[workload][static_cast<size_t>(schedule.warpgroups - 1)];
+  }
+  double tiles_of_cu(const Schedule& schedule, size_t workload) const;
+  // Of which so many at a time.
+  double resident(const Schedule& schedule, const Resources& resources, size_t workload) const;
+  PointCost point(const Schedule& schedule, const Resources& resources, const StepCdna2& full,
+                  const StepCdna2& cut, size_t workload) const;
+  // Of `blocks` of keys, where a CU has `together` tiles at a time.
+  void add_traffic(PointCost& point, const Schedule& schedule, size_t workload, double together,
+                   double blocks) const;
+
   const Kernel& kernel_;
   const target::Target& target_;
   bool uneven_ = false;

@@ -63,6 +63,21 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
   return rows;
 }
 
+bool uneven(const TileRows& rows) {
+  return std::ranges::any_of(rows.keys, [&](const RowKeys& keys) {
+    const RowKeys& first = rows.keys.front();
+    return keys.end - keys.begin != first.end - first.begin;
+  });
+}
+
+double pairs_of(const TileRows& single) {
+  double pairs = 0;
+  for (const RowKeys& keys : single.keys) {
+    pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
+  }
+  return pairs * single.stride;
+}
+
 RowBlocks blocks_of(const RowKeys& keys, int tile_kv) {
   if (keys.begin >= keys.end) return {};
   const int64_t first = keys.begin / tile_kv;

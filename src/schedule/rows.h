@@ -26,6 +26,11 @@ struct TileRows {
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
                    int64_t most, int part_q = 64);
 
+// Whether tiles have different numbers of keys.
+bool uneven(const TileRows& rows);
+// Pairs of one head, by rows of one query.
+double pairs_of(const TileRows& single);
+
 struct RowBlocks {
   int64_t full = 0, partial = 0;
 };

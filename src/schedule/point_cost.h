@@ -1,0 +1,34 @@
+// The predicted time of one point of a workload, and the Cost that a workload's points make: what
+// the models of both families say of a kernel.
+#pragma once
+
+#include <vector>
+
+#include "schedule/search.h"
+#include "spec/spec.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+
+struct PointCost {
+  double seconds = 0;
+  double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
+  double clock = 0;
+  double flop = 0;  // of existing pairs
+  // A core's share.
+  double waves = 0;     // tiles
+  double blocks = 0;    // of keys
+  double tile_clk = 0;  // of a tile, beyond its steps
+  double idle = 0;      // share of its time, spent waiting for the last core
+};
+
+// Sums up the points of a workload and says where the first one's time goes. `cost` has the clocks
+// of a step already; what bounds it is found by them.
+void add_points(Cost& cost, const std::vector<PointCost>& points,
+                const std::vector<spec::Workload>& workload, const target::Target& target);
+
+// The share of keys and values, read once more by later tiles, that the L2 has lost meanwhile: of
+// so many bytes in flight it keeps what has room.
+double missed_share(double bytes_in_flight, const target::Target& target);
+
+}  // namespace attngen::schedule
