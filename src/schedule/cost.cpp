@@ -358,21 +358,25 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
       clock_under_load(t, p.blocks * steps.full.matrix / clk, p.blocks * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
-  p.waves = static_cast<double>(rows.count) * tile_heads / t.cores;
+  p.waves = static_cast<double>(rows.count) * tile_heads / places;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
   const Traffic moved = traffic(s, workload, heads, tile_heads, blocks);
   p.l2_seconds = moved.l2_seconds;
   p.memory_seconds = moved.memory_seconds;
   if (s.order == Order::LongestFirst) {
     const double share = std::min(1.0, p.l2_seconds / p.core_seconds);
-    p.core_seconds *= 1 + kL2Crowded * share * share;
+    const double longer = 1 + kL2Crowded * share * share;
+    p.core_seconds *= longer;
+    p.crowded = 1 - 1 / longer;
+    p.idle /= longer;
   }
   // The dynamic order hands out tiles through a counter that a further launch clears.
   const bool counter = s.grid == Grid::Persistent && s.order == Order::LongestFirst &&
                        static_cast<double>(rows.count) * tile_heads > places;
-  p.seconds = side_by_side({p.core_seconds, p.l2_seconds, p.memory_seconds}) +
-              t.launch_s * (counter ? 2 : 1);
-  if (has_states) p.seconds += seconds_of_states(kernel_, w, sums, t);
+  p.launch_seconds = t.launch_s * (counter ? 2 : 1);
+  if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
+  p.seconds = side_by_side({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds +
+              p.states_seconds;
   return p;
 }
 

@@ -126,7 +126,8 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
   add_traffic(p, s, workload, together, blocks * rows.stride * heads);
-  p.seconds = std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + t.launch_s;
+  p.launch_seconds = t.launch_s;
+  p.seconds = std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds;
   return p;
 }
 

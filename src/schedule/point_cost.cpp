@@ -10,14 +10,14 @@ namespace {
 // 60 a kernel ran 14 % faster than with all of it (H200, 2026-11-20).
 constexpr double kL2Share = 0.5;
 
-// A pipe that is busy less than three quarters of `clk` does not bound it: the chain of products
-// and arithmetic does.
-Bound bound_of(const Cost& cost, double clk) {
+// A pipe that is busy for less than three quarters of the kernel's time does not bound it: the
+// chain of products and arithmetic does, or what is no step.
+Bound bound_of(const Cost& cost) {
   const std::pair<double, Bound> pipes[] = {
       {cost.matrix_clk, Bound::Matrix}, {cost.special_clk, Bound::Special},
       {cost.issue_clk, Bound::Issue},   {cost.shared_clk, Bound::Shared},
       {cost.l2_clk, Bound::L2},         {cost.memory_clk, Bound::Memory}};
-  double busiest = 0.75 * clk;
+  double busiest = 0.75 * kernel_clk(cost);
   Bound bound = Bound::Latency;
   for (const auto& [busy, pipe] : pipes) {
     if (busy > busiest) {
@@ -29,6 +29,10 @@ Bound bound_of(const Cost& cost, double clk) {
 }
 
 }  // namespace
+
+double kernel_clk(const Cost& cost) {
+  return std::max(cost.step_clk, cost.first_seconds * cost.clock_hz / std::max(1.0, cost.blocks));
+}
 
 void add_points(Cost& cost, const std::vector<PointCost>& points,
                 const std::vector<spec::Workload>& workload, const target::Target& t) {
@@ -51,12 +55,16 @@ void add_points(Cost& cost, const std::vector<PointCost>& points,
   cost.blocks = shown.blocks;
   cost.core_clk = shown.core_seconds * shown.clock;
   cost.idle = shown.idle;
+  cost.crowded = shown.crowded;
+  cost.first_seconds = shown.seconds;
+  cost.launch_seconds = shown.launch_seconds;
+  cost.states_seconds = shown.states_seconds;
   cost.clock_hz = shown.clock;
   cost.fixed_clk = shown.tile_clk;
   const double blocks = std::max(1.0, shown.blocks);
   cost.l2_clk = shown.l2_seconds * shown.clock / blocks;
   cost.memory_clk = shown.memory_seconds * shown.clock / blocks;
-  cost.bound = bound_of(cost, std::max(cost.step_clk, shown.seconds * shown.clock / blocks));
+  cost.bound = bound_of(cost);
 }
 
 double missed_share(double bytes_in_flight, const target::Target& t) {

@@ -12,14 +12,16 @@ namespace attngen::schedule {
 
 struct PointCost {
   double seconds = 0;
+  double launch_seconds = 0, states_seconds = 0;  // of it; of the kernel that makes states
   double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
   double clock = 0;
   double flop = 0;  // of existing pairs
-  // A core's share.
+  // The share of a core, or of each block that shares one.
   double waves = 0;     // tiles
   double blocks = 0;    // of keys
   double tile_clk = 0;  // of a tile, beyond its steps
-  double idle = 0;      // share of its time, spent waiting for the last core
+  double idle = 0;      // share of core_seconds, spent waiting for the last core
+  double crowded = 0;   // and for other cores at the L2
 };
 
 // Sums up the points of a workload and says where the first one's time goes. `cost` has the clocks

@@ -71,13 +71,21 @@ struct Cost {
   double fixed_clk = 0;   // per tile: prologue, epilogue, barriers
   double flop_per_s = 0;  // of existing pairs, over the workload
   double flop_per_byte = 0, flop_per_l2_byte = 0;  // of traffic with memory and with the L2
-  // Of the first workload point, a core's share:
+  // Of the first workload point, the share of a core, or of each block that shares one:
   double waves = 0;     // tiles
   double blocks = 0;    // blocks of keys
   double core_clk = 0;  // until the last core is done
   double idle = 0;      // share of core_clk spent waiting for that core
+  double crowded = 0;   // and for other cores at the L2
   double clock_hz = 0;  // under the power limit
+  // Of that point, the kernel's time, and what launches and the making of states take of it.
+  double first_seconds = 0, launch_seconds = 0, states_seconds = 0;
 };
+
+// Clocks of the kernel's whole time for each block of keys, at the first workload point: what a
+// pipe that bounds it is busy most of. No less than a step, though some warpgroups pass over
+// blocks.
+double kernel_clk(const Cost& cost);
 
 // "tensor cores", or "matrix cores" on CDNA2.
 const char* bound_name(const Cost& cost);

@@ -1,6 +1,9 @@
 // What a Cost says besides its time: traffic, and where a core's clocks go.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "kernels.h"
 #include "schedule/search.h"
 
@@ -30,6 +33,53 @@ TEST_CASE("a core's clocks are steps, starts and ends of tiles, and the wait for
   CHECK(cost.waves * cost.fixed_clk + cost.blocks * cost.step_clk ==
         doctest::Approx(cost.core_clk * (1 - cost.idle)));
   CHECK(cost.seconds == doctest::Approx(cost.core_clk / cost.clock_hz + h200().launch_s));
+  CHECK(cost.first_seconds == cost.seconds);
+  CHECK(cost.launch_seconds == h200().launch_s);
+  CHECK(cost.states_seconds == 0);
+}
+
+TEST_CASE("in the longest-first order cores wait for each other at the L2 as well") {
+  const Kernel kernel = softmax_kernel(128, 128, 16, 1, 8192, "true", true);
+  const auto cost = [&](Order order) {
+    Schedule schedule;
+    schedule.order = order;
+    return judge(kernel, schedule, h200()).candidate.value().cost;
+  };
+  const Cost linear = cost(Order::Linear), longest = cost(Order::LongestFirst);
+  CHECK(linear.crowded == 0);
+  CHECK(longest.core_clk * (1 - longest.crowded) == doctest::Approx(linear.core_clk));
+  CHECK(longest.waves * longest.fixed_clk + longest.blocks * longest.step_clk ==
+        doctest::Approx(longest.core_clk * (1 - longest.idle - longest.crowded)));
+}
+
+TEST_CASE("two blocks that share a core have half of its tiles each") {
+  Kernel kernel = softmax_kernel(128, 128, 16, 1, 8192, "true", true);
+  kernel.block_size = 64;
+  Schedule schedule;
+  schedule.warpgroups = 1;
+  schedule.tile_kv = 64;
+  schedule.ping_pong = false;
+  schedule.order = Order::LongestFirst;
+  const Candidate candidate = judge(kernel, schedule, h200()).candidate.value();
+  CHECK(candidate.resources.blocks_per_core == 2);
+  CHECK(candidate.cost.waves == doctest::Approx(128 * 16.0 / 132 / 2));
+  CHECK(candidate.cost.blocks == doctest::Approx(128 * candidate.cost.waves));
+}
+
+TEST_CASE("what bounds a kernel is busy for three quarters of its time, launches included") {
+  for (const int64_t seq : {64, 512, 4096}) {
+    const Kernel kernel = softmax_kernel(128, 128, 16, 1, seq, "true", true);
+    for (const auto& target : {h200(), *target::find("mi250")}) {
+      for (const auto& [schedule, resources, cost] : search(kernel, target).ranked) {
+        const double pipes[] = {cost.matrix_clk, cost.special_clk, cost.issue_clk,
+                                cost.shared_clk, cost.l2_clk,      cost.memory_clk};
+        const double busiest = *std::max_element(std::begin(pipes), std::end(pipes));
+        CHECK((cost.bound == Bound::Latency) == (busiest <= 0.75 * kernel_clk(cost)));
+        CHECK(kernel_clk(cost) * std::max(1.0, cost.blocks) >= doctest::Approx(cost.core_clk));
+        CHECK(cost.memory_clk < kernel_clk(cost));
+      }
+    }
+  }
 }
 
 }  // namespace
