@@ -48,11 +48,11 @@ std::string figure(std::string_view name, const std::string& value, const std::s
   return fmt::format("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>\n", name, value, note);
 }
 
-// What share of a step the bounding pipe is busy.
+// What share of the kernel's time the bounding pipe is busy.
 std::string bound_note(const Cost& cost) {
   if (cost.bound == Bound::Latency) return "no pipe is busy 75 % of the time";
   const double clk = pipes_of(cost)[static_cast<size_t>(cost.bound)].clk;
-  return fmt::format("busy {:.0f} % of a step", 100 * clk / step_length(cost));
+  return fmt::format("busy {:.0f} % of the time", 100 * clk / kernel_clk(cost));
 }
 
 std::string figures(const spec::Spec& spec, const target::Target& target,
@@ -131,8 +131,9 @@ std::string main_loop_section(const std::vector<Candidate>& ranked) {
   const Candidate& first = ranked.front();
   return fmt::format(
              "<section>\n<h2>The main loop by pipe</h2>\n"
-             "<p class=\"soft\">Clocks for {} × {} pairs of query and key, {}.</p>\n",
+             "<p class=\"soft\">Clocks for {} × {} pairs of query and key{}, {}.</p>\n",
              first.schedule.tile_q(), first.schedule.tile_kv,
+             first.resources.blocks_per_core > 1 ? " in each of two blocks that share a core" : "",
              next ? "one step of the first and as much of the runner-up's" : "one step") +
          main_loop(first, next ? &ranked[*next] : nullptr) + "</section>\n";
 }

@@ -16,10 +16,6 @@ using schedule::Cost;
 
 constexpr double kBar = 12, kGap = 2, kBetween = 12;  // px
 
-double pairs_of(const Candidate& c) {
-  return static_cast<double>(c.schedule.tile_q()) * c.schedule.tile_kv;
-}
-
 std::string legend_item(const char* style, const char* role, const Candidate& c) {
   return fmt::format("<li class=\"{}\">{}, {}×{}</li>\n", style, role, c.schedule.tile_q(),
                      c.schedule.tile_kv);
@@ -71,7 +67,7 @@ std::string labels(const Cost& cost, double pitch, double group) {
 std::string main_loop(const Candidate& first, const Candidate* next) {
   std::vector<Series> series{{"first", clocks_of(first, 1)}};
   if (next != nullptr) {
-    series.push_back({"next", clocks_of(*next, pairs_of(first) / pairs_of(*next))});
+    series.push_back({"next", clocks_of(*next, pairs_of_step(first) / pairs_of_step(*next))});
   }
   double longest = 1;
   for (const Series& s : series) longest = std::max(longest, s.clk.back());

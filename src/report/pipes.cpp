@@ -14,6 +14,11 @@ std::array<Pipe, 6> pipes_of(const schedule::Cost& cost) {
            {"memory", "", "is", cost.memory_clk}}};
 }
 
+double pairs_of_step(const schedule::Candidate& c) {
+  return static_cast<double>(c.schedule.tile_q()) * c.schedule.tile_kv *
+         c.resources.blocks_per_core;
+}
+
 double step_length(const schedule::Cost& cost) {
   return std::max({cost.step_clk, cost.l2_clk, cost.memory_clk});
 }

@@ -20,6 +20,9 @@ struct Pipe {
 // In the order of schedule::Bound.
 std::array<Pipe, 6> pipes_of(const schedule::Cost& cost);
 
+// Pairs of query and key that a core's step covers, in all blocks that share it.
+double pairs_of_step(const schedule::Candidate& candidate);
+
 // Clocks from step to step: a slow L2 or memory stretches the core's own step.
 double step_length(const schedule::Cost& cost);
 

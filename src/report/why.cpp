@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
+#include "report/core_time.h"
 #include "report/lack.h"
 #include "report/pipes.h"
 
@@ -29,23 +31,59 @@ std::string bound_of(const Cost& cost) {
                      pipes_of(cost)[static_cast<size_t>(cost.bound)].with_article());
 }
 
-std::string step_of(const Candidate& c) {
-  std::vector<std::string> shares;
-  for (const Pipe& pipe : pipes_of(c.cost)) {
-    shares.push_back(
-        fmt::format("{} {:.0f} %", pipe.with_article(), 100 * pipe.clk / step_length(c.cost)));
-  }
-  return fmt::format("A step of {} keys takes {:.0f} clk; busy in it are {}.", c.schedule.tile_kv,
-                     step_length(c.cost), fmt::join(shares, ", "));
+// Of several points the first one's shares are shown.
+const char* at_first(size_t points) { return points > 1 ? " at the workload's first point" : ""; }
+
+// Steps of other lengths than the one that is shown, where these tell.
+std::string mean_of_steps(const Cost& cost) {
+  const double mean = steps_clk(cost) / cost.blocks;
+  const bool of_core = step_length(cost) == cost.step_clk;
+  if (!of_core || !(std::abs(mean / cost.step_clk - 1) > 0.02)) return "";
+  return fmt::format(", in the mean {:.0f} with {}", mean,
+                     cost.states_seconds > 0 ? "those of far keys"
+                     : mean > cost.step_clk  ? "those that the mask cuts"
+                                             : "those that a warpgroup passes over");
 }
 
-std::string core_time_of(const Cost& c, size_t points) {
-  const double ends = c.core_clk > 0 ? c.waves * c.fixed_clk / c.core_clk : 0;
+std::string step_of(const Candidate& c, size_t points) {
+  std::vector<std::string> shares;
+  for (const Pipe& pipe : pipes_of(c.cost)) {
+    shares.push_back(fmt::format("{} {:.0f} % ({:.0f} %)", pipe.with_article(),
+                                 100 * pipe.clk / step_length(c.cost),
+                                 100 * pipe.clk / kernel_clk(c.cost)));
+  }
   return fmt::format(
-      "Of a core's time{} {:.0f} % are steps, {:.0f} % the start and end of tiles ({:.2f} a core, "
-      "{:.0f} clk each), {:.0f} % the wait for the last core.",
-      points > 1 ? " at the workload's first point" : "", 100 * (1 - ends - c.idle), 100 * ends,
-      c.waves, c.fixed_clk, 100 * c.idle);
+      "A step of {} keys takes {:.0f} clk{}; busy in it (and in the kernel's whole time{}) are {}.",
+      c.schedule.tile_kv, step_length(c.cost), mean_of_steps(c.cost), at_first(points),
+      fmt::join(shares, ", "));
+}
+
+std::string core_time_of(const Candidate& c) {
+  const Cost& cost = c.cost;
+  const double core = cost.core_clk > 0 ? cost.core_clk : 1;
+  std::string text = fmt::format(
+      "Of a core's time {:.0f} % are steps, {:.0f} % the start and end of tiles ({:.2f} {}, {:.0f} "
+      "clk each), {:.0f} % the wait for the last core",
+      100 * steps_clk(cost) / core, 100 * ends_clk(cost) / core, cost.waves,
+      c.resources.blocks_per_core > 1 ? "for each block on it" : "a core", cost.fixed_clk,
+      100 * cost.idle);
+  if (cost.crowded >= 0.005) {
+    text += fmt::format(", {:.0f} % waits for others at the L2", 100 * cost.crowded);
+  }
+  return text + ".";
+}
+
+// What of the kernel's time is not a core's.
+std::string other_time_of(const Cost& cost) {
+  std::vector<std::string> parts;
+  const auto add = [&](double seconds, const char* what) {
+    const double share = seconds / cost.first_seconds;
+    if (share >= 0.005) parts.push_back(fmt::format("{:.0f} % {}", 100 * share, what));
+  };
+  add(cost.launch_seconds, "launches");
+  add(cost.states_seconds, "the making of states");
+  add(stall_seconds(cost), cost.l2_clk > cost.memory_clk ? "waits for L2" : "waits for memory");
+  return parts.empty() ? "" : fmt::format(" Of the kernel's, {}.", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -71,8 +109,8 @@ std::optional<size_t> runner_up(const std::vector<Candidate>& ranked) {
 std::string why_first(const std::vector<Candidate>& ranked, size_t points) {
   const Candidate& first = ranked.front();
   std::string text =
-      fmt::format("First: {}. {} {} {}", describe(first.schedule), bound_of(first.cost),
-                  step_of(first), core_time_of(first.cost, points));
+      fmt::format("First: {}. {} {} {}{}", describe(first.schedule), bound_of(first.cost),
+                  step_of(first, points), core_time_of(first), other_time_of(first.cost));
   if (const std::optional<size_t> next = runner_up(ranked)) {
     text += " " + what_it_lacks(ranked[*next], first, points);
   }

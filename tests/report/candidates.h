@@ -47,10 +47,11 @@ inline schedule::Candidate candidate(const schedule::Schedule& schedule, double 
   c.cost.flop_per_byte = 1000;
   c.cost.flop_per_l2_byte = 128;
   c.cost.waves = 15.5;
-  c.cost.blocks = 720;
+  c.cost.blocks = 736;
   c.cost.core_clk = 1.55e6;
-  c.cost.idle = 0.04;
+  c.cost.idle = 0.02;
   c.cost.clock_hz = 1.55e9;
+  c.cost.first_seconds = 1e-3;
   return c;
 }
 
@@ -87,6 +88,7 @@ inline schedule::Ranking tiny_ranking() {
   schedule::Cost& slow = ranking.ranked[2].cost;
   slow.step_clk = 2600;
   slow.core_clk = 1.95e6;
+  slow.first_seconds = slow.core_clk / slow.clock_hz;
   schedule::Schedule big = tall();
   big.tile_kv = 256;
   ranking.rejected = {{big, "needs 300 bytes of shared memory; tiny has 100"},

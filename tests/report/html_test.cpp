@@ -61,7 +61,7 @@ TEST_CASE("the head: who, how fast, why") {
   CHECK(
       has(page, "<dt>Predicted time</dt><dd>1.00 ms<small>weighted mean of the workload</small>"));
   CHECK(has(page, "<dd>512 TFLOP/s<small>64 % of the sustained matrix rate</small>"));
-  CHECK(has(page, "<dd>tensor cores<small>busy 80 % of a step</small>"));
+  CHECK(has(page, "<dd>tensor cores<small>busy 76 % of the time</small>"));
   CHECK(has(page, "<dd>256×64<small>25.0 % slower</small>"));
   CHECK(has(page,
             "The runner-up, 256x64, is 25.0 % slower; at the workload&#39;s first point "

@@ -1,0 +1,67 @@
+#include "report/why.h"
+
+#include <doctest/doctest.h>
+
+#include "candidates.h"
+
+using attngen::report::candidate;
+using attngen::report::why_first;
+using attngen::report::wide;
+using attngen::schedule::Bound;
+using attngen::schedule::Candidate;
+
+namespace {
+
+bool says(const Candidate& first, const std::string& part, size_t points = 1) {
+  const std::string text = why_first({first}, points);
+  CAPTURE(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a verdict and the shares that it follows from") {
+  Candidate first = candidate(wide(), 1.5e-3, Bound::Latency);
+  first.cost.first_seconds = 1.5e-3;
+  first.cost.states_seconds = 0.4e-3;
+  first.cost.launch_seconds = 0.06e-3;
+  CHECK(says(first,
+             "bound by latency: no pipe is busy for three quarters of the kernel's time. A step of "
+             "128 keys takes 2000 clk; busy in it (and in the kernel's whole time) are the tensor "
+             "cores 80 % (51 %), "));
+  CHECK(
+      says(first,
+           " 95 % are steps, 3 % the start and end of tiles (15.50 a core, 3000 clk each), 2 % "
+           "the wait for the last core. Of the kernel's, 4 % launches, 27 % the making of states, "
+           "3 % waits for L2. "));
+  CHECK(says(first, "(and in the kernel's whole time at the workload's first point)", 2));
+}
+
+TEST_CASE("what is too little to tell is not told") {
+  const Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
+  CHECK(says(first, "takes 2000 clk; busy"));
+  CHECK(says(first, "the wait for the last core. The first needs"));
+}
+
+TEST_CASE("steps of other lengths than the one shown") {
+  Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
+  first.cost.core_clk *= 1.1;
+  CHECK(says(first, "2000 clk, in the mean 2207 with those that the mask cuts; busy"));
+  first.cost.states_seconds = 1e-6;
+  CHECK(says(first, "2000 clk, in the mean 2207 with those of far keys; busy"));
+  first.cost.states_seconds = 0;
+  first.cost.core_clk *= 0.8;
+  CHECK(says(first, "2000 clk, in the mean 1753 with those that a warpgroup passes over; busy"));
+  // The L2's step has no mean.
+  first.cost.l2_clk = 2400;
+  CHECK(says(first, "takes 2400 clk; busy"));
+}
+
+TEST_CASE("waits at the L2, and blocks that share a core") {
+  Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
+  first.cost.crowded = 0.05;
+  first.resources.blocks_per_core = 2;
+  CHECK(says(first, " 90 % are steps, "));
+  CHECK(says(first, "(15.50 for each block on it, 3000 clk each)"));
+  CHECK(says(first, ", 2 % the wait for the last core, 5 % waits for others at the L2. "));
+}
