@@ -161,6 +161,7 @@ struct CostModel::Tiles {
   double per_entry = 1;     // tiles that each of `clk` stands for
   double blocks = 0;        // of all of `clk`
   double visited = 0;       // of which so many are read
+  double state_slots = 0;   // and slots of keys that hold states
 };
 
 CostModel::CostModel(const Kernel& kernel, const target::Target& target)
@@ -284,6 +285,7 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, size
     const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
     tiles.blocks += blocks;
     tiles.visited += blocks - (sums ? far / 2 : far);  // no values, or no keys either
+    tiles.state_slots += state_slots;
     tiles.clk.push_back(steps.beyond(blocks, s.stages) + full * steps.full.length +
                         own.partial * steps.partial.length +
                         ((sums ? far : 0) + state_slots) * steps.far.length);
@@ -345,22 +347,24 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const int places = t.cores * resources.blocks_per_core;
 
   const Tiles tiles = tiles_of(s, steps, workload, has_states);
-  const double blocks = tiles.visited * (rows.stride * tile_heads);
+  const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
+  const double read = tiles.visited * scale, read_per_core = read / places;
   const double clk = makespan({&tiles.clk, tiles.per_entry, tile_heads}, places, s.grid, s.order);
   const double busy = std::accumulate(tiles.clk.begin(), tiles.clk.end(), 0.0) *
                       (tiles.per_entry * tile_heads) / places;
 
   PointCost p;
-  p.blocks = blocks / places;  // one after the other
+  // A slot of a state takes one product, a block's two.
+  p.blocks = (tiles.visited + tiles.state_slots / 2) * scale / places;
   p.tile_clk = steps.beyond(
       tiles.blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size())), s.stages);
-  p.clock =
-      clock_under_load(t, p.blocks * steps.full.matrix / clk, p.blocks * steps.full.special / clk);
+  p.clock = clock_under_load(t, read_per_core * steps.full.matrix / clk,
+                             read_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = static_cast<double>(rows.count) * tile_heads / places;
   p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
-  const Traffic moved = traffic(s, workload, heads, tile_heads, blocks);
+  const Traffic moved = traffic(s, workload, heads, tile_heads, read);
   p.l2_seconds = moved.l2_seconds;
   p.memory_seconds = moved.memory_seconds;
   if (s.order == Order::LongestFirst) {
