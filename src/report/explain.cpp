@@ -65,8 +65,8 @@ std::string heading(const spec::Spec& spec, const target::Target& target) {
 }
 
 constexpr std::string_view kTitles =
-    "rank tile    stages weights   overlap turns grid       order     time us TFLOP/s bound by"
-    "       regs\n";
+    "rank tile    stages weights   overlap   grid       order     time us TFLOP/s bound by"
+    "      registers\n";
 
 // At most nine characters, whatever the value.
 std::string microseconds(double seconds) {
@@ -74,22 +74,27 @@ std::string microseconds(double seconds) {
   return us < 1e7 ? fmt::format("{:.1f}", us) : fmt::format("{:.3e}", us);
 }
 
+// Of a warpgroup's own work, of several warpgroups', or of both.
+const char* overlap_of(const Schedule& s) {
+  if (s.overlap == schedule::Overlap::None) return s.ping_pong ? "ping-pong" : "none";
+  return s.ping_pong ? "both" : "intra";
+}
+
 std::string line(size_t rank, const Candidate& candidate) {
   const Schedule& s = candidate.schedule;
   const Cost& cost = candidate.cost;
-  return fmt::format(
-      "{:>4} {:<7}{}{:>6} {:<9} {:<7} {:<5} {:<10} {:<7} {:>9} {:>7.1f} {:<13} {:>5}\n", rank,
-      fmt::format("{}x{}", s.tile_q(), s.tile_kv), s.pack_heads ? '*' : ' ', s.stages,
-      name_of(s.weights), s.overlap == schedule::Overlap::None ? "none" : "intra",
-      s.ping_pong ? "yes" : "no", name_of(s.grid),
-      s.order == schedule::Order::Linear ? "linear" : "longest", microseconds(cost.seconds),
-      cost.flop_per_s * 1e-12, bound_name(cost), candidate.resources.register_need);
+  return fmt::format("{:>4} {:<7}{}{:>6} {:<9} {:<9} {:<10} {:<7} {:>9} {:>7.1f} {:<13} {:>9}\n",
+                     rank, fmt::format("{}x{}", s.tile_q(), s.tile_kv), s.pack_heads ? '*' : ' ',
+                     s.stages, name_of(s.weights), overlap_of(s), name_of(s.grid),
+                     s.order == schedule::Order::Linear ? "linear" : "longest",
+                     microseconds(cost.seconds), cost.flop_per_s * 1e-12, bound_name(cost),
+                     candidate.resources.register_need);
 }
 
 std::string rejections(const std::vector<Rejection>& rejected) {
   std::string text = "Rejected, with the nearest miss of each reason:\n";
   for (const RejectionGroup& group : grouped(rejected)) {
-    text += wrap(fmt::format("{}x {} ({})", group.members.size(), group.nearest->reason,
+    text += wrap(fmt::format("{}: {} ({})", count_of(group), group.nearest->reason,
                              describe(group.nearest->schedule)),
                  4);
   }

@@ -141,6 +141,11 @@ std::string main_loop_section(const std::vector<Candidate>& ranked) {
 std::string candidates_section(const std::vector<Candidate>& ranked) {
   return fmt::format("<section>\n<h2>{} schedule{} fit{}</h2>\n", ranked.size(),
                      ranked.size() == 1 ? "" : "s", ranked.size() == 1 ? "s" : "") +
+         "<p class=\"soft\">Overlap intra: a warpgroup computes its next scores beside its "
+         "weights. "
+         "Ping-pong: warpgroups take turns on the matrix units. Order longest: tiles with the most "
+         "keys start first. Heads packed: the query heads of a key head share a tile. Registers: "
+         "what a consumer thread needs, estimated.</p>\n" +
          candidates_table(ranked) + "</section>\n";
 }
 

@@ -42,7 +42,7 @@ constexpr auto kColumns = std::to_array<Column>({
      [](const Row& r) { return fmt::to_string(r.candidate.schedule.warpgroups); }},
     {"Schedule", "heads", true,
      [](const Row& r) {
-       return std::string(r.candidate.schedule.pack_heads ? "packed" : "apart");
+       return std::string(r.candidate.schedule.pack_heads ? "packed" : "one a tile");
      }},
     {"Schedule", "stages", false,
      [](const Row& r) { return fmt::to_string(r.candidate.schedule.stages); }},
@@ -52,7 +52,7 @@ constexpr auto kColumns = std::to_array<Column>({
      [](const Row& r) {
        return std::string(r.candidate.schedule.overlap == Overlap::None ? "none" : "intra");
      }},
-    {"Schedule", "turns", true,
+    {"Schedule", "ping-pong", true,
      [](const Row& r) { return std::string(r.candidate.schedule.ping_pong ? "yes" : "no"); }},
     {"Schedule", "grid", true,
      [](const Row& r) { return std::string(name_of(r.candidate.schedule.grid)); }},
@@ -142,7 +142,7 @@ std::string candidates_table(const std::vector<Candidate>& ranked) {
 std::string rejected_lists(const std::vector<Rejection>& rejected) {
   std::string text;
   for (const RejectionGroup& group : grouped(rejected)) {
-    text += fmt::format("<details>\n<summary>{} × {}</summary>\n<ol>\n", group.members.size(),
+    text += fmt::format("<details>\n<summary>{}: {}</summary>\n<ol>\n", count_of(group),
                         escape(group.nearest->reason));
     for (const Rejection* rejection : group.members) {
       text += fmt::format("<li>{}: {}</li>\n", escape(describe(rejection->schedule)),

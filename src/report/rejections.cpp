@@ -1,5 +1,7 @@
 #include "report/rejections.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -38,6 +40,11 @@ std::vector<RejectionGroup> grouped(const std::vector<Rejection>& rejected) {
     if (need_of(rejection.reason) < need_of(group->nearest->reason)) group->nearest = &rejection;
   }
   return groups;
+}
+
+std::string count_of(const RejectionGroup& group) {
+  const size_t count = group.members.size();
+  return fmt::format("{} schedule{}", count, count == 1 ? "" : "s");
 }
 
 }  // namespace attngen::report

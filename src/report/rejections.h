@@ -17,4 +17,7 @@ struct RejectionGroup {
 };
 std::vector<RejectionGroup> grouped(const std::vector<schedule::Rejection>& rejected);
 
+// "12 schedules".
+std::string count_of(const RejectionGroup& group);
+
 }  // namespace attngen::report

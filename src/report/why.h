@@ -10,7 +10,7 @@
 namespace attngen::report {
 
 // Indices of the fastest candidate of each shape, fastest first. A shape is all of a schedule but
-// its stages, turns, grid and order.
+// its stages, ping-pong, grid and order.
 std::vector<size_t> best_of_shapes(const std::vector<schedule::Candidate>& ranked);
 
 // The fastest candidate of another shape than the first's.

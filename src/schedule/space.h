@@ -38,7 +38,7 @@ bool worth_packing(const Schedule& tile, const Kernel& kernel);
 inline constexpr int kDeepStages[] = {4, 3};
 inline constexpr int kLeastStages = 2;
 
-// A tile with and without turns on the tensor cores.
+// A tile with and without ping-pong.
 std::vector<Schedule> variants(const Schedule& tile);
 
 // The CDNA2 template's tiles, in linear order and, if tiles are uneven, the longest first.

@@ -21,9 +21,9 @@ workload: batch 2, seq_q 128, seq_kv 256, weight 1
 workload: batch 1, seq_q 64, seq_kv 64, weight 0.5
 
 3 schedules fit; the fastest of each shape:
-rank tile    stages weights   overlap turns grid       order     time us TFLOP/s bound by       regs
-   1 128x128      2 registers intra   yes   persistent longest    1000.0   512.0 tensor cores    192
-   3 256x64       2 shared    none    no    plain      linear     1250.0   409.6 latency         192
+rank tile    stages weights   overlap   grid       order     time us TFLOP/s bound by      registers
+   1 128x128      2 registers both      persistent longest    1000.0   512.0 tensor cores        192
+   3 256x64       2 shared    none      plain      linear     1250.0   409.6 latency             192
 
 First: 128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, ping-pong,
 persistent, longest first. It is bound by the tensor cores. A step of 128 keys takes 2000 clk; busy
@@ -36,9 +36,9 @@ first's for 20.0 % (no overlap inside a warpgroup, no ping-pong, weights go thro
 The first needs 192 of 240 registers a consumer thread and 100000 bytes of shared memory.
 
 Rejected, with the nearest miss of each reason:
-2x needs 120 bytes of shared memory; tiny has 100 (256x64, 2 stages, 4 warpgroups, weights in shared
-    memory, one block a tile)
-1x needs 250 registers a thread; with 2 warpgroups a thread gets 240 (256x256, 2 stages, 4
+2 schedules: needs 120 bytes of shared memory; tiny has 100 (256x64, 2 stages, 4 warpgroups, weights
+    in shared memory, one block a tile)
+1 schedule: needs 250 registers a thread; with 2 warpgroups a thread gets 240 (256x256, 2 stages, 4
     warpgroups, weights in shared memory, one block a tile)
 )");
 }
@@ -88,9 +88,9 @@ workload: batch 2, seq_q 128, seq_kv 256, weight 1
 No schedule fits.
 
 Rejected, with the nearest miss of each reason:
-1x no template family for tiny yet (128x128, 2 stages, 2 warpgroups, weights in registers,
+1 schedule: no template family for tiny yet (128x128, 2 stages, 2 warpgroups, weights in registers,
     intra-warpgroup overlap, ping-pong, persistent)
-1x ping-pong needs two warpgroups; there is 1 (128x128, 2 stages, 2 warpgroups, weights in
+1 schedule: ping-pong needs two warpgroups; there is 1 (128x128, 2 stages, 2 warpgroups, weights in
     registers, intra-warpgroup overlap, ping-pong, persistent)
 )");
 }

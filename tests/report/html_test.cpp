@@ -89,7 +89,7 @@ TEST_CASE("the table: a row for each candidate, in the order of rank") {
   CHECK(has(table, "<th aria-sort=\"ascending\" scope=\"col\">rank</th>"));
   CHECK(has(table,
             "<tr class=\"first\"><td>1</td><td>128×128</td><td>2</td>"
-            "<td class=\"t\">apart</td><td>2</td>"
+            "<td class=\"t\">one a tile</td><td>2</td>"
             "<td class=\"t\">registers</td><td class=\"t\">intra</td><td class=\"t\">yes</td>"
             "<td class=\"t\">persistent</td><td class=\"t\">longest</td>"
             "<td>1000.0</td><td>0.0</td><td>512.0</td><td class=\"t\">tensor cores</td>"
@@ -104,8 +104,10 @@ TEST_CASE("the rejected: a folded list for each reason") {
   const std::string lists = rejected_lists(tiny_ranking().rejected);
   CHECK(count(lists, "<details>") == 2);
   CHECK(count(lists, "<li>") == 3);
-  CHECK(has(lists, "<summary>2 × needs 120 bytes of shared memory; tiny has 100</summary>"));
-  CHECK(rejected_lists({{wide(), "1 < 2"}}).find("<summary>1 × 1 &lt; 2<") != std::string::npos);
+  CHECK(
+      has(lists, "<summary>2 schedules: needs 120 bytes of shared memory; tiny has 100</summary>"));
+  CHECK(rejected_lists({{wide(), "1 < 2"}}).find("<summary>1 schedule: 1 &lt; 2<") !=
+        std::string::npos);
 }
 
 // The scales of tiny_ranking: 200 to 1250 TFLOP/s up; across from 200/8/8 = 3.125 to 2500.
