@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/assumptions.h"
 #include "report/functions.h"
 #include "report/rejections.h"
 #include "report/why.h"
@@ -109,6 +110,7 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
       ranking.ranked.empty() ? schedule::Resources{} : ranking.ranked.front().resources;
   std::string text = heading(spec, target) +
                      wrap_lines(functions_text(spec, target.family, first.near, first.far), 4);
+  for (const std::string& assumed : assumptions(spec, target.family)) text += wrap(assumed, 4);
   if (ranking.ranked.empty() && ranking.rejected.size() == 1) {
     return text + "\n" + wrap("No schedule fits: " + ranking.rejected.front().reason, 4);
   }

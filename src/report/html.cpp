@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/assumptions.h"
 #include "report/html_table.h"
 #include "report/main_loop.h"
 #include "report/markup.h"
@@ -79,6 +80,11 @@ std::string asked(std::string_view name, const std::string& value, bool code = f
                      escape(value));
 }
 
+std::string assumed(const spec::Spec& spec, const target::Target& target) {
+  const std::vector<std::string> lines = assumptions(spec, target.family);
+  return lines.empty() ? "" : asked("Assumed", fmt::format("{}", fmt::join(lines, "\n")));
+}
+
 // What the search was asked: the spec in short, the workload, the GPU.
 std::string question(const spec::Spec& spec, const target::Target& target) {
   std::string workload;
@@ -88,7 +94,7 @@ std::string question(const spec::Spec& spec, const target::Target& target) {
   }
   return "<dl class=\"asked\">\n" +
          asked("GPU", fmt::format("{}, model {}", target.title, target.hash)) +
-         asked("Workload", workload) +
+         asked("Workload", workload) + assumed(spec, target) +
          asked("Tensors", fmt::format("{}, {} query and {} key-value heads, head_dim {} and {}",
                                       name_of(spec.dtype), spec.heads.q, spec.heads.kv(),
                                       spec.head_dim.qk, spec.head_dim.v)) +

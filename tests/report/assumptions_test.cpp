@@ -1,0 +1,85 @@
+#include "report/assumptions.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/explain.h"
+#include "report/html.h"
+#include "spec/read.h"
+#include "target/target.h"
+
+namespace {
+
+using attngen::report::assumptions;
+using attngen::target::Family;
+
+attngen::spec::Spec spec_of(const std::string& lines) {
+  attngen::text::Diagnostics diagnostics(
+      {"s.yaml",
+       "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n" +
+           lines});
+  const auto spec = attngen::spec::read(diagnostics);
+  INFO(diagnostics.render(attngen::text::ErrorFormat::Gcc));
+  REQUIRE(spec.has_value());
+  return *spec;
+}
+
+std::string assumed(const std::string& lines, Family family = Family::Hopper) {
+  return fmt::format("{}", fmt::join(assumptions(spec_of(lines), family), "\n"));
+}
+
+}  // namespace
+
+TEST_CASE("a mask of indices assumes nothing") {
+  CHECK(assumed("") == "");
+  CHECK(assumed("mask: kv_idx <= q_pos\n") == "");
+  CHECK(assumed("mask: kv_idx <= q_pos and (kv_idx < 128 or q_pos - kv_idx < 100)\n") == "");
+}
+
+TEST_CASE("what a caller keeps") {
+  CHECK(assumed("blocks: {size: 64, from: indices}\n") ==
+        "predictions assume that block_counts keep every block");
+  CHECK(assumed("blocks: {size: 64, from: bitmap}\n"
+                "mask: (q_pos // 64 - kv_idx // 64) % 4 == 0\n") ==
+        "predictions assume that block_mask keeps every block");
+  CHECK(assumed("varlen: true\n") ==
+        "predictions assume that all sequences are as long as the workload's");
+}
+
+TEST_CASE("where keys begin and end") {
+  CHECK(assumed("inputs: {kv_len: {dtype: i32, shape: [batch]}}\nmask: kv_idx < kv_len[b]\n") ==
+        "predictions assume that kv_len leaves out no key");
+  CHECK(assumed("mask: q_pos - kv_idx < 128 * (h + 1)\n") ==
+        "predictions assume that h leaves out no key");
+  CHECK(assumed("inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true},\n"
+                "         n: {dtype: i32, shape: [batch, heads]}}\n"
+                "mask: doc[b, q_pos] == doc[b, kv_idx] and q_pos - kv_idx < n[b, h]\n") ==
+        "predictions assume that doc holds one id alone, that n leaves out no key");
+}
+
+TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
+  const std::string unsorted =
+      "inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
+      "mask: doc[b, q_pos] == doc[b, kv_idx]\n";
+  CHECK(assumed(unsorted) == "predictions assume that doc empties no block");
+  CHECK(assumed(unsorted, Family::Cdna2) ==
+        "doc is tested pair by pair: no block is passed over by it");
+  CHECK(assumed("inputs: {tree: {dtype: u8, shape: [seq_q, seq_kv]}}\n"
+                "mask: kv_idx <= q_pos and tree[q_idx, kv_idx] != 0\n") ==
+        "tree is tested pair by pair: no block is passed over by it");
+}
+
+TEST_CASE("--explain and the page say it") {
+  const attngen::spec::Spec spec = spec_of("blocks: {size: 64, from: indices}\n");
+  const attngen::target::Target& target = *attngen::target::find("h100");
+  attngen::schedule::Ranking ranking;
+  ranking.ranked.resize(1);
+  CHECK(attngen::report::explain(spec, target, ranking)
+            .find("\npredictions assume that block_counts keep every block\n") !=
+        std::string::npos);
+  CHECK(
+      attngen::report::html(spec, target, ranking)
+          .find("<dt>Assumed</dt><dd>predictions assume that block_counts keep every block</dd>") !=
+      std::string::npos);
+}
