@@ -128,7 +128,7 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
                             [](const Candidate& c) { return c.schedule.pack_heads; })) {
       text += "     * with the query heads of a key head packed into the tile\n";
     }
-    text += "\n" + wrap(why_first(ranking.ranked, spec.workload.size()), 0);
+    text += "\n" + wrap(why_first(ranking.ranked, spec), 0);
   }
   if (!ranking.rejected.empty()) text += "\n" + rejections(ranking.rejected);
   return text;

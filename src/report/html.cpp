@@ -109,8 +109,7 @@ std::string introduction(const spec::Spec& spec, const target::Target& target,
   text += fmt::format("<h1>{} <span>on {}</span></h1>\n", escape(spec.name), escape(target.name));
   if (!spec.doc.empty()) text += fmt::format("<p class=\"soft\">{}</p>\n", escape(spec.doc));
   return text + "</header>\n" + figures(spec, target, ranked) +
-         fmt::format("<p>{}</p>\n", escape(why_first(ranked, spec.workload.size()))) +
-         question(spec, target);
+         fmt::format("<p>{}</p>\n", escape(why_first(ranked, spec))) + question(spec, target);
 }
 
 std::string legend(const std::vector<Candidate>& ranked) {

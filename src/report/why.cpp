@@ -9,6 +9,7 @@
 #include "report/core_time.h"
 #include "report/lack.h"
 #include "report/pipes.h"
+#include "schedule/workspace.h"
 
 namespace attngen::report {
 namespace {
@@ -86,6 +87,23 @@ std::string other_time_of(const Cost& cost) {
   return parts.empty() ? "" : fmt::format(" Of the kernel's, {}.", fmt::join(parts, ", "));
 }
 
+// ", and for a call of batch 1, seq_q 4096, seq_kv 4096 a workspace of 66060292 bytes"; of the
+// point that needs most, and nothing of what a page holds.
+std::string workspace_of(const spec::Spec& spec, const Candidate& c) {
+  constexpr int64_t kPage = 4096;
+  int64_t most = kPage;
+  const spec::Workload* of = nullptr;
+  for (const spec::Workload& w : spec.workload) {
+    const int64_t bytes = schedule::workspace_bytes(spec, c, w);
+    if (bytes <= most) continue;
+    most = bytes;
+    of = &w;
+  }
+  if (of == nullptr) return "";
+  return fmt::format(", and for a call of batch {}, seq_q {}, seq_kv {} a workspace of {} bytes",
+                     of->batch, of->seq_q, of->seq_kv, most);
+}
+
 }  // namespace
 
 std::vector<size_t> best_of_shapes(const std::vector<Candidate>& ranked) {
@@ -106,8 +124,9 @@ std::optional<size_t> runner_up(const std::vector<Candidate>& ranked) {
   return std::nullopt;
 }
 
-std::string why_first(const std::vector<Candidate>& ranked, size_t points) {
+std::string why_first(const std::vector<Candidate>& ranked, const spec::Spec& spec) {
   const Candidate& first = ranked.front();
+  const size_t points = spec.workload.size();
   std::string text =
       fmt::format("First: {}. {} {} {}{}", describe(first.schedule), bound_of(first.cost),
                   step_of(first, points), core_time_of(first), other_time_of(first.cost));
@@ -116,10 +135,12 @@ std::string why_first(const std::vector<Candidate>& ranked, size_t points) {
   }
   const schedule::Resources& r = first.resources;
   text += fmt::format(
-      " The first needs {} of {} registers a consumer thread and {} bytes of shared memory.",
-      r.register_need, r.consumer_registers, r.shared_bytes);
+      " The first needs {} of {} registers a consumer thread and {} bytes of shared memory{}.",
+      r.register_need, r.consumer_registers, r.shared_bytes, workspace_of(spec, first));
   if (r.register_need > r.consumer_registers) {
-    text += " That is an estimate; no tile needs fewer, and the compiler may keep some in memory.";
+    text +=
+        " The registers are an estimate; no tile needs fewer, and the compiler may keep some in "
+        "memory.";
   }
   return text;
 }

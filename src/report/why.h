@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedule/search.h"
+#include "spec/spec.h"
 
 namespace attngen::report {
 
@@ -17,7 +18,7 @@ std::vector<size_t> best_of_shapes(const std::vector<schedule::Candidate>& ranke
 std::optional<size_t> runner_up(const std::vector<schedule::Candidate>& ranked);
 
 // One paragraph without line breaks: the first, which pipe bounds it, where a core's time goes,
-// what the runner-up lacks. `ranked` is not empty; the workload has `points` points.
-std::string why_first(const std::vector<schedule::Candidate>& ranked, size_t points);
+// what the runner-up lacks, what the first needs. `ranked` is not empty.
+std::string why_first(const std::vector<schedule::Candidate>& ranked, const spec::Spec& spec);
 
 }  // namespace attngen::report

@@ -24,6 +24,7 @@ inline target::Target tiny_target() {
 inline spec::Spec tiny_spec() {
   spec::Spec spec;
   spec.name = "toy";
+  spec.mask = expr::boolean(true);
   spec.workload = {{2, 128, 256, 1}, {1, 64, 64, 0.5}};
   return spec;
 }

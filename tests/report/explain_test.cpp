@@ -63,9 +63,10 @@ TEST_CASE("a first one that may spill says so") {
   Ranking ranking = tiny_ranking();
   ranking.ranked.front().resources.register_need = 250;
   const std::string text = explain(tiny_spec(), tiny_target(), ranking);
-  CHECK(text.find("The first needs 250 of 240 registers a consumer thread and 100000 bytes of "
-                  "shared memory. That is an\nestimate; no tile needs fewer, and the compiler may "
-                  "keep some in memory.\n") != std::string::npos);
+  CHECK(text.find(
+            "The first needs 250 of 240 registers a consumer thread and 100000 bytes of "
+            "shared memory. The\nregisters are an estimate; no tile needs fewer, and the compiler "
+            "may keep some in memory.\n") != std::string::npos);
 }
 
 TEST_CASE("no schedule at all") {

@@ -5,6 +5,7 @@
 #include "candidates.h"
 
 using attngen::report::candidate;
+using attngen::report::tiny_spec;
 using attngen::report::why_first;
 using attngen::report::wide;
 using attngen::schedule::Bound;
@@ -12,8 +13,10 @@ using attngen::schedule::Candidate;
 
 namespace {
 
-bool says(const Candidate& first, const std::string& part, size_t points = 1) {
-  const std::string text = why_first({first}, points);
+bool says(const Candidate& first, const std::string& part, bool two_points = false) {
+  attngen::spec::Spec spec = tiny_spec();
+  if (!two_points) spec.workload.resize(1);
+  const std::string text = why_first({first}, spec);
   CAPTURE(text);
   return text.find(part) != std::string::npos;
 }
@@ -34,7 +37,7 @@ TEST_CASE("a verdict and the shares that it follows from") {
            " 95 % are steps, 3 % the start and end of tiles (15.50 a core, 3000 clk each), 2 % "
            "the wait for the last core. Of the kernel's, 4 % launches, 27 % the making of states, "
            "3 % waits for L2. "));
-  CHECK(says(first, "(and in the kernel's whole time at the workload's first point)", 2));
+  CHECK(says(first, "(and in the kernel's whole time at the workload's first point)", true));
 }
 
 TEST_CASE("what is too little to tell is not told") {
@@ -64,4 +67,16 @@ TEST_CASE("waits at the L2, and blocks that share a core") {
   CHECK(says(first, " 90 % are steps, "));
   CHECK(says(first, "(15.50 for each block on it, 3000 clk each)"));
   CHECK(says(first, ", 2 % the wait for the last core, 5 % waits for others at the L2. "));
+}
+
+TEST_CASE("a workspace that is more than a page, at the point that needs most") {
+  Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
+  attngen::spec::Spec spec = tiny_spec();
+  spec.varlen = true;
+  CHECK(why_first({first}, spec).ends_with("bytes of shared memory."));
+  spec.workload = {{1000, 8, 8, 1}, {2000, 4, 8, 1}};
+  CHECK(why_first({first}, spec)
+            .ends_with("bytes of shared memory, and for a call of batch 2000, seq_q 4, seq_kv 8 a "
+                       "workspace of 64008 "
+                       "bytes."));
 }

@@ -1,0 +1,64 @@
+#include "schedule/workspace.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "attention/row_form.h"
+#include "attention/tiles.h"
+#include "expr/expr.h"
+#include "schedule/units.h"
+
+namespace attngen::schedule {
+namespace {
+
+constexpr int64_t kSequence = 32;       // of a packed sequence, once they are sorted
+constexpr int64_t kCounter = 4;         // of tiles
+constexpr int64_t kTableEntry = 16;     // of ids of a tile or a block
+constexpr int64_t kHighAndLowPart = 2;  // of a state's numbers
+
+int64_t heads_of(const attention::IdTable& table, const spec::Spec& spec) {
+  if (expr::mentions(table.value, "h")) return spec.heads.q;
+  return expr::mentions(table.value, "h_kv") ? spec.heads.kv() : 1;
+}
+
+int64_t table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
+  if (spec.varlen || spec.block_size > 0 || call.seq_kv == 0) return 0;
+  const auto test = attention::block_test(spec.mask, spec.inputs, true);
+  if (!test) return 0;
+  const int64_t queries = s.queries(spec.heads.q / spec.heads.kv());
+  int64_t entries = 0;
+  for (const attention::IdTable& table : test->tables) {
+    const int64_t blocks = table.of_keys ? (call.seq_kv + s.tile_kv - 1) / s.tile_kv
+                                         : (call.seq_q + queries - 1) / queries;
+    entries += call.batch * heads_of(table, spec) * blocks;
+  }
+  return entries * kTableEntry;
+}
+
+// A state stands at the end of each chunk of keys; under a mask no tile has the last key behind it.
+int64_t state_bytes(const spec::Spec& spec, const Candidate& candidate,
+                    const spec::Workload& call) {
+  if (!candidate.resources.far) return 0;
+  const auto derived = attention::derive_row_form(spec.normalize);
+  const auto* rows = std::get_if<attention::RowForm>(&derived);
+  const bool sums = rows != nullptr && !rows->reductions.empty();
+  const int qk = spec.head_dim.qk;
+  if (call.seq_q < fewest_far_queries(sums, qk)) return 0;
+  const bool masked = !(spec.mask.is_number() && spec.mask.number() != 0);
+  const int64_t chunks = (call.seq_kv - (masked ? 1 : 0)) / chunk_keys(qk);
+  const int64_t bytes = kHighAndLowPart * kElement * qk * spec.head_dim.v;
+  return std::max<int64_t>(0, chunks) * call.batch * spec.heads.q * bytes;
+}
+
+}  // namespace
+
+int64_t workspace_bytes(const spec::Spec& spec, const Candidate& candidate,
+                        const spec::Workload& call) {
+  if (candidate.cost.family != target::Family::Hopper) return 0;
+  if (spec.varlen) return call.batch * kSequence + 2 * kCounter;
+  const Schedule& s = candidate.schedule;
+  const bool counts = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
+  return table_bytes(spec, s, call) + state_bytes(spec, candidate, call) + (counts ? kCounter : 0);
+}
+
+}  // namespace attngen::schedule

@@ -1,0 +1,16 @@
+// What a call needs of device memory beside its tensors.
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/search.h"
+#include "spec/spec.h"
+
+namespace attngen::schedule {
+
+// What the emitted <name>_forward_workspace returns for a call of this size: the templates reckon
+// in prepare.cuh and launch.cuh. tests/emulate/workspace.py holds one to the other.
+int64_t workspace_bytes(const spec::Spec& spec, const Candidate& candidate,
+                        const spec::Workload& call);
+
+}  // namespace attngen::schedule

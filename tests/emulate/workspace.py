@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Holds the workspace that --explain tells of to what the emitted function returns.
+
+usage: workspace.py <attngen> <c++> <folder>
+"""
+
+import ctypes
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
+from emulate import CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, packed, run, schedule, spec  # noqa: E402
+from generate import generate  # noqa: E402
+from to_host import compile_command, to_host  # noqa: E402
+
+# Of 512 queries and more, to_host.py has states; the model from 1024 on at head dim 64.
+LONG = [{"batch": 3, "seq_q": 1024, "seq_kv": 1025}, {"batch": 1, "seq_q": 5000, "seq_kv": 9000}]
+CASES = [
+    (spec((4, 2), mask=CAUSAL, score=RETAINED, normalize=RETENTION, workload=LONG), schedule(2, 64, 4)),
+    (spec((4, 2), score=RETAINED, normalize=LINEAR, workload=[{"batch": 2, "seq_q": 1500, "seq_kv": 2048}]),
+     schedule(2, 64, 4, order="linear")),
+    # Wider states, values in two parts.
+    (spec((2, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION,
+          workload=[{"batch": 1, "seq_q": 4096, "seq_kv": 4097}]), schedule(2, 64, 2)),
+    (spec((8, 2), inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos",
+          workload=[{"batch": 2, "seq_q": 9000, "seq_kv": 10000}]), schedule(3, 48, 2)),
+    (spec((4, 2), inputs=HEAD_IDS, mask="mine[b, h_kv, q_idx] == their[b, h, kv_idx]",
+          workload=[{"batch": 2, "seq_q": 5000, "seq_kv": 7000}]), schedule(2, 32, 2, order="linear")),
+    (spec((8, 2), inputs={**VALID, **IDS},
+          mask="valid[b, kv_idx] != 0 and doc[b, q_pos] >= doc[b, kv_idx]",
+          workload=[{"batch": 7, "seq_q": 700, "seq_kv": 7000}]), packed(2, 64, 2)),
+    (spec(varlen=True, mask=CAUSAL, workload=[{"batch": 1000, "seq_q": 100, "seq_kv": 100}]),
+     schedule(2, 64, 2)),
+]
+
+
+def told(attngen, place):
+    """The bytes that --explain names, and of which call."""
+    text = run([attngen, place / "spec.json", "--target", "h100", "--schedule", place / "schedule.json",
+                "--explain"])
+    found = re.search(r"batch (\d+), seq_q (\d+), seq_kv (\d+) a workspace of (\d+) bytes",
+                      " ".join(text.split()))
+    if not found:
+        sys.exit(f"{place}: no workspace is told\n{text}")
+    batch, seq_q, seq_kv, size = map(int, found.groups())
+    return {"batch": batch, "seq_q": seq_q, "seq_kv": seq_kv}, size
+
+
+def returned(compiler, place, call):
+    """What the emitted function says."""
+    library = place / "emulated.so"
+    host = place / "emulated.cpp"
+    host.write_text(to_host((place / "emulated_h100.cu").read_text()))
+    run([*compile_command(compiler), "-O0", "-fPIC", "-shared", host, "-o", library])
+    manifest = json.loads((place / "emulated.json").read_text())
+    types = {"size_t": ctypes.c_size_t, "int64_t": ctypes.c_int64, "int32_t": ctypes.c_int32,
+             "uint8_t": ctypes.c_uint8, "float": ctypes.c_float}
+    fields = [(field["name"], types.get(field["c_type"], ctypes.c_void_p))
+              for field in manifest["passes"][0]["args"]["fields"]]
+    args = type("Args", (ctypes.Structure,), {"_fields_": fields})()
+    for name, value in call.items():
+        if hasattr(args, name):
+            setattr(args, name, value)
+    function = ctypes.CDLL(str(library)).emulated_forward_workspace
+    function.restype = ctypes.c_size_t
+    return function(ctypes.byref(args))
+
+
+def main():
+    attngen, compiler, folder = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3])
+    for i, (one, given) in enumerate(CASES):
+        place = folder / "workspace" / str(i)
+        place.mkdir(parents=True, exist_ok=True)
+        done = generate(attngen, "h100", one, given, place)
+        if done.returncode:
+            sys.exit(f"{json.dumps(one)}\n{done.stderr}")
+        call, size = told(attngen, place)
+        got = returned(compiler, place, call)
+        print(json.dumps(one), call, size, sep="\n")
+        if got != size:
+            sys.exit(f"the emitted function returns {got}")
+
+
+if __name__ == "__main__":
+    main()
