@@ -247,8 +247,8 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     if (!reason.empty()) return reason;
     if (s.ping_pong && kernel.block_size % queries != 0) {
       return fmt::format(
-          "{} queries do not divide blocks of {}: the warpgroups keep different blocks, without "
-          "ping-pong",
+          "{} queries do not divide blocks of {}: the warpgroups keep different blocks, and there "
+          "is no ping-pong",
           queries, kernel.block_size);
     }
   }

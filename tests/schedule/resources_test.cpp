@@ -104,13 +104,13 @@ TEST_CASE("block sparsity restricts the tiles") {
   };
   CHECK(reason(shape(2, 64)) == "");
   CHECK(reason(shape(2, 96)) == "96 keys do not divide blocks of 128");
-  Schedule turns = shape(3, 64);
-  CHECK(reason(turns) == "");
-  turns.ping_pong = true;
+  Schedule ping_pong = shape(3, 64);
+  CHECK(reason(ping_pong) == "");
+  ping_pong.ping_pong = true;
   CHECK(
-      reason(turns) ==
-      "192 queries do not divide blocks of 128: the warpgroups keep different blocks, and take no "
-      "turns");
+      reason(ping_pong) ==
+      "192 queries do not divide blocks of 128: the warpgroups keep different blocks, and there is "
+      "no ping-pong");
   for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
     const Resources r = *fit_hopper(kernel, shape(warpgroups, 32), h100()).resources;
     const int granted = std::min(65536 / r.threads / 8 * 8, 255) * r.threads;
