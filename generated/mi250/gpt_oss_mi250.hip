@@ -5,8 +5,8 @@
 //
 // Schedule: 64x32, 1 stage, 1 warpgroup, weights in registers, intra-warpgroup overlap, one block a
 //   tile, longest first
-// Predicted: 232 us (73.4 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 228 us (73.1 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 232 us (73.4 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 228 us (73.1 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
 // Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
 //   gpt_oss_mi250.hip
 
