@@ -140,6 +140,22 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.mask.logic += 1;  // the select
 }
 
+// Who finds the blocks of keys. Among blocks that are given a mask empties none: only its ends
+// count.
+void describe_walk(const spec::Spec& spec, target::Family family, Kernel& kernel) {
+  kernel.walks = attention::searches(kernel.range);
+  if (kernel.block_size > 0) return;
+  const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
+  if (!test) return;
+  kernel.id_tables = !kernel.walks && !test->tables.empty();
+  kernel.walks = true;
+  // Closed: what inputs decide is not known before the call.
+  if (family == target::Family::Hopper && expr::inputs_of(test->kept).empty() &&
+      expr::inputs_of(test->full).empty()) {
+    kernel.test = test;
+  }
+}
+
 }  // namespace
 
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
@@ -159,18 +175,10 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.searched_limits = family == target::Family::Hopper && rows.exponential &&
                            spec.block_size == 0 && attention::has_searched_limits(kernel.range);
   kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
-  const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
-  const bool searches = attention::searches(kernel.range);
-  kernel.walks = searches || test;
-  kernel.id_tables = !searches && test && !test->tables.empty();
-  // Closed: what inputs decide is not known before the call.
-  if (family == target::Family::Hopper && spec.block_size == 0 && test &&
-      expr::inputs_of(test->kept).empty() && expr::inputs_of(test->full).empty()) {
-    kernel.test = test;
-  }
+  kernel.block_size = spec.block_size;
+  describe_walk(spec, family, kernel);
   kernel.workload = spec.workload;
   kernel.varlen = spec.varlen;
-  kernel.block_size = spec.block_size;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel);
   count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true, true)),

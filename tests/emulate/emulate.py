@@ -209,6 +209,8 @@ GROUPS = {
          [schedule(1, 128, 2)], CALLS),
         (spec((4, 2), blocks={"size": 128, "from": "bitmap", "per": "heads_kv"}, normalize=SIGMOID,
               mask=CAUSAL), [packed(2, 64, 2, ping_pong=True), schedule(2, 128, 2)], CALLS[:3]),
+        (spec((4, 2), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=DILATED),
+         [packed(2, 128, 2), packed(1, 64, 2)], CALLS[:4]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

@@ -53,6 +53,10 @@ TEST_CASE("what cannot be packed says why") {
   CHECK(reason(kernel_of(16, "blocks: {size: 128, from: bitmap}\n")) ==
         "each head keeps blocks of its own");
   CHECK(reason(kernel_of(16, "blocks: {size: 128, from: bitmap, per: heads_kv}\n")) == "");
+  // A mask empties none of the blocks that are given: nothing is asked of them.
+  CHECK(reason(kernel_of(16,
+                         "blocks: {size: 128, from: bitmap, per: heads_kv}\n"
+                         "mask: (q_pos - kv_idx) % 2 == 0\n")) == "");
 }
 
 TEST_CASE("heads that keep the same blocks share a tile that is higher than a block") {
