@@ -8,6 +8,7 @@
 
 #include "attention/linear.h"
 #include "attention/tiles.h"
+#include "expr/bound.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {

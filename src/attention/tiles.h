@@ -1,31 +1,16 @@
-// Which tiles of the score matrix a mask leaves empty, full or partial, proven by interval
-// arithmetic.
+// Which blocks of keys a mask leaves to a tile of rows, proven by interval arithmetic.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "attention/id_tables.h"
-#include "expr/bound.h"
 #include "expr/expr.h"
 #include "spec/spec.h"
 
 namespace attngen::attention {
-
-enum class TileClass : uint8_t { Empty, Full, Partial };
-
-// Rows [q_begin, q_end) and columns [kv_begin, kv_end) of one (batch, head).
-struct Tile {
-  int64_t q_begin = 0, q_end = 0, kv_begin = 0, kv_end = 0;
-};
-
-// `others` bounds what the tile does not: b, h, h_kv, inputs. Empty and Full are proofs; Partial is
-// not.
-TileClass classify(const expr::Expr& mask, const Tile& tile, int64_t seq_q, int64_t seq_kv,
-                   const expr::Bounds& others = {});
 
 // The keys that rows q_first..q_last (both included) may need, in closed form. All four are Int
 // expressions of q_first, q_last, seq_q, seq_kv, b, h, h_kv and inputs that a row can index:
@@ -59,16 +44,5 @@ struct BlockTest {
 };
 std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs,
                                     bool with_tables);
-
-// Tiles that the kernel visits for one (batch, head): the sums over all tile rows. `full` need no
-// mask. Inputs are unknown here: a bound that reads one counts as unbounded.
-struct TileCounts {
-  int64_t full = 0;
-  int64_t partial = 0;
-  int64_t rows = 0;     // tile rows
-  int64_t longest = 0;  // most tiles in one tile row
-};
-TileCounts count_tiles(const KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
-                       int tile_kv);
 
 }  // namespace attngen::attention

@@ -27,12 +27,10 @@ void check_sound(const Subject& subject, const Data& data, const Lengths& length
   const Limits limits = subject.ranges.of(data, lengths, first, last);
   bool sound = true;
   bool some = false;
-  bool all = true;
   for (int64_t kv = 0; kv < lengths.kv; ++kv) {
     const int64_t rows = pairs.rows_with(kv, first, last);
     const bool full = rows == last - first + 1;
     some = some || rows > 0;
-    all = all && full;
     if (rows > 0) sound = sound && kv >= limits.begin && kv < limits.end;
     if (kv >= limits.full_begin && kv < limits.full_end) sound = sound && full;
   }
@@ -46,10 +44,6 @@ void check_sound(const Subject& subject, const Data& data, const Lengths& length
       sound = sound && (!visited.kept[block] || !visited.full[block] || least.full[block]);
     }
   }
-  const TileClass tile =
-      classify(subject.mask, {first, last + 1, 0, lengths.kv}, lengths.q, lengths.kv);
-  if (tile == TileClass::Empty) sound = sound && !some;
-  if (tile == TileClass::Full) sound = sound && all;
   if (!sound) {
     FAIL(expr::print(subject.mask)
          << " rows " << first << ".." << last << " of " << lengths.q << " x " << lengths.kv << ": ["
@@ -233,34 +227,6 @@ TEST_CASE("rows that surely have a key") {
   CHECK_FALSE(range_of("kv_idx < 4 or kv_idx <= q_pos").may_be_empty);
   CHECK(range_of("kv_idx <= q_pos").may_be_empty);  // seq_q may exceed seq_kv
   CHECK(range_of("kv_idx < prefix[b]").may_be_empty);
-}
-
-TEST_CASE("tile classes") {
-  const expr::Expr causal = mask_of("kv_idx <= q_pos");
-  CHECK(classify(causal, {0, 64, 64, 128}, 256, 256) == TileClass::Empty);
-  CHECK(classify(causal, {64, 128, 0, 64}, 256, 256) == TileClass::Full);
-  CHECK(classify(causal, {64, 128, 64, 128}, 256, 256) == TileClass::Partial);
-  // Keys beyond seq_kv do not exist.
-  CHECK(classify(mask_of("true"), {0, 64, 64, 128}, 256, 100) == TileClass::Partial);
-  CHECK(classify(mask_of("true"), {0, 64, 128, 192}, 256, 100) == TileClass::Empty);
-  CHECK(classify(mask_of("true"), {192, 320, 0, 64}, 256, 100) == TileClass::Full);
-}
-
-TEST_CASE("tiles of a causal mask") {
-  const TileCounts square = count_tiles(range_of("kv_idx <= q_pos"), 512, 512, 128, 128);
-  CHECK(square.rows == 4);
-  CHECK(square.partial == 4);
-  CHECK(square.full == 0 + 1 + 2 + 3);
-  CHECK(square.longest == 4);
-  const TileCounts ragged = count_tiles(range_of("true"), 130, 200, 128, 64);
-  CHECK(ragged.rows == 2);
-  CHECK(ragged.full == 2 * 3);
-  CHECK(ragged.partial == 2);  // keys 192..199
-  // The prefix is unknown here: every key may be needed.
-  const TileCounts prefix =
-      count_tiles(range_of("kv_idx < prefix[b] or kv_idx <= q_pos"), 256, 256, 128, 128);
-  CHECK(prefix.full + prefix.partial == 4);
-  CHECK(prefix.full == 1);
 }
 
 }  // namespace
