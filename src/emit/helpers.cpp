@@ -41,6 +41,7 @@ constexpr std::string_view kCount =
     "__device__ __forceinline__ void count(const int* values, int length,\n"
     "                                      const int (&limits)[kLimits], int (&counts)[kLimits]) "
     "{\n"
+    "  static_assert(kLimits <= 32, \"a bit of kOrEqual each\");\n"
     "  int end[kLimits], step[kLimits], place[kLimits], value[kLimits];\n"
     "  bool more = length > 0;\n"
     "#pragma unroll\n"

@@ -87,6 +87,7 @@ class Searches {
   }
 
  private:
+  static constexpr size_t kMostLimits = 32;  // `count` knows each by a bit
   struct Group {
     std::string values, length;
     std::vector<std::string> limits;
@@ -95,20 +96,26 @@ class Searches {
   expr::Expr place_of(const expr::Expr& search, const DeviceNames::SearchedRow& row) {
     const std::string limit =
         expr::print_c(search.operands().back(), expr::Dialect::Device, names_.names());
-    size_t i = 0;
-    while (i < groups_.size() && groups_[i].values != row.values) ++i;
-    if (i == groups_.size()) groups_.push_back({row.values, row.length, {}, 0});
-    Group& group = groups_[i];
-    size_t j = 0;
-    while (j < group.limits.size() &&
-           !(group.limits[j] == limit && (group.or_equal >> j & 1) == unsigned{row.or_equal})) {
-      ++j;
+    size_t last = groups_.size();  // the last group of the same values, which may have room
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      if (groups_[i].values != row.values) continue;
+      last = i;
+      for (size_t j = 0; j < groups_[i].limits.size(); ++j) {
+        const bool or_equal = (groups_[i].or_equal >> j & 1) != 0;
+        if (groups_[i].limits[j] == limit && or_equal == row.or_equal) return count_at(i, j);
+      }
     }
-    if (j == group.limits.size()) {
-      group.limits.push_back(limit);
-      group.or_equal |= unsigned{row.or_equal} << j;
+    if (last == groups_.size() || groups_[last].limits.size() == kMostLimits) {
+      last = groups_.size();
+      groups_.push_back({row.values, row.length, {}, 0});
     }
-    return expr::variable(fmt::format("counts{}[{}]", i, j), expr::Type::Int);
+    Group& group = groups_[last];
+    group.or_equal |= unsigned{row.or_equal} << group.limits.size();
+    group.limits.push_back(limit);
+    return count_at(last, group.limits.size() - 1);
+  }
+  static expr::Expr count_at(size_t group, size_t place) {
+    return expr::variable(fmt::format("counts{}[{}]", group, place), expr::Type::Int);
   }
 
   const DeviceNames& names_;

@@ -1,6 +1,7 @@
 #include "emit/user_functions.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -181,6 +182,20 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   CHECK_FALSE(has(text_for(kVariants[5].lines), "attn_tables"));  // ids that ascend
   const spec::Spec spec = spec_of(kVariants[12].lines);
   CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));
+}
+
+TEST_CASE("searches of one input go on side by side, as many as have a bit each") {
+  std::string mask = "doc[b, kv_idx] <= 7 and (false";
+  for (int i = 0; i < 16; ++i) {
+    mask += fmt::format(" or doc[b, q_pos] - {} == doc[b, kv_idx]", 2 * i);
+  }
+  const std::string inputs = "inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n";
+  const std::string text = text_for((inputs + "mask: " + mask + ")\n").c_str());
+  // 16 first keys, then 17 last ones and the two of what is sure. There 7 is asked for again.
+  CHECK(has(text, "  int counts0[32];\n"));
+  CHECK(has(text, "  count<4294901760>(in.doc + "));  // bits 16 to 31
+  CHECK(has(text, "  int counts1[3];\n"));
+  CHECK(has(text, "  count<5>(in.doc + "));
 }
 
 TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {

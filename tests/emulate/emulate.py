@@ -43,6 +43,8 @@ DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
 WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
 NARROW = "kv_idx <= q_pos and q_pos - kv_idx < 100"
 SLOPES = {"slopes": {"dtype": "f32", "shape": ["heads"]}}
+# More limits than one search has bits for.
+FAR_DOCUMENTS = " or ".join(f"doc[b, q_pos] - {2 * i} == doc[b, kv_idx]" for i in range(16, -1, -1))
 DOCUMENTS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}}
 IDS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}}
 HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
@@ -156,6 +158,7 @@ GROUPS = {
          [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")], SELF),
         (spec((4, 2), inputs={**DOCUMENTS, **SLOPES}, score=ALIBI,
               mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 32, 3)], SELF),
+        (spec((1, 1), inputs=DOCUMENTS, mask=FAR_DOCUMENTS), [schedule(1, 16, 2)], ["1,64,1300"]),
     ],
     # Ids in no order, of which another kernel makes tables. Keys and values of blocks that no query
     # sees are NaN where `valid` says so (data.cpp): they must not be visited.
