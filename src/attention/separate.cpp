@@ -280,6 +280,12 @@ Expr difference(const std::vector<Expr>& added, const std::vector<Expr>& subtrac
   return result;
 }
 
+// By itself, whatever its operands: enough beside a positive summand.
+bool is_never_negative(const Expr& e) {
+  return e.op() == Op::Square || e.op() == Op::Abs || e.op() == Op::Relu ||
+         (e.is_number() && e.number() >= 0);
+}
+
 }  // namespace
 
 bool reads_pair(const Expr& e) { return expr::mentions(e, "score") || expr::mentions(e, "kv_idx"); }
@@ -291,11 +297,6 @@ bool reads_rows(const Expr& e, const RowNames& names) {
 
 bool is_positive(const Expr& e, const RowNames& names) {
   const auto operand = [&](size_t i) { return is_positive(e.operand(i), names); };
-  // Never below zero: enough beside a positive summand.
-  const auto at_least_zero = [&](const Expr& x) {
-    return is_positive(x, names) || x.op() == Op::Square || x.op() == Op::Abs ||
-           x.op() == Op::Relu || (x.is_number() && x.number() >= 0);
-  };
   switch (e.op()) {
     case Op::Number:
       return e.number() > 0;
@@ -313,9 +314,12 @@ bool is_positive(const Expr& e, const RowNames& names) {
       return operand(0) || operand(1);
     case Op::Select:
       return operand(1) && operand(2);
-    case Op::Add:
-      return (operand(0) && at_least_zero(e.operand(1))) ||
-             (operand(1) && at_least_zero(e.operand(0)));
+    case Op::Add: {
+      // Each asked once: sums nest deeply.
+      const bool left = operand(0), right = operand(1);
+      return (left && (right || is_never_negative(e.operand(1)))) ||
+             (right && is_never_negative(e.operand(0)));
+    }
     case Op::Sqrt:
     case Op::Rsqrt:
     case Op::Square:

@@ -1,5 +1,6 @@
 #include "attention/row_form.h"
 
+#include "attention/separate.h"
 #include "support.h"
 
 namespace attngen::attention {
@@ -170,6 +171,17 @@ TEST_CASE("what a factor commutes with") {
   CHECK(rescale("square(score / l)") == "square(score) | 1.0 | acc * square(1 / l)");
   CHECK(rescale("exp(score - m) / l + square(score) * exp(-m) / l") ==
         "exp(score - m) + square(score) * exp(-m) | exp(old_m - m) | acc / l");
+}
+
+TEST_CASE("the sign of a long sum is soon known") {
+  const RowNames names{[](const std::string&) { return false; },
+                       [](const std::string&) { return false; }};
+  std::string sum = "score";
+  for (int i = 0; i < 150; ++i) sum += " + 1.5";
+  CHECK_FALSE(is_positive(spec_of("score: " + sum + "\n").score, names));
+  CHECK(is_positive(spec_of("score: exp(score) + abs(score)\n").score, names));
+  CHECK(is_positive(spec_of("score: 0 + sigmoid(score)\n").score, names));
+  CHECK_FALSE(is_positive(spec_of("score: abs(score) + 1e-3 * score\n").score, names));
 }
 
 struct Expected {
