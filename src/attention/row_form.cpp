@@ -10,6 +10,7 @@
 #include "attention/empty_row.h"
 #include "attention/reductions.h"
 #include "attention/separate.h"
+#include "expr/ops.h"
 #include "expr/print.h"
 #include "expr/simplify.h"
 
@@ -37,10 +38,8 @@ std::string word_of(const Expr& element) {
     case Op::Relu:
     case Op::Square:
     case Op::Sigmoid:
-    case Op::Tanh: {
-      const std::string text = expr::print(element);
-      return text.substr(0, text.find('('));
-    }
+    case Op::Tanh:
+      return std::string(expr::spelling(element.op()));
     default:
       return {};
   }
