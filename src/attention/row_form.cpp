@@ -49,8 +49,7 @@ std::string pointer_to_row(const std::string& name) { return "/normalize/rows/" 
 
 class Derivation {
  public:
-  Derivation(const spec::Normalizer& normalizer, std::span<const std::string> reserved)
-      : normalizer_(normalizer), taken_(reserved.begin(), reserved.end()) {
+  explicit Derivation(const spec::Normalizer& normalizer) : normalizer_(normalizer) {
     take_names();
     names_.is_row = [this](const std::string& name) { return changing_.contains(name); };
     names_.is_positive = [this](const std::string& name) { return positive_.contains(name); };
@@ -300,9 +299,8 @@ class Derivation {
 
 }  // namespace
 
-std::variant<RowForm, Refusal> derive_row_form(const spec::Normalizer& normalizer,
-                                               std::span<const std::string> reserved) {
-  return Derivation(normalizer, reserved).run();
+std::variant<RowForm, Refusal> derive_row_form(const spec::Normalizer& normalizer) {
+  return Derivation(normalizer).run();
 }
 
 }  // namespace attngen::attention

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -74,8 +73,6 @@ struct Refusal {
   expr::Error error;
 };
 
-// `reserved` are further names that a reduction must not get: the spec's inputs.
-std::variant<RowForm, Refusal> derive_row_form(const spec::Normalizer& normalizer,
-                                               std::span<const std::string> reserved = {});
+std::variant<RowForm, Refusal> derive_row_form(const spec::Normalizer& normalizer);
 
 }  // namespace attngen::attention
