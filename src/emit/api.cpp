@@ -22,20 +22,22 @@ struct StatusText {
 };
 // In the order of their values; the texts are those of the templates. Values are part of the binary
 // interface: add at the end.
-constexpr StatusText kStatuses[] = {
-    {"OK", "ok"},
-    {"BAD_ARGS_SIZE", "args.size is not the size of the argument struct"},
-    {"NULL_POINTER", "a required pointer is null"},
-    {"MISALIGNED",
-     "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element"},
-    {"BAD_LENGTH",
-     "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices"},
-    {"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
-    {"BAD_STRIDE", "a stride is not a positive multiple of 8 elements, or too large"},
-    {"BAD_WORKSPACE", "the workspace is null"},
-    {"BAD_DEVICE", "the current device is not of compute capability 9.0"},
-    {"LAUNCH_FAILED", "the launch failed"},
-};
+std::vector<StatusText> statuses(const char* bad_device) {
+  return {
+      {"OK", "ok"},
+      {"BAD_ARGS_SIZE", "args.size is not the size of the argument struct"},
+      {"NULL_POINTER", "a required pointer is null"},
+      {"MISALIGNED",
+       "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element"},
+      {"BAD_LENGTH",
+       "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices"},
+      {"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
+      {"BAD_STRIDE", "a stride is not a positive multiple of 8 elements, or too large"},
+      {"BAD_WORKSPACE", "the workspace is null"},
+      {"BAD_DEVICE", bad_device},
+      {"LAUNCH_FAILED", "the launch failed"},
+  };
+}
 
 // Broken between parameters where it passes 100 columns.
 std::string prototype(const Function& function) {
@@ -148,12 +150,12 @@ std::string shape_text(const Input& input) {
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
-Api api_of(const spec::Spec& spec) {
+Api api_of(const spec::Spec& spec, const std::string& bad_device) {
   Api api;
   api.name = spec.name;
   api.upper_name = upper(spec.name);
   int value = 0;
-  for (const StatusText& status : kStatuses) {
+  for (const StatusText& status : statuses(bad_device.c_str())) {
     api.statuses.push_back({api.upper_name + "_" + status.name, value++, status.text});
   }
   api.status_string = {"const char*",

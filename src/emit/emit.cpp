@@ -37,10 +37,7 @@ std::vector<std::string> output_names(const spec::Spec& spec,
 
 std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
                        const std::vector<Choice>& choices) {
-  Api api = api_of(spec);
-  for (Status& status : api.statuses) {
-    if (status.name.ends_with("_BAD_DEVICE")) status.text = bad_device_text(choices);
-  }
+  const Api api = api_of(spec, bad_device_text(choices));
   std::vector<File> files;
   for (const Choice& choice : choices) {
     auto text = source(spec, rows, api, choice);

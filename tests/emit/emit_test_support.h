@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "attention/row_form.h"
+#include "emit/api.h"
 #include "spec/read.h"
 #include "spec/spec.h"
 
@@ -27,6 +28,11 @@ inline spec::Spec spec_of_text(const std::string& text) {
   return *spec;
 }
 inline spec::Spec spec_of(const std::string& lines) { return spec_of_text(spec_text(lines)); }
+
+// With the text of Hopper's template.
+inline Api api_of(const spec::Spec& spec) {
+  return api_of(spec, "the current device is not of compute capability 9.0");
+}
 
 inline attention::RowForm form_of(const spec::Spec& spec) {
   const auto form = attention::derive_row_form(spec.normalize);
