@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "attention/interval_mask.h"
@@ -287,6 +287,11 @@ std::pair<double, Expr> split_factor(const Expr& e) {
   return {1, e};
 }
 
+// Whether a float holds it with all of its digits.
+bool is_normal_float(double factor) {
+  return factor >= std::numeric_limits<float>::min() && factor <= std::numeric_limits<float>::max();
+}
+
 Expr arranged_score(const Expr& score, Arranger& arranger, PairForm& form) {
   const Expr exponent =
       expr::simplify(expr::make(Op::Multiply, {expr::number(std::numbers::log2e), score}));
@@ -295,6 +300,7 @@ Expr arranged_score(const Expr& score, Arranger& arranger, PairForm& form) {
     return arranger.affine(exponent, *found, true);
   }
   const auto [unit, rest] = split_factor(exponent);
+  if (!is_normal_float(unit)) return arranger.arrange(exponent);
   form.unit = unit;
   return arranger.arrange(rest);
 }
@@ -346,7 +352,12 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
       std::all_of(rows.reductions.begin(), rows.reductions.end(),
                   [](const Reduction& reduction) { return reduction.element.is_number(); });
   if (spec.dtype == spec::DType::Bf16 && counts_only && rows.row_free()) {
-    std::tie(form.weight_factor, form.weight) = split_factor(form.weight);
+    const auto [factor, rest] = split_factor(form.weight);
+    // An output may take its reciprocal.
+    if (is_normal_float(factor) && is_normal_float(1 / factor)) {
+      form.weight_factor = factor;
+      form.weight = rest;
+    }
   }
   if (abilities.rounds_positive_part && counts_only && form.weight.op() == Op::Relu) {
     form.weight = form.weight.operand(0);

@@ -15,7 +15,7 @@
 #include "emit/near_functions.h"
 #include "emit/pair_text.h"
 #include "emit/user_functions.h"
-#include "emit/values.h"
+#include "expr/decimal.h"
 
 namespace attngen::emit {
 namespace {
@@ -268,7 +268,7 @@ class Absorb : public PairText {
     std::string heading = comment("weight", expr::print(form_.weight));
     if (pairs_.weight_factor != 1) {
       heading += fmt::format("// Without a factor of {}, which the output has.\n",
-                             float_literal(pairs_.weight_factor));
+                             expr::float_literal(pairs_.weight_factor));
     }
     return heading;
   }

@@ -5,7 +5,7 @@
 #include "emit/device_text.h"
 #include "emit/pair_text.h"
 #include "emit/user_functions.h"
-#include "emit/values.h"
+#include "expr/decimal.h"
 
 namespace attngen::emit {
 namespace {
@@ -58,7 +58,7 @@ class FarFunctions : public PairText {
       const attention::FarSum sum = pairs_.far->sums[i];
       if (sum == attention::FarSum::Number) {
         const double number = reduction.element.number();
-        const std::string factor = number == 1 ? "" : " * " + float_literal(number);
+        const std::string factor = number == 1 ? "" : " * " + expr::float_literal(number);
         counts += wrapped(fmt::format("  red.{} += columns{};", reduction.name, factor));
         continue;
       }

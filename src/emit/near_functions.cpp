@@ -5,7 +5,7 @@
 #include "emit/device_text.h"
 #include "emit/pair_text.h"
 #include "emit/user_functions.h"
-#include "emit/values.h"
+#include "expr/decimal.h"
 
 namespace attngen::emit {
 namespace {
@@ -62,7 +62,7 @@ class NearFunctions : public PairText {
                 "  for (int r = 0; r < 2; ++r) {\n" +
                     indented(row + pass) + "  }\n" +
                     fmt::format("  return max(largest[0], largest[1]) < __float_as_uint({});\n",
-                                float_literal(near.highest)),
+                                expr::float_literal(near.highest)),
                 "template <bool kMasked>"});
   }
 };

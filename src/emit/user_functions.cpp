@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -253,7 +255,9 @@ RowForm with_factor(RowForm form, double factor) {
 }  // namespace
 
 bool is_plain_score(const Spec& spec) {
-  return spec.score.op() == Op::Variable && spec.score.name() == "score" && spec.scale > 0;
+  // Templates fold log2(e) into the scale.
+  return spec.score.op() == Op::Variable && spec.score.name() == "score" && spec.scale > 0 &&
+         spec.scale * std::numbers::log2e <= std::numeric_limits<float>::max();
 }
 
 UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family,

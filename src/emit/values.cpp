@@ -1,12 +1,11 @@
 #include "emit/values.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/user_functions.h"
+#include "expr/decimal.h"
 #include "expr/expr.h"
 #include "schedule/resources.h"
 #include "schedule/search.h"
@@ -14,11 +13,7 @@
 
 namespace attngen::emit {
 
-std::string float_literal(double value) {
-  std::string text = fmt::format("{}", static_cast<float>(value));
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text + "f";
-}
+using expr::float_literal;
 
 Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
                        const schedule::Candidate& candidate) {

@@ -12,7 +12,4 @@ namespace attngen::emit {
 Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
                        const schedule::Candidate& candidate);
 
-// The shortest C literal that reads back as the same float: "0.088388346f".
-std::string float_literal(double value);
-
 }  // namespace attngen::emit

@@ -55,7 +55,7 @@ class CPrinter {
   Text helper(const std::string& function, const Expr& e);
   Text infix(const Expr& e, std::string_view symbol);
   Text print_number(const Expr& e) const;
-  std::string float_literal(double value) const;
+  std::string literal(double value) const;
   Text print_load(const Expr& e);
   Text print_unary(const Expr& e, char symbol);
   Text print_select(const Expr& e);
@@ -157,19 +157,8 @@ Text CPrinter::infix(const Expr& e, std::string_view symbol) {
           own};
 }
 
-std::string CPrinter::float_literal(double value) const {
-  const double largest =
-      device_ ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
-  if (std::isnan(value)) {
-    return "NAN";
-  }
-  if (std::fabs(value) > largest) {
-    return value > 0 ? "INFINITY" : "-INFINITY";
-  }
-  if (!device_) {
-    return decimal(value);
-  }
-  return decimal(static_cast<float>(value)) + "f";
+std::string CPrinter::literal(double value) const {
+  return device_ || !std::isfinite(value) ? float_literal(value) : decimal(value);
 }
 
 Text CPrinter::print_number(const Expr& e) const {
@@ -182,7 +171,7 @@ Text CPrinter::print_number(const Expr& e) const {
     case Type::Float:
       break;
   }
-  return {float_literal(e.number()), own};
+  return {literal(e.number()), own};
 }
 
 Text CPrinter::print_load(const Expr& e) {
@@ -334,7 +323,7 @@ Text CPrinter::print_extremum(const Expr& e) {
 
 Text CPrinter::print_function(const Expr& e) {
   const bool is_int = e.type() == Type::Int;
-  const std::string zero = is_int ? "0" : float_literal(0);
+  const std::string zero = is_int ? "0" : literal(0);
   switch (e.op()) {
     case Op::Abs:
       return call(device_ ? (is_int ? "abs" : "fabsf") : (is_int ? "llabs" : "fabs"), e);

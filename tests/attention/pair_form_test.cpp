@@ -50,6 +50,18 @@ TEST_CASE("a cap becomes the unit of the exponent") {
   CHECK(text(form.score) == "tanh($product * 0.016666666666666666)");
 }
 
+TEST_CASE("no factor that a float cannot hold is apart from its exponent") {
+  const PairForm large = form_for("score: 3e38 * tanh(score)\n");
+  CHECK(large.unit == 1);
+  CHECK(text(large.score).find("tanh($product * 0.5)") != std::string::npos);
+  CHECK(form_for("score: 1e-38 * tanh(score) / 10\n").unit == 1);
+  CHECK(form_for("score: 3e38 * abs(2 * score)\n").unit == 1);
+  const std::string weight = " * relu(score), output: acc / (q_pos + 1)}\n";
+  CHECK(form_for("normalize: {weight: 1e37" + weight).weight_factor > 1e36);
+  CHECK(form_for("normalize: {weight: 1e38 * 10" + weight).weight_factor == 1);
+  CHECK(form_for("normalize: {weight: 3e38" + weight).weight_factor == 1);
+}
+
 TEST_CASE("a decay is a power of two of what grows evenly along the keys") {
   const PairForm form = form_for(
       "score: score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))\nmask: kv_idx <= q_pos\n"

@@ -21,6 +21,7 @@
 #include "emit/preprocess.h"
 #include "emit/user_functions.h"
 #include "emit/values.h"
+#include "expr/decimal.h"
 #include "emit_test_support.h"
 #include "schedule/search.h"
 #include "variants.h"
@@ -403,7 +404,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   const UserFunctions user = user_functions(spec, form);
   std::string text =
       fmt::format("namespace {} {{\nconstexpr float kScale = {};\nconstexpr int kMaps = {};\n",
-                  name, float_literal(spec.scale), spec.maps);
+                  name, expr::float_literal(spec.scale), spec.maps);
   text += kBiases + user.text;
   // The lanes that search together are four here.
   replace_all(text, "(end[i] - counts[i] + 31) / 32", "(end[i] - counts[i] + 3) / 4");

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "emit/source.h"
-#include "emit/values.h"
 #include "emit_test_support.h"
 #include "schedule/search.h"
 #include "target/target.h"
@@ -302,13 +301,6 @@ TEST_CASE("a long text of the spec's is cut in the header alone") {
   CHECK(e.files[1].content.find(" + 1000149") == std::string::npos);
   CHECK(e.files[1].content.find(" ...\n//   mask: true\n") != std::string::npos);
   CHECK(nlohmann::json::parse(e.files[2].content)["computes"]["score"] == sum);
-}
-
-TEST_CASE("scales as shortest float literals") {
-  CHECK(float_literal(0.08838834764831845) == "0.088388346f");
-  CHECK(float_literal(1) == "1.0f");
-  CHECK(float_literal(-2) == "-2.0f");
-  CHECK(float_literal(1e-20) == "1e-20f");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "expr/decimal.h"
 #include "expr/evaluate.h"
 #include "expr/print.h"
 #include "expr/simplify.h"
@@ -203,6 +204,17 @@ TEST_CASE("device code reads as if written by hand") {
   CHECK(device("x - (y - m)") == "x - (y - m)");
   CHECK(device("slopes[h] * cap") == "slopes[h] * cap");
   CHECK(device("max(q_idx, 0) + relu(x)") == "float(max(q_idx, 0)) + fmaxf(x, 0.0f)");
+}
+
+TEST_CASE("shortest float literals") {
+  CHECK(float_literal(0.08838834764831845) == "0.088388346f");
+  CHECK(float_literal(1) == "1.0f");
+  CHECK(float_literal(-2) == "-2.0f");
+  CHECK(float_literal(1e-20) == "1e-20f");
+  CHECK(float_literal(1e39) == "3.4028235e+38f");
+  CHECK(float_literal(-1e300) == "-3.4028235e+38f");
+  CHECK(float_literal(kInfinity) == "INFINITY");
+  CHECK(float_literal(-kInfinity) == "-INFINITY");
 }
 
 TEST_CASE("shared subtrees become statements, but no load out of its condition") {
