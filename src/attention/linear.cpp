@@ -16,6 +16,10 @@ namespace {
 // Leaves room for the sums of a few lengths in 32 bits.
 constexpr int64_t kLargestConstant = int64_t{1} << 30;
 
+// Beyond these a sum is unknown: each new term is compared with all others, and to_expr makes a
+// chain of them.
+constexpr size_t kMostSummands = 64;
+
 Expr int_variable(const char* name) { return expr::variable(name, expr::Type::Int); }
 
 bool in_range(int64_t value) { return std::abs(value) <= kLargestConstant; }
@@ -94,7 +98,7 @@ std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times) {
     }
   }
   std::erase_if(sum.terms, [](const Linear::Term& term) { return term.coefficient == 0; });
-  if (!in_range(sum.constant)) return std::nullopt;
+  if (!in_range(sum.constant) || sum.terms.size() > kMostSummands) return std::nullopt;
   return sum;
 }
 

@@ -27,7 +27,8 @@ struct Linear {
   bool mentions(std::string_view variable) const;
 };
 
-// Nothing if `e` is no Int, or if a constant would leave the range of a 32-bit sum.
+// Nothing if `e` is no Int, of more terms than a mask has in earnest, or if a constant would leave
+// the range of a 32-bit sum.
 std::optional<Linear> linear(const expr::Expr& e);
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times = 1);
 

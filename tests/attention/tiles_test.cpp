@@ -1,6 +1,9 @@
 #include "attention/tiles.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 
 #include "random_mask.h"
 #include "support.h"
@@ -218,6 +221,18 @@ TEST_CASE("masks that nest beyond reason bound nothing, and soon") {
   }
   const KeyRange range = range_of("'" + condition + "'");
   CHECK(range.may_be_empty);
+}
+
+TEST_CASE("sums of too many terms bound nothing") {
+  // A balanced sum: a chain would nest too deeply for the parser.
+  const std::function<std::string(int, int)> sum = [&](int first, int last) {
+    if (first == last) return fmt::format("q_idx // {}", first);
+    const int middle = (first + last) / 2;
+    return fmt::format("({} + {})", sum(first, middle), sum(middle + 1, last));
+  };
+  CHECK_FALSE(printed("kv_idx <= " + sum(2, 60)) == "0 .. seq_kv full 0 .. 0");
+  CHECK(printed("kv_idx <= " + sum(2, 70)) == "0 .. seq_kv full 0 .. 0");
+  CHECK(printed("kv_idx <= " + sum(2, 2400)) == "0 .. seq_kv full 0 .. 0");
 }
 
 TEST_CASE("rows that surely have a key") {
