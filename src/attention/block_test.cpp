@@ -316,6 +316,9 @@ void split(const Expr& mask, std::vector<Expr>& parts) {
   }
 }
 
+// The producer asks of every block: beyond so many nodes it would take longer than it saves.
+constexpr size_t kMostAsked = 1000;
+
 }  // namespace
 
 std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs, bool with_tables) {
@@ -334,6 +337,7 @@ std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs, bool with_t
     return std::nullopt;
   }
   const Expr full = expr::simplify(bounds.truth(simple).must);
+  if (expr::count_nodes(kept) + expr::count_nodes(full) > kMostAsked) return std::nullopt;
   return BlockTest{kept, full, bounds.take_tables()};
 }
 

@@ -252,6 +252,12 @@ bool same(const Expr& a, const Expr& b) {
   return same_tree(a, b, equal);
 }
 
+size_t count_nodes(const Expr& e) {
+  std::set<const void*> seen;
+  for_each_node(e, seen, [](const Expr&) {});
+  return seen.size();
+}
+
 bool mentions(const Expr& e, std::string_view variable) {
   bool found = false;
   std::set<const void*> seen;

@@ -133,6 +133,9 @@ Expr make(Op op, std::vector<Expr> operands, Span span = {});
 // The same tree, whatever the spans.
 bool same(const Expr& a, const Expr& b);
 
+// Of the tree, shared ones counted once.
+size_t count_nodes(const Expr& e);
+
 // Whether the variable occurs, also inside the indices of a Load.
 bool mentions(const Expr& e, std::string_view variable);
 // The names of all Variables, of all Loads: sorted, each once.

@@ -223,6 +223,16 @@ TEST_CASE("masks that nest beyond reason bound nothing, and soon") {
   CHECK(range.may_be_empty);
 }
 
+TEST_CASE("blocks are not asked what takes longer than computing them") {
+  const auto windows = [](int count) {
+    std::string mask = "false";
+    for (int i = 1; i < count; ++i) mask += fmt::format(" or abs(kv_idx - q_idx // {0}) < {0}", i);
+    return mask_of(mask);
+  };
+  CHECK(block_test(windows(10), {}, true));
+  CHECK_FALSE(block_test(windows(100), {}, true));
+}
+
 TEST_CASE("sums of too many terms bound nothing") {
   // A balanced sum: a chain would nest too deeply for the parser.
   const std::function<std::string(int, int)> sum = [&](int first, int last) {
