@@ -199,7 +199,8 @@ class Derivation {
 
   void refuse_reduction(const std::string& pointer, const Expr& e) {
     if (const Expr found = find_reduction(e)) {
-      refuse(pointer, found.span(), fmt::format("'{}' can stand in rows only", expr::print(found)),
+      refuse(pointer, found.span(),
+             fmt::format("'{}' can stand in rows only", expr::print_brief(found)),
              "give it a row of its own and name that row here");
     }
   }
@@ -216,7 +217,7 @@ class Derivation {
                        what, pair),
            fmt::format("'{}' must come apart into a part that reads '{}' times a part that reads "
                        "'{}', as exp({} - {}) does",
-                       expr::print(blocked), pair, row, pair, row));
+                       expr::print_brief(blocked), pair, row, pair, row));
   }
 
   // The rows that the pairs' functions read, and those that these read.

@@ -49,7 +49,7 @@ class Absorb : public PairText {
           pair_function(element_name(reduction), element_of(reduction),
                         comment(fmt::format("{}: {} over the pairs of a row", reduction.name,
                                             reduction.kind == Reduction::Kind::Max ? "max" : "sum"),
-                                expr::print(reduction.element)));
+                                expr::print_brief(reduction.element)));
     }
     if (inverts_pairs()) {
       text += denominator_text();
@@ -265,7 +265,7 @@ class Absorb : public PairText {
     return fmt::format("      if (!exists) {} = 0;\n", fragment_.element);
   }
   std::string weight_heading() const {
-    std::string heading = comment("weight", expr::print(form_.weight));
+    std::string heading = comment("weight", expr::print_brief(form_.weight));
     if (pairs_.weight_factor != 1) {
       heading += fmt::format("// Without a factor of {}, which the output has.\n",
                              expr::float_literal(pairs_.weight_factor));

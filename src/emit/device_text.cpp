@@ -52,6 +52,16 @@ size_t break_of(std::string_view line, size_t begin, size_t room) {
   return best;
 }
 
+std::string wrapped_lines(std::string_view lines) {
+  std::string result;
+  while (!lines.empty()) {
+    const size_t end = lines.find('\n');
+    result += wrapped(lines.substr(0, end));
+    lines.remove_prefix(end + 1);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string wrapped(std::string_view line) {
@@ -107,13 +117,13 @@ std::string assignment(const std::string& target, const expr::Expr& value,
   const expr::Statements printed = expr::print_c_statements(value, expr::Dialect::Device, names, 4);
   if (printed.text.empty()) return wrapped(fmt::format("  {} = {};", target, printed.value));
   // The braces keep the temporaries of several assignments apart.
-  return "  {\n" + printed.text + wrapped(fmt::format("    {} = {};", target, printed.value)) +
-         "  }\n";
+  return "  {\n" + wrapped_lines(printed.text) +
+         wrapped(fmt::format("    {} = {};", target, printed.value)) + "  }\n";
 }
 
 std::string returned(const expr::Expr& value, const expr::Names& names) {
   const expr::Statements printed = expr::print_c_statements(value, expr::Dialect::Device, names, 2);
-  return printed.text + wrapped(fmt::format("  return {};", printed.value));
+  return wrapped_lines(printed.text) + wrapped(fmt::format("  return {};", printed.value));
 }
 
 }  // namespace attngen::emit

@@ -124,7 +124,7 @@ class Epilogue {
   std::string row_comment(std::string_view name) const {
     for (const spec::NamedExpr& row : spec_.normalize.rows) {
       if (row.name != name) continue;
-      std::string text = comment(std::string(name), expr::print(row.value));
+      std::string text = comment(std::string(name), expr::print_brief(row.value));
       std::string indented;
       for (size_t at = 0; at < text.size();) {
         const size_t end = text.find('\n', at) + 1;
@@ -144,7 +144,7 @@ class Epilogue {
       if (keeps_empty_) body = "  if (values.empty) return 0;\n";
       body += returned(form_.output, names_.names("values"));
     }
-    return comment("output", expr::print(form_.output)) +
+    return comment("output", expr::print_brief(form_.output)) +
            text_of({"float", "output_of", {"float acc", kValues, kRow, kInputs}, body});
   }
 
@@ -185,7 +185,7 @@ class Epilogue {
              fmt::format("  return {}isnan(value) ? -INFINITY : value;\n",
                          keeps_empty_ ? "values.empty && " : "");
     }
-    return comment(save.name, expr::print(save.value)) +
+    return comment(save.name, expr::print_brief(save.value)) +
            text_of({"float", "save_" + save.name, {kValues, kRow, kInputs}, body});
   }
 

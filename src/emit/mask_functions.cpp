@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention/interval_mask.h"
-#include "attention/reductions.h"
+#include "attention/pair_input.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/prepass.h"
@@ -66,11 +66,10 @@ class Searches {
   explicit Searches(const DeviceNames& names) : names_(names) {}
 
   expr::Expr replace(const expr::Expr& e) {
-    if (e.operands().empty()) return e;
-    if (const auto row = names_.searched_row(e)) return place_of(e, *row);
-    std::vector<expr::Expr> operands;
-    for (const expr::Expr& operand : e.operands()) operands.push_back(replace(operand));
-    return attention::with_operands(e, std::move(operands));
+    return attention::replace_loads(e, [this](const expr::Expr& load) {
+      const auto row = names_.searched_row(load);
+      return row ? place_of(load, *row) : load;
+    });
   }
 
   std::string text() const {

@@ -88,7 +88,7 @@ std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& n
       "// Ids in no order: a kernel before this one tabulates what a block holds of them.\n";
   for (size_t i = 0; i < tables.size(); ++i) {
     text += comment(fmt::format("  {}", i),
-                    fmt::format("{}, {}", expr::print(tables[i].value),
+                    fmt::format("{}, {}", expr::print_brief(tables[i].value),
                                 tables[i].of_keys ? "over the keys of each block"
                                                   : "over the queries of each tile"));
   }

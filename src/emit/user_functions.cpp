@@ -64,7 +64,7 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, boo
   for (const spec::NamedExpr& constant : pairs.constants) {
     const bool is_int = constant.value.type() == expr::Type::Int;
     members.push_back({fmt::format("  {} {};", is_int ? "int" : "float", constant.name.substr(1)),
-                       expr::print(constant.value)});
+                       expr::print_brief(constant.value)});
   }
   return "// Where a row of scores stands" +
          std::string(pairs.constants.empty() ? "" : ", and what its pairs have in common") +
@@ -129,7 +129,7 @@ std::string matrices_of(const spec::Input& input) {
 std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
   if (!pairs.bias) return "";
   const spec::Input& input = pairs.bias->input;
-  return comment("by tiles", expr::print(pairs.bias->load)) +
+  return comment("by tiles", expr::print_brief(pairs.bias->load)) +
          "// Which of its matrices [seq_q, seq_kv] a row reads, how many it has, and the first.\n" +
          text_of({"int",
                   "bias_matrix",
@@ -192,7 +192,7 @@ std::string reductions_text(const Spec& spec, const RowForm& form, const PairFor
     const bool max = reduction->kind == Reduction::Kind::Max;
     members.push_back(
         {fmt::format("  float {} = {};", names.reduction(*reduction), max ? "-INFINITY" : "0"),
-         fmt::format("{}({}){}{}", max ? "rowmax" : "rowsum", expr::print(reduction->element),
+         fmt::format("{}({}){}{}", max ? "rowmax" : "rowsum", expr::print_brief(reduction->element),
                      reduction->deferred ? ", " : "",
                      reduction->deferred ? fragment.keys_of_thread : "")});
   }

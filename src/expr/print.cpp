@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "expr/decimal.h"
 #include "expr/ops.h"
@@ -113,8 +114,24 @@ std::string print_at(const Expr& e, Precedence loosest) {
   return own < loosest ? fmt::format("({})", text) : text;
 }
 
+// What comes first of `e`, in `nodes` of them.
+Expr shortened(const Expr& e, int& nodes) {
+  if (nodes == 0) return variable("...", e.type());
+  --nodes;
+  if (e.operands().empty()) return e;
+  std::vector<Expr> operands;
+  for (const Expr& operand : e.operands()) operands.push_back(shortened(operand, nodes));
+  return e.op() == Op::Load ? load(e.name(), e.type(), std::move(operands))
+                            : make(e.op(), std::move(operands));
+}
+
 }  // namespace
 
 std::string print(const Expr& e) { return print_at(e, Precedence::Conditional); }
+
+std::string print_brief(const Expr& e) {
+  int nodes = 200;
+  return print(shortened(e, nodes));
+}
 
 }  // namespace attngen::expr

@@ -16,6 +16,10 @@ namespace attngen::expr {
 // In the language itself, with the fewest parentheses: "exp(score - m)".
 std::string print(const Expr& e);
 
+// The same of a short one; of another what comes first, and "..." for the rest. For comments:
+// shared subtrees are written out, so that the text of all may be exponentially long.
+std::string print_brief(const Expr& e);
+
 enum class Dialect : uint8_t {
   HostC,   // C99 and <math.h>, double arithmetic; for tests
   Device,  // CUDA and HIP, float arithmetic: exp is an approximate exp2, see print_c.cpp

@@ -406,11 +406,16 @@ struct Uses {
       loads.insert(e.identity());
     }
   }
-  bool worth_naming(const Expr& e) const {
-    const bool trivial = e.op() == Op::Number || e.op() == Op::Variable || e.op() == Op::ToFloat ||
-                         e.op() == Op::Negate;
-    return !trivial && count.at(e.identity()) > 1 &&
-           (always.contains(e.identity()) || !loads.contains(e.identity()));
+  bool worth_naming(const Expr& e, const std::string& text) const {
+    // Of what is written again and again inside of itself a text would be exponentially long. An
+    // access is in range by itself, its index being clamped: it only takes time.
+    constexpr size_t kLongestRepeated = 250;
+    const bool trivial = e.op() == Op::ToFloat || e.op() == Op::Negate;
+    const bool costly = loads.contains(e.identity()) && !always.contains(e.identity());
+    return (!trivial && !costly) || text.size() > kLongestRepeated;
+  }
+  bool is_shared(const Expr& e) const {
+    return e.op() != Op::Number && e.op() != Op::Variable && count.at(e.identity()) > 1;
   }
 };
 
@@ -447,7 +452,11 @@ Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names
   Statements statements;
   int next = 0;
   for (const Expr& node : uses.postorder) {
-    if (!uses.worth_naming(node)) {
+    if (!uses.is_shared(node)) {
+      continue;
+    }
+    const std::string text = printer.print(node).text;
+    if (!uses.worth_naming(node, text)) {
       continue;
     }
     std::string name;
@@ -455,7 +464,7 @@ Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names
       name = fmt::format("t{}", next++);
     } while (taken.contains(name));
     statements.text += fmt::format("{:{}}const {} {} = {};\n", "", indent,
-                                   c_type(node.type(), dialect), name, printer.print(node).text);
+                                   c_type(node.type(), dialect), name, text);
     printer.name_subtree(node, name);
   }
   statements.value = printer.print(e).text;

@@ -92,7 +92,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     text += line("weight", spec.normalize.weight, "a pair", cost(pairs.weight));
   }
   if (pairs.bias) {
-    text += fmt::format("{} comes by tiles, with the keys\n", expr::print(pairs.bias->load));
+    text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
   }
   if (pairs.near_cap) {
     text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";
@@ -114,7 +114,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   if (!pairs.constants.empty()) {
     std::vector<std::string> constants;
     for (const spec::NamedExpr& constant : pairs.constants) {
-      constants.push_back(expr::print(constant.value));
+      constants.push_back(expr::print_brief(constant.value));
     }
     text += fmt::format("computed once for a row: {}\n", fmt::join(constants, "; "));
   }

@@ -21,8 +21,8 @@
 #include "emit/preprocess.h"
 #include "emit/user_functions.h"
 #include "emit/values.h"
-#include "expr/decimal.h"
 #include "emit_test_support.h"
+#include "expr/decimal.h"
 #include "schedule/search.h"
 #include "variants.h"
 

@@ -20,7 +20,8 @@ std::string text_for(const char* lines) {
 
 // What surrounds the user's functions in a template, and a kernel that calls all of them.
 std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
-  const attention::PairForm pairs = attention::pair_form(spec, form, {.bias = true});
+  const attention::PairForm pairs =
+      attention::pair_form(spec, form, {.bias = true, .key_rows = true});
   std::string text =
       "#include <cuda_runtime.h>\n#include <stdint.h>\n"
       "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64, kMaps = 2;\n"
@@ -46,7 +47,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
       "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv + kMaps + kTileQueries;\n";
   if (!pairs.constants.empty()) text += "  set_constants(row, in);\n";
   if (form.exponential && !is_plain_score(spec)) {
-    if (!pairs.lines.empty()) text += "  const Lines lines = lines_at(row, keys.begin, in);\n";
+    if (pairs.has_lines()) text += "  const Lines lines = lines_at(row, keys.begin, in);\n";
     text += "  const int kv_idx = keys.begin, column = 2;\n  (void)column;\n";
     if (pairs.bias) {
       text +=
@@ -202,6 +203,30 @@ TEST_CASE("searches of one input go on side by side, as many as have a bit each"
   CHECK(has(text, "  count<4294901760>(in.doc + "));  // bits 16 to 31
   CHECK(has(text, "  int counts1[3];\n"));
   CHECK(has(text, "  count<5>(in.doc + "));
+}
+
+TEST_CASE("functions of what reads itself again and again are short") {
+  const auto nested = [](std::string text, const char* before, const char* after) {
+    for (int i = 0; i < 90; ++i) text = before + text + after;
+    return text;
+  };
+  const std::string inputs =
+      "inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}, s: {dtype: f32, shape: "
+      "[heads]}}\n";
+  std::string rows = "a0: \"s[h]\"";
+  for (int i = 1; i < 29; ++i) {
+    rows += fmt::format(", a{0}: \"a{1} * a{1} + a{1} if h == {0} else 1.5\"", i, i - 1);
+  }
+  for (const std::string& lines :
+       {"score: score + " + nested("s[h]", "silu(", ")") + "\n",
+        "score: score if h == 0 else " + nested("score + s[h]", "silu(", ")") + "\n",
+        "mask: kv_idx == 0 or " + nested("doc[b, kv_idx] - q_idx", "abs(", ") - 3") + " <= 3\n",
+        "mask: kv_idx == 0 or " + nested("doc[b, kv_idx]", "(", ") % 9 + 3") + " <= 3\n",
+        "normalize: {rows: {" + rows + ", m: \"max(rowmax(score), a28)\", " +
+            "l: rowsum(exp(score - m))}, weight: exp(score - m), output: acc / l}\n"}) {
+    INFO(lines);
+    CHECK(text_for((inputs + lines).c_str()).size() < 100'000);
+  }
 }
 
 TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {

@@ -59,6 +59,13 @@ inline const Variant kVariants[] = {
      "    m: max(rowmax(score), map)\n    l: rowsum(exp(score - m)) + map\n"
      "  weight: exp(score - m)\n  output: shift[map, h] * acc / l * (2 - map)\n"
      "  save: {lse: m + log(l), total: l + map}\n"},
+    // What a condition guards, and reads itself again and again.
+    {"nested",
+     "inputs:\n  doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
+     "  key: {dtype: f32, shape: [batch, seq_kv]}\n"
+     "score: score if kv_idx == q_idx else silu(silu(silu(silu(score + key[b, kv_idx]))))\n"
+     "mask: kv_idx == 0 or "
+     "abs(abs(abs(abs(abs(doc[b, kv_idx] - q_idx) - 5) - 4) - 3) - 2) < 2\n"},
 };
 
 }  // namespace attngen::emit

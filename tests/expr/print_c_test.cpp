@@ -228,6 +228,21 @@ TEST_CASE("shared subtrees become statements, but no load out of its condition")
   CHECK(statements("slopes[h] * slopes[h] if h > 0 else x") == "h > 0 ? slopes[h] * slopes[h] : x");
 }
 
+TEST_CASE("a shared subtree's long text is not repeated, whatever it holds") {
+  Expr x = parsed("slopes[h]");
+  for (int i = 0; i < 60; ++i) {
+    const Expr minus = make(Op::Negate, {x});
+    x = make(Op::Max, {minus, make(Op::Add, {minus, number(1)})});
+  }
+  const Expr e = make(Op::Select, {parsed("h > 0"), x, number(0)});
+  const Statements printed = print_c_statements(e, Dialect::Device, {}, 2);
+  CHECK(printed.text.size() + printed.value.size() < 10'000);
+  CHECK(print_brief(e).size() < 2'000);
+  CHECK(print_brief(e).find("...") != std::string::npos);
+  CHECK(print_brief(parsed("x * slopes[h] if h > 0 else int(y)")) ==
+        "x * slopes[h] if h > 0 else int(y)");
+}
+
 TEST_CASE("device functions are listed and defined") {
   const Expr e = parsed("tanh(x) + exp(y) + pow(x, 3) * (q_idx // 3) + square(x + 1)");
   const std::vector<std::string> names = device_functions_of(e);
