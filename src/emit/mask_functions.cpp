@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,21 @@ class Searches {
   std::vector<Group> groups_;
 };
 
+// Whether an end reads an input that has elements only where there are keys.
+bool reads_keys(const attention::KeyRange& range, const Spec& spec) {
+  for (const expr::Expr& end : {range.begin, range.end, range.full_begin, range.full_end}) {
+    for (const std::string& load : expr::inputs_of(end)) {
+      const spec::Input* input = spec.find_input(load.substr(0, load.find('.')));
+      if (std::ranges::any_of(input->shape, [](const spec::Input::Dim& dim) {
+            return dim.kind == spec::Input::Dim::Kind::SeqKv;
+          })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::string searches_text(attention::KeyRange& range, const DeviceNames& names) {
   Searches searches(names);
   for (expr::Expr* end : {&range.begin, &range.end, &range.full_begin, &range.full_end}) {
@@ -159,7 +175,7 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_
                       safe && low[0] == '0' ? value : clamped(value, low), names.names());
   };
   std::string body;
-  if (attention::searches(range)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
+  if (reads_keys(range, spec)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
   attention::KeyRange found = range;
   if (!amd) body += searches_text(found, names);
   body += "  KeyRange keys;\n";

@@ -158,6 +158,8 @@ GROUPS = {
          [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")], SELF),
         (spec((4, 2), inputs={**DOCUMENTS, **SLOPES}, score=ALIBI,
               mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 32, 3)], SELF),
+        # No search, but an input that has no element where there is no key.
+        (spec((1, 1), inputs=IDS, mask="kv_idx < doc[b, 0] + 90"), [schedule(1, 64, 2)], FEW),
         (spec((1, 1), inputs=DOCUMENTS, mask=FAR_DOCUMENTS), [schedule(1, 16, 2)], ["1,64,1300"]),
     ],
     # Ids in no order, of which another kernel makes tables. Keys and values of blocks that no query
