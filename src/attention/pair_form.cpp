@@ -107,6 +107,12 @@ class Arranger {
     return sum.is_number(0) ? term : expr::make(Op::Add, {term, sum});
   }
 
+  // `e` with constants taken out alone.
+  Expr with_constants(const Expr& e) {
+    if (!varies(e)) return constant(e);
+    return with_arranged(e, [this](const Expr& operand) { return with_constants(operand); });
+  }
+
  private:
   bool decide_varies(const Expr& e) const {
     if (e.op() == Op::Variable) {
@@ -185,11 +191,6 @@ class Arranger {
     for (const Expr& operand : e.operands()) operands.push_back(arranged(operand));
     return with_operands(e, std::move(operands));
   }
-  Expr with_constants(const Expr& e) {
-    if (!varies(e)) return constant(e);
-    return with_arranged(e, [this](const Expr& operand) { return with_constants(operand); });
-  }
-
   // Whether a register is better spent on it than the instructions: not on sums of whole numbers.
   static bool is_costly(const Expr& e) {
     if (e.op() == Op::Load) return !e.operands().empty();
@@ -331,7 +332,8 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
-  form.mask = tested && arranger.varies(spec.mask) ? arranger.arrange(spec.mask) : spec.mask;
+  // Lines are of a thread's keys that exist: which ones do is found without.
+  form.mask = tested && arranger.varies(spec.mask) ? arranger.with_constants(spec.mask) : spec.mask;
   if (rows.exponential) {
     form.score = arranged_score(score, arranger, form);
     return form;

@@ -167,6 +167,12 @@ TEST_CASE("elements along the keys stand behind an address") {
             .key_rows.empty());
 }
 
+TEST_CASE("a mask knows no lines, which begin at a key that exists") {
+  const PairForm form = form_for("mask: 0.75 * kv_idx <= q_pos + 3 * sink[h]\n");
+  CHECK(form.lines.empty());
+  CHECK(text(form.mask) == "0.75 * kv_idx <= $c0");
+}
+
 TEST_CASE("what may be wrong when taken out stays") {
   // Not evenly along the keys, not affine, or of a running row value.
   CHECK_FALSE(form_for("score: score * (kv_idx - q_pos)\n").affine);

@@ -59,6 +59,9 @@ inline const Variant kVariants[] = {
      "    m: max(rowmax(score), map)\n    l: rowsum(exp(score - m)) + map\n"
      "  weight: exp(score - m)\n  output: shift[map, h] * acc / l * (2 - map)\n"
      "  save: {lse: m + log(l), total: l + map}\n"},
+    {"slanted",
+     "inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
+     "mask: 0.75 * kv_idx <= q_pos + 3 * slopes[h]\n"},
     // What a condition guards, and reads itself again and again.
     {"nested",
      "inputs:\n  doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
