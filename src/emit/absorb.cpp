@@ -225,11 +225,14 @@ class Absorb : public PairText {
       }
     }
     if (inverts_pairs()) return before + denominators(guard) + loop(guard, masked() + sums) + after;
-    std::string body = score_line(passes_.empty(), false);
     // Computed for every pair and then selected: a branch a pair serialises the matrix products.
-    body +=
+    std::string body =
         wrapped(fmt::format("      float weight = {};", pair_value("weight_of", pairs_.weight)));
     body += "      if (!exists) weight = 0;\n";
+    // A mean reads no score.
+    if (has_word(body + sums, reads_product() ? "product" : "score")) {
+      body.insert(0, score_line(passes_.empty(), false));
+    }
     body += fmt::format("      {} = weight;\n", fragment_.element);
     return before + loop(guard, body + sums) + after;
   }

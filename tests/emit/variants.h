@@ -62,6 +62,7 @@ inline const Variant kVariants[] = {
     {"slanted",
      "inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
      "mask: 0.75 * kv_idx <= q_pos + 3 * slopes[h]\n"},
+    {"mean", "mask: kv_idx <= q_pos\nnormalize: {weight: 1, output: acc / (q_pos + 1)}\n"},
     // What a condition guards, and reads itself again and again.
     {"nested",
      "inputs:\n  doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
