@@ -216,7 +216,7 @@ std::string block_test_text(const Spec& spec, const DeviceNames& names) {
   const auto tested = [&](const expr::Expr& condition) {
     return entries_text(condition, test->tables) + returned(condition, names.names());
   };
-  return tables_text(test->tables, names) +
+  return tables_text(*test, names) +
          "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
          text_of({"bool", "block_kept", parameters, tested(test->kept)}) +
          "\n// Whether all of them exist.\n" +

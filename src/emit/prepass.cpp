@@ -82,7 +82,8 @@ std::string entry_text(const IdTable& table, size_t i) {
 
 }  // namespace
 
-std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
+std::string tables_text(const attention::BlockTest& test, const DeviceNames& names) {
+  const std::vector<IdTable>& tables = test.tables;
   if (tables.empty()) return "";
   std::string text =
       "// Ids in no order: a kernel before this one tabulates what a block holds of them.\n";
@@ -95,7 +96,10 @@ std::string tables_text(const std::vector<IdTable>& tables, const DeviceNames& n
   text += kIds;
   text += shapes_text(tables) + "\n" + tabulated_text(tables, names) + "\n";
   for (size_t i = 0; i < tables.size(); ++i) {
-    text += entry_text(tables[i], i) + "\n";
+    // What was asked of a table may have fallen out of both conditions.
+    if (attention::reads_table(test.kept, i) || attention::reads_table(test.full, i)) {
+      text += entry_text(tables[i], i) + "\n";
+    }
   }
   return text;
 }

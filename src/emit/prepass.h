@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attention/id_tables.h"
+#include "attention/tiles.h"
 #include "emit/device_names.h"
 
 namespace attngen::emit {
@@ -21,7 +22,7 @@ namespace attngen::emit {
 inline constexpr std::string_view kTables = "attn_tables";
 
 // "" without tables.
-std::string tables_text(const std::vector<attention::IdTable>& tables, const DeviceNames& names);
+std::string tables_text(const attention::BlockTest& test, const DeviceNames& names);
 
 // The entries that a condition of a block test reads, as statements: `const Ids ids_0 = ...;`.
 std::string entries_text(const expr::Expr& condition,

@@ -7,6 +7,7 @@
 
 #include "attention/pair_form.h"
 #include "emit/pair_text.h"
+#include "emit/prepass.h"
 #include "emit_test_support.h"
 #include "variants.h"
 
@@ -189,6 +190,16 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   CHECK_FALSE(has(text_for(kVariants[5].lines), "attn_tables"));  // ids that ascend
   const spec::Spec spec = spec_of(kVariants[12].lines);
   CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));
+}
+
+TEST_CASE("a table that no block test reads has no function") {
+  const spec::Spec spec = spec_of(kVariants[12].lines);
+  const attention::RowForm form = form_of(spec);
+  const DeviceNames names(spec, form);
+  attention::BlockTest test = *attention::block_test(spec.mask, spec.inputs, true);
+  CHECK(has(tables_text(test, names), "ids_of_0("));
+  test.kept = test.full = expr::boolean(true);
+  CHECK_FALSE(has(tables_text(test, names), "ids_of_0("));
 }
 
 TEST_CASE("searches of one input go on side by side, as many as have a bit each") {
