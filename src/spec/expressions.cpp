@@ -188,6 +188,13 @@ class ExpressionReader {
     return out;
   }
 
+  // Heads that have an error of their own leave no lengths to compare with.
+  bool knows_heads() const {
+    const Node* heads = root_.find("heads");
+    return heads != nullptr && heads->find("q") != nullptr &&
+           (heads->find("kv") != nullptr || heads->find("k") != nullptr);
+  }
+
   // The expression at `node`, or `fallback` if there is none; empty after an error.
   expr::Expr parse(const Node* node, const std::string& pointer, std::string_view fallback,
                    const expr::Scope& names, expr::Type type) {
@@ -202,12 +209,8 @@ class ExpressionReader {
       return {};
     }
     const auto& e = std::get<expr::Expr>(parsed);
-    // Heads that have an error of their own leave no lengths to compare with.
-    const Node* heads = root_.find("heads");
-    const bool known = heads != nullptr && heads->find("q") != nullptr &&
-                       (heads->find("kv") != nullptr || heads->find("k") != nullptr);
-    if (node != nullptr && known) {
-      if (const auto error = index_out_of_shape(e, spec_)) {
+    if (node != nullptr && knows_heads()) {
+      if (const auto error = wrong_index(e, spec_)) {
         report_.in_text(*node, pointer, *error);
         return {};
       }

@@ -2,36 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
+#include <iterator>
 #include <set>
 
-#include "expr/bound.h"
+#include "spec/bounds.h"
 
 namespace attngen::spec {
 namespace {
 
 using expr::Expr;
 using expr::Interval;
-
-constexpr double kLargest = std::numeric_limits<int32_t>::max();
-
-Interval up_to(double last) { return {0, last, false}; }
-
-// Of the indices; anything else may be anything.
-Interval variable(const Spec& spec, std::string_view name) {
-  if (name == "h") return up_to(spec.heads.q - 1);
-  if (name == "h_kv") return up_to(spec.heads.kv() - 1);
-  if (name == "map") return up_to(spec.maps - 1);
-  if (name == "b" || name == "t" || name == "q_idx" || name == "kv_idx" || name == "seq_q" ||
-      name == "seq_kv") {
-    return up_to(kLargest);
-  }
-  return {};
-}
+using DimKind = Input::Dim::Kind;
 
 // Of a dimension, if the spec knows it.
 std::optional<int64_t> length_of(const Spec& spec, const Input::Dim& dim) {
-  using DimKind = Input::Dim::Kind;
   switch (dim.kind) {
     case DimKind::Batch:
       return spec.fixed.batch;
@@ -52,16 +37,46 @@ std::optional<int64_t> length_of(const Spec& spec, const Input::Dim& dim) {
   return std::nullopt;
 }
 
+// What a variable counts, of which dimension. The first of a dimension is the one to write.
+struct Counter {
+  std::string_view name;
+  const char* things;
+  DimKind dim;
+};
+constexpr Counter kCounters[] = {
+    {"b", "batches", DimKind::Batch},        {"h", "query heads", DimKind::Heads},
+    {"h_kv", "key heads", DimKind::HeadsKv}, {"q_idx", "queries", DimKind::SeqQ},
+    {"kv_idx", "keys", DimKind::SeqKv},      {"q_pos", "positions", DimKind::SeqKv},
+    {"t", "tokens", DimKind::Seq},           {"d", "columns", DimKind::HeadDim},
+};
+
+// Of an index that is a variable by itself; nullptr of all others.
+const Counter* counter_of(const Expr& index) {
+  if (index.op() != expr::Op::Variable) return nullptr;
+  const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
+                                   [&](const Counter& c) { return c.name == index.name(); });
+  return found == std::end(kCounters) ? nullptr : found;
+}
+
+std::string index_over(DimKind kind) {
+  const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
+                                   [&](const Counter& c) { return c.dim == kind; });
+  return std::string(found->name);
+}
+
+bool is_length(DimKind kind) { return kind == DimKind::SeqQ || kind == DimKind::SeqKv; }
+
+// Whether a variable may run over the dimension. One length may be read by the indices of the
+// other, where queries and keys are of one sequence: doc[b, q_pos].
+bool runs_over(const Counter& counter, DimKind kind, const Heads& heads) {
+  if (counter.dim == kind || (is_length(counter.dim) && is_length(kind))) return true;
+  const auto of_heads = [](DimKind k) { return k == DimKind::Heads || k == DimKind::HeadsKv; };
+  return heads.q == heads.kv() && of_heads(counter.dim) && of_heads(kind);
+}
+
 class IndexChecker {
  public:
-  explicit IndexChecker(const Spec& spec) : spec_(spec) {
-    bounds_.variable = [this](std::string_view name) { return variable(spec_, name); };
-    bounds_.input = [this](std::string_view name) {
-      const Input* input = spec_.find_input(name);
-      const bool byte = input != nullptr && input->element == Input::Element::U8;
-      return byte ? up_to(std::numeric_limits<uint8_t>::max()) : Interval{};
-    };
-  }
+  explicit IndexChecker(const Spec& spec) : spec_(spec), bounds_(bounds_of(spec)) {}
 
   std::optional<expr::Error> find(const Expr& e) {
     if (!seen_.insert(e.identity()).second) return std::nullopt;
@@ -79,18 +94,51 @@ class IndexChecker {
     const Input* input = spec_.find_input(load.name());
     if (input == nullptr) return std::nullopt;
     for (size_t i = 0; i < input->shape.size(); ++i) {
-      const Interval index = expr::bound(load.operand(i), bounds_);
-      const auto elements = length_of(spec_, input->shape[i]);
-      const auto error = [&](std::string_view what) {
-        return expr::Error{load.operand(i).span(),
-                           fmt::format("an index of '{}' is always out of its dimension {}: {}",
-                                       input->name, name_of(input->shape[i]), what),
-                           "indices count from 0"};
-      };
-      if (index.high < 0) return error(fmt::format("it is at most {:.0f}", index.high));
-      if (elements && index.low >= static_cast<double>(*elements)) {
-        return error(fmt::format("it is at least {:.0f}", index.low));
+      const Counter* counter = counter_of(load.operand(i));
+      const DimKind kind = input->shape[i].kind;
+      if (counter != nullptr && kind != DimKind::Number &&
+          !runs_over(*counter, kind, spec_.heads)) {
+        return of_another(load, *input, i, "write " + index_over(kind));
       }
+      if (auto error = check_bounds(load.operand(i), *input, i)) return error;
+    }
+    return check_exchanged(load, *input);
+  }
+
+  static expr::Error of_another(const Expr& load, const Input& input, size_t i, std::string help) {
+    const Expr& index = load.operand(i);
+    return {index.span(),
+            fmt::format("'{}' counts {}, but dimension {} of '{}' is {}", index.name(),
+                        counter_of(index)->things, i, input.name, name_of(input.shape[i])),
+            std::move(help)};
+  }
+
+  // Either length may be read by the index of the other, but not both in one load.
+  static std::optional<expr::Error> check_exchanged(const Expr& load, const Input& input) {
+    std::optional<size_t> key, query;
+    for (size_t i = 0; i < input.shape.size(); ++i) {
+      const Counter* counter = counter_of(load.operand(i));
+      const DimKind kind = input.shape[i].kind;
+      if (counter == nullptr) continue;
+      if (counter->name == "kv_idx" && kind == DimKind::SeqQ) key = i;
+      if (counter->name != "kv_idx" && kind == DimKind::SeqKv) query = i;
+    }
+    if (!key || !query) return std::nullopt;
+    return of_another(load, input, *key, "exchange kv_idx and " + load.operand(*query).name());
+  }
+
+  std::optional<expr::Error> check_bounds(const Expr& index, const Input& input, size_t i) const {
+    const Interval values = expr::bound(index, bounds_);
+    const auto elements = length_of(spec_, input.shape[i]);
+    const auto error = [&](std::string_view what) {
+      return expr::Error{index.span(),
+                         fmt::format("an index of '{}' is always out of its dimension {}: {}",
+                                     input.name, name_of(input.shape[i]), what),
+                         "indices count from 0"};
+    };
+    if (values.high < 0) return error(fmt::format("it is at most {:.0f}", values.high));
+    if (elements && values.low >= static_cast<double>(*elements)) {
+      return error(fmt::format("it is at least {:.0f}", values.low));
     }
     return std::nullopt;
   }
@@ -102,7 +150,7 @@ class IndexChecker {
 
 }  // namespace
 
-std::optional<expr::Error> index_out_of_shape(const Expr& e, const Spec& spec) {
+std::optional<expr::Error> wrong_index(const Expr& e, const Spec& spec) {
   return IndexChecker(spec).find(e);
 }
 

@@ -139,7 +139,7 @@ TEST_CASE("an input with an element for each pair comes by tiles") {
           .find('[') == std::string::npos);
   // Not where the elements of a tile are no rectangle, nor of whole numbers.
   CHECK_FALSE(form_of("score: score + bias[b, h, q_idx, kv_idx - 1]\n").bias);
-  CHECK_FALSE(form_of("score: score + bias[b, h_kv, q_idx, kv_idx]\n").bias);
+  CHECK_FALSE(form_of("score: score + bias[b, h_kv + 1, q_idx, kv_idx]\n").bias);
   CHECK_FALSE(form_of("score: score + bias[b, h, 0, kv_idx]\n").bias);
   CHECK_FALSE(form_of("score: score + pair[q_idx, kv_idx]\n").bias);
   CHECK_FALSE(form_of("mask: bias[b, h, q_idx, kv_idx] > 0\n").bias);

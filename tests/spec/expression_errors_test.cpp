@@ -158,6 +158,50 @@ TEST_CASE("an index that is always out of its input's shape") {
       "help: indices count from 0\n");
 }
 
+TEST_CASE("an index by itself on a dimension of something else") {
+  const auto error = [](const std::string& shape, const std::string& load) {
+    return errors_with("inputs: {x: {dtype: f32, shape: [" + shape + "]}}\nscore: score + x[" +
+                       load + "]\n");
+  };
+  CHECK(error("heads_kv", "h") ==
+        "s.yaml:7:18: error: 'h' counts query heads, but dimension 0 of 'x' is heads_kv\n"
+        "    7 | score: score + x[h]\n"
+        "      |                  ^\n"
+        "help: write h_kv\n");
+  CHECK(error("heads, seq_q, seq_kv", "b, q_idx, kv_idx") ==
+        "s.yaml:7:18: error: 'b' counts batches, but dimension 0 of 'x' is heads\n"
+        "    7 | score: score + x[b, q_idx, kv_idx]\n"
+        "      |                  ^\n"
+        "help: write h\n");
+  CHECK(error("batch", "h").ends_with("help: write b\n"));
+  CHECK(error("heads", "h_kv").ends_with("help: write h\n"));
+  CHECK(error("batch, heads", "b, q_idx").find("'q_idx' counts queries, but dimension 1") !=
+        std::string::npos);
+  CHECK(error("heads", "kv_idx").find("'kv_idx' counts keys, but") != std::string::npos);
+  CHECK(error("heads", "q_pos").find("'q_pos' counts positions, but") != std::string::npos);
+  CHECK(error("seq_q", "b").ends_with("help: write q_idx\n"));
+  CHECK(error("seq_kv", "h").ends_with("help: write kv_idx\n"));
+  // Numbers take anything, and so do expressions.
+  CHECK(error("8, 64, 4096", "h, b, kv_idx") == "");
+  CHECK(error("batch, heads_kv", "b % 64, h // 4") == "");
+  // Queries and keys may be of one sequence.
+  CHECK(error("batch, seq_kv", "b, q_pos") == "");
+  CHECK(error("seq_kv, seq_kv", "q_pos, kv_idx") == "");
+  CHECK(error("heads, seq_q, seq_kv", "h, kv_idx, q_idx") ==
+        "s.yaml:7:21: error: 'kv_idx' counts keys, but dimension 1 of 'x' is seq_q\n"
+        "    7 | score: score + x[h, kv_idx, q_idx]\n"
+        "      |                     ^~~~~~\n"
+        "help: exchange kv_idx and q_idx\n");
+  CHECK(error("seq_kv, seq_q", "q_pos, kv_idx").ends_with("help: exchange kv_idx and q_pos\n"));
+  // Where each query head has a key head of its own, the two count the same.
+  CHECK(
+      errors_of("attngen: 1\nname: y\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 8, v: 8}\n"
+                "inputs: {x: {dtype: f32, shape: [heads_kv]}, y: {dtype: f32, shape: [heads]}}\n"
+                "score: score + x[h] + y[h_kv]\n") == "");
+  CHECK(errors_with_recurrent("inputs: {x: {dtype: f32, shape: [heads]}}\nskip: x[t]\n")
+            .ends_with("help: write h\n"));
+}
+
 TEST_CASE("recurrent") {
   CHECK(errors_with_recurrent("query: k\nkey: score\nlog_decay: true\ndelta: d\n") ==
         "s.yaml:7:8: error: 'k' is not allowed here: only 'key' reads it\n"
