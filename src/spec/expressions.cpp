@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "spec/empty_mask.h"
 #include "spec/indices.h"
 #include "text/characters.h"
 
@@ -83,6 +84,9 @@ class ExpressionReader {
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
+    if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
+      report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
+    }
     read_normalizer();
   }
 

@@ -202,6 +202,31 @@ TEST_CASE("an index by itself on a dimension of something else") {
             .ends_with("help: write h\n"));
 }
 
+TEST_CASE("a mask that holds for no pair") {
+  CHECK(errors_with("mask: kv_idx < 0\n") ==
+        "s.yaml:6:7: error: the mask holds for no pair\n"
+        "    6 | mask: kv_idx < 0\n"
+        "      |       ^~~~~~~~~~\n");
+  const auto refused = [](const std::string& mask) {
+    const std::string error = errors_with("fixed: {seq_kv: 512}\nmask: " + mask + "\n");
+    return error.starts_with("s.yaml:7:7: error: the mask holds for no pair\n");
+  };
+  for (const char* mask :
+       {"false", "1 > 2", "h > 7", "not (kv_idx >= 0)", "kv_idx >= 512", "kv_idx >= seq_kv",
+        "q_idx >= seq_q", "kv_idx < q_pos and kv_idx > q_pos",
+        "kv_idx <= q_pos and (h == 0 and q_pos - kv_idx < 0)", "kv_idx == q_pos and kv_idx > q_pos",
+        "q_pos - kv_idx < 4 and q_pos - kv_idx > 8 or b < 0"}) {
+    CHECK_MESSAGE(refused(mask), mask);
+  }
+  for (const char* mask :
+       {"true", "kv_idx <= q_pos and kv_idx >= q_pos", "kv_idx >= 511", "kv_idx == seq_kv - 1",
+        "kv_idx < q_pos or kv_idx > q_pos", "q_pos < 0", "seq_q > 7"}) {
+    CHECK_MESSAGE(!refused(mask), mask);
+  }
+  // A NaN is not at most infinity.
+  CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nmask: not (x <= inf)\n") == "");
+}
+
 TEST_CASE("recurrent") {
   CHECK(errors_with_recurrent("query: k\nkey: score\nlog_decay: true\ndelta: d\n") ==
         "s.yaml:7:8: error: 'k' is not allowed here: only 'key' reads it\n"
