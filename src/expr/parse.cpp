@@ -290,8 +290,9 @@ void Parser::fail_unknown(const Token& name, bool call) const {
       candidates.push_back(known);
     }
   }
+  const auto hint = scope_.hints.find(name.text);
   fail(name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
-       text::did_you_mean(name.text, candidates));
+       hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, candidates));
 }
 
 Expr Parser::parse_named() {

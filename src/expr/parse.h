@@ -23,6 +23,8 @@ struct Scope {
   bool reductions = false;                             // rowmax(...) and rowsum(...) allowed
   // Names that exist elsewhere, with the reason why not here: {"score", "a mask cannot read it"}.
   std::map<std::string, std::string, std::less<>> forbidden;
+  // Names that do not exist, with what to write: {"heads", "write the number"}.
+  std::map<std::string, std::string, std::less<>> hints;
 };
 
 struct Error {

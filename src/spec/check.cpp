@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "spec/hints.h"
 #include "spec/names.h"
 
 namespace attngen::spec {
@@ -33,7 +34,8 @@ bool has_control(std::string_view text) {
 
 class Checker {
  public:
-  Checker(Pattern pattern, Report& report) : pattern_(pattern), report_(report) {}
+  Checker(const Node& root, Pattern pattern, Report& report)
+      : root_(root), pattern_(pattern), report_(report) {}
 
   void check(Node& node, const Type& type, const std::string& pointer) {
     report_.remember(node, pointer);
@@ -72,8 +74,11 @@ class Checker {
     report_.at_value(node, pointer, std::move(message), std::move(help));
   }
 
-  void refuse_kind(Node& node, const Type& type, const std::string& pointer,
-                   std::string help = {}) {
+  void refuse_kind(Node& node, const Type& type, const std::string& pointer) {
+    std::string help = report_.describes() ? hint_on_value(node, pointer, type, root_) : "";
+    if (help.empty() && node.kind == Node::Kind::Scalar) {
+      help = did_you_mean(node.text, words_of(type));
+    }
     refuse(node, pointer,
            fmt::format("{} must be {}, got {}", dotted(pointer), describe(type), got(node)),
            std::move(help));
@@ -111,7 +116,7 @@ class Checker {
     for (const std::string& word : type.words) {
       if (text && node.text == word) return;
     }
-    refuse_kind(node, type, pointer, text ? did_you_mean(node.text, type.words) : "");
+    refuse_kind(node, type, pointer);
   }
 
   void check_name(Node& node, const Type& type, const std::string& pointer) {
@@ -181,12 +186,14 @@ class Checker {
   void check_object(Node& node, const Type& type, const std::string& pointer) {
     check_that(node.kind == Node::Kind::Map, node, type, pointer);
     if (!node.valid) return;
-    for (Node& entry : node.children) check_entry(entry, type, pointer);
-    std::vector<std::string> missing;
+    std::vector<std::string> absent;   // what an unknown key may mean
+    std::vector<std::string> missing;  // the required ones of them
     for (const Key& key : type.keys) {
-      const bool needed = key.required && (!key.only || key.only == pattern_);
-      if (needed && !has_key(node, key.name)) missing.push_back(fmt::format("'{}'", key.name));
+      if ((key.only && key.only != pattern_) || has_key(node, key.name)) continue;
+      absent.push_back(key.name);
+      if (key.required) missing.push_back(fmt::format("'{}'", key.name));
     }
+    for (Node& entry : node.children) check_entry(entry, type, absent, pointer);
     if (!missing.empty()) {
       report_.at_key(node, pointer,
                      fmt::format("{} needs {}", dotted(pointer), listed(missing, "and")));
@@ -198,12 +205,11 @@ class Checker {
                        [&](const Node& entry) { return entry.key == name; });
   }
 
-  void check_entry(Node& entry, const Type& type, const std::string& pointer) {
-    std::vector<std::string> names;
+  void check_entry(Node& entry, const Type& type, const std::vector<std::string>& absent,
+                   const std::string& pointer) {
     const Key* foreign = nullptr;
     for (const Key& key : type.keys) {
       const bool ours = !key.only || key.only == pattern_;
-      if (ours) names.push_back(key.name);
       if (key.name != entry.key) continue;
       if (ours) return check(entry, key.type, child(pointer, key.name));
       foreign = &key;
@@ -215,10 +221,23 @@ class Checker {
       return;
     }
     std::string shown = shortened(entry.key, kMaxName);
+    const bool of_parallel = pointer.empty() && pattern_ == Pattern::Parallel;
+    std::string help = of_parallel ? hint_on_key(entry.key) : "";
+    if (help.empty()) help = did_you_mean(entry.key, absent);
     report_.at_key(entry, pointer,
                    pointer.empty() ? fmt::format("unknown key '{}'", shown)
                                    : fmt::format("unknown key '{}' in {}", shown, dotted(pointer)),
-                   did_you_mean(entry.key, names));
+                   std::move(help));
+  }
+
+  static std::vector<std::string> words_of(const Type& type) {
+    std::vector<std::string> words = type.words;
+    for (const Type& part : type.parts) {
+      if (type.kind == Kind::Either) {
+        words.insert(words.end(), part.words.begin(), part.words.end());
+      }
+    }
+    return words;
   }
 
   std::string did_you_mean(const std::string& word, const std::vector<std::string>& words) const {
@@ -245,14 +264,15 @@ class Checker {
   }
 
   void check_either(Node& node, const Type& type, const std::string& pointer) {
-    std::vector<std::string> words;
     for (const Type& part : type.parts) {
       if (is_meant(node, part)) return check(node, part, pointer);
-      words.insert(words.end(), part.words.begin(), part.words.end());
     }
-    refuse_kind(node, type, pointer, did_you_mean(node.text, words));
+    Type ours = type;
+    std::erase_if(ours.parts, [&](const Type& part) { return part.only && part.only != pattern_; });
+    refuse_kind(node, ours, pointer);
   }
 
+  const Node& root_;
   Pattern pattern_;
   Report& report_;
 };
@@ -261,7 +281,7 @@ class Checker {
 
 void check(Node& node, const Type& type, const std::string& pointer, Pattern pattern,
            Report& report) {
-  Checker(pattern, report).check(node, type, pointer);
+  Checker(node, pattern, report).check(node, type, pointer);
 }
 
 }  // namespace attngen::spec

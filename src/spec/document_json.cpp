@@ -62,11 +62,20 @@ class JsonEvents final : public nlohmann::json_sax<nlohmann::json> {
       if (found) message.remove_prefix(at + 2);
     }
     const size_t at = start_ + (position > 0 ? position - 1 : 0);
-    diagnostics_.add(diagnostic_at(diagnostics_.source(), at, at + 1, shortened(message, 200)));
+    diagnostics_.add(diagnostic_at(diagnostics_.source(), at, at + 1, shortened(message, 200),
+                                   follows_last_comma(at) ? "remove the comma before it" : ""));
     return false;
   }
 
  private:
+  // Whether a bracket closes here, and a comma stands before it.
+  bool follows_last_comma(size_t at) const {
+    const std::string_view closing = text_.substr(std::min(at, text_.size()), 1);
+    const size_t before = text_.substr(0, at).find_last_not_of(" \t\r\n");
+    return (closing == "}" || closing == "]") && before != std::string_view::npos &&
+           text_[before] == ',';
+  }
+
   void skip_to_token() {
     cursor_ = std::min(text_.find_first_not_of(" \t\r\n,:", cursor_), text_.size());
   }

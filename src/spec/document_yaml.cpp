@@ -116,6 +116,8 @@ class YamlEvents final : public YAML::EventHandler {
     if (tab != std::string_view::npos) {
       return report(tab, "a tab cannot indent", "use spaces");
     }
+    const size_t tag = text_.substr(0, at).find(": !", line_begin);
+    if (tag != std::string_view::npos) return report_tag(tag + 2);
     for (const Wording& wording : kWordings) {
       if (error.msg == wording.theirs) return report(at, wording.message, wording.help);
     }
@@ -137,8 +139,15 @@ class YamlEvents final : public YAML::EventHandler {
     // yaml-cpp's own "?" stands for a plain scalar or collection and "!" for a quoted scalar.
     const bool explicit_tag = at < text_.size() && text_[at] == '!';
     if (explicit_tag || (!tag.empty() && tag != "?" && tag != "!")) {
-      refuse(at, "tags are not supported in a spec", "");
+      report_tag(at);
+      throw Stop{};
     }
+  }
+
+  // A '!' may be meant to negate: mask: !(kv_idx > q_pos).
+  void report_tag(size_t at) {
+    const bool double_mark = text_.substr(at, 2) == "!!";
+    report(at, "tags are not supported in a spec", double_mark ? "" : "to negate, write 'not'");
   }
 
   static bool is_null_word(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "spec/empty_mask.h"
+#include "spec/hints.h"
 #include "spec/indices.h"
 #include "text/characters.h"
 
@@ -180,6 +181,7 @@ class ExpressionReader {
       for (const Name& name : kRecurrentNames) allow(name);
     } else {
       for (const Name& name : kParallelNames) allow(name);
+      out.hints = hints_on_names();
     }
     for (const Reason& reason : forbidden) {
       out.variables.erase(reason.name);

@@ -87,9 +87,12 @@ Type expression() { return simple(Kind::Expression); }
 Type length() { return whole(1, kMaxLength); }
 
 Type input() {
+  Type parallel = one_of({"heads_kv", "seq_q", "seq_kv"});
+  parallel.only = Pattern::Parallel;
+  Type recurrent = one_of({"seq", "dim"});
+  recurrent.only = Pattern::Recurrent;
   const Type dimension =
-      either({one_of({"batch", "heads", "heads_kv", "seq_q", "seq_kv", "seq", "dim"}),
-              whole(1, kMaxLength)});
+      either({one_of({"batch", "heads"}), parallel, recurrent, whole(1, kMaxLength)});
   return object({
       required("dtype", one_of({"f32", "i32", "bf16", "fp16", "u8"}), "Element type."),
       required("shape", list(dimension, 0, 8), "Dimensions, outermost first; [] is a scalar."),

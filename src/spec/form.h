@@ -40,6 +40,7 @@ struct Type {
   std::vector<std::string> words;
   std::vector<Key> keys;
   std::vector<Type> parts;
+  std::optional<Pattern> only;  // of an Either: a part of this pattern alone
 };
 
 struct Key {

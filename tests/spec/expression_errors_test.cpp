@@ -19,6 +19,22 @@ TEST_CASE("unknown names") {
         "help: did you mean 'window'?\n");
 }
 
+TEST_CASE("names that other tools have") {
+  CHECK(errors_with("mask: causal\n") ==
+        "s.yaml:6:7: error: unknown name 'causal'\n"
+        "    6 | mask: causal\n"
+        "      |       ^~~~~~\n"
+        "help: write kv_idx <= q_pos\n");
+  CHECK(errors_with("score: score / heads\n") ==
+        "s.yaml:6:16: error: unknown name 'heads'\n"
+        "    6 | score: score / heads\n"
+        "      |                ^~~~~\n"
+        "help: write the number: of all lengths only seq_q and seq_kv are names\n");
+  CHECK(errors_with("score: score / seq\n").ends_with("help: write seq_q or seq_kv\n"));
+  CHECK(errors_with("score: score / batch\n")
+            .ends_with("help: b is its index; how many there are has no name\n"));
+}
+
 TEST_CASE("mask") {
   CHECK(errors_with("mask: score > 0\n") ==
         "s.yaml:6:7: error: 'score' is not allowed here: a mask cannot read it\n"

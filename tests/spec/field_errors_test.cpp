@@ -39,6 +39,18 @@ TEST_CASE("keys") {
         "      | ^~~~\n");
 }
 
+TEST_CASE("a key that is there is not the one that was meant") {
+  CHECK(errors_of("attngen: 1\nname: y\ndtype: bf16\nheads: {q: 32, k: 8}\n"
+                  "head_dim: {qk: 8, v: 8}\n") ==
+        "s.yaml:4:1: error: heads needs 'kv'\n"
+        "    4 | heads: {q: 32, k: 8}\n"
+        "      | ^~~~~\n"
+        "s.yaml:4:16: error: unknown key 'k' in heads\n"
+        "    4 | heads: {q: 32, k: 8}\n"
+        "      |                ^\n"
+        "help: did you mean 'kv'?\n");
+}
+
 TEST_CASE("types and ranges") {
   CHECK(errors_with("fixed: {batch: eight}\n") ==
         "s.yaml:6:16: error: fixed.batch must be a whole number, got 'eight'\n"
@@ -78,7 +90,8 @@ TEST_CASE("types and ranges") {
   CHECK(errors_with("varlen: yes\n") ==
         "s.yaml:6:9: error: varlen must be true or false, got 'yes'\n"
         "    6 | varlen: yes\n"
-        "      |         ^~~\n");
+        "      |         ^~~\n"
+        "help: write true\n");
   CHECK(errors_with("layout: bsdh\nshare_kv: true\n") ==
         "s.yaml:6:9: error: layout must be 'bshd' or 'bhsd', got 'bsdh'\n"
         "    6 | layout: bsdh\n"
@@ -116,6 +129,85 @@ TEST_CASE("types and ranges") {
         "s.yaml:5:23: error: head_dim.v must be from 8 to 1024, got 4096\n"
         "    5 | head_dim: {qk: 60, v: 4096}\n"
         "      |                       ^~~~\n");
+}
+
+TEST_CASE("keys and values that other tools have") {
+  CHECK(errors_with("causal: true\n") ==
+        "s.yaml:6:1: error: unknown key 'causal'\n"
+        "    6 | causal: true\n"
+        "      | ^~~~~~\n"
+        "help: write mask: kv_idx <= q_pos\n");
+  const auto help = [](const std::string& error) {
+    const size_t at = error.find("help: ");
+    return at == std::string::npos ? "" : error.substr(at + 6, error.find('\n', at) - at - 6);
+  };
+  CHECK(help(errors_with("is_causal: true\n")) == "write mask: kv_idx <= q_pos");
+  for (const std::string window : {"window", "sliding_window"}) {
+    CHECK(help(errors_with(window + ": 1024\n")) ==
+          "write mask: kv_idx <= q_pos and q_pos - kv_idx < 1024");
+  }
+  CHECK(help(errors_with("softcap: 30\n")) == "write score: 30 * tanh(score / 30)");
+  CHECK(help(errors_with("alibi: true\n")) ==
+        "write score: score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs");
+  CHECK(help(errors_with_recurrent("causal: true\n")) == "");
+  CHECK(help(errors_with("normalize: sigmoid\n")) == "write normalize: {weight: sigmoid(score)}");
+  const auto with_dtype = [](const std::string& dtype) {
+    return errors_of("attngen: 1\nname: y\ndtype: " + dtype +
+                     "\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n");
+  };
+  CHECK(with_dtype("bfloat16") ==
+        "s.yaml:3:8: error: dtype must be 'bf16' or 'fp16', got 'bfloat16'\n"
+        "    3 | dtype: bfloat16\n"
+        "      |        ^~~~~~~~\n"
+        "help: write bf16\n");
+  CHECK(help(with_dtype("float16")) == "write fp16");
+  CHECK(help(with_dtype("half")) == "write fp16");
+  CHECK(help(with_dtype("fp32")) ==
+        "q, k, v and o are stored in 16 bits; sums are fp32 in any case");
+  CHECK(help(errors_with("inputs: {x: {dtype: float32, shape: []}}\n")) == "write f32");
+}
+
+TEST_CASE("values that lack their brackets or a digit") {
+  CHECK(errors_of("attngen: 1\nname: y\ndtype: bf16\nheads: 32\nhead_dim: 128\n") ==
+        "s.yaml:4:8: error: heads must be a map, got 32\n"
+        "    4 | heads: 32\n"
+        "      |        ^~\n"
+        "help: write {q: 32, kv: 32}\n"
+        "s.yaml:5:11: error: head_dim must be a map, got 128\n"
+        "    5 | head_dim: 128\n"
+        "      |           ^~~\n"
+        "help: write {qk: 128, v: 128}\n");
+  CHECK(errors_with("targets: h100\n") ==
+        "s.yaml:6:10: error: targets must be a list, got 'h100'\n"
+        "    6 | targets: h100\n"
+        "      |          ^~~~\n"
+        "help: write [h100]\n");
+  CHECK(errors_with("scale: .5\n") ==
+        "s.yaml:6:8: error: scale must be 'default' or a number, got '.5'\n"
+        "    6 | scale: .5\n"
+        "      |        ^~\n"
+        "help: write 0.5\n");
+}
+
+TEST_CASE("dimensions are those of the pattern") {
+  CHECK(errors_with("inputs: {x: {dtype: f32, shape: [batch, seqkv]}}\n") ==
+        "s.yaml:6:41: error: inputs.x.shape[1] must be 'batch', 'heads', 'heads_kv', 'seq_q', "
+        "'seq_kv' or a whole number, got 'seqkv'\n"
+        "    6 | inputs: {x: {dtype: f32, shape: [batch, seqkv]}}\n"
+        "      |                                         ^~~~~\n"
+        "help: did you mean 'seq_kv'?\n");
+  CHECK(errors_with_recurrent("inputs: {x: {dtype: f32, shape: [head]}}\n") ==
+        "s.yaml:7:34: error: inputs.x.shape[0] must be 'batch', 'heads', 'seq', 'dim' or a whole "
+        "number, got 'head'\n"
+        "    7 | inputs: {x: {dtype: f32, shape: [head]}}\n"
+        "      |                                  ^~~~\n"
+        "help: did you mean 'heads'?\n");
+  CHECK(errors_with("constants: {n: 64}\ninputs: {x: {dtype: f32, shape: [n]}}\n") ==
+        "s.yaml:7:34: error: inputs.x.shape[0] must be 'batch', 'heads', 'heads_kv', 'seq_q', "
+        "'seq_kv' or a whole number, got 'n'\n"
+        "    7 | inputs: {x: {dtype: f32, shape: [n]}}\n"
+        "      |                                  ^\n"
+        "help: write 64\n");
 }
 
 TEST_CASE("names that are no symbols or files") {

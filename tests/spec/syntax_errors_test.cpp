@@ -53,6 +53,16 @@ TEST_CASE("nothing in a spec expands") {
         "s.yaml:6:8: error: tags are not supported in a spec\n"
         "    6 | score: !!str score\n"
         "      |        ^\n");
+  // A tag that was meant to negate; behind it, '>' begins a block.
+  for (const std::string mask : {"!(kv_idx > q_pos)", "!(kv_idx == q_pos)"}) {
+    CHECK(errors_with("mask: " + mask + "\n") ==
+          "s.yaml:6:7: error: tags are not supported in a spec\n"
+          "    6 | mask: " +
+              mask +
+              "\n"
+              "      |       ^\n"
+              "help: to negate, write 'not'\n");
+  }
 }
 
 TEST_CASE("duplicate keys are errors at the second") {
@@ -73,7 +83,9 @@ TEST_CASE("JSON is strict") {
         "s.json:1:9: error: syntax error while parsing object key - unexpected '}'; "
         "expected string literal\n"
         "    1 | {\"a\": 1,}\n"
-        "      |         ^\n");
+        "      |         ^\n"
+        "help: remove the comma before it\n");
+  CHECK(errors_of("{\"a\": [1,\n]}", "s.json").ends_with("help: remove the comma before it\n"));
   CHECK(errors_of("{a: 1}", "<stdin>") ==
         "<stdin>:1:2: error: syntax error while parsing object key - invalid literal; "
         "last read: '{a'; expected string literal\n"

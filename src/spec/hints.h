@@ -1,0 +1,23 @@
+// What to write in the place of words that specs have not, but that come to mind.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "spec/document.h"
+#include "spec/form.h"
+
+namespace attngen::spec {
+
+// Of a key of the whole text: "write mask: kv_idx <= q_pos" for `causal`; "" if there is no hint.
+std::string hint_on_key(std::string_view key);
+
+// Of names in the expressions of pattern parallel.
+const std::map<std::string, std::string, std::less<>>& hints_on_names();
+
+// Of a value at a pointer that should have been of the type; `root` has the constants.
+std::string hint_on_value(const Node& value, std::string_view pointer, const Type& type,
+                          const Node& root);
+
+}  // namespace attngen::spec
