@@ -34,14 +34,14 @@ void read_word(const Node* node, std::initializer_list<Enum> all, Enum& out) {
 // The user's own names, each of which may be given once.
 class UserNames {
  public:
-  explicit UserNames(Report& report) : report_(report) {}
+  UserNames(Pattern pattern, Report& report) : pattern_(pattern), report_(report) {}
 
   void reserve(std::string name, std::string what) {
     names_.emplace(std::move(name), std::move(what));
   }
 
   bool add(const Node& entry, const std::string& pointer, std::string_view what) {
-    if (auto reason = why_reserved(entry.key)) {
+    if (auto reason = why_reserved(entry.key, pattern_)) {
       report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what), *reason);
       return false;
     }
@@ -54,6 +54,7 @@ class UserNames {
   }
 
  private:
+  Pattern pattern_;
   Report& report_;
   std::map<std::string, std::string, std::less<>> names_;
 };
@@ -61,7 +62,7 @@ class UserNames {
 class FieldReader {
  public:
   FieldReader(const Node& root, Spec& spec, Report& report)
-      : root_(root), spec_(spec), report_(report), names_(report) {}
+      : root_(root), spec_(spec), report_(report), names_(spec.pattern, report) {}
 
   void read() {
     read_words();

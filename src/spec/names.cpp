@@ -41,22 +41,25 @@ constexpr auto kKeywords = std::to_array<std::string_view>(
 
 // The expression language (docs/spec.md section 4) and its functions, sorted.
 constexpr auto kLanguage = std::to_array<std::string_view>(
-    {"abs",  "acc",    "b",      "ceil",  "clamp",  "cos",   "d",      "erf",    "exp",
-     "exp2", "floor",  "gelu",   "h",     "h_kv",   "inf",   "k",      "kv_idx", "log",
-     "log2", "map",    "max",    "min",   "o",      "pow",   "q",      "q_idx",  "q_pos",
-     "relu", "rowmax", "rowsum", "rsqrt", "scale",  "score", "seq_kv", "seq_q",  "sigmoid",
-     "sign", "silu",   "sin",    "sqrt",  "square", "t",     "tanh",   "v",      "where"});
+    {"abs",   "acc",     "b",    "ceil", "clamp", "cos",  "erf",    "exp",  "exp2", "floor",
+     "gelu",  "h",       "inf",  "log",  "log2",  "max",  "min",    "pow",  "relu", "rsqrt",
+     "scale", "sigmoid", "sign", "silu", "sin",   "sqrt", "square", "tanh", "where"});
+
+// What one pattern's expressions have besides, and its argument struct, sorted.
+constexpr auto kParallel = std::to_array<std::string_view>(
+    {"h_kv", "kv_idx", "map", "q_idx", "q_pos", "rowmax", "rowsum", "score", "seq_kv", "seq_q"});
+constexpr auto kRecurrent =
+    std::to_array<std::string_view>({"d", "dim", "final_state", "head_dim", "heads", "heads_k",
+                                     "heads_v", "initial_state", "seq", "t"});
 
 // Fields of the argument structs and names of emitted code, sorted.
+constexpr auto kTensors = std::to_array<std::string_view>({"k", "o", "q", "v"});
 constexpr auto kArguments = std::to_array<std::string_view>(
-    {"args",          "batch",         "blockDim",      "blockIdx",      "block_counts",
-     "block_indices", "block_mask",    "cu_seqlens_kv", "cu_seqlens_q",  "dim",
-     "final_state",   "gridDim",       "head_dim",      "heads",         "heads_k",
-     "heads_kv",      "heads_q",       "heads_v",       "initial_state", "int32_t",
-     "int64_t",       "max_seq_kv",    "max_seq_q",     "page_size",     "page_table",
-     "seq",           "size",          "size_t",        "status",        "stream",
-     "threadIdx",     "token_indices", "total_kv",      "total_q",       "uint16_t",
-     "uint8_t",       "v_prefix",      "workspace"});
+    {"args",       "batch",         "blockDim",     "blockIdx",  "block_counts", "block_indices",
+     "block_mask", "cu_seqlens_kv", "cu_seqlens_q", "gridDim",   "heads_kv",     "heads_q",
+     "int32_t",    "int64_t",       "max_seq_kv",   "max_seq_q", "page_size",    "page_table",
+     "size",       "size_t",        "status",       "stream",    "threadIdx",    "token_indices",
+     "total_kv",   "total_q",       "uint16_t",     "uint8_t",   "v_prefix",     "workspace"});
 
 // Macros without parameters that would be put in a name's place, sorted: those in lower case and
 // the likeliest others of the headers that a caller includes before ours, and of compilers. The
@@ -91,9 +94,16 @@ std::optional<std::string> why_no_identifier(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<std::string> why_reserved(std::string_view name) {
+std::optional<std::string> why_reserved(std::string_view name, Pattern pattern) {
+  const bool recurrent = pattern == Pattern::Recurrent;
   if (contains(kLanguage, name)) return "expressions use that name already";
-  if (contains(kArguments, name)) return "the argument struct uses that name already";
+  if (contains(kParallel, name)) {
+    return recurrent ? "it is reserved for pattern parallel" : "expressions use that name already";
+  }
+  if (recurrent && contains(kRecurrent, name)) return "pattern recurrent uses that name already";
+  if (contains(kTensors, name) || contains(kArguments, name)) {
+    return "the argument struct uses that name already";
+  }
   if (contains(kMacros, name)) {
     return "a macro of C's headers or of a compiler has that name already";
   }

@@ -295,7 +295,26 @@ TEST_CASE("names that are taken") {
         "s.yaml:6:63: error: 'q' cannot name a saved value\n"
         "    6 | normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n"
         "      |                                                               ^\n"
-        "help: expressions use that name already\n");
+        "help: the argument struct uses that name already\n");
+}
+
+TEST_CASE("names that are taken in one pattern") {
+  CHECK(errors_with(
+            "inputs: {t: {dtype: f32, shape: [heads]}, heads: {dtype: f32, shape: []}}\n"
+            "constants: {d: 2}\n"
+            "score: (score + heads) * t[h] / d\n"
+            "normalize: {rows: {seq: rowmax(score)}, weight: score - seq, save: {dim: seq}}\n") ==
+        "");
+  CHECK(errors_with_recurrent("constants: {t: 1}\n") ==
+        "s.yaml:7:13: error: 't' cannot name a constant\n"
+        "    7 | constants: {t: 1}\n"
+        "      |             ^\n"
+        "help: pattern recurrent uses that name already\n");
+  CHECK(errors_with_recurrent("constants: {q_idx: 1}\n") ==
+        "s.yaml:7:13: error: 'q_idx' cannot name a constant\n"
+        "    7 | constants: {q_idx: 1}\n"
+        "      |             ^~~~~\n"
+        "help: it is reserved for pattern parallel\n");
 }
 
 TEST_CASE("doc cannot leave its comment") {
