@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,14 @@ void write_depfile(const std::vector<Job>& jobs, const Options& options, Log& lo
   }
   const std::filesystem::path path(options.depfile);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  // Only -o makes folders.
+  std::error_code code;
+  if (!std::filesystem::exists(folder, code)) {
+    log.fail(ExitCode::InputOutput,
+             format_error(options.error_format, fmt::format("cannot write '{}': no folder '{}'",
+                                                            options.depfile, folder)));
+    return;
+  }
   if (const auto error = emit::write(folder, {{path.filename().string(), depfile_text(rules)}})) {
     log.fail(ExitCode::InputOutput, format_error(options.error_format, *error));
   }

@@ -62,11 +62,16 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("--print-target", raw.print_target, "Print a GPU's model")->type_name("NAME");
 }
 
+std::string_view without_blanks(std::string_view text) {
+  const size_t first = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> items;
   while (true) {
     const size_t comma = list.find(',');
-    items.emplace_back(list.substr(0, comma));
+    items.emplace_back(without_blanks(list.substr(0, comma)));
     if (comma == std::string_view::npos) {
       return items;
     }
@@ -79,16 +84,38 @@ std::string help_on(std::string_view word, const std::vector<std::string>& candi
   return help.empty() ? fmt::format("one of: {}", fmt::join(candidates, ", ")) : help;
 }
 
-void require_target(const std::string& name) {
+std::vector<std::string> target_names(bool with_kernels) {
+  std::vector<std::string> names;
+  for (const target::Target& target : target::all()) {
+    if (!with_kernels || target::has_kernels(target.family)) {
+      names.push_back(target.name);
+    }
+  }
+  return names;
+}
+
+void require_model(const std::string& name) {
   if (target::find(name) == nullptr) {
+    throw UsageError{fmt::format("unknown target '{}'", name), help_on(name, target_names(false))};
+  }
+}
+
+void require_kernels(const std::string& name) {
+  const target::Target* target = target::find(name);
+  if (target == nullptr) {
     throw UsageError{fmt::format("unknown target '{}'", name), help_on_target(name)};
+  }
+  if (!target::has_kernels(target->family)) {
+    throw UsageError{
+        fmt::format("no kernels are emitted yet for {}: it has a hardware model alone", name),
+        fmt::format("one of: {}", fmt::join(target_names(true), ", "))};
   }
 }
 
 std::vector<std::string> parse_targets(const std::string& list) {
   std::vector<std::string> targets;
   for (std::string& name : split(list)) {
-    require_target(name);
+    require_kernels(name);
     if (std::find(targets.begin(), targets.end(), name) == targets.end()) {
       targets.push_back(std::move(name));
     }
@@ -202,7 +229,7 @@ Options check(const Raw& raw) {
   options.mode = parse_mode(raw);
   check_combination(raw, options.mode);
   if (!raw.print_target.empty()) {
-    require_target(raw.print_target);
+    require_model(raw.print_target);
   }
   if (!raw.target.empty()) {
     options.targets = parse_targets(raw.target);
@@ -266,13 +293,7 @@ Parsed parse(int argc, const char* const* argv) {
   }
 }
 
-std::string help_on_target(std::string_view name) {
-  std::vector<std::string> known;
-  for (const target::Target& target : target::all()) {
-    known.push_back(target.name);
-  }
-  return help_on(name, known);
-}
+std::string help_on_target(std::string_view name) { return help_on(name, target_names(true)); }
 
 std::string format_error(text::ErrorFormat format, const std::string& message,
                          const std::string& help) {

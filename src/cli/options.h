@@ -49,7 +49,7 @@ struct Parsed {
 };
 Parsed parse(int argc, const char* const* argv);
 
-// What would be right instead of an unknown target: the known one that is near, or all.
+// What would be right instead of an unknown target: the one that is near, or all that have kernels.
 std::string help_on_target(std::string_view name);
 
 // One line about no text in particular: "attngen: error: ...", or a JSON object.

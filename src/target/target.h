@@ -13,6 +13,9 @@ enum class Family : unsigned char { Hopper, Cdna2, Ampere };
 
 const char* name_of(Family);  // "hopper"
 
+// Whether kernels are emitted for the family; of others there is the model alone.
+inline bool has_kernels(Family family) { return family != Family::Ampere; }
+
 // One SM or CU counts as one core. Rates are per core and clock. A figure that nobody measured is
 // null in its file and 0 here; only latencies and softmax_clk may be so.
 struct Target {

@@ -47,8 +47,8 @@ TEST_CASE("A spec and a folder are enough") {
 }
 
 TEST_CASE("Options and specs mix in any order; lists are by comma, without repeats") {
-  const Options options =
-      options_of({"a.yaml", "--target", "h200,h100,h200", "b.yaml", "--emit=header", "-oout", "-"});
+  const Options options = options_of(
+      {"a.yaml", "--target", "h200, h100,h200", "b.yaml", "--emit=header", "-oout", "-"});
   CHECK(options.specs == std::vector<std::string>{"a.yaml", "b.yaml", "-"});
   CHECK(options.targets == std::vector<std::string>{"h200", "h100"});
   CHECK(options.artefacts == std::vector<Artefact>{Artefact::Header});
@@ -90,12 +90,21 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
         "attngen: error: unknown option '--exlain'\nhelp: did you mean '--explain'?\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--target", "h101"}) ==
         "attngen: error: unknown target 'h101'\nhelp: did you mean 'h100'?\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--target", "h100,b200"}) ==
+        "attngen: error: unknown target 'b200'\nhelp: did you mean 'h200'?\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--target", "gfx942"}) ==
+        "attngen: error: unknown target 'gfx942'\nhelp: one of: h100, h200, mi250\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--target", "a100"}) ==
+        "attngen: error: no kernels are emitted yet for a100: it has a hardware model alone\n"
+        "help: one of: h100, h200, mi250\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--emit", "kernel,headr"}) ==
         "attngen: error: unknown artefact 'headr' in --emit\nhelp: did you mean 'header'?\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--error-format", "msvc"}) ==
         "attngen: error: unknown error format 'msvc'\nhelp: one of: gcc, json\n");
   CHECK(error_of({"--print-target", "h20"}) ==
         "attngen: error: unknown target 'h20'\nhelp: did you mean 'h200'?\n");
+  CHECK(error_of({"--print-target", "gfx942"}) ==
+        "attngen: error: unknown target 'gfx942'\nhelp: one of: a100, h100, h200, mi250\n");
   CHECK(error_of({"-", "-", "--stdout"}) == "attngen: error: standard input is given twice\n");
   CHECK(error_of({"-", "--schedule", "-", "--stdout"}) ==
         "attngen: error: standard input is given twice\n");

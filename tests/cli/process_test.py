@@ -207,8 +207,12 @@ class CommandLine(unittest.TestCase):
     def test_depfile(self):
         self.write("my spec.yaml", SPEC)
         self.write("other.yaml", SPEC.replace("tiny", "other"))
-        self.check("my spec.yaml", "other.yaml", "-o", "out", "--emit", "kernel,header",
-                   "--depfile", "deps/a.d")
+        words = ("my spec.yaml", "other.yaml", "-o", "out", "--emit", "kernel,header",
+                 "--depfile", "deps/a.d")
+        self.check(*words, code=4,
+                   err="attngen: error: cannot write 'deps/a.d': no folder 'deps'\n")
+        (self.folder / "deps").mkdir()
+        self.check(*words)
         self.assertEqual((self.folder / "deps/a.d").read_text(),
                          "out/tiny_h100.cu out/tiny.h: my\\ spec.yaml\n"
                          "out/other_h100.cu out/other.h: other.yaml\n")
