@@ -117,7 +117,10 @@ std::optional<Job> check(const std::string& path, const Options& options, Log& l
     job.spec = *std::move(spec);
     check_spec(job, options, diagnostics);
   }
-  log.err += diagnostics.render(options.error_format);
+  // Who asks for the paths alone will run again for the files, and hear of warnings then.
+  if (diagnostics.has_errors() || options.mode != Options::Mode::PrintOutputs) {
+    log.err += diagnostics.render(options.error_format);
+  }
   if (diagnostics.has_errors() || job.path.empty()) {
     log.fail(ExitCode::Spec, {});
     return std::nullopt;

@@ -438,4 +438,15 @@ std::variant<Expr, Error> parse(std::string_view text, const Scope& scope) {
   }
 }
 
+std::set<std::string> names_in(std::string_view text) {
+  std::set<std::string> names;
+  Lexer lexer(text);
+  for (Token token = lexer.next(); token.kind != Token::Kind::End; token = lexer.next()) {
+    if (token.kind == Token::Kind::Name) {
+      names.emplace(token.text);
+    }
+  }
+  return names;
+}
+
 }  // namespace attngen::expr

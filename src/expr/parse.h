@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,5 +36,8 @@ struct Error {
 
 // Never throws; any bytes give an expression or an error.
 std::variant<Expr, Error> parse(std::string_view text, const Scope& scope);
+
+// All names in a text that gave an expression: of constants, of which that has no trace, too.
+std::set<std::string> names_in(std::string_view text);
 
 }  // namespace attngen::expr

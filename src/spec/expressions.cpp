@@ -121,6 +121,16 @@ class ExpressionReader {
     spec_.recurrent = std::move(out);
   }
 
+  // Of what a call must be given, and what is written for nothing.
+  void warn_of_unread() {
+    const Node* normalize = root_.find("normalize");
+    warn_of_unread(root_.find("inputs"), "/inputs", "input");
+    warn_of_unread(root_.find("constants"), "/constants", "constant");
+    if (normalize != nullptr) {
+      warn_of_unread(normalize->find("rows"), "/normalize/rows", "row value");
+    }
+  }
+
  private:
   static constexpr const char* kOnlyOutput = "only 'output' of normalize reads it";
   static constexpr const char* kOnePerRow = "it is one value per row";
@@ -201,6 +211,15 @@ class ExpressionReader {
            (heads->find("kv") != nullptr || heads->find("k") != nullptr);
   }
 
+  void warn_of_unread(const Node* names, std::string_view pointer, std::string_view what) {
+    if (names == nullptr) return;
+    for (const Node& entry : names->children) {
+      if (read_.contains(entry.key)) continue;
+      report_.warn(entry, child(pointer, entry.key),
+                   fmt::format("{} '{}' is never read", what, entry.key));
+    }
+  }
+
   // The expression at `node`, or `fallback` if there is none; empty after an error.
   expr::Expr parse(const Node* node, const std::string& pointer, std::string_view fallback,
                    const expr::Scope& names, expr::Type type) {
@@ -214,6 +233,7 @@ class ExpressionReader {
       }
       return {};
     }
+    read_.merge(expr::names_in(text));
     const auto& e = std::get<expr::Expr>(parsed);
     if (node != nullptr && knows_heads()) {
       if (const auto error = wrong_index(e, spec_)) {
@@ -343,6 +363,7 @@ class ExpressionReader {
   Report& report_;
   expr::Scope base_;
   std::set<std::string> broken_;
+  std::set<std::string> read_;  // names that some expression has
   bool all_broken_ = false;
   std::set<std::string> later_rows_;
 };
@@ -356,6 +377,7 @@ void read_expressions(const Node& root, Spec& spec, Report& report) {
   } else {
     reader.read_parallel();
   }
+  reader.warn_of_unread();
 }
 
 }  // namespace attngen::spec

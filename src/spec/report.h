@@ -21,6 +21,8 @@ class Report {
                 std::string help = {});
   void at_key(const Node& node, std::string_view pointer, std::string message,
               std::string help = {});
+  // A warning at the key of an entry.
+  void warn(const Node& node, std::string_view pointer, std::string message);
   // An error of an expression's text.
   void in_text(const Node& node, std::string_view pointer, const expr::Error& error);
 

@@ -147,6 +147,9 @@ void Diagnostics::add(Diagnostic diagnostic) {
 
 std::string Diagnostics::render(ErrorFormat format) const {
   std::vector<Diagnostic> sorted = kept_;
+  if (has_errors()) {
+    std::erase_if(sorted, [](const Diagnostic& d) { return d.severity == Severity::Warning; });
+  }
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
     return std::pair(a.position.line, a.position.column) <
            std::pair(b.position.line, b.position.column);

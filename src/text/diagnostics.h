@@ -50,7 +50,8 @@ class Diagnostics {
   const std::vector<Diagnostic>& all() const { return kept_; }
   const Source& source() const { return source_; }
 
-  // In the order of their positions. Gcc:
+  // In the order of their positions; warnings only if there is no error, of which they may come.
+  // Gcc:
   //   spec.yaml:12:9: error: unknown key 'heds'
   //      12 | heds: {q: 8, kv: 8}
   //         | ^~~~

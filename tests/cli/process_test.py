@@ -347,6 +347,24 @@ class CommandLine(unittest.TestCase):
         self.check("tiny.yaml", "-o", "out", "--schedule", "none.json", code=4,
                    err="attngen: error: cannot read 'none.json': No such file or directory\n")
 
+    def test_a_warning_stops_nothing(self):
+        self.write("tiny.yaml", SPEC + "constants: {cap: 30}\n")
+        warning = ("tiny.yaml:9:13: warning: constant 'cap' is never read\n"
+                   "    9 | constants: {cap: 30}\n"
+                   "      |             ^~~\n")
+        self.check("tiny.yaml", "-o", "out", err=warning)
+        self.assertEqual(self.listing(), FILES)
+        self.check("tiny.yaml", "-o", "out", "--check", err=warning)
+        self.check("tiny.yaml", "-o", "out", "--error-format", "json",
+                   err='{"file":"tiny.yaml","line":9,"column":13,"severity":"warning","message":'
+                       '"constant \'cap\' is never read","help":"","pointer":"/constants/cap"}\n')
+        # Who asks for the paths runs again.
+        self.check("tiny.yaml", "--print-outputs", "--emit", "header", out="tiny.h\n")
+        # What is not emitted may be what would read it.
+        self.write("tiny.yaml", SPEC + "constants: {cap: 30}\nkv_cache: {paged: 64}\n")
+        result = self.run_raw("tiny.yaml", "-o", "out")
+        self.assertNotIn(b"warning", result.stderr)
+
     # Wrong specs.
 
     def test_an_error_has_its_line_and_caret(self):

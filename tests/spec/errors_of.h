@@ -1,4 +1,4 @@
-// What the reader says about a text, for tests that compare it to the letter.
+// What the reader says about a text, warnings too, for tests that compare it to the letter.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ inline std::string errors_of(const std::string& content, const std::string& name
   text::Diagnostics diagnostics({name, content});
   const bool is_read = read(diagnostics).has_value();
   const std::string shown = diagnostics.render(text::ErrorFormat::Gcc);
-  return is_read == shown.empty() ? shown : "a spec and errors, or neither: " + shown;
+  return is_read != diagnostics.has_errors() ? shown : "a spec and errors, or neither: " + shown;
 }
 
 // Errors of a spec that is right but for what is appended on line 6.

@@ -164,7 +164,8 @@ TEST_CASE("an index that is always out of its input's shape") {
         "      |              ^~~~~~~~~~~\n"
         "help: indices count from 0\n");
   // Out for some pairs alone: clamped.
-  CHECK(errors_with(inputs + "score: score + table[h + 1, q_pos - kv_idx]\n").empty());
+  CHECK(errors_with("inputs: {table: {dtype: f32, shape: [heads, 64]}}\n"
+                    "score: score + table[h + 1, q_pos - kv_idx]\n") == "");
   CHECK(
       errors_with(inputs + "fixed: {seq_kv: 512}\nmask: doc[b, 512] < 3\n") ==
       "s.yaml:8:14: error: an index of 'doc' is always out of its dimension seq_kv: it is at least "
@@ -241,6 +242,34 @@ TEST_CASE("a mask that holds for no pair") {
   }
   // A NaN is not at most infinity.
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nmask: not (x <= inf)\n") == "");
+}
+
+TEST_CASE("what no expression reads is a warning") {
+  CHECK(errors_with(
+            "inputs: {bias: {dtype: f32, shape: [heads]}, doc: {dtype: i32, shape: [seq_kv]}}\n"
+            "constants: {window: 64, cap: 2}\n"
+            "mask: doc[kv_idx] < window\n"
+            "normalize:\n"
+            "  rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowmax(-score)}\n"
+            "  weight: score\n"
+            "  save: {lse: l}\n") ==
+        "s.yaml:6:10: warning: input 'bias' is never read\n"
+        "    6 | inputs: {bias: {dtype: f32, shape: [heads]}, doc: {dtype: i32, shape: [seq_kv]}}\n"
+        "      |          ^~~~\n"
+        "s.yaml:7:25: warning: constant 'cap' is never read\n"
+        "    7 | constants: {window: 64, cap: 2}\n"
+        "      |                         ^~~\n"
+        "s.yaml:10:55: warning: row value 'n' is never read\n"
+        "   10 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowmax(-score)}\n"
+        "      |                                                       ^\n");
+  // An error may be why.
+  CHECK(errors_with("inputs: {bias: {dtype: f32, shape: [heads]}}\nscore: score + bais[h]\n") ==
+        "s.yaml:7:16: error: unknown name 'bais'\n"
+        "    7 | score: score + bais[h]\n"
+        "      |                ^~~~\n"
+        "help: did you mean 'bias'?\n");
+  CHECK(errors_with_recurrent("inputs: {dt: {dtype: f32, shape: [heads]}}\n")
+            .starts_with("s.yaml:7:10: warning: input 'dt' is never read\n"));
 }
 
 TEST_CASE("recurrent") {

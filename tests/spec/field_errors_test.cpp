@@ -277,7 +277,7 @@ TEST_CASE("names that are taken") {
         "    6 | inputs: {lse: {dtype: f32, shape: []}}\n"
         "      |          ^~~\n"
         "help: a value of softmax has that name already\n");
-  CHECK(errors_with("inputs: {lse: {dtype: f32, shape: []}}\nnormalize: none\n").empty());
+  CHECK(errors_with("inputs: {lse: {dtype: f32, shape: []}}\nnormalize: none\nscore: lse\n") == "");
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nconstants: {x: 1}\n") ==
         "s.yaml:7:13: error: 'x' cannot name a constant\n"
         "    7 | constants: {x: 1}\n"

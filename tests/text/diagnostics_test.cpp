@@ -72,22 +72,26 @@ TEST_CASE("control bytes never reach the terminal") {
         "spec.yaml:1:1: error: bad ?\n    1 | ?[2Jx\n      | ^\n");
 }
 
-TEST_CASE("errors come in the order of their places, warnings among them") {
+TEST_CASE("errors come in the order of their places") {
   Diagnostics diagnostics({"f", "a\nb\n"});
   diagnostics.add(at(2, 1, 1, "second"));
-  Diagnostic warning = at(1, 1, 1, "first");
-  warning.severity = Severity::Warning;
-  diagnostics.add(warning);
+  diagnostics.add(at(1, 1, 1, "first"));
   CHECK(diagnostics.has_errors());
   CHECK(diagnostics.render(ErrorFormat::Gcc) ==
-        "f:1:1: warning: first\n    1 | a\n      | ^\n"
+        "f:1:1: error: first\n    1 | a\n      | ^\n"
         "f:2:1: error: second\n    2 | b\n      | ^\n");
 }
 
-TEST_CASE("a warning is no error") {
-  Diagnostics diagnostics({"f", ""});
-  diagnostics.add({Severity::Warning, {1, 1}, 1, "m", "", ""});
+TEST_CASE("a warning is no error, and not shown beside one") {
+  Diagnostics diagnostics({"f", "a\n"});
+  diagnostics.add({Severity::Warning, {1, 1}, 1, "m", "", "/a"});
   CHECK_FALSE(diagnostics.has_errors());
+  CHECK(diagnostics.render(ErrorFormat::Gcc) == "f:1:1: warning: m\n    1 | a\n      | ^\n");
+  CHECK(diagnostics.render(ErrorFormat::Json) ==
+        "{\"file\":\"f\",\"line\":1,\"column\":1,\"severity\":\"warning\",\"message\":\"m\","
+        "\"help\":\"\",\"pointer\":\"/a\"}\n");
+  diagnostics.add(at(1, 1, 1, "n"));
+  CHECK(diagnostics.render(ErrorFormat::Gcc) == "f:1:1: error: n\n    1 | a\n      | ^\n");
 }
 
 TEST_CASE("errors beyond the limit are counted") {
