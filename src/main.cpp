@@ -89,7 +89,7 @@ void write_files(const std::vector<Job>& jobs, const std::vector<emit::File>& fi
 }
 
 // Every spec is checked before the first search, and everything is emitted before the first write:
-// an error anywhere leaves the folder as it was.
+// an error in any spec leaves the folder as it was.
 Log generate(const Options& options) {
   Log log;
   std::vector<Job> jobs;

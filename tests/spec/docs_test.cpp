@@ -9,6 +9,7 @@
 
 #include "../variant_specs.h"
 #include "errors_of.h"
+#include "expr/ops.h"
 #include "spec/read.h"
 
 namespace attngen::spec {
@@ -21,8 +22,10 @@ struct Snippet {
   std::string language, name, text;  // of "```yaml alibi"
 };
 
+constexpr const char* kPath = ATTNGEN_SOURCE_DIR "/docs/spec.md";
+
 std::vector<Snippet> snippets() {
-  std::ifstream file(ATTNGEN_SOURCE_DIR "/docs/spec.md");
+  std::ifstream file(kPath);
   std::vector<Snippet> found;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
@@ -73,6 +76,15 @@ TEST_CASE("the snippets of docs/spec.md are specs") {
   }
   // The cookbook leaves nothing out.
   for (const auto& file : files) CHECK_MESSAGE(named.contains(file.first), file.first);
+}
+
+TEST_CASE("docs/spec.md has every function") {
+  std::ostringstream text;
+  text << std::ifstream(kPath).rdbuf();
+  for (const expr::Function& function : expr::functions()) {
+    const std::string call = "`" + std::string(function.name) + "(x";
+    CHECK_MESSAGE(text.str().find(call) != std::string::npos, call);
+  }
 }
 
 }  // namespace
