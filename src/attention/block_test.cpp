@@ -338,7 +338,9 @@ std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs, bool with_t
   }
   const Expr full = expr::simplify(bounds.truth(simple).must);
   if (expr::count_nodes(kept) + expr::count_nodes(full) > kMostAsked) return std::nullopt;
-  return BlockTest{kept, full, bounds.take_tables()};
+  // What was asked of a table may have been in vain: the other side of a maximum is unknown.
+  const bool read = reads_table(kept) || reads_table(full);
+  return BlockTest{kept, full, read ? bounds.take_tables() : std::vector<IdTable>()};
 }
 
 }  // namespace attngen::attention

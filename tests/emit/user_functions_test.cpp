@@ -218,7 +218,7 @@ TEST_CASE("searches of one input go on side by side, as many as have a bit each"
 
 TEST_CASE("functions of what reads itself again and again are short") {
   const auto nested = [](std::string text, const char* before, const char* after) {
-    for (int i = 0; i < 90; ++i) text = before + text + after;
+    for (int i = 0; i < 90; ++i) text.insert(0, before).append(after);
     return text;
   };
   const std::string inputs =

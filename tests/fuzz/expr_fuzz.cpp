@@ -50,6 +50,7 @@ void check_passes(const Expr& e, const Scope& scope) {
   require(simple.type() == e.type());
   require(same(simplify(simple), simple));
   require(std::holds_alternative<Expr>(parse(print(e), scope)) || e.height() > kMaxDepth / 2);
+  print_brief(e);
   for (const Dialect dialect : {Dialect::HostC, Dialect::Device}) {
     print_c(simple, dialect);
     print_c_statements(simple, dialect, {}, 2);
