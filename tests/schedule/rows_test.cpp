@@ -46,7 +46,8 @@ TEST_CASE("rows add up to the blocks that hold a pair") {
        [](int64_t q, int64_t kv, int64_t) { return (kv + q) % 2 == 0; }}};
   for (const MaskCase& mask : masks) {
     const attention::KeyRange range = attention::key_range(parse_mask(mask.text), {});
-    for (const auto& [seq_q, seq_kv] : {std::pair{200, 300}, {300, 200}, {64, 500}, {2, 7}}) {
+    for (const auto& lengths : {std::pair{200, 300}, {300, 200}, {64, 500}, {2, 7}}) {
+      const int seq_q = lengths.first, seq_kv = lengths.second;
       for (const int tile_q : {64, 128, 192}) {
         for (const int tile_kv : {64, 80, 128}) {
           CAPTURE(mask.text);
