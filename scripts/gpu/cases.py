@@ -29,7 +29,7 @@ def base_cases():
 
 
 def sanitize_cases():
-    """Small kernels for tests/gpu/sanitize_driver.cpp, which knows one input: bias."""
+    """Small kernels for tests/gpu/sanitize_driver.cpp, which fills biases and lists of blocks."""
     specs = [("full", (128, 128), (2, 2), "bf16", {}),
              ("causal", (64, 64), (4, 1), "fp16", {"mask": MASKS["causal"]}),
              ("window", (72, 72), (2, 1), "bf16", {"mask": MASKS["window"], "layout": "bhsd"}),
@@ -51,6 +51,10 @@ def sanitize_cases():
         score="score + bias[h, q_idx, kv_idx]")
     yield Case(bias["name"], bias, "sanitize", {"bias": {"fill": "normal"}}, longest=1000,
                data=bias["name"])
+    sparse = make_spec("sanitize_sparse", (128, 128), (4, 2), mask=CAUSAL, blocks={
+        "size": 64, "from": "indices", "per": "heads_kv"})
+    yield Case(sparse["name"], sparse, "sanitize", data=sparse["name"], schedule={
+        **schedule(2, 128, 2, ping_pong=False, order="longest_first"), "pack_heads": True})
 
 
 def all_cases():

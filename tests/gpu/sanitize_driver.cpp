@@ -16,6 +16,7 @@
 #include "sanitize_full.h"
 #include "sanitize_maps.h"
 #include "sanitize_sigmoid.h"
+#include "sanitize_sparse.h"
 #include "sanitize_window.h"
 
 namespace {
@@ -51,7 +52,8 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   void* data() const { return data_; }
-  void fill(const std::vector<uint16_t>& values) const {
+  template <typename T>
+  void fill(const std::vector<T>& values) const {
     if (bytes_ > 0) {
       check(cudaMemcpy(data_, values.data(), bytes_, cudaMemcpyHostToDevice), "copy in");
     }
@@ -89,6 +91,26 @@ std::vector<uint16_t> random_values(size_t count, bool bf16, uint32_t seed, floa
   }
   return values;
 }
+
+// The blocks of keys that each row of blocks keeps: two of three, and every fifth row none. What
+// stands behind a list is no block.
+struct BlockLists {
+  static constexpr int64_t kSize = 64;
+  std::vector<int32_t> counts, indices;
+
+  BlockLists(int64_t planes, const Lengths& n) {
+    const int64_t rows = (n.seq_q + kSize - 1) / kSize, blocks = (n.seq_kv + kSize - 1) / kSize;
+    for (int64_t row = 0; row < planes * rows; ++row) {
+      std::vector<int32_t> kept;
+      for (int64_t block = 0; block < blocks; ++block) {
+        if (row % 5 != 4 && (row + block) % 3 != 0) kept.push_back(static_cast<int32_t>(block));
+      }
+      counts.push_back(static_cast<int32_t>(kept.size()));
+      kept.resize(static_cast<size_t>(blocks), -1);
+      indices.insert(indices.end(), kept.begin(), kept.end());
+    }
+  }
+};
 
 bool is_finite(uint16_t value, bool bf16) {
   const int exponent = bf16 ? 0x7F80 : 0x7C00;
@@ -128,6 +150,14 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
   if constexpr (requires { args.bias; }) {
     bias.fill(random_values(pairs, dims.bf16, 4));
     args.bias = static_cast<const uint16_t*>(bias.data());
+  }
+  const BlockLists lists(n.batch * dims.heads_kv, n);
+  const Buffer counts(4 * lists.counts.size()), indices(4 * lists.indices.size());
+  if constexpr (requires { args.block_counts; }) {
+    counts.fill(lists.counts);
+    indices.fill(lists.indices);
+    args.block_counts = static_cast<const int32_t*>(counts.data());
+    args.block_indices = static_cast<const int32_t*>(indices.data());
   }
   const Buffer workspace(workspace_bytes(&args));
   workspace.poison();
@@ -170,6 +200,7 @@ int main() {
       RUN(sanitize_full, Dims{2, 2, 128, true}) & RUN(sanitize_causal, Dims{4, 1, 64, false}) &
       RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true}) &
       RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true}) &
-      RUN(sanitize_far, Dims{2, 1, 128, true, 1, true});
+      RUN(sanitize_far, Dims{2, 1, 128, true, 1, true}) &
+      RUN(sanitize_sparse, Dims{4, 2, 128, true});
   return all ? 0 : 1;
 }
