@@ -13,25 +13,25 @@ namespace {
 
 using expr::Expr;
 using expr::Interval;
-using DimKind = Input::Dim::Kind;
+using DimensionKind = Input::Dim::Kind;
 
 // Of a dimension, if the spec knows it.
 std::optional<int64_t> length_of(const Spec& spec, const Input::Dim& dim) {
   switch (dim.kind) {
-    case DimKind::Batch:
+    case DimensionKind::Batch:
       return spec.fixed.batch;
-    case DimKind::Heads:
+    case DimensionKind::Heads:
       return spec.heads.q;
-    case DimKind::HeadsKv:
+    case DimensionKind::HeadsKv:
       return spec.heads.kv();
-    case DimKind::SeqQ:
+    case DimensionKind::SeqQ:
       return spec.fixed.seq_q;
-    case DimKind::SeqKv:
+    case DimensionKind::SeqKv:
       return spec.fixed.seq_kv;
-    case DimKind::Number:
+    case DimensionKind::Number:
       return dim.number;
-    case DimKind::Seq:
-    case DimKind::HeadDim:
+    case DimensionKind::Seq:
+    case DimensionKind::HeadDim:
       return std::nullopt;
   }
   return std::nullopt;
@@ -41,13 +41,13 @@ std::optional<int64_t> length_of(const Spec& spec, const Input::Dim& dim) {
 struct Counter {
   std::string_view name;
   const char* things;
-  DimKind dim;
+  DimensionKind dim;
 };
 constexpr Counter kCounters[] = {
-    {"b", "batches", DimKind::Batch},        {"h", "query heads", DimKind::Heads},
-    {"h_kv", "key heads", DimKind::HeadsKv}, {"q_idx", "queries", DimKind::SeqQ},
-    {"kv_idx", "keys", DimKind::SeqKv},      {"q_pos", "positions", DimKind::SeqKv},
-    {"t", "tokens", DimKind::Seq},           {"d", "columns", DimKind::HeadDim},
+    {"b", "batches", DimensionKind::Batch},        {"h", "query heads", DimensionKind::Heads},
+    {"h_kv", "key heads", DimensionKind::HeadsKv}, {"q_idx", "queries", DimensionKind::SeqQ},
+    {"kv_idx", "keys", DimensionKind::SeqKv},      {"q_pos", "positions", DimensionKind::SeqKv},
+    {"t", "tokens", DimensionKind::Seq},           {"d", "columns", DimensionKind::HeadDim},
 };
 
 // Of an index that is a variable by itself; nullptr of all others.
@@ -58,19 +58,23 @@ const Counter* counter_of(const Expr& index) {
   return found == std::end(kCounters) ? nullptr : found;
 }
 
-std::string index_over(DimKind kind) {
+std::string index_over(DimensionKind kind) {
   const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
                                    [&](const Counter& c) { return c.dim == kind; });
   return std::string(found->name);
 }
 
-bool is_length(DimKind kind) { return kind == DimKind::SeqQ || kind == DimKind::SeqKv; }
+bool is_length(DimensionKind kind) {
+  return kind == DimensionKind::SeqQ || kind == DimensionKind::SeqKv;
+}
 
 // Whether a variable may run over the dimension. One length may be read by the indices of the
 // other, where queries and keys are of one sequence: doc[b, q_pos].
-bool runs_over(const Counter& counter, DimKind kind, const Heads& heads) {
+bool runs_over(const Counter& counter, DimensionKind kind, const Heads& heads) {
   if (counter.dim == kind || (is_length(counter.dim) && is_length(kind))) return true;
-  const auto of_heads = [](DimKind k) { return k == DimKind::Heads || k == DimKind::HeadsKv; };
+  const auto of_heads = [](DimensionKind k) {
+    return k == DimensionKind::Heads || k == DimensionKind::HeadsKv;
+  };
   return heads.q == heads.kv() && of_heads(counter.dim) && of_heads(kind);
 }
 
@@ -95,8 +99,8 @@ class IndexChecker {
     if (input == nullptr) return std::nullopt;
     for (size_t i = 0; i < input->shape.size(); ++i) {
       const Counter* counter = counter_of(load.operand(i));
-      const DimKind kind = input->shape[i].kind;
-      if (counter != nullptr && kind != DimKind::Number &&
+      const DimensionKind kind = input->shape[i].kind;
+      if (counter != nullptr && kind != DimensionKind::Number &&
           !runs_over(*counter, kind, spec_.heads)) {
         return of_another(load, *input, i, "write " + index_over(kind));
       }
@@ -118,10 +122,10 @@ class IndexChecker {
     std::optional<size_t> key, query;
     for (size_t i = 0; i < input.shape.size(); ++i) {
       const Counter* counter = counter_of(load.operand(i));
-      const DimKind kind = input.shape[i].kind;
+      const DimensionKind kind = input.shape[i].kind;
       if (counter == nullptr) continue;
-      if (counter->name == "kv_idx" && kind == DimKind::SeqQ) key = i;
-      if (counter->name != "kv_idx" && kind == DimKind::SeqKv) query = i;
+      if (counter->name == "kv_idx" && kind == DimensionKind::SeqQ) key = i;
+      if (counter->name != "kv_idx" && kind == DimensionKind::SeqKv) query = i;
     }
     if (!key || !query) return std::nullopt;
     return of_another(load, input, *key, "exchange kv_idx and " + load.operand(*query).name());
