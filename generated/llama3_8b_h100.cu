@@ -1025,6 +1025,7 @@ struct Consumer {
 
   // Its blocks of keys, one after the other.
   __device__ void next_block(Cursor& cursor) const;
+  __device__ void weigh_beside_output(const Cursor& cursor);
   __device__ void visit_blocks(Cursor cursor);
 
   // The steps of a block.
@@ -1176,6 +1177,19 @@ __device__ __forceinline__ void Consumer::pass_over(int count) {
 // The block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
 
+// A block's scores to weights, while the product of the block before it still runs.
+__device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
+  wgmma_wait<1>();
+  pin(scores);
+  const Factors factors = weigh_block(cursor, false);
+  release_key();
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+  rescale(output, factors);
+  hand_over_weights();
+}
+
 // The next block's S runs under this block's softmax, and this block's PV under the next one's.
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   if (!cursor.has_more()) return;
@@ -1191,15 +1205,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     start_scores();
     next_block(cursor);
     start_output();
-    wgmma_wait<1>();
-    pin(scores);
-    const Factors factors = weigh_block(cursor, false);
-    release_key();
-    wgmma_wait<0>();
-    pin(output);
-    release_value();
-    rescale(output, factors);
-    hand_over_weights();
+    weigh_beside_output(cursor);
   }
   start_output();
   recall_tile();

@@ -13,6 +13,26 @@ __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const {
 __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
 #endif
 
+#if ATTN_INTRA_OVERLAP
+// A block's scores to weights, while the product of the block before it still runs.
+__device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
+#if ATTN_BIAS
+  find_biases(cursor.block());
+#endif
+  wgmma_wait<1>();
+  pin(scores);
+  const Factors factors = weigh_block(cursor, false);
+  release_key();
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+#if !ATTN_ROW_FREE
+  rescale(output, factors);
+#endif
+  hand_over_weights();
+}
+
+#endif
 #if ATTN_SKIP
 // A block that only other warpgroups keep is let pass. Nothing is pending then, so that slots come
 // free in order.
@@ -50,20 +70,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
       next_block(cursor);
       start_scores();
       start_output();
-#if ATTN_BIAS
-      find_biases(cursor.block());
-#endif
-      wgmma_wait<1>();
-      pin(scores);
-      const Factors factors = weigh_block(cursor, false);
-      release_key();
-      wgmma_wait<0>();
-      pin(output);
-      release_value();
-#if !ATTN_ROW_FREE
-      rescale(output, factors);
-#endif
-      hand_over_weights();
+      weigh_beside_output(cursor);
     }
 #endif
     start_output();
@@ -104,20 +111,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #if ATTN_PING_PONG
     pass_turn();
 #endif
-#if ATTN_BIAS
-    find_biases(cursor.block());
-#endif
-    wgmma_wait<1>();
-    pin(scores);
-    const Factors factors = weigh_block(cursor, false);
-    release_key();
-    wgmma_wait<0>();
-    pin(output);
-    release_value();
-#if !ATTN_ROW_FREE
-    rescale(output, factors);
-#endif
-    hand_over_weights();
+    weigh_beside_output(cursor);
   }
 #if ATTN_VARLEN && !ATTN_WALK && ATTN_ASCENDING
   clear_next_sequence(cursor.block());

@@ -52,6 +52,9 @@ struct Consumer {
   __device__ Visit visit_of_slot() const;
 #endif
   __device__ void next_block(Cursor& cursor) const;
+#if ATTN_INTRA_OVERLAP
+  __device__ void weigh_beside_output(const Cursor& cursor);
+#endif
   __device__ void visit_blocks(Cursor cursor);
 
   // The steps of a block.
