@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench_gpu import FLUSH_BYTES, Emitted, turns, write_json  # noqa: E402
 from gpu import tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
-from gpu.variants import variant_benches  # noqa: E402
+from gpu.file_benches import file_benches  # noqa: E402
+from gpu.variant_benches import causal, variant_benches  # noqa: E402
 
 CHECKED_ROWS = 128
 HEADER = ["forward, bf16", "ms", "TFLOP/s", "rival", "rival ms", "times the rival", "of plain",
@@ -75,7 +76,7 @@ def formula_of_map(bench, q, k, v, rows, inputs, scale):
     score = bench.score(q @ k.transpose(-1, -2) * scale, *at, inputs)
     keep = bench.keep(*at, inputs)
     if bench.weigh is not None:
-        return bench.weigh(score, keep).to(v.dtype) @ v
+        return bench.weigh(score, keep, inputs).to(v.dtype) @ v
     return score.masked_fill(~keep, -torch.inf).softmax(-1).to(v.dtype) @ v
 
 
@@ -83,8 +84,8 @@ def visited_pairs(bench, inputs, tile_q, tile_kv, device):
     """Pairs of the blocks of tile_q x tile_kv that hold one, in all batches and heads."""
     blocks = 0
     for b in range(bench.batch):
-        for first in range(0, bench.seq, tile_q):
-            rows = torch.arange(first, min(first + tile_q, bench.seq), device=device)
+        for first in range(0, bench.seq_q, tile_q):
+            rows = torch.arange(first, min(first + tile_q, bench.seq_q), device=device)
             at = indices(bench, rows, device, 1, 1)
             keep = bench.keep(at[0] + b, *at[1:], inputs).expand(1, 1, len(rows), bench.seq)
             keys = keep.any(2).flatten().nonzero().flatten() // tile_kv
@@ -95,8 +96,8 @@ def visited_pairs(bench, inputs, tile_q, tile_kv, device):
 def kept_pairs(bench, inputs, device):
     total = 0
     for b in range(bench.batch):
-        for first in range(0, bench.seq, 1024):
-            rows = torch.arange(first, min(first + 1024, bench.seq), device=device)
+        for first in range(0, bench.seq_q, 1024):
+            rows = torch.arange(first, min(first + 1024, bench.seq_q), device=device)
             at = indices(bench, rows, device, 1, 1)
             keep = bench.keep(at[0] + b, *at[1:], inputs)
             total += int(keep.expand(1, 1, len(rows), bench.seq).sum())
@@ -115,16 +116,31 @@ def flex_call(bench, q, k, v, inputs):
     by_batch = bench.batch if bench.fills and any(
         "seq_kv" in i["shape"] or "batch" in i["shape"]
         for i in bench.spec.get("inputs", {}).values()) else None
-    mask = create_block_mask(mask_mod, by_batch, None, bench.seq, bench.seq)
+    mask = create_block_mask(mask_mod, by_batch, None, bench.seq_q, bench.seq)
     compiled = torch.compile(flex_attention)
     modified = None if bench.score.__name__ == "plain" else score_mod
     grouped = q.shape[1] != k.shape[1]
-    return lambda: compiled(q, k, v, score_mod=modified, block_mask=mask, enable_gqa=grouped)
+    if bench.rescale is None:
+        return lambda: compiled(q, k, v, score_mod=modified, block_mask=mask, enable_gqa=grouped)
+
+    @torch.compile
+    def rescaled(q, k, v):
+        out, lse = flex_attention(q, k, v, score_mod=modified, block_mask=mask, enable_gqa=grouped,
+                                  return_lse=True)
+        return out * bench.rescale(lse, inputs)[..., None].to(out.dtype)
+
+    return lambda: rescaled(q, k, v)
+
+
+def sdpa_call(bench, q, k, v):
+    """PyTorch's own choice of a kernel for plain softmax."""
+    return lambda: torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, is_causal=bench.keep is causal, enable_gqa=q.shape[1] != k.shape[1])
 
 
 def compiled_call(bench, q, k, v, inputs, scale):
     compiled = torch.compile(lambda q, k, v, rows: formula(bench, q, k, v, rows, inputs, scale))
-    rows = torch.arange(bench.seq, device=q.device)
+    rows = torch.arange(bench.seq_q, device=q.device)
     return lambda: compiled(q, k, v, rows)
 
 
@@ -172,7 +188,7 @@ class Contestant:
 
     def __init__(self, bench, entry, build):
         self.bench, self.entry = bench, entry
-        shape = Shape(bench.batch, bench.seq, bench.seq)
+        shape = Shape(bench.batch, bench.seq_q, bench.seq)
         self.problem = tensors.draw(bench.case(), shape, [], 1, "cuda", on_host=False)
         self.call = Emitted(Path(build), entry, self.problem)
         self.q, self.k, self.v = (getattr(self.problem, x).view.transpose(1, 2) for x in "qkv")
@@ -184,8 +200,8 @@ class Contestant:
         self.call()
         torch.cuda.synchronize()
         out = self.problem.o.view.transpose(1, 2)
-        count = min(CHECKED_ROWS, self.bench.seq)
-        for first in (0, self.bench.seq - count):
+        count = min(CHECKED_ROWS, self.bench.seq_q)
+        for first in (0, self.bench.seq_q - count):
             rows = torch.arange(first, first + count, device="cuda")
             exact = formula(self.bench, self.q[:, :, rows].float(), self.k.float(), self.v.float(),
                             rows, self.inputs, self.scale)
@@ -208,7 +224,8 @@ class Contestant:
         if self.bench.maps > 1:
             return differential_calls(*data)
         if self.bench.flex:
-            return {"flex": flex_call(*data)}
+            plain = {} if self.bench.rival != self.bench.name else {"sdpa": sdpa_call(*data[:4])}
+            return {"flex": flex_call(*data), **plain}
         return {"compile": compiled_call(*data, self.scale)}
 
     def rivals(self):
@@ -273,13 +290,13 @@ def main():
     args = options()
     index = json.loads((Path(args.build) / "index.json").read_text())
     entries = {entry["name"]: entry for entry in index["cases"]}
-    benches = {bench.name: bench for bench in variant_benches()}
+    benches = {bench.name: bench for bench in [*variant_benches(), *file_benches()]}
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
     rows, missing = [], 0
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
     print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
     for bench in benches.values():
-        if args.filter not in bench.name:
+        if args.filter not in bench.name or bench.yardstick:
             continue
         if "library" not in entries.get(bench.name, {}):
             print(f"MISSING {bench.name}: {entries.get(bench.name, {}).get('error', 'not built')}")

@@ -307,6 +307,15 @@ def stretches(dims, shape, random, device):
     return value
 
 
+def every_other_1024(dims, shape, random, device):
+    """Bits: of stretches of 1024 tokens every second one has ones."""
+    return documents_1024(dims, shape, random, device) % 2
+
+
+def prefix_64(dims, shape, random, device):
+    return torch.full(dims, 64, device=device)
+
+
 def prefix_2048(dims, shape, random, device):
     return torch.full(dims, 2048, device=device)
 
@@ -317,6 +326,11 @@ def lengths(dims, shape, random, device):
     if len(value) > 1:
         value[-1] = 0
     return value
+
+
+def some_lengths(dims, shape, random, device):
+    """In [1, seq_kv]."""
+    return torch.randint(1, shape.seq_kv + 1, dims, generator=random, device=device)
 
 
 def bits(dims, shape, random, device):
@@ -330,5 +344,6 @@ FILLS = {"normal": normal, "holes": holes, "slopes": slopes, "log_decay": log_de
          "lambdas": lambdas,
          "documents": documents, "documents_1024": documents_1024,
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
-         "stretches": stretches, "lengths": lengths,
+         "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,
+         "every_other_1024": every_other_1024, "prefix_64": prefix_64,
          "prefix_2048": prefix_2048, "bits": bits}

@@ -1,0 +1,173 @@
+"""What bench_variants.py times of the other files of specs/variants: each as its file has it, at a
+length that its doc line suggests, beside our own plain softmax of the same heads and dims.
+"""
+
+import math
+from dataclasses import replace
+
+from gpu.case import CAUSAL, dim_text, make_spec
+from gpu.variant_benches import VariantBench, causal, everything
+from gpu.variants import read
+
+NORMAL, SLOPES = {"fill": "normal"}, {"fill": "slopes"}
+
+
+def t5_bias(score, b, h, q, k, inputs):
+    distance = (k - q).abs()
+    far = (2 + ((k - q).square().log2() + 0.001).int()).clamp(max=15)
+    bucket = (k > q) * 16 + distance.where(distance < 8, far)
+    return score + inputs["table"][bucket, h]
+
+
+def log_distance(score, b, h, q, k, inputs):
+    return score - inputs["slopes"][h] * (1 + q - k).log()
+
+
+def tanh_clip(score, b, h, q, k, inputs):
+    return 10 * score.tanh()
+
+
+def broadcast_bias(score, b, h, q, k, inputs):
+    return score + inputs["pair"][q, k] + inputs["key"][b, k]
+
+
+def two_sided_window(b, h, q, k, inputs):
+    return (q - k).abs() <= 512
+
+
+def dilated(b, h, q, k, inputs):
+    return (k <= q) & ((q // 64 - k // 64) % 4 == 0)
+
+
+def global_and_window(b, h, q, k, inputs):
+    return (k <= q) & ((k < inputs["prefix"][b]) | (q - k < 1024))
+
+
+def key_padding(b, h, q, k, inputs):
+    return k < inputs["kv_len"][b]
+
+
+def image_spans(b, h, q, k, inputs):
+    span = inputs["span"]
+    return (k <= q) | ((span[b, q] == span[b, k]) & (inputs["image"][b, q] != 0))
+
+
+def not_self(b, h, q, k, inputs):
+    return q // 32 != k // 32
+
+
+def with_logit(score, keep, logit):
+    """Softmax in which a logit [.., heads, 1, 1] takes part that has no value."""
+    score = score.masked_fill(~keep, -math.inf)
+    largest = score.amax(-1, keepdim=True).maximum(logit)
+    weight = (score - largest).exp()
+    return weight / (weight.sum(-1, keepdim=True) + (logit - largest).exp())
+
+
+def sinks(score, keep, inputs):
+    return with_logit(score, keep, inputs["sink"].view(1, -1, 1, 1))
+
+
+def sink_factor(lse, inputs):
+    return (lse - inputs["sink"].view(1, -1, 1)).sigmoid()
+
+
+def softmax_plus_one(score, keep, inputs):
+    return with_logit(score, keep, score.new_zeros(()))
+
+
+def plus_one_factor(lse, inputs):
+    return lse.sigmoid()
+
+
+def softpick(score, keep, inputs):
+    weight = (score.exp() - 1).where(keep, 0)
+    return weight.relu() / (weight.abs().sum(-1, keepdim=True) + 1e-6)
+
+
+def squared_relu(score, keep, inputs):
+    return score.relu().square().where(keep, 0) / keep.sum(-1, keepdim=True)
+
+
+def polynomial(score, keep, inputs):
+    weight = score.square().square().where(keep, 0)
+    return weight / (1 + weight.sum(-1, keepdim=True))
+
+
+def l2_normalised(score, keep, inputs):
+    score = score.where(keep, 0)
+    return score * (score.square().sum(-1, keepdim=True) + 1e-6).rsqrt()
+
+
+# name of the file -> batch, length of keys, and what VariantBench wants to know; `changes`: what the
+# spec has in the place of the file's.
+FILES = {
+    "two_sided_window": (4, 8192, {"keep": two_sided_window, "flex": True}),
+    "dilated": (2, 8192, {"keep": dilated, "flex": True}),
+    "global_and_window": (2, 8192, {"keep": global_and_window, "flex": True,
+                                    "fills": (("prefix", {"fill": "prefix_64"}),)}),
+    "not_self": (4, 8192, {"keep": not_self, "flex": True}),
+    "key_padding": (64, 512, {"keep": key_padding, "flex": True,
+                              "fills": (("kv_len", {"fill": "some_lengths"}),)}),
+    "image_spans": (2, 8192, {"keep": image_spans, "flex": True,
+                              "fills": (("span", {"fill": "documents_1024"}),
+                                        ("image", {"fill": "every_other_1024"}))}),
+    # T5 has no scale, but queries whose scores have a deviation of about one.
+    "t5_bias": (8, 2048, {"keep": everything, "score": t5_bias, "flex": True,
+                          "fills": (("table", NORMAL),), "changes": {"scale": 0.125}}),
+    "log_distance": (2, 8192, {"score": log_distance, "flex": True,
+                               "fills": (("slopes", SLOPES),)}),
+    "broadcast_bias": (4, 4096, {"keep": everything, "score": broadcast_bias, "flex": True,
+                                 "fills": (("pair", NORMAL), ("key", NORMAL))}),
+    "tanh_clip": (64, 1024, {"keep": everything, "score": tanh_clip, "flex": True}),
+    "sinks": (2, 8192, {"weigh": sinks, "rescale": sink_factor, "flex": True,
+                        "fills": (("sink", NORMAL),)}),
+    "softmax_plus_one": (1, 4096, {"weigh": softmax_plus_one, "rescale": plus_one_factor,
+                                   "flex": True}),
+    "softpick": (1, 4096, {"weigh": softpick}),
+    "squared_relu": (1, 4096, {"weigh": squared_relu}),
+    "polynomial": (1, 4096, {"weigh": polynomial}),
+    "l2_normalised": (1, 4096, {"keep": everything, "weigh": l2_normalised}),
+    "unequal_dims": (2, 8192, {"flex": True}),
+    "head_dim_512": (4, 4096, {"keep": everything, "flex": True}),
+    "cross_attention": (16, 77, {"keep": everything, "flex": True, "queries": 4096}),
+}
+
+
+def is_causal(spec):
+    """Whether every query sees keys up to itself alone."""
+    return "kv_idx <= q_pos and" in spec.get("mask", "") or spec.get("mask") == CAUSAL
+
+
+def plain_bench(bench):
+    """Plain softmax of the same type, heads, dims and lengths."""
+    spec, masked = bench.spec, is_causal(bench.spec)
+    heads, dims = (spec["heads"]["q"], spec["heads"]["kv"]), tuple(spec["head_dim"].values())
+    name = (f"variant_plain_{spec['dtype']}_b{bench.batch}_h{heads[0]}_{heads[1]}_q{bench.seq_q}"
+            f"_s{bench.seq}_{dim_text(dims)}_{'causal' if masked else 'full'}")
+    workload = {"batch": bench.batch, "seq_q": bench.seq_q, "seq_kv": bench.seq}
+    return VariantBench(name, make_spec(name, dims, heads, spec["dtype"], workload=workload,
+                                        mask=CAUSAL if masked else None),
+                        bench.batch, bench.seq, keep=causal if masked else everything,
+                        queries=bench.queries, yardstick=True, rival=name)
+
+
+def is_plain(spec):
+    return not {"score", "normalize"} & set(spec) and spec.get("mask", CAUSAL) == CAUSAL
+
+
+def file_benches():
+    """The files' benches, and once each the plain ones that they are held to."""
+    plain_ones = {}
+    for file, (batch, seq, more) in FILES.items():
+        name = f"variant_{file}"
+        changes, more = more.get("changes", {}), {k: more[k] for k in more if k != "changes"}
+        spec = {**read(file), "name": name, "layout": "bshd", **changes}
+        spec["workload"] = {"batch": batch, "seq_q": more.get("queries", seq), "seq_kv": seq}
+        bench = VariantBench(name, spec, batch, seq, rival=name, **more)
+        if not is_plain(spec):
+            beside = plain_bench(bench)
+            plain_ones[beside.name] = beside
+            bench = replace(bench, rival=beside.name)
+        yield bench
+    yield from plain_ones.values()
