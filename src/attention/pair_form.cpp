@@ -51,6 +51,15 @@ class Arranger {
     return slopes_.keep(e, find_slopes(e));
   }
 
+  // Whether it takes a pair no more than a power of what grows evenly along the keys.
+  bool grows_evenly(const Expr& e) const {
+    if (slopes(e)) return true;
+    if (e.op() == Op::Exp2) return slopes(e.operand(0)).has_value();
+    if (e.op() != Op::Multiply) return false;
+    return (!varies(e.operand(0)) && grows_evenly(e.operand(1))) ||
+           (!varies(e.operand(1)) && grows_evenly(e.operand(0)));
+  }
+
   // By which the exponent of a far form grows from a key to the next, if `weight` has one.
   Expr slope_of_power(const Expr& weight) {
     const Expr exponent = far_exponent(weight, [this](const Expr& e) { return varies(e); });
@@ -116,7 +125,7 @@ class Arranger {
  private:
   bool decide_varies(const Expr& e) const {
     if (e.op() == Op::Variable) {
-      for (const char* pair : {"score", "kv_idx", kProduct, kBias}) {
+      for (const char* pair : {"score", "kv_idx", kProduct, kBias, kOfKey, kOfDistance}) {
         if (e.name() == pair) return true;
       }
       return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const RowValue& row) {
@@ -322,13 +331,19 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   if (abilities.bias) form.bias = pair_input(spec);
   Arranger arranger(rows, form);
   KeyRows key_row_of(spec, arranger, form.key_rows);
-  const auto loaded_otherwise = [&](const Expr& load) {
-    if (form.bias && expr::same(load, form.bias->load)) return variable_of(kBias);
-    return abilities.key_rows ? key_row_of(load) : load;
+  Strips strips([&](const Expr& e) { return arranger.grows_evenly(e); });
+  const auto biased = [&](const Expr& load) {
+    return form.bias && expr::same(load, form.bias->load) ? variable_of(kBias) : load;
   };
   const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
   const auto prepared = [&](const Expr& e) {
-    return expr::simplify(by_powers_of_two(replace_loads(e, loaded_otherwise)));
+    Expr result = expr::simplify(by_powers_of_two(replace_loads(e, biased)));
+    if (abilities.strips) result = strips(result);
+    return abilities.key_rows ? replace_loads(result, std::ref(key_row_of)) : result;
+  };
+  const auto keep_strips = [&] {
+    form.of_key = strips.of_key();
+    form.of_distance = strips.of_distance();
   };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
@@ -336,6 +351,7 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   form.mask = tested && arranger.varies(spec.mask) ? arranger.with_constants(spec.mask) : spec.mask;
   if (rows.exponential) {
     form.score = arranged_score(score, arranger, form);
+    keep_strips();
     return form;
   }
   // A score that is no more than a multiply-add, or that is the weight, is made where it is read,
@@ -373,6 +389,7 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
     const Expr slope = arranger.slope_of_power(weight);
     if (slope) form.far = FarForm{slope, std::move(*sums)};
   }
+  keep_strips();
   return form;
 }
 

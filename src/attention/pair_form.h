@@ -18,6 +18,7 @@
 #include "attention/near_form.h"
 #include "attention/pair_input.h"
 #include "attention/row_form.h"
+#include "attention/strips.h"
 #include "expr/expr.h"
 #include "spec/spec.h"
 
@@ -71,9 +72,11 @@ struct PairForm {
   std::optional<NearLogistic> near_logistic;  // in the place of weight
   std::optional<FarForm> far;                 // for keys that all rows of a tile see whole
   std::optional<PairInput> bias;              // score, weight and elements read kBias for it
+  expr::Expr of_key, of_distance;             // and kOfKey, kOfDistance (attention/strips.h)
 
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
+  bool has_strips() const { return of_key || of_distance; }
 };
 
 // What a kernel is able to.
@@ -82,6 +85,7 @@ struct PairAbilities {
   bool far = false;                   // to keep states of keys far behind: far forms
   bool bias = false;                  // to load an input by the tiles of its scores
   bool key_rows = false;              // to keep an address for a block
+  bool strips = false;                // to compute what pairs of a block share once
   bool rounds_positive_part = false;  // to round a weight and take its positive part in one
 };
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities = {});

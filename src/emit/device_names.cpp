@@ -27,6 +27,9 @@ std::optional<int> literal(const std::string& text) {
 
 // What a PairForm took out: "c0" of the row, "l0" of the block; or a parameter.
 std::string own_name(std::string_view name) {
+  for (const char* strip : {attention::kOfKey, attention::kOfDistance}) {
+    if (name == strip + 1) return fmt::format("of_strip(row.of_{}, column)", name);
+  }
   const bool numbered = name.find_first_of("0123456789") == 1;
   if (!numbered) return std::string(name);
   return fmt::format("{}.{}", name[0] == 'c' ? "row" : "lines", name);

@@ -143,6 +143,8 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   add(pairs.score);
   add(pairs.base);
   add(pairs.mask);
+  add(pairs.of_key);
+  add(pairs.of_distance);
   for (const spec::NamedExpr& constant : pairs.constants) add(constant.value);
   for (const attention::Line& line : pairs.lines) add(line.first);
   for (const attention::KeyRow& row : pairs.key_rows) add(row.load);

@@ -15,20 +15,27 @@ using attention::Reduction;
 using attention::RowForm;
 using attention::RowValue;
 
+namespace {
+
+bool needs_column(const PairForm& pairs) {
+  return pairs.has_lines() || pairs.has_strips() || pairs.reads(attention::kColumn);
+}
+
+}  // namespace
+
 std::vector<std::string> pair_parameters(const PairForm& pairs) {
   std::vector<std::string> parameters{"float product"};
   if (pairs.bias) parameters.emplace_back("float bias");
   parameters.emplace_back(kRow);
   if (pairs.has_lines()) parameters.emplace_back("const Lines& lines");
-  if (pairs.has_lines() || pairs.reads(attention::kColumn)) parameters.emplace_back("int column");
+  if (needs_column(pairs)) parameters.emplace_back("int column");
   parameters.insert(parameters.end(), {"int kv_idx", "const Inputs& in"});
   return parameters;
 }
 
 std::string pair_arguments(const PairForm& pairs, std::string_view first) {
   return fmt::format("{}, {}row, {}{}kv_idx, in", first, pairs.bias ? "bias, " : "",
-                     pairs.has_lines() ? "lines, " : "",
-                     pairs.has_lines() || pairs.reads(attention::kColumn) ? "column, " : "");
+                     pairs.has_lines() ? "lines, " : "", needs_column(pairs) ? "column, " : "");
 }
 
 PairText::PairText(const spec::Spec& spec, const RowForm& form, const PairForm& pairs,

@@ -47,6 +47,7 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
       user_functions(spec, rows, choice.target->family,
                      {.near = choice.candidate.resources.near,
                       .far = choice.candidate.resources.far,
+                      .strips = choice.candidate.resources.strips,
                       .gathers = schedule::gathers(schedule, spec.block_size)});
   Substitution substitution;
   substitution.name = spec.name;

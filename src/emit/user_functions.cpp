@@ -61,6 +61,13 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, boo
     members.push_back(
         {"  const uint8_t* bias;", "in shared memory: the tile of the block at hand"});
   }
+  if (pairs.of_key) {
+    members.push_back({"  const float* of_key;", "in shared memory: values of the thread's keys"});
+  }
+  if (pairs.of_distance) {
+    members.push_back(
+        {"  const float* of_distance;", "in shared memory: values of the thread's distances"});
+  }
   for (const spec::NamedExpr& constant : pairs.constants) {
     const bool is_int = constant.value.type() == expr::Type::Int;
     members.push_back({fmt::format("  {} {};", is_int ? "int" : "float", constant.name.substr(1)),
@@ -140,6 +147,27 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
              "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
              has_batch(input) ? "int64_t batch" : "int64_t", matrices_of(input), c_type_of(input),
              input.name);
+}
+
+std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
+  std::string text;
+  if (pairs.of_key) {
+    text += comment("once for the rows of a warpgroup", expr::print_brief(pairs.of_key)) +
+            text_of({"float",
+                     "value_of_key",
+                     {kRow, "int kv_idx", kInputs},
+                     returned(pairs.of_key, names.names())});
+  }
+  if (pairs.of_distance) {
+    text += (text.empty() ? "" : "\n") +
+            comment("once for the pairs of a warpgroup that are as far apart",
+                    expr::print_brief(pairs.of_distance)) +
+            text_of({"float",
+                     "value_of_distance",
+                     {kRow, "int kv_idx", kInputs},
+                     returned(pairs.of_distance, names.names())});
+  }
+  return text;
 }
 
 // In the exponent's units of an exponential form: score_unit of a score.
@@ -266,12 +294,13 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   if (forms.gathers) fragment.key = kGatheredKey;
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form);
-  const PairForm pairs =
-      attention::pair_form(spec, form, schedule::pair_abilities(family, forms.near, forms.far));
+  const PairForm pairs = attention::pair_form(
+      spec, form, schedule::pair_abilities(family, forms.near, forms.far, forms.strips));
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),
       bias_text(pairs, names),
+      strips_text(pairs, names),
       score_text(spec, pairs, names),
       mask_text(spec, form, pairs, names, amd),
       key_range_text(spec, names, mask_text(spec, form, pairs, names, amd).empty(), amd),

@@ -65,8 +65,12 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
       candidate.resources.waves_per_simd > 0 ? target::Family::Cdna2 : target::Family::Hopper;
   const attention::PairForm pairs = attention::pair_form(
       spec, rows,
-      schedule::pair_abilities(family, candidate.resources.near, candidate.resources.far));
+      schedule::pair_abilities(family, candidate.resources.near, candidate.resources.far,
+                               candidate.resources.strips));
   put("BIAS", pairs.bias.has_value());
+  put("KEY_STRIP", bool{pairs.of_key});
+  put("DISTANCE_STRIP", bool{pairs.of_distance});
+  put("STRIPS", pairs.has_strips());
   using Element = spec::Input::Element;
   const Element bias = pairs.bias ? pairs.bias->input.element : Element::Bf16;
   put("BIAS_BYTES", bias == Element::F32 ? 4 : 2);

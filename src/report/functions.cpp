@@ -23,8 +23,9 @@ namespace {
 using expr::Expr;
 
 // What varies along a row: the rest is computed once.
-const std::vector<std::string> kPair{"score", "kv_idx", attention::kProduct, attention::kColumn,
-                                     attention::kBias};
+const std::vector<std::string> kPair{
+    "score",          "kv_idx",          attention::kProduct,   attention::kColumn,
+    attention::kBias, attention::kOfKey, attention::kOfDistance};
 
 bool is_call(const Expr& e) {
   return !e.operands().empty() && e.op() != expr::Op::Load && e.op() != expr::Op::Select &&
@@ -43,6 +44,13 @@ void count_calls(const Expr& e, std::set<const void*>& seen, std::map<std::strin
 
 std::string counted(double n, std::string_view one, std::string_view several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
+}
+
+// What a pair has left of the user's function: what it shares with others is said apart.
+const Expr& written(const Expr& by_user, const Expr& of_pair) {
+  const bool shares = of_pair && (expr::mentions(of_pair, attention::kOfKey) ||
+                                  expr::mentions(of_pair, attention::kOfDistance));
+  return shares ? of_pair : by_user;
 }
 
 // `n`: what a kernel computes for `written`.
@@ -68,14 +76,15 @@ std::string line(std::string_view name, const Expr& written, std::string_view wh
 
 }  // namespace
 
-std::string functions_text(const spec::Spec& spec, target::Family family, bool near, bool far) {
+std::string functions_text(const spec::Spec& spec, target::Family family, bool near, bool far,
+                           bool strips) {
   if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
   const attention::PairForm pairs =
-      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near, far));
+      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near, far, strips));
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
@@ -85,14 +94,23 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   if (spec.score.op() != expr::Op::Variable) {
     expr::OperationCounts n = cost(pairs.score);
     if (pairs.affine) n.multiply -= 1;  // that of the exponent, which softmax has anyway
-    text += line("score", spec.score, "a pair", n);
+    text += line("score", written(spec.score, pairs.score), "a pair", n);
   }
   text += line("mask", spec.mask, "a pair of a block that it cuts", cost(pairs.mask));
   if (spec.normalize_text != "softmax") {
-    text += line("weight", spec.normalize.weight, "a pair", cost(pairs.weight));
+    text +=
+        line("weight", written(spec.normalize.weight, pairs.weight), "a pair", cost(pairs.weight));
   }
   if (pairs.bias) {
     text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
+  }
+  if (pairs.of_key) {
+    text +=
+        fmt::format("computed once for a warpgroup's rows: {}\n", expr::print_brief(pairs.of_key));
+  }
+  if (pairs.of_distance) {
+    text += fmt::format("computed once for the pairs of a warpgroup that are as far apart: {}\n",
+                        expr::print_brief(pairs.of_distance));
   }
   if (pairs.near_cap) {
     text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";

@@ -225,10 +225,10 @@ CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resourc
                      : resources.fixed_max ? Block::Full
                                            : Block::First;
   const int together = resources.blocks_per_core;
-  Steps steps{step_of(kernel_, s, t, Block::First, together),
-              step_of(kernel_, s, t, full, together),
-              step_of(kernel_, s, t, Block::Partial, together),
-              resources.far ? step_of(kernel_, s, t, Block::Far) : Step{}};
+  const Kernel& kernel = kernel_.of(s);
+  Steps steps{step_of(kernel, s, t, Block::First, together), step_of(kernel, s, t, full, together),
+              step_of(kernel, s, t, Block::Partial, together),
+              resources.far ? step_of(kernel, s, t, Block::Far) : Step{}};
   steps.fixed = fixed_clk(s, resources, steps);
   steps.start = kTileClk * s.warpgroups;
   steps.refill = refill_clk(s, steps.full, t);

@@ -50,8 +50,9 @@ bool is_product(const expr::Expr& score) {
 
 // Counts what varies along a row, as a kernel of the family computes it.
 struct Counter {
-  std::vector<std::string> pair{"score", "kv_idx", attention::kProduct, attention::kColumn,
-                                attention::kBias};
+  std::vector<std::string> pair{
+      "score",          "kv_idx",          attention::kProduct,   attention::kColumn,
+      attention::kBias, attention::kOfKey, attention::kOfDistance};
   expr::Accuracy accuracy;
 
   // CDNA2 has no tanh: an exponential and a reciprocal in both storage types.
@@ -109,6 +110,16 @@ void count_bias(const spec::Input& bias, Kernel& kernel) {
                                            : expr::OperationCounts{0, 0, 1.5, 0.125});
 }
 
+// A warpgroup computes a value for its 64 rows; a thread reads those of two columns at a time.
+void count_strip(const expr::Expr& value, const Counter& count, bool& strip, Kernel& kernel) {
+  strip = bool{value};
+  if (!strip) return;
+  const expr::OperationCounts n = count(value);
+  constexpr double kShare = 1.0 / kWarpgroupRows;
+  add(kernel.score,
+      {kShare * n.special, kShare * n.multiply, kShare * n.logic, kShare * n.load + 0.5});
+}
+
 // Rows of a state are columns of the values; a tile of wide ones takes those of its part.
 bool has_states(const spec::Spec& spec, const attention::PairForm& pairs) {
   const int v = spec.head_dim.v;
@@ -131,6 +142,8 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
   if (pairs.bias) count_bias(pairs.bias->input, kernel);
+  count_strip(pairs.of_key, count, kernel.key_strip, kernel);
+  count_strip(pairs.of_distance, count, kernel.distance_strip, kernel);
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.indexed_score = pairs.reads("kv_idx");
@@ -156,10 +169,8 @@ void describe_walk(const spec::Spec& spec, target::Family family, Kernel& kernel
   }
 }
 
-}  // namespace
-
-Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
-                       target::Family family) {
+Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,
+                 bool strips) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
   const ValueParts parts = value_parts(spec.head_dim.v);
@@ -181,15 +192,38 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   kernel.varlen = spec.varlen;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  count_functions(spec, attention::pair_form(spec, rows, pair_abilities(family, true, true)),
+  count_functions(spec,
+                  attention::pair_form(spec, rows, pair_abilities(family, true, true, strips)),
                   family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
   return kernel;
 }
 
-attention::PairAbilities pair_abilities(target::Family family, bool near, bool far) {
+}  // namespace
+
+const Kernel& Kernel::of(const Schedule& schedule) const {
+  const bool apart = schedule.pack_heads || gathers(schedule, block_size);
+  return apart && without_strips ? *without_strips : *this;
+}
+
+Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
+                       target::Family family) {
+  Kernel kernel = described(spec, rows, family, true);
+  if (kernel.key_strip || kernel.distance_strip) {
+    kernel.without_strips = std::make_shared<const Kernel>(described(spec, rows, family, false));
+    kernel.apart_blocks = kernel.without_strips->apart_blocks;
+  }
+  return kernel;
+}
+
+attention::PairAbilities pair_abilities(target::Family family, bool near, bool far, bool strips) {
   if (family != target::Family::Hopper) return {};
-  return {.near = near, .far = far, .bias = true, .key_rows = true, .rounds_positive_part = true};
+  return {.near = near,
+          .far = far,
+          .bias = true,
+          .key_rows = true,
+          .strips = strips,
+          .rounds_positive_part = true};
 }
 
 }  // namespace attngen::schedule

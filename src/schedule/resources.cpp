@@ -86,8 +86,18 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   return (bytes + kBarrierBytes - 1) / kBarrierBytes * kBarrierBytes;
 }
 
+// Floats, of each warpgroup's block and the next: a key's once, a distance's twice, a word apart
+// (the template's strips.cuh).
+int strip_bytes(const Kernel& kernel, const Schedule& s) {
+  constexpr int kFloat = 4, kBlocks = 2;
+  const int of_distances = round_up(kWarpgroupRows + s.tile_kv, 32) + 16;
+  const int floats =
+      (kernel.key_strip ? s.tile_kv : 0) + (kernel.distance_strip ? 2 * of_distances : 0);
+  return s.warpgroups * kBlocks * floats * kFloat;
+}
+
 int shared_bytes_of(const Kernel& kernel, const Schedule& s, int query_stages) {
-  int bytes = bookkeeping_bytes(kernel, s, query_stages);
+  int bytes = bookkeeping_bytes(kernel, s, query_stages) + strip_bytes(kernel, s);
   for (const Tensor& tensor : tensors_of(kernel, s, query_stages)) bytes += bytes_of(tensor);
   return bytes;
 }
@@ -112,6 +122,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   if (!kernel.plain_score && light_score) registers += s.tile_kv / 16 - 3;
   // Fitted to 56 kernels at the edge (2026-11-22): biases and keys' elements on their way.
   if (kernel.bias_bytes > 0) registers += 8 + std::max(0, s.tile_kv - 64) / 5;
+  if (kernel.key_strip || kernel.distance_strip) registers += 8;
   if (kernel.key_rows > 0) {
     registers += 12 * kernel.key_rows + s.tile_kv / (exponential ? 16 : 8);
   }
@@ -278,7 +289,8 @@ ValueParts value_parts(int head_dim_v) {
   return {count, (least + kNarrowChunk - 1) / kNarrowChunk * kNarrowChunk};
 }
 
-Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& target) {
+Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& target) {
+  const Kernel& kernel = given.of(s);
   std::string reason = refusal(kernel, s, target);
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
@@ -294,6 +306,7 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
                   has_slots_for_far_keys(kernel, s) &&
                   register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
+  resources.strips = kernel.key_strip || kernel.distance_strip;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;

@@ -1,6 +1,7 @@
 // The search: every schedule of the space, feasible or not and why, ranked by predicted time.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct Kernel {
   int key_rows = 0;                 // of which a block's elements stand behind an address
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
+  bool key_strip = false;           // values of a key are computed once for the rows of a warp
+  bool distance_strip = false;      // and those of a distance (attention/strips.h)
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the producer finds the blocks by itself
@@ -50,14 +53,19 @@ struct Kernel {
   std::string apart_blocks;                  // why a step cannot take two of these blocks, or ""
   std::string heads_apart;                   // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
+  std::shared_ptr<const Kernel> without_strips;  // null: there are none
 
+  // As a schedule has it: there are no strips where a tile's rows are of several heads, or where
+  // its keys stand in two places.
+  const Kernel& of(const Schedule& schedule) const;
   int group() const { return heads_q / heads_kv; }  // query heads that share a key head
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family = target::Family::Hopper);
 
-// What a family's template can do for pairs; `near` and `far` as Resources has them.
-attention::PairAbilities pair_abilities(target::Family family, bool near, bool far = false);
+// What a family's template can do for pairs; `near`, `far` and `strips` as Resources has them.
+attention::PairAbilities pair_abilities(target::Family family, bool near, bool far = false,
+                                        bool strips = false);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.

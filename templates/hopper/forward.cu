@@ -21,6 +21,9 @@ namespace {
 #if ATTN_BIAS
 #include "parts/bias.cuh"
 #endif
+#if ATTN_STRIPS
+#include "parts/strips.cuh"
+#endif
 #include "parts/user.cuh"
 #if ATTN_EXPONENTIAL
 #include "parts/softmax.cuh"

@@ -51,6 +51,8 @@ HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
             "their": {"dtype": "i32", "shape": ["batch", "heads", "seq_kv"]}}
 VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
+TABLE = {"table": {"dtype": "f32", "shape": [200, "heads"]}}
+KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}
 LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
 DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
                 "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
@@ -114,6 +116,35 @@ GROUPS = {
          [schedule(1, 80, 2)], BIASED[:2]),
         (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
               score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+    ],
+    # What pairs share: a value for a key, one for a distance, both.
+    "strips": [
+        (spec(inputs=TABLE, score="score + table[kv_idx - q_pos + 100, h]"),
+         [schedule(2, 128, 2, ping_pong=True), schedule(3, 80, 2, overlap="none")], CALLS[:4]),
+        (spec((4, 2), mask=WINDOW, inputs=SLOPES, score="score - slopes[h] * log(1 + q_pos - kv_idx)"),
+         [schedule(2, 48, 3), packed(2, 64, 2)], CALLS[:3]),
+        (spec(mask=CAUSAL, inputs=KEYS, score="score + key[b, kv_idx]"),
+         [schedule(2, 64, 2, ping_pong=True), schedule(1, 96, 2, weights="shared")], CALLS[:4]),
+        (spec(inputs={**KEYS, **TABLE, **bias("f32", "heads")},
+              score="table[abs(kv_idx - q_pos), h] - key[b, kv_idx] + score + bias[h, q_idx, kv_idx]"),
+         [schedule(2, 64, 2)], BIASED),
+        # Other row normalisers; a key's value that is a factor; rows that are further than the last.
+        (spec(mask=CAUSAL, inputs=KEYS, score="score * key[b, kv_idx]", normalize=RETENTION),
+         [schedule(3, 64, 2, ping_pong=True)], CALLS[:3]),
+        (spec(dtype="fp16", layout="bhsd", inputs=SLOPES, normalize={
+            "weight": "sigmoid(score - sqrt(1 + abs(q_pos - kv_idx)) * slopes[h])"}),
+         [schedule(2, 112, 2)], CALLS[:3]),
+        (spec(mask=CAUSAL, normalize={
+            "weight": "sigmoid(score - 8 - sqrt(1 + q_pos - kv_idx))"}),
+         [schedule(2, 64, 2)], CALLS[:3]),
+        (spec(varlen=True, inputs=TABLE, score="score + table[kv_idx - q_pos + 100, h]"),
+         [schedule(2, 64, 2)], PACKED[:3]),
+        (spec(maps=2, inputs={**LAMBDA, **TABLE, **KEYS}, normalize=DIFFERENTIAL, mask=CAUSAL,
+              score="score + table[q_pos - kv_idx, h] * (1 + map) + key[b, kv_idx]"),
+         [schedule(4, 32, 2)], FEW),
+        (spec((2, 1), blocks={"size": 64, "from": "bitmap"}, inputs=TABLE,
+              score="score + table[kv_idx - q_pos + 100, h]"),
+         [schedule(2, 64, 2), schedule(1, 128, 2, weights="shared")], CALLS[:3]),
     ],
     # Keys far behind as states, which calls of 512 queries or more keep here (to_host.py).
     "far": [

@@ -44,6 +44,9 @@ struct __align__(16) uint4 {
   unsigned x, y, z, w;
 };
 inline int2 make_int2(int x, int y) { return {x, y}; }
+struct __align__(8) float2 {
+  float x, y;
+};
 struct __align__(16) float4 {
   float x, y, z, w;
 };

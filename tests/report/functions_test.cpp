@@ -34,8 +34,13 @@ TEST_CASE("what the user's functions cost is said") {
         "the mask adds to a pair of a block that it cuts: 1 integer operation\n"
         "computed once for a row: slopes[h]; slopes[h] * 1.4426950408889634\n");
   CHECK(functions_of("score: score + bias[kv_idx]\nnormalize: {weight: sigmoid(score)}\n") ==
-        "the score adds to a pair: 1 multiply-add, 1 load\n"
-        "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n");
+        "the score adds to a pair: 1 multiply-add\n"
+        "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n"
+        "computed once for a warpgroup's rows: bias[kv_idx]\n");
+  CHECK(functions_of("score: score - slopes[h] * log(1 + abs(q_pos - kv_idx))\n") ==
+        "the score adds to a pair: 1 multiply-add\n"
+        "computed once for the pairs of a warpgroup that are as far apart: -(slopes[h] * log(1 + "
+        "abs(q_pos - kv_idx)))\n");
   CHECK(functions_of("normalize: {weight: sigmoid(score - 9)}\n") ==
         "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n"
         "while all of a block's weights are small: 1 special function, 1 multiply-add more\n");

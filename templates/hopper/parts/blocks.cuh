@@ -19,6 +19,9 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
 #if ATTN_BIAS
   find_biases(cursor.block());
 #endif
+#if ATTN_STRIPS
+  fill_strips(cursor.block());
+#endif
   wgmma_wait<1>();
   pin(scores);
   const Factors factors = weigh_block(cursor, false);
@@ -51,6 +54,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     start_scores();
 #if ATTN_BIAS
     find_biases(cursor.block());
+#endif
+#if ATTN_STRIPS
+    fill_strips(cursor.block());
 #endif
     wgmma_wait<0>();
     pin(scores);
@@ -95,6 +101,12 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #if ATTN_BIAS
   find_biases(cursor.block());
 #endif
+#if ATTN_STRIPS
+#if !ATTN_WALK
+  compute_strips(cursor.block());
+#endif
+  fill_strips(cursor.block());
+#endif
   wgmma_wait<0>();
   pin(scores);
   weigh_block(cursor, true);
@@ -131,6 +143,12 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     next_block(cursor);
 #if ATTN_BIAS
     find_biases(cursor.block());
+#endif
+#if ATTN_STRIPS
+#if !ATTN_WALK
+    if (first) compute_strips(cursor.block());
+#endif
+    fill_strips(cursor.block());
 #endif
     wgmma_wait<0>();
     pin(scores);

@@ -187,6 +187,15 @@
 #ifndef ATTN_BIAS_FP16
 #define ATTN_BIAS_FP16 0
 #endif
+#ifndef ATTN_STRIPS
+#define ATTN_STRIPS 0
+#endif
+#ifndef ATTN_KEY_STRIP
+#define ATTN_KEY_STRIP 0
+#endif
+#ifndef ATTN_DISTANCE_STRIP
+#define ATTN_DISTANCE_STRIP 0
+#endif
 #ifndef ATTN_FAR
 #define ATTN_FAR 0
 #endif

@@ -29,6 +29,16 @@ struct Consumer {
 #if ATTN_BIAS
   int tile_row = 0;  // the warpgroup's first
 #endif
+#if ATTN_STRIPS
+  int strip_turn = 0;  // which of the two the block at hand has
+#endif
+#if ATTN_KEY_STRIP
+  float next_of_key[kKeyRounds];
+#endif
+#if ATTN_DISTANCE_STRIP
+  float next_of_distance[kDistanceRounds];
+  int first_distance = 0;  // from rows[0] to where key 0 is as far as from the warpgroup's last row
+#endif
 
   __device__ Consumer(Shared& memory, int index, const Params& params);
   __device__ void run();
@@ -66,6 +76,10 @@ struct Consumer {
   __device__ void start_output();
 #if ATTN_BIAS
   __device__ void find_biases(int block);
+#endif
+#if ATTN_STRIPS
+  __device__ void compute_strips(int block);
+  __device__ void fill_strips(int block);
 #endif
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();

@@ -56,6 +56,11 @@ __device__ __forceinline__ void Consumer::begin_rows() {
 #endif
 #endif
   place_rows();
+#if ATTN_DISTANCE_STRIP
+  // rows[0] may repeat the last query, beyond which there is none.
+  const int last_row = first_row() - thread / 32 * 16 - lane / 4 + 63;
+  first_distance = rows[0].q_idx - last_row;
+#endif
 #if ATTN_ROW_CONSTANTS && (!ATTN_INTRA_OVERLAP || ATTN_SKIP || ATTN_FAR)
   if (rows[0].seq_kv > 0) set_row_constants();  // inputs may be empty otherwise
 #endif

@@ -28,6 +28,9 @@ struct __align__(1024) Shared {
 #if ATTN_WEIGHTS_SHARED
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];
 #endif
+#if ATTN_STRIPS
+  Strips strips[kWarpgroups][2];  // of this block and the next
+#endif
   uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
   uint64_t output_full[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];

@@ -82,10 +82,14 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #endif
 #if ATTN_BIAS && ATTN_LINES
       score = score_of(score, bias, row, lines, column, kv_idx, in);
+#elif ATTN_BIAS && ATTN_STRIPS
+      score = score_of(score, bias, row, column, kv_idx, in);
 #elif ATTN_BIAS
       score = score_of(score, bias, row, kv_idx, in);
 #elif ATTN_LINES
       score = score_of(score, row, lines, column, kv_idx, in);
+#elif ATTN_STRIPS
+      score = score_of(score, row, column, kv_idx, in);
 #else
       score = score_of(score, row, kv_idx, in);
 #endif

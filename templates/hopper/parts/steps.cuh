@@ -58,6 +58,62 @@ __device__ __forceinline__ void Consumer::find_biases(int block) {
 }
 
 #endif
+#if ATTN_STRIPS
+// What the pairs of a block share, each thread its own: a step ahead, since it may take a trip to
+// memory. Any row's query serves for a distance: that of rows[0], with a key as far from it.
+__device__ __forceinline__ void Consumer::compute_strips(int block) {
+#if ATTN_KEY_STRIP
+#pragma unroll
+  for (int i = 0; i < kKeyRounds; ++i) {
+    const int kv_idx = block * kTileKv + 128 * i + thread;
+    next_of_key[i] = value_of_key(rows[0], max(min(kv_idx, rows[0].seq_kv - 1), 0), p.inputs);
+  }
+#endif
+#if ATTN_DISTANCE_STRIP
+  const int kv_first = block * kTileKv + first_distance + thread;
+#pragma unroll
+  for (int i = 0; i < kDistanceRounds; ++i) {
+    next_of_distance[i] = value_of_distance(rows[0], kv_first + 128 * i, p.inputs);
+  }
+#endif
+}
+
+// Of the block in the key slot.
+__device__ __forceinline__ void Consumer::fill_strips(int block) {
+#if ATTN_WALK
+  compute_strips(block);  // which one it is was not known
+#endif
+  // Others may still read those of the block before.
+  Strips& strips = shared.strips[warpgroup][strip_turn ^= 1];
+#if ATTN_KEY_STRIP
+#pragma unroll
+  for (int i = 0; i < kKeyRounds; ++i) {
+    const int column = 128 * i + thread;
+    if (column < kTileKv) strips.of_key[column] = next_of_key[i];
+  }
+  rows[0].of_key = rows[1].of_key = strips.of_key + lane % 4 * 2;
+#endif
+#if ATTN_DISTANCE_STRIP
+#pragma unroll
+  for (int i = 0; i < kDistanceRounds; ++i) {
+    const int distance = 128 * i + thread;
+    if (distance < kDistances) strips.of_distance[0][distance] = next_of_distance[i];
+    if (distance < kDistances && distance > 0) {
+      strips.of_distance[1][distance - 1] = next_of_distance[i];
+    }
+  }
+  // Row r of 64 is 63 - r before the last; 8 rows further are 8 distances less.
+  const int first = 63 - thread / 32 * 16 - lane / 4 + lane % 4 * 2;
+  rows[0].of_distance = strips.of_distance[first % 2] + first / 2 * 2;
+  rows[1].of_distance = rows[0].of_distance - 8;
+#endif
+  named_sync(1 + kWarpgroups + warpgroup, 128);
+#if !ATTN_WALK
+  compute_strips(Blocks::after(block));
+#endif
+}
+
+#endif
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
 #if ATTN_GATHER

@@ -1,0 +1,182 @@
+#include "attention/strips.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/linear.h"
+#include "attention/reductions.h"
+#include "expr/count.h"
+#include "expr/ops.h"
+
+namespace attngen::attention {
+namespace {
+
+using expr::Expr;
+using expr::Op;
+using expr::Type;
+
+Reach join(Reach a, Reach b) {
+  if (a == Reach::Tile || a == b) return b;
+  return b == Reach::Tile ? a : Reach::Pair;
+}
+
+Reach reach_of_variable(const std::string& name) {
+  if (name == "kv_idx") return Reach::Key;
+  if (name == "q_idx" || name == "q_pos") return Reach::Row;
+  constexpr std::array<const char*, 8> kOfTile{"b",      "h",   "h_kv",  "seq_q",
+                                               "seq_kv", "map", "scale", "inf"};
+  const bool of_tile = std::ranges::any_of(kOfTile, [&](const char* own) { return name == own; });
+  return of_tile ? Reach::Tile : Reach::Pair;  // products, row values
+}
+
+// In multiply-adds of a pair: a special function or a conversion keeps its pipe for four, a load
+// for more. To read a strip takes half a load of shared memory.
+constexpr double kWorth = 4;
+double cost_of(const Expr& e) {
+  const std::vector<std::string> pair{"kv_idx", "q_idx", "q_pos"};
+  const expr::OperationCounts n = expr::count(e, pair);
+  return 4 * n.special + n.multiply + n.logic + 8 * n.load;
+}
+
+struct Term {
+  Expr value;
+  bool minus = false;
+};
+
+// Of the sum that `e` is, in the order of the text.
+void collect_terms(const Expr& e, bool minus, std::vector<Term>& terms) {
+  if (e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract)) {
+    collect_terms(e.operand(0), minus, terms);
+    collect_terms(e.operand(1), minus != (e.op() == Op::Subtract), terms);
+    return;
+  }
+  terms.push_back({e, minus});
+}
+
+Expr sum_of(const std::vector<Term>& terms) {
+  Expr sum;
+  for (const Term& term : terms) {
+    if (sum) {
+      sum = expr::make(term.minus ? Op::Subtract : Op::Add, {sum, term.value});
+    } else {
+      sum = term.minus ? expr::make(Op::Negate, {term.value}) : term.value;
+    }
+  }
+  return sum;
+}
+
+// Of 1.5 + q_pos - kv_idx the whole numbers are one sum, though each is a Float there.
+std::vector<Expr> operands_of(const Expr& e) {
+  const bool is_sum = e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract);
+  if (!is_sum) return {e.operands().begin(), e.operands().end()};
+  std::vector<Term> terms, whole;
+  std::vector<Expr> operands;
+  collect_terms(e, false, terms);
+  for (const Term& term : terms) {
+    if (term.value.op() == Op::ToFloat) {
+      whole.push_back({term.value.operand(0), term.minus});
+    } else {
+      operands.push_back(term.value);
+    }
+  }
+  if (!whole.empty()) operands.push_back(sum_of(whole));
+  return operands;
+}
+
+}  // namespace
+
+Reach Strips::reach(const Expr& e) const {
+  if (const Reach* known = reaches_.find(e)) return *known;
+  return reaches_.keep(e, e.type() == Type::Int ? reach_of_int(e) : reach_of(e));
+}
+
+Reach Strips::reach_of(const Expr& e) const {
+  if (e.op() == Op::Variable) return reach_of_variable(e.name());
+  if (expr::is_comparison(e.op()) && e.operand(0).type() == Type::Int) {
+    return reach(expr::make(Op::Subtract, {e.operand(0), e.operand(1)}));
+  }
+  Reach result = Reach::Tile;
+  for (const Expr& operand : operands_of(e)) result = join(result, reach(operand));
+  return result;
+}
+
+// A sum in which keys count as often as queries take away is one of distances.
+Reach Strips::reach_of_int(const Expr& e) const {
+  const auto sum = linear(e);
+  if (!sum) return reach_of(e);
+  int64_t keys = 0, queries = 0;
+  Reach others = Reach::Tile;
+  for (const Linear::Term& term : sum->terms) {
+    if (term.atom.op() != Op::Variable) {
+      others = join(others, reach_of(term.atom));
+    } else if (term.atom.name() == "kv_idx") {
+      keys += term.coefficient;
+    } else if (reach_of_variable(term.atom.name()) == Reach::Row) {
+      queries += term.coefficient;
+    } else {
+      others = join(others, reach_of_variable(term.atom.name()));
+    }
+  }
+  const Reach own = keys == 0 && queries == 0 ? Reach::Tile
+                    : queries == 0            ? Reach::Key
+                    : keys == 0               ? Reach::Row
+                    : keys == -queries        ? Reach::Distance
+                                              : Reach::Pair;
+  return join(own, others);
+}
+
+bool Strips::is_worth_a_strip(const Expr& e) const { return !cheap_(e) && cost_of(e) >= kWorth; }
+
+// The variable for all of `e`, if it is the strip's value or may become it.
+std::optional<Expr> Strips::as_strip(const Expr& e) {
+  const bool of_key = reach(e) == Reach::Key;
+  Expr& value = of_key ? of_key_ : of_distance_;
+  if (!value) value = e;
+  if (!expr::same(value, e)) return std::nullopt;
+  return expr::variable(of_key ? kOfKey : kOfDistance, Type::Float);
+}
+
+Expr Strips::operator()(const Expr& e) {
+  if (const Expr* known = stripped_.find(e)) return *known;
+  return stripped_.keep(e, stripped(e));
+}
+
+Expr Strips::stripped(const Expr& e) {
+  const Reach own = reach(e);
+  if (own == Reach::Tile || own == Reach::Row || e.operands().empty()) return e;
+  if (own != Reach::Pair && e.type() == Type::Float) {
+    if (!is_worth_a_strip(e)) return e;
+    if (auto strip = as_strip(e)) return *strip;
+  }
+  if (e.op() == Op::Load || e.type() == Type::Int) return e;
+  if (e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract)) {
+    return stripped_sum(e);
+  }
+  std::vector<Expr> operands;
+  for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
+  return with_operands(e, std::move(operands));
+}
+
+Expr Strips::stripped_sum(const Expr& e) {
+  std::vector<Term> terms, others;
+  collect_terms(e, false, terms);
+  for (const Reach reach_of_strip : {Reach::Key, Reach::Distance}) {
+    std::vector<Term> together;
+    others.clear();
+    for (const Term& term : terms) {
+      (reach(term.value) == reach_of_strip ? together : others).push_back(term);
+    }
+    if (together.empty() || !is_worth_a_strip(sum_of(together))) continue;
+    const auto strip = as_strip(sum_of(together));
+    if (!strip) continue;
+    others.push_back({*strip, false});
+    terms = others;
+  }
+  for (Term& term : terms) term.value = (*this)(term.value);
+  return sum_of(terms);
+}
+
+}  // namespace attngen::attention

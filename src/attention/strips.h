@@ -1,0 +1,59 @@
+// What the pairs of a block share: values of a key alone, key[b, kv_idx], and of how far a key is
+// from its query, table[kv_idx - q_pos, h]. 64 rows of 64 keys have 64 of the former and 127 of the
+// latter, for 4096 pairs: a warpgroup computes each once, into a strip of shared memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "attention/known.h"
+#include "expr/expr.h"
+
+namespace attngen::attention {
+
+// Among the pairs of a tile of one head's rows, a value depends on
+enum class Reach : uint8_t {
+  Tile,      // none of them
+  Key,       // kv_idx
+  Row,       // q_idx
+  Distance,  // kv_idx - q_pos alone
+  Pair,      // both, or on the product
+};
+
+// Variables that stand for the values, in what is left for a pair.
+inline constexpr const char* kOfKey = "$key";
+inline constexpr const char* kOfDistance = "$distance";
+
+class Strips {
+ public:
+  // `cheap` says what costs a pair no more than to read it would: an even slope along the keys.
+  using Cheap = std::function<bool(const expr::Expr&)>;
+  explicit Strips(Cheap cheap) : cheap_(std::move(cheap)) {}
+
+  // `e` with kOfKey and kOfDistance in the place of its largest parts that are worth a strip; the
+  // terms of a sum that share a reach go together. There is one strip of each reach: what has
+  // another value stays.
+  expr::Expr operator()(const expr::Expr& e);
+
+  // Of kv_idx and, of a distance, q_pos or q_idx: any row serves that is as far away.
+  const expr::Expr& of_key() const { return of_key_; }
+  const expr::Expr& of_distance() const { return of_distance_; }
+
+  Reach reach(const expr::Expr& e) const;
+
+ private:
+  Reach reach_of(const expr::Expr& e) const;
+  Reach reach_of_int(const expr::Expr& e) const;
+  bool is_worth_a_strip(const expr::Expr& e) const;
+  std::optional<expr::Expr> as_strip(const expr::Expr& e);
+  expr::Expr stripped(const expr::Expr& e);
+  expr::Expr stripped_sum(const expr::Expr& e);
+
+  Cheap cheap_;
+  expr::Expr of_key_, of_distance_;
+  mutable Known<Reach> reaches_;
+  Known<expr::Expr> stripped_;
+};
+
+}  // namespace attngen::attention

@@ -1,0 +1,30 @@
+// Strips: values that pairs of a block share, because they depend on the key alone, or on how far
+// it is from its query. A warpgroup computes each once, while the block's products run.
+#pragma once
+
+#if ATTN_DISTANCE_STRIP
+// The distances of 64 rows; twice, the second time a word further, so that a thread's two columns
+// lie at 8 bytes in one of them, and what other rows read at the same time in other banks.
+constexpr int kDistances = kTileKv + 63;
+constexpr int kDistanceRounds = (kDistances + 127) / 128;  // of the warpgroup's threads
+constexpr int kStripWords = (kTileKv + 64 + 31) / 32 * 32 + 16;
+#endif
+
+#if ATTN_KEY_STRIP
+constexpr int kKeyRounds = (kTileKv + 127) / 128;
+#endif
+
+struct __align__(16) Strips {
+#if ATTN_KEY_STRIP
+  float of_key[kTileKv];
+#endif
+#if ATTN_DISTANCE_STRIP
+  float of_distance[2][kStripWords];
+#endif
+};
+
+// The value of the thread's key `column`; a thread reads those of two neighbours at once.
+__device__ __forceinline__ float of_strip(const float* strip, int column) {
+  const float2 pair = reinterpret_cast<const float2*>(strip)[column / 2];
+  return column % 2 == 0 ? pair.x : pair.y;
+}

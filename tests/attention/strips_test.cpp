@@ -1,0 +1,93 @@
+#include "attention/strips.h"
+
+#include <string>
+
+#include "attention/pair_form.h"
+#include "support.h"
+
+namespace attngen::attention {
+namespace {
+
+using testing::spec_of;
+
+// Of a score, or of a whole spec's lines.
+PairForm stripped(const std::string& score, const std::string& more = "") {
+  const spec::Spec spec = spec_of("scale: 1\nscore: \"" + score + "\"\n" + more);
+  const auto rows = derive_row_form(spec.normalize);
+  REQUIRE(std::holds_alternative<RowForm>(rows));
+  return pair_form(spec, std::get<RowForm>(rows), {.key_rows = true, .strips = true});
+}
+
+std::string printed(const expr::Expr& e) { return e ? expr::print(e) : "none"; }
+
+Reach reach_of(const std::string& score) {
+  const spec::Spec spec = spec_of("score: \"" + score + "\"\n");
+  return Strips([](const expr::Expr&) { return false; }).reach(spec.score);
+}
+
+TEST_CASE("on which pairs a value depends is proven") {
+  CHECK(reach_of("sink[h] * seq_kv") == Reach::Tile);
+  CHECK(reach_of("page[b, kv_idx] + kv_idx % 8") == Reach::Key);
+  CHECK(reach_of("page[b, q_pos] * 0.5") == Reach::Row);
+  CHECK(reach_of("abs(kv_idx - q_pos)") == Reach::Distance);
+  CHECK(reach_of("log(1.5 + 2 * (q_idx + 3) - 2 * kv_idx)") == Reach::Distance);
+  CHECK(reach_of("page[b, kv_idx - q_pos]") == Reach::Distance);
+  CHECK(reach_of("sink[h] if kv_idx > q_pos else abs(q_idx - kv_idx)") == Reach::Distance);
+  CHECK(reach_of("kv_idx - 2 * q_pos") == Reach::Pair);
+  CHECK(reach_of("kv_idx // 64 - q_pos // 64") == Reach::Pair);
+  CHECK(reach_of("sqrt(kv_idx) - sqrt(q_pos)") == Reach::Pair);
+  CHECK(reach_of("pair[q_idx, kv_idx]") == Reach::Pair);
+  CHECK(reach_of("abs(kv_idx - q_pos) + page[b, kv_idx]") == Reach::Pair);
+  CHECK(reach_of("score") == Reach::Pair);
+}
+
+TEST_CASE("a key's element and a function of the distance are strips") {
+  const PairForm key = stripped("score + page[b, kv_idx]");
+  CHECK(printed(key.of_key) == "page[b, kv_idx]");
+  CHECK(printed(key.score) == "$product + $key");
+  CHECK(key.key_rows.empty());
+  CHECK_FALSE(key.of_distance);
+  const PairForm distance = stripped("score - sink[h] * log(1 + abs(q_pos - kv_idx))");
+  CHECK(printed(distance.score) == "$product + $distance");
+  CHECK(printed(distance.of_distance) == "-(sink[h] * log(1 + abs(q_pos - kv_idx)))");
+  CHECK_FALSE(distance.reads("kv_idx"));
+}
+
+TEST_CASE("terms that depend on the same come together, whatever stands between") {
+  const PairForm form =
+      stripped("page[b, kv_idx] - sqrt(1 + abs(q_pos - kv_idx)) + score - chunk[b, kv_idx] * 0.25");
+  CHECK(printed(form.score) == "$product + $key + $distance");
+  CHECK(printed(form.of_key) == "page[b, kv_idx] - chunk[b, kv_idx] * 0.25");
+  CHECK(printed(form.of_distance) == "-sqrt(1 + abs(q_pos - kv_idx))");
+}
+
+TEST_CASE("there is one strip of a reach; what has another value stays with the pair") {
+  const PairForm form = stripped("(score + page[b, kv_idx]) * chunk[b, kv_idx]");
+  CHECK(printed(form.of_key) == "page[b, kv_idx]");
+  CHECK(printed(form.score) == "($product + $key) * chunk.k0[kv_idx]");
+}
+
+TEST_CASE("what grows evenly along the keys needs no strip") {
+  CHECK_FALSE(stripped("score + sink[h] * (kv_idx - q_pos)").has_strips());
+  CHECK_FALSE(stripped("score * exp(sink[h] * (kv_idx - q_pos))", "normalize: {weight: score}\n")
+                  .has_strips());
+  CHECK_FALSE(stripped("score * 2 + kv_idx").has_strips());
+  CHECK_FALSE(stripped("30 * tanh(score / 30)").has_strips());
+}
+
+TEST_CASE("weights have strips too") {
+  const PairForm form =
+      stripped("score", "normalize: {weight: sigmoid(score - sqrt(1 + abs(q_pos - kv_idx)))}\n");
+  REQUIRE(form.of_distance);
+  CHECK(printed(form.weight).find("$distance") != std::string::npos);
+}
+
+// A shared operand is met once, however often it occurs.
+TEST_CASE("a deep expression takes no time") {
+  std::string score = "abs(q_pos - kv_idx)";
+  for (int i = 0; i < 60; ++i) score = "sqrt(" + score + ")";
+  CHECK(stripped("score + " + score).of_distance);
+}
+
+}  // namespace
+}  // namespace attngen::attention
