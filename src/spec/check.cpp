@@ -174,9 +174,10 @@ class Checker {
     for (Node& entry : node.children) {
       if (auto reason = why_no_identifier(entry.key)) {
         entry.valid = false;
-        report_.at_key(entry, pointer,
-                       fmt::format("'{}' must be a C identifier", shortened(entry.key, kMaxName)),
-                       *reason);
+        report_.at_key(
+            entry, pointer,
+            fmt::format("'{}' must be a C identifier", text::shortened(entry.key, kMaxName)),
+            *reason);
         continue;
       }
       check(entry, type.parts[0], child(pointer, entry.key));
@@ -196,7 +197,7 @@ class Checker {
     for (Node& entry : node.children) check_entry(entry, type, absent, pointer);
     if (!missing.empty()) {
       report_.at_key(node, pointer,
-                     fmt::format("{} needs {}", dotted(pointer), listed(missing, "and")));
+                     fmt::format("{} needs {}", dotted(pointer), text::listed(missing, "and")));
     }
   }
 
@@ -220,7 +221,7 @@ class Checker {
                      fmt::format("'{}' belongs to pattern {}", entry.key, name_of(*foreign->only)));
       return;
     }
-    std::string shown = shortened(entry.key, kMaxName);
+    std::string shown = text::shortened(entry.key, kMaxName);
     const bool of_parallel = pointer.empty() && pattern_ == Pattern::Parallel;
     std::string help = of_parallel ? hint_on_key(entry.key) : "";
     if (help.empty()) help = did_you_mean(entry.key, absent);

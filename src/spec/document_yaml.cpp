@@ -8,7 +8,8 @@
 #include <sstream>
 
 #include "spec/alignment.h"
-#include "spec/tree_builder.h"
+#include "spec/document.h"
+#include "text/tree_builder.h"
 
 namespace attngen::spec {
 namespace {
@@ -121,7 +122,7 @@ class YamlEvents final : public YAML::EventHandler {
     for (const Wording& wording : kWordings) {
       if (error.msg == wording.theirs) return report(at, wording.message, wording.help);
     }
-    report(at, shortened(error.msg, 200), "");
+    report(at, text::shortened(error.msg, 200), "");
   }
 
   void report(size_t at, std::string message, std::string help) {
@@ -178,7 +179,7 @@ class YamlEvents final : public YAML::EventHandler {
   text::Diagnostics& diagnostics_;
   std::string_view text_;
   size_t start_;
-  TreeBuilder tree_;
+  text::TreeBuilder tree_;
   bool has_document_ = false;
 };
 

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "text/diagnostics.h"
+
 namespace attngen::spec {
 namespace {
 
@@ -231,15 +233,6 @@ Type spec_type() {
   return object(std::move(keys));
 }
 
-std::string listed(const std::vector<std::string>& items, std::string_view conjunction) {
-  std::string out;
-  for (size_t i = 0; i < items.size(); ++i) {
-    const bool last = i + 1 == items.size();
-    out += (i == 0 ? "" : last ? fmt::format(" {} ", conjunction) : ", ") + items[i];
-  }
-  return out;
-}
-
 std::string describe(const Type& type) {
   std::vector<std::string> items;
   switch (type.kind) {
@@ -264,7 +257,7 @@ std::string describe(const Type& type) {
       return "a map";
     case Kind::Word:
       for (const std::string& word : type.words) items.push_back(fmt::format("'{}'", word));
-      return listed(items);
+      return text::listed(items);
     case Kind::Either:
       break;
   }
@@ -275,7 +268,7 @@ std::string describe(const Type& type) {
     }
     for (const std::string& word : part.words) items.push_back(fmt::format("'{}'", word));
   }
-  return listed(items);
+  return text::listed(items);
 }
 
 }  // namespace attngen::spec

@@ -60,7 +60,4 @@ Type spec_type();
 // What a value of the type is, for messages: "a whole number", "'softmax', 'none' or a map".
 std::string describe(const Type& type);
 
-// "a", "a or b", "a, b or c".
-std::string listed(const std::vector<std::string>& items, std::string_view conjunction = "or");
-
 }  // namespace attngen::spec

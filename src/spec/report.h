@@ -47,12 +47,4 @@ class Report {
 std::string child(std::string_view pointer, std::string_view key);
 std::string dotted(std::string_view pointer);
 
-// A value as messages quote it: 'eight', 8, a map; long texts are cut.
-std::string got(const Node& node);
-
-// The value of a scalar that spells a number as JSON does; nothing for strings and other words.
-std::optional<double> number_of(const Node& node);
-// true or false.
-std::optional<bool> bool_of(const Node& node);
-
 }  // namespace attngen::spec

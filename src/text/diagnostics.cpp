@@ -167,6 +167,33 @@ std::string Diagnostics::render(ErrorFormat format) const {
   return out;
 }
 
+Diagnostic diagnostic_at(const Source& source, size_t begin, size_t end, std::string message,
+                         std::string help) {
+  Diagnostic diagnostic;
+  diagnostic.position = source.position(begin);
+  diagnostic.message = std::move(message);
+  diagnostic.help = std::move(help);
+  size_t line_end = std::min(source.content.find_first_of("\r\n", begin), source.content.size());
+  line_end = std::min(line_end, end);
+  diagnostic.length = line_end > begin ? static_cast<int>(line_end - begin) : 1;
+  return diagnostic;
+}
+
+std::string listed(const std::vector<std::string>& items, std::string_view conjunction) {
+  std::string out;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool last = i + 1 == items.size();
+    out += (i == 0 ? "" : last ? fmt::format(" {} ", conjunction) : ", ") + items[i];
+  }
+  return out;
+}
+
+std::string shortened(std::string_view text, size_t length) {
+  if (text.size() <= length) return std::string(text);
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
+  return std::string(text.substr(0, length)) + "...";
+}
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view lead) {
   const std::string_view near = nearest(word, candidates);

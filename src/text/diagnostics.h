@@ -66,6 +66,16 @@ class Diagnostics {
   std::vector<Diagnostic> kept_;
 };
 
+// A diagnostic at source bytes [begin, end), cut at the end of the line.
+Diagnostic diagnostic_at(const Source& source, size_t begin, size_t end, std::string message,
+                         std::string help = {});
+
+// "a", "a or b", "a, b or c".
+std::string listed(const std::vector<std::string>& items, std::string_view conjunction = "or");
+
+// At most `length` bytes of a text, cut between characters and then marked by "...".
+std::string shortened(std::string_view text, size_t length);
+
 // "did you mean 'heads'?" of the candidate nearest to `word` by edit distance, after `lead`; ""
 // when none is near enough to be meant (distance above a third of the longer word's length, at
 // least 1).

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "spec/document.h"
+#include "text/diagnostics.h"
+#include "text/tree.h"
 
-namespace attngen::spec {
+namespace attngen::text {
 
 class TreeBuilder {
  public:
-  explicit TreeBuilder(text::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  explicit TreeBuilder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   // A List or Map begins; false, with an error, if it is nested too deep.
   [[nodiscard]] bool open(Node::Kind kind, size_t begin);
@@ -36,11 +37,11 @@ class TreeBuilder {
   };
   void report_duplicate(std::string_view name, size_t begin, size_t end, size_t first);
 
-  text::Diagnostics& diagnostics_;
+  Diagnostics& diagnostics_;
   std::vector<Open> open_;
   std::optional<Node> root_;
   size_t last_end_ = 0;
   int duplicates_ = 0;
 };
 
-}  // namespace attngen::spec
+}  // namespace attngen::text

@@ -1,17 +1,19 @@
-// JSON by nlohmann's event interface. Its events carry no positions, but they come in the order of
-// the text, so a cursor that walks along finds each token.
+#include "text/json.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "spec/tree_builder.h"
+#include "text/tree_builder.h"
 
-namespace attngen::spec {
+namespace attngen::text {
 namespace {
 
+// Of nlohmann's event interface. Its events carry no positions, but they come in the order of the
+// text, so a cursor that walks along finds each token.
 class JsonEvents final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  JsonEvents(text::Diagnostics& diagnostics, size_t start)
+  JsonEvents(Diagnostics& diagnostics, size_t start)
       : diagnostics_(diagnostics),
         text_(diagnostics.source().content),
         start_(start),
@@ -115,7 +117,7 @@ class JsonEvents final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  text::Diagnostics& diagnostics_;
+  Diagnostics& diagnostics_;
   std::string_view text_;
   size_t start_;
   size_t cursor_;
@@ -124,11 +126,11 @@ class JsonEvents final : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-std::optional<Node> read_json(text::Diagnostics& diagnostics, size_t start) {
+std::optional<Node> read_json(Diagnostics& diagnostics, size_t start) {
   JsonEvents events(diagnostics, start);
   const std::string_view text = std::string_view(diagnostics.source().content).substr(start);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &events)) return std::nullopt;
   return events.take_root();
 }
 
-}  // namespace attngen::spec
+}  // namespace attngen::text
