@@ -9,7 +9,7 @@ namespace attngen::spec {
 void Report::add(size_t begin, size_t end, std::string_view pointer, std::string message,
                  std::string help) {
   text::Diagnostic diagnostic;
-  if (described_++ < kMostDescribed) {
+  if (describes()) {
     diagnostic =
         diagnostic_at(diagnostics_.source(), begin, end, std::move(message), std::move(help));
     diagnostic.pointer = pointer;

@@ -28,19 +28,15 @@ class Report {
 
   void remember(const Node& node, std::string_view pointer);
   void remember_text(const Node& node, std::string_view pointer);
-  // Describing an error costs time in proportion to the text, so those past this many are only
-  // counted; no help need be found for them.
-  bool describes() const { return described_ < kMostDescribed; }
+  // Whether help need be found for one more error.
+  bool describes() const { return diagnostics_.keeps_errors(); }
 
  private:
   void add(size_t begin, size_t end, std::string_view pointer, std::string message,
            std::string help);
 
-  static constexpr int kMostDescribed = 100;
-
   text::Diagnostics& diagnostics_;
   Locations& locations_;
-  int described_ = 0;
 };
 
 // "/heads/q" with a key appended; "heads.q", "workload[0].batch" as messages spell a pointer.

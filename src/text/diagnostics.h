@@ -47,6 +47,9 @@ class Diagnostics {
 
   void add(Diagnostic diagnostic);
   bool has_errors() const { return errors_ > 0; }
+  // Whether one more error would be kept. Describing an error costs time in proportion to the text,
+  // so those that are only counted are added without a place, a message or help.
+  bool keeps_errors() const { return errors_ < limit_; }
   const std::vector<Diagnostic>& all() const { return kept_; }
   const Source& source() const { return source_; }
 

@@ -42,8 +42,7 @@ void TreeBuilder::key(std::string name, size_t begin, size_t end) {
 
 void TreeBuilder::report_duplicate(std::string_view name, size_t begin, size_t end, size_t first) {
   Diagnostic diagnostic;
-  // Finding a line costs time in proportion to the text: errors past this many are only counted.
-  if (++duplicates_ <= 100) {
+  if (diagnostics_.keeps_errors()) {
     const Source& source = diagnostics_.source();
     diagnostic =
         diagnostic_at(source, begin, end, fmt::format("duplicate key '{}'", shortened(name, 64)),

@@ -41,7 +41,6 @@ class TreeBuilder {
   std::vector<Open> open_;
   std::optional<Node> root_;
   size_t last_end_ = 0;
-  int duplicates_ = 0;
 };
 
 }  // namespace attngen::text

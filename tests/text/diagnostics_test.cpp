@@ -97,6 +97,7 @@ TEST_CASE("a warning is no error, and not shown beside one") {
 TEST_CASE("errors beyond the limit are counted") {
   Diagnostics diagnostics({"f", "a\n"}, 1);
   for (int i = 0; i < 3; ++i) {
+    CHECK(diagnostics.keeps_errors() == (i == 0));
     diagnostics.add(at(1, 1, 1, "m"));
   }
   CHECK(diagnostics.all().size() == 1);
