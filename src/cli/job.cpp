@@ -10,12 +10,16 @@
 #include "cli/files.h"
 #include "report/explain.h"
 #include "report/html.h"
+#include "schedule/read.h"
 #include "spec/read.h"
 
 namespace attngen::cli {
 namespace {
 
-constexpr size_t kMaxText = 1 << 20;  // the spec reader refuses more
+constexpr size_t kMaxText = 1 << 20;  // the readers refuse more
+
+// As errors print a path.
+std::string shown_name(const std::string& path) { return path == "-" ? kStandardInput : path; }
 
 // The targets of the command line, which are checked, or else those of the spec.
 std::vector<const target::Target*> targets_of(const spec::Spec& spec, const Options& options,
@@ -108,12 +112,11 @@ std::optional<Job> check(const std::string& path, const Options& options, Log& l
     log.fail(ExitCode::InputOutput, format_error(options.error_format, read.error));
     return std::nullopt;
   }
-  const std::string name = path == "-" ? kStandardInput : path;
-  text::Diagnostics diagnostics(text::Source{name, std::move(read.content)});
+  text::Diagnostics diagnostics({shown_name(path), std::move(read.content)});
   std::optional<spec::Spec> spec = spec::read(diagnostics);
   Job job;
   if (spec) {
-    job.path = name;
+    job.path = shown_name(path);
     job.spec = *std::move(spec);
     check_spec(job, options, diagnostics);
   }
@@ -179,17 +182,17 @@ std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log
   if (options.schedule.empty()) {
     return std::nullopt;
   }
-  const ReadText read = read_text(options.schedule, kMaxText);
+  ReadText read = read_text(options.schedule, kMaxText);
   if (!read.error.empty()) {
     log.fail(ExitCode::InputOutput, format_error(options.error_format, read.error));
     return std::nullopt;
   }
-  schedule::ReadSchedule parsed = schedule::from_json(read.content);
-  if (!parsed.schedule) {
-    log.fail(ExitCode::Spec, format_error(options.error_format,
-                                          fmt::format("{}: {}", options.schedule, parsed.error)));
+  text::Diagnostics diagnostics({shown_name(options.schedule), std::move(read.content)});
+  std::optional<schedule::Schedule> schedule = schedule::read(diagnostics);
+  if (!schedule) {
+    log.fail(ExitCode::Spec, diagnostics.render(options.error_format));
   }
-  return parsed.schedule;
+  return schedule;
 }
 
 void choose(Job& job, const Options& options, const std::optional<schedule::Schedule>& given,

@@ -83,14 +83,6 @@ struct Resources {
 
 // One line, keys in a fixed order; "pack_heads" only where it is true.
 std::string to_json(const Schedule& schedule);
-// Strict: every key but "pack_heads", no other, values that some kernel could have. The error is
-// one line and names the key, with the nearest valid one. Whether the schedule fits a kernel and a
-// target is search.h's judge.
-struct ReadSchedule {
-  std::optional<Schedule> schedule;
-  std::string error;
-};
-ReadSchedule from_json(std::string_view json);
 // "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, ping-pong,
 // persistent"
 std::string describe(const Schedule& schedule);

@@ -341,9 +341,18 @@ class CommandLine(unittest.TestCase):
         self.write("tiny.yaml", SPEC)
         self.write("schedule.json", '{"tile_kw": 64}')
         self.check("tiny.yaml", "-o", "out", "--schedule", "schedule.json", code=1,
-                   err="attngen: error: schedule.json: unknown key 'tile_kw'; "
-                       "did you mean 'tile_kv'?\n")
+                   err="schedule.json:1:1: error: a schedule needs 'warpgroups', 'tile_kv', "
+                       "'stages', 'weights', 'overlap', 'ping_pong', 'grid' and 'order'\n"
+                       '    1 | {"tile_kw": 64}\n'
+                       "      | ^~~~~~~~~~~~~~~\n"
+                       "schedule.json:1:2: error: unknown key 'tile_kw'\n"
+                       '    1 | {"tile_kw": 64}\n'
+                       "      |  ^~~~~~~~~\n"
+                       "help: did you mean 'tile_kv'?\n")
         self.assertIsNone(self.listing())
+        self.check("tiny.yaml", "-o", "out", "--schedule", "-", "--error-format", "json", code=1,
+                   stdin=b"[]", err='{"file":"<stdin>","line":1,"column":1,"severity":"error",'
+                   '"message":"a schedule must be a map, got a list","help":"","pointer":""}\n')
         self.check("tiny.yaml", "-o", "out", "--schedule", "none.json", code=4,
                    err="attngen: error: cannot read 'none.json': No such file or directory\n")
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "attention/row_form.h"
+#include "schedule/read.h"
 #include "schedule/search.h"
 #include "spec/read.h"
 #include "target/target.h"
@@ -36,9 +37,10 @@ std::vector<Measured> predict(const json& point, const target::Target& target) {
   REQUIRE(std::holds_alternative<attention::RowForm>(rows));
   std::map<std::string, double> measured;
   for (const json& entry : point.at("schedules")) {
-    const ReadSchedule read = from_json(entry.at("schedule").dump());
-    REQUIRE_MESSAGE(read.schedule.has_value(), read.error);
-    measured[to_json(*read.schedule)] = entry.at("microseconds").get<double>();
+    text::Diagnostics written({"schedule.json", entry.at("schedule").dump()});
+    const auto schedule = read(written);
+    REQUIRE_MESSAGE(schedule.has_value(), written.render(text::ErrorFormat::Gcc));
+    measured[to_json(*schedule)] = entry.at("microseconds").get<double>();
   }
   std::vector<Measured> all;
   const Kernel kernel = describe_kernel(*spec, std::get<attention::RowForm>(rows));
