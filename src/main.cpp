@@ -134,7 +134,9 @@ Log generate(const Options& options) {
 std::string list_targets() {
   std::string lines;
   for (const target::Target& target : target::all()) {
-    lines += fmt::format("{:<8}{}\n", target.name, target.title);
+    const bool has_kernels = target::has_kernels(target.family);
+    lines += fmt::format("{:<8}{}{}\n", target.name, target.title,
+                         has_kernels ? "" : " (no kernels yet: a hardware model alone)");
   }
   return lines;
 }

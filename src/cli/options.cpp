@@ -58,7 +58,7 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("--depfile", raw.depfile, "Write the inputs as a Make rule")->type_name("FILE");
   app.add_option("--error-format", raw.error_format, "gcc or json; default: gcc")->type_name("F");
   app.add_flag("--schema", raw.schema, "Print the JSON Schema of a spec");
-  app.add_flag("--list-targets", raw.list_targets, "Print the known GPUs");
+  app.add_flag("--list-targets", raw.list_targets, "Print the known GPUs, and which have kernels");
   app.add_option("--print-target", raw.print_target, "Print a GPU's model")->type_name("NAME");
 }
 
