@@ -7,7 +7,7 @@ add_library(attngen_options INTERFACE)
 target_compile_options(attngen_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                                  -Wno-sign-conversion
                                                  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-if(PROJECT_IS_TOP_LEVEL)  # the compiler of a project that includes this one may know more warnings
+if(ATTNGEN_WERROR)  # for who works on attngen: another's compiler may know more warnings
   target_compile_options(attngen_options INTERFACE -Werror)
 endif()
 target_include_directories(attngen_options INTERFACE ${PROJECT_SOURCE_DIR}/src)

@@ -3,6 +3,7 @@
 usage: package_test.py <source folder> <build folder> [<test>...]
 """
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -72,6 +73,26 @@ class Package(unittest.TestCase):
         # Unoptimised and a room at once, since all of attngen is built once more.
         self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}", "-DCMAKE_BUILD_TYPE=Debug",
                               "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
+
+    def warnings_are_errors(self, build):
+        """Whether all of the generator is compiled so."""
+        commands = json.loads((build / "compile_commands.json").read_text())
+        own = [command["command"].split() for command in commands if "/attngen_" in command["command"]]
+        self.assertGreater(len(own), 5)
+        strict = {"-Werror" in command for command in own}
+        self.assertEqual(len(strict), 1)
+        return strict.pop()
+
+    def test_warnings(self):
+        """The warning that a newer compiler adds breaks no user's build."""
+        build = self.configure(SOURCE, "-DATTNGEN_BUILD_TESTS=OFF")
+        self.assertFalse(self.warnings_are_errors(build))
+        shutil.rmtree(build)
+        build = self.configure(SOURCE / "tests/package/generate", f"-DATTNGEN_SOURCE={SOURCE}")
+        self.assertFalse(self.warnings_are_errors(build))
+        shutil.rmtree(build)
+        run("cmake", "--preset", "release", "-B", build, "-DATTNGEN_BUILD_TESTS=OFF", folder=SOURCE)
+        self.assertTrue(self.warnings_are_errors(build))
 
     def test_two_targets(self):
         """A library of two would define each function twice."""
