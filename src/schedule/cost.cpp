@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <numeric>
+#include <span>
 
 #include "schedule/grid.h"
 #include "schedule/step.h"
@@ -127,6 +128,20 @@ double seconds_of_states(const Kernel& kernel, const spec::Workload& w, bool sum
   return waves * slices * kSliceSeconds;
 }
 
+// The points of a workload share the rows that are evaluated: the search takes milliseconds. Where
+// every block is asked about, a few rows must do.
+int64_t most_rows_of(const Kernel& kernel) {
+  const int64_t most = kernel.test ? kMostTestedRows : kMostRows;
+  return std::max<int64_t>(
+      4, most / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
+}
+
+// The points at which tiles of packed heads can be.
+std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
+  const bool fits = kernel.group() > 1 && kWarpgroupRows % kernel.group() == 0;
+  return fits ? std::span(kernel.workload) : std::span<const spec::Workload>{};
+}
+
 }  // namespace
 
 double bytes_of_keys(const Kernel& kernel, int64_t keys) {
@@ -165,34 +180,23 @@ struct CostModel::Tiles {
 };
 
 CostModel::CostModel(const Kernel& kernel, const target::Target& target)
-    : kernel_(kernel), target_(target) {
-  // The points of a workload share the rows that are evaluated: the search takes milliseconds.
-  // Where every block is asked about, a few rows must do.
-  const int64_t most = kernel.test ? kMostTestedRows : kMostRows;
-  const int64_t most_rows = std::max<int64_t>(
-      4, most / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
+    : kernel_(kernel),
+      target_(target),
+      most_rows_(most_rows_of(kernel)),
+      rows_(kernel.range, kernel.workload, most_rows_, kWarpgroupRows),
+      packed_rows_(kernel.range, packed_workload(kernel), most_rows_,
+                   kWarpgroupRows / kernel.group()) {
   for (const spec::Workload& w : kernel.workload) {
-    // `part`: queries of a warpgroup.
-    const auto rows_of = [&](int part) {
-      Heights heights;
-      for (int i = 0; i < 4; ++i) {
-        heights[static_cast<size_t>(i)] =
-            tile_rows(kernel.range, w.seq_q, w.seq_kv, part * (i + 1), most_rows, part);
-      }
-      return heights;
-    };
-    rows_.push_back(rows_of(64));
-    uneven_ = uneven_ || uneven(rows_.back()[0]);
-    if (kernel.group() > 1 && 64 % kernel.group() == 0) {
-      packed_rows_.push_back(rows_of(64 / kernel.group()));
-      uneven_packed_ = uneven_packed_ || uneven(packed_rows_.back()[0]);
-    }
-    const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows);
+    const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_);
     pairs_.push_back(kernel.test ? tested_pairs(*kernel.test, single, w) : pairs_of(single));
-    // Side by side, heads that read the same biases find them in the L2.
-    if (kernel.varlen || kernel.block_size > 0 || kernel.bias_sharing > 1) uneven_ = true;
-    uneven_packed_ = uneven_packed_ || kernel.block_size > 0;
   }
+}
+
+bool CostModel::uneven_tiles(bool pack_heads) const {
+  if (kernel_.block_size > 0) return true;
+  if (pack_heads) return packed_rows_.uneven();
+  // Side by side, heads that read the same biases find them in the L2.
+  return kernel_.varlen || kernel_.bias_sharing > 1 || rows_.uneven();
 }
 
 // Of a tile, beyond its steps. The output is scaled, goes through shared memory (written, then read
@@ -253,8 +257,7 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
 }
 
 const TileRows& CostModel::rows_of(const Schedule& s, size_t workload) const {
-  const Heights& heights = (s.pack_heads ? packed_rows_ : rows_)[workload];
-  return heights[static_cast<size_t>(s.row_blocks() - 1)];
+  return (s.pack_heads ? packed_rows_ : rows_).of(workload, s.row_blocks());
 }
 
 const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s, size_t workload) const {

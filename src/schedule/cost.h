@@ -11,6 +11,7 @@
 #include "schedule/schedule.h"
 #include "schedule/search.h"
 #include "schedule/tested_blocks.h"
+#include "schedule/workload_rows.h"
 #include "target/target.h"
 
 namespace attngen::schedule {
@@ -31,7 +32,8 @@ class CostModel {
  public:
   CostModel(const Kernel& kernel, const target::Target& target);
   Cost operator()(const Schedule& schedule, const Resources& resources) const;
-  bool uneven_tiles(bool pack_heads) const { return pack_heads ? uneven_packed_ : uneven_; }
+  // Whether the order of tiles matters.
+  bool uneven_tiles(bool pack_heads) const;
 
  private:
   struct Steps;
@@ -53,10 +55,9 @@ class CostModel {
 
   const Kernel& kernel_;
   const target::Target& target_;
-  bool uneven_ = false, uneven_packed_ = false;
-  using Heights = std::array<TileRows, 4>;   // by row blocks - 1
-  std::vector<Heights> rows_, packed_rows_;  // by workload point; of heads packed, or empty
-  std::vector<double> pairs_;                // that exist in one head, by workload point
+  int64_t most_rows_;  // that are evaluated, of each point
+  WorkloadRows rows_, packed_rows_;
+  std::vector<double> pairs_;  // that exist in one head, by workload point
   // Of tiles whose blocks are asked about: by workload point, rows and keys of a tile. Schedules
   // that differ in nothing else share them.
   using TileShape = std::array<int64_t, 4>;

@@ -37,20 +37,20 @@ double step_clk(const StepCdna2& step, const Schedule& s, double waves) {
   return std::max(kSlotClk * slots * waves_per_simd(s, 1), step.shared_clk * 2 * s.warpgroups);
 }
 
+int64_t most_rows_cdna2(const Kernel& kernel) {
+  return std::max<int64_t>(
+      16, kMostRows / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
+}
+
 }  // namespace
 
 CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& target)
-    : kernel_(kernel), target_(target) {
-  const int64_t most_rows = std::max<int64_t>(
-      16, kMostRows / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
+    : kernel_(kernel),
+      target_(target),
+      most_rows_(most_rows_cdna2(kernel)),
+      rows_(kernel.range, kernel.workload, most_rows_, 2 * kWaveRows) {
   for (const spec::Workload& w : kernel.workload) {
-    std::array<TileRows, 4>& rows = rows_.emplace_back();
-    for (int i = 0; i < 4; ++i) {
-      rows[static_cast<size_t>(i)] =
-          tile_rows(kernel.range, w.seq_q, w.seq_kv, 64 * (i + 1), most_rows);
-    }
-    pairs_.push_back(pairs_of(tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows)));
-    uneven_ = uneven_ || uneven(rows[0]);
+    pairs_.push_back(pairs_of(tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_)));
   }
 }
 

@@ -1,7 +1,7 @@
 // The predicted time of a CDNA2 kernel: the sum of its waves' issue slots, as SIMDs overlap them.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "schedule/point_cost.h"
@@ -9,6 +9,7 @@
 #include "schedule/schedule.h"
 #include "schedule/search.h"
 #include "schedule/step_cdna2.h"
+#include "schedule/workload_rows.h"
 #include "target/target.h"
 
 namespace attngen::schedule {
@@ -17,11 +18,11 @@ class CostModelCdna2 {
  public:
   CostModelCdna2(const Kernel& kernel, const target::Target& target);
   Cost operator()(const Schedule& schedule, const Resources& resources) const;
-  bool uneven_tiles() const { return uneven_; }
+  bool uneven_tiles() const { return rows_.uneven(); }
 
  private:
   const TileRows& rows_of(const Schedule& schedule, size_t workload) const {
-    return rows_[workload][static_cast<size_t>(schedule.warpgroups - 1)];
+    return rows_.of(workload, schedule.warpgroups);
   }
   double tiles_of_cu(const Schedule& schedule, size_t workload) const;
   // Of which so many at a time.
@@ -34,9 +35,9 @@ class CostModelCdna2 {
 
   const Kernel& kernel_;
   const target::Target& target_;
-  bool uneven_ = false;
-  std::vector<std::array<TileRows, 4>> rows_;  // by workload point and warpgroups - 1
-  std::vector<double> pairs_;                  // that exist in one head, by workload point
+  int64_t most_rows_;  // that are evaluated, of each point
+  WorkloadRows rows_;
+  std::vector<double> pairs_;  // that exist in one head, by workload point
 };
 
 }  // namespace attngen::schedule

@@ -55,6 +55,10 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
     rows.first.push_back(q_first);
     rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));
+    if (tile_q <= part_q) {
+      rows.parts.push_back(rows.keys.back());
+      continue;
+    }
     for (int64_t first = q_first; first < q_first + tile_q; first += part_q) {
       const int64_t last = std::min(first + part_q - 1, q_last);
       rows.parts.push_back(first > last ? RowKeys{} : keys_of(range, first, last, seq_q, seq_kv));

@@ -11,6 +11,7 @@ namespace attngen::schedule {
 // The keys of one tile row, clamped to [0, seq_kv]; [full_begin, full_end) need no mask.
 struct RowKeys {
   int64_t begin = 0, end = 0, full_begin = 0, full_end = 0;
+  bool operator==(const RowKeys&) const = default;
 };
 
 // The tile rows of one head. Of very many rows some stand for their neighbours.

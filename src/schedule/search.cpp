@@ -31,9 +31,10 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
 
 void add_tiles(const Kernel& kernel, const target::Target& target, const CostModel& cost,
                std::span<const int> tiles_kv, bool pack_heads, Ranking& ranking) {
+  const bool uneven = cost.uneven_tiles(pack_heads);
   std::vector<Candidate> fitting;  // one of each tile and way that fits
   for (const Way& way : ways()) {
-    for (Schedule tile : tiles(way, tiles_kv, cost.uneven_tiles(pack_heads))) {
+    for (Schedule tile : tiles(way, tiles_kv, uneven)) {
       tile.maps = kernel.maps;
       tile.pack_heads = pack_heads;
       if (pack_heads && !worth_packing(tile, kernel)) continue;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "kernels.h"
+#include "schedule/workload_rows.h"
 
 namespace attngen::schedule {
 namespace {
@@ -88,6 +90,28 @@ TEST_CASE("of very many rows a sample stands for all") {
     expected += std::ceil(static_cast<double>(q_end) / 128);
   }
   CHECK(blocks == doctest::Approx(expected).epsilon(0.01));
+}
+
+TEST_CASE("a workload's rows are those of its points") {
+  const attention::KeyRange range =
+      attention::key_range(parse_mask("kv_idx <= q_pos and q_pos - kv_idx < 90"), {});
+  const std::vector<spec::Workload> points{{1, 90, 90, 1}, {1, 700, 900, 1}};
+  const WorkloadRows rows(range, points, 4, 16);
+  for (const size_t point : {size_t{1}, size_t{0}, size_t{1}}) {
+    for (const int parts : {1, 3, 4}) {
+      const spec::Workload& w = points[point];
+      const TileRows expected = tile_rows(range, w.seq_q, w.seq_kv, 16 * parts, 4, 16);
+      const TileRows& found = rows.of(point, parts);
+      CHECK(found.first == expected.first);
+      CHECK(found.keys == expected.keys);
+      CHECK(found.parts == expected.parts);
+      CHECK(found.parts.size() == found.keys.size() * static_cast<size_t>(parts));
+    }
+  }
+  CHECK(rows.uneven());
+  const attention::KeyRange all = attention::key_range(parse_mask("true"), {});
+  CHECK_FALSE(WorkloadRows(all, points, 4, 16).uneven());
+  CHECK_FALSE(WorkloadRows(range, {}, 4, 16).uneven());
 }
 
 }  // namespace
