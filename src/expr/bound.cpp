@@ -1,6 +1,6 @@
 #include "expr/bound.h"
 
-#include <map>
+#include <utility>
 
 #include "expr/interval.h"
 #include "expr/scalar.h"
@@ -72,90 +72,12 @@ Interval bound_row_sum(const Interval& x) {
           x.may_be_nan || (x.low == -kInfinity && x.high == kInfinity)};
 }
 
-class Bounder {
- public:
-  explicit Bounder(const Bounds& bounds) : bounds_(bounds) {}
-
-  Interval visit(const Expr& e) {
-    if (const auto found = done_.find(e.identity()); found != done_.end()) {
-      return found->second;
-    }
-    Interval result = e.op() == Op::Select ? bound_select(e) : bound_node(e);
-    if (e.type() != Type::Float) {
-      result.may_be_nan = false;
-    }
-    if (e.type() == Type::Bool) {
-      result = {std::max(result.low, 0.0), std::min(result.high, 1.0), false};
-    }
-    done_.emplace(e.identity(), result);
-    return result;
-  }
-
- private:
-  Interval operand(const Expr& e, size_t i) { return visit(e.operand(i)); }
-
-  Interval bound_select(const Expr& e) {
-    const Interval condition = operand(e, 0);
-    if (condition.is_true()) {
-      return operand(e, 1);
-    }
-    return condition.is_false() ? operand(e, 2) : hull(operand(e, 1), operand(e, 2));
-  }
-  Interval bound_node(const Expr& e);
-  Interval bound_arithmetic(const Expr& e);
-  Interval bound_unary(const Expr& e);
-
-  const Bounds& bounds_;
-  std::map<const void*, Interval> done_;
-};
-
-Interval Bounder::bound_node(const Expr& e) {
-  switch (e.op()) {
-    case Op::Number:
-      return std::isnan(e.number()) ? Interval{-kInfinity, kInfinity, true}
-                                    : Interval{e.number(), e.number(), false};
-    case Op::Variable:
-      return bounds_.variable ? bounds_.variable(e.name()) : Interval{};
-    case Op::Load:
-      return bounds_.input ? bounds_.input(e.name()) : Interval{};
-    case Op::Less:
-      return bound_less(operand(e, 0), operand(e, 1), false);
-    case Op::LessEqual:
-      return bound_less(operand(e, 0), operand(e, 1), true);
-    case Op::Greater:
-      return bound_less(operand(e, 1), operand(e, 0), false);
-    case Op::GreaterEqual:
-      return bound_less(operand(e, 1), operand(e, 0), true);
-    case Op::Equal:
-      return bound_equal(operand(e, 0), operand(e, 1));
-    case Op::NotEqual:
-      return bound_not(bound_equal(operand(e, 0), operand(e, 1)));
-    case Op::And:
-      return bound_min(operand(e, 0), operand(e, 1));
-    case Op::Or:
-      return bound_max(operand(e, 0), operand(e, 1));
-    case Op::Not:
-      return bound_not(operand(e, 0));
-    case Op::Min:
-      return bound_min(operand(e, 0), operand(e, 1));
-    case Op::Max:
-      return bound_max(operand(e, 0), operand(e, 1));
-    case Op::Add:
-    case Op::Subtract:
-    case Op::Multiply:
-    case Op::Divide:
-    case Op::FloorDivide:
-    case Op::Modulo:
-    case Op::Pow:
-      return bound_arithmetic(e);
-    default:
-      return bound_unary(e);
-  }
+Interval bound_select(const Interval& condition, const Interval& a, const Interval& b) {
+  if (condition.is_true()) return a;
+  return condition.is_false() ? b : hull(a, b);
 }
 
-Interval Bounder::bound_arithmetic(const Expr& e) {
-  const Interval a = operand(e, 0);
-  const Interval b = operand(e, 1);
+Interval bound_arithmetic(const Expr& e, const Interval& a, const Interval& b) {
   const bool exact = e.type() == Type::Int;
   const int ulps = exact ? 0 : 1;
   switch (e.op()) {
@@ -181,8 +103,7 @@ Interval Bounder::bound_arithmetic(const Expr& e) {
   }
 }
 
-Interval Bounder::bound_unary(const Expr& e) {
-  const Interval x = operand(e, 0);
+Interval bound_unary(const Expr& e, const Interval& x) {
   switch (e.op()) {
     case Op::Negate:
       return negate(x);
@@ -212,12 +133,95 @@ Interval Bounder::bound_unary(const Expr& e) {
   }
 }
 
+// Of an operator with fewer operands than three, the rest is not read.
+Interval bound_node(const Expr& e, const Interval& a, const Interval& b, const Interval& c,
+                    const Bounds& bounds) {
+  switch (e.op()) {
+    case Op::Number:
+      return std::isnan(e.number()) ? Interval{-kInfinity, kInfinity, true}
+                                    : Interval{e.number(), e.number(), false};
+    case Op::Variable:
+      return bounds.variable ? bounds.variable(e.name()) : Interval{};
+    case Op::Load:
+      return bounds.input ? bounds.input(e.name()) : Interval{};
+    case Op::Less:
+      return bound_less(a, b, false);
+    case Op::LessEqual:
+      return bound_less(a, b, true);
+    case Op::Greater:
+      return bound_less(b, a, false);
+    case Op::GreaterEqual:
+      return bound_less(b, a, true);
+    case Op::Equal:
+      return bound_equal(a, b);
+    case Op::NotEqual:
+      return bound_not(bound_equal(a, b));
+    case Op::And:
+      return bound_min(a, b);
+    case Op::Or:
+      return bound_max(a, b);
+    case Op::Not:
+      return bound_not(a);
+    case Op::Select:
+      return bound_select(a, b, c);
+    case Op::Min:
+      return bound_min(a, b);
+    case Op::Max:
+      return bound_max(a, b);
+    case Op::Add:
+    case Op::Subtract:
+    case Op::Multiply:
+    case Op::Divide:
+    case Op::FloorDivide:
+    case Op::Modulo:
+    case Op::Pow:
+      return bound_arithmetic(e, a, b);
+    default:
+      return bound_unary(e, a);
+  }
+}
+
 }  // namespace
 
 bool Interval::contains(double value) const {
   return std::isnan(value) ? may_be_nan : low <= value && value <= high;
 }
 
-Interval bound(const Expr& e, const Bounds& bounds) { return Bounder(bounds).visit(e); }
+Bounder::Bounder(const Expr& e) {
+  std::map<const void*, uint32_t> places;
+  append(e, places);
+  values_.resize(steps_.size());
+}
+
+uint32_t Bounder::append(const Expr& e, std::map<const void*, uint32_t>& places) {
+  if (const auto found = places.find(e.identity()); found != places.end()) return found->second;
+  Step step{e, {}};
+  // Whatever the indices, a Load is one of the input's elements.
+  for (size_t i = 0; e.op() != Op::Load && i < e.operands().size(); ++i) {
+    step.operands[i] = append(e.operand(i), places);
+  }
+  const auto place = static_cast<uint32_t>(steps_.size());
+  steps_.push_back(std::move(step));
+  places.emplace(e.identity(), place);
+  return place;
+}
+
+Interval Bounder::bound(const Bounds& bounds) {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const auto& [e, operands] = steps_[i];
+    Interval result =
+        bound_node(e, values_[operands[0]], values_[operands[1]], values_[operands[2]], bounds);
+    if (e.type() != Type::Float) {
+      result.may_be_nan = false;
+    }
+    if (e.type() == Type::Bool) {
+      result = {std::max(result.low, 0.0), std::min(result.high, 1.0), false};
+    }
+    values_[i] = result;
+  }
+  return values_.back();
+}
+
+Interval bound(const Expr& e, const Bounds& bounds) { return Bounder(e).bound(bounds); }
 
 }  // namespace attngen::expr

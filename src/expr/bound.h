@@ -1,9 +1,12 @@
 // Interval arithmetic: bounds of an expression's value from bounds of its variables.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string_view>
+#include <vector>
 
 #include "expr/expr.h"
 
@@ -34,5 +37,23 @@ struct Bounds {
 };
 
 Interval bound(const Expr& e, const Bounds& bounds);
+
+// The same of one expression, asked about many times: its nodes in a row, each once, operands
+// before what reads them.
+class Bounder {
+ public:
+  explicit Bounder(const Expr& e);
+  Interval bound(const Bounds& bounds);
+
+ private:
+  struct Step {
+    Expr e;
+    std::array<uint32_t, 3> operands{};  // where they stand
+  };
+  uint32_t append(const Expr& e, std::map<const void*, uint32_t>& places);
+
+  std::vector<Step> steps_;
+  std::vector<Interval> values_;  // of each step, as bound() goes along
+};
 
 }  // namespace attngen::expr

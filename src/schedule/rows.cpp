@@ -12,27 +12,48 @@ int64_t clamped(double value, int64_t limit) {
   return static_cast<int64_t>(std::clamp(value, 0.0, static_cast<double>(limit)));
 }
 
-RowKeys keys_of(const attention::KeyRange& range, int64_t q_first, int64_t q_last, int64_t seq_q,
-                int64_t seq_kv) {
-  expr::Bounds bounds;
-  bounds.variable = [&](std::string_view name) -> expr::Interval {
-    if (name == "q_first") return expr::point(q_first);
-    if (name == "q_last") return expr::point(q_last);
-    if (name == "seq_q") return expr::point(seq_q);
-    if (name == "seq_kv") return expr::point(seq_kv);
+// The keys of one tile after the other.
+class KeyFinder {
+ public:
+  KeyFinder(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv)
+      : seq_q_(seq_q),
+        seq_kv_(seq_kv),
+        begin_(range.begin),
+        end_(range.end),
+        full_begin_(range.full_begin),
+        full_end_(range.full_end) {
+    bounds_.variable = [this](std::string_view name) { return variable(name); };
+    // Ids in order are taken to be of one document: nobody knows how many there are.
+    bounds_.input = [seq_kv](std::string_view name) -> expr::Interval {
+      if (name.ends_with(attention::kBelow)) return expr::point(0);
+      return name.ends_with(attention::kUpTo) ? expr::point(seq_kv) : expr::Interval{};
+    };
+  }
+  KeyFinder(const KeyFinder&) = delete;
+  KeyFinder& operator=(const KeyFinder&) = delete;
+
+  RowKeys find(int64_t q_first, int64_t q_last) {
+    q_first_ = q_first;
+    q_last_ = q_last;
+    // A bound that an unknown decides is taken at its widest.
+    return {clamped(begin_.bound(bounds_).low, seq_kv_), clamped(end_.bound(bounds_).high, seq_kv_),
+            clamped(full_begin_.bound(bounds_).high, seq_kv_),
+            clamped(full_end_.bound(bounds_).low, seq_kv_)};
+  }
+
+ private:
+  expr::Interval variable(std::string_view name) const {
+    if (name == "q_first") return expr::point(q_first_);
+    if (name == "q_last") return expr::point(q_last_);
+    if (name == "seq_q") return expr::point(seq_q_);
+    if (name == "seq_kv") return expr::point(seq_kv_);
     return {};  // b, h, h_kv
-  };
-  // Ids in order are taken to be of one document: nobody knows how many there are.
-  bounds.input = [&](std::string_view name) -> expr::Interval {
-    if (name.ends_with(attention::kBelow)) return expr::point(0);
-    return name.ends_with(attention::kUpTo) ? expr::point(seq_kv) : expr::Interval{};
-  };
-  // A bound that an unknown decides is taken at its widest.
-  return {clamped(expr::bound(range.begin, bounds).low, seq_kv),
-          clamped(expr::bound(range.end, bounds).high, seq_kv),
-          clamped(expr::bound(range.full_begin, bounds).high, seq_kv),
-          clamped(expr::bound(range.full_end, bounds).low, seq_kv)};
-}
+  }
+
+  int64_t seq_q_, seq_kv_, q_first_ = 0, q_last_ = 0;
+  expr::Bounder begin_, end_, full_begin_, full_end_;
+  expr::Bounds bounds_;
+};
 
 }  // namespace
 
@@ -47,6 +68,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     rows.stride = static_cast<double>(rows.count);
     return rows;
   }
+  KeyFinder keys(range, seq_q, seq_kv);
   const int64_t samples = std::min(rows.count, most);
   rows.stride = samples > 0 ? static_cast<double>(rows.count) / static_cast<double>(samples) : 1;
   for (int64_t i = 0; i < samples; ++i) {
@@ -54,14 +76,14 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
     const int64_t q_first = row * tile_q;
     const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
     rows.first.push_back(q_first);
-    rows.keys.push_back(keys_of(range, q_first, q_last, seq_q, seq_kv));
+    rows.keys.push_back(keys.find(q_first, q_last));
     if (tile_q <= part_q) {
       rows.parts.push_back(rows.keys.back());
       continue;
     }
     for (int64_t first = q_first; first < q_first + tile_q; first += part_q) {
       const int64_t last = std::min(first + part_q - 1, q_last);
-      rows.parts.push_back(first > last ? RowKeys{} : keys_of(range, first, last, seq_q, seq_kv));
+      rows.parts.push_back(first > last ? RowKeys{} : keys.find(first, last));
     }
   }
   return rows;

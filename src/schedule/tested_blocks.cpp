@@ -29,6 +29,7 @@ TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& pl
     return {};  // b, h, h_kv
   };
   bounds.input = [](std::string_view) { return expr::Interval{}; };
+  expr::Bounder kept(test.kept), whole(test.full);
   const int64_t first = place.keys.begin / tile_kv;
   const int64_t count = (place.keys.end + tile_kv - 1) / tile_kv - first;
   const int64_t asked = std::min(count, kMostBlocks);
@@ -40,8 +41,8 @@ TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& pl
     const double place_of_block = (static_cast<double>(i) + turn - std::floor(turn)) * share;
     kv_first = (first + static_cast<int64_t>(place_of_block)) * tile_kv;
     kv_last = std::min(kv_first + tile_kv, seq_kv) - 1;
-    if (expr::bound(test.kept, bounds).is_false()) continue;
-    const bool full = kv_first + tile_kv <= seq_kv && expr::bound(test.full, bounds).is_true();
+    if (kept.bound(bounds).is_false()) continue;
+    const bool full = kv_first + tile_kv <= seq_kv && whole.bound(bounds).is_true();
     ++(full ? found.full : found.partial);
   }
   return {found.full * share, found.partial * share};

@@ -105,3 +105,25 @@ TEST_CASE("sine and cosine know their extremes") {
   CHECK(bounds_of("cos(m)", boxes).low == -1);
   CHECK(bounds_of("cos(m)", boxes).high < -0.6);
 }
+
+TEST_CASE("one expression is asked about again and again") {
+  Bounder bounder(parsed("max(q_idx * 2, kv_idx) if q_idx < 4 else slopes[h]"));
+  const auto ask = [&](double low, double high) {
+    return bounder.bound({[&](std::string_view) {
+                            return Interval{low, high};
+                          },
+                          [](std::string_view) {
+                            return Interval{0.5, 0.75};
+                          }});
+  };
+  check(ask(1, 3), 2, 6);
+  check(ask(4, 5), 0.5, 0.75);
+  check(ask(1, 3), 2, 6);
+  check(ask(3, 4), 0.5, 8);
+}
+
+TEST_CASE("what is shared is bounded once") {
+  Expr sum = variable("q_idx", Type::Int);
+  for (int i = 0; i < 60; ++i) sum = make(Op::Add, {sum, sum});
+  check(bound(sum, {[](std::string_view) { return Interval{1, 2}; }, {}}), 0x1p60, 0x1p61);
+}
