@@ -212,7 +212,10 @@ class Arranger {
 
   // A constant along the row: computed before the loop, unless it is at hand.
   Expr constant(const Expr& e) {
-    if (e.type() == Type::Bool || !is_costly(e)) return e;
+    if (!is_costly(e)) return e;
+    if (e.type() == Type::Bool) {  // what it compares is kept: no register is one bit
+      return with_arranged(e, [this](const Expr& operand) { return constant(operand); });
+    }
     if (e.op() == Op::ToFloat && e.operand(0).is_number())
       return expr::number(e.operand(0).number());
     for (const spec::NamedExpr& known : form_.constants) {

@@ -151,7 +151,8 @@ class Absorb : public PairText {
 
   std::string pair_function(const std::string& name, const expr::Expr& value,
                             const std::string& heading) const {
-    return heading + text_of({"float", name, parameters(), returned(value, names_.names())}) + "\n";
+    return heading + text_of({"float", name, parameters(), returned(value, names_.pair_names())}) +
+           "\n";
   }
 
   // Computed for every pair and then selected: a branch a pair serialises the matrix products.
@@ -278,7 +279,7 @@ class Absorb : public PairText {
   std::string denominator_text() const {
     return weight_heading() + "// One over this:\n" +
            text_of({"float", "denominator_of", parameters(),
-                    returned(pairs_.weight.operand(1), names_.names())}) +
+                    returned(pairs_.weight.operand(1), names_.pair_names())}) +
            "\n"
            "__device__ __forceinline__ void invert(float& x, float& y) {\n"
            "  const float inverse = reciprocal(x * y), other = x;\n"

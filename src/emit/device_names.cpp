@@ -71,6 +71,12 @@ expr::Names DeviceNames::names(std::string rows) const {
           }};
 }
 
+expr::Names DeviceNames::pair_names() const {
+  expr::Names result = names();
+  result.eager = vendor_ == expr::Vendor::Nvidia;
+  return result;
+}
+
 std::string DeviceNames::length(const Input::Dim& dim) const {
   switch (dim.kind) {
     case Input::Dim::Kind::Batch:

@@ -18,10 +18,15 @@ inline constexpr const char* kInputs = "const Inputs& in";
 
 class DeviceNames {
  public:
-  DeviceNames(const spec::Spec& spec, const attention::RowForm& rows) : spec_(spec), rows_(rows) {}
+  DeviceNames(const spec::Spec& spec, const attention::RowForm& rows,
+              expr::Vendor vendor = expr::Vendor::Nvidia)
+      : spec_(spec), rows_(rows), vendor_(vendor) {}
 
   // Row values are members of `rows`; those before the block (old_m) are members of `old`.
   expr::Names names(std::string rows = "rows") const;
+
+  // For what every pair computes: nvcc makes a branch of each && and ||.
+  expr::Names pair_names() const;
 
   // For an end of one row's keys: a search stays within `low` and `high`, C expressions.
   expr::Names names_within(const std::string& low, const std::string& high) const;
@@ -67,6 +72,7 @@ class DeviceNames {
 
   const spec::Spec& spec_;
   const attention::RowForm& rows_;
+  expr::Vendor vendor_;
   mutable bool reads_batch_ = false;
 };
 

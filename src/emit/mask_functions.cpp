@@ -55,7 +55,7 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
   return comment("mask", spec.mask_text) + text_of({"bool",
                                                     "pair_exists",
                                                     {kRow, "int kv_idx", kInputs},
-                                                    returned(pairs.mask, names.names())});
+                                                    returned(pairs.mask, names.pair_names())});
 }
 
 namespace {

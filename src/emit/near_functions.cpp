@@ -45,7 +45,7 @@ class NearFunctions : public PairText {
     return "\n// Of a small weight e / (1 + e) a multiple of e.\n" +
            text_of({"float", "near_power_of", parameters(),
                     "  return exp2_approx(" +
-                        expr::print_c(near.exponent, expr::Dialect::Device, names_.names()) +
+                        expr::print_c(near.exponent, expr::Dialect::Device, names_.pair_names()) +
                         ");\n"}) +
            "\n"
            "// As absorb of both rows, of weights that are small: a power less its square, right "

@@ -84,7 +84,9 @@ std::string PairText::loop(const std::string& guard, const std::string& body) co
 std::string PairText::exists_line(const std::string& guard) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
   const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
-                                          : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
+                       : fragment_.vendor == expr::Vendor::Nvidia
+                           ? "(key < row.seq_kv) & pair_exists(row, kv_idx, in)"
+                           : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
   const std::string exists = fmt::format("!kMasked || ({})", inside);
   return wrapped(
       "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");

@@ -186,10 +186,10 @@ std::string score_text(const Spec& spec, const PairForm& pairs, const DeviceName
            text_of({"float",
                     "exponent_of",
                     {"float product", kRow, "float base", "int column"},
-                    returned(pairs.score, names.names())});
+                    returned(pairs.score, names.pair_names())});
   }
   return heading + text_of({"float", "score_of", pair_parameters(pairs),
-                            returned(pairs.score, names.names())});
+                            returned(pairs.score, names.pair_names())});
 }
 
 // Sums of the same exponential are one.
@@ -293,7 +293,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   Fragment fragment = fragment_of(family);
   if (forms.gathers) fragment.key = kGatheredKey;
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
-  const DeviceNames names(spec, form);
+  const DeviceNames names(spec, form, fragment.vendor);
   const PairForm pairs = attention::pair_form(
       spec, form, schedule::pair_abilities(family, forms.near, forms.far, forms.strips));
   std::vector<std::string> sections{

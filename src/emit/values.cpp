@@ -98,6 +98,7 @@ Values template_values(const spec::Spec& spec, const attention::RowForm& rows,
   put("LINES", pairs.has_lines());
   put("COLUMNS", pairs.reads(attention::kColumn));
   put("MASKED", masked);
+  put("MASK_LOADS", !expr::inputs_of(pairs.mask).empty());
   put("INTERVAL_MASK", is_interval(spec));
   put("SEARCHED_LIMITS", has_searched_limits(spec, rows));
   put("WALK", walks);

@@ -31,6 +31,8 @@ struct Names {
   std::function<std::string(std::string_view)> variable;
   // The C expression of an input's element, given the printed indices.
   std::function<std::string(std::string_view input, std::span<const std::string> indices)> load;
+  // & and | for `and` and `or`, which need no branch: operands are evaluated whatever the first is.
+  bool eager = false;
 };
 
 // A C expression of the same value with the fewest parentheses. Shared subtrees are printed where

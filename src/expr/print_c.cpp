@@ -202,15 +202,16 @@ Text CPrinter::print_select(const Expr& e) {
           Precedence::Conditional};
 }
 
-// Compilers warn about && inside || without parentheses.
+// Compilers warn about && inside ||, and about comparisons inside &, without parentheses.
 Text CPrinter::print_logic(const Expr& e) {
-  const bool is_and = e.op() == Op::And;
+  const std::string_view sign = e.op() == Op::And ? "&&" : "||";
+  const Precedence within = names_.eager ? Precedence::Unary : tighter(Precedence::And);
   const auto side = [&](size_t i) {
     const Expr& operand = e.operand(i);
-    return at(operand,
-              operand.op() == e.op() && i == 0 ? precedence_of(e.op()) : tighter(Precedence::And));
+    return at(operand, operand.op() == e.op() && i == 0 ? precedence_of(e.op()) : within);
   };
-  return {fmt::format("{} {} {}", side(0), is_and ? "&&" : "||", side(1)), precedence_of(e.op())};
+  return {fmt::format("{} {} {}", side(0), names_.eager ? sign.substr(1) : sign, side(1)),
+          precedence_of(e.op())};
 }
 
 Text CPrinter::print_conversion(const Expr& e) {

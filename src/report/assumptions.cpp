@@ -23,6 +23,7 @@ struct Deciders {
   Names sorted;  // ids in order, which a kernel searches
   Names limits;  // of where keys begin and end
   Names blocks;  // a kernel asks of each block by them
+  Names shares;  // the same, of which the cost model knows no better than a share
   Names pairs;   // it tests them pair by pair
 };
 
@@ -51,16 +52,19 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   const bool asks = family == target::Family::Hopper && spec.block_size == 0;
   const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
   if (asks && test) {
-    add_deciders(test->kept, found.sorted, found.blocks);
+    const bool by_inputs = test->tables.empty() && !expr::inputs_of(test->kept).empty();
+    add_deciders(test->kept, found.sorted, by_inputs ? found.shares : found.blocks);
     for (const attention::IdTable& table : test->tables) {
       for (const std::string& name : expr::inputs_of(table.value)) found.blocks.insert(name);
     }
   }
-  for (const std::string& name : found.sorted) found.blocks.erase(name);
-  for (const std::string& name : found.blocks) found.limits.erase(name);
+  for (Names* const blocks : {&found.blocks, &found.shares}) {
+    for (const std::string& name : found.sorted) blocks->erase(name);
+    for (const std::string& name : *blocks) found.limits.erase(name);
+  }
   for (const std::string& name : expr::inputs_of(spec.mask)) {
     if (!found.sorted.contains(name) && !found.limits.contains(name) &&
-        !found.blocks.contains(name)) {
+        !found.blocks.contains(name) && !found.shares.contains(name)) {
       found.pairs.insert(name);
     }
   }
@@ -89,6 +93,10 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   }
   if (!mask.blocks.empty()) {
     assumed.push_back(said_of(mask.blocks, "empties no block", "empty no block"));
+  }
+  if (!mask.shares.empty()) {
+    assumed.push_back(said_of(mask.shares, "keeps a fifth of the blocks that it decides",
+                              "keep a fifth of the blocks that they decide"));
   }
   std::vector<std::string> lines;
   if (!assumed.empty()) {

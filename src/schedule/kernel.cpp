@@ -162,11 +162,8 @@ void describe_walk(const spec::Spec& spec, target::Family family, Kernel& kernel
   if (!test) return;
   kernel.id_tables = !kernel.walks && !test->tables.empty();
   kernel.walks = true;
-  // Closed: what inputs decide is not known before the call.
-  if (family == target::Family::Hopper && expr::inputs_of(test->kept).empty() &&
-      expr::inputs_of(test->full).empty()) {
-    kernel.test = test;
-  }
+  // Of ids in no order every block may hold a pair.
+  if (family == target::Family::Hopper && test->tables.empty()) kernel.test = test;
 }
 
 Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,

@@ -212,7 +212,8 @@ std::string why_unpackable(const Kernel& kernel) {
 // higher, since the rows of another block of the caller's keep other keys, a second block beside it
 // fills the gaps.
 int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Target& target) {
-  if (kernel.block_size == 0 || s.warpgroups > 1) return 1;
+  const bool has_gaps = kernel.block_size > 0 || (kernel.walks && !kernel.searched_limits);
+  if (!has_gaps || s.warpgroups > 1) return 1;
   const int shared = shared_bytes_of(kernel, s, 1);
   const bool fits = register_need(kernel, s, false) <= kSharedCorePlan.consumer &&
                     2 * (shared + kReservedBytes) <= target.shared_bytes_per_core;

@@ -44,7 +44,7 @@ struct Kernel {
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the producer finds the blocks by itself
-  std::optional<attention::BlockTest> test;  // and asks this of each one, where no input tells
+  std::optional<attention::BlockTest> test;  // and asks this of each one; none of ids in no order
   bool id_tables = false;                    // from tables of ids alone
   bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum
   bool varlen = false;                       // packed sequences

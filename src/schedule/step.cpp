@@ -202,9 +202,6 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   return step;
 }
 
-// Block sparsity is known at run time alone: a fifth of the blocks is taken to be kept.
-constexpr double kKept = 0.2;
-
 // Rows of the caller's blocks that a tile may stand in.
 int block_rows(const Kernel& kernel, const Schedule& s) {
   const int queries = s.queries(kernel.group());
@@ -220,11 +217,12 @@ Step sparse_step(const Kernel& kernel, const Schedule& s, const target::Target& 
   double ways = 1;  // to choose which `keeping` parts keep it
   for (int keeping = 1; keeping <= parts; ++keeping) {
     ways *= static_cast<double>(parts - keeping + 1) / keeping;
-    const double chance = ways * std::pow(kKept, keeping) * std::pow(1 - kKept, parts - keeping);
+    const double chance =
+        ways * std::pow(kKeptByData, keeping) * std::pow(1 - kKeptByData, parts - keeping);
     Schedule active = s;
     active.warpgroups = std::max(1, s.warpgroups * keeping / parts);
     const Step step = full_step(kernel, active, t, block);
-    const double share = chance / kKept;
+    const double share = chance / kKeptByData;
     mean.matrix += share * step.matrix;
     mean.special += share * step.special;
     mean.arithmetic += share * step.arithmetic;

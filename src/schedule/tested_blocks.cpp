@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "expr/bound.h"
+#include "schedule/units.h"
 
 namespace attngen::schedule {
 namespace {
@@ -30,6 +31,7 @@ TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& pl
   };
   bounds.input = [](std::string_view) { return expr::Interval{}; };
   expr::Bounder kept(test.kept), whole(test.full);
+  const double undecided = expr::inputs_of(test.kept).empty() ? 1 : kKeptByData;
   const int64_t first = place.keys.begin / tile_kv;
   const int64_t count = (place.keys.end + tile_kv - 1) / tile_kv - first;
   const int64_t asked = std::min(count, kMostBlocks);
@@ -41,9 +43,10 @@ TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& pl
     const double place_of_block = (static_cast<double>(i) + turn - std::floor(turn)) * share;
     kv_first = (first + static_cast<int64_t>(place_of_block)) * tile_kv;
     kv_last = std::min(kv_first + tile_kv, seq_kv) - 1;
-    if (kept.bound(bounds).is_false()) continue;
+    const expr::Interval keeps = kept.bound(bounds);
+    if (keeps.is_false()) continue;
     const bool full = kv_first + tile_kv <= seq_kv && whole.bound(bounds).is_true();
-    ++(full ? found.full : found.partial);
+    (full ? found.full : found.partial) += keeps.is_true() ? 1 : undecided;
   }
   return {found.full * share, found.partial * share};
 }

@@ -14,9 +14,10 @@ struct TilePlace {
   RowKeys keys;
 };
 
-// Blocks that are kept, and of these those that need no mask. A test reads no input; where it asks
-// for a head or a batch, the block is kept, and cut. Of very many blocks some stand for their
-// neighbours, so that the counts need not be whole.
+// Blocks that are kept, and of these those that need no mask. What an input holds is not known: a
+// block that it decides counts as the share that is taken to be kept. Where a test asks for a head
+// or a batch, the block is kept, and cut. Of very many blocks some stand for their neighbours, so
+// that the counts need not be whole.
 struct TestedBlocks {
   double full = 0, partial = 0;
 };

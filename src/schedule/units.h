@@ -38,6 +38,10 @@ inline constexpr int kWaveLanes = 64;
 inline constexpr int kSimds = 4;              // of a CU
 inline constexpr int kDirectRegisters = 256;  // that instructions name; what lies beyond is moved
 
+// Of blocks that a call's data decide on, a fifth is taken to be kept: block sparsity, and masks
+// with gaps that inputs decide.
+inline constexpr double kKeptByData = 0.2;
+
 // 5 in multiples of 4 is 8.
 inline int round_up(int value, int multiple) {
   return (value + multiple - 1) / multiple * multiple;

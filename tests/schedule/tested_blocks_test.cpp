@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels.h"
+#include "schedule/units.h"
 
 namespace attngen::schedule {
 namespace {
@@ -77,14 +78,27 @@ TEST_CASE("of many blocks some stand for all") {
   CHECK(found.full + found.partial == doctest::Approx(16384).epsilon(0.1));
 }
 
-TEST_CASE("a kernel knows its test where no input tells") {
+// Blocks of 64 behind a window of 200, of which n[b] decides.
+TEST_CASE("a block that an input decides counts as a share") {
+  const auto test = read_kernel(
+                        "heads: {q: 8, kv: 8}\ninputs: {n: {dtype: i32, shape: [batch]}}\n"
+                        "mask: kv_idx <= q_pos and (kv_idx < n[b] or q_pos - kv_idx < 200)\n")
+                        .test;
+  REQUIRE(test);
+  const TestedBlocks found = tested_blocks(*test, {1024, 1087, {0, 1088, 0, 1025}}, 2048, 2048, 64);
+  CHECK(found.full + found.partial == doctest::Approx(5 + 12 * kKeptByData));
+}
+
+TEST_CASE("a kernel knows its test, but of ids in no order") {
   const auto kernel = [](const char* mask) {
     return read_kernel(std::string("heads: {q: 8, kv: 8}\n"
-                                   "inputs: {n: {dtype: i32, shape: [batch]}}\nmask: ") +
+                                   "inputs: {n: {dtype: i32, shape: [batch]}, id: {dtype: i32, "
+                                   "shape: [batch, seq_kv]}}\nmask: ") +
                        mask + "\n");
   };
   CHECK(kernel("not (q_pos // 32 == kv_idx // 32)").test);
-  CHECK_FALSE(kernel("kv_idx < n[b] or q_pos - kv_idx < 200").test);
+  CHECK(kernel("kv_idx < n[b] or q_pos - kv_idx < 200").test);
+  CHECK_FALSE(kernel("id[b, q_pos] == id[b, kv_idx]").test);
   CHECK_FALSE(kernel("kv_idx <= q_pos").test);
 }
 

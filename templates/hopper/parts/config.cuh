@@ -187,6 +187,9 @@
 #ifndef ATTN_BIAS_FP16
 #define ATTN_BIAS_FP16 0
 #endif
+#ifndef ATTN_MASK_LOADS
+#define ATTN_MASK_LOADS 0
+#endif
 #ifndef ATTN_STRIPS
 #define ATTN_STRIPS 0
 #endif
