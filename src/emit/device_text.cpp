@@ -52,6 +52,18 @@ size_t break_of(std::string_view line, size_t begin, size_t room) {
   return best;
 }
 
+size_t find_word(std::string_view text, std::string_view word, size_t from) {
+  for (size_t at = text.find(word, from); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !text::is_word(text[at - 1])) &&
+        (end == text.size() || !text::is_word(text[end]))) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
 std::string wrapped_lines(std::string_view lines) {
   std::string result;
   while (!lines.empty()) {
@@ -80,12 +92,14 @@ std::string wrapped(std::string_view line) {
 }
 
 bool has_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    if ((at == 0 || !text::is_word(text[at - 1])) &&
-        (end == text.size() || !text::is_word(text[end]))) {
-      return true;
-    }
+  return find_word(text, word, 0) != std::string_view::npos;
+}
+
+bool calls(std::string_view text, std::string_view function) {
+  for (size_t at = find_word(text, function, 0); at != std::string_view::npos;
+       at = find_word(text, function, at + 1)) {
+    const std::string_view after = text.substr(at + function.size(), 1);
+    if (after == "(" || after == "<") return true;
   }
   return false;
 }

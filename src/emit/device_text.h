@@ -17,6 +17,8 @@ std::string wrapped(std::string_view line);
 
 // Whether `word` occurs as a whole identifier.
 bool has_word(std::string_view text, std::string_view word);
+// Whether it is called: as `function(...)` or `function<...>(...)`.
+bool calls(std::string_view text, std::string_view function);
 
 // `__device__ __forceinline__ result name(type a, type) {body}`, the names of parameters that the
 // body does not use left out. A parameter's name is its last word: "const Row& row",

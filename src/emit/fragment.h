@@ -11,15 +11,14 @@ namespace attngen::emit {
 
 struct Fragment {
   expr::Vendor vendor = expr::Vendor::Nvidia;
-  std::string_view scores;   // the parameter; after it comes `row`, if that is not empty
-  std::string_view row;      // which of several rows a thread holds
-  std::string_view groups;   // a row's elements are [j][e] for j < groups
-  int elements = 0;          // and e < elements
-  std::string_view key;      // the element's key, from the thread's first
-  std::string_view element;  // the element itself
-  // Over the threads of a row: names and definitions.
-  std::string_view max, max_text;
-  std::string_view sum, sum_text;
+  std::string_view scores;          // the parameter; after it comes `row`, if that is not empty
+  std::string_view row;             // which of several rows a thread holds
+  std::string_view groups;          // a row's elements are [j][e] for j < groups
+  int elements = 0;                 // and e < elements
+  std::string_view key;             // the element's key, from the thread's first
+  std::string_view element;         // the element itself
+  std::string_view max, sum;        // over the threads of a row: functions of `helpers`
+  std::string_view helpers;         // the template file of what the text may call
   std::string_view keys_of_thread;  // what a thread sees of a row, for comments
 };
 
@@ -32,18 +31,8 @@ inline constexpr Fragment kHopperFragment{
     .key = "kv_first + 8 * j + e",
     .element = "scores[j][r][e]",
     .max = "quad_max",
-    .max_text =
-        "__device__ __forceinline__ float quad_max(float x) {\n"
-        "  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));\n"
-        "  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));\n"
-        "}\n",
     .sum = "quad_sum",
-    .sum_text =
-        "// Over the four threads that share a row.\n"
-        "__device__ __forceinline__ float quad_sum(float x) {\n"
-        "  x += __shfl_xor_sync(0xffffffffu, x, 1);\n"
-        "  return x + __shfl_xor_sync(0xffffffffu, x, 2);\n"
-        "}\n",
+    .helpers = "hopper/parts/helpers.cuh",
     .keys_of_thread = "this thread's columns",
 };
 
@@ -60,12 +49,8 @@ inline constexpr Fragment kCdna2Fragment{
     .key = "kv_first + key_of(j, e)",
     .element = "scores[j][e]",
     .max = "pair_max",
-    .max_text =
-        "__device__ __forceinline__ float pair_max(float x) { return fmaxf(x, other_half(x)); }\n",
     .sum = "pair_sum",
-    .sum_text =
-        "// Over the two lanes that share a row.\n"
-        "__device__ __forceinline__ float pair_sum(float x) { return x + other_half(x); }\n",
+    .helpers = "cdna2/parts/helpers.h",
     .keys_of_thread = "this lane's keys",
 };
 

@@ -5,6 +5,7 @@
 
 #include "emit/comment.h"
 #include "emit/device_text.h"
+#include "emit/template_files.h"
 #include "expr/print.h"
 
 namespace attngen::emit {
@@ -12,23 +13,6 @@ namespace attngen::emit {
 using attention::IdTable;
 
 namespace {
-
-constexpr std::string_view kIds =
-    "struct Ids {\n"
-    "  int least, greatest;\n"
-    "  uint64_t bits;  // bit_of each\n"
-    "};\n"
-    "__device__ __forceinline__ unsigned bit_of(int id) {\n"
-    "  return static_cast<unsigned>(id) * 0x9E3779B1u >> 26;\n"
-    "}\n"
-    "__device__ __forceinline__ int4 packed_ids(const Ids& ids) {\n"
-    "  return make_int4(ids.least, ids.greatest, static_cast<int>(ids.bits),\n"
-    "                   static_cast<int>(ids.bits >> 32));\n"
-    "}\n"
-    "__device__ __forceinline__ Ids unpacked_ids(int4 x) {\n"
-    "  return {x.x, x.y, uint64_t{static_cast<unsigned>(x.w)} << 32 | "
-    "static_cast<unsigned>(x.z)};\n"
-    "}\n";
 
 // A table has entries of its own for each batch, and for each head where its ids differ by head.
 struct Heads {
@@ -93,7 +77,7 @@ std::string tables_text(const attention::BlockTest& test, const DeviceNames& nam
                                 tables[i].of_keys ? "over the keys of each block"
                                                   : "over the queries of each tile"));
   }
-  text += kIds;
+  text += part_text("hopper/parts/ids.cuh");
   text += shapes_text(tables) + "\n" + tabulated_text(tables, names) + "\n";
   for (size_t i = 0; i < tables.size(); ++i) {
     // What was asked of a table may have fallen out of both conditions.

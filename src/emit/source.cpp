@@ -1,9 +1,9 @@
 #include "emit/source.h"
 
-#include <optional>
 #include <utility>
 
 #include "emit/banner.h"
+#include "emit/template_files.h"
 #include "emit/user_functions.h"
 #include "emit/values.h"
 #include "emit/wgmma.h"
@@ -11,17 +11,6 @@
 #include "schedule/units.h"
 
 namespace attngen::emit {
-
-namespace {
-
-std::optional<std::string_view> find_template(std::string_view path) {
-  for (const auto& [name, text] : template_files) {
-    if (name == path) return text;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::string source_name(const spec::Spec& spec, const target::Target& target) {
   return spec.name + "_" + target.name + (target.family == target::Family::Cdna2 ? ".hip" : ".cu");

@@ -1,10 +1,7 @@
 // <name>_<target>.cu: a template specialised for a spec and a schedule.
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <variant>
 
 #include "emit/api.h"
@@ -19,8 +16,6 @@ std::string source_name(const spec::Spec& spec, const target::Target& target);
 // "nvcc ... -c llama3_8b_h100.cu": what makes an object of it.
 std::string compile_command(const spec::Spec& spec, const target::Target& target);
 
-// The files of templates/, by their paths there: made by attngen_embed.
-extern const std::span<const std::pair<std::string_view, std::string_view>> template_files;
 // "hopper/forward.cu"
 const char* template_of(target::Family family);
 // What a spec and a schedule put into it.

@@ -9,6 +9,7 @@
 
 #include "../variant_specs.h"
 #include "emit/source.h"
+#include "emit/template_files.h"
 #include "emit_test_support.h"
 #include "schedule/search.h"
 #include "target/target.h"
