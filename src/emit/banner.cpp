@@ -4,7 +4,6 @@
 
 #include "emit/comment.h"
 #include "emit/computed.h"
-#include "emit/prediction.h"
 #include "emit/source.h"
 
 namespace attngen::emit {
@@ -53,14 +52,14 @@ std::string header_banner(const spec::Spec& spec) {
          fmt::format("// Spec {}.\n\n", spec.hash);
 }
 
-std::string source_banner(const spec::Spec& spec, const attention::RowForm& rows,
-                          const Choice& choice) {
+std::string source_banner(const spec::Spec& spec, const PredictedChoice& predicted) {
+  const Choice& choice = predicted.choice;
   std::string text = title(spec) + generated_by();
   text += fmt::format("// Spec {}, hardware model {} {}.\n//\n", spec.hash, choice.target->name,
                       choice.target->hash);
   text += comment(choice.replayed ? "Schedule (given)" : "Schedule",
                   schedule::describe(choice.candidate.schedule));
-  for (const Prediction& prediction : predictions(spec, rows, choice)) {
+  for (const Prediction& prediction : predicted.predictions) {
     text += comment("Predicted", predicted_text(prediction));
   }
   return text + comment("Compile", compile_command(spec, *choice.target)) + "\n";

@@ -3,15 +3,14 @@
 
 #include <string>
 
-#include "emit/emit.h"
+#include "emit/prediction.h"
 
 namespace attngen::emit {
 
 // Of the header, which is the same for every target: besides, what is computed.
 std::string header_banner(const spec::Spec& spec);
 // Of a source: besides, the schedule and why, and how to compile it.
-std::string source_banner(const spec::Spec& spec, const attention::RowForm& rows,
-                          const Choice& choice);
+std::string source_banner(const spec::Spec& spec, const PredictedChoice& predicted);
 
 // The version of this generator: "0.1.0".
 const char* version();

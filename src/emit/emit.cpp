@@ -7,6 +7,7 @@
 #include "emit/api.h"
 #include "emit/banner.h"
 #include "emit/manifest.h"
+#include "emit/prediction.h"
 #include "emit/source.h"
 
 namespace attngen::emit {
@@ -39,15 +40,19 @@ std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
                        const std::vector<Choice>& choices) {
   const Api api = api_of(spec, bad_device_text(choices));
   std::vector<File> files;
+  std::vector<PredictedChoice> with_predictions;
   for (const Choice& choice : choices) {
+    with_predictions.push_back(predicted(spec, rows, choice));
     auto text = source(spec, rows, api, choice);
     if (const auto* error = std::get_if<TemplateError>(&text)) {
       throw std::logic_error(error->message);
     }
-    files.push_back({source_name(spec, *choice.target), std::get<std::string>(std::move(text))});
+    files.push_back(
+        {source_name(spec, *choice.target),
+         source_banner(spec, with_predictions.back()) + std::get<std::string>(std::move(text))});
   }
   files.push_back({spec.name + ".h", header(api, header_banner(spec))});
-  files.push_back({spec.name + ".json", manifest(spec, rows, api, choices)});
+  files.push_back({spec.name + ".json", manifest(spec, api, with_predictions)});
   return files;
 }
 

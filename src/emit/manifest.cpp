@@ -7,7 +7,6 @@
 
 #include "emit/banner.h"
 #include "emit/computed.h"
-#include "emit/prediction.h"
 #include "emit/source.h"
 
 namespace attngen::emit {
@@ -65,9 +64,9 @@ Json cost_json(const schedule::Cost& cost) {
           {"bound", schedule::bound_name(cost)}};
 }
 
-Json predicted_json(const spec::Spec& spec, const attention::RowForm& rows, const Choice& choice) {
+Json predictions_json(const std::vector<Prediction>& predictions) {
   Json points = Json::array();
-  for (const auto& [workload, cost] : predictions(spec, rows, choice)) {
+  for (const auto& [workload, cost] : predictions) {
     Json point{{"batch", workload.batch},
                {"seq_q", workload.seq_q},
                {"seq_kv", workload.seq_kv},
@@ -80,8 +79,8 @@ Json predicted_json(const spec::Spec& spec, const attention::RowForm& rows, cons
 
 }  // namespace
 
-std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, const Api& api,
-                     const std::vector<Choice>& choices) {
+std::string manifest(const spec::Spec& spec, const Api& api,
+                     const std::vector<PredictedChoice>& choices) {
   Json json{{"name", spec.name}, {"attngen", version()}, {"spec", spec.hash}};
   if (!spec.doc.empty()) json["doc"] = spec.doc;
   json["header"] = spec.name + ".h";
@@ -96,7 +95,7 @@ std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, con
   for (const PassApi& pass : api.passes) passes.push_back(pass_json(pass));
   json["passes"] = std::move(passes);
   Json targets = Json::array();
-  for (const Choice& choice : choices) {
+  for (const auto& [choice, predictions] : choices) {
     targets.push_back({{"target", choice.target->name},
                        {"file", source_name(spec, *choice.target)},
                        {"compile", compile_command(spec, *choice.target)},
@@ -104,7 +103,7 @@ std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, con
                        {"schedule", Json::parse(schedule::to_json(choice.candidate.schedule))},
                        {"schedule_given", choice.replayed},
                        {"resources", resources_json(choice.candidate.resources)},
-                       {"predicted", predicted_json(spec, rows, choice)}});
+                       {"predicted", predictions_json(predictions)}});
   }
   json["targets"] = std::move(targets);
   return json.dump(2) + "\n";

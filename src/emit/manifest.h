@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "emit/api.h"
-#include "emit/emit.h"
+#include "emit/prediction.h"
 
 namespace attngen::emit {
 
-std::string manifest(const spec::Spec& spec, const attention::RowForm& rows, const Api& api,
-                     const std::vector<Choice>& choices);
+std::string manifest(const spec::Spec& spec, const Api& api,
+                     const std::vector<PredictedChoice>& choices);
 
 }  // namespace attngen::emit

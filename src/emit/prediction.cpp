@@ -2,15 +2,15 @@
 
 namespace attngen::emit {
 
-std::vector<Prediction> predictions(const spec::Spec& spec, const attention::RowForm& rows,
-                                    const Choice& choice) {
-  std::vector<Prediction> result;
+PredictedChoice predicted(const spec::Spec& spec, const attention::RowForm& rows,
+                          const Choice& choice) {
+  PredictedChoice result{choice, {}};
   schedule::Kernel kernel = schedule::describe_kernel(spec, rows, choice.target->family);
   for (const spec::Workload& workload : spec.workload) {
     kernel.workload = {workload};
     const schedule::Judged judged =
         schedule::judge(kernel, choice.candidate.schedule, *choice.target);
-    if (judged.candidate) result.push_back({workload, judged.candidate->cost});
+    if (judged.candidate) result.predictions.push_back({workload, judged.candidate->cost});
   }
   return result;
 }

@@ -1,4 +1,5 @@
-// What the cost model says of a choice at each point of the workload.
+// What the cost model says of a choice at each point of the workload, for the source's banner and
+// for the manifest.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,11 @@ struct Prediction {
   spec::Workload workload;
   schedule::Cost cost;
 };
-std::vector<Prediction> predictions(const spec::Spec& spec, const attention::RowForm& rows,
-                                    const Choice& choice);
+struct PredictedChoice {
+  Choice choice;
+  std::vector<Prediction> predictions;
+};
+PredictedChoice predicted(const spec::Spec& spec, const attention::RowForm& rows,
+                          const Choice& choice);
 
 }  // namespace attngen::emit

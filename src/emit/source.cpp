@@ -1,8 +1,5 @@
 #include "emit/source.h"
 
-#include <utility>
-
-#include "emit/banner.h"
 #include "emit/template_files.h"
 #include "emit/user_functions.h"
 #include "emit/values.h"
@@ -58,12 +55,8 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
 std::variant<std::string, TemplateError> source(const spec::Spec& spec,
                                                 const attention::RowForm& rows, const Api& api,
                                                 const Choice& choice) {
-  auto text = preprocess({template_of(choice.target->family), find_template},
-                         substitution(spec, rows, api, choice));
-  if (auto* source = std::get_if<std::string>(&text)) {
-    source->insert(0, source_banner(spec, rows, choice));
-  }
-  return text;
+  return preprocess({template_of(choice.target->family), find_template},
+                    substitution(spec, rows, api, choice));
 }
 
 }  // namespace attngen::emit

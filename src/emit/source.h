@@ -1,4 +1,4 @@
-// <name>_<target>.cu: a template specialised for a spec and a schedule.
+// <name>_<target>.cu less its banner: a template specialised for a spec and a schedule.
 #pragma once
 
 #include <string>

@@ -113,8 +113,7 @@ TEST_CASE("two maps of scores") {
     schedule.order = schedule::Order::LongestFirst;
     const auto judged = schedule::judge(schedule::describe_kernel(spec, form), schedule, target);
     REQUIRE_MESSAGE(judged.candidate, judged.reason);
-    return std::get<std::string>(
-        source(spec, form, api_of(spec), {&target, *judged.candidate, true}));
+    return emit(spec, form, {{&target, *judged.candidate, true}}).front().content;
   };
   const auto has = [](const std::string& text, const char* words) {
     return text.find(words) != std::string::npos;
@@ -149,8 +148,7 @@ TEST_CASE("query heads packed into the tile") {
     schedule.pack_heads = pack_heads;
     const auto judged = schedule::judge(schedule::describe_kernel(spec, form), schedule, target);
     REQUIRE(judged.candidate);
-    return std::get<std::string>(
-        source(spec, form, api_of(spec), {&target, *judged.candidate, true}));
+    return emit(spec, form, {{&target, *judged.candidate, true}}).front().content;
   };
   const std::string apart = source_of(false), packed = source_of(true);
   CHECK(apart.find("kGroup = ") == std::string::npos);
