@@ -11,13 +11,11 @@ __device__ __forceinline__ float from_fp16(uint16_t x) {
   return y;
 }
 
-// clang-format off
-
 // How many of the ascending values are below each limit, or at most it (bit i of kOrEqual): all
 // lanes of a warp search together, 32 places a round, for all limits at once.
 template <unsigned kOrEqual, int kLimits>
-__device__ __forceinline__ void count(const int* values, int length,
-                                      const int (&limits)[kLimits], int (&counts)[kLimits]) {
+__device__ __forceinline__ void count(const int* values, int length, const int (&limits)[kLimits],
+                                      int (&counts)[kLimits]) {
   static_assert(kLimits <= 32, "a bit of kOrEqual each");
   int end[kLimits], step[kLimits], place[kLimits], value[kLimits];
   bool more = length > 0;
@@ -46,8 +44,6 @@ __device__ __forceinline__ void count(const int* values, int length,
     }
   }
 }
-
-// clang-format on
 
 // One such number, known to be within begin..end: each lane searches alone.
 template <bool kOrEqual>
