@@ -51,6 +51,11 @@ def sanitize_cases():
         score="score + bias[h, q_idx, kv_idx]")
     yield Case(bias["name"], bias, "sanitize", {"bias": {"fill": "normal"}}, longest=1000,
                data=bias["name"])
+    strips = make_spec("sanitize_strips", (64, 64), (2, 2), mask=CAUSAL, inputs={
+        "key": {"dtype": "bf16", "shape": ["batch", "seq_kv"]}},
+        score="score + key[b, kv_idx] - log(1 + abs(q_pos - kv_idx))")
+    yield Case(strips["name"], strips, "sanitize", {"key": {"fill": "normal"}}, data=strips["name"],
+               schedule=schedule(3, 64, 2, ping_pong=False, order="longest_first"))
     sparse = make_spec("sanitize_sparse", (128, 128), (4, 2), mask=CAUSAL, blocks={
         "size": 64, "from": "indices", "per": "heads_kv"})
     yield Case(sparse["name"], sparse, "sanitize", data=sparse["name"], schedule={

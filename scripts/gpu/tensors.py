@@ -263,6 +263,14 @@ def holes(dims, shape, random, device):
     return bias
 
 
+def key_holes(dims, shape, random, device):
+    """An additive bias of keys that are padding, or not: a third, and the first 150 of a batch."""
+    bias = torch.zeros(dims, device=device)
+    bias[torch.rand(dims, generator=random, device=device) < 1 / 3] = -torch.inf
+    bias[0, :150] = -torch.inf
+    return bias
+
+
 def slopes(dims, shape, random, device):
     heads = dims[0]
     return 2.0 ** (-8.0 * (torch.arange(heads, device=device) + 1) / heads)
@@ -340,7 +348,7 @@ def bits(dims, shape, random, device):
     return value
 
 
-FILLS = {"normal": normal, "holes": holes, "slopes": slopes, "log_decay": log_decay,
+FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slopes, "log_decay": log_decay,
          "lambdas": lambdas,
          "documents": documents, "documents_1024": documents_1024,
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,

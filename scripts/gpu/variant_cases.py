@@ -95,6 +95,16 @@ def variant_cases():
                   inputs={"key": {"dtype": "bf16", "shape": ["heads", "seq_kv"]}},
                   normalize=row_free("sigmoid(score * key[h, kv_idx])"))
     gate = {"dtype": "f32", "shape": ["batch", "heads_kv", "seq_q", "seq_kv"]}
+    # Strips: what pairs share, of a key and of a distance.
+    key = {"key": {"dtype": "bf16", "shape": ["batch", "seq_kv"]}}
+    table = {"table": {"dtype": "f32", "shape": [65, "heads"]}}
+    yield variant("key_holes", 64, (4, 2), {"key": {"fill": "key_holes", "offset": 1}}, mask=CAUSAL,
+                  dtype="fp16", inputs=key, score="score + key[b, kv_idx]")
+    yield variant("strips", 128, (8, 2), {"key": {"fill": "normal"}, "table": {"fill": "normal"}},
+                  inputs={**key, **table}, layout="bhsd",
+                  score="table[clamp(kv_idx - q_pos, -32, 32) + 32, h] - key[b, kv_idx] + score")
+    yield variant("strip_window", 256, (4, 4), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+                  mask=MASKS["window"], score="score - slopes[h] * log(1 + q_pos - kv_idx)")
     yield variant("bias_gate", (256, 128), (4, 2), {"bias": {"fill": "normal"},
                                                     "slopes": {"fill": "slopes"}}, 1000,
                   inputs={"bias": gate, **SLOPES},

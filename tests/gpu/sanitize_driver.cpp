@@ -17,6 +17,7 @@
 #include "sanitize_maps.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_sparse.h"
+#include "sanitize_strips.h"
 #include "sanitize_window.h"
 
 namespace {
@@ -151,6 +152,12 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     bias.fill(random_values(pairs, dims.bf16, 4));
     args.bias = static_cast<const uint16_t*>(bias.data());
   }
+  const auto key_values = static_cast<size_t>(n.batch * n.seq_kv);
+  const Buffer key(2 * key_values);
+  if constexpr (requires { args.key; }) {
+    key.fill(random_values(key_values, dims.bf16, 5));
+    args.key = static_cast<const uint16_t*>(key.data());
+  }
   const BlockLists lists(n.batch * dims.heads_kv, n);
   const Buffer counts(4 * lists.counts.size()), indices(4 * lists.indices.size());
   if constexpr (requires { args.block_counts; }) {
@@ -201,6 +208,6 @@ int main() {
       RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true}) &
       RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true}) &
       RUN(sanitize_far, Dims{2, 1, 128, true, 1, true}) &
-      RUN(sanitize_sparse, Dims{4, 2, 128, true});
+      RUN(sanitize_sparse, Dims{4, 2, 128, true}) & RUN(sanitize_strips, Dims{2, 2, 64, true});
   return all ? 0 : 1;
 }
