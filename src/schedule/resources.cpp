@@ -208,12 +208,16 @@ std::string why_unpackable(const Kernel& kernel) {
   return kernel.heads_apart;
 }
 
+// A product's columns that an instruction holds beside its operands in the 128 registers of a launch
+// of two blocks: of 256 columns ptxas asks for 158.
+constexpr int kMostColumnsOfTwo = 160;
+
 // One warpgroup alone leaves the tensor cores idle under its own arithmetic. Where a tile cannot be
-// higher, since the rows of another block of the caller's keep other keys, a second block beside it
-// fills the gaps.
+// higher, since other rows keep other keys, a second block beside it fills the gaps.
 int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   const bool has_gaps = kernel.block_size > 0 || (kernel.walks && !kernel.searched_limits);
   if (!has_gaps || s.warpgroups > 1) return 1;
+  if (std::max(kernel.head_dim_v, s.tile_kv) > kMostColumnsOfTwo) return 1;
   const int shared = shared_bytes_of(kernel, s, 1);
   const bool fits = register_need(kernel, s, false) <= kSharedCorePlan.consumer &&
                     2 * (shared + kReservedBytes) <= target.shared_bytes_per_core;

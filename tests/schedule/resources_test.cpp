@@ -169,7 +169,7 @@ TEST_CASE("the user's own score needs registers too") {
   CHECK_FALSE(fit_hopper(kernel, shape(2, 128), h100()).resources.has_value());
 }
 
-TEST_CASE("a lone warpgroup of a block-sparse kernel shares its core") {
+TEST_CASE("a lone warpgroup shares its core where keys have gaps") {
   Kernel kernel = plain_kernel(128, 128);
   CHECK(fit_hopper(kernel, shape(1, 64), h100()).resources->blocks_per_core == 1);
   kernel.block_size = 64;
@@ -183,6 +183,13 @@ TEST_CASE("a lone warpgroup of a block-sparse kernel shares its core") {
   CHECK(fit_hopper(kernel, schedule, h100()).resources->blocks_per_core == 1);
   kernel.block_size = 128;
   CHECK(fit_hopper(kernel, shape(2, 64), h100()).resources->blocks_per_core == 1);
+  // A mask's gaps; values whose product does not fit in the registers of a launch.
+  kernel.block_size = 0;
+  kernel.walks = true;
+  schedule = shape(1, 32);
+  CHECK(fit_hopper(kernel, schedule, h100()).resources->blocks_per_core == 2);
+  kernel.head_dim_v = 256;
+  CHECK(fit_hopper(kernel, schedule, h100()).resources->blocks_per_core == 1);
 }
 
 }  // namespace
