@@ -208,8 +208,8 @@ std::string why_unpackable(const Kernel& kernel) {
   return kernel.heads_apart;
 }
 
-// A product's columns that an instruction holds beside its operands in the 128 registers of a launch
-// of two blocks: of 256 columns ptxas asks for 158.
+// A product's columns that an instruction holds beside its operands in the 128 registers of a
+// launch of two blocks: of 256 columns ptxas asks for 158.
 constexpr int kMostColumnsOfTwo = 160;
 
 // One warpgroup alone leaves the tensor cores idle under its own arithmetic. Where a tile cannot be
