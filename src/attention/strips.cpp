@@ -46,9 +46,16 @@ struct Term {
   bool minus = false;
 };
 
-// Of the sum that `e` is, in the order of the text.
+// A sum of shared sums may have a number of terms exponential in its depth.
+constexpr size_t kMostCollected = 64;
+
+bool is_sum(const Expr& e) {
+  return e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract);
+}
+
+// Of the sum that `e` is, in the order of the text; beyond so many, sums are terms.
 void collect_terms(const Expr& e, bool minus, std::vector<Term>& terms) {
-  if (e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract)) {
+  if (is_sum(e) && terms.size() < kMostCollected) {
     collect_terms(e.operand(0), minus, terms);
     collect_terms(e.operand(1), minus != (e.op() == Op::Subtract), terms);
     return;
@@ -70,8 +77,7 @@ Expr sum_of(const std::vector<Term>& terms) {
 
 // Of 1.5 + q_pos - kv_idx the whole numbers are one sum, though each is a Float there.
 std::vector<Expr> operands_of(const Expr& e) {
-  const bool is_sum = e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract);
-  if (!is_sum) return {e.operands().begin(), e.operands().end()};
+  if (!is_sum(e)) return {e.operands().begin(), e.operands().end()};
   std::vector<Term> terms, whole;
   std::vector<Expr> operands;
   collect_terms(e, false, terms);
@@ -152,17 +158,19 @@ Expr Strips::stripped(const Expr& e) {
     if (auto strip = as_strip(e)) return *strip;
   }
   if (e.op() == Op::Load || e.type() == Type::Int) return e;
-  if (e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract)) {
-    return stripped_sum(e);
+  if (is_sum(e)) {
+    if (auto sum = stripped_sum(e)) return *sum;
   }
   std::vector<Expr> operands;
   for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
   return with_operands(e, std::move(operands));
 }
 
-Expr Strips::stripped_sum(const Expr& e) {
+// Nothing if no terms of it are worth a strip.
+std::optional<Expr> Strips::stripped_sum(const Expr& e) {
   std::vector<Term> terms, others;
   collect_terms(e, false, terms);
+  bool any = false;
   for (const Reach reach_of_strip : {Reach::Key, Reach::Distance}) {
     std::vector<Term> together;
     others.clear();
@@ -174,7 +182,9 @@ Expr Strips::stripped_sum(const Expr& e) {
     if (!strip) continue;
     others.push_back({*strip, false});
     terms = others;
+    any = true;
   }
+  if (!any) return std::nullopt;
   for (Term& term : terms) term.value = (*this)(term.value);
   return sum_of(terms);
 }

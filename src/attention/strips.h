@@ -48,7 +48,7 @@ class Strips {
   bool is_worth_a_strip(const expr::Expr& e) const;
   std::optional<expr::Expr> as_strip(const expr::Expr& e);
   expr::Expr stripped(const expr::Expr& e);
-  expr::Expr stripped_sum(const expr::Expr& e);
+  std::optional<expr::Expr> stripped_sum(const expr::Expr& e);
 
   Cheap cheap_;
   expr::Expr of_key_, of_distance_;

@@ -87,6 +87,9 @@ TEST_CASE("a deep expression takes no time") {
   std::string score = "abs(q_pos - kv_idx)";
   for (int i = 0; i < 60; ++i) score.insert(0, "sqrt(").append(")");
   CHECK(stripped("score + " + score).of_distance);
+  expr::Expr sum = spec_of("score: \"score + page[b, kv_idx]\"\n").score;
+  for (int i = 0; i < 60; ++i) sum = expr::make(expr::Op::Add, {sum, sum});
+  CHECK(Strips([](const expr::Expr&) { return false; })(sum));
 }
 
 }  // namespace
