@@ -9,9 +9,9 @@
 namespace attngen::schedule {
 namespace {
 
-constexpr int kMaxColumns = 256;     // of one wgmma
-constexpr int kNarrowChunk = 32;     // columns of the narrower of the two chunks
-constexpr int kBarrierBytes = 1024;  // of mbarriers, rounded up to the alignment of the tiles
+constexpr int kMaxColumns = 256;  // of one wgmma
+constexpr int kNarrowChunk = 32;  // columns of the narrower of the two chunks
+constexpr int kAlignment = 1024;  // of the tiles, and so of all of it
 
 // setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
 // whose sum over all threads fits the registers that the launch grants (168 x 384, 128 x 512,
@@ -74,18 +74,6 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
   return tensors;
 }
 
-// Barriers and tiles, and each row's first and last key where the producer searches for them: what
-// the template's Shared holds beside its tensors.
-int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
-  if (!kernel.searched_limits) return kBarrierBytes;
-  constexpr int kBarrier = 8, kKeyRange = 16, kRowKeys = 8;
-  const int tile = kernel.varlen ? 32 : 16;
-  const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
-  const int bytes = kBarrier * (3 * slots + 4 * s.stages) + (tile + kKeyRange) * slots +
-                    kRowKeys * kWarpgroupRows * s.warpgroups;
-  return (bytes + kBarrierBytes - 1) / kBarrierBytes * kBarrierBytes;
-}
-
 // Floats, of each warpgroup's block and the next: a key's once, a distance's twice, a word apart
 // (the template's strips.cuh).
 int strip_bytes(const Kernel& kernel, const Schedule& s) {
@@ -96,8 +84,23 @@ int strip_bytes(const Kernel& kernel, const Schedule& s) {
   return s.warpgroups * kBlocks * floats * kFloat;
 }
 
+// What the template's Shared holds beside its tensors: strips, barriers, tiles, what the producer
+// says of each slot, and each row's first and last key where it searches for them.
+int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
+  constexpr int kBarrier = 8, kVisit = 12, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
+  const int tile = kernel.varlen ? 32 : 16;
+  const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
+  int bytes = strip_bytes(kernel, s) + kBarrier * (3 * slots + 4 * s.stages) + tile * slots;
+  if (kernel.searched_limits) {
+    bytes += kKeyRange * slots + kRowKeys * kWarpgroupRows * s.warpgroups;
+  } else if (kernel.walks || kernel.block_size > 0) {
+    bytes += kAnyVisit * slots + kVisit * s.stages;
+  }
+  return round_up(bytes, kAlignment);
+}
+
 int shared_bytes_of(const Kernel& kernel, const Schedule& s, int query_stages) {
-  int bytes = bookkeeping_bytes(kernel, s, query_stages) + strip_bytes(kernel, s);
+  int bytes = bookkeeping_bytes(kernel, s, query_stages);
   for (const Tensor& tensor : tensors_of(kernel, s, query_stages)) bytes += bytes_of(tensor);
   return bytes;
 }
@@ -138,7 +141,8 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   registers += kernel.row_constants + (16 + s.tile_kv / 4) * kernel.key_loads;
   if (kernel.tested_mask) {
     registers += exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;
-    registers += static_cast<int>(16 * kernel.mask.load);
+    // Of all columns at once, since nothing stands between them.
+    registers += static_cast<int>((s.tile_kv / 2 - 4) * kernel.mask.load);
     if (!exponential || s.overlap == Overlap::IntraWarpgroup) {
       registers += std::max(0, s.tile_kv - 128) / 3;
     }

@@ -28,6 +28,9 @@ class Filler {
                         row % 7 == 3;
       return hole ? -expr::kInfinity : normal();
     }
+    if (how_ == "key_holes") {  // of keys that are padding
+      return share() < 1.0 / 3 || (row == 0 && column < 150) ? -expr::kInfinity : 0;
+    }
     if (how_ == "slopes") {
       return std::exp2(-8.0 * static_cast<double>(i + 1) / static_cast<double>(heads_));
     }
