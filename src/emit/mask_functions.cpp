@@ -52,10 +52,13 @@ bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.n
 std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
                       const DeviceNames& names, bool amd) {
   if (is_interval(spec) || (!amd && has_searched_limits(spec, form))) return "";
-  return comment("mask", spec.mask_text) + text_of({"bool",
-                                                    "pair_exists",
-                                                    {kRow, "int kv_idx", kInputs},
-                                                    returned(pairs.mask, names.pair_names())});
+  // Loads of all pairs at once would take more registers than there are.
+  const bool loads = !expr::inputs_of(pairs.mask).empty();
+  return comment("mask", spec.mask_text) +
+         text_of({"bool",
+                  "pair_exists",
+                  {kRow, "int kv_idx", kInputs},
+                  returned(pairs.mask, loads ? names.names() : names.pair_names())});
 }
 
 namespace {

@@ -83,10 +83,11 @@ std::string PairText::loop(const std::string& guard, const std::string& body) co
 }
 std::string PairText::exists_line(const std::string& guard) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
+  const bool eager = fragment_.vendor == expr::Vendor::Nvidia &&
+                     expr::inputs_of(pairs_.mask).empty();  // as pair_exists is
   const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
-                       : fragment_.vendor == expr::Vendor::Nvidia
-                           ? "(key < row.seq_kv) & pair_exists(row, kv_idx, in)"
-                           : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
+                       : eager            ? "(key < row.seq_kv) & pair_exists(row, kv_idx, in)"
+                                          : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
   const std::string exists = fmt::format("!kMasked || ({})", inside);
   return wrapped(
       "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");

@@ -141,8 +141,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   registers += kernel.row_constants + (16 + s.tile_kv / 4) * kernel.key_loads;
   if (kernel.tested_mask) {
     registers += exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;
-    // Of all columns at once, since nothing stands between them.
-    registers += static_cast<int>((s.tile_kv / 2 - 4) * kernel.mask.load);
+    registers += static_cast<int>(16 * kernel.mask.load);
     if (!exponential || s.overlap == Overlap::IntraWarpgroup) {
       registers += std::max(0, s.tile_kv - 128) / 3;
     }

@@ -99,11 +99,12 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
         const bool exists = column >= begin && column < end;
 #else
 #if ATTN_MASK_LOADS
-        const int place = min(kv_first + column, row.seq_kv - 1);  // to be read in range
+        const bool exists =
+            kv_first + column < row.seq_kv && pair_exists(row, kv_first + column, in);
 #else
-        const int place = kv_first + column;
+        const bool exists =
+            (kv_first + column < row.seq_kv) & pair_exists(row, kv_first + column, in);
 #endif
-        const bool exists = (kv_first + column < row.seq_kv) & pair_exists(row, place, in);
 #endif
         score = exists ? score : -INFINITY;
       }
