@@ -77,6 +77,7 @@ struct PairForm {
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
   bool has_strips() const { return of_key || of_distance; }
+  bool mask_loads() const { return !expr::inputs_of(mask).empty(); }  // for each pair
 };
 
 // What a kernel is able to.

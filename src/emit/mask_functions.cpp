@@ -53,12 +53,12 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
                       const DeviceNames& names, bool amd) {
   if (is_interval(spec) || (!amd && has_searched_limits(spec, form))) return "";
   // Loads of all pairs at once would take more registers than there are.
-  const bool loads = !expr::inputs_of(pairs.mask).empty();
+  const expr::Names printed = pairs.mask_loads() ? names.names() : names.pair_names();
+  const bool joins = pairs.mask.op() == expr::Op::And || pairs.mask.op() == expr::Op::Or;
   return comment("mask", spec.mask_text) +
-         text_of({"bool",
-                  "pair_exists",
-                  {kRow, "int kv_idx", kInputs},
-                  returned(pairs.mask, loads ? names.names() : names.pair_names())});
+         (printed.eager && joins ? "// By & and |, of which no pair makes a branch.\n" : "") +
+         text_of(
+             {"bool", "pair_exists", {kRow, "int kv_idx", kInputs}, returned(pairs.mask, printed)});
 }
 
 namespace {

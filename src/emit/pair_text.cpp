@@ -83,8 +83,8 @@ std::string PairText::loop(const std::string& guard, const std::string& body) co
 }
 std::string PairText::exists_line(const std::string& guard) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
-  const bool eager = fragment_.vendor == expr::Vendor::Nvidia &&
-                     expr::inputs_of(pairs_.mask).empty();  // as pair_exists is
+  const bool eager =
+      fragment_.vendor == expr::Vendor::Nvidia && !pairs_.mask_loads();  // as pair_exists is
   const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
                        : eager            ? "(key < row.seq_kv) & pair_exists(row, kv_idx, in)"
                                           : "key < row.seq_kv && pair_exists(row, kv_idx, in)";

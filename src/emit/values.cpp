@@ -152,7 +152,7 @@ class TemplateValues {
 
   void put_mask() {
     put("MASKED", masked_);
-    put("MASK_LOADS", !expr::inputs_of(pairs_.mask).empty());
+    put("MASK_LOADS", pairs_.mask_loads());
     put("INTERVAL_MASK", is_interval(spec_));
     put("SEARCHED_LIMITS", has_searched_limits(spec_, rows_));
     put("WALK", walks_);

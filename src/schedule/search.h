@@ -39,7 +39,7 @@ struct Kernel {
   int key_rows = 0;                 // of which a block's elements stand behind an address
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
-  bool key_strip = false;           // values of a key are computed once for the rows of a warp
+  bool key_strip = false;           // values of a key are computed once for a warpgroup's rows
   bool distance_strip = false;      // and those of a distance (attention/strips.h)
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
