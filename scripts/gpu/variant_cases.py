@@ -105,6 +105,13 @@ def variant_cases():
                   score="table[clamp(kv_idx - q_pos, -32, 32) + 32, h] - key[b, kv_idx] + score")
     yield variant("strip_window", 256, (4, 4), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
                   mask=MASKS["window"], score="score - slopes[h] * log(1 + q_pos - kv_idx)")
+    yield variant("strip_ids", 96, (4, 2), {"key": {"fill": "normal"},
+                                            "doc": {"fill": "documents_anyhow"},
+                                            "kind": {"fill": "documents_anyhow"}},
+                  inputs={**key, "doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]},
+                          "kind": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_kv"]}},
+                  score="score + key[b, kv_idx]",
+                  mask="doc[b, q_pos] == doc[b, kv_idx] or kind[b, h_kv, kv_idx] > 20")
     yield variant("bias_gate", (256, 128), (4, 2), {"bias": {"fill": "normal"},
                                                     "slopes": {"fill": "slopes"}}, 1000,
                   inputs={"bias": gate, **SLOPES},

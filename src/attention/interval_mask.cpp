@@ -44,4 +44,9 @@ bool has_searched_limits(const KeyRange& range) {
          is_bounded(range.end);
 }
 
+bool has_searched_limits(const spec::Spec& spec, const RowForm& rows) {
+  return rows.exponential && spec.block_size == 0 &&
+         has_searched_limits(key_range(spec.mask, spec.inputs));
+}
+
 }  // namespace attngen::attention

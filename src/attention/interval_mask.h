@@ -1,7 +1,9 @@
 // Whether the pairs of one row are those of an interval of keys.
 #pragma once
 
+#include "attention/row_form.h"
 #include "attention/tiles.h"
+#include "spec/spec.h"
 
 namespace attngen::attention {
 
@@ -17,5 +19,8 @@ bool has_row_limits(const KeyRange& range);
 // minima and maxima of searches and of other terms. Bounding a search by the tile's ends then
 // changes no end of a row, since it is bounded by them itself: min(7, 12) within 0..9 is min(7, 9).
 bool has_searched_limits(const KeyRange& range);
+// Whether kernels of Hopper test them in the place of the mask: each row's are found when its tile
+// begins.
+bool has_searched_limits(const spec::Spec& spec, const RowForm& rows);
 
 }  // namespace attngen::attention

@@ -347,11 +347,15 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   const auto keep_strips = [&] {
     form.of_key = strips.of_key();
     form.of_distance = strips.of_distance();
+    form.key_ids = strips.key_ids();
   };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
   // Lines are of a thread's keys that exist: which ones do is found without.
   form.mask = tested && arranger.varies(spec.mask) ? arranger.with_constants(spec.mask) : spec.mask;
+  if (abilities.strips && tested && !has_searched_limits(spec, rows)) {
+    form.mask = strips.with_key_ids(form.mask);
+  }
   if (rows.exponential) {
     form.score = arranged_score(score, arranger, form);
     keep_strips();

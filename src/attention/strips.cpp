@@ -166,6 +166,19 @@ Expr Strips::stripped(const Expr& e) {
   return with_operands(e, std::move(operands));
 }
 
+Expr Strips::with_key_ids(const Expr& mask) {
+  return replace_loads(mask, [this](const Expr& load) {
+    if (load.type() != Type::Int || reach(load) != Reach::Key) return load;
+    auto known = std::ranges::find_if(key_ids_, [&](const Expr& id) { return same(id, load); });
+    if (known == key_ids_.end()) {
+      if (key_ids_.size() == kMostKeyIds) return load;
+      key_ids_.push_back(load);
+      known = key_ids_.end() - 1;
+    }
+    return expr::variable(kKeyId + std::to_string(known - key_ids_.begin()), Type::Int);
+  });
+}
+
 // Nothing if no terms of it are worth a strip.
 std::optional<Expr> Strips::stripped_sum(const Expr& e) {
   std::vector<Term> terms, others;

@@ -3,10 +3,12 @@
 // latter, for 4096 pairs: a warpgroup computes each once, into a strip of shared memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "attention/known.h"
 #include "expr/expr.h"
@@ -25,6 +27,8 @@ enum class Reach : uint8_t {
 // Variables that stand for the values, in what is left for a pair.
 inline constexpr const char* kOfKey = "$key";
 inline constexpr const char* kOfDistance = "$distance";
+inline constexpr const char* kKeyId = "$key_id";  // and a number
+inline constexpr size_t kMostKeyIds = 2;
 
 class Strips {
  public:
@@ -37,9 +41,13 @@ class Strips {
   // another value stays.
   expr::Expr operator()(const expr::Expr& e);
 
+  // A mask with kKeyId in the place of whole numbers that it loads of a key, the first few.
+  expr::Expr with_key_ids(const expr::Expr& mask);
+
   // Of kv_idx and, of a distance, q_pos or q_idx: any row serves that is as far away.
   const expr::Expr& of_key() const { return of_key_; }
   const expr::Expr& of_distance() const { return of_distance_; }
+  const std::vector<expr::Expr>& key_ids() const { return key_ids_; }
 
   Reach reach(const expr::Expr& e) const;
 
@@ -53,6 +61,7 @@ class Strips {
 
   Cheap cheap_;
   expr::Expr of_key_, of_distance_;
+  std::vector<expr::Expr> key_ids_;
   mutable Known<Reach> reaches_;
   Known<expr::Expr> stripped_;
 };

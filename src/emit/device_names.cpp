@@ -30,6 +30,10 @@ std::string own_name(std::string_view name) {
   for (const char* strip : {attention::kOfKey, attention::kOfDistance}) {
     if (name == strip + 1) return fmt::format("of_strip(row.of_{}, column)", name);
   }
+  const std::string_view key_id = attention::kKeyId + 1;
+  if (name.starts_with(key_id)) {
+    return fmt::format("of_strip(row.key_ids[{}], column)", name.substr(key_id.size()));
+  }
   const bool numbered = name.find_first_of("0123456789") == 1;
   if (!numbered) return std::string(name);
   return fmt::format("{}.{}", name[0] == 'c' ? "row" : "lines", name);

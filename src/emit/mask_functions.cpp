@@ -32,10 +32,6 @@ std::optional<attention::BlockTest> test_of(const Spec& spec) {
 
 bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
 
-bool has_searched_limits(const Spec& spec, const RowForm& form) {
-  return form.exponential && spec.block_size == 0 && attention::has_searched_limits(range_of(spec));
-}
-
 bool has_block_test(const Spec& spec) { return test_of(spec).has_value(); }
 
 size_t id_tables(const Spec& spec) {
@@ -54,11 +50,13 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
   if (is_interval(spec) || (!amd && has_searched_limits(spec, form))) return "";
   // Loads of all pairs at once would take more registers than there are.
   const expr::Names printed = pairs.mask_loads() ? names.names() : names.pair_names();
+  std::vector<std::string> parameters{kRow};
+  if (!pairs.key_ids.empty()) parameters.emplace_back("int column");
+  parameters.insert(parameters.end(), {"int kv_idx", kInputs});
   const bool joins = pairs.mask.op() == expr::Op::And || pairs.mask.op() == expr::Op::Or;
   return comment("mask", spec.mask_text) +
          (printed.eager && joins ? "// By & and |, of which no pair makes a branch.\n" : "") +
-         text_of(
-             {"bool", "pair_exists", {kRow, "int kv_idx", kInputs}, returned(pairs.mask, printed)});
+         text_of({"bool", "pair_exists", std::move(parameters), returned(pairs.mask, printed)});
 }
 
 namespace {

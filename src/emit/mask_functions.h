@@ -17,8 +17,6 @@ namespace attngen::emit {
 bool is_masked(const spec::Spec& spec);
 // The pairs of a row are those of key_range: the mask needs no test by itself.
 bool is_interval(const spec::Spec& spec);
-// So are they, but the ends take a search: each row's are found when its tile begins.
-bool has_searched_limits(const spec::Spec& spec, const attention::RowForm& rows);
 // The producer alone finds a tile's blocks, by a search or block by block.
 bool has_walk(const spec::Spec& spec);
 // Blocks are tested one by one: block_kept, block_full.

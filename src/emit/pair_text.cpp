@@ -18,7 +18,7 @@ using attention::RowValue;
 namespace {
 
 bool needs_column(const PairForm& pairs) {
-  return pairs.has_lines() || pairs.has_strips() || pairs.reads(attention::kColumn);
+  return pairs.has_lines() || pairs.has_value_strips() || pairs.reads(attention::kColumn);
 }
 
 }  // namespace
@@ -85,9 +85,12 @@ std::string PairText::exists_line(const std::string& guard) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
   const bool eager =
       fragment_.vendor == expr::Vendor::Nvidia && !pairs_.mask_loads();  // as pair_exists is
-  const char* inside = is_interval(spec_) ? "key >= keys.begin && key < keys.end"
-                       : eager            ? "(key < row.seq_kv) & pair_exists(row, kv_idx, in)"
-                                          : "key < row.seq_kv && pair_exists(row, kv_idx, in)";
+  const std::string inside =
+      is_interval(spec_)
+          ? "key >= keys.begin && key < keys.end"
+          : fmt::format(fmt::runtime(eager ? "(key < row.seq_kv) & pair_exists(row, {}kv_idx, in)"
+                                           : "key < row.seq_kv && pair_exists(row, {}kv_idx, in)"),
+                        pairs_.key_ids.empty() ? "" : "column, ");
   const std::string exists = fmt::format("!kMasked || ({})", inside);
   return wrapped(
       "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");

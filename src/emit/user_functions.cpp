@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/interval_mask.h"
 #include "attention/pair_form.h"
 #include "attention/reductions.h"
 #include "emit/absorb.h"
@@ -67,6 +68,10 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, boo
   if (pairs.of_distance) {
     members.push_back(
         {"  const float* of_distance;", "in shared memory: values of the thread's distances"});
+  }
+  if (!pairs.key_ids.empty()) {
+    members.push_back(
+        {"  const int* key_ids[kKeyIds];", "in shared memory: what the mask reads of its keys"});
   }
   for (const spec::NamedExpr& constant : pairs.constants) {
     const bool is_int = constant.value.type() == expr::Type::Int;
@@ -166,6 +171,19 @@ std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
                      "value_of_distance",
                      {kRow, "int kv_idx", kInputs},
                      returned(pairs.of_distance, names.names())});
+  }
+  if (!pairs.key_ids.empty()) {
+    std::vector<std::string> ids;
+    std::string body;
+    for (const expr::Expr& id : pairs.key_ids) {
+      body += assignment(fmt::format("ids[{}]", ids.size()), id, names.names());
+      ids.push_back(expr::print_brief(id));
+    }
+    text +=
+        (text.empty() ? "" : "\n") +
+        comment("once for the rows of a warpgroup", fmt::format("{}", fmt::join(ids, "; "))) +
+        text_of(
+            {"void", "load_key_ids", {"int (&ids)[kKeyIds]", kRow, "int kv_idx", kInputs}, body});
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "attention/interval_mask.h"
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/user_functions.h"
@@ -117,7 +118,9 @@ class TemplateValues {
     put("COLUMNS", pairs_.reads(attention::kColumn));
     put("KEY_STRIP", bool{pairs_.of_key});
     put("DISTANCE_STRIP", bool{pairs_.of_distance});
-    put("STRIPS", pairs_.has_strips());
+    put("KEY_IDS", static_cast<int64_t>(pairs_.key_ids.size()));
+    put("VALUE_STRIPS", pairs_.has_value_strips());
+    put("STRIPS", pairs_.has_value_strips() || !pairs_.key_ids.empty());
     put("INPUTS", !spec_.inputs.empty());
   }
 

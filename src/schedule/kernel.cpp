@@ -150,7 +150,9 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   if (!kernel.range.always_full) {
     kernel.mask = kernel.tested_mask ? expr::count(pairs.mask, count.pair) : kIntervalTest;
   }
-  kernel.mask.logic += 1;  // the select
+  kernel.key_ids = static_cast<int>(pairs.key_ids.size());
+  kernel.mask.load += 0.5 * kernel.key_ids;  // of two columns at a time
+  kernel.mask.logic += 1;                    // the select
 }
 
 // Who finds the blocks of keys. Among blocks that are given a mask empties none: only its ends
@@ -180,8 +182,8 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.range = attention::key_range(spec.mask, spec.inputs);
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);
-  kernel.searched_limits = family == target::Family::Hopper && rows.exponential &&
-                           spec.block_size == 0 && attention::has_searched_limits(kernel.range);
+  kernel.searched_limits =
+      family == target::Family::Hopper && attention::has_searched_limits(spec, rows);
   kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
   kernel.block_size = spec.block_size;
   describe_walk(spec, family, kernel);
@@ -206,7 +208,7 @@ const Kernel& Kernel::of(const Schedule& schedule) const {
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family) {
   Kernel kernel = described(spec, rows, family, true);
-  if (kernel.key_strip || kernel.distance_strip) {
+  if (kernel.has_strips()) {
     kernel.without_strips = std::make_shared<const Kernel>(described(spec, rows, family, false));
     kernel.apart_blocks = kernel.without_strips->apart_blocks;
   }

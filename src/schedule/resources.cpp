@@ -74,14 +74,14 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
   return tensors;
 }
 
-// Floats, of each warpgroup's block and the next: a key's once, a distance's twice, a word apart
+// Words, of each warpgroup's block and the next: a key's once, a distance's twice, a word apart
 // (the template's strips.cuh).
 int strip_bytes(const Kernel& kernel, const Schedule& s) {
-  constexpr int kFloat = 4, kBlocks = 2;
+  constexpr int kWord = 4, kBlocks = 2;
   const int of_distances = round_up(kWarpgroupRows + s.tile_kv, 32) + 16;
-  const int floats =
-      (kernel.key_strip ? s.tile_kv : 0) + (kernel.distance_strip ? 2 * of_distances : 0);
-  return s.warpgroups * kBlocks * floats * kFloat;
+  const int words = s.tile_kv * (int{kernel.key_strip} + kernel.key_ids) +
+                    (kernel.distance_strip ? 2 * of_distances : 0);
+  return s.warpgroups * kBlocks * words * kWord;
 }
 
 // What the template's Shared holds beside its tensors: strips, barriers, tiles, what the producer
@@ -314,7 +314,7 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   resources.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
                   has_slots_for_far_keys(kernel, s) &&
                   register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
-  resources.strips = kernel.key_strip || kernel.distance_strip;
+  resources.strips = kernel.has_strips();
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;

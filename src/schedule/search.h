@@ -41,9 +41,11 @@ struct Kernel {
   int bias_sharing = 1;             // neighbouring heads that read the same biases
   bool key_strip = false;           // values of a key are computed once for a warpgroup's rows
   bool distance_strip = false;      // and those of a distance (attention/strips.h)
-  bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
-  bool searched_limits = false;     // a row's limits are searched for once a tile
-  bool walks = false;               // the producer finds the blocks by itself
+  int key_ids = 0;                  // of ids that a mask reads of a key, loaded once for them
+  bool has_strips() const { return key_strip || distance_strip || key_ids > 0; }
+  bool tested_mask = false;                  // the mask has no limits of a row: tested pair by pair
+  bool searched_limits = false;              // a row's limits are searched for once a tile
+  bool walks = false;                        // the producer finds the blocks by itself
   std::optional<attention::BlockTest> test;  // and asks this of each one; none of ids in no order
   bool id_tables = false;                    // from tables of ids alone
   bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum

@@ -68,11 +68,11 @@ TEST_CASE("there is one strip of a reach; what has another value stays with the 
 }
 
 TEST_CASE("what grows evenly along the keys needs no strip") {
-  CHECK_FALSE(stripped("score + sink[h] * (kv_idx - q_pos)").has_strips());
+  CHECK_FALSE(stripped("score + sink[h] * (kv_idx - q_pos)").has_value_strips());
   CHECK_FALSE(stripped("score * exp(sink[h] * (kv_idx - q_pos))", "normalize: {weight: score}\n")
-                  .has_strips());
-  CHECK_FALSE(stripped("score * 2 + kv_idx").has_strips());
-  CHECK_FALSE(stripped("30 * tanh(score / 30)").has_strips());
+                  .has_value_strips());
+  CHECK_FALSE(stripped("score * 2 + kv_idx").has_value_strips());
+  CHECK_FALSE(stripped("30 * tanh(score / 30)").has_value_strips());
 }
 
 TEST_CASE("weights have strips too") {
@@ -80,6 +80,28 @@ TEST_CASE("weights have strips too") {
       stripped("score", "normalize: {weight: sigmoid(score - sqrt(1 + abs(q_pos - kv_idx)))}\n");
   REQUIRE(form.of_distance);
   CHECK(printed(form.weight).find("$distance") != std::string::npos);
+}
+
+TEST_CASE("a mask reads ids of keys from strips, the first two of them") {
+  const PairForm form = stripped(
+      "score",
+      "mask: \"page[b, q_pos] == page[b, kv_idx] or chunk[b, kv_idx] < page[b, kv_idx]\"\n");
+  REQUIRE(form.key_ids.size() == 2);
+  CHECK(printed(form.key_ids[0]) == "page[b, kv_idx]");
+  CHECK(printed(form.key_ids[1]) == "chunk[b, kv_idx]");
+  CHECK(printed(form.mask) == "$c0 == $key_id0 or $key_id1 < $key_id0");
+  CHECK_FALSE(form.mask_loads());
+  CHECK_FALSE(form.has_value_strips());
+  CHECK(stripped("score",
+                 "mask: \"page[b, kv_idx] == chunk[b, kv_idx] or span[b, kv_idx] == 7 or "
+                 "pair[q_idx, kv_idx] == 1\"\n")
+            .mask_loads());
+}
+
+TEST_CASE("a mask whose rows search their limits reads no id of a key") {
+  const std::string mask = "mask: \"doc_id[b, q_pos] == doc_id[b, kv_idx]\"\n";
+  CHECK(stripped("score", mask).key_ids.empty());
+  CHECK(stripped("score", mask + "normalize: {weight: relu(score)}\n").key_ids.size() == 1);
 }
 
 // A shared operand is met once, however often it occurs.

@@ -15,6 +15,7 @@
 
 #include "../variant_specs.h"
 #include "attention/fixed_max.h"
+#include "attention/interval_mask.h"
 #include "attention/oracle.h"
 #include "attention/pair_form.h"
 #include "emit/api.h"
@@ -411,7 +412,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");
   std::string driver = kDriver;
   replace_all(driver, "ROW_KEYS",
-              has_searched_limits(spec, form)
+              attention::has_searched_limits(spec, form)
                   ? "const int2 own_keys = row_keys(row, keys, in);\n  row.keys = &own_keys;"
                   : "");
   replace_all(driver, "BIASES", find_biases(spec));

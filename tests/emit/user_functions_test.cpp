@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "attention/interval_mask.h"
 #include "attention/pair_form.h"
 #include "emit/pair_text.h"
 #include "emit/prepass.h"
@@ -67,7 +68,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
         "  const int id = tabulated(0, row, keys.begin, in);\n"
         "  out[3] = table_shape(0).heads + packed_ids({id, id, bit_of(id)}).x;\n";
   }
-  if (has_searched_limits(spec, form)) {
+  if (attention::has_searched_limits(spec, form)) {
     text += "  out[4] = row_keys(row, keys, in).x;\n";
   } else if (!is_interval(spec)) {
     text += "  out[4] = pair_exists(row, keys.begin, in);\n";

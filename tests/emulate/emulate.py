@@ -145,6 +145,14 @@ GROUPS = {
         (spec((2, 1), blocks={"size": 64, "from": "bitmap"}, inputs=TABLE,
               score="score + table[kv_idx - q_pos + 100, h]"),
          [schedule(2, 64, 2), schedule(1, 128, 2, weights="shared")], CALLS[:3]),
+        # Ids of keys that a mask reads, beside a value; two of them, three, in cut blocks alone.
+        (spec(inputs={**KEYS, **IDS}, score="score + key[b, kv_idx]",
+              mask="doc[b, q_pos] == doc[b, kv_idx]"),
+         [schedule(2, 64, 2), schedule(1, 160, 2, overlap="none")], SELF),
+        (spec((4, 2), inputs={**VALID, **IDS, **HEAD_IDS}, normalize=SIGMOID,
+              mask="valid[b, kv_idx] != 0 and (doc[b, q_pos] == doc[b, kv_idx] or "
+                   "their[b, h, kv_idx] < 0)"),
+         [schedule(2, 64, 2)], ["2,70,130", "1,1,1", "1,64,0"]),
     ],
     # Keys far behind as states, which calls of 512 queries or more keep here (to_host.py).
     "far": [

@@ -20,7 +20,7 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
   find_biases(cursor.block());
 #endif
 #if ATTN_STRIPS
-  fill_strips(cursor.block());
+  fill_strips(cursor);
 #endif
   wgmma_wait<1>();
   pin(scores);
@@ -56,7 +56,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     find_biases(cursor.block());
 #endif
 #if ATTN_STRIPS
-    fill_strips(cursor.block());
+    fill_strips(cursor);
 #endif
     wgmma_wait<0>();
     pin(scores);
@@ -102,10 +102,10 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   find_biases(cursor.block());
 #endif
 #if ATTN_STRIPS
-#if !ATTN_WALK
+#if !ATTN_WALK && ATTN_VALUE_STRIPS
   compute_strips(cursor.block());
 #endif
-  fill_strips(cursor.block());
+  fill_strips(cursor);
 #endif
   wgmma_wait<0>();
   pin(scores);
@@ -145,10 +145,10 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     find_biases(cursor.block());
 #endif
 #if ATTN_STRIPS
-#if !ATTN_WALK
+#if !ATTN_WALK && ATTN_VALUE_STRIPS
     if (first) compute_strips(cursor.block());
 #endif
-    fill_strips(cursor.block());
+    fill_strips(cursor);
 #endif
     wgmma_wait<0>();
     pin(scores);

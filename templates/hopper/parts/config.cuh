@@ -193,11 +193,17 @@
 #ifndef ATTN_STRIPS
 #define ATTN_STRIPS 0
 #endif
+#ifndef ATTN_VALUE_STRIPS
+#define ATTN_VALUE_STRIPS 0
+#endif
 #ifndef ATTN_KEY_STRIP
 #define ATTN_KEY_STRIP 0
 #endif
 #ifndef ATTN_DISTANCE_STRIP
 #define ATTN_DISTANCE_STRIP 0
+#endif
+#ifndef ATTN_KEY_IDS
+#define ATTN_KEY_IDS 0
 #endif
 #ifndef ATTN_FAR
 #define ATTN_FAR 0

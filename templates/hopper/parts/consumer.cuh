@@ -77,9 +77,11 @@ struct Consumer {
 #if ATTN_BIAS
   __device__ void find_biases(int block);
 #endif
-#if ATTN_STRIPS
+#if ATTN_VALUE_STRIPS
   __device__ void compute_strips(int block);
-  __device__ void fill_strips(int block);
+#endif
+#if ATTN_STRIPS
+  __device__ void fill_strips(const Cursor& cursor);
 #endif
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();

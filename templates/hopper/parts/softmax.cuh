@@ -82,13 +82,13 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #endif
 #if ATTN_BIAS && ATTN_LINES
       score = score_of(score, bias, row, lines, column, kv_idx, in);
-#elif ATTN_BIAS && ATTN_STRIPS
+#elif ATTN_BIAS && ATTN_VALUE_STRIPS
       score = score_of(score, bias, row, column, kv_idx, in);
 #elif ATTN_BIAS
       score = score_of(score, bias, row, kv_idx, in);
 #elif ATTN_LINES
       score = score_of(score, row, lines, column, kv_idx, in);
-#elif ATTN_STRIPS
+#elif ATTN_VALUE_STRIPS
       score = score_of(score, row, column, kv_idx, in);
 #else
       score = score_of(score, row, kv_idx, in);
@@ -98,7 +98,13 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
         const bool exists = column >= begin && column < end;
 #else
-#if ATTN_MASK_LOADS
+#if ATTN_KEY_IDS && ATTN_MASK_LOADS
+        const bool exists =
+            kv_first + column < row.seq_kv && pair_exists(row, column, kv_first + column, in);
+#elif ATTN_KEY_IDS
+        const bool exists =
+            (kv_first + column < row.seq_kv) & pair_exists(row, column, kv_first + column, in);
+#elif ATTN_MASK_LOADS
         const bool exists =
             kv_first + column < row.seq_kv && pair_exists(row, kv_first + column, in);
 #else

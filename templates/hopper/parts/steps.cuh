@@ -58,7 +58,7 @@ __device__ __forceinline__ void Consumer::find_biases(int block) {
 }
 
 #endif
-#if ATTN_STRIPS
+#if ATTN_VALUE_STRIPS
 // What the pairs of a block share, each thread its own: a step ahead, since it may take a trip to
 // memory. Any row's query serves for a distance: that of rows[0], with a key as far from it.
 __device__ __forceinline__ void Consumer::compute_strips(int block) {
@@ -78,9 +78,14 @@ __device__ __forceinline__ void Consumer::compute_strips(int block) {
 #endif
 }
 
-// Of the block in the key slot.
-__device__ __forceinline__ void Consumer::fill_strips(int block) {
-#if ATTN_WALK
+#endif
+#if ATTN_STRIPS
+// Of the block in the key slot. Ids of keys serve the mask alone: none where all pairs exist.
+__device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
+  const int block = cursor.block();
+#if !ATTN_VALUE_STRIPS
+  if (cursor.is_full()) return;
+#elif ATTN_WALK
   compute_strips(block);  // which one it is was not known
 #endif
   // Others may still read those of the block before.
@@ -107,8 +112,27 @@ __device__ __forceinline__ void Consumer::fill_strips(int block) {
   rows[0].of_distance = strips.of_distance[first % 2] + first / 2 * 2;
   rows[1].of_distance = rows[0].of_distance - 8;
 #endif
+#if ATTN_KEY_IDS
+  if (!cursor.is_full()) {
+#pragma unroll
+    for (int i = 0; i < kKeyRounds; ++i) {
+      const int column = 128 * i + thread;
+      const int kv_idx = max(min(block * kTileKv + column, rows[0].seq_kv - 1), 0);
+      int ids[kKeyIds];
+      load_key_ids(ids, rows[0], kv_idx, p.inputs);
+#pragma unroll
+      for (int id = 0; id < kKeyIds; ++id) {
+        if (column < kTileKv) strips.key_ids[id][column] = ids[id];
+      }
+    }
+#pragma unroll
+    for (int id = 0; id < kKeyIds; ++id) {
+      rows[0].key_ids[id] = rows[1].key_ids[id] = strips.key_ids[id] + lane % 4 * 2;
+    }
+  }
+#endif
   named_sync(1 + kWarpgroups + warpgroup, 128);
-#if !ATTN_WALK
+#if !ATTN_WALK && ATTN_VALUE_STRIPS
   compute_strips(Blocks::after(block));
 #endif
 }

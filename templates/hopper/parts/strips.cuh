@@ -10,8 +10,11 @@ constexpr int kDistanceRounds = (kDistances + 127) / 128;  // of the warpgroup's
 constexpr int kStripWords = (kTileKv + 64 + 31) / 32 * 32 + 16;
 #endif
 
-#if ATTN_KEY_STRIP
+#if ATTN_KEY_STRIP || ATTN_KEY_IDS
 constexpr int kKeyRounds = (kTileKv + 127) / 128;
+#endif
+#if ATTN_KEY_IDS
+constexpr int kKeyIds = ATTN_KEY_IDS;
 #endif
 
 struct __align__(16) Strips {
@@ -21,10 +24,21 @@ struct __align__(16) Strips {
 #if ATTN_DISTANCE_STRIP
   float of_distance[2][kStripWords];
 #endif
+#if ATTN_KEY_IDS
+  int key_ids[kKeyIds][kTileKv];
+#endif
 };
 
 // The value of the thread's key `column`; a thread reads those of two neighbours at once.
+#if ATTN_VALUE_STRIPS
 __device__ __forceinline__ float of_strip(const float* strip, int column) {
   const float2 pair = reinterpret_cast<const float2*>(strip)[column / 2];
   return column % 2 == 0 ? pair.x : pair.y;
 }
+#endif
+#if ATTN_KEY_IDS
+__device__ __forceinline__ int of_strip(const int* strip, int column) {
+  const int2 pair = reinterpret_cast<const int2*>(strip)[column / 2];
+  return column % 2 == 0 ? pair.x : pair.y;
+}
+#endif
