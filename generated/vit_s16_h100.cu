@@ -4,7 +4,7 @@
 // Spec 3a68f5e3aaa6a351, hardware model h100 9d3a0a7d2aaa3c6c.
 //
 // Schedule: 256x80, 4 stages, 4 warpgroups, weights in registers, persistent
-// Predicted: 66.1 us (231 TFLOP/s, bound by latency) at batch 256, seq_q 197, seq_kv 197
+// Predicted: 66.9 us (228 TFLOP/s, bound by latency) at batch 256, seq_q 197, seq_kv 197
 // Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c vit_s16_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).

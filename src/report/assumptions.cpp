@@ -11,6 +11,7 @@
 
 #include "attention/tiles.h"
 #include "expr/ops.h"
+#include "schedule/units.h"
 
 namespace attngen::report {
 namespace {
@@ -20,11 +21,15 @@ using Names = std::set<std::string>;
 
 // What decides which keys a mask leaves: inputs, and b, h, h_kv.
 struct Deciders {
-  Names sorted;  // ids in order, which a kernel searches
-  Names limits;  // of where keys begin and end
-  Names blocks;  // a kernel asks of each block by them
-  Names shares;  // the same, of which the cost model knows no better than a share
-  Names pairs;   // it tests them pair by pair
+  // Where keys begin and end.
+  Names sorted;   // ids in order, which a kernel searches
+  Names lengths;  // other inputs
+  Names limits;   // b, h and h_kv
+  // Which blocks a kernel visits, of which it asks each.
+  Names blocks;     // b, h and h_kv
+  Names shares;     // inputs, of which the cost model knows no better than a share
+  Names stretches;  // or how long ids in no order stay the same
+  Names pairs;      // tested pair by pair
 };
 
 // An index of a load decides nothing by itself. Tables of ids have numbers for names.
@@ -48,30 +53,39 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   Deciders found;
   const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
   for (const Expr& end : {range.begin, range.end}) add_deciders(end, found.sorted, found.limits);
+  for (const std::string& name : expr::inputs_of(spec.mask)) {
+    if (found.limits.erase(name) > 0) found.lengths.insert(name);
+  }
   // Beside blocks of the caller's nobody asks of them.
   const bool asks = family == target::Family::Hopper && spec.block_size == 0;
   const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
   if (asks && test) {
-    const bool by_inputs = test->tables.empty() && !expr::inputs_of(test->kept).empty();
-    add_deciders(test->kept, found.sorted, by_inputs ? found.shares : found.blocks);
+    const bool by_inputs = !expr::inputs_of(test->kept).empty();
+    add_deciders(test->kept, found.sorted,
+                 !test->tables.empty() ? found.stretches
+                 : by_inputs           ? found.shares
+                                       : found.blocks);
     for (const attention::IdTable& table : test->tables) {
-      for (const std::string& name : expr::inputs_of(table.value)) found.blocks.insert(name);
+      for (const std::string& name : expr::inputs_of(table.value)) found.stretches.insert(name);
     }
   }
-  for (Names* const blocks : {&found.blocks, &found.shares}) {
+  for (Names* const blocks : {&found.blocks, &found.shares, &found.stretches}) {
     for (const std::string& name : found.sorted) blocks->erase(name);
-    for (const std::string& name : *blocks) found.limits.erase(name);
-  }
-  for (const std::string& name : expr::inputs_of(spec.mask)) {
-    if (!found.sorted.contains(name) && !found.limits.contains(name) &&
-        !found.blocks.contains(name) && !found.shares.contains(name)) {
-      found.pairs.insert(name);
+    for (const std::string& name : *blocks) {
+      found.limits.erase(name);
+      found.lengths.erase(name);
     }
+  }
+  const std::array found_of{&found.sorted, &found.lengths, &found.shares, &found.stretches};
+  for (const std::string& name : expr::inputs_of(spec.mask)) {
+    const bool is_known =
+        std::ranges::any_of(found_of, [&](const Names* names) { return names->contains(name); });
+    if (!is_known) found.pairs.insert(name);
   }
   return found;
 }
 
-std::string said_of(const Names& names, const char* of_one, const char* of_several) {
+std::string said_of(const Names& names, std::string_view of_one, std::string_view of_several) {
   return fmt::format("{} {}", fmt::join(names, ", "), names.size() == 1 ? of_one : of_several);
 }
 
@@ -88,6 +102,9 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   if (!mask.sorted.empty()) {
     assumed.push_back(said_of(mask.sorted, "holds one id alone", "hold one id each"));
   }
+  if (!mask.lengths.empty()) {
+    assumed.push_back(said_of(mask.lengths, "is half of seq_kv", "are half of seq_kv"));
+  }
   if (!mask.limits.empty()) {
     assumed.push_back(said_of(mask.limits, "leaves out no key", "leave out no key"));
   }
@@ -97,6 +114,11 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   if (!mask.shares.empty()) {
     assumed.push_back(said_of(mask.shares, "keeps a fifth of the blocks that it decides",
                               "keep a fifth of the blocks that they decide"));
+  }
+  if (!mask.stretches.empty()) {
+    const std::string ids =
+        fmt::format("what ids in stretches of {:g} keys would", schedule::kStretch);
+    assumed.push_back(said_of(mask.stretches, "keeps " + ids, "keep " + ids));
   }
   std::vector<std::string> lines;
   if (!assumed.empty()) {

@@ -136,6 +136,13 @@ int64_t most_rows_of(const Kernel& kernel) {
       4, most / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
 }
 
+// Whether what a call holds decides how many blocks a tile visits.
+bool tiles_by_data(const Kernel& kernel) {
+  const attention::KeyRange& range = kernel.range;
+  return !expr::inputs_of(range.begin).empty() || !expr::inputs_of(range.end).empty() ||
+         (kernel.test && !expr::inputs_of(kernel.test->kept).empty());
+}
+
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
   const bool fits = kernel.group() > 1 && kWarpgroupRows % kernel.group() == 0;
@@ -196,7 +203,7 @@ bool CostModel::uneven_tiles(bool pack_heads) const {
   if (kernel_.block_size > 0) return true;
   if (pack_heads) return packed_rows_.uneven();
   // Side by side, heads that read the same biases find them in the L2.
-  return kernel_.varlen || kernel_.bias_sharing > 1 || rows_.uneven();
+  return kernel_.varlen || kernel_.bias_sharing > 1 || rows_.uneven() || tiles_by_data(kernel_);
 }
 
 // Of a tile, beyond its steps. The output is scaled, goes through shared memory (written, then read

@@ -164,8 +164,7 @@ void describe_walk(const spec::Spec& spec, target::Family family, Kernel& kernel
   if (!test) return;
   kernel.id_tables = !kernel.walks && !test->tables.empty();
   kernel.walks = true;
-  // Of ids in no order every block may hold a pair.
-  if (family == target::Family::Hopper && test->tables.empty()) kernel.test = test;
+  if (family == target::Family::Hopper) kernel.test = test;
 }
 
 Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,

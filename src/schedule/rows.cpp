@@ -23,10 +23,11 @@ class KeyFinder {
         full_begin_(range.full_begin),
         full_end_(range.full_end) {
     bounds_.variable = [this](std::string_view name) { return variable(name); };
-    // Ids in order are taken to be of one document: nobody knows how many there are.
-    bounds_.input = [seq_kv](std::string_view name) -> expr::Interval {
+    // Ids in order are taken to be of one document: nobody knows how many there are. Lengths, of a
+    // prefix or of what is no padding, are taken to be half.
+    bounds_.input = [seq_kv, half = seq_kv / 2](std::string_view name) -> expr::Interval {
       if (name.ends_with(attention::kBelow)) return expr::point(0);
-      return name.ends_with(attention::kUpTo) ? expr::point(seq_kv) : expr::Interval{};
+      return name.ends_with(attention::kUpTo) ? expr::point(seq_kv) : expr::point(half);
     };
   }
   KeyFinder(const KeyFinder&) = delete;

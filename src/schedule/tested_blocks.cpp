@@ -12,6 +12,25 @@ namespace {
 
 constexpr int64_t kMostBlocks = 64;  // that are asked about, of a tile
 
+// Of blocks that inputs decide on: kept, and of these whole.
+struct Shares {
+  double kept = 1, whole = 0;
+};
+
+// A tile keeps the blocks of every stretch that it has a query of: the smaller, the fewer.
+Shares shares_of_stretches(double queries, double tile_kv, double seq_kv) {
+  const double touched = kStretch + queries + tile_kv;
+  const double within = std::max(0.0, kStretch - queries) * std::max(0.0, kStretch - tile_kv);
+  return {std::min(1.0, touched / seq_kv), within / (kStretch * touched)};
+}
+
+Shares shares_by_data(const attention::BlockTest& test, double queries, double tile_kv,
+                      double seq_kv) {
+  if (!test.tables.empty()) return shares_of_stretches(queries, tile_kv, seq_kv);
+  return {expr::inputs_of(test.kept).empty() ? 1 : kKeptByData,
+          expr::inputs_of(test.full).empty() ? 0 : kWholeByData};
+}
+
 }  // namespace
 
 TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& place, int64_t seq_q,
@@ -31,7 +50,8 @@ TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& pl
   };
   bounds.input = [](std::string_view) { return expr::Interval{}; };
   expr::Bounder kept(test.kept), whole(test.full);
-  const double undecided = expr::inputs_of(test.kept).empty() ? 1 : kKeptByData;
+  const Shares by_data = shares_by_data(test, static_cast<double>(place.q_last - place.q_first + 1),
+                                        tile_kv, static_cast<double>(seq_kv));
   const int64_t first = place.keys.begin / tile_kv;
   const int64_t count = (place.keys.end + tile_kv - 1) / tile_kv - first;
   const int64_t asked = std::min(count, kMostBlocks);
@@ -45,8 +65,14 @@ TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& pl
     kv_last = std::min(kv_first + tile_kv, seq_kv) - 1;
     const expr::Interval keeps = kept.bound(bounds);
     if (keeps.is_false()) continue;
-    const bool full = kv_first + tile_kv <= seq_kv && whole.bound(bounds).is_true();
-    (full ? found.full : found.partial) += keeps.is_true() ? 1 : undecided;
+    const double blocks = keeps.is_true() ? 1 : by_data.kept;
+    double full = 0;
+    if (kv_first + tile_kv <= seq_kv) {
+      const expr::Interval exists = whole.bound(bounds);
+      full = exists.is_true() ? 1 : exists.is_false() ? 0 : by_data.whole;
+    }
+    found.full += blocks * full;
+    found.partial += blocks * (1 - full);
   }
   return {found.full * share, found.partial * share};
 }

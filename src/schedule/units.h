@@ -39,8 +39,10 @@ inline constexpr int kSimds = 4;              // of a CU
 inline constexpr int kDirectRegisters = 256;  // that instructions name; what lies beyond is moved
 
 // Of blocks that a call's data decide on, a fifth is taken to be kept: block sparsity, and masks
-// with gaps that inputs decide.
-inline constexpr double kKeptByData = 0.2;
+// with gaps that inputs decide. Of these, half may exist whole.
+inline constexpr double kKeptByData = 0.2, kWholeByData = 0.5;
+// Ids in no order are taken to come in stretches of so many keys.
+inline constexpr double kStretch = 512;
 
 // 5 in multiples of 4 is 8.
 inline int round_up(int value, int multiple) {

@@ -49,20 +49,21 @@ TEST_CASE("what a caller keeps") {
 
 TEST_CASE("where keys begin and end") {
   CHECK(assumed("inputs: {kv_len: {dtype: i32, shape: [batch]}}\nmask: kv_idx < kv_len[b]\n") ==
-        "predictions assume that kv_len leaves out no key");
+        "predictions assume that kv_len is half of seq_kv");
   CHECK(assumed("mask: q_pos - kv_idx < 128 * (h + 1)\n") ==
         "predictions assume that h leaves out no key");
   CHECK(assumed("inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true},\n"
                 "         n: {dtype: i32, shape: [batch, heads]}}\n"
                 "mask: doc[b, q_pos] == doc[b, kv_idx] and q_pos - kv_idx < n[b, h]\n") ==
-        "predictions assume that doc holds one id alone, that n leaves out no key");
+        "predictions assume that doc holds one id alone, that n is half of seq_kv");
 }
 
 TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
   const std::string unsorted =
       "inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
       "mask: doc[b, q_pos] == doc[b, kv_idx]\n";
-  CHECK(assumed(unsorted) == "predictions assume that doc empties no block");
+  CHECK(assumed(unsorted) ==
+        "predictions assume that doc keeps what ids in stretches of 512 keys would");
   CHECK(assumed(unsorted, Family::Cdna2) ==
         "doc is tested pair by pair: no block is passed over by it");
   CHECK(assumed("inputs: {tree: {dtype: u8, shape: [seq_q, seq_kv]}}\n"

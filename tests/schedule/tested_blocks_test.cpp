@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 
@@ -89,7 +90,26 @@ TEST_CASE("a block that an input decides counts as a share") {
   CHECK(found.full + found.partial == doctest::Approx(5 + 12 * kKeptByData));
 }
 
-TEST_CASE("a kernel knows its test, but of ids in no order") {
+TEST_CASE("ids in no order are taken to come in stretches") {
+  const auto test = read_kernel(
+                        "heads: {q: 8, kv: 8}\ninputs: {id: {dtype: i32, shape: [batch, seq_kv]}}\n"
+                        "mask: id[b, q_pos] == id[b, kv_idx]\n")
+                        .test;
+  REQUIRE(test);
+  const auto keys_of = [&](int64_t queries, int tile_kv) {
+    const TestedBlocks found =
+        tested_blocks(*test, {1024, 1023 + queries, {0, 8192, 0, 0}}, 8192, 8192, tile_kv);
+    return std::array{found.full * tile_kv, found.partial * tile_kv};
+  };
+  // A tile has queries of 1 + 64 / 512 stretches, which end 64 keys beyond in the mean.
+  const auto [full, partial] = keys_of(64, 64);
+  CHECK(full + partial == doctest::Approx(kStretch + 64 + 64));
+  CHECK(full == doctest::Approx((kStretch - 64) * (kStretch - 64) / kStretch));
+  CHECK(keys_of(1024, 64)[0] == 0);
+  CHECK(keys_of(8192, 64)[1] == 8192);
+}
+
+TEST_CASE("a kernel knows its test") {
   const auto kernel = [](const char* mask) {
     return read_kernel(std::string("heads: {q: 8, kv: 8}\n"
                                    "inputs: {n: {dtype: i32, shape: [batch]}, id: {dtype: i32, "
@@ -98,7 +118,7 @@ TEST_CASE("a kernel knows its test, but of ids in no order") {
   };
   CHECK(kernel("not (q_pos // 32 == kv_idx // 32)").test);
   CHECK(kernel("kv_idx < n[b] or q_pos - kv_idx < 200").test);
-  CHECK_FALSE(kernel("id[b, q_pos] == id[b, kv_idx]").test);
+  CHECK(kernel("id[b, q_pos] == id[b, kv_idx]").test);
   CHECK_FALSE(kernel("kv_idx <= q_pos").test);
 }
 
