@@ -11,6 +11,7 @@
 
 #include "attention/tiles.h"
 #include "expr/ops.h"
+#include "schedule/tested_blocks.h"
 #include "schedule/units.h"
 
 namespace attngen::report {
@@ -60,13 +61,12 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   const bool asks = family == target::Family::Hopper && spec.block_size == 0;
   const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
   if (asks && test) {
-    const bool by_inputs = !expr::inputs_of(test->kept).empty();
-    add_deciders(test->kept, found.sorted,
-                 !test->tables.empty() ? found.stretches
-                 : by_inputs           ? found.shares
-                                       : found.blocks);
+    Names& deciders = schedule::compares_ids(*test)          ? found.stretches
+                      : !expr::inputs_of(test->kept).empty() ? found.shares
+                                                             : found.blocks;
+    add_deciders(test->kept, found.sorted, deciders);
     for (const attention::IdTable& table : test->tables) {
-      for (const std::string& name : expr::inputs_of(table.value)) found.stretches.insert(name);
+      for (const std::string& name : expr::inputs_of(table.value)) deciders.insert(name);
     }
   }
   for (Names* const blocks : {&found.blocks, &found.shares, &found.stretches}) {

@@ -26,12 +26,18 @@ Shares shares_of_stretches(double queries, double tile_kv, double seq_kv) {
 
 Shares shares_by_data(const attention::BlockTest& test, double queries, double tile_kv,
                       double seq_kv) {
-  if (!test.tables.empty()) return shares_of_stretches(queries, tile_kv, seq_kv);
+  if (compares_ids(test)) return shares_of_stretches(queries, tile_kv, seq_kv);
   return {expr::inputs_of(test.kept).empty() ? 1 : kKeptByData,
           expr::inputs_of(test.full).empty() ? 0 : kWholeByData};
 }
 
 }  // namespace
+
+bool compares_ids(const attention::BlockTest& test) {
+  const auto is_of_keys = [](const attention::IdTable& table) { return table.of_keys; };
+  return std::ranges::any_of(test.tables, is_of_keys) &&
+         !std::ranges::all_of(test.tables, is_of_keys);
+}
 
 TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& place, int64_t seq_q,
                            int64_t seq_kv, int tile_kv) {

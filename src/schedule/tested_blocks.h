@@ -14,6 +14,10 @@ struct TilePlace {
   RowKeys keys;
 };
 
+// Whether it compares ids of queries with ids of keys, both in no order: these are taken to come in
+// stretches of kStretch.
+bool compares_ids(const attention::BlockTest& test);
+
 // Blocks that are kept, and of these those that need no mask. What an input holds is not known: a
 // block that it decides counts as the share that is taken to be kept. Where a test asks for a head
 // or a batch, the block is kept, and cut. Of very many blocks some stand for their neighbours, so

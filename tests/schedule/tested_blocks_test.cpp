@@ -107,6 +107,19 @@ TEST_CASE("ids in no order are taken to come in stretches") {
   CHECK(full == doctest::Approx((kStretch - 64) * (kStretch - 64) / kStretch));
   CHECK(keys_of(1024, 64)[0] == 0);
   CHECK(keys_of(8192, 64)[1] == 8192);
+  CHECK(compares_ids(*test));
+}
+
+TEST_CASE("blocks of keys that are padding are a share") {
+  const auto test = read_kernel(
+                        "heads: {q: 8, kv: 8}\ninputs: {id: {dtype: i32, shape: [batch, seq_kv]}}\n"
+                        "mask: id[b, kv_idx] != 0\n")
+                        .test;
+  REQUIRE(test);
+  CHECK_FALSE(compares_ids(*test));
+  const TestedBlocks found = tested_blocks(*test, {0, 63, {0, 6400, 0, 0}}, 6400, 6400, 64);
+  CHECK(found.full == doctest::Approx(100 * kKeptByData * kWholeByData));
+  CHECK(found.partial == doctest::Approx(100 * kKeptByData * (1 - kWholeByData)));
 }
 
 TEST_CASE("a kernel knows its test") {
