@@ -5,11 +5,13 @@
   scripts/sweep_gpu.py             then, where the GPU is: into tests/data/h200_sweep.json
   scripts/sweep_gpu.py --filter d128_causal --json out.json    only these points
   scripts/sweep_gpu.py --filter sigmoid --keep    these anew, the file's others as they are
-  scripts/sweep_gpu.py --build --top 20        of each point, what the search ranks first
+  scripts/sweep_gpu.py --variants --shapes 8 --build    the cases of bench_variants.py, each in the
+  scripts/sweep_gpu.py --variants --rounds 6            first shapes of tiles that the search ranks
 
 The schedules of one point take turns call by call, each after a fast kernel of the same kind, so
-that the card's clock meets all alike; medians of event timings, the L2 flushed before each call, random normal inputs. Every second point
-is marked as held out: constants of the model are fitted to the others.
+that the card's clock meets all alike; medians of event timings, the L2 flushed before each call,
+random normal inputs. Every second point of the sweep is marked as held out: constants of the model
+are fitted to the others.
 """
 
 import argparse
@@ -27,7 +29,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 import build_gpu_cases  # noqa: E402
-from gpu.sweep import distinct, short_name, sweep_points  # noqa: E402
+from gpu.sweep import (  # noqa: E402
+    VariantPoint, distinct, first_shapes, short_name, sweep_points, variant_points)
 
 NEAR = 1.3  # of the fastest: up to there a schedule is timed in every round
 
@@ -36,11 +39,14 @@ def options():
     parser = argparse.ArgumentParser(description="Measures schedules on a GPU.")
     parser.add_argument("--out", type=Path, default=ROOT / "build-gpu" / "sweep")
     parser.add_argument("--filter", default="", help="only points whose name contains this")
+    parser.add_argument("--variants", action="store_true",
+                        help="the cases of bench_variants.py in the place of the sweep's points")
     building = parser.add_argument_group("building")
     building.add_argument("--build", action="store_true", help="compile the kernels, time none")
     building.add_argument("--attngen", type=Path, help="default: that of the preset release")
     building.add_argument("--schedules", type=Path, help="attngen_schedules; the same default")
-    building.add_argument("--top", type=int, help="only the first of each point's ranking")
+    building.add_argument("--shapes", type=int,
+                          help="of each point's ranking only the first shapes of tiles")
     building.add_argument("--target", default="h200")
     building.add_argument("--nvcc", default="nvcc")
     building.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -54,13 +60,21 @@ def options():
     timing.add_argument("--rounds", type=int, default=6, help="at least")
     timing.add_argument("--keep", action="store_true",
                         help="points of --json that are not measured stay in it")
-    timing.add_argument("--json", type=Path, default=ROOT / "tests" / "data" / "h200_sweep.json")
-    return parser.parse_args()
+    timing.add_argument("--json", type=Path, help="default: tests/data/h200_sweep.json, of "
+                        "variants sweep_variants.json")
+    args = parser.parse_args()
+    if args.keep and args.variants:
+        parser.error("--keep is for the points of the sweep")
+    data = ROOT / "tests" / "data"
+    args.json = args.json or (Path("sweep_variants.json") if args.variants
+                              else data / "h200_sweep.json")
+    return args
 
 
 def chosen_points(args):
     """(index, point) of those that the filter takes."""
-    return [(i, p) for i, p in enumerate(sweep_points()) if args.filter in p.name]
+    points = variant_points() if args.variants else sweep_points()
+    return [(i, p) for i, p in enumerate(points) if args.filter in p.name]
 
 
 # Building
@@ -92,7 +106,9 @@ def build(args):
     with ThreadPoolExecutor(args.jobs) as pool:
         taken = {name: [] for name in sweeps}
         for point in points:
-            taken[point.sweep.name] += rankings[point.name][:args.top]
+            ranking = rankings[point.name]
+            taken[point.sweep.name] += (first_shapes(ranking, args.shapes) if args.shapes
+                                        else ranking)
         cases = [sweeps[name].case(one) for name, some in taken.items() for one in distinct(some)]
         print(f"{len(points)} points, {len(sweeps)} specs, {len(cases)} kernels", flush=True)
         entries = list(pool.map(lambda case: build_gpu_cases.build(case, args), cases))
@@ -168,8 +184,8 @@ def agreeing_calls(point, kernels, folder):
 
 
 def take_turns(calls, pace, args, flush):
-    """Median milliseconds of each call by name. A card at its power limit slows down by what it did in
-    the last tens of milliseconds. So before every timed call `pace`, a fast kernel of the same
+    """Median milliseconds of each call by name. A card at its power limit slows down by what it did
+    in the last tens of milliseconds. So before every timed call `pace`, a fast kernel of the same
     kind, runs for as long: each is timed at the clock of a card that is busy with such kernels.
     The order is drawn anew each round. What is far from the fastest is left out after three rounds.
     """
@@ -216,7 +232,8 @@ def measure(point, choice, kernels, args, flush):
 def point_row(index, point, commit, kernels, times):
     rows = [{"schedule": entry["schedule"], "microseconds": round(times[name], 2)}
             for entry in kernels if (name := short_name(entry["schedule"])) in times]
-    return {"spec": point.sweep.spec, "workload": point.workload(), "holdout": index % 2 == 1,
+    held_out = {} if isinstance(point, VariantPoint) else {"holdout": index % 2 == 1}
+    return {"spec": point.sweep.spec, "workload": point.workload(), **held_out,
             "commit": commit, "schedules": rows}
 
 
@@ -245,17 +262,17 @@ def to_text(head, rows):
 def summary_line(point, choice, times):
     """The fastest schedule, and what attngen's own choice loses to it."""
     best = min(times, key=times.get)
-    speed = point.flop() / times[best] * 1e-6
     own = times.get(short_name(choice))
     lost = f"{own / times[best]:.3f}" if own else "not measured"
-    return f"| {point.name} | {best} | {speed:.1f} | {short_name(choice)} | {lost} |"
+    return f"| {point.name} | {best} | {times[best]:.1f} | {short_name(choice)} | {lost} |"
 
 
 def command(args):
     """Without paths, which say nothing about the measurement."""
     words = ["scripts/sweep_gpu.py", "--point-seconds", f"{args.point_seconds:g}", "--rounds",
              str(args.rounds)]
-    words += (["--filter", args.filter] if args.filter else []) + ["--keep"] * args.keep
+    words += ["--variants"] * args.variants + ["--keep"] * args.keep
+    words += ["--filter", args.filter] if args.filter else []
     return shlex.join(words)
 
 
@@ -296,7 +313,7 @@ def time_all(args):
         args.json.write_text(to_text(head, [rows[place] for place in sorted(rows)]))
         print(f"{time.monotonic() - began:5.0f} s {point.name}: {len(times)} schedules, "
               f"{min(times.values()):.1f} to {max(times.values()):.1f} us", flush=True)
-    print("\n| point | fastest | TFLOP/s | chosen | its time to the fastest |\n" + "|---" * 5 + "|")
+    print("\n| point | fastest | us | chosen | its time to the fastest |\n" + "|---" * 5 + "|")
     print("\n".join(summary))
     return 0 if complete else 1
 

@@ -1,30 +1,31 @@
 """The points and schedules of scripts/sweep_gpu.py, as data.
 
-A point is a kernel's spec and a workload. Its schedules are all that the search considers.
+A point is a kernel's spec and a workload. Its schedules are all that the search considers, or the
+first of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu.case import CAUSAL, Case, Shape, dim_text, make_spec
+from gpu.file_benches import file_benches
+from gpu.variant_benches import VariantBench, variant_benches
 
 TOKENS, WIDTH = 16384, 2048  # batch * length; heads * head dim of values
 WINDOW = 1024
 SIGMOID = "sigmoid(score - 8.3)"  # the bias about -log(4096)
 
 
-# Masks with gaps, whose blocks the kernel asks about one by one, and about which share of the pairs
-# they keep.
+# Masks with gaps, whose blocks the kernel asks about one by one.
 GAPS = {
-    "dilated": ("kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0", 1 / 8),
-    "others": ("not (q_pos // 32 == kv_idx // 32)", 1),
-    "stripes": ("kv_idx <= q_pos and (q_pos - kv_idx < 256 or kv_idx % 512 < 64)", 0.09),
+    "dilated": "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0",
+    "others": "not (q_pos // 32 == kv_idx // 32)",
+    "stripes": "kv_idx <= q_pos and (q_pos - kv_idx < 256 or kv_idx % 512 < 64)",
 }
 
 
 @dataclass(frozen=True)
 class SweepSpec:
     spec: dict
-    mask: str = "full"  # or causal, window, or a key of GAPS
 
     @property
     def name(self):
@@ -51,21 +52,42 @@ class Point:
     def shape(self):
         return Shape(self.batch, self.seq, self.seq)
 
-    def flop(self):
-        """Causal counts half the pairs, as is usual; a window and masks with gaps their own."""
-        spec, seq = self.sweep.spec, self.seq
-        share = GAPS[self.sweep.mask][1] if self.sweep.mask in GAPS else 0
-        pairs = {"full": seq * seq, "causal": seq * seq / 2,
-                 "window": WINDOW * (seq - WINDOW / 2)}.get(self.sweep.mask, share * seq * seq)
-        return 2.0 * self.batch * spec["heads"]["q"] * pairs * sum(spec["head_dim"].values())
+
+@dataclass(frozen=True)
+class VariantPoint:
+    """A case of bench_variants.py, in the place of a point and of its spec."""
+    bench: VariantBench
+
+    @property
+    def sweep(self):
+        return self
+
+    @property
+    def name(self):
+        return self.bench.name
+
+    @property
+    def spec(self):
+        return self.bench.spec
+
+    def case(self, one, name=""):
+        name = name or f"{self.name}_{short_name(one)}"
+        return replace(self.bench.case(), name=name, spec={**self.spec, "name": name},
+                       group="sweep", schedule=one)
+
+    def workload(self):
+        return {"batch": self.bench.batch, "seq_q": self.bench.seq_q, "seq_kv": self.bench.seq}
+
+    def shape(self):
+        return Shape(self.bench.batch, self.bench.seq_q, self.bench.seq)
 
 
 def sweep_spec(name, head_dim, heads=None, mask="full", **rest):
     heads = heads or (WIDTH // head_dim[1],) * 2
     text = {"full": None, "causal": CAUSAL,
             "window": f"kv_idx <= q_pos and q_pos - kv_idx < {WINDOW}",
-            **{name: text for name, (text, _) in GAPS.items()}}[mask]
-    return SweepSpec(make_spec(name, head_dim, heads, mask=text, **rest), mask)
+            **GAPS}[mask]
+    return SweepSpec(make_spec(name, head_dim, heads, mask=text, **rest))
 
 
 def grid_points():
@@ -135,6 +157,26 @@ def gap_points():
 def sweep_points():
     """In a fixed order: a point's index says whether it is held out."""
     return [*grid_points(), *other_points(), *scored_points(), *later_points(), *gap_points()]
+
+
+def variant_points():
+    return [VariantPoint(bench) for bench in [*variant_benches(), *file_benches()]
+            if not bench.yardstick]
+
+
+def shape_of(one):
+    return (one["warpgroups"], one["tile_kv"], one["weights"], one["overlap"],
+            one.get("pack_heads", False))
+
+
+def first_shapes(ranking, count):
+    """Of the first shapes of a ranking the best schedule, and the best with ping-pong."""
+    shapes = list({shape_of(one): None for one in ranking})[:count]
+    best = {}
+    for one in ranking:
+        if shape_of(one) in shapes:
+            best.setdefault((shape_of(one), one["ping_pong"]), one)
+    return list(best.values())
 
 
 def short_name(one):
