@@ -105,7 +105,8 @@ GROUPS = {
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [
         (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]"),
-         [schedule(2, 128, 2, ping_pong=True), schedule(3, 48, 2, overlap="none")], BIASED),
+         [schedule(2, 128, 2, ping_pong=True), schedule(3, 48, 2, overlap="none")],
+         [*BIASED, "1,205,333", "1,130,330"]),
         (spec(mask=DILATED, inputs={**bias("f32", "batch", "heads_kv"), **SLOPES},
               score="3 * tanh(score / 3) * bias[b, h_kv, q_idx, kv_idx] + slopes[h] * kv_idx"),
          [schedule(2, 64, 3)], BIASED[:2]),

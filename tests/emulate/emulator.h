@@ -72,6 +72,7 @@ struct Fiber {
   std::vector<std::function<void()>> open;
   std::deque<std::vector<std::function<void()>>> groups;
   std::vector<std::function<void()>> stores;  // of this thread that still read shared memory
+  std::vector<std::function<void()>> words;   // on their way to shared memory
 };
 
 // Values of a warp's lanes, exchanged when all have come.
@@ -196,8 +197,8 @@ inline void run_block(unsigned block, unsigned grid, int threads,
       std::fprintf(stderr, "thread %d left matrix products behind\n", fiber->index);
       std::exit(4);
     }
-    if (!fiber->stores.empty()) {
-      std::fprintf(stderr, "thread %d does not wait for its stores\n", fiber->index);
+    if (!fiber->stores.empty() || !fiber->words.empty()) {
+      std::fprintf(stderr, "thread %d does not wait for its copies\n", fiber->index);
       std::exit(6);
     }
   }

@@ -120,6 +120,17 @@ inline void bulk_store(void* to, const void* from, int bytes) {
   emulator::core->current->stores.push_back(
       [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
 }
+inline void copy_word(void* to, const void* from) {
+  if (reinterpret_cast<uintptr_t>(from) % 4 != 0 || shared_address(to) % 4 != 0) {
+    std::fprintf(stderr, "a word between two\n");
+    std::exit(8);
+  }
+  emulator::core->current->words.push_back([=] { std::memcpy(to, from, 4); });
+}
+inline void wait_for_words() {
+  for (const auto& word : emulator::core->current->words) word();
+  emulator::core->current->words.clear();
+}
 inline void prefetch_map(const CUtensorMap&) {}
 inline void fence_async_proxy() {}
 

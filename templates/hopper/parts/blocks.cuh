@@ -17,7 +17,7 @@ __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cur
 // A block's scores to weights, while the product of the block before it still runs.
 __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
 #if ATTN_BIAS
-  find_biases(cursor.block());
+  find_biases(cursor, false);
 #endif
 #if ATTN_STRIPS
   fill_strips(cursor);
@@ -53,7 +53,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     }
     start_scores();
 #if ATTN_BIAS
-    find_biases(cursor.block());
+    find_biases(cursor, first);
 #endif
 #if ATTN_STRIPS
     fill_strips(cursor);
@@ -99,7 +99,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   set_row_constants();  // loads pass under the first product
 #endif
 #if ATTN_BIAS
-  find_biases(cursor.block());
+  find_biases(cursor, true);
 #endif
 #if ATTN_STRIPS
 #if !ATTN_WALK && ATTN_VALUE_STRIPS
@@ -142,7 +142,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     start_scores();
     next_block(cursor);
 #if ATTN_BIAS
-    find_biases(cursor.block());
+    find_biases(cursor, first);
 #endif
 #if ATTN_STRIPS
 #if !ATTN_WALK && ATTN_VALUE_STRIPS

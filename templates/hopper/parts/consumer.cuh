@@ -27,7 +27,8 @@ struct Consumer {
   Row rows[2];
   Reductions reductions[2];
 #if ATTN_BIAS
-  int tile_row = 0;  // the warpgroup's first
+  int tile_row = 0;          // the warpgroup's first
+  uint32_t last_biases = 0;  // of copies on their way: what finish_biases takes
 #endif
 #if ATTN_STRIPS
   int strip_turn = 0;  // which of the two the block at hand has
@@ -75,7 +76,10 @@ struct Consumer {
   __device__ void start_scores();
   __device__ void start_output();
 #if ATTN_BIAS
-  __device__ void find_biases(int block);
+  __device__ uint8_t* bias_tile(int slot) const;
+  __device__ void start_copies(int block, int slot);
+  __device__ void finish_copies(int block);
+  __device__ void find_biases(const Cursor& cursor, bool first);
 #endif
 #if ATTN_VALUE_STRIPS
   __device__ void compute_strips(int block);

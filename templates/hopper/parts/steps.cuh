@@ -46,15 +46,47 @@ __device__ __forceinline__ void Consumer::start_output() {
 }
 
 #if ATTN_BIAS
-// Of the block in the key slot, once its keys are there.
-__device__ __forceinline__ void Consumer::find_biases(int block) {
+__device__ __forceinline__ uint8_t* Consumer::bias_tile(int slot) const {
 #if ATTN_MAPS > 1
-  uint8_t* const tile = shared.bias[key_slot.index][warpgroup / kMaps];  // of both maps
+  return shared.bias[slot][warpgroup / kMaps];  // of both maps
 #else
-  uint8_t* const tile = shared.bias[key_slot.index][warpgroup];
+  return shared.bias[slot][warpgroup];
 #endif
-  if (!p.bias_by_tma) copy_biases(tile, tile_row, block * kTileKv, rows[0], p);
-  rows[0].bias = rows[1].bias = tile;
+}
+
+// Where TMA does not bring them: of the block that comes into `slot`.
+__device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
+  const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
+#if ATTN_BIAS_BYTES == 4
+  start_biases(bias_tile(slot), biases);
+#else
+  last_biases = start_biases(bias_tile(slot), biases, p);
+#endif
+}
+__device__ __forceinline__ void Consumer::finish_copies(int block) {
+  const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
+#if ATTN_BIAS_BYTES == 4
+  finish_biases(bias_tile(key_slot.index), biases);
+#else
+  finish_biases(bias_tile(key_slot.index), biases, last_biases, p);
+#endif
+}
+
+// Of the block in the key slot, once its keys are there.
+__device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
+  if (!p.bias_by_tma) {
+    // A step ahead, unless it was not known which block comes, or another warpgroup, of the other
+    // map, may still read that slot.
+    constexpr bool kAhead = !ATTN_WALK && ATTN_MAPS == 1;
+    if (first || !kAhead) start_copies(cursor.block(), key_slot.index);
+    finish_copies(cursor.block());
+#if !ATTN_WALK && ATTN_MAPS == 1
+    if (cursor.has_more()) {
+      start_copies(Blocks::after(cursor.block()), (key_slot.index + 1) % kStages);
+    }
+#endif
+  }
+  rows[0].bias = rows[1].bias = bias_tile(key_slot.index);
 }
 
 #endif
