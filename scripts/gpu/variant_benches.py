@@ -92,7 +92,8 @@ def bias_benches():
     shape = {key: read("causal")[key] for key in ("heads", "head_dim", "mask", "workload")}
     for name, dtype, seq in (("pair_bias", "bf16", 8192), ("pair_bias_fp32", "f32", 8192),
                              ("pair_bias_ragged", "bf16", 8190)):
-        spec = {**read("pair_bias"), "name": f"variant_{name}", "layout": "bshd", **shape}
+        spec = {**read("pair_bias"), "name": f"variant_{name}", "layout": "bshd", **shape,
+                "workload": {"batch": 2, "seq_q": seq, "seq_kv": seq}}
         spec["inputs"] = {"bias": {**spec["inputs"]["bias"], "dtype": dtype}}
         yield VariantBench(spec["name"], spec, 2, seq, score=pair_bias, flex=True,
                            rival="variant_causal", fills=(("bias", {"fill": "normal"}),))

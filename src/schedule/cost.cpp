@@ -143,6 +143,11 @@ bool tiles_by_data(const Kernel& kernel) {
          (kernel.test && !expr::inputs_of(kernel.test->kept).empty());
 }
 
+// TMA takes no rows of biases that begin between multiples of 16 bytes.
+bool copies_biases(const Kernel& kernel, const spec::Workload& w) {
+  return kernel.bias_bytes > 0 && w.seq_kv * kernel.bias_bytes % 16 != 0;
+}
+
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
   const bool fits = kernel.group() > 1 && kWarpgroupRows % kernel.group() == 0;
@@ -246,8 +251,16 @@ CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resourc
   return steps;
 }
 
+CostModel::Steps CostModel::with_copies(Steps steps, const Schedule& s) const {
+  for (Step* const step : {&steps.first, &steps.full, &steps.partial}) {
+    step->length += copied_bias_clk(kernel_, s);
+  }
+  return steps;
+}
+
 Cost CostModel::operator()(const Schedule& s, const Resources& resources) const {
   const Steps steps = steps_of(s, resources);
+  const Steps copying = with_copies(steps, s);
   Cost cost;
   cost.matrix_clk = steps.full.matrix;
   cost.special_clk = steps.full.special;
@@ -257,7 +270,8 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   std::vector<PointCost> points;
   points.reserve(kernel_.workload.size());
   for (size_t i = 0; i < kernel_.workload.size(); ++i) {
-    points.push_back(point(s, resources, steps, i));
+    const bool copies = copies_biases(kernel_, kernel_.workload[i]);
+    points.push_back(point(s, resources, copies ? copying : steps, i));
   }
   add_points(cost, points, kernel_.workload, target_);
   return cost;

@@ -46,6 +46,7 @@ class CostModel {
   const TileRows& rows_of(const Schedule& schedule, size_t workload) const;
   const std::vector<TestedBlocks>& tested(const Schedule& schedule, size_t workload) const;
   Steps steps_of(const Schedule& schedule, const Resources& resources) const;
+  Steps with_copies(Steps steps, const Schedule& schedule) const;
   Tiles tiles_of(const Schedule& schedule, const Steps& steps, size_t workload,
                  bool has_states) const;
   Traffic traffic(const Schedule& schedule, size_t workload, double heads, double tile_heads,

@@ -106,10 +106,11 @@ constexpr double kFenceClk = 45;
 // choices are 1.010 of the fastest in the mean where they were 1.020.
 constexpr double kRescaleInOrder = 2;
 
-// Bytes a clk that threads read from shared memory while the tensor cores do too: 33 beside a
-// product of 128 columns, 3 beside one of 64 (H200, 2026-11-20), 128 between products. Fitted to
-// 12 schedules of pair_bias at head dim 128 (2026-11-22, a throw-away script): the sweep has none.
-constexpr double kBytesBesideProducts = 64;
+// Pairs a clk whose biases threads read, of two bytes or of four: nobody weighs before, and nothing
+// hides it. Fitted to 44 schedules of pair_bias, in bf16 and fp32, and of broadcast_bias
+// (2026-11-23, scripts/sweep_gpu.py --variants): predicted within 5 %, and 2 % relative to one
+// another; as a longer chain, once here, the latter was 4 %.
+constexpr double kBiasedPairs = 20;
 
 // How much of the shorter of (products, arithmetic) the longer one fails to hide. One warpgroup
 // alone overlaps nothing: measured inner loops take the sum of both (128 keys, head dim 64: 1317
@@ -190,9 +191,6 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   if (s.weights == Place::Shared) {
     step.chain += 2 * kWarpgroupRows * s.tile_kv * s.warpgroups / t.shared_bytes_per_clk;
   }
-  // Nor can it weigh before it has read its biases.
-  step.chain +=
-      kernel.bias_bytes * kWarpgroupRows * s.tile_kv * s.warpgroups / kBytesBesideProducts;
   step.shared = shared_bytes(kernel, s) / t.shared_bytes_per_clk;
   const bool keeps_max =
       kernel.rows.exponential && kernel.fixed_max && (block == Block::Full || block == Block::Near);
@@ -206,6 +204,9 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
       longer + exposed_overlap(s.warpgroups, step.matrix, step.chain) * shorter;
   step.length = std::max(overlapped, step.shared) + step.rescale + s.warpgroups * latency_clk(s, t);
   step.length = std::max(step.length, serial_clk(kernel, s, n, t));
+  if (kernel.bias_bytes > 0) {
+    step.length += s.warpgroups * kWarpgroupRows * s.tile_kv / kBiasedPairs;
+  }
   return step;
 }
 
@@ -258,6 +259,13 @@ Step far_step(const Kernel& kernel, const Schedule& s, const target::Target& t) 
 }
 
 }  // namespace
+
+double copied_bias_clk(const Kernel& kernel, const Schedule& s) {
+  constexpr int kRows = 16, kLanes = 32;  // of a warp
+  const bool fills_warps = s.tile_kv % (2 * kLanes) == 0;
+  const double of_row = kernel.bias_bytes == 4 ? 16.0 * s.tile_kv / kLanes : fills_warps ? 20 : 31;
+  return s.warpgroups * kRows * of_row;
+}
 
 Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,
              int blocks) {

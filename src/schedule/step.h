@@ -28,6 +28,10 @@ enum class Block : unsigned char { First, Full, Near, Partial, Far };
 Step step_of(const Kernel& kernel, const Schedule& schedule, const target::Target& target,
              Block block, int blocks = 1);
 
+// What a step takes longer where warps copy their biases, 16 rows each: fitted to ten schedules of
+// pair_bias, bf16 and fp32, at head dim 128 (H200, 2026-11-23, a throw-away script).
+double copied_bias_clk(const Kernel& kernel, const Schedule& schedule);
+
 // Instructions per pair of query and key.
 expr::OperationCounts operations(const Kernel& kernel, Block block);
 
