@@ -56,6 +56,7 @@ class Point:
 @dataclass(frozen=True)
 class VariantPoint:
     """A case of bench_variants.py, in the place of a point and of its spec."""
+    index: int
     bench: VariantBench
 
     @property
@@ -71,7 +72,7 @@ class VariantPoint:
         return self.bench.spec
 
     def case(self, one, name=""):
-        name = name or f"{self.name}_{short_name(one)}"
+        name = name or f"variant{self.index}_{short_name(one)}"  # of 64 characters at most
         return replace(self.bench.case(), name=name, spec={**self.spec, "name": name},
                        group="sweep", schedule=one)
 
@@ -160,8 +161,8 @@ def sweep_points():
 
 
 def variant_points():
-    return [VariantPoint(bench) for bench in [*variant_benches(), *file_benches()]
-            if not bench.yardstick]
+    benches = [*variant_benches(), *file_benches()]
+    return [VariantPoint(i, bench) for i, bench in enumerate(benches) if not bench.yardstick]
 
 
 def shape_of(one):
