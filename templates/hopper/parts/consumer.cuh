@@ -84,6 +84,9 @@ struct Consumer {
 #if ATTN_VALUE_STRIPS
   __device__ void compute_strips(int block);
 #endif
+#if ATTN_KEY_IDS
+  __device__ void fill_key_ids(Strips& strips, int block);
+#endif
 #if ATTN_STRIPS
   __device__ void fill_strips(const Cursor& cursor);
 #endif

@@ -67,9 +67,12 @@ __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p)
   const bool has_first = rows.from > bias_data(p.inputs) || !between_words(rows.from);
   const bool has_last = rows.last_key + 1 >= kTileKv ||
                         (rows.last_row >= 16 && rows.last_key + rows.length >= kTileKv);
+#if ATTN_MAPS > 1
   // The warps of both maps write the tile: nothing may move in it.
-  constexpr bool kMayMove = ATTN_MAPS == 1;
-  const bool fits = rows.length % 2 == 0 ? !between_words(rows.from) : kMayMove;
+  const bool fits = rows.length % 2 == 0 && !between_words(rows.from);
+#else
+  const bool fits = rows.length % 2 != 0 || !between_words(rows.from);
+#endif
   return __all_sync(0xffffffffu, has_first && has_last && fits);
 }
 

@@ -75,12 +75,13 @@ __device__ __forceinline__ void Consumer::finish_copies(int block) {
 // Of the block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
   if (!p.bias_by_tma) {
-    // A step ahead, unless it was not known which block comes, or another warpgroup, of the other
-    // map, may still read that slot.
-    constexpr bool kAhead = !ATTN_WALK && ATTN_MAPS == 1;
-    if (first || !kAhead) start_copies(cursor.block(), key_slot.index);
+#if ATTN_WALK || ATTN_MAPS > 1
+    // No step ahead: nobody knew which block comes, or the other map's warps may still read a slot.
+    start_copies(cursor.block(), key_slot.index);
     finish_copies(cursor.block());
-#if !ATTN_WALK && ATTN_MAPS == 1
+#else
+    if (first) start_copies(cursor.block(), key_slot.index);
+    finish_copies(cursor.block());
     if (cursor.has_more()) {
       start_copies(Blocks::after(cursor.block()), (key_slot.index + 1) % kStages);
     }
@@ -108,6 +109,27 @@ __device__ __forceinline__ void Consumer::compute_strips(int block) {
     next_of_distance[i] = value_of_distance(rows[0], kv_first + 128 * i, p.inputs);
   }
 #endif
+}
+
+#endif
+#if ATTN_KEY_IDS
+// What the mask reads of the block's keys.
+__device__ __forceinline__ void Consumer::fill_key_ids(Strips& strips, int block) {
+#pragma unroll
+  for (int i = 0; i < kKeyRounds; ++i) {
+    const int column = 128 * i + thread;
+    const int kv_idx = max(min(block * kTileKv + column, rows[0].seq_kv - 1), 0);
+    int ids[kKeyIds];
+    load_key_ids(ids, rows[0], kv_idx, p.inputs);
+#pragma unroll
+    for (int id = 0; id < kKeyIds; ++id) {
+      if (column < kTileKv) strips.key_ids[id][column] = ids[id];
+    }
+  }
+#pragma unroll
+  for (int id = 0; id < kKeyIds; ++id) {
+    rows[0].key_ids[id] = rows[1].key_ids[id] = strips.key_ids[id] + lane % 4 * 2;
+  }
 }
 
 #endif
@@ -144,24 +166,10 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
   rows[0].of_distance = strips.of_distance[first % 2] + first / 2 * 2;
   rows[1].of_distance = rows[0].of_distance - 8;
 #endif
-#if ATTN_KEY_IDS
-  if (!cursor.is_full()) {
-#pragma unroll
-    for (int i = 0; i < kKeyRounds; ++i) {
-      const int column = 128 * i + thread;
-      const int kv_idx = max(min(block * kTileKv + column, rows[0].seq_kv - 1), 0);
-      int ids[kKeyIds];
-      load_key_ids(ids, rows[0], kv_idx, p.inputs);
-#pragma unroll
-      for (int id = 0; id < kKeyIds; ++id) {
-        if (column < kTileKv) strips.key_ids[id][column] = ids[id];
-      }
-    }
-#pragma unroll
-    for (int id = 0; id < kKeyIds; ++id) {
-      rows[0].key_ids[id] = rows[1].key_ids[id] = strips.key_ids[id] + lane % 4 * 2;
-    }
-  }
+#if ATTN_KEY_IDS && ATTN_VALUE_STRIPS
+  if (!cursor.is_full()) fill_key_ids(strips, block);
+#elif ATTN_KEY_IDS
+  fill_key_ids(strips, block);
 #endif
   named_sync(1 + kWarpgroups + warpgroup, 128);
 #if !ATTN_WALK && ATTN_VALUE_STRIPS
