@@ -56,6 +56,13 @@ def sanitize_cases():
         score="score + key[b, kv_idx] - log(1 + abs(q_pos - kv_idx))")
     yield Case(strips["name"], strips, "sanitize", {"key": {"fill": "normal"}}, data=strips["name"],
                schedule=schedule(3, 64, 2, ping_pong=False, order="longest_first"))
+    ids = make_spec("sanitize_ids", (64, 64), (2, 2), inputs={
+        "doc": {"dtype": "i32", "shape": ["batch", "seq_q"]},
+        "key_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
+        mask="doc[b, q_idx] == key_doc[b, kv_idx] and kv_idx <= q_pos")
+    yield Case(ids["name"], ids, "sanitize", {
+        name: {"fill": "documents_anyhow"} for name in ("doc", "key_doc")},
+               data=ids["name"])
     sparse = make_spec("sanitize_sparse", (128, 128), (4, 2), mask=CAUSAL, blocks={
         "size": 64, "from": "indices", "per": "heads_kv"})
     yield Case(sparse["name"], sparse, "sanitize", data=sparse["name"], schedule={

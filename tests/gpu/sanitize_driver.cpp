@@ -14,6 +14,7 @@
 #include "sanitize_causal.h"
 #include "sanitize_far.h"
 #include "sanitize_full.h"
+#include "sanitize_ids.h"
 #include "sanitize_maps.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_sparse.h"
@@ -93,6 +94,16 @@ std::vector<uint16_t> random_values(size_t count, bool bf16, uint32_t seed, floa
   return values;
 }
 
+// Ids of documents in no order, long enough that whole blocks stand in one.
+std::vector<int32_t> random_ids(size_t count, uint32_t seed) {
+  std::vector<int32_t> ids(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (i % 50 == 0) seed = seed * 1664525u + 1013904223u;
+    ids[i] = static_cast<int32_t>(seed >> 30);
+  }
+  return ids;
+}
+
 // The blocks of keys that each row of blocks keeps: two of three, and every fifth row none. What
 // stands behind a list is no block.
 struct BlockLists {
@@ -158,6 +169,14 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     key.fill(random_values(key_values, dims.bf16, 5));
     args.key = static_cast<const uint16_t*>(key.data());
   }
+  const auto tokens = [&n](int64_t length) { return static_cast<size_t>(n.batch * length); };
+  const Buffer doc(4 * tokens(n.seq_q)), key_doc(4 * tokens(n.seq_kv));
+  if constexpr (requires { args.key_doc; }) {
+    doc.fill(random_ids(tokens(n.seq_q), 6));
+    key_doc.fill(random_ids(tokens(n.seq_kv), 7));
+    args.doc = static_cast<const int32_t*>(doc.data());
+    args.key_doc = static_cast<const int32_t*>(key_doc.data());
+  }
   const BlockLists lists(n.batch * dims.heads_kv, n);
   const Buffer counts(4 * lists.counts.size()), indices(4 * lists.indices.size());
   if constexpr (requires { args.block_counts; }) {
@@ -208,6 +227,7 @@ int main() {
       RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true}) &
       RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true}) &
       RUN(sanitize_far, Dims{2, 1, 128, true, 1, true}) &
-      RUN(sanitize_sparse, Dims{4, 2, 128, true}) & RUN(sanitize_strips, Dims{2, 2, 64, true});
+      RUN(sanitize_sparse, Dims{4, 2, 128, true}) & RUN(sanitize_strips, Dims{2, 2, 64, true}) &
+      RUN(sanitize_ids, Dims{2, 2, 64, true});
   return all ? 0 : 1;
 }
