@@ -23,6 +23,10 @@ def log_distance(score, b, h, q, k, inputs):
     return score - inputs["slopes"][h] * (1 + q - k).log()
 
 
+def forgetting(score, b, h, q, k, inputs):
+    return score + inputs["gates"][b, h, q] - inputs["gates"][b, h, k]
+
+
 def tanh_clip(score, b, h, q, k, inputs):
     return 10 * score.tanh()
 
@@ -117,6 +121,8 @@ FILES = {
                           "fills": (("table", NORMAL),), "changes": {"scale": 0.125}}),
     "log_distance": (2, 8192, {"score": log_distance, "flex": True,
                                "fills": (("slopes", SLOPES),)}),
+    "forgetting": (2, 8192, {"score": forgetting, "flex": True,
+                             "fills": (("gates", {"fill": "log_gates"}),)}),
     "broadcast_bias": (4, 4096, {"keep": everything, "score": broadcast_bias, "flex": True,
                                  "fills": (("pair", NORMAL), ("key", NORMAL))}),
     "tanh_clip": (64, 1024, {"keep": everything, "score": tanh_clip, "flex": True}),

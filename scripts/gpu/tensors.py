@@ -285,6 +285,11 @@ def log_decay(dims, shape, random, device):
     return torch.log(1 - 2.0 ** (-5.0 - torch.arange(dims[0], device=device)))
 
 
+def log_gates(dims, shape, random, device):
+    """Running sums of the logarithms of gates, which are 0.93 in the mean."""
+    return torch.nn.functional.logsigmoid(3 + normal(dims, shape, random, device)).cumsum(-1)
+
+
 def documents(dims, shape, random, device):
     """Ascending ids of documents of about 100 tokens."""
     starts = torch.rand(dims, generator=random, device=device) < 0.01
@@ -348,8 +353,8 @@ def bits(dims, shape, random, device):
     return value
 
 
-FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slopes, "log_decay": log_decay,
-         "lambdas": lambdas,
+FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slopes,
+         "log_decay": log_decay, "log_gates": log_gates, "lambdas": lambdas,
          "documents": documents, "documents_1024": documents_1024,
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,

@@ -117,6 +117,9 @@ def variant_cases():
                   inputs={"bias": gate, **SLOPES},
                   score="score * tanh(bias[b, h_kv, q_idx, kv_idx]) + slopes[h] * (kv_idx - q_pos)",
                   mask="kv_idx <= q_pos and q_pos - kv_idx < 300")
+    yield variant("row_holes", 64, (4, 2), {"row": {"fill": "holes"}, "key": {"fill": "normal"}},
+                  inputs={**key, "row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}},
+                  mask=CAUSAL, score="key[b, kv_idx] + 30 * tanh(score / 30) + row[b, h, q_idx]")
     yield variant("relative_table", 80, (4, 4), {"table": {"fill": "normal"}},
                   inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
                   score="score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32]")

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "specs" / "variants"
 FILLS = {
     "prefix": {"fill": "lengths"}, "kv_len": {"fill": "lengths"}, "doc": {"fill": "documents"},
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
-    "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"},
+    "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
     "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
     "pair": {"fill": "normal"}, "key": {"fill": "normal"},
 }

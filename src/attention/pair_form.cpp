@@ -14,6 +14,7 @@
 #include "attention/linear.h"
 #include "attention/powers_of_two.h"
 #include "attention/reductions.h"
+#include "attention/terms.h"
 #include "attention/tiles.h"
 #include "expr/simplify.h"
 
@@ -305,12 +306,38 @@ bool is_normal_float(double factor) {
   return factor >= std::numeric_limits<float>::min() && factor <= std::numeric_limits<float>::max();
 }
 
-Expr arranged_score(const Expr& score, Arranger& arranger, PairForm& form) {
-  const Expr exponent =
-      expr::simplify(expr::make(Op::Multiply, {expr::number(std::numbers::log2e), score}));
+// Whether the row that weights read is the largest score and nothing else, as a sink would be.
+bool max_of_scores_alone(const RowForm& rows) {
+  const auto max = std::ranges::find(rows.rows, rows.max_row, &RowValue::name);
+  return max != rows.rows.end() && max->value.op() == Op::Variable &&
+         max->value.name() == rows.max_reduction;
+}
+
+// Takes the terms that do not vary along a row out of `score`.
+Expr take_row_term(Expr& score, const Arranger& arranger) {
+  std::vector<Term> varying, common;
+  for (const Term& term : terms_of(score)) {
+    (arranger.varies(term.value) ? varying : common).push_back(term);
+  }
+  if (varying.empty() || common.empty()) return {};
+  score = sum_of(varying);
+  return sum_of(common);
+}
+
+Expr arranged_score(Expr score, const RowForm& rows, Arranger& arranger, PairForm& form) {
+  const auto exponent_of = [](const Expr& e) {
+    return expr::simplify(expr::make(Op::Multiply, {expr::number(std::numbers::log2e), e}));
+  };
+  Expr exponent = exponent_of(score);
   if (const auto found = arranger.slopes(exponent)) {
     form.affine = true;
     return arranger.affine(exponent, *found, true);
+  }
+  if (max_of_scores_alone(rows)) {
+    if (const Expr term = take_row_term(score, arranger)) {
+      form.row_term = arranger.with_constants(term);
+      exponent = exponent_of(score);
+    }
   }
   const auto [unit, rest] = split_factor(exponent);
   if (!is_normal_float(unit)) return arranger.arrange(exponent);
@@ -357,7 +384,7 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
     form.mask = strips.with_key_ids(form.mask);
   }
   if (rows.exponential) {
-    form.score = arranged_score(score, arranger, form);
+    form.score = arranged_score(score, rows, arranger, form);
     keep_strips();
     return form;
   }

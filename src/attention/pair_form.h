@@ -7,6 +7,11 @@
 //   exponent    (scale log2(e)) product + (column $c0 + base),   base = $c0 (first - q_pos)
 // where `first` is a thread's first key of a block and `column` counts from there: base is
 // computed once a block, from small whole numbers, and a pair takes two multiply-adds.
+//
+// Example: score + gate[b, h, q_pos] - gate[b, h, kv_idx], under softmax:
+//   constants   $c0 = gate[b, h, q_pos]
+//   score       scale product - gate[b, h, kv_idx]
+//   row_term    $c0, which the row's maximum is given at the end
 #pragma once
 
 #include <cstdint>
@@ -60,6 +65,9 @@ struct PairForm {
   double unit = 1;
   bool affine = false;
   expr::Expr base;
+  // Left out of a score that is not affine: weights of softmax do not change with what all scores
+  // of a row have in common. Empty for 0.
+  expr::Expr row_term;
 
   expr::Expr weight;                 // other forms only; without its constant factor
   double weight_factor = 1;          // > 0: left to the output

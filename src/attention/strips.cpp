@@ -8,6 +8,7 @@
 
 #include "attention/linear.h"
 #include "attention/reductions.h"
+#include "attention/terms.h"
 #include "expr/count.h"
 #include "expr/ops.h"
 
@@ -41,47 +42,12 @@ double cost_of(const Expr& e) {
   return 4 * n.special + n.multiply + n.logic + 8 * n.load;
 }
 
-struct Term {
-  Expr value;
-  bool minus = false;
-};
-
-// A sum of shared sums may have a number of terms exponential in its depth.
-constexpr size_t kMostCollected = 64;
-
-bool is_sum(const Expr& e) {
-  return e.type() == Type::Float && (e.op() == Op::Add || e.op() == Op::Subtract);
-}
-
-// Of the sum that `e` is, in the order of the text; beyond so many, sums are terms.
-void collect_terms(const Expr& e, bool minus, std::vector<Term>& terms) {
-  if (is_sum(e) && terms.size() < kMostCollected) {
-    collect_terms(e.operand(0), minus, terms);
-    collect_terms(e.operand(1), minus != (e.op() == Op::Subtract), terms);
-    return;
-  }
-  terms.push_back({e, minus});
-}
-
-Expr sum_of(const std::vector<Term>& terms) {
-  Expr sum;
-  for (const Term& term : terms) {
-    if (sum) {
-      sum = expr::make(term.minus ? Op::Subtract : Op::Add, {sum, term.value});
-    } else {
-      sum = term.minus ? expr::make(Op::Negate, {term.value}) : term.value;
-    }
-  }
-  return sum;
-}
-
 // Of 1.5 + q_pos - kv_idx the whole numbers are one sum, though each is a Float there.
 std::vector<Expr> operands_of(const Expr& e) {
   if (!is_sum(e)) return {e.operands().begin(), e.operands().end()};
-  std::vector<Term> terms, whole;
+  std::vector<Term> whole;
   std::vector<Expr> operands;
-  collect_terms(e, false, terms);
-  for (const Term& term : terms) {
+  for (const Term& term : terms_of(e)) {
     if (term.value.op() == Op::ToFloat) {
       whole.push_back({term.value.operand(0), term.minus});
     } else {
@@ -181,8 +147,7 @@ Expr Strips::with_key_ids(const Expr& mask) {
 
 // Nothing if no terms of it are worth a strip.
 std::optional<Expr> Strips::stripped_sum(const Expr& e) {
-  std::vector<Term> terms, others;
-  collect_terms(e, false, terms);
+  std::vector<Term> terms = terms_of(e), others;
   bool any = false;
   for (const Reach reach_of_strip : {Reach::Key, Reach::Distance}) {
     std::vector<Term> together;

@@ -64,8 +64,13 @@ bool save_is_nan(const RowForm& form, const expr::Expr& save) {
 
 class Epilogue {
  public:
-  Epilogue(const Spec& spec, const RowForm& form, const DeviceNames& names)
-      : spec_(spec), form_(form), names_(names), scale_(output_scale(form.output)) {
+  Epilogue(const Spec& spec, const RowForm& form, const expr::Expr& row_term,
+           const DeviceNames& names)
+      : spec_(spec),
+        form_(form),
+        row_term_(row_term),
+        names_(names),
+        scale_(output_scale(form.output)) {
     if (form_.empty != EmptyTest::None) {
       for (const Reduction& reduction : form_.reductions) {
         if (reduction.name == form_.empty_reduction) empty_ = &reduction;
@@ -91,7 +96,7 @@ class Epilogue {
 
   std::string row_values_text() const {
     std::vector<std::string> members;
-    std::string body = "  RowValues values;\n";
+    std::string body = "  RowValues values;\n" + row_term_text();
     for (const attention::RowValue& row : form_.rows) {
       members.push_back(DeviceNames::member(row.name));
       body += row_comment(row.name);
@@ -116,8 +121,19 @@ class Epilogue {
            "\n" +
            text_of({"RowValues",
                     "row_values",
-                    {"const Reductions& red", kRow, kInputs},
+                    {row_term_ ? "Reductions red" : "const Reductions& red", kRow, kInputs},
                     fields.empty() ? body : body + "  return values;\n"});
+  }
+
+  // A term of -inf leaves no pair with a weight, one that is no number no weight that is one.
+  std::string row_term_text() const {
+    if (!row_term_) return "";
+    return "  // Left out of its scores, since their weights are the same without.\n" +
+           assignment("const float common", row_term_, names_.names()) +
+           "  if (red.max_score > -INFINITY) {\n"
+           "    red.max_score += common;\n"
+           "    if (!isfinite(common)) red.sum_exp = common == -INFINITY ? 0 : NAN;\n"
+           "  }\n";
   }
 
   // The closed form, as the user declared it.
@@ -191,6 +207,7 @@ class Epilogue {
 
   const Spec& spec_;
   const RowForm& form_;
+  const expr::Expr& row_term_;
   const DeviceNames& names_;
   std::optional<expr::Expr> scale_;   // what output multiplies acc by, if that is all it does
   bool has_scale_ = false;            // RowValues holds it
@@ -200,8 +217,9 @@ class Epilogue {
 
 }  // namespace
 
-std::string epilogue_functions(const Spec& spec, const RowForm& form, const DeviceNames& names) {
-  return Epilogue(spec, form, names).text();
+std::string epilogue_functions(const Spec& spec, const RowForm& form, const expr::Expr& row_term,
+                               const DeviceNames& names) {
+  return Epilogue(spec, form, row_term, names).text();
 }
 
 }  // namespace attngen::emit

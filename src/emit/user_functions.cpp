@@ -191,7 +191,8 @@ std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
 // In the exponent's units of an exponential form: score_unit of a score.
 std::string score_text(const Spec& spec, const PairForm& pairs, const DeviceNames& names) {
   if (is_plain_score(spec) || !pairs.score) return "";
-  const std::string heading = comment("score", spec.score_text);
+  std::string heading = comment("score", spec.score_text);
+  if (pairs.row_term) heading += "// Terms that a row's scores share wait for row_values.\n";
   if (pairs.affine) {
     return heading +
            "// As an exponent of two: one part for a thread's keys of a block, from its first "
@@ -331,7 +332,8 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
     sections.push_back(absorb_functions(spec, form, pairs, names, fragment));
   }
   sections.push_back(complete_text(form, names, fragment));
-  sections.push_back(epilogue_functions(spec, with_factor(form, pairs.weight_factor), names));
+  sections.push_back(
+      epilogue_functions(spec, with_factor(form, pairs.weight_factor), pairs.row_term, names));
 
   std::string body;
   for (const std::string& section : sections) {

@@ -43,6 +43,25 @@ TEST_CASE("a temperature is a factor of the row") {
   CHECK(form.base.is_number(0));
 }
 
+TEST_CASE("what a row's scores share is left out of softmax's, but where a sink stands beside") {
+  const std::string score =
+      "score: 2 * tanh(score) + chunk[b, kv_idx] - 3 * sink[h] - (q_pos - 1)\n";
+  const PairForm form = form_for(score);
+  CHECK_FALSE(form.affine);
+  CHECK(text(form.score) == "2 * tanh($product * 0.5) + chunk[b, kv_idx]");
+  REQUIRE(form.constants.size() == 1);
+  CHECK(text(form.row_term) == "$c0");
+  CHECK(text(form.constants[0].value) == "-(3 * sink[h]) - (q_pos - 1)");
+
+  const std::string capped =
+      "normalize:\n  rows: {m: \"max(rowmax(score), 0)\", l: "
+      "rowsum(exp(score - m))}\n  weight: exp(score - m) / l\n";
+  CHECK_FALSE(form_for(score + capped).row_term);
+  CHECK_FALSE(form_for("score: score + sink[h] * (kv_idx - q_pos) - sink[h]\n").row_term);
+  CHECK_FALSE(
+      form_for(score + "normalize: {weight: relu(score), output: acc / seq_kv}\n").row_term);
+}
+
 TEST_CASE("a cap becomes the unit of the exponent") {
   const PairForm form = form_for("score: 30 * tanh(score / 30)\n");
   CHECK_FALSE(form.affine);

@@ -35,6 +35,7 @@ double pair_bias(int64_t h, int64_t i, int64_t j) {
   return std::sin(static_cast<double>(h * 31 + i * 7 + j));
 }
 double key_bias(int64_t b, int64_t j) { return std::cos(static_cast<double>(b * 5 + j)); }
+double gate(int64_t h, int64_t j) { return -0.1 * static_cast<double>(j * (h + 1)); }
 double bucket_bias(int64_t bucket, int64_t h) {
   return std::sin(static_cast<double>(bucket * 5 + h));
 }
@@ -142,6 +143,8 @@ std::map<std::string, Formula> formulas() {
   all["temperature"] = scored(true, [](double s, const Pair& x) { return s * slope(x.h); });
   all["log_distance"] = scored(
       true, [=](double s, const Pair& x) { return s - slope(x.h) * std::log1p(distance(x)); });
+  all["forgetting"] =
+      scored(true, [](double s, const Pair& x) { return s + gate(x.h, x.p) - gate(x.h, x.j); });
 
   all["sinks"] = weighted(
       true, [](Scores s, const Pair& row) { return softmax(std::move(s), std::exp(sink(row.h))); });
@@ -226,6 +229,7 @@ class VariantData {
         for (int64_t c = 0; c < columns; ++c) values.push_back(element(r, c));
       }
     };
+    put("gates", kBatch * kHeads, sk, [](int64_t r, int64_t j) { return gate(r % kHeads, j); });
     put("prefix", 1, kBatch, [](int64_t, int64_t b) { return prefix(b); });
     put("kv_len", 1, kBatch, [](int64_t, int64_t b) { return key_length(b); });
     put("doc", kBatch, sk, document);

@@ -53,6 +53,7 @@ VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 TABLE = {"table": {"dtype": "f32", "shape": [200, "heads"]}}
 KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}
+ROWS = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
 LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
 DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
                 "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
@@ -129,6 +130,10 @@ GROUPS = {
         (spec(inputs={**KEYS, **TABLE, **bias("f32", "heads")},
               score="table[abs(kv_idx - q_pos), h] - key[b, kv_idx] + score + bias[h, q_idx, kv_idx]"),
          [schedule(2, 64, 2)], BIASED),
+        # What a row's scores share, and take back to -inf: it is left out of them.
+        (spec((4, 2), inputs={**KEYS, **ROWS}, mask=CAUSAL,
+              score="score + key[b, kv_idx] - (inf if row[b, h, q_idx] > 1 else row[b, h, q_idx])"),
+         [schedule(2, 64, 2), packed(2, 64, 2)], CALLS[:4]),
         # Other row normalisers; a key's value that is a factor; rows that are further than the last.
         (spec(mask=CAUSAL, inputs=KEYS, score="score * key[b, kv_idx]", normalize=RETENTION),
          [schedule(3, 64, 2, ping_pong=True)], CALLS[:3]),

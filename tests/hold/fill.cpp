@@ -35,6 +35,9 @@ class Filler {
       return std::exp2(-8.0 * static_cast<double>(i + 1) / static_cast<double>(heads_));
     }
     if (how_ == "log_decay") return std::log(1 - std::exp2(-5.0 - static_cast<double>(i)));
+    if (how_ == "log_gates") {  // running sums
+      return running_ = (column == 0 ? 0 : running_) - std::log1p(std::exp(-3 - normal()));
+    }
     if (how_ == "documents") {  // of about 100 tokens
       return running_ = column == 0 ? 0 : running_ + (share() < 0.01 ? 1 : 0);
     }
