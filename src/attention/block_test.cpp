@@ -236,6 +236,22 @@ bool steps_with_keys(const Expr& e) {
          });
 }
 
+// Whether a number of x leaves the remainder. Of n turns + r with r in [0, n) the turns are those
+// of the least such number and of the greatest: no sum leaves the range of x, whose ends may be any
+// number that an input holds.
+Expr meets(const Ends& x, const Expr& remainder, const Expr& n) {
+  const auto turns = [&](const Expr& e) { return expr::make(Op::FloorDivide, {e, n}); };
+  const auto one_if = [&](Op op, const Expr& e) {
+    return expr::make(Op::Select, {expr::make(op, {expr::make(Op::Modulo, {e, n}), remainder}),
+                                   expr::integer(1), expr::integer(0)});
+  };
+  const Expr first = expr::make(Op::Add, {turns(x.low), one_if(Op::Greater, x.low)});
+  const Expr last = remainder.is_number(0)
+                        ? turns(x.high)
+                        : expr::make(Op::Subtract, {turns(x.high), one_if(Op::Less, x.high)});
+  return expr::make(Op::LessEqual, {first, last});
+}
+
 // x % n == r: whether a number from x's least to its greatest leaves r; whether it is one number.
 Truth BlockBounds::congruent(const Expr& modulo, const Expr& remainder) {
   const int64_t n = positive_divisor(modulo);
@@ -245,12 +261,7 @@ Truth BlockBounds::congruent(const Expr& modulo, const Expr& remainder) {
   if (remainder.number() < 0 || remainder.number() >= static_cast<double>(n)) {
     return {expr::boolean(false), expr::boolean(false)};
   }
-  // The greatest such number that is at most x->high, less r.
-  const Expr turns = expr::make(
-      Op::FloorDivide, {expr::make(Op::Subtract, {x->high, remainder}), modulo.operand(1)});
-  const Expr greatest = expr::make(Op::Multiply, {turns, modulo.operand(1)});
-  const Expr least = expr::make(Op::Subtract, {x->low, remainder});
-  return {expr::make(Op::LessEqual, {least, greatest}),
+  return {meets(*x, remainder, modulo.operand(1)),
           both(expr::make(Op::Equal, {x->low, x->high}),
                expr::make(Op::Equal,
                           {expr::make(Op::Modulo, {x->low, modulo.operand(1)}), remainder}))};

@@ -10,8 +10,9 @@
 
 namespace attngen::attention {
 
-// True for an exponential form whose output and saves keep their values, tried at pseudo-random
-// points (the same ones always) to 1e-9 of their size.
+// True for an exponential form whose output and saves have no branches that depend on the maximum
+// and keep their values, tried at pseudo-random points (the same ones always) to 1e-9 of their
+// size.
 bool may_fix_max(const RowForm& form);
 
 }  // namespace attngen::attention

@@ -40,8 +40,10 @@ bool is_bounded(const expr::Expr& e) {
 }  // namespace
 
 bool has_searched_limits(const KeyRange& range) {
+  // The least begin of some rows is that of the first, the greatest end that of the last.
+  const bool rise = !expr::mentions(range.begin, "q_last") && !expr::mentions(range.end, "q_first");
   return is_interval_mask(range) && searches(range) && is_bounded(range.begin) &&
-         is_bounded(range.end);
+         is_bounded(range.end) && rise;
 }
 
 bool has_searched_limits(const spec::Spec& spec, const RowForm& rows) {

@@ -16,8 +16,9 @@ bool is_interval_mask(const KeyRange& range);
 bool has_row_limits(const KeyRange& range);
 
 // Whether each row's limits can be found within those of its tile: an interval whose ends are
-// minima and maxima of searches and of other terms. Bounding a search by the tile's ends then
-// changes no end of a row, since it is bounded by them itself: min(7, 12) within 0..9 is min(7, 9).
+// minima and maxima of searches and of other terms, and rise from row to row. Bounding a search by
+// the tile's ends then changes no end of a row, since it is bounded by them itself: min(7, 12)
+// within 0..9 is min(7, 9).
 bool has_searched_limits(const KeyRange& range);
 // Whether kernels of Hopper test them in the place of the mask: each row's are found when its tile
 // begins.

@@ -95,16 +95,52 @@ bool reads_pair_or_row(const Expr& e) {
   return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
 }
 
+// No index is larger, nor a length.
+constexpr int64_t kBeyondIndices = 1 << 30;
+
+expr::Bounds bounds_of(Inputs inputs) {
+  expr::Bounds bounds;
+  bounds.variable = [](std::string_view name) {
+    const bool length = name == "seq_q" || name == "seq_kv";
+    return expr::Interval{length ? 1.0 : 0.0, static_cast<double>(kBeyondIndices)};
+  };
+  bounds.input = [inputs](std::string_view name) {
+    const auto input = std::ranges::find(inputs, name, &spec::Input::name);
+    const bool is_byte = input != inputs.end() && input->element == spec::Input::Element::U8;
+    return is_byte ? expr::Interval{0, 255} : expr::Interval{-0x1p31, 0x1p31};
+  };
+  return bounds;
+}
+
+// The same limit of an index, without overflow where what it reads of an input has any value, such
+// as the largest for no limit: w + 1 as min(max(w, -2^30), 2^30) + 1. What stands alone is left as
+// it is, and so are sums of several, which the mask computes too.
+Linear within_indices(Linear limit, Inputs inputs) {
+  const expr::Bounds bounds = bounds_of(inputs);
+  const auto is_wide = [&](const Linear::Term& term) {
+    const expr::Interval values = expr::bound(term.atom, bounds);
+    return values.low < -kBeyondIndices || values.high > kBeyondIndices;
+  };
+  const bool alone =
+      limit.constant == 0 && limit.terms.size() == 1 && limit.terms[0].coefficient == 1;
+  if (alone || std::ranges::count_if(limit.terms, is_wide) != 1) return limit;
+  Linear::Term& wide = *std::ranges::find_if(limit.terms, is_wide);
+  const int64_t most = kBeyondIndices / std::abs(wide.coefficient);
+  wide.atom = expr::make(
+      Op::Min, {expr::make(Op::Max, {wide.atom, expr::integer(-most)}), expr::integer(most)});
+  return limit;
+}
+
 // kv_idx <= limit (or >=, `above`).
 Keys half_line(const Linear& limit, bool above, Inputs inputs) {
-  const auto low = least(limit, inputs);
-  const auto high = greatest(limit, inputs);
+  const auto first = above ? limit : add(limit, {1, {}});  // beyond the last, where it is one
+  if (!first) return unknown_keys();
+  const Linear safe = within_indices(*first, inputs);
+  const auto low = least(safe, inputs);
+  const auto high = greatest(safe, inputs);
   if (!low || !high) return unknown_keys();
   if (above) return {to_expr(*low), {}, true, to_expr(*high), {}};
-  const auto end = add(*high, {1, {}});
-  const auto full_end = add(*low, {1, {}});
-  if (!end || !full_end) return unknown_keys();
-  return {{}, to_expr(*end), true, {}, to_expr(*full_end)};
+  return {{}, to_expr(*high), true, {}, to_expr(*low)};
 }
 
 // input[..., kv_idx] <= limit (or >=, `above`), where the input ascends along the keys: a search
@@ -119,12 +155,17 @@ Keys half_line_of(const Expr& load, const Linear& limit, bool above, Inputs inpu
       std::any_of(indices.begin(), indices.end() - 1, reads_pair_or_row)) {
     return unknown_keys();
   }
-  const auto low = least(limit, inputs);
-  const auto high = greatest(limit, inputs);
+  // More than x is as good as x + 1 or more, and any x may stand there.
+  const int64_t step = above ? 1 : -1;
+  const bool strict = limit.constant == step;
+  const auto searched = strict ? add(limit, {-step, {}}) : limit;
+  const auto low = searched ? least(*searched, inputs) : std::nullopt;
+  const auto high = searched ? greatest(*searched, inputs) : std::nullopt;
   if (!low || !high) return unknown_keys();
   const auto keys = [&](const Linear& value) {
     indices.back() = to_expr(value);
-    return expr::load(load.name() + std::string(above ? kBelow : kUpTo), expr::Type::Int, indices);
+    return expr::load(load.name() + std::string(above != strict ? kBelow : kUpTo), expr::Type::Int,
+                      indices);
   };
   if (above) return {keys(*low), {}, true, keys(*high), {}};
   return {{}, keys(*high), true, {}, keys(*low)};
@@ -264,13 +305,8 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
 }
 
 // Whether key 0 is a pair of every row, for all lengths of at least 1.
-bool has_first_key(const KeyRange& range) {
-  expr::Bounds bounds;
-  bounds.variable = [](std::string_view name) {
-    const bool length = name == "seq_q" || name == "seq_kv";
-    return expr::Interval{length ? 1.0 : 0.0, 0x1p30};
-  };
-  bounds.input = [](std::string_view) { return expr::Interval{-0x1p31, 0x1p31}; };
+bool has_first_key(const KeyRange& range, Inputs inputs) {
+  const expr::Bounds bounds = bounds_of(inputs);
   return expr::bound(range.full_begin, bounds).high <= 0 &&
          expr::bound(range.full_end, bounds).low >= 1;
 }
@@ -297,7 +333,7 @@ KeyRange key_range(const Expr& mask, Inputs inputs) {
   range.full_begin = keys.full && keys.full_begin ? expr::simplify(keys.full_begin) : zero;
   range.full_end = !keys.full ? zero : keys.full_end ? expr::simplify(keys.full_end) : seq_kv;
   range.always_full = simple.is_number(1);
-  range.may_be_empty = !range.always_full && !has_first_key(range);
+  range.may_be_empty = !range.always_full && !has_first_key(range, inputs);
   return range;
 }
 

@@ -257,15 +257,18 @@ class Derivation {
                                   [&](const RowValue& r) { return r.name == max.name(); });
     if (row == form_.rows.end()) return;
     std::string reduction;
+    bool has_sum = false;
     for (const Reduction& r : form_.reductions) {
       const bool is_max = r.kind == Reduction::Kind::Max && r.element.op() == Op::Variable;
       if (is_max && is_capped_max(row->value, r.name)) {
         reduction = r.name;
-      } else if (r.kind != Reduction::Kind::Sum || !expr::same(r.element, weight)) {
+      } else if (r.kind == Reduction::Kind::Sum && expr::same(r.element, weight)) {
+        has_sum = true;
+      } else {
         return;
       }
     }
-    if (reduction.empty()) return;
+    if (reduction.empty() || !has_sum) return;
     form_.exponential = true;
     form_.max_row = row->name;
     form_.max_reduction = reduction;

@@ -58,8 +58,8 @@ struct RowForm {
   std::string empty_reduction;
 
   // The weight is exp(score - m) for an in-loop row `m` that is a RowMax of `score`, perhaps joined
-  // with row constants by max; every other reduction is a Sum of that same exponential. Kernels
-  // then fold scale and log2(e) and need no user code between the two products.
+  // with row constants by max; every other reduction is a Sum of that same exponential, and there
+  // is one. Kernels then fold scale and log2(e) and need no user code between the two products.
   bool exponential = false;
   std::string max_row;        // "m"
   std::string max_reduction;  // "max_1"

@@ -49,6 +49,21 @@ normalize:
 )")));
 }
 
+TEST_CASE("a branch that depends on the maximum needs the true one, wherever it bends") {
+  const auto with = [](const std::string& output, const std::string& peak) {
+    return form_of_spec(
+        "normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"
+        "  weight: exp(score - m)\n  output: " +
+        output + "\n  save: {peak: \"" + peak + "\"}\n");
+  };
+  CHECK(may_fix_max(with("acc / l", "m + log(l)")));
+  CHECK_FALSE(may_fix_max(with("acc / l", "max(m, 6.5) + log(l)")));
+  CHECK_FALSE(may_fix_max(with("acc / l * (1 if m < 1000 else 0.5)", "m + log(l)")));
+  CHECK_FALSE(may_fix_max(with("acc / max(l, 1e-20)", "m + log(l)")));
+  CHECK(may_fix_max(with("acc / l * max(sink[h], 2)", "m + log(l)")));
+  CHECK_FALSE(may_fix_max(with("acc / l", "m * (0 if h == 3 else 1)")));
+}
+
 TEST_CASE("other forms have no maximum to fix") {
   CHECK_FALSE(may_fix_max(form_of_spec("normalize: none\nscore: sigmoid(score)\n")));
 }

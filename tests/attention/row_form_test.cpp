@@ -46,6 +46,12 @@ TEST_CASE("no normalisation reads no row") {
   CHECK_FALSE(form.exponential);
 }
 
+TEST_CASE("softmax without its sum is no form that kernels know") {
+  const RowForm form =
+      form_of("  rows: {m: rowmax(score)}\n  weight: exp(score - m)\n  output: acc\n");
+  CHECK_FALSE(form.exponential);
+}
+
 TEST_CASE("sinks: the row is never empty in the output's sense") {
   const RowForm form = form_of(R"(
   rows:

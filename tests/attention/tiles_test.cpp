@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "attention/interval_mask.h"
 #include "random_mask.h"
 #include "support.h"
 #include "visits.h"
@@ -131,6 +132,28 @@ TEST_CASE("key ranges read as one would write them") {
   CHECK(printed("h < 2 or kv_idx <= q_pos") ==
         "0 .. seq_kv if h < 2 else q_last + seq_kv - seq_q + 1 full "
         "0 .. seq_kv if h < 2 else q_first + seq_kv - seq_q + 1");
+}
+
+TEST_CASE("ends that read an input overflow for none of its values") {
+  const std::string safe = "min(max(prefix[b], -1073741824), 1073741824)";
+  CHECK(printed("kv_idx <= prefix[b]") == "0 .. " + safe + " + 1 full 0 .. " + safe + " + 1");
+  CHECK(expr::print(range_of("kv_idx // 64 <= prefix[b]").end) ==
+        "min(max(prefix[b], -16777216), 16777216) * 64 + 64");
+  CHECK(expr::print(range_of("q_pos - kv_idx < prefix[b]").begin).find(safe) != std::string::npos);
+  // Any id may be looked for: no sum of one is.
+  CHECK(printed("doc_id[b, kv_idx] < doc_id[b, q_pos]") ==
+        "0 .. doc_id.below[b, doc_id[b, q_last + seq_kv - seq_q]] full "
+        "0 .. doc_id.below[b, doc_id[b, q_first + seq_kv - seq_q]]");
+  CHECK(expr::print(range_of("doc_id[b, kv_idx] > doc_id[b, q_pos]").begin) ==
+        "doc_id.up_to[b, doc_id[b, q_first + seq_kv - seq_q]]");
+}
+
+TEST_CASE("limits are searched for a tile's first and last row alone where both ends rise") {
+  CHECK(has_searched_limits(range_of("doc_id[b, q_pos] == doc_id[b, kv_idx]")));
+  CHECK(has_searched_limits(range_of("doc_id[b, q_pos] == doc_id[b, kv_idx] and kv_idx <= q_pos")));
+  CHECK_FALSE(has_searched_limits(
+      range_of("doc_id[b, q_pos] == doc_id[b, kv_idx] and kv_idx + q_pos < 330")));
+  CHECK_FALSE(has_searched_limits(range_of("doc_id[b, kv_idx] + doc_id[b, q_pos] >= 26")));
 }
 
 TEST_CASE("key ranges of the usual masks are tight") {

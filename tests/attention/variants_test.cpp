@@ -152,7 +152,7 @@ std::map<std::string, Formula> formulas() {
       weighted(true, [](Scores s, const Pair&) { return softmax(std::move(s), 1); });
   all["softpick"] = weighted(true, [](Scores s, const Pair&) {
     // Its 1e-6 stands beside sums that exp(m) divides.
-    const double largest = s.empty() ? 0 : *std::max_element(s.begin(), s.end());
+    const double largest = s.empty() ? 0 : std::max(0.0, *std::max_element(s.begin(), s.end()));
     double total = 1e-6 * std::exp(largest);
     for (const double x : s) total += std::abs(std::expm1(x));
     for (double& x : s) x = relu(std::expm1(x)) / total;

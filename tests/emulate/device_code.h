@@ -64,6 +64,11 @@ inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
 inline float __saturatef(float x) { return x > 0 ? std::min(x, 1.0f) : 0.0f; }
 inline uint32_t __float_as_uint(float x) { return std::bit_cast<uint32_t>(x); }
 inline float __uint_as_float(uint32_t x) { return std::bit_cast<float>(x); }
+inline int __float2int_rd(float x) {
+  if (std::isnan(x)) return 0;
+  return static_cast<int>(std::clamp(std::floor(static_cast<double>(x)), -0x1p31, 0x1p31 - 1));
+}
+inline float __log2f(float x) { return std::log2(x); }
 inline float __logf(float x) { return std::log(x); }
 inline float __expf(float x) { return std::exp(x); }
 inline float __fdividef(float a, float b) { return a / b; }

@@ -103,6 +103,19 @@ GROUPS = {
         (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
          [schedule(2, 64, 2, overlap="none"), schedule(1, 64, 2, weights="shared")], CALLS[:3]),
     ],
+    # Rows whose running maximum is far below what it becomes.
+    "rows": [
+        (spec(score="score - (100 if kv_idx < 70 or kv_idx >= 130 else 0)", normalize={
+            "rows": {"m": "max(rowmax(score), 0)", "l": "rowsum(abs(exp(score - m) - exp(-m)))"},
+            "weight": "relu(exp(score - m) - exp(-m))", "output": "acc / (l + 1e-6)"}),
+         [schedule(2, 64, 2)], ["1,70,200"]),
+        (spec(score="score + (10 if kv_idx >= 64 else 0)", normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m)", "output": "acc / l * (1 if m < 10 else 0.5)",
+            "save": {"peak": "max(m, 6.5)"}}), [schedule(2, 64, 2)], ["1,70,200"]),
+        (spec(normalize={"rows": {"m": "rowmax(score)"}, "weight": "exp(score - m)",
+                         "output": "acc"}), [schedule(2, 64, 2)], CALLS[:2]),
+    ],
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [
         (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]"),
@@ -134,6 +147,9 @@ GROUPS = {
         (spec((4, 2), inputs={**KEYS, **ROWS}, mask=CAUSAL,
               score="score + key[b, kv_idx] - (inf if row[b, h, q_idx] > 1 else row[b, h, q_idx])"),
          [schedule(2, 64, 2), packed(2, 64, 2)], CALLS[:4]),
+        # T5's buckets.
+        (spec(inputs=TABLE, scale=0.125, score="score + table[8 + int(log2(max(abs(kv_idx - q_pos), 8)) * 2), h]"),
+         [schedule(2, 64, 2)], CALLS[:1]),
         # Other row normalisers; a key's value that is a factor; rows that are further than the last.
         (spec(mask=CAUSAL, inputs=KEYS, score="score * key[b, kv_idx]", normalize=RETENTION),
          [schedule(3, 64, 2, ping_pong=True)], CALLS[:3]),
@@ -203,6 +219,12 @@ GROUPS = {
          [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")], SELF),
         (spec((4, 2), inputs={**DOCUMENTS, **SLOPES}, score=ALIBI,
               mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 32, 3)], SELF),
+        # Ends that fall from row to row, or that no input's value may overflow.
+        (spec(inputs=DOCUMENTS, mask="doc[b, kv_idx] <= doc[b, seq_kv - 1 - q_pos]"),
+         [schedule(2, 64, 2)], SELF[:3]),
+        (spec(inputs=LENGTHS, mask="kv_idx <= (2147483647 if len[b] % 2 == 0 else len[b]) and "
+                                   "q_pos - kv_idx < (2147483647 if len[b] % 2 == 1 else 70)"),
+         [schedule(2, 64, 2)], ["2,70,130", "2,200,90"]),
         # No search, but an input that has no element where there is no key.
         (spec((1, 1), inputs=IDS, mask="kv_idx < doc[b, 0] + 90"), [schedule(1, 64, 2)], FEW),
         (spec((1, 1), inputs=DOCUMENTS, mask=FAR_DOCUMENTS), [schedule(1, 16, 2)], ["1,64,1300"]),
