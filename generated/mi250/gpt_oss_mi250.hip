@@ -222,6 +222,7 @@ __device__ __forceinline__ Reductions complete(Reductions red) {
 
 struct RowValues {
   float m, l, output_scale;
+  bool empty;
 };
 
 __device__ __forceinline__ RowValues row_values(const Reductions& red, const Row& row,
@@ -231,7 +232,9 @@ __device__ __forceinline__ RowValues row_values(const Reductions& red, const Row
   values.m = fmaxf(red.max_score, read_only(&in.sink[row.h]));
   // l: rowsum(exp(score - m)) + exp(sink[h] - m)
   values.l = red.sum_exp + exp2_approx((read_only(&in.sink[row.h]) - values.m) * 1.442695f);
+  values.empty = red.max_score == -INFINITY;
   values.output_scale = divide_approx(1.0f, values.l);
+  if (values.empty) values.output_scale = 0;  // no pair exists
   return values;
 }
 
@@ -247,7 +250,8 @@ struct Saves {
 
 // lse: m + log(l)
 __device__ __forceinline__ float save_lse(const RowValues& values, const Row&, const Inputs&) {
-  return values.m + logf(values.l);
+  const float value = values.m + logf(values.l);
+  return values.empty && isnan(value) ? -INFINITY : value;
 }
 
 __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues& values,

@@ -45,11 +45,6 @@ class Folder {
     }
     if (e.op() == Op::Max && operands[0].is_number(-kInfinity)) return operands[1];
     if (e.op() == Op::Max && operands[1].is_number(-kInfinity)) return operands[0];
-    // x - x where x is an input's element, hence finite: what is left of sink - max(-inf, sink).
-    if (e.op() == Op::Subtract && operands[0].op() == Op::Load &&
-        expr::same(operands[0], operands[1])) {
-      return expr::number(0);
-    }
     Expr folded = with_operands(e, std::move(operands));
     if (!constant) return folded;
     return expr::number(expr::evaluate(folded, [](std::string_view) { return 0.0; }));

@@ -40,19 +40,20 @@ std::optional<expr::Expr> output_scale(const expr::Expr& output) {
   return expr::make(output.op(), {*scale, other});
 }
 
-// Whether a saved value of an empty row is NaN, tried with a few finite values of all that is not a
-// reduction: then it is saved as -inf.
+// Whether a saved value of an empty row is NaN, tried with a few values of all that is not a
+// reduction, and with elements of inputs that are -inf, as a sink may be: then it is saved as -inf.
 bool save_is_nan(const RowForm& form, const expr::Expr& save) {
-  for (const double other : {-2.5, 0.0, 1.0, 3.0}) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double other : {-2.5, 0.0, 1.0, 3.0, -kInfinity}) {
     std::map<std::string, double, std::less<>> values;
     const auto variable = [&](std::string_view name) {
       const auto found = values.find(name);
-      return found == values.end() ? other : found->second;
+      if (found != values.end()) return found->second;
+      return std::isinf(other) ? 1 : other;
     };
     const auto load = [&](std::string_view, std::span<const int64_t>) { return other; };
     for (const Reduction& reduction : form.reductions) {
-      values[reduction.name] =
-          reduction.kind == Reduction::Kind::Max ? -std::numeric_limits<double>::infinity() : 0;
+      values[reduction.name] = reduction.kind == Reduction::Kind::Max ? -kInfinity : 0;
     }
     for (const attention::RowValue& row : form.rows) {
       values[row.name] = expr::evaluate(row.value, variable, load);

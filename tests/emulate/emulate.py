@@ -113,6 +113,11 @@ GROUPS = {
             "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
             "weight": "exp(score - m)", "output": "acc / l * (1 if m < 10 else 0.5)",
             "save": {"peak": "max(m, 6.5)"}}), [schedule(2, 64, 2)], ["1,70,200"]),
+        (spec(mask=CAUSAL, inputs=SLOPES, normalize={
+            "rows": {"m": "max(rowmax(score), slopes[h] if h == 0 else -inf)",
+                     "l": "rowsum(exp(score - m)) + exp((slopes[h] if h == 0 else -inf) - m)"},
+            "weight": "exp(score - m)", "output": "acc / l", "save": {"lse": "m + log(l)"}}),
+         [schedule(2, 64, 2)], ["1,130,70"]),
         (spec(normalize={"rows": {"m": "rowmax(score)"}, "weight": "exp(score - m)",
                          "output": "acc"}), [schedule(2, 64, 2)], CALLS[:2]),
     ],
