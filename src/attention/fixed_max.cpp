@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "attention/known.h"
 #include "expr/evaluate.h"
 
 namespace attngen::attention {
@@ -16,10 +17,6 @@ namespace {
 
 using expr::Op;
 using Values = std::map<std::string, double, std::less<>>;
-
-bool mentions_any(const expr::Expr& e, const std::set<std::string>& names) {
-  return std::ranges::any_of(names, [&](const auto& name) { return expr::mentions(e, name); });
-}
 
 // What a row reads beside its running values: any value for a name, another at each point.
 class Constants {
@@ -68,30 +65,51 @@ Values results(const RowForm& form, double max, double reference, const Values& 
   return out;
 }
 
-// Whether `e` has an operation that is not analytic and reads one of the names: what such a
-// function is at a few points says nothing of others.
-bool branches_on(const std::set<std::string>& names, const expr::Expr& e) {
-  constexpr std::array kBranches{Op::FloorDivide, Op::Modulo,       Op::Less,  Op::LessEqual,
-                                 Op::Greater,     Op::GreaterEqual, Op::Equal, Op::NotEqual,
-                                 Op::Select,      Op::Abs,          Op::Min,   Op::Max,
-                                 Op::Relu,        Op::Floor,        Op::ToInt, Op::Sign};
-  if (std::ranges::find(kBranches, e.op()) != kBranches.end() && mentions_any(e, names))
-    return true;
-  return std::ranges::any_of(
-      e.operands(), [&](const expr::Expr& operand) { return branches_on(names, operand); });
-}
-
-// Whether the rows behind the maximum, the output or a save has a branch that depends on it.
-bool branches(const RowForm& form) {
-  std::set<std::string> running{"acc", form.max_row};
-  for (const Reduction& reduction : form.reductions) running.insert(reduction.name);
-  for (const RowValue& row : form.rows) {
-    if (row.name != form.max_row && branches_on(running, row.value)) return true;
-    if (mentions_any(row.value, running)) running.insert(row.name);
+// Operations that are not analytic, and of what changes with the maximum: what such a function is
+// at a few points says nothing of others.
+class Branches {
+ public:
+  explicit Branches(const RowForm& form) {
+    running_ = {"acc", form.max_row};
+    for (const Reduction& reduction : form.reductions) running_.insert(reduction.name);
   }
-  return branches_on(running, form.output) ||
-         std::ranges::any_of(form.saves,
-                             [&](const auto& save) { return branches_on(running, save.value); });
+  void add(const std::string& row) { running_.insert(row); }
+
+  bool reads_running(const expr::Expr& e) {
+    if (const bool* known = reads_.find(e)) return *known;
+    const bool itself = e.op() == Op::Variable && running_.contains(e.name());
+    return reads_.keep(e, itself || std::ranges::any_of(e.operands(), [&](const auto& operand) {
+                            return reads_running(operand);
+                          }));
+  }
+
+  bool in(const expr::Expr& e) {
+    if (const bool* known = found_.find(e)) return *known;
+    const bool itself = std::ranges::find(kBranches, e.op()) != kBranches.end() && reads_running(e);
+    return found_.keep(e, itself || std::ranges::any_of(e.operands(), [&](const auto& operand) {
+                            return in(operand);
+                          }));
+  }
+
+ private:
+  static constexpr std::array kBranches{Op::FloorDivide, Op::Modulo,       Op::Less,  Op::LessEqual,
+                                        Op::Greater,     Op::GreaterEqual, Op::Equal, Op::NotEqual,
+                                        Op::Select,      Op::Abs,          Op::Min,   Op::Max,
+                                        Op::Relu,        Op::Floor,        Op::ToInt, Op::Sign};
+
+  std::set<std::string> running_;
+  Known<bool> reads_, found_;
+};
+
+// Whether the rows behind the maximum, the output or a save branches on the maximum.
+bool branches(const RowForm& form) {
+  Branches branches(form);
+  for (const RowValue& row : form.rows) {
+    if (row.name != form.max_row && branches.in(row.value)) return true;
+    if (branches.reads_running(row.value)) branches.add(row.name);
+  }
+  return branches.in(form.output) ||
+         std::ranges::any_of(form.saves, [&](const auto& save) { return branches.in(save.value); });
 }
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(a) + std::abs(b)); }
