@@ -6,7 +6,7 @@
 // Schedule: 192x64, 4 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
 // Predicted: 1.63 ms (674 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
-// Predicted: 465 us (592 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
+// Predicted: 465 us (591 TFLOP/s, bound by tensor cores) at batch 4, seq_q 2048, seq_kv 2048
 // Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c llama3_70b_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).
@@ -619,8 +619,7 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
 }
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
-  // Within a section the last rows of every head come first: under a causal mask they are the
-  // longest.
+  // Within a section the last rows of every head come first: the longer ones, if they differ.
   const int section = min(index / (p.section_heads * p.tiles_per_head), p.last_section);
   const int first_head = section * p.section_heads;
   const int heads_left = p.batch * kHeadsQ - first_head;

@@ -622,8 +622,7 @@ struct Tile {
 };
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
-  // Within a section the last rows of every head come first: under a causal mask they are the
-  // longest.
+  // Within a section the last rows of every head come first: the longer ones, if they differ.
   const int section = index / (p.section_heads * p.tiles_per_head);
   const int first_head = section * p.section_heads;
   const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);

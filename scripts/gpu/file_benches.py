@@ -47,6 +47,10 @@ def global_and_window(b, h, q, k, inputs):
     return (k <= q) & ((k < inputs["prefix"][b]) | (q - k < 1024))
 
 
+def global_tokens(b, h, q, k, inputs):
+    return (q < 128) | (k < 128) | ((q - k).abs() <= 256)
+
+
 def key_padding(b, h, q, k, inputs):
     return k < inputs["kv_len"][b]
 
@@ -110,6 +114,7 @@ FILES = {
     "dilated": (2, 8192, {"keep": dilated, "flex": True}),
     "global_and_window": (2, 8192, {"keep": global_and_window, "flex": True,
                                     "fills": (("prefix", {"fill": "prefix_64"}),)}),
+    "global_tokens": (4, 8192, {"keep": global_tokens, "flex": True}),
     "not_self": (4, 8192, {"keep": not_self, "flex": True}),
     "key_padding": (64, 512, {"keep": key_padding, "flex": True,
                               "fills": (("kv_len", {"fill": "some_lengths"}),)}),

@@ -19,6 +19,7 @@ SIGMOID = "sigmoid(score - 8.3)"  # the bias about -log(4096)
 GAPS = {
     "dilated": "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0",
     "others": "not (q_pos // 32 == kv_idx // 32)",
+    "global": "q_idx < 256 or kv_idx < 256 or abs(q_idx - kv_idx) < 256",
     "stripes": "kv_idx <= q_pos and (q_pos - kv_idx < 256 or kv_idx % 512 < 64)",
 }
 
@@ -151,7 +152,7 @@ def later_points():
 
 
 def gap_points():
-    for name, dim in (("dilated", 128), ("others", 64), ("stripes", 128)):
+    for name, dim in (("dilated", 128), ("others", 64), ("stripes", 128), ("global", 64)):
         yield Point(sweep_spec(f"gaps_{name}", (dim, dim), mask=name), 2, 8192)
 
 

@@ -149,6 +149,9 @@ def variant_cases():
                   dtype="fp16")
     yield variant("window_sink_tokens", 256, (4, 2),
                   mask=f"kv_idx <= q_pos and (q_pos - kv_idx < {WINDOW} or kv_idx < 4)")
+    yield variant("global_tokens", 64, (8, 4),
+                  mask=f"q_idx < {WINDOW} or kv_idx < {WINDOW} or abs(q_idx - kv_idx) < {WINDOW}")
+    yield variant("ahead", 128, (4, 2), mask="kv_idx >= q_pos")
     yield variant("prefix_input", 128, (4, 4), {"prefix": {"fill": "lengths"}},
                   inputs={"prefix": {"dtype": "i32", "shape": ["batch"]}},
                   mask="kv_idx <= q_pos or kv_idx < prefix[b]")
@@ -275,6 +278,7 @@ def varlen_cases():
     yield variant("varlen_causal", 128, (8, 2), varlen=True, mask=CAUSAL)
     yield variant("varlen_full", 64, (4, 4), varlen=True, layout="bhsd", dtype="fp16")
     yield variant("varlen_window", 256, (4, 1), varlen=True, mask=MASKS["window"])
+    yield variant("varlen_ahead", 64, (4, 2), varlen=True, mask="kv_idx >= q_pos")
     yield variant("varlen_sigmoid", 128, (4, 4), varlen=True, mask=CAUSAL,
                   normalize=row_free("sigmoid(score)"))
     yield variant("varlen_alibi_lengths", 96, (8, 2),

@@ -87,6 +87,7 @@ class TemplateValues {
     put("PING_PONG", schedule_.ping_pong);
     put("PERSISTENT", schedule_.grid == schedule::Grid::Persistent);
     put("LONGEST_FIRST", schedule_.order == schedule::Order::LongestFirst);
+    put("FIRST_ROWS_LONGEST", resources_.first_rows_longest);
     put("PACKED_HEADS", schedule_.pack_heads);
   }
 

@@ -211,6 +211,13 @@ bool CostModel::uneven_tiles(bool pack_heads) const {
   return kernel_.varlen || kernel_.bias_sharing > 1 || rows_.uneven() || tiles_by_data(kernel_);
 }
 
+std::span<const Order> CostModel::orders(bool pack_heads) const {
+  static constexpr Order kBoth[] = {Order::Linear, Order::LongestFirst};
+  const std::span<const Order> both(kBoth);
+  if (uneven_tiles(pack_heads)) return both.last(1);
+  return kernel_.test ? both : both.first(1);
+}
+
 // Of a tile, beyond its steps. The output is scaled, goes through shared memory (written, then read
 // by TMA) and waits for the warpgroup three times. A warpgroup's first scores and weights and its
 // last output have nothing of its own beside them; of several, others' work covers all but a share.
@@ -373,7 +380,8 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const Tiles tiles = tiles_of(s, steps, workload, has_states);
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const double read = tiles.visited * scale, read_per_core = read / places;
-  const double clk = makespan({&tiles.clk, tiles.per_entry, tile_heads}, places, s.grid, s.order);
+  const double clk = makespan({&tiles.clk, tiles.per_entry, tile_heads, kernel_.first_rows_longest},
+                              places, s.grid, s.order);
   const double busy = std::accumulate(tiles.clk.begin(), tiles.clk.end(), 0.0) *
                       (tiles.per_entry * tile_heads) / places;
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "schedule/point_cost.h"
@@ -17,7 +18,7 @@
 namespace attngen::schedule {
 
 // Tile rows that are evaluated of one kernel, over all points of its workload.
-inline constexpr int64_t kMostRows = 512, kMostTestedRows = 16;
+inline constexpr int64_t kMostRows = 512, kMostTestedRows = 64;
 
 // Keys and values of the heads whose tiles stand side by side in the longest-first order, as the
 // template has it.
@@ -32,12 +33,14 @@ class CostModel {
  public:
   CostModel(const Kernel& kernel, const target::Target& target);
   Cost operator()(const Schedule& schedule, const Resources& resources) const;
-  // Whether the order of tiles matters.
-  bool uneven_tiles(bool pack_heads) const;
+  // In which tiles are worth a look: linear where they are even, the longest first where they are
+  // not, both where blocks are asked about one by one.
+  std::span<const Order> orders(bool pack_heads) const;
 
  private:
   struct Steps;
   struct Tiles;
+  bool uneven_tiles(bool pack_heads) const;
   struct Traffic {
     double l2_seconds, memory_seconds;
   };

@@ -12,24 +12,20 @@ namespace {
 constexpr double kDealt = 4;
 constexpr double kStrided = 16;
 
-// Calls `take(tile)` for the first `count` tiles of the grid, head by head.
-template <typename Take>
-void for_tiles(const Load& load, int64_t count, const Take& take) {
-  const std::vector<double>& rows = *load.tiles;
-  for (size_t row = 0; count > 0; --count) {
-    take(rows[row]);
-    if (++row == rows.size()) row = 0;
-  }
-}
-
-// Core c takes the tiles c, c + cores, ...: by how much the longest core exceeds the mean.
+// Core c takes the tiles c, c + cores, ... of the first `count`, head by head: by how much the
+// longest core exceeds the mean.
 double strided_excess(const Load& load, int cores, int64_t count) {
+  const std::vector<double>& rows = *load.tiles;
+  const auto tiles_of_head =
+      static_cast<int64_t>(static_cast<double>(rows.size()) * load.tiles_per_entry);
   std::vector<double> busy(static_cast<size_t>(cores), 0.0);
   size_t core = 0;
-  for_tiles(load, count, [&](double tile) {
-    busy[core] += tile;
+  for (int64_t tile = 0, row = 0; tile < count; ++tile) {
+    const double entry = static_cast<double>(row) / load.tiles_per_entry;
+    busy[core] += rows[std::min(rows.size() - 1, static_cast<size_t>(entry))];
     if (++core == busy.size()) core = 0;
-  });
+    if (++row == tiles_of_head) row = 0;
+  }
   const double mean = std::accumulate(busy.begin(), busy.end(), 0.0) / cores;
   return *std::max_element(busy.begin(), busy.end()) / mean;
 }
@@ -45,11 +41,18 @@ double dealt(const std::vector<double>& tiles, int cores) {
   return *std::max_element(free_at.begin(), free_at.end());
 }
 
-double dealt_one_by_one(const Load& load, int cores, Order order, int64_t count) {
-  std::vector<double> tiles;
-  tiles.reserve(static_cast<size_t>(count));
-  for_tiles(load, count, [&](double tile) { tiles.push_back(tile); });
-  if (order == Order::LongestFirst) std::sort(tiles.begin(), tiles.end(), std::greater<>());
+double dealt_one_by_one(const Load& load, int cores, Order order) {
+  const auto heads = static_cast<size_t>(load.heads);
+  std::vector<double> rows = *load.tiles, tiles;
+  tiles.reserve(rows.size() * heads);
+  if (order == Order::LongestFirst) {
+    if (!load.first_rows_longest) std::ranges::reverse(rows);
+    for (const double row : rows) tiles.insert(tiles.end(), heads, row);
+  } else {
+    for (size_t head = 0; head < heads; ++head) {
+      tiles.insert(tiles.end(), rows.begin(), rows.end());
+    }
+  }
   return dealt(tiles, cores);
 }
 
@@ -70,11 +73,12 @@ double makespan(const Load& load, int cores, Grid grid, Order order) {
     return share * strided_excess(load, cores, strided);
   }
   if (load.tiles_per_entry == 1 && count <= kDealt * cores) {
-    return dealt_one_by_one(load, cores, order, static_cast<int64_t>(count));
+    return dealt_one_by_one(load, cores, order);
   }
-  // On average the last core ends half a tile after the mean: half of the shortest when they come
-  // last, half of the longest in the order of rows.
-  const double tail = order == Order::LongestFirst ? *shortest / 2 : *longest / 2;
+  // On average the last core ends half a tile after the mean: of the rows that come last, of the
+  // longest in the order of rows.
+  const double last = load.first_rows_longest ? rows.back() : rows.front();
+  const double tail = order == Order::LongestFirst ? last / 2 : *longest / 2;
   return std::max(share + tail, *longest);
 }
 

@@ -3,6 +3,7 @@
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
 #include "schedule/resources.h"
+#include "schedule/row_order.h"
 #include "schedule/search.h"
 #include "schedule/units.h"
 
@@ -194,6 +195,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
                   attention::pair_form(spec, rows, pair_abilities(family, true, true, strips)),
                   family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
+  kernel.first_rows_longest = first_rows_longest(kernel);
   return kernel;
 }
 

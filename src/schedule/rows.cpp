@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "expr/bound.h"
+#include "schedule/units.h"
 
 namespace attngen::schedule {
 namespace {
@@ -73,7 +74,7 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
   const int64_t samples = std::min(rows.count, most);
   rows.stride = samples > 0 ? static_cast<double>(rows.count) / static_cast<double>(samples) : 1;
   for (int64_t i = 0; i < samples; ++i) {
-    const int64_t row = (2 * i + 1) * rows.count / (2 * samples);
+    const int64_t row = spread_sample(i, samples, rows.count);
     const int64_t q_first = row * tile_q;
     const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
     rows.first.push_back(q_first);

@@ -22,8 +22,9 @@ struct TileRows {
   int64_t count = 0;
   double stride = 1;  // rows that each of `keys` stands for
 };
-// At most `most` rows are evaluated. `tile_q` and `part_q` count queries, of a tile and of one
-// warpgroup's 64 rows of it: as many as rows, unless heads are packed.
+// At most `most` rows are evaluated, as spread_sample has them. `tile_q` and `part_q` count
+// queries, of a tile and of one warpgroup's 64 rows of it: as many as rows, unless heads are
+// packed.
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
                    int64_t most, int part_q = 64);
 

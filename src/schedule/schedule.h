@@ -78,7 +78,8 @@ struct Resources {
   int shared_bytes = 0;     // per block
   int blocks_per_core = 1;  // Hopper: that share a core, each with a tile of its own
   std::vector<Tensor> tensors;
-  int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
+  int waves_per_simd = 0;           // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
+  bool first_rows_longest = false;  // with these an order of the longest first begins
 };
 
 // One line, keys in a fixed order; "pack_heads" only where it is true.

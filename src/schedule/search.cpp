@@ -31,15 +31,16 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
 
 void add_tiles(const Kernel& kernel, const target::Target& target, const CostModel& cost,
                std::span<const int> tiles_kv, bool pack_heads, Ranking& ranking) {
-  const bool uneven = cost.uneven_tiles(pack_heads);
+  const std::span<const Order> orders = cost.orders(pack_heads);
   std::vector<Candidate> fitting;  // one of each tile and way that fits
   for (const Way& way : ways()) {
-    for (Schedule tile : tiles(way, tiles_kv, uneven)) {
+    for (Schedule tile : tiles(way, tiles_kv, orders)) {
       tile.maps = kernel.maps;
       tile.pack_heads = pack_heads;
       if (pack_heads && !worth_packing(tile, kernel)) continue;
       if (std::ranges::any_of(fitting, [&](const Candidate& c) {
             return c.schedule.warpgroups == tile.warpgroups && c.schedule.tile_kv == tile.tile_kv &&
+                   c.schedule.order == tile.order &&
                    dominates({c.schedule.weights, c.schedule.overlap}, way);
           })) {
         continue;

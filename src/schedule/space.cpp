@@ -21,13 +21,15 @@ bool dominates(const Way& a, const Way& b) {
          (a.overlap == Overlap::IntraWarpgroup || a.overlap == b.overlap);
 }
 
-std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv, bool uneven_tiles) {
-  const Order order = uneven_tiles ? Order::LongestFirst : Order::Linear;
+std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv,
+                            std::span<const Order> orders) {
   std::vector<Schedule> all;
   for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
     for (const int tile_kv : tiles_kv) {
-      all.push_back({warpgroups, tile_kv, kLeastStages, way.weights, way.overlap, false,
-                     Grid::Persistent, order});
+      for (const Order order : orders) {
+        all.push_back({warpgroups, tile_kv, kLeastStages, way.weights, way.overlap, false,
+                       Grid::Persistent, order});
+      }
     }
   }
   return all;

@@ -25,8 +25,9 @@ inline constexpr int kTilesKv[] = {32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 
 // the fewest.
 inline constexpr int kLeastTilesKv[] = {kLeastTileKv};
 
-// Tiles of one way, without a choice of stages yet, on a persistent grid, in a fixed order.
-std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv, bool uneven_tiles);
+// Tiles of one way in each of the orders, without a choice of stages yet, on a persistent grid.
+std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv,
+                            std::span<const Order> orders);
 
 // Whether the search looks at a tile with the query heads packed: several share a key head, and
 // some point of the workload has fewer queries than two such tiles have rows. With more, tiles of

@@ -63,11 +63,7 @@ TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& pl
   const int64_t asked = std::min(count, kMostBlocks);
   const double share = static_cast<double>(count) / static_cast<double>(asked);
   for (int64_t i = 0; i < asked; ++i) {
-    // Of each share one, not the same one: masks repeat themselves.
-    constexpr double kGoldenRatio = 0.6180339887498949;
-    const double turn = static_cast<double>(i) * kGoldenRatio;
-    const double place_of_block = (static_cast<double>(i) + turn - std::floor(turn)) * share;
-    kv_first = (first + static_cast<int64_t>(place_of_block)) * tile_kv;
+    kv_first = (first + spread_sample(i, asked, count)) * tile_kv;
     kv_last = std::min(kv_first + tile_kv, seq_kv) - 1;
     const expr::Interval keeps = kept.bound(bounds);
     if (keeps.is_false()) continue;

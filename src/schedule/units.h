@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 namespace attngen::schedule {
 
@@ -43,6 +45,18 @@ inline constexpr int kDirectRegisters = 256;  // that instructions name; what li
 inline constexpr double kKeptByData = 0.2, kWholeByData = 0.5;
 // Ids in no order are taken to come in stretches of so many keys.
 inline constexpr double kStretch = 512;
+
+// Of `count` things the `i`-th of `samples` that stand for all: one of each share, not the same one
+// of each, as masks repeat themselves; of neighbours one as far from its share's begin as the other
+// from its end, so that what grows evenly has the right sum.
+inline int64_t spread_sample(int64_t i, int64_t samples, int64_t count) {
+  constexpr double kGoldenRatio = 0.6180339887498949;
+  const double turn = static_cast<double>(i / 2 + 1) * kGoldenRatio;
+  const double from_begin = turn - std::floor(turn);
+  const double place = static_cast<double>(i) + (i % 2 == 0 ? from_begin : 1 - from_begin);
+  const double share = static_cast<double>(count) / static_cast<double>(samples);
+  return static_cast<int64_t>(place * share);
+}
 
 // 5 in multiples of 4 is 8.
 inline int round_up(int value, int multiple) {

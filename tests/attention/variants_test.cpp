@@ -118,6 +118,8 @@ std::map<std::string, Formula> formulas() {
   all["global_and_window"] = masked([=](const Pair& x) {
     return causal(x) && (static_cast<double>(x.j) < prefix(x.b) || x.p - x.j < 1024);
   });
+  all["global_tokens"] =
+      masked([](const Pair& x) { return x.i < 128 || x.j < 128 || std::abs(x.i - x.j) <= 256; });
   all["image_spans"] = masked([=](const Pair& x) {
     return causal(x) || (same_document(x) && image(x.b, std::max<int64_t>(x.p, 0)) != 0);
   });

@@ -253,6 +253,8 @@ GROUPS = {
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
          CALLS),
+        (spec(mask="q_idx < 70 or kv_idx < 70 or abs(q_idx - kv_idx) < 40"), [schedule(1, 64, 2)],
+         CALLS[:4]),
         (spec(mask=DILATED, varlen=True), [schedule(2, 64, 2)], PACKED),
         (spec(mask=DILATED, blocks={"size": 128, "from": "bitmap"}), [schedule(2, 64, 2)], CALLS),
     ],
@@ -302,6 +304,7 @@ GROUPS = {
         (spec(varlen=True, mask=CAUSAL),
          [schedule(1, 256, 2, weights="shared"), schedule(3, 64, 2),
           schedule(2, 96, 2, overlap="none", ping_pong=True)], PACKED),
+        (spec(varlen=True, mask="kv_idx >= q_pos"), [schedule(1, 64, 2)], PACKED),
         (spec((4, 2), (72, 40), varlen=True, normalize=SIGMOID,
               inputs={"len": {"dtype": "i32", "shape": ["batch"]}},
               mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),

@@ -30,6 +30,22 @@ TEST_CASE("the order decides for uneven tiles") {
   CHECK(span(tiles, 1, 2, Grid::Persistent, Order::Linear) == 6);
 }
 
+TEST_CASE("rows that come last are the longest if the order begins at the wrong end") {
+  // Two cores. From the last row on: 1, 3 | 2, 4 give 4 and 6; from the first: 4, 1 | 3, 2.
+  const std::vector<double> tiles{4, 3, 2, 1};
+  CHECK(span(tiles, 1, 2, Grid::Persistent, Order::LongestFirst) == 6);
+  CHECK(makespan({&tiles, 1, 1, true}, 2, Grid::Persistent, Order::LongestFirst) == 5);
+  CHECK(makespan({&tiles, 1, 99, true}, 2, Grid::Persistent, Order::LongestFirst) == 495 + 0.5);
+  CHECK(span(tiles, 99, 2, Grid::Persistent, Order::LongestFirst) == 495 + 2);
+}
+
+TEST_CASE("a row that stands for several is met as often") {
+  // Rows of 1, 1, 3, 3 by stride on two cores: both get one of each.
+  const std::vector<double> tiles{1, 3};
+  CHECK(makespan({&tiles, 2, 1}, 2, Grid::Persistent, Order::Linear) == 4);
+  CHECK(span(tiles, 2, 2, Grid::Persistent, Order::Linear) == 6);
+}
+
 TEST_CASE("a stride that resonates with the rows piles the long tiles on one core") {
   // Four rows on four cores: core 3 gets every longest tile.
   const std::vector<double> tiles{1, 2, 3, 4};

@@ -43,6 +43,9 @@
 #ifndef ATTN_LONGEST_FIRST
 #define ATTN_LONGEST_FIRST 1
 #endif
+#ifndef ATTN_FIRST_ROWS_LONGEST
+#define ATTN_FIRST_ROWS_LONGEST 0
+#endif
 #ifndef ATTN_EXPONENTIAL
 #define ATTN_EXPONENTIAL 1
 #endif

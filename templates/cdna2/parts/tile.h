@@ -25,14 +25,21 @@ struct Tile {
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #if ATTN_LONGEST_FIRST
-  // Within a section the last rows of every head come first: under a causal mask they are the
-  // longest.
+#if ATTN_FIRST_ROWS_LONGEST
+  // Within a section the first rows of every head come first: the longer ones, if they differ.
+#else
+  // Within a section the last rows of every head come first: the longer ones, if they differ.
+#endif
   const int section = index / (p.section_heads * p.tiles_per_head);
   const int first_head = section * p.section_heads;
   const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);
   const int rest = index - first_head * p.tiles_per_head;
   const int head = first_head + rest % heads;
+#if ATTN_FIRST_ROWS_LONGEST
+  const int row = rest / heads;
+#else
   const int row = p.tiles_per_head - 1 - rest / heads;
+#endif
 #else
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;

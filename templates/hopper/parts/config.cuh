@@ -58,6 +58,9 @@
 #ifndef ATTN_LONGEST_FIRST
 #define ATTN_LONGEST_FIRST 1
 #endif
+#ifndef ATTN_FIRST_ROWS_LONGEST
+#define ATTN_FIRST_ROWS_LONGEST 0
+#endif
 #ifndef ATTN_PACKED_HEADS
 #define ATTN_PACKED_HEADS 0
 #endif

@@ -104,12 +104,19 @@ class TileFinder {
     const int part = rest % kValueParts;
     rest /= kValueParts;
 #endif
-    // Within a section the last rows of every head come first: under a causal mask they are the
-    // longest.
+#if ATTN_FIRST_ROWS_LONGEST
+    // Within a section the first rows of every head come first: the longer ones, if they differ.
+#else
+    // Within a section the last rows of every head come first: the longer ones, if they differ.
+#endif
     const int first_head = rest / (s.section_heads * tiles_per_head) * s.section_heads;
     const int heads = min(s.section_heads, kHeadsQ - first_head);
     rest -= first_head * tiles_per_head;
+#if ATTN_FIRST_ROWS_LONGEST
+    const int row = rest / heads;
+#else
     const int row = tiles_per_head - 1 - rest / heads;
+#endif
     Tile tile{row * kTileQ, first_head + rest % heads, s.b};
 #if ATTN_VALUE_PARTS > 1
     tile.part = part;
