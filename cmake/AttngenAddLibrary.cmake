@@ -145,7 +145,12 @@ endfunction()
 # `name: llama` of YAML, `"name": "llama"` of JSON.
 function(attngen_read_name variable spec)
   file(READ ${spec} text)
-  if(NOT text MATCHES "(^|[\n{,])[ \t]*[\"']?name[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z_][A-Za-z0-9_]*)")
+  # In YAML by lines it begins one, as no text of another value does.
+  set(before "(^|\n)")
+  if(text MATCHES "^([ \t\r\n]|#[^\n]*\n)*\\{")
+    set(before "([\n{,])[ \t]*")
+  endif()
+  if(NOT text MATCHES "${before}[\"']?name[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z_][A-Za-z0-9_]*)")
     message(FATAL_ERROR "${spec}: no name")
   endif()
   set(${variable} ${CMAKE_MATCH_2} PARENT_SCOPE)

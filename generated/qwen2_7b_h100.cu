@@ -21,8 +21,22 @@
 
 // What the spec and the schedule decided.
 
-#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900 && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #error "compile for sm_90a, whose features sm_90 lacks: -gencode arch=compute_90a,code=sm_90a"
+#endif
+// Of several architectures the others get kernels that do nothing, and that nothing launches.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+constexpr bool kIsHopper = false;
+constexpr int kArchitectures[] = {__CUDA_ARCH_LIST__};
+constexpr bool is_one_hopper() {
+  for (const int architecture : kArchitectures) {
+    if (architecture == 900) return true;
+  }
+  return false;
+}
+static_assert(is_one_hopper(), "compile for sm_90a: -gencode arch=compute_90a,code=sm_90a");
+#else
+constexpr bool kIsHopper = true;
 #endif
 
 constexpr int kHeadsQ = 28;
@@ -202,6 +216,7 @@ bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t share
 }
 
 __global__ void qwen2_7b_forward_prepare(unsigned* next_tile) {
+  if (!kIsHopper) return;
   call_next_kernel();
   wait_for_stream();
   if (threadIdx.x == 0) *next_tile = 0;
@@ -1255,6 +1270,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
                              const __grid_constant__ CUtensorMap map_v,
                              const __grid_constant__ CUtensorMap map_o,
                              const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   if (threadIdx.x == 0) init_barriers(shared);

@@ -96,6 +96,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
                              const __grid_constant__ CUtensorMap map_o,
                              const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   if (threadIdx.x == 0) init_barriers(shared);

@@ -106,6 +106,18 @@ class Package(unittest.TestCase):
                      status=(1,)).stdout
         self.assertIn("the kernels for h100 h200 define the same functions", " ".join(output.split()))
 
+    def test_names(self):
+        """Of specs whose other values look like a name."""
+        script = self.folder / "names.cmake"
+        script.write_text(f"include({SOURCE}/cmake/AttngenAddLibrary.cmake)\n"
+                          "attngen_read_name(name ${CMAKE_ARGV3})\nmessage(STATUS ${name})\n")
+        for text in ("name: good", 'doc: "x, name: bad"\nname: good', "doc: |\n  name: bad\nname: good",
+                     "{attngen: 1, name: good}", '# json\n{"doc": "\\"name\\": bad",\n "name": "good"}',
+                     "---\n\"name\": 'good'\n"):
+            spec = self.folder / "spec.yaml"
+            spec.write_text(text)
+            self.assertEqual(run("cmake", "-P", script, spec).stdout, "-- good\n")
+
     def check_consumer(self, gpu):
         build = self.configure(SOURCE / "examples/cmake_consumer", f"-DGPU={gpu}",
                                f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")

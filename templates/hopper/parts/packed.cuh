@@ -45,6 +45,7 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
 // One block. Tiles of long sequences come first, so that those at the end, which leave other cores
 // idle, are short.
 __global__ void __launch_bounds__(kPrepareThreads, 1) attention_forward_prepare(const Params p) {
+  if (!kIsHopper) return;
   call_next_kernel();
   wait_for_stream();
   __shared__ int places[kLengthClasses];

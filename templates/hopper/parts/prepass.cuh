@@ -48,6 +48,7 @@ __device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params
 
 __global__ void __launch_bounds__(kPrepareThreads)
     attention_forward_prepare(const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
   call_next_kernel();
   wait_for_stream();
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST

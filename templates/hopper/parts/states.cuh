@@ -170,6 +170,7 @@ __global__ void __launch_bounds__(kStateThreads)
     attention_forward_states(const __grid_constant__ CUtensorMap map_k,
                              const __grid_constant__ CUtensorMap map_v,
                              const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   StateShared& shared = *reinterpret_cast<StateShared*>(memory);
   if (threadIdx.x == 0) {
