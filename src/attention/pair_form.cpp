@@ -129,6 +129,7 @@ class Arranger {
       for (const char* pair : {"score", "kv_idx", kProduct, kBias, kOfKey, kOfDistance}) {
         if (e.name() == pair) return true;
       }
+      if (e.name().starts_with(kKeyWord) || e.name().starts_with(kKeyFloat)) return true;
       return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const RowValue& row) {
         return e.name() == row.name || e.name() == old_name(row.name);
       });
@@ -374,15 +375,16 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   const auto keep_strips = [&] {
     form.of_key = strips.of_key();
     form.of_distance = strips.of_distance();
-    form.key_ids = strips.key_ids();
+    form.key_words = strips.key_words();
   };
   const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
   const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
   // Lines are of a thread's keys that exist: which ones do is found without.
-  form.mask = tested && arranger.varies(spec.mask) ? arranger.with_constants(spec.mask) : spec.mask;
+  form.mask = spec.mask;
   if (abilities.strips && tested && !has_searched_limits(spec, rows)) {
-    form.mask = strips.with_key_ids(form.mask);
+    form.mask = strips.with_key_words(form.mask);
   }
+  if (tested && arranger.varies(form.mask)) form.mask = arranger.with_constants(form.mask);
   if (rows.exponential) {
     form.score = arranged_score(score, rows, arranger, form);
     keep_strips();

@@ -81,7 +81,7 @@ struct PairForm {
   std::optional<FarForm> far;                 // for keys that all rows of a tile see whole
   std::optional<PairInput> bias;              // score, weight and elements read kBias for it
   expr::Expr of_key, of_distance;             // and kOfKey, kOfDistance (attention/strips.h)
-  std::vector<expr::Expr> key_ids;            // mask reads kKeyId for these
+  std::vector<expr::Expr> key_words;          // mask reads kKeyWord for these
 
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }

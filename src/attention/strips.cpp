@@ -132,17 +132,27 @@ Expr Strips::stripped(const Expr& e) {
   return with_operands(e, std::move(operands));
 }
 
-Expr Strips::with_key_ids(const Expr& mask) {
-  return replace_loads(mask, [this](const Expr& load) {
-    if (load.type() != Type::Int || reach(load) != Reach::Key) return load;
-    auto known = std::ranges::find_if(key_ids_, [&](const Expr& id) { return same(id, load); });
-    if (known == key_ids_.end()) {
-      if (key_ids_.size() == kMostKeyIds) return load;
-      key_ids_.push_back(load);
-      known = key_ids_.end() - 1;
-    }
-    return expr::variable(kKeyId + std::to_string(known - key_ids_.begin()), Type::Int);
-  });
+std::optional<Expr> Strips::as_key_word(const Expr& e) {
+  auto known = std::ranges::find_if(key_words_, [&](const Expr& word) { return same(word, e); });
+  if (known == key_words_.end()) {
+    if (key_words_.size() == kMostKeyWords) return std::nullopt;
+    key_words_.push_back(e);
+    known = key_words_.end() - 1;
+  }
+  const std::string number = std::to_string(known - key_words_.begin());
+  return expr::variable((e.type() == Type::Int ? kKeyWord : kKeyFloat) + number, e.type());
+}
+
+Expr Strips::with_key_words(const Expr& mask) {
+  if (mask.operands().empty() || mask.op() == Op::ToFloat) return mask;
+  if (const Expr* known = worded_.find(mask)) return *known;
+  if (mask.type() != Type::Bool && reach(mask) == Reach::Key && is_worth_a_strip(mask)) {
+    if (const auto word = as_key_word(mask)) return worded_.keep(mask, *word);
+  }
+  if (mask.op() == Op::Load) return mask;
+  std::vector<Expr> operands;
+  for (const Expr& operand : mask.operands()) operands.push_back(with_key_words(operand));
+  return worded_.keep(mask, with_operands(mask, std::move(operands)));
 }
 
 // Nothing if no terms of it are worth a strip.

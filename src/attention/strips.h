@@ -27,8 +27,9 @@ enum class Reach : uint8_t {
 // Variables that stand for the values, in what is left for a pair.
 inline constexpr const char* kOfKey = "$key";
 inline constexpr const char* kOfDistance = "$distance";
-inline constexpr const char* kKeyId = "$key_id";  // and a number
-inline constexpr size_t kMostKeyIds = 2;
+inline constexpr const char* kKeyWord = "$key_word";    // and a number: an Int
+inline constexpr const char* kKeyFloat = "$key_float";  // the same of a Float
+inline constexpr size_t kMostKeyWords = 2;
 
 class Strips {
  public:
@@ -41,13 +42,14 @@ class Strips {
   // another value stays.
   expr::Expr operator()(const expr::Expr& e);
 
-  // A mask with kKeyId in the place of whole numbers that it loads of a key, the first few.
-  expr::Expr with_key_ids(const expr::Expr& mask);
+  // A mask with kKeyWord and kKeyFloat in the place of its largest parts that depend on the key
+  // alone and are worth a strip, the first few.
+  expr::Expr with_key_words(const expr::Expr& mask);
 
   // Of kv_idx and, of a distance, q_pos or q_idx: any row serves that is as far away.
   const expr::Expr& of_key() const { return of_key_; }
   const expr::Expr& of_distance() const { return of_distance_; }
-  const std::vector<expr::Expr>& key_ids() const { return key_ids_; }
+  const std::vector<expr::Expr>& key_words() const { return key_words_; }
 
   Reach reach(const expr::Expr& e) const;
 
@@ -58,12 +60,13 @@ class Strips {
   std::optional<expr::Expr> as_strip(const expr::Expr& e);
   expr::Expr stripped(const expr::Expr& e);
   std::optional<expr::Expr> stripped_sum(const expr::Expr& e);
+  std::optional<expr::Expr> as_key_word(const expr::Expr& e);
 
   Cheap cheap_;
   expr::Expr of_key_, of_distance_;
-  std::vector<expr::Expr> key_ids_;
+  std::vector<expr::Expr> key_words_;
   mutable Known<Reach> reaches_;
-  Known<expr::Expr> stripped_;
+  Known<expr::Expr> stripped_, worded_;
 };
 
 }  // namespace attngen::attention

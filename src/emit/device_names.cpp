@@ -30,9 +30,10 @@ std::string own_name(std::string_view name) {
   for (const char* strip : {attention::kOfKey, attention::kOfDistance}) {
     if (name == strip + 1) return fmt::format("of_strip(row.of_{}, column)", name);
   }
-  const std::string_view key_id = attention::kKeyId + 1;
-  if (name.starts_with(key_id)) {
-    return fmt::format("of_strip(row.key_ids[{}], column)", name.substr(key_id.size()));
+  for (const std::string_view word : {attention::kKeyWord + 1, attention::kKeyFloat + 1}) {
+    if (!name.starts_with(word)) continue;
+    const auto text = fmt::format("of_strip(row.key_words[{}], column)", name.substr(word.size()));
+    return word == attention::kKeyWord + 1 ? text : fmt::format("__int_as_float({})", text);
   }
   const bool numbered = name.find_first_of("0123456789") == 1;
   if (!numbered) return std::string(name);

@@ -51,7 +51,7 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
   // Loads of all pairs at once would take more registers than there are.
   const expr::Names printed = pairs.mask_loads() ? names.names() : names.pair_names();
   std::vector<std::string> parameters{kRow};
-  if (!pairs.key_ids.empty()) parameters.emplace_back("int column");
+  if (!pairs.key_words.empty()) parameters.emplace_back("int column");
   parameters.insert(parameters.end(), {"int kv_idx", kInputs});
   const bool joins = pairs.mask.op() == expr::Op::And || pairs.mask.op() == expr::Op::Or;
   return comment("mask", spec.mask_text) +

@@ -90,7 +90,7 @@ std::string PairText::exists_line(const std::string& guard) const {
           ? "key >= keys.begin && key < keys.end"
           : fmt::format(fmt::runtime(eager ? "(key < row.seq_kv) & pair_exists(row, {}kv_idx, in)"
                                            : "key < row.seq_kv && pair_exists(row, {}kv_idx, in)"),
-                        pairs_.key_ids.empty() ? "" : "column, ");
+                        pairs_.key_words.empty() ? "" : "column, ");
   const std::string exists = fmt::format("!kMasked || ({})", inside);
   return wrapped(
       "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");

@@ -69,9 +69,9 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, boo
     members.push_back(
         {"  const float* of_distance;", "in shared memory: values of the thread's distances"});
   }
-  if (!pairs.key_ids.empty()) {
-    members.push_back(
-        {"  const int* key_ids[kKeyIds];", "in shared memory: what the mask reads of its keys"});
+  if (!pairs.key_words.empty()) {
+    members.push_back({"  const int* key_words[kKeyWords];",
+                       "in shared memory: what the mask reads of its keys"});
   }
   for (const spec::NamedExpr& constant : pairs.constants) {
     const bool is_int = constant.value.type() == expr::Type::Int;
@@ -172,18 +172,25 @@ std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
                      {kRow, "int kv_idx", kInputs},
                      returned(pairs.of_distance, names.names())});
   }
-  if (!pairs.key_ids.empty()) {
-    std::vector<std::string> ids;
+  if (!pairs.key_words.empty()) {
+    std::vector<std::string> words;
     std::string body;
-    for (const expr::Expr& id : pairs.key_ids) {
-      body += assignment(fmt::format("ids[{}]", ids.size()), id, names.names());
-      ids.push_back(expr::print_brief(id));
+    for (const expr::Expr& word : pairs.key_words) {
+      const std::string target = fmt::format("words[{}]", words.size());
+      if (word.type() == expr::Type::Int) {
+        body += assignment(target, word, names.names());
+      } else {
+        body += wrapped(fmt::format("  {} = __float_as_int({});", target,
+                                    expr::print_c(word, expr::Dialect::Device, names.names())));
+      }
+      words.push_back(expr::print_brief(word));
     }
-    text +=
-        (text.empty() ? "" : "\n") +
-        comment("once for the rows of a warpgroup", fmt::format("{}", fmt::join(ids, "; "))) +
-        text_of(
-            {"void", "load_key_ids", {"int (&ids)[kKeyIds]", kRow, "int kv_idx", kInputs}, body});
+    text += (text.empty() ? "" : "\n") +
+            comment("once for the rows of a warpgroup", fmt::format("{}", fmt::join(words, "; "))) +
+            text_of({"void",
+                     "load_key_words",
+                     {"int (&words)[kKeyWords]", kRow, "int kv_idx", kInputs},
+                     body});
   }
   return text;
 }

@@ -119,9 +119,9 @@ class TemplateValues {
     put("COLUMNS", pairs_.reads(attention::kColumn));
     put("KEY_STRIP", bool{pairs_.of_key});
     put("DISTANCE_STRIP", bool{pairs_.of_distance});
-    put("KEY_IDS", static_cast<int64_t>(pairs_.key_ids.size()));
+    put("KEY_WORDS", static_cast<int64_t>(pairs_.key_words.size()));
     put("VALUE_STRIPS", pairs_.has_value_strips());
-    put("STRIPS", pairs_.has_value_strips() || !pairs_.key_ids.empty());
+    put("STRIPS", pairs_.has_value_strips() || !pairs_.key_words.empty());
     put("INPUTS", !spec_.inputs.empty());
   }
 

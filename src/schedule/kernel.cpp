@@ -151,9 +151,9 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   if (!kernel.range.always_full) {
     kernel.mask = kernel.tested_mask ? expr::count(pairs.mask, count.pair) : kIntervalTest;
   }
-  kernel.key_ids = static_cast<int>(pairs.key_ids.size());
-  kernel.mask.load += 0.5 * kernel.key_ids;  // of two columns at a time
-  kernel.mask.logic += 1;                    // the select
+  kernel.key_words = static_cast<int>(pairs.key_words.size());
+  kernel.mask.load += 0.5 * kernel.key_words;  // of two columns at a time
+  kernel.mask.logic += 1;                      // the select
 }
 
 // Who finds the blocks of keys. Among blocks that are given a mask empties none: only its ends

@@ -79,7 +79,7 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
 int strip_bytes(const Kernel& kernel, const Schedule& s) {
   constexpr int kWord = 4, kBlocks = 2;
   const int of_distances = round_up(kWarpgroupRows + s.tile_kv, 32) + 16;
-  const int words = s.tile_kv * (int{kernel.key_strip} + kernel.key_ids) +
+  const int words = s.tile_kv * (int{kernel.key_strip} + kernel.key_words) +
                     (kernel.distance_strip ? 2 * of_distances : 0);
   return s.warpgroups * kBlocks * words * kWord;
 }

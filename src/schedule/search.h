@@ -41,7 +41,7 @@ struct Kernel {
   int bias_sharing = 1;             // neighbouring heads that read the same biases
   bool key_strip = false;           // values of a key are computed once for a warpgroup's rows
   bool distance_strip = false;      // and those of a distance (attention/strips.h)
-  int key_ids = 0;                  // of ids that a mask reads of a key, loaded once for them
+  int key_words = 0;                // of what a mask reads of a key, computed once for them
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the producer finds the blocks by itself
@@ -57,7 +57,7 @@ struct Kernel {
   std::vector<spec::Workload> workload;
   std::shared_ptr<const Kernel> without_strips;  // null: there are none
 
-  bool has_strips() const { return key_strip || distance_strip || key_ids > 0; }
+  bool has_strips() const { return key_strip || distance_strip || key_words > 0; }
   // As a schedule has it: there are no strips where a tile's rows are of several heads, or where
   // its keys stand in two places.
   const Kernel& of(const Schedule& schedule) const;

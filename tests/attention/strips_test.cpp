@@ -86,10 +86,10 @@ TEST_CASE("a mask reads ids of keys from strips, the first two of them") {
   const PairForm form = stripped(
       "score",
       "mask: \"page[b, q_pos] == page[b, kv_idx] or chunk[b, kv_idx] < page[b, kv_idx]\"\n");
-  REQUIRE(form.key_ids.size() == 2);
-  CHECK(printed(form.key_ids[0]) == "page[b, kv_idx]");
-  CHECK(printed(form.key_ids[1]) == "chunk[b, kv_idx]");
-  CHECK(printed(form.mask) == "$c0 == $key_id0 or $key_id1 < $key_id0");
+  REQUIRE(form.key_words.size() == 2);
+  CHECK(printed(form.key_words[0]) == "page[b, kv_idx]");
+  CHECK(printed(form.key_words[1]) == "chunk[b, kv_idx]");
+  CHECK(printed(form.mask) == "$c0 == $key_word0 or $key_word1 < $key_word0");
   CHECK_FALSE(form.mask_loads());
   CHECK_FALSE(form.has_value_strips());
   CHECK(stripped("score",
@@ -98,10 +98,30 @@ TEST_CASE("a mask reads ids of keys from strips, the first two of them") {
             .mask_loads());
 }
 
+TEST_CASE("a mask reads whatever depends on the key alone from strips, if it is worth one") {
+  const auto masked = [](const std::string& mask) {
+    return stripped("score", "mask: \"" + mask + "\"\n");
+  };
+  const PairForm frames = masked("q_idx % 1560 == kv_idx % 1560");
+  REQUIRE(frames.key_words.size() == 1);
+  CHECK(printed(frames.key_words[0]) == "kv_idx % 1560");
+  CHECK(printed(frames.mask) == "$c0 == $key_word0");
+  const PairForm pages = masked("page[b % 2, q_pos] == page[b % 2, kv_idx]");
+  REQUIRE(pages.key_words.size() == 1);
+  CHECK(printed(pages.key_words[0]) == "page[b % 2, kv_idx]");
+  const PairForm sinks = masked("0.5 * page[b, q_pos] - 0.5 * page[b, kv_idx] > sink[h]");
+  REQUIRE(sinks.key_words.size() == 1);
+  CHECK(printed(sinks.key_words[0]) == "0.5 * page[b, kv_idx]");
+  CHECK(printed(sinks.mask) == "$c0 - $key_float0 > $c1");
+  CHECK(masked("q_idx // 64 == kv_idx // 64").key_words.empty());
+  CHECK(masked("kv_idx < page[b, q_pos] or page[b, 7] == 1").key_words.empty());
+  CHECK(masked("(q_pos - kv_idx) % 3 == 0").key_words.empty());
+}
+
 TEST_CASE("a mask whose rows search their limits reads no id of a key") {
   const std::string mask = "mask: \"doc_id[b, q_pos] == doc_id[b, kv_idx]\"\n";
-  CHECK(stripped("score", mask).key_ids.empty());
-  CHECK(stripped("score", mask + "normalize: {weight: relu(score)}\n").key_ids.size() == 1);
+  CHECK(stripped("score", mask).key_words.empty());
+  CHECK(stripped("score", mask + "normalize: {weight: relu(score)}\n").key_words.size() == 1);
 }
 
 // A shared operand is met once, however often it occurs.

@@ -60,6 +60,7 @@ inline unsigned __vimax3_u32(unsigned x, unsigned y, unsigned z) { return std::m
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 // A NaN becomes 0, as on the GPU.
 inline float __saturatef(float x) { return x > 0 ? std::min(x, 1.0f) : 0.0f; }
 inline uint32_t __float_as_uint(float x) { return std::bit_cast<uint32_t>(x); }

@@ -249,6 +249,14 @@ GROUPS = {
               mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos and doc[b, q_pos] >= doc[b, kv_idx]"),
          [packed(2, 64, 2), packed(1, 32, 2, grid="plain", order="linear")],
          ["1,33,400", "2,20,20"]),
+        # What else a mask may need of a key: its place in a frame, a float.
+        (spec(inputs={"page": {"dtype": "i32", "shape": [2, "seq_kv"]}},
+              mask="q_idx % 75 == kv_idx % 75 or page[b % 2, kv_idx] == 1"), [schedule(2, 64, 2)],
+         ["3,100,170", "1,64,0"]),
+        (spec(inputs={"fade": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}},
+              score="score - fade[b, h, kv_idx]",
+              mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -0.5"),
+         [schedule(3, 64, 2)], ["2,170,170", "1,33,200"]),
     ],
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],

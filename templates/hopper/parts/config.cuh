@@ -205,8 +205,8 @@
 #ifndef ATTN_DISTANCE_STRIP
 #define ATTN_DISTANCE_STRIP 0
 #endif
-#ifndef ATTN_KEY_IDS
-#define ATTN_KEY_IDS 0
+#ifndef ATTN_KEY_WORDS
+#define ATTN_KEY_WORDS 0
 #endif
 #ifndef ATTN_FAR
 #define ATTN_FAR 0

@@ -84,8 +84,8 @@ struct Consumer {
 #if ATTN_VALUE_STRIPS
   __device__ void compute_strips(int block);
 #endif
-#if ATTN_KEY_IDS
-  __device__ void fill_key_ids(Strips& strips, int block);
+#if ATTN_KEY_WORDS
+  __device__ void fill_key_words(Strips& strips, int block);
 #endif
 #if ATTN_STRIPS
   __device__ void fill_strips(const Cursor& cursor);

@@ -98,10 +98,10 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
         const bool exists = column >= begin && column < end;
 #else
-#if ATTN_KEY_IDS && ATTN_MASK_LOADS
+#if ATTN_KEY_WORDS && ATTN_MASK_LOADS
         const bool exists =
             kv_first + column < row.seq_kv && pair_exists(row, column, kv_first + column, in);
-#elif ATTN_KEY_IDS
+#elif ATTN_KEY_WORDS
         const bool exists =
             (kv_first + column < row.seq_kv) & pair_exists(row, column, kv_first + column, in);
 #elif ATTN_MASK_LOADS

@@ -112,23 +112,23 @@ __device__ __forceinline__ void Consumer::compute_strips(int block) {
 }
 
 #endif
-#if ATTN_KEY_IDS
+#if ATTN_KEY_WORDS
 // What the mask reads of the block's keys.
-__device__ __forceinline__ void Consumer::fill_key_ids(Strips& strips, int block) {
+__device__ __forceinline__ void Consumer::fill_key_words(Strips& strips, int block) {
 #pragma unroll
   for (int i = 0; i < kKeyRounds; ++i) {
     const int column = 128 * i + thread;
     const int kv_idx = max(min(block * kTileKv + column, rows[0].seq_kv - 1), 0);
-    int ids[kKeyIds];
-    load_key_ids(ids, rows[0], kv_idx, p.inputs);
+    int words[kKeyWords];
+    load_key_words(words, rows[0], kv_idx, p.inputs);
 #pragma unroll
-    for (int id = 0; id < kKeyIds; ++id) {
-      if (column < kTileKv) strips.key_ids[id][column] = ids[id];
+    for (int i = 0; i < kKeyWords; ++i) {
+      if (column < kTileKv) strips.key_words[i][column] = words[i];
     }
   }
 #pragma unroll
-  for (int id = 0; id < kKeyIds; ++id) {
-    rows[0].key_ids[id] = rows[1].key_ids[id] = strips.key_ids[id] + lane % 4 * 2;
+  for (int i = 0; i < kKeyWords; ++i) {
+    rows[0].key_words[i] = rows[1].key_words[i] = strips.key_words[i] + lane % 4 * 2;
   }
 }
 
@@ -166,10 +166,10 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
   rows[0].of_distance = strips.of_distance[first % 2] + first / 2 * 2;
   rows[1].of_distance = rows[0].of_distance - 8;
 #endif
-#if ATTN_KEY_IDS && ATTN_VALUE_STRIPS
-  if (!cursor.is_full()) fill_key_ids(strips, block);
-#elif ATTN_KEY_IDS
-  fill_key_ids(strips, block);
+#if ATTN_KEY_WORDS && ATTN_VALUE_STRIPS
+  if (!cursor.is_full()) fill_key_words(strips, block);
+#elif ATTN_KEY_WORDS
+  fill_key_words(strips, block);
 #endif
   named_sync(1 + kWarpgroups + warpgroup, 128);
 #if !ATTN_WALK && ATTN_VALUE_STRIPS

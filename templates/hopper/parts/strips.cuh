@@ -10,11 +10,11 @@ constexpr int kDistanceRounds = (kDistances + 127) / 128;  // of the warpgroup's
 constexpr int kStripWords = (kTileKv + 64 + 31) / 32 * 32 + 16;
 #endif
 
-#if ATTN_KEY_STRIP || ATTN_KEY_IDS
+#if ATTN_KEY_STRIP || ATTN_KEY_WORDS
 constexpr int kKeyRounds = (kTileKv + 127) / 128;
 #endif
-#if ATTN_KEY_IDS
-constexpr int kKeyIds = ATTN_KEY_IDS;
+#if ATTN_KEY_WORDS
+constexpr int kKeyWords = ATTN_KEY_WORDS;
 #endif
 
 struct __align__(16) Strips {
@@ -24,8 +24,8 @@ struct __align__(16) Strips {
 #if ATTN_DISTANCE_STRIP
   float of_distance[2][kStripWords];
 #endif
-#if ATTN_KEY_IDS
-  int key_ids[kKeyIds][kTileKv];
+#if ATTN_KEY_WORDS
+  int key_words[kKeyWords][kTileKv];
 #endif
 };
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ float of_strip(const float* strip, int column) {
   return column % 2 == 0 ? pair.x : pair.y;
 }
 #endif
-#if ATTN_KEY_IDS
+#if ATTN_KEY_WORDS
 __device__ __forceinline__ int of_strip(const int* strip, int column) {
   const int2 pair = reinterpret_cast<const int2*>(strip)[column / 2];
   return column % 2 == 0 ? pair.x : pair.y;
