@@ -51,6 +51,10 @@ def global_tokens(b, h, q, k, inputs):
     return (q < 128) | (k < 128) | ((q - k).abs() <= 256)
 
 
+def pruned(b, h, q, k, inputs):
+    return (k <= q) & (inputs["gates"][b, h, q] - inputs["gates"][b, h, k] > -20)
+
+
 def key_padding(b, h, q, k, inputs):
     return k < inputs["kv_len"][b]
 
@@ -128,6 +132,8 @@ FILES = {
                                "fills": (("slopes", SLOPES),)}),
     "forgetting": (2, 8192, {"score": forgetting, "flex": True,
                              "fills": (("gates", {"fill": "log_gates"}),)}),
+    "pruned_forgetting": (2, 8192, {"keep": pruned, "score": forgetting, "flex": True,
+                                    "fills": (("gates", {"fill": "log_gates"}),)}),
     "broadcast_bias": (4, 4096, {"keep": everything, "score": broadcast_bias, "flex": True,
                                  "fills": (("pair", NORMAL), ("key", NORMAL))}),
     "tanh_clip": (64, 1024, {"keep": everything, "score": tanh_clip, "flex": True}),

@@ -290,6 +290,15 @@ def log_gates(dims, shape, random, device):
     return torch.nn.functional.logsigmoid(3 + normal(dims, shape, random, device)).cumsum(-1)
 
 
+def broken_gates(dims, shape, random, device):
+    """The same; now and then one is no finite number."""
+    gates = log_gates(dims, shape, random, device)
+    shares = torch.rand(dims, generator=random, device=device)
+    for share, value in ((0.006, math.inf), (0.004, -math.inf), (0.002, math.nan)):
+        gates = gates.masked_fill(shares < share, value)
+    return gates
+
+
 def documents(dims, shape, random, device):
     """Ascending ids of documents of about 100 tokens."""
     starts = torch.rand(dims, generator=random, device=device) < 0.01
@@ -354,7 +363,8 @@ def bits(dims, shape, random, device):
 
 
 FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slopes,
-         "log_decay": log_decay, "log_gates": log_gates, "lambdas": lambdas,
+         "log_decay": log_decay, "log_gates": log_gates, "broken_gates": broken_gates,
+         "lambdas": lambdas,
          "documents": documents, "documents_1024": documents_1024,
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,

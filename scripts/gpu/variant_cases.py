@@ -144,9 +144,13 @@ def variant_cases():
                   mask="valid[b, kv_idx] != 0", dtype="fp16",
                   workload={"batch": 4, "seq_q": 8, "seq_kv": 8192})
     yield variant("frames", 128, (4, 4), mask="q_idx % 75 == kv_idx % 75")
-    yield variant("faded", 64, (4, 2), {"fade": {"fill": "normal"}}, layout="bhsd", dtype="fp16",
-                  inputs={"fade": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}},
-                  mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -0.5")
+    fade = {"fade": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}}
+    yield variant("faded", 64, (4, 2), {"fade": {"fill": "broken_gates"}}, layout="bhsd",
+                  dtype="fp16", inputs=fade,
+                  mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -5")
+    yield variant("within", 128, (4, 4), {"fade": {"fill": "log_gates"}}, inputs=fade,
+                  mask="abs(fade[b, h, q_pos] - fade[b, h, kv_idx]) < 4",
+                  normalize=row_free("sigmoid(score)"))
     yield variant("dilated_window", 128, (4, 4), mask=(
         f"kv_idx <= q_pos and q_pos - kv_idx < {3 * WINDOW} and (q_pos - kv_idx) % 3 == 0"))
     yield variant("two_sided_window", 128, (8, 2), mask=f"abs(q_pos - kv_idx) <= {WINDOW}",

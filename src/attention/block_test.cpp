@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/interval_mask.h"
+#include "attention/known.h"
 #include "attention/linear.h"
 #include "attention/tiles.h"
 #include "expr/simplify.h"
@@ -64,6 +65,7 @@ class BlockBounds {
   Truth truth_of(const Expr& e);
   Truth less(const Expr& a, const Expr& b, bool or_equal);
   Truth equal(const Expr& a, const Expr& b);
+  Truth less_float(const Expr& a, const Expr& b, bool or_equal);
   Truth congruent(const Expr& modulo, const Expr& remainder);
 
   // Nothing where an end is unknown.
@@ -73,11 +75,14 @@ class BlockBounds {
   std::optional<Ends> ends_of_load(const Expr& e);
   std::optional<size_t> table_of(const Expr& e);
   std::optional<Ends> ends_of_modulo(const Expr& e);
+  std::optional<Ends> ends_of_float(const Expr& e);
+  bool loads(const Expr& e);
 
   Inputs inputs_;
   bool with_tables_;
   std::map<const void*, Truth> truths_;
   std::vector<IdTable> tables_;
+  Known<bool> loads_;
 };
 
 std::optional<Ends> BlockBounds::ends(const Expr& e) {
@@ -163,7 +168,9 @@ bool ascends(const Expr& load, Inputs inputs) {
 }
 
 std::optional<size_t> BlockBounds::table_of(const Expr& e) {
-  if (!with_tables_ || e.op() != Op::Load || ascends(e, inputs_)) return std::nullopt;
+  if (!with_tables_ || e.op() != Op::Load || e.type() != expr::Type::Int || ascends(e, inputs_)) {
+    return std::nullopt;
+  }
   return find_table(e, tables_);
 }
 
@@ -199,6 +206,79 @@ std::optional<Ends> BlockBounds::ends_of_modulo(const Expr& e) {
               expr::make(Op::Select, {one_turn, remainder(x->high), all.high})};
 }
 
+// Whether it reads elements that differ within a block; of others the ends tell as much.
+bool BlockBounds::loads(const Expr& e) {
+  if (!varies(e)) return false;
+  if (const bool* known = loads_.find(e)) return *known;
+  const auto& operands = e.operands();
+  const bool any =
+      e.op() == Op::Load || std::any_of(operands.begin(), operands.end(),
+                                        [this](const Expr& operand) { return loads(operand); });
+  return loads_.keep(e, any);
+}
+
+// By the operations that a pair takes, on ends: rounding keeps their order. A NaN stays one in both
+// ends, but for what `abs` has of the lower one, which is 0 then.
+std::optional<Ends> BlockBounds::ends_of_float(const Expr& e) {
+  if (!varies(e)) return Ends{e, e};
+  if (with_tables_ && loads(e)) {
+    if (const auto table = find_table(e, tables_)) {
+      return Ends{least_of(*table, tables_), greatest_of(*table, tables_)};
+    }
+  }
+  const auto of_both = [&](const Expr& low, const Expr& high) {
+    return Ends{expr::make(e.op(), {low}), expr::make(e.op(), {high})};
+  };
+  if (e.op() == Op::ToFloat) {
+    const auto x = ends(e.operand(0));
+    return x ? std::optional(of_both(x->low, x->high)) : std::nullopt;
+  }
+  const auto operand = [&](size_t i) { return ends_of_float(e.operand(i)); };
+  switch (e.op()) {
+    case Op::Negate: {
+      const auto x = operand(0);
+      return x ? std::optional(of_both(x->high, x->low)) : std::nullopt;
+    }
+    case Op::Abs: {
+      const auto x = operand(0);
+      if (!x) return std::nullopt;
+      const Expr below = expr::make(Op::Negate, {x->high});
+      const Expr above = expr::make(Op::Negate, {x->low});
+      return Ends{expr::make(Op::Relu, {expr::make(Op::Max, {x->low, below})}),
+                  expr::make(Op::Max, {x->high, above})};
+    }
+    case Op::Multiply: {
+      const Expr& factor = e.operand(e.operand(0).is_number() ? 0 : 1);
+      const auto x = operand(e.operand(0).is_number() ? 1 : 0);
+      if (!x || !factor.is_number()) return std::nullopt;
+      const bool falls = factor.number() < 0;
+      return Ends{expr::make(e.op(), {falls ? x->high : x->low, factor}),
+                  expr::make(e.op(), {falls ? x->low : x->high, factor})};
+    }
+    case Op::Add:
+    case Op::Subtract: {
+      const auto x = operand(0);
+      const auto y = operand(1);
+      if (!x || !y) return std::nullopt;
+      const bool falls = e.op() == Op::Subtract;
+      return Ends{expr::make(e.op(), {x->low, falls ? y->high : y->low}),
+                  expr::make(e.op(), {x->high, falls ? y->low : y->high})};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// Written so that a comparison with a NaN says that some pairs may exist, and not all must.
+Truth BlockBounds::less_float(const Expr& a, const Expr& b, bool or_equal) {
+  const auto x = ends_of_float(a);
+  const auto y = ends_of_float(b);
+  if (!x || !y) return {};
+  const Op never = or_equal ? Op::Greater : Op::GreaterEqual;
+  const Op always = or_equal ? Op::LessEqual : Op::Less;
+  return {negation(expr::make(never, {x->low, y->high})), expr::make(always, {x->high, y->low})};
+}
+
 // Whether a term that varies is in both: bounding each side by itself would lose that.
 bool share_terms(const Linear& a, const Linear& b) {
   for (const Linear::Term& term : a.terms) {
@@ -210,6 +290,7 @@ bool share_terms(const Linear& a, const Linear& b) {
 }
 
 Truth BlockBounds::less(const Expr& a, const Expr& b, bool or_equal) {
+  if (a.type() == expr::Type::Float) return less_float(a, b, or_equal);
   auto left = linear(a);
   auto right = linear(b);
   if (!left || !right) return {};
@@ -298,7 +379,7 @@ Truth BlockBounds::truth_of(const Expr& e) {
   const auto& y = e.operand(1);
   if (e.op() == Op::And) return all(truth(x), truth(y));
   if (e.op() == Op::Or) return any(truth(x), truth(y));
-  if (x.type() != expr::Type::Int || y.type() != expr::Type::Int) return {};
+  if (x.type() == expr::Type::Bool || x.type() != y.type()) return {};
   switch (e.op()) {
     case Op::Less:
       return less(x, y, false);

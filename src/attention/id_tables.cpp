@@ -15,7 +15,7 @@ Expr place_of(const IdTable& table) {
 }
 
 Expr read(size_t table, std::string_view end, const std::vector<IdTable>& tables) {
-  return expr::load(std::to_string(table) + std::string(end), expr::Type::Int,
+  return expr::load(std::to_string(table) + std::string(end), tables[table].value.type(),
                     {place_of(tables[table])});
 }
 
@@ -24,13 +24,13 @@ bool is_table(const std::string& load) { return load[0] >= '0' && load[0] <= '9'
 
 }  // namespace
 
-std::optional<size_t> find_table(const Expr& load, std::vector<IdTable>& tables) {
-  const bool of_queries = expr::mentions(load, "q_idx") || expr::mentions(load, "q_pos");
-  const bool of_keys = expr::mentions(load, "kv_idx");
-  if (load.type() != expr::Type::Int || of_queries == of_keys) return std::nullopt;
+std::optional<size_t> find_table(const Expr& value, std::vector<IdTable>& tables) {
+  const bool of_queries = expr::mentions(value, "q_idx") || expr::mentions(value, "q_pos");
+  const bool of_keys = expr::mentions(value, "kv_idx");
+  if (of_queries == of_keys) return std::nullopt;
   auto table = std::ranges::find_if(
-      tables, [&](const IdTable& known) { return expr::same(known.value, load); });
-  if (table == tables.end()) table = tables.insert(tables.end(), {load, of_keys});
+      tables, [&](const IdTable& known) { return expr::same(known.value, value); });
+  if (table == tables.end()) table = tables.insert(tables.end(), {value, of_keys});
   return static_cast<size_t>(table - tables.begin());
 }
 

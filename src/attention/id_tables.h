@@ -1,5 +1,5 @@
-// Ids in no order: tables of what a block holds of them, made before the kernel runs, stand in for
-// what an ascending input tells by its first and last element.
+// Ids and floats in no order: tables of what a block holds of them, made before the kernel runs,
+// stand in for what an ascending input tells by its first and last element.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace attngen::attention {
 
-// Of each tile's queries, or of each block's keys: the least and the greatest id, and the set of
-// them, folded to a few bits.
+// Of each tile's queries, or of each block's keys: the least and the greatest value, both NaN if
+// one is; of ids, Ints, also the set of them, folded to a few bits.
 struct IdTable {
-  expr::Expr value;      // doc[b, kv_idx]: of a query or of a key, never of both
+  expr::Expr value;      // doc[b, kv_idx], -2 * fade[b, q_pos]: of a query or of a key, never both
   bool of_keys = false;  // else of queries
 };
 
@@ -23,9 +23,9 @@ struct IdTable {
 // kv_first].
 inline constexpr std::string_view kLeast = ".least", kGreatest = ".greatest", kMeets = ".meets.";
 
-// The table of `load`, which is added unless it is there. Nothing for a Float, and for an element
-// of the pair of a query and a key.
-std::optional<size_t> find_table(const expr::Expr& load, std::vector<IdTable>& tables);
+// The table of `value`, which is added unless it is there. Nothing for what depends on both a query
+// and a key, or on neither.
+std::optional<size_t> find_table(const expr::Expr& value, std::vector<IdTable>& tables);
 
 expr::Expr least_of(size_t table, const std::vector<IdTable>& tables);
 expr::Expr greatest_of(size_t table, const std::vector<IdTable>& tables);

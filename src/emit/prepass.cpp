@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/template_files.h"
@@ -27,6 +29,8 @@ Heads heads_of(const IdTable& table) {
   return {"1", "int64_t{row.b}"};
 }
 
+bool of_floats(const IdTable& table) { return table.value.type() == expr::Type::Float; }
+
 std::string shapes_text(const std::vector<IdTable>& tables) {
   std::vector<std::string> shapes;
   shapes.reserve(tables.size());
@@ -44,7 +48,8 @@ std::string shapes_text(const std::vector<IdTable>& tables) {
 std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
   std::string body;
   for (size_t i = 0; i < tables.size(); ++i) {
-    const std::string value = expr::print_c(tables[i].value, expr::Dialect::Device, names.names());
+    std::string value = expr::print_c(tables[i].value, expr::Dialect::Device, names.names());
+    if (of_floats(tables[i])) value = fmt::format("ordered({})", value);
     const bool last = i + 1 == tables.size();
     body += wrapped(last ? fmt::format("  return {};", value)
                          : fmt::format("  if (table == {}) return {};", i, value));
@@ -58,10 +63,13 @@ std::string entry_text(const IdTable& table, size_t i) {
   const char* const size = table.of_keys ? "kTileKv" : "kTileQueries";
   std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
   body += fmt::format("  const int64_t plane = {};\n", heads_of(table).plane);
-  body += fmt::format("  return unpacked_ids(__ldg(&in.{}[{}][plane * blocks + {} / {}]));\n",
-                      kTables, i, first, size);
-  return text_of(
-      {"Ids", fmt::format("ids_of_{}", i), {fmt::format("int {}", first), kRow, kInputs}, body});
+  const bool floats = of_floats(table);
+  body += fmt::format("  return unpacked_{}(__ldg(&in.{}[{}][plane * blocks + {} / {}]));\n",
+                      floats ? "floats" : "ids", kTables, i, first, size);
+  return text_of({floats ? "Floats" : "Ids",
+                  fmt::format("entry_of_{}", i),
+                  {fmt::format("int {}", first), kRow, kInputs},
+                  body});
 }
 
 }  // namespace
@@ -70,7 +78,7 @@ std::string tables_text(const attention::BlockTest& test, const DeviceNames& nam
   const std::vector<IdTable>& tables = test.tables;
   if (tables.empty()) return "";
   std::string text =
-      "// Ids in no order: a kernel before this one tabulates what a block holds of them.\n";
+      "// In no order: a kernel before this one tabulates what a block holds of these.\n";
   for (size_t i = 0; i < tables.size(); ++i) {
     text += comment(fmt::format("  {}", i),
                     fmt::format("{}, {}", expr::print_brief(tables[i].value),
@@ -78,6 +86,8 @@ std::string tables_text(const attention::BlockTest& test, const DeviceNames& nam
                                                   : "over the queries of each tile"));
   }
   text += part_text("hopper/parts/ids.cuh");
+  if (!std::ranges::all_of(tables, of_floats)) text += part_text("hopper/parts/id_entry.cuh");
+  if (std::ranges::any_of(tables, of_floats)) text += part_text("hopper/parts/float_entry.cuh");
   text += shapes_text(tables) + "\n" + tabulated_text(tables, names) + "\n";
   for (size_t i = 0; i < tables.size(); ++i) {
     // What was asked of a table may have fallen out of both conditions.
@@ -92,7 +102,8 @@ std::string entries_text(const expr::Expr& condition, const std::vector<IdTable>
   std::string text;
   for (size_t i = 0; i < tables.size(); ++i) {
     if (!attention::reads_table(condition, i)) continue;
-    text += fmt::format("  const Ids ids_{0} = ids_of_{0}({1}, row, in);\n", i,
+    text += fmt::format("  const {0} entry_{1} = entry_of_{1}({2}, row, in);\n",
+                        of_floats(tables[i]) ? "Floats" : "Ids", i,
                         tables[i].of_keys ? "kv_first" : "q_first");
   }
   return text;
@@ -100,11 +111,11 @@ std::string entries_text(const expr::Expr& condition, const std::vector<IdTable>
 
 std::optional<std::string> table_entry(std::string_view load) {
   const std::string_view table = load.substr(0, load.find('.'));
-  if (load.ends_with(attention::kLeast)) return fmt::format("ids_{}.least", table);
-  if (load.ends_with(attention::kGreatest)) return fmt::format("ids_{}.greatest", table);
+  if (load.ends_with(attention::kLeast)) return fmt::format("entry_{}.least", table);
+  if (load.ends_with(attention::kGreatest)) return fmt::format("entry_{}.greatest", table);
   const size_t meets = load.find(attention::kMeets);
   if (meets == std::string_view::npos) return std::nullopt;
-  return fmt::format("((ids_{}.bits & ids_{}.bits) != 0)", table,
+  return fmt::format("((entry_{}.bits & entry_{}.bits) != 0)", table,
                      load.substr(meets + attention::kMeets.size()));
 }
 

@@ -1,10 +1,10 @@
-// Tables of ids in no order, which block tests read (attention/id_tables.h): what the kernel before
-// the main one fills them with, and how they are read. An entry is an int4.
+// Tables of ids and floats in no order, which block tests read (attention/id_tables.h): what the
+// kernel before the main one fills them with, and how they are read. An entry is an int4.
 //
 // templates/hopper/parts/prepass.cuh calls
 //   table_shape   what a table tells apart
-//   tabulated     the id of a query or of a key that a table is about
-// and block tests ids_of_0, ids_of_1, ...: an entry.
+//   tabulated     the id of a query or of a key that a table is about, or a float as it is ordered
+// and block tests entry_of_0, entry_of_1, ...: an entry.
 #pragma once
 
 #include <optional>
@@ -24,10 +24,10 @@ inline constexpr std::string_view kTables = "attn_tables";
 // "" without tables.
 std::string tables_text(const attention::BlockTest& test, const DeviceNames& names);
 
-// The entries that a condition of a block test reads, as statements: `const Ids ids_0 = ...;`.
+// The entries that a condition of a block test reads, as statements: `const Ids entry_0 = ...;`.
 std::string entries_text(const expr::Expr& condition,
                          const std::vector<attention::IdTable>& tables);
-// "ids_0.least" of 0.least; nothing for an input's name.
+// "entry_0.least" of 0.least; nothing for an input's name.
 std::optional<std::string> table_entry(std::string_view load);
 
 }  // namespace attngen::emit

@@ -34,9 +34,12 @@ Shares shares_by_data(const attention::BlockTest& test, double queries, double t
 }  // namespace
 
 bool compares_ids(const attention::BlockTest& test) {
-  const auto is_of_keys = [](const attention::IdTable& table) { return table.of_keys; };
-  return std::ranges::any_of(test.tables, is_of_keys) &&
-         !std::ranges::all_of(test.tables, is_of_keys);
+  const auto has_ids = [&](bool of_keys) {
+    return std::ranges::any_of(test.tables, [&](const attention::IdTable& table) {
+      return table.of_keys == of_keys && table.value.type() == expr::Type::Int;
+    });
+  };
+  return has_ids(true) && has_ids(false);
 }
 
 TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& place, int64_t seq_q,

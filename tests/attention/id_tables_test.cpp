@@ -33,13 +33,28 @@ TEST_CASE("a table for every id of a query or of a key, each once") {
   CHECK(tables_of("page[b, kv_idx] > 1 and page[b, kv_idx] < 4 and kv_idx <= q_pos") ==
         "page[b, kv_idx] of keys; ");
   CHECK(tables_of("page[b, page[b, kv_idx]] < 3") == "page[b, page[b, kv_idx]] of keys; ");
-  // Of the pair of a query and a key nothing is known, nor is a Float tabulated.
+  // Of the pair of a query and a key nothing is known.
   CHECK(tables_of("page[b, q_pos - kv_idx] == 3 or kv_idx < 2") == "");
-  CHECK(tables_of("sink[kv_idx % 4] < 3 or kv_idx < 2") == "");
   // Asked for beside a product, of which nothing is known.
   CHECK(tables_of("kv_idx // 64 % 2 == 0 and kv_idx < max(page[b, q_pos], q_idx * kv_idx)") == "");
   // Ids that ascend need none.
   CHECK(tables_of("span[b, kv_idx] == span[b, q_pos] or kv_idx < 2") == "");
+}
+
+TEST_CASE("floats: a table of all that depends on the query, or the key, alone") {
+  const auto test = test_of("abs(sink[q_idx % 4] - 2 * sink[kv_idx % 4] + 1) <= 3");
+  REQUIRE(test);
+  REQUIRE(test->tables.size() == 2);
+  CHECK(expr::print(test->tables[0].value) == "sink[q_idx % 4]");
+  CHECK(expr::print(test->tables[1].value) == "2 * sink[kv_idx % 4]");
+  CHECK(test->tables[1].of_keys);
+  // A NaN in a table makes a comparison false: some pair may exist, not all must.
+  const auto floor = test_of("sink[q_idx % 4] - sink[kv_idx % 4] > -20");
+  REQUIRE(floor);
+  CHECK(expr::print(floor->kept) == "not -20 >= 0.greatest[q_first] - 1.least[kv_first]");
+  CHECK(expr::print(floor->full) == "-20 < 0.least[q_first] - 1.greatest[kv_first]");
+  CHECK(test_of("kv_idx < 0.5 * q_pos")->tables.empty());
+  CHECK_FALSE(test_of("sqrt(kv_idx) < sink[h] * q_pos"));
 }
 
 TEST_CASE("without tables ids in no order bound nothing") {

@@ -106,7 +106,29 @@ class RandomMask {
     using expr::Op;
     constexpr std::array kOps = {Op::Less,         Op::LessEqual, Op::Greater,
                                  Op::GreaterEqual, Op::Equal,     Op::NotEqual};
-    return expr::make(kOps[next() % kOps.size()], {term(2), term(2)});
+    const Op op = kOps[next() % kOps.size()];
+    return next() % 8 == 0 ? expr::make(op, {float_term(2), float_term(1)})
+                           : expr::make(op, {term(2), term(2)});
+  }
+
+  expr::Expr float_term(int depth) {
+    using expr::Op;
+    constexpr std::array kIndices = {"kv_idx", "q_pos", "q_idx"};
+    if (depth == 0 || next() % 4 == 0) {
+      if (next() % 4 == 0) return expr::make(Op::ToFloat, {leaf()});
+      return expr::load("weight", expr::Type::Float,
+                        {name("b"), name(kIndices[next() % kIndices.size()])});
+    }
+    switch (next() % 4) {
+      case 0:
+        return expr::make(next() % 2 == 0 ? Op::Abs : Op::Negate, {float_term(depth - 1)});
+      case 1:
+        return expr::make(Op::Multiply, {float_term(depth - 1),
+                                         expr::number(static_cast<double>(next() % 5) - 2)});
+      default:
+        return expr::make(next() % 2 == 0 ? Op::Subtract : Op::Add,
+                          {float_term(depth - 1), float_term(depth - 1)});
+    }
   }
 
   expr::Expr term(int depth) {

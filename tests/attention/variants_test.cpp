@@ -147,6 +147,10 @@ std::map<std::string, Formula> formulas() {
       true, [=](double s, const Pair& x) { return s - slope(x.h) * std::log1p(distance(x)); });
   all["forgetting"] =
       scored(true, [](double s, const Pair& x) { return s + gate(x.h, x.p) - gate(x.h, x.j); });
+  all["pruned_forgetting"] = all["forgetting"];
+  all["pruned_forgetting"].exists = [=](const Pair& x) {
+    return causal(x) && gate(x.h, x.p) - gate(x.h, x.j) > -20;
+  };
 
   all["sinks"] = weighted(
       true, [](Scores s, const Pair& row) { return softmax(std::move(s), std::exp(sink(row.h))); });

@@ -56,6 +56,8 @@ inline float __logf(float x) { return logf(x); }
 inline float __log2f(float x) { return log2f(x); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline float __uint_as_float(uint32_t x) { float y; memcpy(&y, &x, 4); return y; }
+inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+inline int __float_as_int(float x) { int y; memcpy(&y, &x, 4); return y; }
 inline float half_to_float(uint16_t x) {  // of normal numbers and zero
   const float y = ldexpf(1 + (x & 1023) / 1024.0f, (x >> 10 & 31) - 15);
   return (x & 0x7fff) == 0 ? 0 : x >> 15 ? -y : y;

@@ -183,11 +183,11 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
       "  const int64_t plane = int64_t{row.b} * kHeadsQ + row.h;\n"
       "  return unpacked_ids(__ldg(&in.attn_tables[1][plane * blocks + kv_first / kTileKv]));\n"));
   CHECK(has(ids,
-            "  const Ids ids_0 = ids_of_0(q_first, row, in);\n"
-            "  const Ids ids_1 = ids_of_1(kv_first, row, in);\n"
-            "  const Ids ids_2 = ids_of_2(kv_first, row, in);\n"
-            "  return ids_0.least <= ids_1.greatest && ids_1.least <= ids_0.greatest &&\n"
-            "      ((ids_0.bits & ids_1.bits) != 0) && 0 < ids_2.greatest;\n"));
+            "  const Ids entry_0 = entry_of_0(q_first, row, in);\n"
+            "  const Ids entry_1 = entry_of_1(kv_first, row, in);\n"
+            "  const Ids entry_2 = entry_of_2(kv_first, row, in);\n"
+            "  return entry_0.least <= entry_1.greatest && entry_1.least <= entry_0.greatest &&\n"
+            "      ((entry_0.bits & entry_1.bits) != 0) && 0 < entry_2.greatest;\n"));
   CHECK_FALSE(has(text_for(kVariants[5].lines), "attn_tables"));  // ids that ascend
   const spec::Spec spec = spec_of(kVariants[12].lines);
   CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));
@@ -198,9 +198,9 @@ TEST_CASE("a table that no block test reads has no function") {
   const attention::RowForm form = form_of(spec);
   const DeviceNames names(spec, form);
   attention::BlockTest test = *attention::block_test(spec.mask, spec.inputs, true);
-  CHECK(has(tables_text(test, names), "ids_of_0("));
+  CHECK(has(tables_text(test, names), "entry_of_0("));
   test.kept = test.full = expr::boolean(true);
-  CHECK_FALSE(has(tables_text(test, names), "ids_of_0("));
+  CHECK_FALSE(has(tables_text(test, names), "entry_of_0("));
 }
 
 TEST_CASE("searches of one input go on side by side, as many as have a bit each") {

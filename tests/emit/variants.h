@@ -62,6 +62,9 @@ inline const Variant kVariants[] = {
     {"slanted",
      "inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
      "mask: 0.75 * kv_idx <= q_pos + 3 * slopes[h]\n"},
+    {"faded",
+     "inputs:\n  fade: {dtype: f32, shape: [batch, heads, seq_kv]}\n"
+     "mask: kv_idx <= q_pos and abs(fade[b, h, q_pos] - 2 * fade[b, h, kv_idx]) < 1.5\n"},
     {"mean", "mask: kv_idx <= q_pos\nnormalize: {weight: 1, output: acc / (q_pos + 1)}\n"},
     // What a condition guards, and reads itself again and again.
     {"nested",

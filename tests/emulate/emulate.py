@@ -77,7 +77,7 @@ SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200", "1,64,0"]
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
           "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
 
-# group -> (spec, schedules, calls)
+# group -> (spec, schedules, calls, and how inputs are filled, if it matters)
 GROUPS = {
     "dense": [
         (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
@@ -254,9 +254,8 @@ GROUPS = {
               mask="q_idx % 75 == kv_idx % 75 or page[b % 2, kv_idx] == 1"), [schedule(2, 64, 2)],
          ["3,100,170", "1,64,0"]),
         (spec(inputs={"fade": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}},
-              score="score - fade[b, h, kv_idx]",
-              mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -0.5"),
-         [schedule(3, 64, 2)], ["2,170,170", "1,33,200"]),
+              mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -5"),
+         [schedule(3, 32, 2)], ["2,400,400", "1,33,600"], "fade=broken_gates"),
     ],
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
@@ -397,7 +396,8 @@ def check_sections(attngen, compiler, folder):
 
 
 def check_outputs(attngen, check, compiler, folder, group):
-    for i, (one, schedules, calls) in enumerate(GROUPS[group]):
+    for i, (one, schedules, calls, *fills) in enumerate(GROUPS[group]):
+        options = [text for fill in fills for text in ("--fill", fill)]
         for j, given in enumerate(schedules):
             place = folder / f"{i}_{j}"
             host = emulated(attngen, one, given, place)
@@ -406,8 +406,8 @@ def check_outputs(attngen, check, compiler, folder, group):
             library = place / "emulated.so"
             run([*compile_command(compiler, one["dtype"]), "-fPIC", "-shared", host, "-o", library])
             print(json.dumps(one), json.dumps(given), sep="\n")
-            print(run([check, place / "spec.json", place / "emulated.json", library, *calls]),
-                  flush=True)
+            print(run([check, place / "spec.json", place / "emulated.json", library, *calls,
+                       *options]), flush=True)
 
 
 def main():

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "expr/expr.h"
@@ -35,8 +36,9 @@ class Filler {
       return std::exp2(-8.0 * static_cast<double>(i + 1) / static_cast<double>(heads_));
     }
     if (how_ == "log_decay") return std::log(1 - std::exp2(-5.0 - static_cast<double>(i)));
-    if (how_ == "log_gates") {  // running sums
-      return running_ = (column == 0 ? 0 : running_) - std::log1p(std::exp(-3 - normal()));
+    if (how_ == "log_gates" || how_ == "broken_gates") {  // running sums
+      running_ = (column == 0 ? 0 : running_) - std::log1p(std::exp(-3 - normal()));
+      return how_ == "log_gates" ? running_ : broken(running_);
     }
     if (how_ == "documents") {  // of about 100 tokens
       return running_ = column == 0 ? 0 : running_ + (share() < 0.01 ? 1 : 0);
@@ -58,6 +60,11 @@ class Filler {
 
  private:
   double normal() { return std::normal_distribution<double>()(random_); }
+  double broken(double value) {
+    const double share = this->share();
+    if (share < 0.002) return std::numeric_limits<double>::quiet_NaN();
+    return share < 0.004 ? -expr::kInfinity : share < 0.006 ? expr::kInfinity : value;
+  }
   double share() { return std::uniform_real_distribution<double>()(random_); }
 
   std::string how_;

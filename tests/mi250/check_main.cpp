@@ -214,7 +214,7 @@ int run(int argc, char** argv) {
   app.add_option("--shape", options.shapes, "batch,seq_q,seq_kv[,default|padded|swapped[,large]]");
   app.add_option("--fill", options.fills,
                  "input=normal, slopes, documents, documents_anyhow, stretches, lengths, bits, "
-                 "holes, key_holes, log_decay, log_gates, or a number");
+                 "holes, key_holes, log_decay, log_gates, broken_gates, or a number");
   app.add_option("--seed", options.seed);
   app.add_option("--pairs", options.pairs, "that the oracle computes for each call");
   app.add_flag("--verbose", options.verbose, "good calls too");

@@ -4,7 +4,9 @@
 namespace {
 
 #include "../../templates/hopper/parts/helpers.cuh"
+#include "../../templates/hopper/parts/float_entry.cuh"
 #include "../../templates/hopper/parts/ids.cuh"
+#include "../../templates/hopper/parts/id_entry.cuh"
 
 }  // namespace
 
@@ -16,5 +18,7 @@ __global__ void call_helpers(const int* values, int length, uint16_t half, int4*
   out[1] = count_within<false>(values, counts[0], counts[1], 3);
   Ids entry = unpacked_ids(*ids);
   entry.bits |= uint64_t{1} << bit_of(length);
+  const Floats floats = unpacked_floats(ids[1]);
+  entry.least = ordered(floats.least + floats.greatest);
   *ids = packed_ids(entry);
 }

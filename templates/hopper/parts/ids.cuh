@@ -1,4 +1,5 @@
-// An entry of the tables of ids in no order: what a tile's queries or a block's keys hold of them.
+// An entry of the tables of ids in no order: what a tile's queries or a block's keys hold of them;
+// of floats its two ends.
 #pragma once
 
 struct Ids {
@@ -11,7 +12,4 @@ __device__ __forceinline__ unsigned bit_of(int id) {
 __device__ __forceinline__ int4 packed_ids(const Ids& ids) {
   return make_int4(ids.least, ids.greatest, static_cast<int>(ids.bits),
                    static_cast<int>(ids.bits >> 32));
-}
-__device__ __forceinline__ Ids unpacked_ids(int4 x) {
-  return {x.x, x.y, uint64_t{static_cast<unsigned>(x.w)} << 32 | static_cast<unsigned>(x.z)};
 }
