@@ -348,7 +348,22 @@ Truth BlockBounds::congruent(const Expr& modulo, const Expr& remainder) {
                           {expr::make(Op::Modulo, {x->low, modulo.operand(1)}), remainder}))};
 }
 
+// x % n and y % n of one n leave the same where x - y leaves 0: what no wrap within a block hides.
+// Of inputs, whose elements may be any numbers, the difference may not be one.
+std::optional<Expr> as_congruence(const Expr& a, const Expr& b) {
+  if (a.op() != Op::Modulo || b.op() != Op::Modulo || !expr::same(a.operand(1), b.operand(1)) ||
+      !expr::inputs_of(a).empty() || !expr::inputs_of(b).empty()) {
+    return std::nullopt;
+  }
+  const Expr apart = expr::make(Op::Subtract, {a.operand(0), b.operand(0)});
+  return expr::make(Op::Modulo, {apart, a.operand(1)});
+}
+
 Truth BlockBounds::equal(const Expr& a, const Expr& b) {
+  if (const auto congruence = as_congruence(a, b);
+      congruence && positive_divisor(*congruence) > 0) {
+    return congruent(*congruence, expr::integer(0));
+  }
   if (a.op() == Op::Modulo && b.is_number()) return congruent(a, b);
   if (b.op() == Op::Modulo && a.is_number()) return congruent(b, a);
   const Truth at_most = less(a, b, true);

@@ -183,8 +183,8 @@ TEST_CASE("no block without a pair is visited, no full one tested") {
         "kv_idx <= q_pos and (kv_idx < prefix[b] or q_pos - kv_idx < window)",
         "kv_idx < prefix[b] or q_pos - kv_idx < window", "kv_idx < 3 or kv_idx > 20",
         "(q_pos // 4 - kv_idx // 4) % 3 == 0 and kv_idx <= q_pos",
-        "not (q_pos // 4 == kv_idx // 4)", "kv_idx // 4 % 2 == 1",
-        "not (abs(q_pos - kv_idx) <= 3)"}) {
+        "not (q_pos // 4 == kv_idx // 4)", "kv_idx // 4 % 2 == 1", "q_idx % 20 == kv_idx % 20",
+        "(q_idx + 7) % 20 == (kv_idx - seq_q) % 20", "not (abs(q_pos - kv_idx) <= 3)"}) {
     check_least(mask);
   }
 }
