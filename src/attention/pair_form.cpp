@@ -218,8 +218,7 @@ class Arranger {
     if (e.type() == Type::Bool) {  // what it compares is kept: no register is one bit
       return with_arranged(e, [this](const Expr& operand) { return constant(operand); });
     }
-    if (e.op() == Op::ToFloat && e.operand(0).is_number())
-      return expr::number(e.operand(0).number());
+    if (Expr simple = expr::simplify(e); simple.is_number()) return simple;
     for (const spec::NamedExpr& known : form_.constants) {
       if (expr::same(known.value, e)) return expr::variable(known.name, e.type());
     }

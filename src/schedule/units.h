@@ -51,7 +51,8 @@ inline constexpr double kStretch = 512;
 // from its end, so that what grows evenly has the right sum.
 inline int64_t spread_sample(int64_t i, int64_t samples, int64_t count) {
   constexpr double kGoldenRatio = 0.6180339887498949;
-  const double turn = static_cast<double>(i / 2 + 1) * kGoldenRatio;
+  const int64_t pair = i / 2 + 1;
+  const double turn = static_cast<double>(pair) * kGoldenRatio;
   const double from_begin = turn - std::floor(turn);
   const double place = static_cast<double>(i) + (i % 2 == 0 ? from_begin : 1 - from_begin);
   const double share = static_cast<double>(count) / static_cast<double>(samples);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <random>
 
 #include "expr/expr.h"
@@ -62,8 +61,9 @@ class Filler {
   double normal() { return std::normal_distribution<double>()(random_); }
   double broken(double value) {
     const double share = this->share();
-    if (share < 0.002) return std::numeric_limits<double>::quiet_NaN();
-    return share < 0.004 ? -expr::kInfinity : share < 0.006 ? expr::kInfinity : value;
+    if (share < 0.002) return std::nan("");
+    if (share < 0.004) return -expr::kInfinity;
+    return share < 0.006 ? expr::kInfinity : value;
   }
   double share() { return std::uniform_real_distribution<double>()(random_); }
 

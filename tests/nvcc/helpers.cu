@@ -3,9 +3,10 @@
 
 namespace {
 
-#include "../../templates/hopper/parts/helpers.cuh"
 #include "../../templates/hopper/parts/float_entry.cuh"
+#include "../../templates/hopper/parts/helpers.cuh"
 #include "../../templates/hopper/parts/ids.cuh"
+// After them.
 #include "../../templates/hopper/parts/id_entry.cuh"
 
 }  // namespace
