@@ -63,7 +63,8 @@ class Filler {
     const double share = this->share();
     if (share < 0.002) return std::nan("");
     if (share < 0.004) return -expr::kInfinity;
-    return share < 0.006 ? expr::kInfinity : value;
+    if (share < 0.006) return expr::kInfinity;
+    return value;
   }
   double share() { return std::uniform_real_distribution<double>()(random_); }
 
