@@ -3,6 +3,7 @@
 torch is the device's memory and its random numbers; nothing here computes attention.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
