@@ -222,8 +222,7 @@ class Checker {
       return;
     }
     std::string shown = text::shortened(entry.key, kMaxName);
-    const bool of_parallel = pointer.empty() && pattern_ == Pattern::Parallel;
-    std::string help = of_parallel ? hint_on_key(entry.key) : "";
+    std::string help = pattern_ == Pattern::Parallel ? hint_on_key(entry.key, absent) : "";
     if (help.empty()) help = did_you_mean(entry.key, absent);
     report_.at_key(entry, pointer,
                    pointer.empty() ? fmt::format("unknown key '{}'", shown)

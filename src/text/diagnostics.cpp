@@ -105,7 +105,8 @@ std::string_view nearest(std::string_view word, const std::vector<std::string>& 
       continue;
     }
     const size_t distance = edit_distance(word, candidate);
-    if (distance <= allowed && distance < best_distance) {
+    // Of one letter every other is as near.
+    if (distance <= allowed && distance < best_distance && distance < longer) {
       best = candidate;
       best_distance = distance;
     }
