@@ -144,7 +144,7 @@ std::optional<Expr> Strips::as_key_word(const Expr& e) {
 }
 
 Expr Strips::with_key_words(const Expr& mask) {
-  if (mask.operands().empty() || mask.op() == Op::ToFloat) return mask;
+  if (mask.operands().empty()) return mask;
   if (const Expr* known = worded_.find(mask)) return *known;
   if (mask.type() != Type::Bool && reach(mask) == Reach::Key && is_worth_a_strip(mask)) {
     if (const auto word = as_key_word(mask)) return worded_.keep(mask, *word);

@@ -45,7 +45,7 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   add(pairs.mask);
   add(pairs.of_key);
   add(pairs.of_distance);
-  for (const expr::Expr& id : pairs.key_words) add(id);
+  for (const expr::Expr& word : pairs.key_words) add(word);
   for (const spec::NamedExpr& constant : pairs.constants) add(constant.value);
   for (const attention::Line& line : pairs.lines) add(line.first);
   for (const attention::KeyRow& row : pairs.key_rows) add(row.load);

@@ -113,6 +113,8 @@ TEST_CASE("a mask reads whatever depends on the key alone from strips, if it is 
   REQUIRE(sinks.key_words.size() == 1);
   CHECK(printed(sinks.key_words[0]) == "0.5 * page[b, kv_idx]");
   CHECK(printed(sinks.mask) == "$c0 - $key_float0 > $c1");
+  CHECK(printed(masked("page[b, kv_idx] > sink[h]").mask) == "$key_float0 > $c0");
+  CHECK(masked("kv_idx <= 0.5 * q_pos").key_words.empty());
   CHECK(printed(masked("0.5 * page[b, kv_idx] > -20").mask) == "$key_float0 > -20");
   CHECK(masked("q_idx // 64 == kv_idx // 64").key_words.empty());
   CHECK(masked("kv_idx < page[b, q_pos] or page[b, 7] == 1").key_words.empty());

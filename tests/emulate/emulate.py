@@ -256,6 +256,9 @@ GROUPS = {
         (spec(inputs={"fade": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}},
               mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -5"),
          [schedule(3, 32, 2)], ["2,400,400", "1,33,600"], "fade=broken_gates"),
+        (spec((8, 2), inputs={"fade": {"dtype": "f32", "shape": ["batch", "heads_kv", "seq_kv"]}},
+              mask="abs(fade[b, h_kv, q_pos] - fade[b, h_kv, kv_idx]) < 5"),
+         [packed(2, 64, 2)], ["1,33,400", "2,20,20"], "fade=broken_gates"),
     ],
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
