@@ -291,11 +291,8 @@ void Parser::fail_unknown(const Token& name, bool call) const {
     }
   }
   const auto hint = scope_.hints.find(name.text);
-  std::string help =
-      hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, candidates);
-  if (help.empty() && !call) help = at("[") ? scope_.declare_element : scope_.declare_name;
   fail(name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
-       std::move(help));
+       hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, candidates));
 }
 
 Expr Parser::parse_named() {

@@ -26,8 +26,6 @@ struct Scope {
   std::map<std::string, std::string, std::less<>> forbidden;
   // Names that do not exist, with what to write: {"heads", "write the number"}.
   std::map<std::string, std::string, std::less<>> hints;
-  // Of any other such name: where one is declared that has an index, and one that has none.
-  std::string declare_element, declare_name;
 };
 
 struct Error {

@@ -222,7 +222,8 @@ class Checker {
       return;
     }
     std::string shown = text::shortened(entry.key, kMaxName);
-    std::string help = pattern_ == Pattern::Parallel ? hint_on_key(entry.key, absent) : "";
+    const bool of_parallel = pointer.empty() && pattern_ == Pattern::Parallel;
+    std::string help = of_parallel ? hint_on_key(entry.key) : "";
     if (help.empty()) help = did_you_mean(entry.key, absent);
     report_.at_key(entry, pointer,
                    pointer.empty() ? fmt::format("unknown key '{}'", shown)

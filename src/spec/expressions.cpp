@@ -66,17 +66,6 @@ const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& se
   return nullptr;
 }
 
-// Whether a condition gives -inf: score if kv_idx <= q_pos else -inf.
-bool hides_pairs(const expr::Expr& score) {
-  if (score.op() != expr::Op::Select) return false;
-  const auto hides = [](const expr::Expr& branch) {
-    const bool is_lowest = branch.op() == expr::Op::Negate && branch.operand(0).is_number() &&
-                           branch.operand(0).number() == expr::kInfinity;
-    return is_lowest || hides_pairs(branch);
-  };
-  return hides(score.operand(1)) || hides(score.operand(2));
-}
-
 class ExpressionReader {
  public:
   ExpressionReader(const Node& root, Spec& spec, Report& report)
@@ -96,11 +85,6 @@ class ExpressionReader {
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
-    if (score != nullptr && spec_.score && hides_pairs(spec_.score)) {
-      report_.warn(
-          *score, "/score",
-          "pairs of score -inf are computed all the same; mask passes over blocks of them");
-    }
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }
@@ -208,8 +192,6 @@ class ExpressionReader {
     } else {
       for (const Name& name : kParallelNames) allow(name);
       out.hints = hints_on_names();
-      out.declare_element = "declare it in inputs, with a dtype and a shape";
-      out.declare_name = "declare it in inputs or constants";
     }
     for (const Reason& reason : forbidden) {
       out.variables.erase(reason.name);
@@ -373,9 +355,6 @@ class ExpressionReader {
 
   expr::Scope with_rows(expr::Scope names) const {
     for (const NamedExpr& row : spec_.normalize.rows) names.variables[row.name] = expr::Type::Float;
-    names.hints["m"] = "declare it: rows: {m: rowmax(score)}";
-    names.hints["l"] = "declare it: rows: {l: rowsum(exp(score))}";
-    names.declare_name = "declare it in rows, inputs or constants";
     return names;
   }
 

@@ -18,8 +18,6 @@ constexpr const char* kCausalMask = "write mask: kv_idx <= q_pos";
 constexpr const char* kWindowMask = "write mask: kv_idx <= q_pos and q_pos - kv_idx < 1024";
 constexpr const char* kSoftCap = "write score: 30 * tanh(score / 30)";
 
-constexpr const char* kLengths = "write seq_q and seq_kv";
-
 constexpr Hint kKeys[] = {
     {"causal", kCausalMask},
     {"is_causal", kCausalMask},
@@ -27,20 +25,12 @@ constexpr Hint kKeys[] = {
     {"sliding_window", kWindowMask},
     {"softcap", kSoftCap},
     {"soft_cap", kSoftCap},
-    {"score_mod", "write score: an expression of score, the indices and inputs"},
-    {"mask_mod", "write mask: a condition of the indices and inputs"},
-    {"seq", kLengths},
-    {"seq_len", kLengths},
     {"alibi", "write score: score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs"},
 };
 
 constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
 
-constexpr const char* kNoOrder = "a row value depends on no order of the keys";
-
 constexpr Hint kNames[] = {
-    {"cumsum", kNoOrder},
-    {"rowcumsum", kNoOrder},
     {"causal", "write kv_idx <= q_pos"},
     {"batch", "b is its index; how many there are has no name"},
     {"dim", kNumber},
@@ -103,20 +93,7 @@ std::string as_map(const Node& value, const Type& type) {
   return fmt::format("write {{{}}}", entries);
 }
 
-// 0.125 for 1/8.
-std::string as_quotient(const std::string& text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string::npos) return "";
-  Node parts[2];
-  parts[0].text = text.substr(0, slash);
-  parts[1].text = text.substr(slash + 1);
-  for (Node& part : parts) part.kind = Node::Kind::Scalar;
-  const auto dividend = number_of(parts[0]), divisor = number_of(parts[1]);
-  if (!dividend || !divisor || *divisor == 0) return "";
-  return fmt::format("write {}", *dividend / *divisor);
-}
-
-// The number that a text of no number stands for: .5, 1/8, or the name of a constant.
+// The number that a text of no number stands for: .5, or the name of a constant.
 std::string as_number(const std::string& text, const Node& root) {
   const Node* constants = root.find("constants");
   const Node* constant = constants != nullptr ? constants->find(text) : nullptr;
@@ -124,21 +101,12 @@ std::string as_number(const std::string& text, const Node& root) {
   Node completed;
   completed.kind = Node::Kind::Scalar;
   completed.text = "0" + text;
-  if (text.starts_with('.') && number_of(completed)) return "write " + completed.text;
-  return as_quotient(text);
+  return text.starts_with('.') && number_of(completed) ? "write " + completed.text : "";
 }
 
 }  // namespace
 
-std::string hint_on_key(std::string_view key, const std::vector<std::string>& absent) {
-  // Without a colon a line is a key: mask kv_idx <= q_pos.
-  const size_t end = key.find(' ');
-  const std::string_view word = key.substr(0, end);
-  if (end != std::string_view::npos && std::ranges::find(absent, word) != absent.end()) {
-    return fmt::format("write {}:{}", word, text::shortened(key.substr(end), kMaxName));
-  }
-  return find(kKeys, key);
-}
+std::string hint_on_key(std::string_view key) { return find(kKeys, key); }
 
 const std::map<std::string, std::string, std::less<>>& hints_on_names() {
   static const auto hints = [] {

@@ -4,16 +4,14 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "spec/document.h"
 #include "spec/form.h"
 
 namespace attngen::spec {
 
-// Of a key of pattern parallel, where the `absent` ones may stand: "write mask: kv_idx <= q_pos"
-// for `causal`; "" if there is no hint.
-std::string hint_on_key(std::string_view key, const std::vector<std::string>& absent);
+// Of a key of the whole text: "write mask: kv_idx <= q_pos" for `causal`; "" if there is no hint.
+std::string hint_on_key(std::string_view key);
 
 // Of names in the expressions of pattern parallel.
 const std::map<std::string, std::string, std::less<>>& hints_on_names();

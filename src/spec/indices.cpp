@@ -100,7 +100,6 @@ class IndexChecker {
     for (size_t i = 0; i < input->shape.size(); ++i) {
       const Counter* counter = counter_of(load.operand(i));
       const DimensionKind kind = input->shape[i].kind;
-      if (kind == DimensionKind::Seq && spec_.pattern == Pattern::Parallel) return std::nullopt;
       if (counter != nullptr && kind != DimensionKind::Number &&
           !runs_over(*counter, kind, spec_.heads)) {
         return of_another(load, *input, i, "write " + index_over(kind));

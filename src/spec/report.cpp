@@ -46,20 +46,13 @@ void Report::warn(const Node& node, std::string_view pointer, std::string messag
   diagnostics_.add(std::move(diagnostic));
 }
 
-// In {} a comma ends a text, also one within its parentheses.
-bool Report::is_cut(const Node& node, const expr::Error& error) const {
-  const std::string& content = diagnostics_.source().content;
-  return error.message.ends_with("is not closed") && !node.quoted && node.end < content.size() &&
-         content[node.end] == ',';
-}
-
 void Report::in_text(const Node& node, std::string_view pointer, const expr::Error& error) {
   Locations here;
   here.put(std::string(pointer), node.begin, node.end);
   here.put_text(std::string(pointer),
                 align(diagnostics_.source().content, node.begin, node.text).bytes);
-  const std::string help = is_cut(node, error) ? "quote it: in {} a comma ends a text" : error.help;
-  diagnostics_.add(here.inside(diagnostics_.source(), pointer, error.span, error.message, help));
+  diagnostics_.add(
+      here.inside(diagnostics_.source(), pointer, error.span, error.message, error.help));
 }
 
 void Report::remember(const Node& node, std::string_view pointer) {

@@ -34,7 +34,6 @@ class Report {
  private:
   void add(size_t begin, size_t end, std::string_view pointer, std::string message,
            std::string help);
-  bool is_cut(const Node& node, const expr::Error& error) const;
 
   text::Diagnostics& diagnostics_;
   Locations& locations_;

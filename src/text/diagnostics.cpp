@@ -105,8 +105,7 @@ std::string_view nearest(std::string_view word, const std::vector<std::string>& 
       continue;
     }
     const size_t distance = edit_distance(word, candidate);
-    // Of one letter every other is as near.
-    if (distance <= allowed && distance < best_distance && distance < longer) {
+    if (distance <= allowed && distance < best_distance) {
       best = candidate;
       best_distance = distance;
     }

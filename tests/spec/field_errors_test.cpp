@@ -28,23 +28,7 @@ TEST_CASE("keys") {
   CHECK(errors_with("fixed: {seq: 1}\n") ==
         "s.yaml:6:9: error: unknown key 'seq' in fixed\n"
         "    6 | fixed: {seq: 1}\n"
-        "      |         ^~~\n"
-        "help: write seq_q and seq_kv\n");
-  CHECK(errors_with("mask kv_idx <= q_pos\n") ==
-        "s.yaml:6:1: error: unknown key 'mask kv_idx <= q_pos'\n"
-        "    6 | mask kv_idx <= q_pos\n"
-        "      | ^~~~~~~~~~~~~~~~~~~~\n"
-        "help: write mask: kv_idx <= q_pos\n");
-  CHECK(errors_with("mask_mod: kv_idx <= q_pos\n") ==
-        "s.yaml:6:1: error: unknown key 'mask_mod'\n"
-        "    6 | mask_mod: kv_idx <= q_pos\n"
-        "      | ^~~~~~~~\n"
-        "help: write mask: a condition of the indices and inputs\n");
-  CHECK(errors_with("scale: 1/8\n") ==
-        "s.yaml:6:8: error: scale must be 'default' or a number, got '1/8'\n"
-        "    6 | scale: 1/8\n"
-        "      |        ^~~\n"
-        "help: write 0.125\n");
+        "      |         ^~~\n");
   CHECK(errors_with("delta: 1\n") ==
         "s.yaml:6:1: error: 'delta' belongs to pattern recurrent\n"
         "    6 | delta: 1\n"
