@@ -29,15 +29,21 @@ constexpr Hint kKeys[] = {
 };
 
 constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
+constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
 
+// Of variables and of functions.
 constexpr Hint kNames[] = {
     {"causal", "write kv_idx <= q_pos"},
     {"batch", "b is its index; how many there are has no name"},
+    {"cumsum", kNoOrder},
     {"dim", kNumber},
     {"head_dim", kNumber},
     {"heads", kNumber},
     {"heads_kv", kNumber},
     {"heads_q", kNumber},
+    {"rowcumsum", kNoOrder},
+    {"rowmean", "write rowsum(x) / rowsum(1)"},
+    {"rowmin", "write -rowmax(-x)"},
     {"seq", "write seq_q or seq_kv"},
     {"seq_len", "write seq_q or seq_kv"},
 };

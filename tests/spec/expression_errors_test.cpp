@@ -33,6 +33,19 @@ TEST_CASE("names that other tools have") {
   CHECK(errors_with("score: score / seq\n").ends_with("help: write seq_q or seq_kv\n"));
   CHECK(errors_with("score: score / batch\n")
             .ends_with("help: b is its index; how many there are has no name\n"));
+  CHECK(errors_with("normalize: {rows: {m: rowcumsum(score)}, weight: score - m}\n") ==
+        "s.yaml:6:23: error: unknown function 'rowcumsum'\n"
+        "    6 | normalize: {rows: {m: rowcumsum(score)}, weight: score - m}\n"
+        "      |                       ^~~~~~~~~\n"
+        "help: no reduction depends on the order of keys: see rowmax and rowsum\n");
+  CHECK(errors_with("normalize: {rows: {m: rowmean(score)}, weight: score - m}\n")
+            .ends_with("help: write rowsum(x) / rowsum(1)\n"));
+  CHECK(errors_with("normalize: {rows: {m: rowmin(score)}, weight: score - m}\n")
+            .ends_with("help: write -rowmax(-x)\n"));
+  CHECK(errors_with("normalize:\n"
+                    "  rows: {m: rowsum(score) / rowsum(1), n: -rowmax(-score)}\n"
+                    "  weight: score\n"
+                    "  output: acc * m * n\n") == "");
 }
 
 TEST_CASE("mask") {
