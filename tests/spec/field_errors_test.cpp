@@ -295,7 +295,12 @@ TEST_CASE("names that are taken") {
         "s.yaml:6:63: error: 'q' cannot name a saved value\n"
         "    6 | normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n"
         "      |                                                               ^\n"
-        "help: the argument struct uses that name already\n");
+        "help: q, k, v and o are the tensors of a call\n");
+  CHECK(errors_with("constants: {k: 7}\n") ==
+        "s.yaml:6:13: error: 'k' cannot name a constant\n"
+        "    6 | constants: {k: 7}\n"
+        "      |             ^\n"
+        "help: q, k, v and o are the tensors of a call\n");
 }
 
 TEST_CASE("names that are taken in one pattern") {
