@@ -97,7 +97,7 @@ class ExpressionReader {
     const Reason no_k{"k", "only 'key' reads it"};
     const Reason no_v{"v", "only 'value' reads it"};
     const Reason no_acc{"acc", "only 'output' reads it"};
-    const Reason no_d{"d", "it is one value per token and head"};
+    const Reason no_d{"d", "delta is one value per token and head"};
     const auto read = [&](const char* name, const char* fallback,
                           std::initializer_list<Reason> forbidden) {
       return parse(root_.find(name), child("", name), fallback, scope(forbidden),
@@ -133,7 +133,8 @@ class ExpressionReader {
 
  private:
   static constexpr const char* kOnlyOutput = "only 'output' of normalize reads it";
-  static constexpr const char* kOnePerRow = "it is one value per row";
+  static constexpr const char* kOfPairs =
+      "it has a value for each pair; 'weight' reads it, and rowmax and rowsum in 'rows'";
 
   void add_constants() {
     base_.constants["scale"] = expr::number(spec_.scale);
@@ -335,10 +336,9 @@ class ExpressionReader {
   }
 
   void read_output(const Node* node, std::string_view text) {
-    const char* per_element = "output is one value per row and column of V";
-    const expr::Expr output = parse(
-        node, "/normalize/output", text,
-        with_rows(scope({{"score", per_element}, {"kv_idx", per_element}})), expr::Type::Float);
+    const expr::Expr output =
+        parse(node, "/normalize/output", text,
+              with_rows(scope({{"score", kOfPairs}, {"kv_idx", kOfPairs}})), expr::Type::Float);
     if (output && !expr::mentions(output, "acc")) {
       report_.in_text(*node, "/normalize/output",
                       {output.span(), "output does not read 'acc', the aggregated value", ""});
@@ -348,7 +348,7 @@ class ExpressionReader {
 
   void add_save(const Node* node, const std::string& name, std::string_view text) {
     expr::Scope names =
-        with_rows(scope({{"acc", kOnePerRow}, {"score", kOnePerRow}, {"kv_idx", kOnePerRow}}));
+        with_rows(scope({{"acc", kOnlyOutput}, {"score", kOfPairs}, {"kv_idx", kOfPairs}}));
     spec_.normalize.saves.push_back(
         {name, parse(node, "/normalize/save/" + name, text, names, expr::Type::Float)});
   }
