@@ -12,6 +12,11 @@ TEST_CASE("YAML syntax") {
         "    6 | mask: a: b\n"
         "      |        ^\n"
         "help: put quotes around a text that contains ': '\n");
+  CHECK(errors_with("mask:\n  kv_idx < 3\n  layout: bshd\n") ==
+        "s.yaml:8:9: error: unexpected ':'\n"
+        "    8 |   layout: bshd\n"
+        "      |         ^\n"
+        "help: put quotes around a text that contains ': '\n");
   CHECK(errors_with("constants:\n\tx: 1\n") ==
         "s.yaml:7:1: error: a tab cannot indent\n"
         "    7 | \tx: 1\n"
@@ -36,6 +41,23 @@ TEST_CASE("YAML syntax") {
         "    6 | ---\n"
         "      | ^\n");
   CHECK(errors_of("# nothing\n") == "s.yaml: error: the spec is empty\n");
+}
+
+TEST_CASE("a key without its colon") {
+  CHECK(errors_of("attngen: 1\nname: y\ndtype bf16\n\nheads: {q: 1, kv: 1}\n") ==
+        "s.yaml:3:1: error: no ': ' between a key and its value\n"
+        "    3 | dtype bf16\n"
+        "      | ^~~~~~~~~~\n"
+        "help: write dtype: bf16\n");
+  CHECK(errors_with("heads {q: 8, kv: 2}\n") ==
+        "s.yaml:6:1: error: no ': ' between a key and its value\n"
+        "    6 | heads {q: 8, kv: 2}\n"
+        "      | ^~~~~~~~~~~~~~~~~~~\n"
+        "help: write heads: {q: 8, kv: 2}\n");
+  CHECK(errors_with("normalize:\n  weight  score\n  output: acc\n")
+            .ends_with("help: write weight: score\n"));
+  CHECK(errors_with("mask:kv_idx <= q_pos\nlayout: bshd\n")
+            .ends_with("help: write mask: kv_idx <= q_pos\n"));
 }
 
 TEST_CASE("nothing in a spec expands") {
