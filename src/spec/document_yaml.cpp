@@ -95,6 +95,7 @@ class YamlEvents final : public YAML::EventHandler {
     if (tree_.wants_key()) {
       tree_.key(std::move(node.text), node.begin, node.end);
     } else {
+      if (!node.quoted) refuse_cut(node);
       tree_.value(std::move(node));
     }
   }
@@ -154,6 +155,19 @@ class YamlEvents final : public YAML::EventHandler {
 
   [[noreturn]] void refuse(size_t at, std::string message, std::string help) {
     report(at, std::move(message), std::move(help));
+    throw Stop{};
+  }
+
+  // In { } and [ ] a comma or bracket ends a text without quotes, also within max(a, b) and x[h].
+  void refuse_cut(const Node& node) {
+    const size_t next = text_.find_first_not_of(" \t\r\n", node.end);
+    const char ending = next < text_.size() ? text_[next] : '\0';
+    const auto count = [&](char c) { return std::count(node.text.begin(), node.text.end(), c); };
+    if (ending == '[' ? next > node.end : ending != ',' || count('(') <= count(')')) return;
+    diagnostics_.add(
+        diagnostic_at(diagnostics_.source(), node.begin, next + 1,
+                      fmt::format("in {{ }} and [ ] a text without quotes ends at '{}'", ending),
+                      "put quotes around the expression"));
     throw Stop{};
   }
 

@@ -60,6 +60,27 @@ TEST_CASE("a key without its colon") {
             .ends_with("help: write mask: kv_idx <= q_pos\n"));
 }
 
+TEST_CASE("an expression in braces without quotes") {
+  CHECK(errors_with("normalize:\n  rows: {m: max(rowmax(score), 0), n: 1}\n  weight: score\n") ==
+        "s.yaml:7:13: error: in { } and [ ] a text without quotes ends at ','\n"
+        "    7 |   rows: {m: max(rowmax(score), 0), n: 1}\n"
+        "      |             ^~~~~~~~~~~~~~~~~~\n"
+        "help: put quotes around the expression\n");
+  CHECK(errors_with("normalize: {weight: score + bias[h, q_idx, kv_idx]}\n") ==
+        "s.yaml:6:21: error: in { } and [ ] a text without quotes ends at '['\n"
+        "    6 | normalize: {weight: score + bias[h, q_idx, kv_idx]}\n"
+        "      |                     ^~~~~~~~~~~~~\n"
+        "help: put quotes around the expression\n");
+  CHECK(errors_with("targets: [min(h100, h200)]\n")
+            .ends_with("      |           ^~~~~~~~~\nhelp: put quotes around the expression\n"));
+  // A bracket that is not closed is another matter.
+  CHECK(errors_with("normalize: {weight: exp(score}\n") ==
+        "s.yaml:6:24: error: '(' is not closed\n"
+        "    6 | normalize: {weight: exp(score}\n"
+        "      |                        ^\n"
+        "help: add ')'\n");
+}
+
 TEST_CASE("nothing in a spec expands") {
   CHECK(errors_with("constants: &a {x: 1}\n") ==
         "s.yaml:6:12: error: anchors are not supported in a spec\n"
