@@ -274,11 +274,15 @@ Expr Parser::parse_number() {
 }
 
 void Parser::fail_unknown(const Token& name, bool call) const {
-  std::vector<std::string> candidates = {"clamp", "where"};
-  for (const Function& function : functions()) {
-    candidates.emplace_back(function.name);
+  const bool indexed = !call && at("[");
+  std::vector<std::string> candidates;
+  if (!indexed) {
+    candidates = {"clamp", "where"};
+    for (const Function& function : functions()) {
+      candidates.emplace_back(function.name);
+    }
   }
-  if (!call) {
+  if (!indexed && !call) {
     candidates.insert(candidates.end(), {"true", "false", "not"});
     for (const auto& [known, type] : scope_.variables) {
       candidates.push_back(known);
@@ -286,13 +290,17 @@ void Parser::fail_unknown(const Token& name, bool call) const {
     for (const auto& [known, value] : scope_.constants) {
       candidates.push_back(known);
     }
+  }
+  if (!call) {
     for (const auto& [known, input] : scope_.inputs) {
       candidates.push_back(known);
     }
   }
   const auto hint = scope_.hints.find(name.text);
-  fail(name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
-       hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, candidates));
+  throw Failure{
+      {name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
+       hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, candidates),
+       !call}};
 }
 
 Expr Parser::parse_named() {

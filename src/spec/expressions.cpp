@@ -13,6 +13,7 @@
 #include "spec/empty_mask.h"
 #include "spec/hints.h"
 #include "spec/indices.h"
+#include "spec/names.h"
 #include "text/characters.h"
 
 namespace attngen::spec {
@@ -221,6 +222,19 @@ class ExpressionReader {
     }
   }
 
+  // An unknown name that is near to no other may be one to declare. `behind` is the text after it.
+  expr::Error with_declaration(expr::Error error, const std::string& name,
+                               std::string_view behind) const {
+    const bool can_declare = !why_no_identifier(name) && !why_reserved(name, spec_.pattern);
+    if (!error.undeclared || !error.help.empty() || !can_declare) return error;
+    const std::string shape = shape_of(behind);
+    error.help =
+        shape.empty()
+            ? "declare it in constants or inputs"
+            : fmt::format("declare it: inputs: {{{}: {{dtype: f32, shape: {}}}}}", name, shape);
+    return error;
+  }
+
   // The expression at `node`, or `fallback` if there is none; empty after an error.
   expr::Expr parse(const Node* node, const std::string& pointer, std::string_view fallback,
                    const expr::Scope& names, expr::Type type) {
@@ -230,7 +244,7 @@ class ExpressionReader {
       const auto [begin, end] = error->span;
       const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
       if (!all_broken_ && !broken_.contains(named) && node != nullptr) {
-        report_.in_text(*node, pointer, *error);
+        report_.in_text(*node, pointer, with_declaration(*error, named, text.substr(end)));
       }
       return {};
     }

@@ -57,6 +57,8 @@ constexpr Hint kNames[] = {
     {"heads", kNumber},
     {"heads_kv", kNumber},
     {"heads_q", kNumber},
+    {"l", "declare it in normalize, which alone reads it: rows: {l: rowsum(exp(score - m))}"},
+    {"m", "declare it in normalize, which alone reads it: rows: {m: rowmax(score)}"},
     {"rowcumsum", kNoOrder},
     {"rowmean", "write rowsum(x) / rowsum(1)"},
     {"rowmin", "write -rowmax(-x)"},

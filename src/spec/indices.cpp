@@ -7,6 +7,7 @@
 #include <set>
 
 #include "spec/bounds.h"
+#include "text/characters.h"
 
 namespace attngen::spec {
 namespace {
@@ -50,12 +51,15 @@ constexpr Counter kCounters[] = {
     {"t", "tokens", DimensionKind::Seq},           {"d", "columns", DimensionKind::HeadDim},
 };
 
+const Counter* counter_named(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
+                                   [&](const Counter& c) { return c.name == name; });
+  return found == std::end(kCounters) ? nullptr : found;
+}
+
 // Of an index that is a variable by itself; nullptr of all others.
 const Counter* counter_of(const Expr& index) {
-  if (index.op() != expr::Op::Variable) return nullptr;
-  const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
-                                   [&](const Counter& c) { return c.name == index.name(); });
-  return found == std::end(kCounters) ? nullptr : found;
+  return index.op() == expr::Op::Variable ? counter_named(index.name()) : nullptr;
 }
 
 std::string index_over(DimensionKind kind) {
@@ -156,6 +160,24 @@ class IndexChecker {
 
 std::optional<expr::Error> wrong_index(const Expr& e, const Spec& spec) {
   return IndexChecker(spec).find(e);
+}
+
+std::string shape_of(std::string_view indices) {
+  const size_t begin = std::min(indices.find_first_not_of(' '), indices.size());
+  if (!indices.substr(begin).starts_with('[')) return "";
+  std::string shape, word;
+  for (const char c : indices.substr(begin + 1)) {
+    if (c != ',' && c != ']') {
+      if (!text::is_space(c)) word += c;
+      continue;
+    }
+    const Counter* counter = counter_named(word);
+    if (counter == nullptr) break;
+    shape += (shape.empty() ? "[" : ", ") + name_of(Input::Dim{counter->dim, 0});
+    if (c == ']') return shape + "]";
+    word.clear();
+  }
+  return "[...]";
 }
 
 }  // namespace attngen::spec

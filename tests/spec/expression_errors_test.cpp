@@ -19,6 +19,41 @@ TEST_CASE("unknown names") {
         "help: did you mean 'window'?\n");
 }
 
+TEST_CASE("names that nothing declares") {
+  CHECK(errors_with("normalize: {weight: exp(score - m), output: acc / l}\n") ==
+        "s.yaml:6:33: error: unknown name 'm'\n"
+        "    6 | normalize: {weight: exp(score - m), output: acc / l}\n"
+        "      |                                 ^\n"
+        "help: declare it in normalize, which alone reads it: rows: {m: rowmax(score)}\n"
+        "s.yaml:6:51: error: unknown name 'l'\n"
+        "    6 | normalize: {weight: exp(score - m), output: acc / l}\n"
+        "      |                                                   ^\n"
+        "help: declare it in normalize, which alone reads it: rows: {l: rowsum(exp(score - m))}\n");
+  CHECK(errors_with("score: score + bias[h, q_idx, kv_idx]\n") ==
+        "s.yaml:6:16: error: unknown name 'bias'\n"
+        "    6 | score: score + bias[h, q_idx, kv_idx]\n"
+        "      |                ^~~~\n"
+        "help: declare it: inputs: {bias: {dtype: f32, shape: [heads, seq_q, seq_kv]}}\n");
+  CHECK(errors_with("mask: doc[b, q_pos] == 1\n")
+            .ends_with("help: declare it: inputs: {doc: {dtype: f32, shape: [batch, seq_kv]}}\n"));
+  for (const std::string indices : {"[h, q_idx - kv_idx]", "[x[h]]", "[]", "[h"}) {
+    CHECK(errors_with("score: score + table" + indices + "\n")
+              .ends_with("help: declare it: inputs: {table: {dtype: f32, shape: [...]}}\n"));
+  }
+  CHECK(errors_with("score: score * alpha\n") ==
+        "s.yaml:6:16: error: unknown name 'alpha'\n"
+        "    6 | score: score * alpha\n"
+        "      |                ^~~~~\n"
+        "help: declare it in constants or inputs\n");
+  // Of what is indexed, inputs alone are near.
+  CHECK(errors_with("constants: {bia: 1}\nscore: score + bias[h] + bia\n")
+            .ends_with("help: declare it: inputs: {bias: {dtype: f32, shape: [heads]}}\n"));
+  CHECK(errors_with("score: score + EOF\n") ==
+        "s.yaml:6:16: error: unknown name 'EOF'\n"
+        "    6 | score: score + EOF\n"
+        "      |                ^~~\n");
+}
+
 TEST_CASE("names that other tools have") {
   CHECK(errors_with("mask: causal\n") ==
         "s.yaml:6:7: error: unknown name 'causal'\n"
@@ -105,7 +140,7 @@ TEST_CASE("score") {
         "s.yaml:6:8: error: unknown name 'm'\n"
         "    6 | score: m\n"
         "      |        ^\n"
-        "help: did you mean 'b'?\n");
+        "help: declare it in normalize, which alone reads it: rows: {m: rowmax(score)}\n");
   CHECK(errors_with("score: score + k\n") ==
         "s.yaml:6:16: error: 'k' is not allowed here: it belongs to pattern recurrent\n"
         "    6 | score: score + k\n"
@@ -304,37 +339,45 @@ TEST_CASE("recurrent") {
 }
 
 TEST_CASE("the caret finds its way through quotes, escapes and folded lines") {
+  const std::string help = "help: declare it in constants or inputs\n";
   CHECK(errors_with("mask: 'q_idx < zz'\n") ==
         "s.yaml:6:16: error: unknown name 'zz'\n"
         "    6 | mask: 'q_idx < zz'\n"
-        "      |                ^~\n");
+        "      |                ^~\n" +
+            help);
   CHECK(errors_with("mask: \"q_idx \\x3c\\u007a\\u007a\"\n") ==
         "s.yaml:6:18: error: unknown name 'zz'\n"
         "    6 | mask: \"q_idx \\x3c\\u007a\\u007a\"\n"
-        "      |                  ^~~~~~~~~~~~\n");
+        "      |                  ^~~~~~~~~~~~\n" +
+            help);
   CHECK(errors_with("mask: q_idx < 1\n  and\n\n  q_idx < zz # why\n") ==
         "s.yaml:9:11: error: unknown name 'zz'\n"
         "    9 |   q_idx < zz # why\n"
-        "      |           ^~\n");
+        "      |           ^~\n" +
+            help);
   CHECK(errors_with("mask: |\n    q_idx < 1\n      and q_idx < zz\n") ==
         "s.yaml:8:19: error: unknown name 'zz'\n"
         "    8 |       and q_idx < zz\n"
-        "      |                   ^~\n");
+        "      |                   ^~\n" +
+            help);
   CHECK(errors_with("mask: >-\n  q_idx < 1\n  and q_idx < zz\n") ==
         "s.yaml:8:15: error: unknown name 'zz'\n"
         "    8 |   and q_idx < zz\n"
-        "      |               ^~\n");
+        "      |               ^~\n" +
+            help);
   CHECK(errors_with("mask: \"q_idx\n  < 1 \\\n  and q_idx < zz\"\n") ==
         "s.yaml:8:15: error: unknown name 'zz'\n"
         "    8 |   and q_idx < zz\"\n"
-        "      |               ^~\n");
+        "      |               ^~\n" +
+            help);
   CHECK(errors_of("{\"attngen\": 1, \"name\": \"y\", \"dtype\": \"bf16\",\n"
                   " \"heads\": {\"q\": 1, \"kv\": 1}, \"head_dim\": {\"qk\": 8, \"v\": 8},\n"
                   " \"mask\": \"q_idx\\t\\u003C zz\"}\n",
                   "s.json") ==
         "s.json:3:25: error: unknown name 'zz'\n"
         "    3 |  \"mask\": \"q_idx\\t\\u003C zz\"}\n"
-        "      |                         ^~\n");
+        "      |                         ^~\n" +
+            help);
   CHECK(errors_with("mask: q_idx <\r\n  zz\r\n").starts_with("s.yaml:7:3: error: unknown name"));
 }
 
