@@ -400,12 +400,12 @@ TEST_CASE("inputs") {
         "s.yaml:6:45: error: a scalar input cannot be sorted\n"
         "    6 | inputs: {x: {dtype: i32, shape: [], sorted: true}}\n"
         "      |                                             ^~~~\n");
-  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [seq]}}\n") ==
+  // One error, not a second one where the input is used.
+  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [seq]}}\nmask: x[kv_idx] > 0\n") ==
         "s.yaml:6:34: error: dimension 'seq' belongs to pattern recurrent\n"
         "    6 | inputs: {x: {dtype: i32, shape: [seq]}}\n"
         "      |                                  ^~~\n"
-        "help: use seq_q or seq_kv\n");
-  // One error, not a second one where the input is used.
+        "help: write seq_q or seq_kv\n");
   CHECK(errors_with("inputs: {x: {dtype: f23, shape: [heads]}}\nscore: score + x[h]\n") ==
         "s.yaml:6:21: error: inputs.x.dtype must be 'f32', 'i32', 'bf16', 'fp16' or 'u8', "
         "got 'f23'\n"
