@@ -67,6 +67,25 @@ const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& se
   return nullptr;
 }
 
+bool is_minus_infinity(const expr::Expr& e) {
+  if (e.op() == expr::Op::ToFloat) return is_minus_infinity(e.operand(0));
+  return e.op() == expr::Op::Negate && e.operand(0).is_number(expr::kInfinity);
+}
+
+// The choice in a score, or in a term of it, that takes pairs away which a mask could: whose
+// condition a mask may read.
+const expr::Expr* find_masking(const expr::Expr& e) {
+  if (e.op() == expr::Op::Select) {
+    const bool masks = is_minus_infinity(e.operand(1)) || is_minus_infinity(e.operand(2));
+    const bool of_mask =
+        !expr::mentions(e.operand(0), "score") && !expr::mentions(e.operand(0), "map");
+    return masks && of_mask ? &e : nullptr;
+  }
+  if (e.op() != expr::Op::Add && e.op() != expr::Op::Subtract) return nullptr;
+  const expr::Expr* found = find_masking(e.operand(0));
+  return found == nullptr && e.op() == expr::Op::Add ? find_masking(e.operand(1)) : found;
+}
+
 class ExpressionReader {
  public:
   ExpressionReader(const Node& root, Spec& spec, Report& report)
@@ -86,6 +105,7 @@ class ExpressionReader {
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
+    if (score != nullptr && spec_.score) warn_of_masking(*score);
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }
@@ -211,6 +231,20 @@ class ExpressionReader {
     const Node* heads = root_.find("heads");
     return heads != nullptr && heads->find("q") != nullptr &&
            (heads->find("kv") != nullptr || heads->find("k") != nullptr);
+  }
+
+  void warn_of_masking(const Node& score) {
+    const expr::Expr* choice = find_masking(spec_.score);
+    if (choice == nullptr) return;
+    const expr::Span span = choice->operand(0).span();
+    const std::string condition =
+        text::shortened(one_line(score.text.substr(span.begin, span.end - span.begin)), 200);
+    const bool negated = is_minus_infinity(choice->operand(1));
+    report_.in_text(score, "/score",
+                    {choice->span(), "pairs with a score of -inf are computed like all others",
+                     fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
+                                 negated ? "not (" : "", condition, negated ? ")" : "")},
+                    text::Severity::Warning);
   }
 
   void warn_of_unread(const Node* names, std::string_view pointer, std::string_view what) {

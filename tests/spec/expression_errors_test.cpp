@@ -321,6 +321,26 @@ TEST_CASE("what no expression reads is a warning") {
             .starts_with("s.yaml:7:10: warning: input 'dt' is never read\n"));
 }
 
+TEST_CASE("a mask that is written as a score is a warning") {
+  CHECK(errors_with("score: score if kv_idx <= q_pos else -inf\n") ==
+        "s.yaml:6:8: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score if kv_idx <= q_pos else -inf\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: kv_idx <= q_pos\n");
+  CHECK(errors_with("score: score + where(kv_idx > q_pos, -inf, 0)\n") ==
+        "s.yaml:6:16: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score + where(kv_idx > q_pos, -inf, 0)\n"
+        "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  // What no mask can say.
+  CHECK(errors_with("score: score if score > 0 else -inf\n") == "");
+  CHECK(errors_with("maps: 2\nscore: score if map == 0 or kv_idx > 0 else -inf\n") == "");
+  CHECK(errors_with("score: max(score, 1 if kv_idx <= q_pos else -inf)\n") == "");
+  CHECK(errors_with("score: score if kv_idx <= q_pos else inf\n") == "");
+  CHECK(errors_with("score: score - where(kv_idx <= q_pos, 0, -inf)\n") == "");
+  CHECK(errors_with("score: score if h == 0 else score if kv_idx <= q_pos else -inf\n") == "");
+}
+
 TEST_CASE("recurrent") {
   CHECK(errors_with_recurrent("query: k\nkey: score\nlog_decay: true\ndelta: d\n") ==
         "s.yaml:7:8: error: 'k' is not allowed here: only 'key' reads it\n"
