@@ -289,6 +289,9 @@ class ExpressionReader {
         report_.in_text(*node, pointer, *error);
         return {};
       }
+      if (const auto clamped = clamped_index(e, spec_)) {
+        report_.in_text(*node, pointer, *clamped, text::Severity::Warning);
+      }
     }
     return of_type(e, node, pointer, type);
   }

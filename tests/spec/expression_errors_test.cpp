@@ -268,6 +268,30 @@ TEST_CASE("an index by itself on a dimension of something else") {
             .ends_with("help: write h\n"));
 }
 
+TEST_CASE("an index that runs to seq_kv on a dimension of seq_q is a warning") {
+  const auto warning = [](const std::string& load, const std::string& lines = "") {
+    return errors_with("inputs: {x: {dtype: f32, shape: [batch, seq_q]}}\nscore: score + x[b, " +
+                       load + "]\n" + lines);
+  };
+  CHECK(warning("q_pos") ==
+        "s.yaml:7:21: warning: 'q_pos' counts positions, but dimension 1 of 'x' is seq_q\n"
+        "    7 | score: score + x[b, q_pos]\n"
+        "      |                     ^~~~~\n"
+        "help: write q_idx; beyond its end, if seq_kv is greater than seq_q, its last element is "
+        "read\n");
+  CHECK(warning("kv_idx") ==
+        "s.yaml:7:21: warning: 'kv_idx' counts keys, but dimension 1 of 'x' is seq_q\n"
+        "    7 | score: score + x[b, kv_idx]\n"
+        "      |                     ^~~~~~\n"
+        "help: make it seq_kv; beyond its end, if seq_kv is greater than seq_q, its last element "
+        "is read\n");
+  CHECK(warning("q_idx") == "");
+  CHECK(warning("q_pos % 64") == "");
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 64}\n") == "");
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 65}\n").find("warning") != std::string::npos);
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64}\n").find("warning") != std::string::npos);
+}
+
 TEST_CASE("a mask that holds for no pair") {
   CHECK(errors_with("mask: kv_idx < 0\n") ==
         "s.yaml:6:7: error: the mask holds for no pair\n"
