@@ -140,6 +140,7 @@ class Parser {
   std::vector<Expr> parse_list(std::string_view closer, Span opener);
   Expr build_call(std::string_view name, std::vector<Expr> arguments, Span span);
   void close(std::string_view closer, Span opener);
+  std::vector<std::string> names_near(bool call) const;
   [[noreturn]] void fail_unknown(const Token& name, bool call) const;
 
   Lexer lexer_;
@@ -273,26 +274,38 @@ Expr Parser::parse_number() {
                         : number(value, token.span));
 }
 
-void Parser::fail_unknown(const Token& name, bool call) const {
-  std::vector<std::string> candidates = {"clamp", "where"};
-  for (const Function& function : functions()) {
-    candidates.emplace_back(function.name);
+// The names that a function, a load or a value may be meant to have.
+std::vector<std::string> Parser::names_near(bool call) const {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& known) {
+    for (const auto& entry : known) {
+      names.push_back(entry.first);
+    }
+  };
+  if (!call) {
+    add(scope_.inputs);
+  }
+  if (!call && at("[")) {
+    return names;
   }
   if (!call) {
-    candidates.insert(candidates.end(), {"true", "false", "not"});
-    for (const auto& [known, type] : scope_.variables) {
-      candidates.push_back(known);
-    }
-    for (const auto& [known, value] : scope_.constants) {
-      candidates.push_back(known);
-    }
-    for (const auto& [known, input] : scope_.inputs) {
-      candidates.push_back(known);
-    }
+    names.insert(names.end(), {"true", "false", "not"});
+    add(scope_.variables);
+    add(scope_.constants);
   }
+  names.insert(names.end(), {"clamp", "where"});
+  for (const Function& function : functions()) {
+    names.emplace_back(function.name);
+  }
+  return names;
+}
+
+void Parser::fail_unknown(const Token& name, bool call) const {
   const auto hint = scope_.hints.find(name.text);
-  fail(name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
-       hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, candidates));
+  throw Failure{
+      {name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
+       hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, names_near(call)),
+       !call}};
 }
 
 Expr Parser::parse_named() {

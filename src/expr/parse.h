@@ -29,9 +29,10 @@ struct Scope {
 };
 
 struct Error {
-  Span span;            // what the caret underlines
-  std::string message;  // "unknown name 'q_pso'"
-  std::string help;     // "did you mean 'q_pos'?"; may be empty
+  Span span;                // what the caret underlines
+  std::string message;      // "unknown name 'q_pso'"
+  std::string help;         // "did you mean 'q_pos'?"; may be empty
+  bool undeclared = false;  // an unknown name, not of a function
 };
 
 // Never throws; any bytes give an expression or an error.

@@ -222,8 +222,9 @@ class Checker {
       return;
     }
     std::string shown = text::shortened(entry.key, kMaxName);
-    const bool of_parallel = pointer.empty() && pattern_ == Pattern::Parallel;
-    std::string help = of_parallel ? hint_on_key(entry.key) : "";
+    const bool of_pattern = !pointer.empty() || pattern_ == Pattern::Parallel;
+    std::string help = of_pattern ? hint_on_key(entry.key, pointer) : "";
+    if (help.empty() && entry.kind == Node::Kind::Null) help = hint_on_colon(entry.key);
     if (help.empty()) help = did_you_mean(entry.key, absent);
     report_.at_key(entry, pointer,
                    pointer.empty() ? fmt::format("unknown key '{}'", shown)

@@ -9,6 +9,7 @@
 
 #include "spec/alignment.h"
 #include "spec/document.h"
+#include "spec/hints.h"
 #include "text/tree_builder.h"
 
 namespace attngen::spec {
@@ -23,8 +24,9 @@ struct Wording {
   const char* message;
   const char* help;
 };
+constexpr std::string_view kIllegalValue = "illegal map value";
 constexpr Wording kWordings[] = {
-    {"illegal map value", "unexpected ':'", "put quotes around a text that contains ': '"},
+    {kIllegalValue, "unexpected ':'", "put quotes around a text that contains ': '"},
     {"illegal map key", "unexpected key", "one key stands on each line, or use {...}"},
     {"illegal block entry", "unexpected '-'", "an element of a list stands on a line of its own"},
     {"end of map not found", "a key or value that is indented unlike the lines above", ""},
@@ -93,6 +95,7 @@ class YamlEvents final : public YAML::EventHandler {
     if (tree_.wants_key()) {
       tree_.key(std::move(node.text), node.begin, node.end);
     } else {
+      if (!node.quoted) refuse_cut(node);
       tree_.value(std::move(node));
     }
   }
@@ -117,6 +120,7 @@ class YamlEvents final : public YAML::EventHandler {
     if (tab != std::string_view::npos) {
       return report(tab, "a tab cannot indent", "use spaces");
     }
+    if (error.msg == kIllegalValue && report_colon(line_begin, at)) return;
     const size_t tag = text_.substr(0, at).find(": !", line_begin);
     if (tag != std::string_view::npos) return report_tag(tag + 2);
     for (const Wording& wording : kWordings) {
@@ -131,8 +135,39 @@ class YamlEvents final : public YAML::EventHandler {
   }
 
  private:
+  // Of a line without a colon YAML makes one text with the next line's key, and refuses the colon
+  // that follows; or that in its own braces: heads {q: 8, kv: 2}.
+  bool report_colon(size_t line_begin, size_t at) {
+    const size_t above_end = text_.substr(0, line_begin).find_last_not_of(" \t\r\n") + 1;
+    const size_t above = text_.substr(0, above_end).rfind('\n') + 1;  // npos + 1 is 0
+    const size_t line_end = std::min(text_.find_first_of("\r\n", at), text_.size());
+    return report_colon_of(line_begin, line_end) || report_colon_of(above, above_end);
+  }
+
+  bool report_colon_of(size_t line_begin, size_t end) {
+    const size_t begin = std::min(text_.find_first_not_of(" \t", line_begin), end);
+    std::string help = hint_on_colon(text_.substr(begin, end - begin));
+    if (help.empty()) return false;
+    diagnostics_.add(diagnostic_at(diagnostics_.source(), begin, end,
+                                   "no ': ' between a key and its value", std::move(help)));
+    return true;
+  }
+
   [[noreturn]] void refuse(size_t at, std::string message, std::string help) {
     report(at, std::move(message), std::move(help));
+    throw Stop{};
+  }
+
+  // In { } and [ ] a comma or bracket ends a text without quotes, also within max(a, b) and x[h].
+  void refuse_cut(const Node& node) {
+    const size_t next = text_.find_first_not_of(" \t\r\n", node.end);
+    const char ending = next < text_.size() ? text_[next] : '\0';
+    const auto count = [&](char c) { return std::count(node.text.begin(), node.text.end(), c); };
+    if (ending == '[' ? next > node.end : ending != ',' || count('(') <= count(')')) return;
+    diagnostics_.add(
+        diagnostic_at(diagnostics_.source(), node.begin, next + 1,
+                      fmt::format("in {{ }} and [ ] a text without quotes ends at '{}'", ending),
+                      "put quotes around the expression"));
     throw Stop{};
   }
 

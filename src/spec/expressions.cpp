@@ -13,6 +13,7 @@
 #include "spec/empty_mask.h"
 #include "spec/hints.h"
 #include "spec/indices.h"
+#include "spec/names.h"
 #include "text/characters.h"
 
 namespace attngen::spec {
@@ -66,6 +67,25 @@ const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& se
   return nullptr;
 }
 
+bool is_minus_infinity(const expr::Expr& e) {
+  if (e.op() == expr::Op::ToFloat) return is_minus_infinity(e.operand(0));
+  return e.op() == expr::Op::Negate && e.operand(0).is_number(expr::kInfinity);
+}
+
+// The choice in a score, or in a term of it, that takes pairs away which a mask could: whose
+// condition a mask may read.
+const expr::Expr* find_masking(const expr::Expr& e) {
+  if (e.op() == expr::Op::Select) {
+    const bool masks = is_minus_infinity(e.operand(1)) || is_minus_infinity(e.operand(2));
+    const bool of_mask =
+        !expr::mentions(e.operand(0), "score") && !expr::mentions(e.operand(0), "map");
+    return masks && of_mask ? &e : nullptr;
+  }
+  if (e.op() != expr::Op::Add && e.op() != expr::Op::Subtract) return nullptr;
+  const expr::Expr* found = find_masking(e.operand(0));
+  return found == nullptr && e.op() == expr::Op::Add ? find_masking(e.operand(1)) : found;
+}
+
 class ExpressionReader {
  public:
   ExpressionReader(const Node& root, Spec& spec, Report& report)
@@ -85,6 +105,7 @@ class ExpressionReader {
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
+    if (score != nullptr && spec_.score) warn_of_masking(*score);
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }
@@ -97,7 +118,7 @@ class ExpressionReader {
     const Reason no_k{"k", "only 'key' reads it"};
     const Reason no_v{"v", "only 'value' reads it"};
     const Reason no_acc{"acc", "only 'output' reads it"};
-    const Reason no_d{"d", "it is one value per token and head"};
+    const Reason no_d{"d", "delta is one value per token and head"};
     const auto read = [&](const char* name, const char* fallback,
                           std::initializer_list<Reason> forbidden) {
       return parse(root_.find(name), child("", name), fallback, scope(forbidden),
@@ -133,7 +154,8 @@ class ExpressionReader {
 
  private:
   static constexpr const char* kOnlyOutput = "only 'output' of normalize reads it";
-  static constexpr const char* kOnePerRow = "it is one value per row";
+  static constexpr const char* kOfPairs =
+      "it has a value for each pair; 'weight' reads it, and rowmax and rowsum in 'rows'";
 
   void add_constants() {
     base_.constants["scale"] = expr::number(spec_.scale);
@@ -211,6 +233,20 @@ class ExpressionReader {
            (heads->find("kv") != nullptr || heads->find("k") != nullptr);
   }
 
+  void warn_of_masking(const Node& score) {
+    const expr::Expr* choice = find_masking(spec_.score);
+    if (choice == nullptr) return;
+    const expr::Span span = choice->operand(0).span();
+    const std::string condition =
+        text::shortened(one_line(score.text.substr(span.begin, span.end - span.begin)), 200);
+    const bool negated = is_minus_infinity(choice->operand(1));
+    report_.in_text(score, "/score",
+                    {choice->span(), "pairs with a score of -inf are computed like all others",
+                     fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
+                                 negated ? "not (" : "", condition, negated ? ")" : "")},
+                    text::Severity::Warning);
+  }
+
   void warn_of_unread(const Node* names, std::string_view pointer, std::string_view what) {
     if (names == nullptr) return;
     for (const Node& entry : names->children) {
@@ -218,6 +254,19 @@ class ExpressionReader {
       report_.warn(entry, child(pointer, entry.key),
                    fmt::format("{} '{}' is never read", what, entry.key));
     }
+  }
+
+  // An unknown name that is near to no other may be one to declare. `behind` is the text after it.
+  expr::Error with_declaration(expr::Error error, const std::string& name,
+                               std::string_view behind) const {
+    const bool can_declare = !why_no_identifier(name) && !why_reserved(name, spec_.pattern);
+    if (!error.undeclared || !error.help.empty() || !can_declare) return error;
+    const std::string shape = shape_of(behind);
+    error.help =
+        shape.empty()
+            ? "declare it in constants or inputs"
+            : fmt::format("declare it: inputs: {{{}: {{dtype: f32, shape: {}}}}}", name, shape);
+    return error;
   }
 
   // The expression at `node`, or `fallback` if there is none; empty after an error.
@@ -229,7 +278,7 @@ class ExpressionReader {
       const auto [begin, end] = error->span;
       const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
       if (!all_broken_ && !broken_.contains(named) && node != nullptr) {
-        report_.in_text(*node, pointer, *error);
+        report_.in_text(*node, pointer, with_declaration(*error, named, text.substr(end)));
       }
       return {};
     }
@@ -239,6 +288,9 @@ class ExpressionReader {
       if (const auto error = wrong_index(e, spec_)) {
         report_.in_text(*node, pointer, *error);
         return {};
+      }
+      if (const auto clamped = clamped_index(e, spec_)) {
+        report_.in_text(*node, pointer, *clamped, text::Severity::Warning);
       }
     }
     return of_type(e, node, pointer, type);
@@ -335,10 +387,9 @@ class ExpressionReader {
   }
 
   void read_output(const Node* node, std::string_view text) {
-    const char* per_element = "output is one value per row and column of V";
-    const expr::Expr output = parse(
-        node, "/normalize/output", text,
-        with_rows(scope({{"score", per_element}, {"kv_idx", per_element}})), expr::Type::Float);
+    const expr::Expr output =
+        parse(node, "/normalize/output", text,
+              with_rows(scope({{"score", kOfPairs}, {"kv_idx", kOfPairs}})), expr::Type::Float);
     if (output && !expr::mentions(output, "acc")) {
       report_.in_text(*node, "/normalize/output",
                       {output.span(), "output does not read 'acc', the aggregated value", ""});
@@ -348,7 +399,7 @@ class ExpressionReader {
 
   void add_save(const Node* node, const std::string& name, std::string_view text) {
     expr::Scope names =
-        with_rows(scope({{"acc", kOnePerRow}, {"score", kOnePerRow}, {"kv_idx", kOnePerRow}}));
+        with_rows(scope({{"acc", kOnlyOutput}, {"score", kOfPairs}, {"kv_idx", kOfPairs}}));
     spec_.normalize.saves.push_back(
         {name, parse(node, "/normalize/save/" + name, text, names, expr::Type::Float)});
   }

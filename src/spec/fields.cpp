@@ -185,18 +185,25 @@ class FieldReader {
                 input.element);
       const Node* shape = entry.find("shape");
       if (entry.find("dtype") == nullptr || shape == nullptr) continue;
-      for (size_t i = 0; i < shape->children.size(); ++i) {
-        input.shape.push_back(
-            read_dim(shape->children[i], child(pointer + "/shape", std::to_string(i))));
-      }
+      if (!read_shape(*shape, pointer + "/shape", input)) continue;
       if (const Node* sorted = entry.find("sorted")) check_sorted(*sorted, pointer, input);
       spec_.inputs.push_back(std::move(input));
     }
   }
 
-  Input::Dim read_dim(const Node& node, const std::string& pointer) {
+  // An input without a shape is none: its uses have no errors of their own.
+  bool read_shape(const Node& shape, const std::string& pointer, Input& input) {
+    for (size_t i = 0; i < shape.children.size(); ++i) {
+      const auto dim = read_dim(shape.children[i], child(pointer, std::to_string(i)));
+      if (!dim) return false;
+      input.shape.push_back(*dim);
+    }
+    return true;
+  }
+
+  std::optional<Input::Dim> read_dim(const Node& node, const std::string& pointer) {
     using DimKind = Input::Dim::Kind;
-    if (number_of(node)) return {DimKind::Number, static_cast<int>(whole_of(node))};
+    if (number_of(node)) return Input::Dim{DimKind::Number, static_cast<int>(whole_of(node))};
     for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::HeadsKv, DimKind::SeqQ,
                          DimKind::SeqKv, DimKind::Seq, DimKind::HeadDim}) {
       const Input::Dim dim{kind, 0};
@@ -208,11 +215,12 @@ class FieldReader {
         report_.at_value(node, pointer,
                          fmt::format("dimension '{}' belongs to pattern {}", node.text,
                                      is_recurrent() ? "parallel" : "recurrent"),
-                         kind == DimKind::Seq ? "use seq_q or seq_kv" : "");
+                         kind == DimKind::Seq ? "write seq_q or seq_kv" : "");
+        return std::nullopt;
       }
       return dim;
     }
-    return {};
+    return std::nullopt;
   }
 
   void check_sorted(const Node& sorted, const std::string& pointer, Input& input) {

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
+#include "expr/evaluate.h"
+#include "expr/parse.h"
 #include "spec/report.h"
+#include "text/characters.h"
 
 namespace attngen::spec {
 namespace {
@@ -23,21 +28,40 @@ constexpr Hint kKeys[] = {
     {"is_causal", kCausalMask},
     {"window", kWindowMask},
     {"sliding_window", kWindowMask},
+    {"score_mod", "write score: and the expression, such as 30 * tanh(score / 30)"},
+    {"mask_mod", "write mask: and the condition, such as kv_idx <= q_pos"},
     {"softcap", kSoftCap},
     {"soft_cap", kSoftCap},
     {"alibi", "write score: score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs"},
 };
 
-constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
+constexpr const char* kTwoLengths = "write seq_q and seq_kv";
 
+// Of a workload and of fixed lengths.
+constexpr Hint kLengths[] = {
+    {"seq", kTwoLengths},
+    {"seq_len", kTwoLengths},
+    {"seqlen", kTwoLengths},
+};
+
+constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
+constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
+
+// Of variables and of functions.
 constexpr Hint kNames[] = {
     {"causal", "write kv_idx <= q_pos"},
     {"batch", "b is its index; how many there are has no name"},
+    {"cumsum", kNoOrder},
     {"dim", kNumber},
     {"head_dim", kNumber},
     {"heads", kNumber},
     {"heads_kv", kNumber},
     {"heads_q", kNumber},
+    {"l", "declare it in normalize, which alone reads it: rows: {l: rowsum(exp(score - m))}"},
+    {"m", "declare it in normalize, which alone reads it: rows: {m: rowmax(score)}"},
+    {"rowcumsum", kNoOrder},
+    {"rowmean", "write rowsum(x) / rowsum(1)"},
+    {"rowmin", "write -rowmax(-x)"},
     {"seq", "write seq_q or seq_kv"},
     {"seq_len", "write seq_q or seq_kv"},
 };
@@ -93,20 +117,57 @@ std::string as_map(const Node& value, const Type& type) {
   return fmt::format("write {{{}}}", entries);
 }
 
-// The number that a text of no number stands for: .5, or the name of a constant.
-std::string as_number(const std::string& text, const Node& root) {
+// The number that a text of no number stands for: .5, 1/8, or the name of a constant.
+std::string as_number(const std::string& text, const Type& type, const Node& root) {
   const Node* constants = root.find("constants");
   const Node* constant = constants != nullptr ? constants->find(text) : nullptr;
   if (constant != nullptr) return "write " + constant->text;
-  Node completed;
-  completed.kind = Node::Kind::Scalar;
-  completed.text = "0" + text;
-  return text.starts_with('.') && number_of(completed) ? "write " + completed.text : "";
+  const auto parsed = expr::parse(text, {});
+  const auto* e = std::get_if<expr::Expr>(&parsed);
+  if (e == nullptr || e->type() == expr::Type::Bool) return "";
+  if (e->is_number() && !text.starts_with('.')) return "";  // 010: what is meant is not known
+  const double value = expr::evaluate(*e, {});
+  const bool fits = type.kind != Type::Kind::Whole || std::floor(value) == value;
+  return fits && std::isfinite(value) ? fmt::format("write {}", value) : "";
+}
+
+void add_keys(const Type& type, std::set<std::string, std::less<>>& names) {
+  for (const Key& key : type.keys) {
+    names.insert(key.name);
+    add_keys(key.type, names);
+  }
+  for (const Type& part : type.parts) add_keys(part, names);
+}
+
+bool begins_value(char c) {
+  return text::is_word(c) || std::string_view("[{('\"").find(c) != std::string_view::npos;
 }
 
 }  // namespace
 
-std::string hint_on_key(std::string_view key) { return find(kKeys, key); }
+std::string hint_on_key(std::string_view key, std::string_view pointer) {
+  if (pointer.empty()) return find(kKeys, key);
+  const bool of_lengths = pointer.starts_with("/workload") || pointer == "/fixed";
+  return of_lengths ? find(kLengths, key) : "";
+}
+
+std::string hint_on_colon(std::string_view line) {
+  static const auto keys = [] {
+    std::set<std::string, std::less<>> all;
+    add_keys(spec_type(), all);
+    return all;
+  }();
+  const auto* word_end = std::find_if_not(line.begin(), line.end(), text::is_word);
+  const auto word = static_cast<size_t>(word_end - line.begin());
+  const bool colon = line.substr(word).starts_with(':');
+  const size_t value = line.find_first_not_of(' ', word + (colon ? 1 : 0));
+  if (value == std::string_view::npos || value == word || (colon && value > word + 1)) return "";
+  if (!colon && !begins_value(line[value])) return "";  // score + 1: a part of an expression
+  const std::string_view key = line.substr(0, word);
+  return keys.contains(key)
+             ? fmt::format("write {}: {}", key, text::shortened(line.substr(value), kMaxName))
+             : "";
+}
 
 const std::map<std::string, std::string, std::less<>>& hints_on_names() {
   static const auto hints = [] {
@@ -127,7 +188,7 @@ std::string hint_on_value(const Node& value, std::string_view pointer, const Typ
     return fmt::format(fmt::runtime(value.quoted ? "write [\"{}\"]" : "write [{}]"), value.text);
   }
   if (type.kind == Type::Kind::Object) return number_of(value) ? as_map(value, type) : "";
-  if (takes_number(type) && !number_of(value)) return as_number(value.text, root);
+  if (takes_number(type) && !number_of(value)) return as_number(value.text, type, root);
   const std::string synonym = find(kSynonyms, value.text);
   return takes_word(type, synonym) ? "write " + synonym : "";
 }

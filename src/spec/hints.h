@@ -10,8 +10,14 @@
 
 namespace attngen::spec {
 
-// Of a key of the whole text: "write mask: kv_idx <= q_pos" for `causal`; "" if there is no hint.
-std::string hint_on_key(std::string_view key);
+// Of a key in the object at a pointer: "write mask: kv_idx <= q_pos" for `causal` in the whole
+// text;
+// "" if there is no hint.
+std::string hint_on_key(std::string_view key, std::string_view pointer);
+
+// Of a line, or what was read as a key: "write layout: bshd" for `layout bshd` and `layout:bshd`, a
+// key and its value without ': '; "" of all else.
+std::string hint_on_colon(std::string_view line);
 
 // Of names in the expressions of pattern parallel.
 const std::map<std::string, std::string, std::less<>>& hints_on_names();

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "spec/bounds.h"
+#include "text/characters.h"
 
 namespace attngen::spec {
 namespace {
@@ -50,12 +51,15 @@ constexpr Counter kCounters[] = {
     {"t", "tokens", DimensionKind::Seq},           {"d", "columns", DimensionKind::HeadDim},
 };
 
+const Counter* counter_named(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
+                                   [&](const Counter& c) { return c.name == name; });
+  return found == std::end(kCounters) ? nullptr : found;
+}
+
 // Of an index that is a variable by itself; nullptr of all others.
 const Counter* counter_of(const Expr& index) {
-  if (index.op() != expr::Op::Variable) return nullptr;
-  const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
-                                   [&](const Counter& c) { return c.name == index.name(); });
-  return found == std::end(kCounters) ? nullptr : found;
+  return index.op() == expr::Op::Variable ? counter_named(index.name()) : nullptr;
 }
 
 std::string index_over(DimensionKind kind) {
@@ -80,12 +84,16 @@ bool runs_over(const Counter& counter, DimensionKind kind, const Heads& heads) {
 
 class IndexChecker {
  public:
-  explicit IndexChecker(const Spec& spec) : spec_(spec), bounds_(bounds_of(spec)) {}
+  using Check = std::optional<expr::Error> (IndexChecker::*)(const Expr& load, const Input&) const;
+
+  IndexChecker(const Spec& spec, Check check)
+      : spec_(spec), check_(check), bounds_(bounds_of(spec)) {}
 
   std::optional<expr::Error> find(const Expr& e) {
     if (!seen_.insert(e.identity()).second) return std::nullopt;
-    if (e.op() == expr::Op::Load) {
-      if (auto error = check(e)) return error;
+    const Input* input = e.op() == expr::Op::Load ? spec_.find_input(e.name()) : nullptr;
+    if (input != nullptr) {
+      if (auto error = (this->*check_)(e, *input)) return error;
     }
     for (const Expr& operand : e.operands()) {
       if (auto error = find(operand)) return error;
@@ -93,22 +101,35 @@ class IndexChecker {
     return std::nullopt;
   }
 
- private:
-  std::optional<expr::Error> check(const Expr& load) const {
-    const Input* input = spec_.find_input(load.name());
-    if (input == nullptr) return std::nullopt;
-    for (size_t i = 0; i < input->shape.size(); ++i) {
+  std::optional<expr::Error> check_wrong(const Expr& load, const Input& input) const {
+    for (size_t i = 0; i < input.shape.size(); ++i) {
       const Counter* counter = counter_of(load.operand(i));
-      const DimensionKind kind = input->shape[i].kind;
+      const DimensionKind kind = input.shape[i].kind;
       if (counter != nullptr && kind != DimensionKind::Number &&
           !runs_over(*counter, kind, spec_.heads)) {
-        return of_another(load, *input, i, "write " + index_over(kind));
+        return of_another(load, input, i, "write " + index_over(kind));
       }
-      if (auto error = check_bounds(load.operand(i), *input, i)) return error;
+      if (auto error = check_bounds(load.operand(i), input, i)) return error;
     }
-    return check_exchanged(load, *input);
+    return check_exchanged(load, input);
   }
 
+  std::optional<expr::Error> check_clamped(const Expr& load, const Input& input) const {
+    for (size_t i = 0; i < input.shape.size(); ++i) {
+      const Counter* counter = counter_of(load.operand(i));
+      if (counter == nullptr || counter->dim != DimensionKind::SeqKv ||
+          input.shape[i].kind != DimensionKind::SeqQ) {
+        continue;
+      }
+      return of_another(load, input, i,
+                        fmt::format("{}; beyond its end, if seq_kv is greater than seq_q, its last "
+                                    "element is read",
+                                    counter->name == "q_pos" ? "write q_idx" : "make it seq_kv"));
+    }
+    return std::nullopt;
+  }
+
+ private:
   static expr::Error of_another(const Expr& load, const Input& input, size_t i, std::string help) {
     const Expr& index = load.operand(i);
     return {index.span(),
@@ -148,6 +169,7 @@ class IndexChecker {
   }
 
   const Spec& spec_;
+  Check check_;
   expr::Bounds bounds_;
   std::set<const void*> seen_;
 };
@@ -155,7 +177,30 @@ class IndexChecker {
 }  // namespace
 
 std::optional<expr::Error> wrong_index(const Expr& e, const Spec& spec) {
-  return IndexChecker(spec).find(e);
+  return IndexChecker(spec, &IndexChecker::check_wrong).find(e);
+}
+
+std::optional<expr::Error> clamped_index(const Expr& e, const Spec& spec) {
+  if (spec.fixed.seq_q && spec.fixed.seq_q == spec.fixed.seq_kv) return std::nullopt;
+  return IndexChecker(spec, &IndexChecker::check_clamped).find(e);
+}
+
+std::string shape_of(std::string_view indices) {
+  const size_t begin = std::min(indices.find_first_not_of(' '), indices.size());
+  if (!indices.substr(begin).starts_with('[')) return "";
+  std::string shape, word;
+  for (const char c : indices.substr(begin + 1)) {
+    if (c != ',' && c != ']') {
+      if (!text::is_space(c)) word += c;
+      continue;
+    }
+    const Counter* counter = counter_named(word);
+    if (counter == nullptr) break;
+    shape += (shape.empty() ? "[" : ", ") + name_of(Input::Dim{counter->dim, 0});
+    if (c == ']') return shape + "]";
+    word.clear();
+  }
+  return "[...]";
 }
 
 }  // namespace attngen::spec

@@ -52,8 +52,8 @@ constexpr auto kRecurrent =
     std::to_array<std::string_view>({"d", "dim", "final_state", "head_dim", "heads", "heads_k",
                                      "heads_v", "initial_state", "seq", "t"});
 
-// Fields of the argument structs and names of emitted code, sorted.
 constexpr auto kTensors = std::to_array<std::string_view>({"k", "o", "q", "v"});
+// Other fields of the argument structs, and names of emitted code, sorted.
 constexpr auto kArguments = std::to_array<std::string_view>(
     {"args",       "batch",         "blockDim",     "blockIdx",  "block_counts", "block_indices",
      "block_mask", "cu_seqlens_kv", "cu_seqlens_q", "gridDim",   "heads_kv",     "heads_q",
@@ -101,7 +101,8 @@ std::optional<std::string> why_reserved(std::string_view name, Pattern pattern) 
     return recurrent ? "it is reserved for pattern parallel" : "expressions use that name already";
   }
   if (recurrent && contains(kRecurrent, name)) return "pattern recurrent uses that name already";
-  if (contains(kTensors, name) || contains(kArguments, name)) {
+  if (contains(kTensors, name)) return "q, k, v and o are the tensors of a call";
+  if (contains(kArguments, name)) {
     return "the argument struct uses that name already";
   }
   if (contains(kMacros, name)) {

@@ -46,13 +46,16 @@ void Report::warn(const Node& node, std::string_view pointer, std::string messag
   diagnostics_.add(std::move(diagnostic));
 }
 
-void Report::in_text(const Node& node, std::string_view pointer, const expr::Error& error) {
+void Report::in_text(const Node& node, std::string_view pointer, const expr::Error& error,
+                     text::Severity severity) {
   Locations here;
   here.put(std::string(pointer), node.begin, node.end);
   here.put_text(std::string(pointer),
                 align(diagnostics_.source().content, node.begin, node.text).bytes);
-  diagnostics_.add(
-      here.inside(diagnostics_.source(), pointer, error.span, error.message, error.help));
+  text::Diagnostic diagnostic =
+      here.inside(diagnostics_.source(), pointer, error.span, error.message, error.help);
+  diagnostic.severity = severity;
+  diagnostics_.add(std::move(diagnostic));
 }
 
 void Report::remember(const Node& node, std::string_view pointer) {

@@ -23,8 +23,9 @@ class Report {
               std::string help = {});
   // A warning at the key of an entry.
   void warn(const Node& node, std::string_view pointer, std::string message);
-  // An error of an expression's text.
-  void in_text(const Node& node, std::string_view pointer, const expr::Error& error);
+  // An error, or a warning, of an expression's text.
+  void in_text(const Node& node, std::string_view pointer, const expr::Error& error,
+               text::Severity severity = text::Severity::Error);
 
   void remember(const Node& node, std::string_view pointer);
   void remember_text(const Node& node, std::string_view pointer);

@@ -105,7 +105,7 @@ std::string_view nearest(std::string_view word, const std::vector<std::string>& 
       continue;
     }
     const size_t distance = edit_distance(word, candidate);
-    if (distance <= allowed && distance < best_distance) {
+    if (distance <= allowed && distance < longer && distance < best_distance) {
       best = candidate;
       best_distance = distance;
     }

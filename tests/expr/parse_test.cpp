@@ -139,7 +139,14 @@ TEST_CASE("text that is not an expression") {
   CHECK(error_of("x < y < m") == "[<] comparisons do not chain; write 'a < b and b < c'");
   CHECK(error_of("x = y") == "[=] unexpected '='; write '==' to compare");
   CHECK(error_of("x < y && y < m") == "[&&] unexpected '&&'; write 'and'");
+  CHECK(error_of("x < y || y < m") == "[||] unexpected '||'; write 'or'");
+  CHECK(error_of("(x < y) & (y < m)") ==
+        "[&] unexpected '&'; write 'and'; of an integer, i % 8 for i & 7");
+  CHECK(error_of("(x < y) | (y < m)") == "[|] unexpected '|'; write 'or'");
   CHECK(error_of("!(x < y)") == "[!] unexpected '!'; write 'not'");
+  CHECK(error_of("~(x < y)") == "[~] unexpected '~'; write 'not'");
+  CHECK(error_of("q_idx >> 3") == "[>>] unexpected '>>'; write i // 8 for i >> 3");
+  CHECK(error_of("q_idx << 3") == "[<<] unexpected '<<'; write i * 8 for i << 3");
   CHECK(error_of("x ^ 2") == "[^] unexpected '^'; write pow(x, y)");
   CHECK(error_of("x ** 2") == "[**] unexpected '**'; write pow(x, y)");
   CHECK(error_of("x + not x < y") == "[not] 'not' needs parentheses here; write '(not ...)'");

@@ -19,6 +19,41 @@ TEST_CASE("unknown names") {
         "help: did you mean 'window'?\n");
 }
 
+TEST_CASE("names that nothing declares") {
+  CHECK(errors_with("normalize: {weight: exp(score - m), output: acc / l}\n") ==
+        "s.yaml:6:33: error: unknown name 'm'\n"
+        "    6 | normalize: {weight: exp(score - m), output: acc / l}\n"
+        "      |                                 ^\n"
+        "help: declare it in normalize, which alone reads it: rows: {m: rowmax(score)}\n"
+        "s.yaml:6:51: error: unknown name 'l'\n"
+        "    6 | normalize: {weight: exp(score - m), output: acc / l}\n"
+        "      |                                                   ^\n"
+        "help: declare it in normalize, which alone reads it: rows: {l: rowsum(exp(score - m))}\n");
+  CHECK(errors_with("score: score + bias[h, q_idx, kv_idx]\n") ==
+        "s.yaml:6:16: error: unknown name 'bias'\n"
+        "    6 | score: score + bias[h, q_idx, kv_idx]\n"
+        "      |                ^~~~\n"
+        "help: declare it: inputs: {bias: {dtype: f32, shape: [heads, seq_q, seq_kv]}}\n");
+  CHECK(errors_with("mask: doc[b, q_pos] == 1\n")
+            .ends_with("help: declare it: inputs: {doc: {dtype: f32, shape: [batch, seq_kv]}}\n"));
+  for (const std::string indices : {"[h, q_idx - kv_idx]", "[x[h]]", "[]", "[h"}) {
+    CHECK(errors_with("score: score + table" + indices + "\n")
+              .ends_with("help: declare it: inputs: {table: {dtype: f32, shape: [...]}}\n"));
+  }
+  CHECK(errors_with("score: score * alpha\n") ==
+        "s.yaml:6:16: error: unknown name 'alpha'\n"
+        "    6 | score: score * alpha\n"
+        "      |                ^~~~~\n"
+        "help: declare it in constants or inputs\n");
+  // Of what is indexed, inputs alone are near.
+  CHECK(errors_with("constants: {bia: 1}\nscore: score + bias[h] + bia\n")
+            .ends_with("help: declare it: inputs: {bias: {dtype: f32, shape: [heads]}}\n"));
+  CHECK(errors_with("score: score + EOF\n") ==
+        "s.yaml:6:16: error: unknown name 'EOF'\n"
+        "    6 | score: score + EOF\n"
+        "      |                ^~~\n");
+}
+
 TEST_CASE("names that other tools have") {
   CHECK(errors_with("mask: causal\n") ==
         "s.yaml:6:7: error: unknown name 'causal'\n"
@@ -33,6 +68,19 @@ TEST_CASE("names that other tools have") {
   CHECK(errors_with("score: score / seq\n").ends_with("help: write seq_q or seq_kv\n"));
   CHECK(errors_with("score: score / batch\n")
             .ends_with("help: b is its index; how many there are has no name\n"));
+  CHECK(errors_with("normalize: {rows: {m: rowcumsum(score)}, weight: score - m}\n") ==
+        "s.yaml:6:23: error: unknown function 'rowcumsum'\n"
+        "    6 | normalize: {rows: {m: rowcumsum(score)}, weight: score - m}\n"
+        "      |                       ^~~~~~~~~\n"
+        "help: no reduction depends on the order of keys: see rowmax and rowsum\n");
+  CHECK(errors_with("normalize: {rows: {m: rowmean(score)}, weight: score - m}\n")
+            .ends_with("help: write rowsum(x) / rowsum(1)\n"));
+  CHECK(errors_with("normalize: {rows: {m: rowmin(score)}, weight: score - m}\n")
+            .ends_with("help: write -rowmax(-x)\n"));
+  CHECK(errors_with("normalize:\n"
+                    "  rows: {m: rowsum(score) / rowsum(1), n: -rowmax(-score)}\n"
+                    "  weight: score\n"
+                    "  output: acc * m * n\n") == "");
 }
 
 TEST_CASE("mask") {
@@ -92,7 +140,7 @@ TEST_CASE("score") {
         "s.yaml:6:8: error: unknown name 'm'\n"
         "    6 | score: m\n"
         "      |        ^\n"
-        "help: did you mean 'b'?\n");
+        "help: declare it in normalize, which alone reads it: rows: {m: rowmax(score)}\n");
   CHECK(errors_with("score: score + k\n") ==
         "s.yaml:6:16: error: 'k' is not allowed here: it belongs to pattern recurrent\n"
         "    6 | score: score + k\n"
@@ -127,14 +175,15 @@ TEST_CASE("weight, output and saved values") {
         "    7 |   weight: rowmax(score)\n"
         "      |           ^~~~~~\n"
         "help: only the rows of 'normalize' reduce over pairs\n"
-        "s.yaml:8:17: error: 'kv_idx' is not allowed here: output is one value per row and column "
-        "of V\n"
+        "s.yaml:8:17: error: 'kv_idx' is not allowed here: it has a value for each pair; 'weight' "
+        "reads it, and rowmax and rowsum in 'rows'\n"
         "    8 |   output: acc * kv_idx\n"
         "      |                 ^~~~~~\n"
-        "s.yaml:9:13: error: 'score' is not allowed here: it is one value per row\n"
+        "s.yaml:9:13: error: 'score' is not allowed here: it has a value for each pair; 'weight' "
+        "reads it, and rowmax and rowsum in 'rows'\n"
         "    9 |   save: {x: score, y: acc, z: true}\n"
         "      |             ^~~~~\n"
-        "s.yaml:9:23: error: 'acc' is not allowed here: it is one value per row\n"
+        "s.yaml:9:23: error: 'acc' is not allowed here: only 'output' of normalize reads it\n"
         "    9 |   save: {x: score, y: acc, z: true}\n"
         "      |                       ^~~\n"
         "s.yaml:9:31: error: normalize.save.z must be a number, got a condition\n"
@@ -219,6 +268,30 @@ TEST_CASE("an index by itself on a dimension of something else") {
             .ends_with("help: write h\n"));
 }
 
+TEST_CASE("an index that runs to seq_kv on a dimension of seq_q is a warning") {
+  const auto warning = [](const std::string& load, const std::string& lines = "") {
+    return errors_with("inputs: {x: {dtype: f32, shape: [batch, seq_q]}}\nscore: score + x[b, " +
+                       load + "]\n" + lines);
+  };
+  CHECK(warning("q_pos") ==
+        "s.yaml:7:21: warning: 'q_pos' counts positions, but dimension 1 of 'x' is seq_q\n"
+        "    7 | score: score + x[b, q_pos]\n"
+        "      |                     ^~~~~\n"
+        "help: write q_idx; beyond its end, if seq_kv is greater than seq_q, its last element is "
+        "read\n");
+  CHECK(warning("kv_idx") ==
+        "s.yaml:7:21: warning: 'kv_idx' counts keys, but dimension 1 of 'x' is seq_q\n"
+        "    7 | score: score + x[b, kv_idx]\n"
+        "      |                     ^~~~~~\n"
+        "help: make it seq_kv; beyond its end, if seq_kv is greater than seq_q, its last element "
+        "is read\n");
+  CHECK(warning("q_idx") == "");
+  CHECK(warning("q_pos % 64") == "");
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 64}\n") == "");
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 65}\n").find("warning") != std::string::npos);
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64}\n").find("warning") != std::string::npos);
+}
+
 TEST_CASE("a mask that holds for no pair") {
   CHECK(errors_with("mask: kv_idx < 0\n") ==
         "s.yaml:6:7: error: the mask holds for no pair\n"
@@ -272,6 +345,26 @@ TEST_CASE("what no expression reads is a warning") {
             .starts_with("s.yaml:7:10: warning: input 'dt' is never read\n"));
 }
 
+TEST_CASE("a mask that is written as a score is a warning") {
+  CHECK(errors_with("score: score if kv_idx <= q_pos else -inf\n") ==
+        "s.yaml:6:8: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score if kv_idx <= q_pos else -inf\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: kv_idx <= q_pos\n");
+  CHECK(errors_with("score: score + where(kv_idx > q_pos, -inf, 0)\n") ==
+        "s.yaml:6:16: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score + where(kv_idx > q_pos, -inf, 0)\n"
+        "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  // What no mask can say.
+  CHECK(errors_with("score: score if score > 0 else -inf\n") == "");
+  CHECK(errors_with("maps: 2\nscore: score if map == 0 or kv_idx > 0 else -inf\n") == "");
+  CHECK(errors_with("score: max(score, 1 if kv_idx <= q_pos else -inf)\n") == "");
+  CHECK(errors_with("score: score if kv_idx <= q_pos else inf\n") == "");
+  CHECK(errors_with("score: score - where(kv_idx <= q_pos, 0, -inf)\n") == "");
+  CHECK(errors_with("score: score if h == 0 else score if kv_idx <= q_pos else -inf\n") == "");
+}
+
 TEST_CASE("recurrent") {
   CHECK(errors_with_recurrent("query: k\nkey: score\nlog_decay: true\ndelta: d\n") ==
         "s.yaml:7:8: error: 'k' is not allowed here: only 'key' reads it\n"
@@ -284,43 +377,51 @@ TEST_CASE("recurrent") {
         "    9 | log_decay: true\n"
         "      |            ^~~~\n"
         "help: use where(condition, a, b)\n"
-        "s.yaml:10:8: error: 'd' is not allowed here: it is one value per token and head\n"
+        "s.yaml:10:8: error: 'd' is not allowed here: delta is one value per token and head\n"
         "   10 | delta: d\n"
         "      |        ^\n");
 }
 
 TEST_CASE("the caret finds its way through quotes, escapes and folded lines") {
+  const std::string help = "help: declare it in constants or inputs\n";
   CHECK(errors_with("mask: 'q_idx < zz'\n") ==
         "s.yaml:6:16: error: unknown name 'zz'\n"
         "    6 | mask: 'q_idx < zz'\n"
-        "      |                ^~\n");
+        "      |                ^~\n" +
+            help);
   CHECK(errors_with("mask: \"q_idx \\x3c\\u007a\\u007a\"\n") ==
         "s.yaml:6:18: error: unknown name 'zz'\n"
         "    6 | mask: \"q_idx \\x3c\\u007a\\u007a\"\n"
-        "      |                  ^~~~~~~~~~~~\n");
+        "      |                  ^~~~~~~~~~~~\n" +
+            help);
   CHECK(errors_with("mask: q_idx < 1\n  and\n\n  q_idx < zz # why\n") ==
         "s.yaml:9:11: error: unknown name 'zz'\n"
         "    9 |   q_idx < zz # why\n"
-        "      |           ^~\n");
+        "      |           ^~\n" +
+            help);
   CHECK(errors_with("mask: |\n    q_idx < 1\n      and q_idx < zz\n") ==
         "s.yaml:8:19: error: unknown name 'zz'\n"
         "    8 |       and q_idx < zz\n"
-        "      |                   ^~\n");
+        "      |                   ^~\n" +
+            help);
   CHECK(errors_with("mask: >-\n  q_idx < 1\n  and q_idx < zz\n") ==
         "s.yaml:8:15: error: unknown name 'zz'\n"
         "    8 |   and q_idx < zz\n"
-        "      |               ^~\n");
+        "      |               ^~\n" +
+            help);
   CHECK(errors_with("mask: \"q_idx\n  < 1 \\\n  and q_idx < zz\"\n") ==
         "s.yaml:8:15: error: unknown name 'zz'\n"
         "    8 |   and q_idx < zz\"\n"
-        "      |               ^~\n");
+        "      |               ^~\n" +
+            help);
   CHECK(errors_of("{\"attngen\": 1, \"name\": \"y\", \"dtype\": \"bf16\",\n"
                   " \"heads\": {\"q\": 1, \"kv\": 1}, \"head_dim\": {\"qk\": 8, \"v\": 8},\n"
                   " \"mask\": \"q_idx\\t\\u003C zz\"}\n",
                   "s.json") ==
         "s.json:3:25: error: unknown name 'zz'\n"
         "    3 |  \"mask\": \"q_idx\\t\\u003C zz\"}\n"
-        "      |                         ^~\n");
+        "      |                         ^~\n" +
+            help);
   CHECK(errors_with("mask: q_idx <\r\n  zz\r\n").starts_with("s.yaml:7:3: error: unknown name"));
 }
 

@@ -28,7 +28,13 @@ TEST_CASE("keys") {
   CHECK(errors_with("fixed: {seq: 1}\n") ==
         "s.yaml:6:9: error: unknown key 'seq' in fixed\n"
         "    6 | fixed: {seq: 1}\n"
-        "      |         ^~~\n");
+        "      |         ^~~\n"
+        "help: write seq_q and seq_kv\n");
+  CHECK(errors_with("layout bshd\n") ==
+        "s.yaml:6:1: error: unknown key 'layout bshd'\n"
+        "    6 | layout bshd\n"
+        "      | ^~~~~~~~~~~\n"
+        "help: write layout: bshd\n");
   CHECK(errors_with("delta: 1\n") ==
         "s.yaml:6:1: error: 'delta' belongs to pattern recurrent\n"
         "    6 | delta: 1\n"
@@ -149,6 +155,13 @@ TEST_CASE("keys and values that other tools have") {
   CHECK(help(errors_with("softcap: 30\n")) == "write score: 30 * tanh(score / 30)");
   CHECK(help(errors_with("alibi: true\n")) ==
         "write score: score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs");
+  CHECK(help(errors_with("score_mod: score\n")) ==
+        "write score: and the expression, such as 30 * tanh(score / 30)");
+  CHECK(help(errors_with("mask_mod: true\n")) ==
+        "write mask: and the condition, such as kv_idx <= q_pos");
+  for (const std::string length : {"seq", "seq_len", "seqlen"}) {
+    CHECK(help(errors_with("workload: [{" + length + ": 4096}]\n")) == "write seq_q and seq_kv");
+  }
   CHECK(help(errors_with_recurrent("causal: true\n")) == "");
   CHECK(help(errors_with("normalize: sigmoid\n")) == "write normalize: {weight: sigmoid(score)}");
   const auto with_dtype = [](const std::string& dtype) {
@@ -167,7 +180,7 @@ TEST_CASE("keys and values that other tools have") {
   CHECK(help(errors_with("inputs: {x: {dtype: float32, shape: []}}\n")) == "write f32");
 }
 
-TEST_CASE("values that lack their brackets or a digit") {
+TEST_CASE("values that lack their brackets or a digit, or are to be computed") {
   CHECK(errors_of("attngen: 1\nname: y\ndtype: bf16\nheads: 32\nhead_dim: 128\n") ==
         "s.yaml:4:8: error: heads must be a map, got 32\n"
         "    4 | heads: 32\n"
@@ -187,6 +200,16 @@ TEST_CASE("values that lack their brackets or a digit") {
         "    6 | scale: .5\n"
         "      |        ^~\n"
         "help: write 0.5\n");
+  CHECK(errors_with("scale: 1/8\n") ==
+        "s.yaml:6:8: error: scale must be 'default' or a number, got '1/8'\n"
+        "    6 | scale: 1/8\n"
+        "      |        ^~~\n"
+        "help: write 0.125\n");
+  CHECK(errors_with("constants: {c: 2 * sqrt(16)}\n").ends_with("help: write 8\n"));
+  CHECK(errors_with("fixed: {batch: 16/2}\n").ends_with("help: write 8\n"));
+  for (const std::string text : {"16/3", "0/0", "1 <= 2", "010"}) {
+    CHECK(errors_with("fixed: {batch: " + text + "}\n").find("help:") == std::string::npos);
+  }
 }
 
 TEST_CASE("dimensions are those of the pattern") {
@@ -295,7 +318,12 @@ TEST_CASE("names that are taken") {
         "s.yaml:6:63: error: 'q' cannot name a saved value\n"
         "    6 | normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n"
         "      |                                                               ^\n"
-        "help: the argument struct uses that name already\n");
+        "help: q, k, v and o are the tensors of a call\n");
+  CHECK(errors_with("constants: {k: 7}\n") ==
+        "s.yaml:6:13: error: 'k' cannot name a constant\n"
+        "    6 | constants: {k: 7}\n"
+        "      |             ^\n"
+        "help: q, k, v and o are the tensors of a call\n");
 }
 
 TEST_CASE("names that are taken in one pattern") {
@@ -372,12 +400,12 @@ TEST_CASE("inputs") {
         "s.yaml:6:45: error: a scalar input cannot be sorted\n"
         "    6 | inputs: {x: {dtype: i32, shape: [], sorted: true}}\n"
         "      |                                             ^~~~\n");
-  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [seq]}}\n") ==
+  // One error, not a second one where the input is used.
+  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [seq]}}\nmask: x[kv_idx] > 0\n") ==
         "s.yaml:6:34: error: dimension 'seq' belongs to pattern recurrent\n"
         "    6 | inputs: {x: {dtype: i32, shape: [seq]}}\n"
         "      |                                  ^~~\n"
-        "help: use seq_q or seq_kv\n");
-  // One error, not a second one where the input is used.
+        "help: write seq_q or seq_kv\n");
   CHECK(errors_with("inputs: {x: {dtype: f23, shape: [heads]}}\nscore: score + x[h]\n") ==
         "s.yaml:6:21: error: inputs.x.dtype must be 'f32', 'i32', 'bf16', 'fp16' or 'u8', "
         "got 'f23'\n"

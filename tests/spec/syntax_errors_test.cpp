@@ -12,6 +12,11 @@ TEST_CASE("YAML syntax") {
         "    6 | mask: a: b\n"
         "      |        ^\n"
         "help: put quotes around a text that contains ': '\n");
+  CHECK(errors_with("mask:\n  kv_idx < 3\n  layout: bshd\n") ==
+        "s.yaml:8:9: error: unexpected ':'\n"
+        "    8 |   layout: bshd\n"
+        "      |         ^\n"
+        "help: put quotes around a text that contains ': '\n");
   CHECK(errors_with("constants:\n\tx: 1\n") ==
         "s.yaml:7:1: error: a tab cannot indent\n"
         "    7 | \tx: 1\n"
@@ -36,6 +41,44 @@ TEST_CASE("YAML syntax") {
         "    6 | ---\n"
         "      | ^\n");
   CHECK(errors_of("# nothing\n") == "s.yaml: error: the spec is empty\n");
+}
+
+TEST_CASE("a key without its colon") {
+  CHECK(errors_of("attngen: 1\nname: y\ndtype bf16\n\nheads: {q: 1, kv: 1}\n") ==
+        "s.yaml:3:1: error: no ': ' between a key and its value\n"
+        "    3 | dtype bf16\n"
+        "      | ^~~~~~~~~~\n"
+        "help: write dtype: bf16\n");
+  CHECK(errors_with("heads {q: 8, kv: 2}\n") ==
+        "s.yaml:6:1: error: no ': ' between a key and its value\n"
+        "    6 | heads {q: 8, kv: 2}\n"
+        "      | ^~~~~~~~~~~~~~~~~~~\n"
+        "help: write heads: {q: 8, kv: 2}\n");
+  CHECK(errors_with("normalize:\n  weight  score\n  output: acc\n")
+            .ends_with("help: write weight: score\n"));
+  CHECK(errors_with("mask:kv_idx <= q_pos\nlayout: bshd\n")
+            .ends_with("help: write mask: kv_idx <= q_pos\n"));
+}
+
+TEST_CASE("an expression in braces without quotes") {
+  CHECK(errors_with("normalize:\n  rows: {m: max(rowmax(score), 0), n: 1}\n  weight: score\n") ==
+        "s.yaml:7:13: error: in { } and [ ] a text without quotes ends at ','\n"
+        "    7 |   rows: {m: max(rowmax(score), 0), n: 1}\n"
+        "      |             ^~~~~~~~~~~~~~~~~~\n"
+        "help: put quotes around the expression\n");
+  CHECK(errors_with("normalize: {weight: score + bias[h, q_idx, kv_idx]}\n") ==
+        "s.yaml:6:21: error: in { } and [ ] a text without quotes ends at '['\n"
+        "    6 | normalize: {weight: score + bias[h, q_idx, kv_idx]}\n"
+        "      |                     ^~~~~~~~~~~~~\n"
+        "help: put quotes around the expression\n");
+  CHECK(errors_with("targets: [min(h100, h200)]\n")
+            .ends_with("      |           ^~~~~~~~~\nhelp: put quotes around the expression\n"));
+  // A bracket that is not closed is another matter.
+  CHECK(errors_with("normalize: {weight: exp(score}\n") ==
+        "s.yaml:6:24: error: '(' is not closed\n"
+        "    6 | normalize: {weight: exp(score}\n"
+        "      |                        ^\n"
+        "help: add ')'\n");
 }
 
 TEST_CASE("nothing in a spec expands") {

@@ -127,6 +127,8 @@ TEST_CASE("the nearest word is one that could have been meant") {
   CHECK(did_you_mean("heds", words) == "did you mean 'heads'?");
   CHECK(did_you_mean("q_pso", words) == "did you mean 'q_pos'?");
   CHECK(did_you_mean("tahn", words, "; ") == "; did you mean 'tanh'?");
+  CHECK(did_you_mean("m", {"b", "h"}) == "");
+  CHECK(did_you_mean("k", {"kv"}) == "did you mean 'kv'?");
   CHECK(did_you_mean("headdim", words) == "did you mean 'head_dim'?");
   CHECK(did_you_mean("zebra", words, "; ").empty());
   CHECK(did_you_mean("", words).empty());
