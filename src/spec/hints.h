@@ -11,8 +11,7 @@
 namespace attngen::spec {
 
 // Of a key in the object at a pointer: "write mask: kv_idx <= q_pos" for `causal` in the whole
-// text;
-// "" if there is no hint.
+// text; "" if there is no hint.
 std::string hint_on_key(std::string_view key, std::string_view pointer);
 
 // Of a line, or what was read as a key: "write layout: bshd" for `layout bshd` and `layout:bshd`, a
