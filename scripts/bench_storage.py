@@ -75,6 +75,13 @@ def draw_tokens(spec, tokens, seed, device):
     return q, k, v, tensor(heads["q"], dims["v"])
 
 
+def draw_gates(spec, tokens, seed, device):
+    """[heads, tokens]: running sums of the logarithms of forget gates."""
+    random = torch.Generator(device=device)
+    random.manual_seed(seed)
+    return tensors.log_gates((spec["heads"]["q"], tokens), None, random, device)
+
+
 def draw_kept(heads, side, seed):
     """[heads, side, side]: in each head storage.KEPT of the blocks, the diagonal among them."""
     random = torch.Generator()
@@ -104,6 +111,9 @@ class Contestant:
         if "varlen" in bench.spec:
             begins = torch.tensor(offsets(self.lengths), dtype=torch.int32, device=device)
             inputs = {"cu_seqlens_q": begins, "cu_seqlens_kv": begins}
+        self.gates = None
+        if "inputs" in bench.spec:
+            self.gates = inputs["gates"] = draw_gates(bench.spec, int(begins[-1]), args.seed, device)
         shape = Shape(len(self.lengths), max(self.lengths), max(self.lengths))
         self.problem = tensors.Problem(bench.case(), shape, *tokens, {}, inputs)
         self.call = Emitted(Path(args.build), entry, self.problem)
@@ -147,7 +157,9 @@ class Contestant:
             rows = torch.arange(0, length, ROW_STEP, device=out.device)
             rows = torch.cat([rows, rows.new_tensor([length - 1])])
             keys = slice(first, first + length)
-            exact = attend(q[first + rows], k[keys], v[keys], self.keep(rows, length))
+            term = None if self.gates is None else \
+                self.gates[:, first + rows, None] - self.gates[:, None, keys]
+            exact = attend(q[first + rows], k[keys], v[keys], self.keep(rows, length), term)
             got = out[first + rows].float().transpose(0, 1)
             error, size = ((x.abs().amax(-1)) for x in (got - exact, exact))
             if not bool((error <= TOLERANCE * size).all()):
@@ -158,8 +170,9 @@ class Contestant:
         """(name, call) of what PyTorch users run, if this version has it and it is right."""
         if not self.bench.yardsticks:
             return "", None
-        name, make = ("varlen_attn", self.varlen_call) if self.kept is None else \
-            ("FlexAttention", self.flex_call)
+        name, make = ("FlexAttention", self.flex_call) if self.kept is not None else \
+            ("varlen_attn", self.varlen_call) if self.gates is None else \
+            ("FlexAttention", self.gated_flex_call)
         try:
             call = make()
             if not self.agrees(call()):
@@ -179,6 +192,21 @@ class Contestant:
         window = (-1, 0) if self.bench.causal else (-1, -1)
         return lambda: varlen_attn(q, k, v, begins, begins, longest, longest, window_size=window)
 
+    def gated_flex_call(self):
+        """Compiled FlexAttention over documents, whose mask it has beforehand."""
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+        gates, tokens = self.gates, self.gates.shape[1]
+        document = torch.repeat_interleave(torch.tensor(self.lengths, device=gates.device))
+        mask = create_block_mask(
+            lambda b, h, q, k: (document[q] == document[k]) & (k <= q), None, None, tokens, tokens,
+            device=gates.device, _compile=True)
+        compiled = torch.compile(flex_attention)
+        q, k, v = (getattr(self.problem, name).view.transpose(1, 2) for name in "qkv")
+        return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=True,
+                                score_mod=lambda score, b, h, q, k: score + gates[h, q]
+                                - gates[h, k]).transpose(1, 2)[0]
+
     def flex_call(self):
         """Compiled FlexAttention over the same blocks, which it need not test."""
         from torch.nn.attention.flex_attention import BlockMask, flex_attention
@@ -196,12 +224,13 @@ class Contestant:
                                 kernel_options=tiles).transpose(1, 2)[0]
 
 
-def attend(q, k, v, keep):
-    """Softmax attention in fp32 of rows [rows, heads, dim]: [heads, rows, dim]."""
+def attend(q, k, v, keep, term=None):
+    """Softmax attention in fp32 of rows [rows, heads, dim]: [heads, rows, dim]. `term`: of scores."""
     group = q.shape[1] // k.shape[1]
     q, k, v = (x.float().transpose(0, 1) for x in (q, k, v))
     k, v = (x.repeat_interleave(group, 0) if group > 1 else x for x in (k, v))
     score = q @ k.transpose(1, 2) * q.shape[-1] ** -0.5
+    score = score if term is None else score + term
     return score.masked_fill(~keep, -torch.inf).softmax(-1) @ v
 
 

@@ -82,9 +82,20 @@ def draw_dims(d):
     return qk, d.random.choice([qk, draw_dim(d, 512)])
 
 
-def along_sequence(spec):
+def pack(spec):
+    """Makes a spec's sequences packed, and its inputs, unless one has an element for each pair."""
     lengths = {"seq_q", "seq_kv"}
-    return any(lengths & set(map(str, given["shape"])) for given in spec["inputs"].values())
+    along = {name: given for name, given in spec["inputs"].items()
+             if lengths & set(map(str, given["shape"]))}
+    if any(lengths <= set(map(str, given["shape"])) for given in along.values()):
+        return
+    spec["varlen"] = True
+    for name, given in along.items():
+        if given["shape"][0] != "batch":
+            continue
+        given["shape"] = given["shape"][1:]
+        for key in {"score", "mask"} & spec.keys():
+            spec[key] = spec[key].replace(f"{name}[b, ", f"{name}[")
 
 
 def reads_map(d, spec):
@@ -100,8 +111,8 @@ def reads_map(d, spec):
 def draw_storage(d, spec):
     """One of what only this family has."""
     which = d.random.choice(["", "", "varlen", "blocks", "maps"])
-    if which == "varlen" and not along_sequence(spec):
-        spec["varlen"] = True
+    if which == "varlen":
+        pack(spec)
     elif which == "blocks":
         spec["blocks"] = {"size": d.random.choice(list(BLOCK_SIZES)),
                           "from": d.random.choice(["bitmap", "indices"]),

@@ -95,8 +95,11 @@ def varlen_benches():
         yardsticks = [dense("gqa", TOKENS // seq, seq, causal) for seq in DENSE_LENGTHS]
         yield from yardsticks
         name = f"storage_varlen_{'causal' if causal else 'full'}"
-        yield StorageBench(name, derive("varlen", name, causal),
-                           yardsticks=tuple(one.name for one in yardsticks))
+        names = tuple(one.name for one in yardsticks)
+        yield StorageBench(name, derive("varlen", name, causal), yardsticks=names)
+        if causal:  # beside the plain dense kernels
+            name = "storage_varlen_gated"
+            yield StorageBench(name, derive("packed_forgetting", name, causal), yardsticks=names)
 
 
 def storage_benches():

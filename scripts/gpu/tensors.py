@@ -99,10 +99,9 @@ class Problem:
         return rows, np.zeros_like(rows[:, 0]), self.q_begins[rows[:, 0]] + rows[:, 2]
 
 
-def dim_lengths(spec, shape):
-    return {"batch": shape.batch, "heads": spec["heads"]["q"], "heads_kv": spec["heads"]["kv"],
-            "seq_q": shape.seq_q, "seq_kv": shape.seq_kv, "seq": shape.seq_kv,
-            "dim": spec["head_dim"]["qk"]}
+def dim_lengths(spec, batch, queries, keys):
+    return {"batch": batch, "heads": spec["heads"]["q"], "heads_kv": spec["heads"]["kv"],
+            "seq_q": queries, "seq_kv": keys, "seq": keys, "dim": spec["head_dim"]["qk"]}
 
 
 # Ten times more would leave the type's range, or with weights of 2^17 in sum the accumulator's.
@@ -168,15 +167,17 @@ def draw(case, shape, save_names, seed, device, on_host=True):
         pack(problem, q_begins, kv_begins, device)
     if on_host:
         problem.host_q, problem.host_k, problem.host_v = (floats(x.view) for x in (q, k, v))
+    lengths = dim_lengths(spec, shape.batch, total_q, total_kv)
     for name, declared in spec.get("inputs", {}).items():
-        dims = [d if isinstance(d, int) else dim_lengths(spec, shape)[d]
-                for d in declared["shape"]]
+        dims = [d if isinstance(d, int) else lengths[d] for d in declared["shape"]]
         how = case.fills[name]
         if not dims:
             problem.inputs[name] = how["value"]
             problem.host_inputs[name] = np.array([how["value"]], np.float64)
             continue
         value = FILLS[how["fill"]](dims, shape, random, device).to(STORAGE[declared["dtype"]])
+        if problem.skipped >= 0:
+            poison_input(value, declared["shape"], problem.skipped, q_begins, kv_begins)
         problem.inputs[name] = behind(value.contiguous(), how.get("offset", 0))
         if on_host:
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
@@ -216,6 +217,19 @@ def pack(problem, q_begins, kv_begins, device):
         problem.k.view[0, keys] = torch.nan
         problem.v.view[0, keys, :, ::2] = torch.nan
         problem.v.view[0, keys, :, 1::2] = torch.inf
+
+
+def poison_input(value, dims, sequence, q_begins, kv_begins):
+    """What one sequence has of an input along sequences must not reach another either."""
+    for axis, dim in enumerate(dims):
+        if dim not in ("seq_q", "seq_kv"):
+            continue
+        begins = q_begins if dim == "seq_q" else kv_begins
+        begin, end = int(begins[sequence]), int(begins[sequence + 1])
+        if value.is_floating_point():
+            value.narrow(axis, begin, end - begin).fill_(torch.nan)
+        elif value.dtype == torch.int32:
+            value.narrow(axis, begin, end - begin).add_(1_000_000)  # ascending if it was
 
 
 def block_heads(spec):

@@ -293,6 +293,30 @@ def varlen_cases():
                   {"slopes": {"fill": "slopes"}, "kv_len": {"fill": "lengths"}}, varlen=True,
                   inputs={**SLOPES, "kv_len": {"dtype": "i32", "shape": ["batch"]}}, score=ALIBI,
                   mask="kv_idx < kv_len[b]")
+    yield from varlen_input_cases()
+
+
+def varlen_input_cases():
+    """`--filter varlen_of`: inputs along packed sequences, NaN where the sequence of NaN stands."""
+    def one(name, shape, fill, dtype="f32", is_sorted=False, **spec):
+        given = {"dtype": dtype, "shape": shape, **({"sorted": True} if is_sorted else {})}
+        return variant(f"varlen_of_{name}", 128, (8, 2), {"x": {"fill": fill}}, varlen=True,
+                       inputs={"x": given}, **spec)
+
+    yield one("gates", ["heads", "seq_kv"], "log_gates", mask=CAUSAL,
+              score="score + x[h, q_pos] - x[h, kv_idx]")
+    yield one("pruned_gates", ["heads", "seq_kv"], "log_gates",
+              score="score + x[h, q_pos] - x[h, kv_idx]",
+              mask=f"{CAUSAL} and x[h, q_pos] - x[h, kv_idx] > -20")
+    yield one("documents", ["seq_kv"], "documents", "i32", True,
+              mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]")
+    yield one("ids", ["seq_kv"], "documents_anyhow", "i32", mask="x[q_pos] == x[kv_idx]")
+    yield one("padding", ["seq_kv"], "bits", "u8", mask="x[kv_idx] != 0")
+    yield one("limits", ["seq_q"], "lengths", "i32", mask="kv_idx <= x[q_idx]")
+    yield one("key_bias", ["seq_kv", "heads_kv"], "normal", "bf16",
+              score="score + x[kv_idx, h_kv]")
+    yield one("output", ["seq_kv"], "normal", mask=CAUSAL,
+              normalize={**row_free("sigmoid(score)"), "output": "acc * x[q_pos]"})
 
 
 def sparse_cases():

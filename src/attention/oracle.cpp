@@ -61,9 +61,15 @@ bool is_variable(const Expr& e, const char* name) {
   return e.op() == Op::Variable && e.name() == name;
 }
 
-// One sequence of a problem: its lengths, and its first rows.
+// Elements along a dimension of a tensor: of packed sequences one's own among those of all.
+struct Extent {
+  int64_t length = 0, begin = 0, in_memory = 0;
+};
+Extent all_of(int64_t length) { return {length, 0, length}; }
+
+// One sequence of a problem: where it stands, and its first rows.
 struct Sequence {
-  int64_t seq_q = 0, seq_kv = 0;
+  Extent queries, keys;
   const float *q = nullptr, *k = nullptr, *v = nullptr;
 };
 
@@ -96,7 +102,9 @@ struct Oracle::Impl {
 
   explicit Impl(const spec::Spec& s);
 
-  expr::Loader loader(const Problem& problem) const;
+  Extent extent_of(const spec::Input::Dim& dim, const Problem& problem,
+                   const Sequence& sequence) const;
+  expr::Loader loader(const Problem& problem, const Sequence& sequence) const;
   // What one map of scores adds to a row, `row_constants` being those of the map.
   Row row_of_map(const Problem& problem, const Sequence& sequence, std::vector<double> values,
                  bool storage) const;
@@ -162,37 +170,41 @@ Oracle::Impl::Impl(const spec::Spec& s)
   for (const spec::NamedExpr& save : s.normalize.saves) saves.emplace_back(save.value, names);
 }
 
-expr::Loader Oracle::Impl::loader(const Problem& problem) const {
-  return [this, &problem](std::string_view name, std::span<const int64_t> indices) {
+Extent Oracle::Impl::extent_of(const spec::Input::Dim& dim, const Problem& problem,
+                               const Sequence& sequence) const {
+  using Kind = spec::Input::Dim::Kind;
+  switch (dim.kind) {
+    case Kind::Batch:
+      return all_of(problem.batch);
+    case Kind::Heads:
+      return all_of(heads.q);
+    case Kind::HeadsKv:
+      return all_of(heads.kv());
+    case Kind::SeqQ:
+    case Kind::Seq:
+      return sequence.queries;
+    case Kind::SeqKv:
+      return sequence.keys;
+    case Kind::HeadDim:
+      return all_of(head_dim.qk);
+    case Kind::Number:
+      break;
+  }
+  return all_of(dim.number);
+}
+
+expr::Loader Oracle::Impl::loader(const Problem& problem, const Sequence& sequence) const {
+  return [this, &problem, &sequence](std::string_view name, std::span<const int64_t> indices) {
     const auto input = std::find_if(inputs.begin(), inputs.end(),
                                     [&](const spec::Input& i) { return i.name == name; });
     const auto data = problem.inputs.find(name);
     if (input == inputs.end() || data == problem.inputs.end()) return kNaN;
     int64_t offset = 0;
     for (size_t i = 0; i < input->shape.size() && i < indices.size(); ++i) {
-      const int64_t length = [&, this]() -> int64_t {
-        using Kind = spec::Input::Dim::Kind;
-        switch (input->shape[i].kind) {
-          case Kind::Batch:
-            return problem.batch;
-          case Kind::Heads:
-            return heads.q;
-          case Kind::HeadsKv:
-            return heads.kv();
-          case Kind::SeqQ:
-          case Kind::Seq:
-            return problem.seq_q;
-          case Kind::SeqKv:
-            return problem.seq_kv;
-          case Kind::HeadDim:
-            return head_dim.qk;
-          case Kind::Number:
-            break;
-        }
-        return input->shape[i].number;
-      }();
-      offset =
-          offset * length + std::clamp<int64_t>(indices[i], 0, std::max<int64_t>(length, 1) - 1);
+      const Extent extent = extent_of(input->shape[i], problem, sequence);
+      if (extent.length <= 0) return 0.0;
+      offset = offset * extent.in_memory + extent.begin +
+               std::clamp<int64_t>(indices[i], 0, extent.length - 1);
     }
     return static_cast<size_t>(offset) < data->second.size() ? data->second[offset] : kNaN;
   };
@@ -200,16 +212,18 @@ expr::Loader Oracle::Impl::loader(const Problem& problem) const {
 
 Sequence Oracle::Impl::sequence_of(const Problem& problem, int64_t b) const {
   if (!varlen) {
-    return {problem.seq_q, problem.seq_kv, problem.q.data + b * problem.q.batch,
+    return {all_of(problem.seq_q), all_of(problem.seq_kv), problem.q.data + b * problem.q.batch,
             problem.k.data + b * problem.k.batch, problem.v.data + b * problem.v.batch};
   }
-  const auto offset = [&](const char* name, int64_t i) {
-    return static_cast<int64_t>(element_of(problem, name, i));
+  const auto extent = [&](const char* name) -> Extent {
+    const auto offset = [&](int64_t i) {
+      return static_cast<int64_t>(element_of(problem, name, i));
+    };
+    return {offset(b + 1) - offset(b), offset(b), offset(problem.batch)};
   };
-  const int64_t q = offset("cu_seqlens_q", b), kv = offset("cu_seqlens_kv", b);
-  return {offset("cu_seqlens_q", b + 1) - q, offset("cu_seqlens_kv", b + 1) - kv,
-          problem.q.data + q * problem.q.seq, problem.k.data + kv * problem.k.seq,
-          problem.v.data + kv * problem.v.seq};
+  const Extent q = extent("cu_seqlens_q"), kv = extent("cu_seqlens_kv");
+  return {q, kv, problem.q.data + q.begin * problem.q.seq,
+          problem.k.data + kv.begin * problem.k.seq, problem.v.data + kv.begin * problem.v.seq};
 }
 
 std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_t b, int64_t h,
@@ -222,9 +236,9 @@ std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_
   put(kH, h);
   put(kHKv, h / heads.group());
   put(kQIdx, q);
-  put(kQPos, q + sequence.seq_kv - sequence.seq_q);
-  put(kSeqQ, sequence.seq_q);
-  put(kSeqKv, sequence.seq_kv);
+  put(kQPos, q + sequence.keys.length - sequence.queries.length);
+  put(kSeqQ, sequence.queries.length);
+  put(kSeqKv, sequence.keys.length);
   put(kMap, map);
   values[kScale] = scale;
   values[kInf] = kInfinity;
@@ -262,7 +276,7 @@ void Oracle::Impl::score_pairs(const Problem& problem, const Sequence& sequence,
   const auto map = static_cast<int64_t>(values[kMap]);
   const float* query = sequence.q + q * problem.q.seq + (maps * h + map) * problem.q.head;
   const std::vector<bool> kept = kept_blocks(problem, b, h, q);
-  for (int64_t j = 0; j < sequence.seq_kv; ++j) {
+  for (int64_t j = 0; j < sequence.keys.length; ++j) {
     if (!kept.empty() && !kept[static_cast<size_t>(j / block_size)]) continue;
     values[kKvIdx] = static_cast<double>(j);
     if (mask && (*mask)(values, load) == 0) continue;
@@ -299,7 +313,7 @@ void Oracle::Impl::reduce(const expr::Loader& load, std::vector<double>& values,
 Row Oracle::Impl::row_of_map(const Problem& problem, const Sequence& sequence,
                              std::vector<double> values, bool storage) const {
   const auto stored = [&](double x) { return storage ? round_to(dtype, x) : x; };
-  const expr::Loader load = loader(problem);
+  const expr::Loader load = loader(problem, sequence);
   std::vector<int64_t> keys;
   std::vector<double> scores;
   score_pairs(problem, sequence, load, values, storage, keys, scores);

@@ -120,12 +120,11 @@ std::string pointer_checks(const spec::Spec& spec, const Api& api) {
   for (const Input& input : spec.inputs) {
     if (input.shape.empty()) continue;
     // A tensor along the keys has no element when there are none; the other lengths are above zero.
-    const bool along_keys = std::ranges::any_of(input.shape, [](const Input::Dim& dim) {
-      return dim.kind == Input::Dim::Kind::SeqKv || dim.kind == Input::Dim::Kind::Seq;
-    });
-    checks += refused_if(
-        fmt::format("args.{} == nullptr{}", input.name, along_keys ? " && args.seq_kv > 0" : ""),
-        api.upper_name + "_NULL_POINTER");
+    const bool along_keys = spec::has_dim(input, Input::Dim::Kind::SeqKv);
+    const std::string any_key =
+        fmt::format(" && args.{} > 0", name_in_memory(spec, {Input::Dim::Kind::SeqKv}));
+    checks += refused_if(fmt::format("args.{} == nullptr{}", input.name, along_keys ? any_key : ""),
+                         api.upper_name + "_NULL_POINTER");
     const int bytes = bytes_of(input.element);
     if (bytes > 1) checks += misaligned_if(input.name, bytes, api);
   }
@@ -137,16 +136,21 @@ std::string pointer_checks(const spec::Spec& spec, const Api& api) {
 
 }  // namespace
 
+std::string name_in_memory(const spec::Spec& spec, const Input::Dim& dim) {
+  if (!spec.varlen || !spec::is_length(dim.kind)) return spec::name_of(dim);
+  return dim.kind == Input::Dim::Kind::SeqQ ? "total_q" : "total_kv";
+}
+
 std::string c_type_of(const Input& input) {
   const bool half = input.element == Input::Element::Bf16 || input.element == Input::Element::Fp16;
   if (input.shape.empty()) return half ? "float" : element_type(input.element);
   return fmt::format("const {}*", element_type(input.element));
 }
 
-std::string shape_text(const Input& input) {
+std::string shape_text(const spec::Spec& spec, const Input& input) {
   if (input.shape.empty()) return "scalar";
   std::vector<std::string> dims;
-  for (const Input::Dim& dim : input.shape) dims.push_back(spec::name_of(dim));
+  for (const Input::Dim& dim : input.shape) dims.push_back(name_in_memory(spec, dim));
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
@@ -189,12 +193,15 @@ std::string header(const Api& api, std::string_view banner) {
       banner, guard, declarations(api));
 }
 
-std::string source_api(const spec::Spec& spec, const Api& api, bool inputs_have_batch) {
+std::string source_api(const spec::Spec& spec, const Api& api,
+                       const std::set<std::string>& lengths) {
   std::string text = "// The C interface, as in " + spec.name + ".h.\n";
   text += "extern \"C\" {\n\n" + declarations(api) + "\n}  // extern \"C\"\n\nnamespace {\n\n";
 
   std::vector<std::string> members;
-  if (inputs_have_batch) members.emplace_back("static_cast<int>(args.batch)");
+  for (const std::string& length : lengths) {
+    members.push_back(fmt::format("static_cast<int>(args.{})", length));
+  }
   for (const Input& input : spec.inputs) members.push_back("args." + input.name);
   const std::string args = fmt::format("const {}_forward_args&", spec.name);
   text += getter("Inputs inputs_of", args, members);

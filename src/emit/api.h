@@ -2,6 +2,7 @@
 // three spellings of it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,8 +54,10 @@ Api api_of(const spec::Spec& spec, const std::string& bad_device);
 
 // The type of an input inside the argument struct and the kernel: "const float*", "int32_t".
 std::string c_type_of(const spec::Input& input);
-// "[batch, seq_kv]", or "scalar"
-std::string shape_text(const spec::Input& input);
+// How many elements lie along a dimension: "seq_kv", but "total_kv" of packed sequences.
+std::string name_in_memory(const spec::Spec& spec, const spec::Input::Dim& dim);
+// "[batch, seq_kv]", "[total_kv]" of packed sequences, or "scalar".
+std::string shape_text(const spec::Spec& spec, const spec::Input& input);
 
 // Enum, structs and prototypes: the body of the header, without includes.
 std::string declarations(const Api& api);
@@ -63,7 +66,8 @@ std::string declarations(const Api& api);
 std::string header(const Api& api, std::string_view banner);
 
 // What replaces parts/api.cuh: the declarations, and how the kernel gets its inputs from them.
-// `inputs_have_batch`: the struct Inputs begins with the batch size.
-std::string source_api(const spec::Spec& spec, const Api& api, bool inputs_have_batch);
+// `lengths`: those of the call with which the struct Inputs begins.
+std::string source_api(const spec::Spec& spec, const Api& api,
+                       const std::set<std::string>& lengths);
 
 }  // namespace attngen::emit

@@ -76,17 +76,32 @@ expr::Names DeviceNames::names(std::string rows) const {
           }};
 }
 
+expr::Names DeviceNames::names_at_end(std::string rows) const {
+  expr::Names result = names(std::move(rows));
+  result.load = [this](std::string_view name, std::span<const std::string> indices) {
+    const Input* input = spec_.find_input(name);
+    const std::string element = load(name, indices);
+    if (input == nullptr || !spec::has_dim(*input, Input::Dim::Kind::SeqKv)) return element;
+    return fmt::format("(row.seq_kv > 0 ? {} : 0)", element);
+  };
+  return result;
+}
+
 expr::Names DeviceNames::pair_names() const {
   expr::Names result = names();
   result.eager = vendor_ == expr::Vendor::Nvidia;
   return result;
 }
 
+std::string DeviceNames::of_call(std::string length) const {
+  return "in." + *lengths_.insert(std::move(length)).first;
+}
+
+// How many values an index has.
 std::string DeviceNames::length(const Input::Dim& dim) const {
   switch (dim.kind) {
     case Input::Dim::Kind::Batch:
-      reads_batch_ = true;
-      return "in.batch";
+      return of_call("batch");
     case Input::Dim::Kind::Heads:
       return "kHeadsQ";
     case Input::Dim::Kind::HeadsKv:
@@ -102,6 +117,18 @@ std::string DeviceNames::length(const Input::Dim& dim) const {
       return std::to_string(dim.number);
   }
   return "";
+}
+
+std::string DeviceNames::length_in_memory(const Input::Dim& dim) const {
+  return is_packed(dim) ? of_call(name_in_memory(spec_, dim)) : length(dim);
+}
+
+// Packed sequences lie one behind the other; an index counts within its own.
+std::string DeviceNames::place_in_memory(const std::string& index, const Input::Dim& dim) const {
+  const std::string place = clamped(index, dim);
+  if (!is_packed(dim)) return place;
+  const char* const begin = dim.kind == Input::Dim::Kind::SeqQ ? "row.q_begin" : "row.kv_begin";
+  return place == "0" ? begin : fmt::format("{} + {}", begin, place);
 }
 
 // The variable that runs over a dimension by itself, so that it needs no clamp.
@@ -212,7 +239,7 @@ std::string DeviceNames::address(const Input& input, std::span<const std::string
   std::string address;
   bool wide = false;
   for (size_t i = 0; i < input.shape.size(); ++i) {
-    const std::string index = clamped(indices[i], input.shape[i]);
+    const std::string index = place_in_memory(indices[i], input.shape[i]);
     if (i == 0 || address == "0") {
       address = index;
       wide = false;
@@ -220,7 +247,7 @@ std::string DeviceNames::address(const Input& input, std::span<const std::string
     }
     // 64 bits from the first product on.
     address = fmt::format(fmt::runtime(wide ? "({}) * {}" : "int64_t{{{}}} * {}"), address,
-                          length(input.shape[i]));
+                          length_in_memory(input.shape[i]));
     if (index != "0") address += " + " + index;
     wide = true;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ class DeviceNames {
 
   // Row values are members of `rows`; those before the block (old_m) are members of `old`.
   expr::Names names(std::string rows = "rows") const;
+
+  // For what ends a row, where its sequence may have no key: an element along the keys is then 0.
+  expr::Names names_at_end(std::string rows = "rows") const;
 
   // For what every pair computes: nvcc makes a branch of each && and ||.
   expr::Names pair_names() const;
@@ -56,12 +60,18 @@ class DeviceNames {
   // Which of its matrices [seq_q, seq_kv] an input with an element for each pair has for a row.
   std::string matrix(const spec::Input& input) const;
 
-  // Whether a load so far needed the batch size, which `Row` does not hold: `Inputs` then has it.
-  bool reads_batch() const { return reads_batch_; }
+  // Those of the call that loads so far needed and `Row` does not hold, so that `Inputs` does.
+  const std::set<std::string>& lengths() const { return lengths_; }
 
  private:
   std::string variable(std::string_view name, const std::string& rows) const;
+  bool is_packed(const spec::Input::Dim& dim) const {
+    return spec_.varlen && spec::is_length(dim.kind);
+  }
+  std::string of_call(std::string length) const;
   std::string length(const spec::Input::Dim& dim) const;
+  std::string length_in_memory(const spec::Input::Dim& dim) const;
+  std::string place_in_memory(const std::string& index, const spec::Input::Dim& dim) const;
   std::string plain_index(const spec::Input::Dim& dim) const;
   std::string address(const spec::Input& input, std::span<const std::string> indices) const;
   // `bounds`: "" for the whole row of the input, or "low, high".
@@ -73,7 +83,7 @@ class DeviceNames {
   const spec::Spec& spec_;
   const attention::RowForm& rows_;
   expr::Vendor vendor_;
-  mutable bool reads_batch_ = false;
+  mutable std::set<std::string> lengths_;
 };
 
 }  // namespace attngen::emit

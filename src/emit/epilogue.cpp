@@ -101,7 +101,7 @@ class Epilogue {
     for (const attention::RowValue& row : form_.rows) {
       members.push_back(DeviceNames::member(row.name));
       body += row_comment(row.name);
-      body += assignment("values." + members.back(), row.value, names_.names("values"));
+      body += assignment("values." + members.back(), row.value, names_.names_at_end("values"));
     }
     if (has_scale_) members.emplace_back("output_scale");
     std::string fields =
@@ -111,7 +111,7 @@ class Epilogue {
       body += fmt::format("  values.empty = {};\n", empty_condition());
     }
     if (has_scale_) {
-      body += assignment("values.output_scale", *scale_, names_.names("values"));
+      body += assignment("values.output_scale", *scale_, names_.names_at_end("values"));
       if (empty_ != nullptr) {
         body += fmt::format("  if ({}) values.output_scale = 0;  // no pair exists\n",
                             keeps_empty_ ? "values.empty" : empty_condition());
@@ -130,7 +130,7 @@ class Epilogue {
   std::string row_term_text() const {
     if (!row_term_) return "";
     return "  // Left out of its scores, since their weights are the same without.\n" +
-           assignment("const float common", row_term_, names_.names()) +
+           assignment("const float common", row_term_, names_.names_at_end()) +
            "  if (red.max_score > -INFINITY) {\n"
            "    red.max_score += common;\n"
            "    if (!isfinite(common)) red.sum_exp = common == -INFINITY ? 0 : NAN;\n"
@@ -159,7 +159,7 @@ class Epilogue {
       body = has_scale_ ? "  return acc * values.output_scale;\n" : "  return acc;\n";
     } else {
       if (keeps_empty_) body = "  if (values.empty) return 0;\n";
-      body += returned(form_.output, names_.names("values"));
+      body += returned(form_.output, names_.names_at_end("values"));
     }
     return comment("output", expr::print_brief(form_.output)) +
            text_of({"float", "output_of", {"float acc", kValues, kRow, kInputs}, body});
@@ -192,7 +192,7 @@ class Epilogue {
   }
 
   std::string save_function(const spec::NamedExpr& save) const {
-    std::string body = returned(save.value, names_.names("values"));
+    std::string body = returned(save.value, names_.names_at_end("values"));
     if (save_is_nan(form_, save.value)) {
       // Of a row without pairs: the formula at the reductions' identities, NaN becoming -inf.
       const size_t at = body.rfind("  return ");

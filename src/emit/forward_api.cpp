@@ -84,13 +84,14 @@ std::string save_meaning(const spec::Spec& spec, const std::string& name, const 
                      has_word(definition, "log") ? ", natural log" : "", by_map);
 }
 
-std::string input_meaning(const Input& input) {
+std::string input_meaning(const spec::Spec& spec, const Input& input) {
   std::string meaning =
-      fmt::format("input, {} {}", spec::name_of(input.element), shape_text(input));
+      fmt::format("input, {} {}", spec::name_of(input.element), shape_text(spec, input));
   if (!input.shape.empty()) meaning += " contiguous";
   if (input.sorted) {
+    const bool packed = spec.varlen && spec::is_length(input.shape.back().kind);
     meaning += fmt::format(", ascending along {}, else results are wrong",
-                           spec::name_of(input.shape.back()));
+                           packed ? "each sequence" : spec::name_of(input.shape.back()));
   }
   return meaning;
 }
@@ -133,7 +134,7 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
   }
   add_blocks(fields, spec);
   for (const Input& input : spec.inputs) {
-    fields.push_back({c_type_of(input), input.name, input_meaning(input)});
+    fields.push_back({c_type_of(input), input.name, input_meaning(spec, input)});
   }
   return fields;
 }

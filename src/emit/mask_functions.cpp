@@ -128,11 +128,7 @@ bool reads_keys(const attention::KeyRange& range, const Spec& spec) {
   for (const expr::Expr& end : {range.begin, range.end, range.full_begin, range.full_end}) {
     for (const std::string& load : expr::inputs_of(end)) {
       const spec::Input* input = spec.find_input(load.substr(0, load.find('.')));
-      if (std::ranges::any_of(input->shape, [](const spec::Input::Dim& dim) {
-            return dim.kind == spec::Input::Dim::Kind::SeqKv;
-          })) {
-        return true;
-      }
+      if (spec::has_dim(*input, spec::Input::Dim::Kind::SeqKv)) return true;
     }
   }
   return false;

@@ -40,7 +40,7 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
   substitution.values = template_values(spec, rows, choice.candidate);
   substitution.replacements = {
       {cdna2 ? "parts/user.h" : "parts/user.cuh", user.text},
-      {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.inputs_have_batch)}};
+      {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.lengths)}};
   if (!cdna2) {
     const bool far = choice.candidate.resources.far, far_sums = !rows.reductions.empty();
     substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(

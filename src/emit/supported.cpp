@@ -98,14 +98,6 @@ class Support {
     if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of packed sequences is");
     if (spec_.fixed.seq_q) not_emitted("/fixed/seq_q", "a fixed length of packed sequences is");
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
-    for (const spec::Input& input : spec_.inputs) {
-      for (size_t i = 0; i < input.shape.size(); ++i) {
-        using Kind = spec::Input::Dim::Kind;
-        if (input.shape[i].kind != Kind::SeqQ && input.shape[i].kind != Kind::SeqKv) continue;
-        not_emitted(fmt::format("/inputs/{}/shape/{}", input.name, i),
-                    "an input along packed sequences is");
-      }
-    }
   }
 
   // A warpgroup's rows keep or leave a block as one.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numbers>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -34,14 +35,14 @@ using attention::RowForm;
 using expr::Op;
 using spec::Spec;
 
-std::string inputs_text(const Spec& spec, bool with_batch, size_t tables) {
+std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, size_t tables) {
   if (spec.inputs.empty()) return "struct Inputs {};\n";
   std::string text = "// The spec's inputs.\nstruct Inputs {\n";
   std::vector<CommentedLine> members;
-  if (with_batch) members.push_back({"  int batch;", ""});
+  for (const std::string& length : lengths) members.push_back({"  int " + length + ";", ""});
   for (const spec::Input& input : spec.inputs) {
     members.push_back({fmt::format("  {} {};", c_type_of(input), input.name),
-                       input.shape.empty() ? "" : shape_text(input)});
+                       input.shape.empty() ? "" : shape_text(spec, input)});
   }
   if (tables > 0) members.push_back({fmt::format("  int4* {}[{}] = {{}};", kTables, tables), ""});
   return text + commented(members) + "};\n";
@@ -50,6 +51,7 @@ std::string inputs_text(const Spec& spec, bool with_batch, size_t tables) {
 std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, bool gathers) {
   std::vector<CommentedLine> members;
   if (spec.varlen) {
+    members.push_back({"  int q_begin, kv_begin;", "of the sequence in the packed tensors"});
     members.push_back({"  int64_t first_save;", "of this head's queries in the saves"});
   }
   if (searched)
@@ -117,12 +119,6 @@ std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
-bool has_batch(const spec::Input& input) {
-  return std::ranges::any_of(input.shape, [](const spec::Input::Dim& dim) {
-    return dim.kind == spec::Input::Dim::Kind::Batch;
-  });
-}
-
 // How many matrices [seq_q, seq_kv] an input with an element for each pair has.
 std::string matrices_of(const spec::Input& input) {
   std::string product;
@@ -150,8 +146,8 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
          fmt::format(
              "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
              "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
-             has_batch(input) ? "int64_t batch" : "int64_t", matrices_of(input), c_type_of(input),
-             input.name);
+             spec::has_dim(input, spec::Input::Dim::Kind::Batch) ? "int64_t batch" : "int64_t",
+             matrices_of(input), c_type_of(input), input.name);
 }
 
 std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
@@ -347,10 +343,10 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
     if (!section.empty()) body += "\n" + section;
   }
   UserFunctions result;
-  result.inputs_have_batch = names.reads_batch();
+  result.lengths = names.lengths();
   std::string text = helpers_text(spec, form, pairs, fragment, body) + body.substr(1);
   if (amd) text = for_amd(std::move(text));
-  result.text = inputs_text(spec, result.inputs_have_batch, amd ? 0 : id_tables(spec)) + "\n" +
+  result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec)) + "\n" +
                 row_text(spec, pairs, !amd && has_searched_limits(spec, form), forms.gathers) +
                 "\n" + text;
   return result;

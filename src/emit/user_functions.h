@@ -14,6 +14,7 @@
 //   row_values, output_of, store_saves    what follows the last block
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "attention/row_form.h"
@@ -25,7 +26,7 @@ namespace attngen::emit {
 
 struct UserFunctions {
   std::string text;
-  bool inputs_have_batch = false;  // struct Inputs begins with `int batch`
+  std::set<std::string> lengths;  // of the call, with which struct Inputs begins
 };
 // What the schedule adds.
 struct Forms {

@@ -186,9 +186,32 @@ class FieldReader {
       const Node* shape = entry.find("shape");
       if (entry.find("dtype") == nullptr || shape == nullptr) continue;
       if (!read_shape(*shape, pointer + "/shape", input)) continue;
+      if (spec_.varlen && !check_packed(*shape, pointer + "/shape", input)) continue;
       if (const Node* sorted = entry.find("sorted")) check_sorted(*sorted, pointer, input);
       spec_.inputs.push_back(std::move(input));
     }
+  }
+
+  // Packed sequences lie one behind the other, in inputs as in q, k and v.
+  bool check_packed(const Node& shape, const std::string& pointer, const Input& input) {
+    bool along = false;
+    for (size_t i = 0; i < input.shape.size(); ++i) {
+      if (!is_length(input.shape[i].kind)) continue;
+      const bool second = std::exchange(along, true);
+      if (second) {
+        report_.at_value(shape.children[i], child(pointer, std::to_string(i)),
+                         "an input of packed sequences lies along seq_q or seq_kv, not both",
+                         "what a pair shares may be computed, or read of a table by the distance");
+        return false;
+      }
+    }
+    const auto batch = std::ranges::find(input.shape, Input::Dim::Kind::Batch, &Input::Dim::kind);
+    if (!along || batch == input.shape.end()) return true;
+    const auto at = static_cast<size_t>(batch - input.shape.begin());
+    report_.at_value(shape.children[at], child(pointer, std::to_string(at)),
+                     "an input along packed sequences has no dimension batch",
+                     "leave batch out: the sequences' elements lie one behind the other");
+    return false;
   }
 
   // An input without a shape is none: its uses have no errors of their own.

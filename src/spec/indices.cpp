@@ -68,10 +68,6 @@ std::string index_over(DimensionKind kind) {
   return std::string(found->name);
 }
 
-bool is_length(DimensionKind kind) {
-  return kind == DimensionKind::SeqQ || kind == DimensionKind::SeqKv;
-}
-
 // Whether a variable may run over the dimension. One length may be read by the indices of the
 // other, where queries and keys are of one sequence: doc[b, q_pos].
 bool runs_over(const Counter& counter, DimensionKind kind, const Heads& heads) {

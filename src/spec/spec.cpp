@@ -44,6 +44,15 @@ const char* name_of(Input::Element element) {
   return "";
 }
 
+bool is_length(Input::Dim::Kind kind) {
+  return kind == Input::Dim::Kind::SeqQ || kind == Input::Dim::Kind::SeqKv;
+}
+
+bool has_dim(const Input& input, Input::Dim::Kind kind) {
+  return std::ranges::any_of(input.shape,
+                             [kind](const Input::Dim& dim) { return dim.kind == kind; });
+}
+
 const char* index_of(Input::Dim::Kind kind) {
   switch (kind) {
     case Input::Dim::Kind::Batch:

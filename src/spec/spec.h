@@ -52,6 +52,8 @@ struct Input {
   bool sorted = false;     // ascending along its last dimension
 };
 const char* name_of(Input::Element);  // "f32"
+bool is_length(Input::Dim::Kind);     // seq_q or seq_kv
+bool has_dim(const Input&, Input::Dim::Kind);
 // The variable that runs over a dimension: "kv_idx"; "" of those that have none of their own.
 const char* index_of(Input::Dim::Kind);
 std::string name_of(const Input::Dim&);  // "seq_kv", "32"

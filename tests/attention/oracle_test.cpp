@@ -180,6 +180,43 @@ TEST_CASE("inputs are read by their shape, an index beyond it at its nearest ele
   CHECK(sum_of("kv_idx - 3", 1) == 20 + 20 + 20 + 20);
 }
 
+spec::Spec with_x(const std::string& shape, const std::string& body) {
+  return testing::read_spec(
+      "attngen: 1\nname: t\ndtype: bf16\nheads: {q: 4, kv: 2}\nhead_dim: {qk: 16, v: 8}\n"
+      "inputs: {x: {dtype: f32, shape: " +
+      shape + "}}\n" + body);
+}
+
+// Sequences of 2 and 4 keys.
+TEST_CASE("an input along packed sequences is read within its own") {
+  Tensors t(3, 6);
+  t.problem.inputs["cu_seqlens_q"] = {0, 1, 3};
+  t.problem.inputs["cu_seqlens_kv"] = {0, 2, 6};
+  t.problem.inputs["x"] = {10, 11, 20, 21, 22, 23, 30, 31, 40, 41, 42, 43};
+  const auto sum_of = [&](const std::string& index, int64_t b) {
+    const spec::Spec spec = with_x("[2, seq_kv]", "varlen: true\nscore: x[" + index +
+                                                      "] + 0 * score\nnormalize: {rows: {l: "
+                                                      "rowsum(score)}, weight: score, "
+                                                      "output: acc, save: {l: l}}\n");
+    return Oracle(spec).row(t.problem, b, 0, 0, Arithmetic::Exact).saves[0];
+  };
+  CHECK(sum_of("0, kv_idx", 0) == 10 + 11);
+  CHECK(sum_of("1, kv_idx", 1) == 40 + 41 + 42 + 43);
+  CHECK(sum_of("1, kv_idx + 1", 0) == 31 + 31);
+  CHECK(sum_of("0, kv_idx - 1", 1) == 20 + 20 + 21 + 22);
+}
+
+TEST_CASE("an element along no keys is 0") {
+  Tensors t(3, 0);
+  t.problem.inputs["x"] = {};
+  const spec::Spec spec =
+      with_x("[seq_kv]",
+             "normalize: {weight: score, output: \"acc * x[q_pos]\", save: {y: \"x[q_pos]\"}}\n");
+  const Row row = Oracle(spec).row(t.problem, 0, 0, 0, Arithmetic::Exact);
+  CHECK(row.saves[0] == 0);
+  CHECK(row.o[0] == 0);
+}
+
 TEST_CASE("storage arithmetic is near, and rounded") {
   const Tensors t(4, 50, 7);
   const Oracle oracle(spec_of("mask: kv_idx <= q_pos\n"));

@@ -31,12 +31,13 @@ inline std::string spec_text(const std::string& body) {
          body;
 }
 
-inline spec::Spec spec_of(const std::string& body) {
-  text::Diagnostics diagnostics({"spec.yaml", spec_text(body)});
+inline spec::Spec read_spec(const std::string& text) {
+  text::Diagnostics diagnostics({"spec.yaml", text});
   auto spec = spec::read(diagnostics);
   REQUIRE_MESSAGE(spec.has_value(), diagnostics.render(text::ErrorFormat::Gcc));
   return *spec;
 }
+inline spec::Spec spec_of(const std::string& body) { return read_spec(spec_text(body)); }
 
 inline expr::Expr mask_of(const std::string& mask) { return spec_of("mask: " + mask + "\n").mask; }
 

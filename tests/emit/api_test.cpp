@@ -96,7 +96,12 @@ TEST_CASE("a field says what the caller must see to") {
         "input, i32 [seq_q] contiguous, ascending along seq_q, else results are wrong");
   CHECK(meaning_of(api, "cap") == "input, f32 scalar");
 
-  const Api packed = api_of(spec_of("varlen: true\n"));
+  const Api packed = api_of(
+      spec_of("varlen: true\ninputs: {doc: {dtype: i32, shape: [heads, seq_kv], sorted: true}}\n"
+              "mask: doc[h, q_pos] == doc[h, kv_idx]\n"));
+  CHECK(meaning_of(packed, "doc") ==
+        "input, i32 [heads, total_kv] contiguous, ascending along each sequence, else results are "
+        "wrong");
   CHECK(meaning_of(packed, "o_stride_seq") == "elements; both zero: contiguous, as o's shape says");
   CHECK(meaning_of(packed, "cu_seqlens_kv") ==
         "i32 [batch + 1], ascending from 0 to total_kv: where each sequence begins; not checked");
@@ -147,7 +152,7 @@ TEST_CASE("the header is C99 and C++") {
 
 TEST_CASE("lines of the header fit") {
   const Api api = api_of(example());
-  std::istringstream lines(header(api, "") + source_api(example(), api, true));
+  std::istringstream lines(header(api, "") + source_api(example(), api, {"batch"}));
   for (std::string line; std::getline(lines, line);) {
     INFO(line);
     CHECK(line.size() <= 100);
@@ -168,7 +173,7 @@ TEST_CASE("status texts are those of the templates") {
 }
 
 TEST_CASE("the kernel's side of the interface") {
-  const std::string text = source_api(example(), api_of(example()), true);
+  const std::string text = source_api(example(), api_of(example()), {"batch"});
   CHECK(text.find("Inputs inputs_of(const mpt_7b_forward_args& args) {") != std::string::npos);
   CHECK(text.find("static_cast<int>(args.batch), args.slopes") != std::string::npos);
   CHECK(text.find("if (args.slopes == nullptr) return MPT_7B_NULL_POINTER;") != std::string::npos);
@@ -181,7 +186,7 @@ TEST_CASE("the kernel's side of the interface") {
 
   spec::Spec bare;
   bare.name = "bare";
-  const std::string none = source_api(bare, api_of(bare), false);
+  const std::string none = source_api(bare, api_of(bare), {});
   CHECK(none.find("Inputs inputs_of(const bare_forward_args&) { return {}; }") !=
         std::string::npos);
   CHECK(none.find("Saves saves_of(const bare_forward_args&) { return {}; }") != std::string::npos);

@@ -445,7 +445,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   replace_all(text, "asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = tanhf(x);");
   replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",
               "y = half_to_float(x);");
-  const std::string members = data.input_members(user.inputs_have_batch);
+  const std::string members = data.input_members(user.lengths.contains("batch"));
   const size_t tables = id_tables(spec);
   if (tables > 0) text += kTabulate;
   std::string use_tables;

@@ -25,6 +25,8 @@ TEST_CASE("what is supported passes") {
   CHECK(refusal_of("") == "");
   CHECK(refusal_of("blocks: {size: 192, from: indices}\n") == "");
   CHECK(refusal_of("varlen: true\nmask: kv_idx <= q_pos\n") == "");
+  CHECK(refusal_of("varlen: true\ninputs: {bias: {dtype: f32, shape: [heads, seq_kv]}}\n"
+                   "score: score + bias[h, kv_idx]\n") == "");
   CHECK(refusal_of("layout: bhsd\nfixed: {seq_q: 4096}\nmask: kv_idx <= q_pos\n") == "");
 }
 
@@ -48,11 +50,6 @@ TEST_CASE("features that no template carries") {
         "spec.yaml:8:17: error: a fixed length of packed sequences is not emitted yet for h100\n"
         "    8 | fixed: {seq_kv: 4096}\n"
         "      |                 ^~~~\n");
-  CHECK(refusal_of("varlen: true\ninputs: {bias: {dtype: f32, shape: [seq_kv]}}\n"
-                   "score: score + bias[kv_idx]\n") ==
-        "spec.yaml:8:37: error: an input along packed sequences is not emitted yet for h100\n"
-        "    8 | inputs: {bias: {dtype: f32, shape: [seq_kv]}}\n"
-        "      |                                     ^~~~~~\n");
   CHECK(refusal_of("kv_cache: {paged: 64}\n") ==
         "spec.yaml:7:11: error: a paged kv_cache is not emitted yet for h100\n"
         "    7 | kv_cache: {paged: 64}\n"

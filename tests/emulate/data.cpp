@@ -6,7 +6,6 @@
 
 #include "attention/pair_input.h"
 #include "expr/evaluate.h"
-#include "hold/fill.h"
 
 namespace attngen::emulate {
 namespace {
@@ -27,8 +26,12 @@ hold::Extent extent(const spec::Spec& spec, const Call& call, bool keys, int hea
 }
 
 bool along_sequence(const spec::Input& input) {
-  return !input.shape.empty() &&
-         (input.shape.back().kind == Kind::SeqQ || input.shape.back().kind == Kind::SeqKv);
+  return !input.shape.empty() && spec::is_length(input.shape.back().kind);
+}
+
+double poison_of(Element element, double value) {
+  if (element == Element::I32) return value + 1'000'000;  // ascending if it was
+  return element == Element::U8 ? value : std::nan("");
 }
 
 }  // namespace
@@ -51,20 +54,47 @@ Data::Data(const spec::Spec& spec, Call call, const std::map<std::string, std::s
   }
   problem_ = {call_.batch(), call_.max_q, call_.max_kv, q_.view(), k_.view(), v_.view(), {}};
   draw_blocks();
-  const hold::Lengths lengths{call_.batch(), call_.max_q, call_.max_kv};
+  // What one packed sequence holds must not reach another.
+  if (spec.varlen && call_.batch() > 2) poisoned_ = 1;
   for (const spec::Input& input : spec.inputs) {
     const auto how = fills.find(input.name);
-    put(input, how == fills.end() ? drawn(input)
-                                  : hold::fill(spec, input, lengths, how->second, random_()));
+    std::vector<double> values = how == fills.end()
+                                     ? drawn(input)
+                                     : hold::fill(spec, input, lengths(), how->second, random_());
+    if (poisoned_ >= 0) poison(input, values);
+    put(input, std::move(values));
   }
   if (spec.varlen) draw_offsets();
-  // What one packed sequence holds must not reach another.
-  if (spec.varlen && call_.batch() > 2) {
-    poisoned_ = 1;
-    const Sequence& s = call_.sequences[1];
+  if (poisoned_ >= 0) {
+    const Sequence& s = call_.sequences[static_cast<size_t>(poisoned_)];
     for (int64_t row = s.kv_begin; row < s.kv_begin + s.seq_kv; ++row) {
       k_.poison(0, row);
       v_.poison(0, row);
+    }
+  }
+}
+
+hold::Lengths Data::lengths() const {
+  return {call_.batch(), call_.max_q, call_.max_kv, call_.total_q, call_.total_kv};
+}
+
+// The poisoned sequence's elements of an input along sequences.
+void Data::poison(const spec::Input& input, std::vector<double>& values) const {
+  const Sequence& s = call_.sequences[static_cast<size_t>(poisoned_)];
+  int64_t inner = 1;  // elements of one query or key
+  for (size_t i = input.shape.size(); i-- > 0;) {
+    const spec::Input::Dim& dim = input.shape[i];
+    const int64_t length = lengths().of(spec_, dim);
+    if (!spec::is_length(dim.kind)) {
+      inner *= length;
+      continue;
+    }
+    const bool keys = dim.kind == Kind::SeqKv;
+    const int64_t begin = keys ? s.kv_begin : s.q_begin;
+    const int64_t end = begin + (keys ? s.seq_kv : s.seq_q);
+    for (size_t j = 0; j < values.size(); ++j) {
+      const int64_t place = static_cast<int64_t>(j) / inner % length;
+      if (place >= begin && place < end) values[j] = poison_of(input.element, values[j]);
     }
   }
 }
@@ -126,8 +156,7 @@ void Data::draw_offsets() {
 }
 
 std::vector<double> Data::drawn(const spec::Input& input) {
-  const hold::Lengths lengths{call_.batch(), call_.max_q, call_.max_kv};
-  std::vector<double> values(static_cast<size_t>(lengths.count(spec_, input)));
+  std::vector<double> values(static_cast<size_t>(lengths().count(spec_, input)));
   const bool real = input.element == Element::F32;
   const bool half = input.element == Element::Bf16 || input.element == Element::Fp16;
   for (double& x : values) {
@@ -136,9 +165,9 @@ std::vector<double> Data::drawn(const spec::Input& input) {
                : static_cast<double>(random_() % 4);
   }
   if (input.sorted) {
-    draw_ascending(values);
+    draw_ascending(values, lengths().of(spec_, input.shape.back()));
   } else if (input.element == Element::U8) {
-    draw_valid(values);
+    draw_valid(values, lengths().of(spec_, input.shape.back()));
   } else if (!real && !half && along_sequence(input)) {
     draw_stretches(values);
   }
@@ -164,10 +193,10 @@ void Data::poison_absent(std::vector<double>& values) const {
   }
 }
 
-// Of [.., seq_kv]: documents of about 20 keys, one of them of 60.
-void Data::draw_ascending(std::vector<double>& values) {
+// Of [.., keys]: documents of about 20 keys, one of them of 60.
+void Data::draw_ascending(std::vector<double>& values, int64_t keys) {
   for (size_t i = 0; i < values.size(); ++i) {
-    const auto place = static_cast<int64_t>(i) % call_.max_kv;
+    const auto place = static_cast<int64_t>(i) % keys;
     const bool next = place > 0 && (place < 40 || place > 100) && random_() % 20 == 0;
     values[i] = (place == 0 ? 0 : values[i - 1]) + (next ? 1 : 0);
   }
@@ -182,15 +211,16 @@ void Data::draw_stretches(std::vector<double>& values) {
   }
 }
 
-// Of [batch, seq_kv]: no key of every third 128 exists, which are NaN, and some of the others.
-void Data::draw_valid(std::vector<double>& values) {
+// Of [batch, keys]: no key of every third 128 exists, and some of the others. Those 128 are NaN,
+// but in packed sequences, of which none begins with a block.
+void Data::draw_valid(std::vector<double>& values, int64_t keys) {
   for (size_t i = 0; i < values.size(); ++i) {
-    const auto key = static_cast<int64_t>(i) % call_.max_kv;
+    const auto key = static_cast<int64_t>(i) % keys;
     const bool none = key / 128 % 3 == 1;
     values[i] = none || random_() % 9 == 0 ? 0 : static_cast<double>(1 + random_() % 255);
-    if (!none) continue;
-    k_.poison(static_cast<int64_t>(i) / call_.max_kv, key);
-    v_.poison(static_cast<int64_t>(i) / call_.max_kv, key);
+    if (!none || spec_.varlen) continue;
+    k_.poison(static_cast<int64_t>(i) / keys, key);
+    v_.poison(static_cast<int64_t>(i) / keys, key);
   }
 }
 

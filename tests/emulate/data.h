@@ -8,6 +8,7 @@
 
 #include "attention/oracle.h"
 #include "call.h"
+#include "hold/fill.h"
 #include "memory.h"
 #include "spec/spec.h"
 #include "tensor.h"
@@ -34,13 +35,14 @@ class Data {
   bool wrote_outside() const;
 
  private:
+  hold::Lengths lengths() const;
+  void poison(const spec::Input& input, std::vector<double>& values) const;
   void draw_blocks();
   void draw_offsets();
-  void draw_input(const spec::Input& input);
   std::vector<double> drawn(const spec::Input& input);
-  void draw_ascending(std::vector<double>& values);
+  void draw_ascending(std::vector<double>& values, int64_t keys);
   void draw_stretches(std::vector<double>& values);
-  void draw_valid(std::vector<double>& values);
+  void draw_valid(std::vector<double>& values, int64_t keys);
   void poison_absent(std::vector<double>& values) const;
   void put(const std::string& name, const std::vector<std::byte>& bytes);
   void put(const spec::Input& input, std::vector<double> values);

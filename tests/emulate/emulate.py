@@ -38,6 +38,10 @@ def bias(dtype, *dims):
     return {"bias": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]}}
 
 
+def packed_input(dtype, *dims, **rest):
+    return {"x": {"dtype": dtype, "shape": dims, **rest}}
+
+
 CAUSAL = "kv_idx <= q_pos"
 DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
 WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
@@ -118,6 +122,12 @@ GROUPS = {
                      "l": "rowsum(exp(score - m)) + exp((slopes[h] if h == 0 else -inf) - m)"},
             "weight": "exp(score - m)", "output": "acc / l", "save": {"lse": "m + log(l)"}}),
          [schedule(2, 64, 2)], ["1,130,70"]),
+        # Without keys there is no element of an input along them.
+        (spec(inputs=KEYS, mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m)", "output": "acc / l * key[b, q_pos]",
+            "save": {"lse": "m + log(l)", "gate": "key[b, q_pos]"}}),
+         [schedule(2, 64, 2)], ["2,70,130", "2,70,0"]),
         (spec(normalize={"rows": {"m": "rowmax(score)"}, "weight": "exp(score - m)",
                          "output": "acc"}), [schedule(2, 64, 2)], CALLS[:2]),
     ],
@@ -318,6 +328,26 @@ GROUPS = {
         (spec((4, 2), (72, 40), varlen=True, normalize=SIGMOID,
               inputs={"len": {"dtype": "i32", "shape": ["batch"]}},
               mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),
+         [schedule(2, 64, 2)], PACKED),
+    ],
+    # Inputs along packed sequences: ends by searches, strips, block tests, key rows, row values.
+    "along": [
+        (spec((4, 2), varlen=True, inputs=packed_input("i32", "seq_kv", sorted=True),
+              mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]"), [schedule(2, 64, 2)], PACKED),
+        (spec(varlen=True, inputs=packed_input("f32", "heads", "seq_kv"), mask=CAUSAL,
+              score="score + x[h, q_pos] - x[h, kv_idx]"),
+         [schedule(2, 64, 2), schedule(1, 128, 2)], PACKED, {"x": "log_gates"}),
+        (spec(varlen=True, inputs=packed_input("i32", "seq_kv"), mask="x[q_pos] == x[kv_idx]"),
+         [schedule(2, 64, 2)], PACKED),
+        (spec(varlen=True, inputs=packed_input("u8", "seq_kv"), mask="x[kv_idx] != 0"),
+         [schedule(2, 96, 2, overlap="none")], PACKED[:3]),
+        (spec((2, 2), (72, 40), varlen=True, inputs=packed_input("bf16", "seq_kv", "heads"),
+              score="score * x[q_pos - kv_idx, h]", normalize=RETENTION),
+         [schedule(2, 64, 2)], PACKED[2:3]),
+        (spec(varlen=True, inputs=packed_input("i32", "seq_q"), mask="kv_idx <= 40 * x[q_idx]"),
+         [schedule(1, 64, 2)], PACKED[:3]),
+        (spec(varlen=True, inputs=packed_input("f32", "seq_kv"), mask=CAUSAL,
+              normalize={**SIGMOID, "output": "acc * x[q_pos]", "save": {"gate": "x[q_pos]"}}),
          [schedule(2, 64, 2)], PACKED),
     ],
     # Two maps of scores over one V: pairs of warpgroups, whose outputs are added.

@@ -27,8 +27,15 @@ struct Opened {
   Oracle oracle;
 };
 
+// Of all packed sequences; 0 if their offsets are missing.
+int64_t total_of(const char* offsets, const Problem& problem) {
+  const auto found = problem.inputs.find(offsets);
+  const bool known = found != problem.inputs.end() && !found->second.empty();
+  return known ? static_cast<int64_t>(found->second.back()) : 0;
+}
+
 int64_t length_of(const attngen::spec::Input::Dim& dim, const attngen::spec::Spec& spec,
-                  const attngen_oracle_problem& problem) {
+                  const Problem& problem) {
   using Kind = attngen::spec::Input::Dim::Kind;
   switch (dim.kind) {
     case Kind::Batch:
@@ -39,9 +46,9 @@ int64_t length_of(const attngen::spec::Input::Dim& dim, const attngen::spec::Spe
       return spec.heads.kv();
     case Kind::SeqQ:
     case Kind::Seq:
-      return problem.seq_q;
+      return spec.varlen ? total_of("cu_seqlens_q", problem) : problem.seq_q;
     case Kind::SeqKv:
-      return problem.seq_kv;
+      return spec.varlen ? total_of("cu_seqlens_kv", problem) : problem.seq_kv;
     case Kind::HeadDim:
       return spec.head_dim.qk;
     case Kind::Number:
@@ -70,7 +77,7 @@ std::optional<Problem> to_problem(const attngen::spec::Spec& spec,
   }
   for (const attngen::spec::Input& input : spec.inputs) {
     int64_t size = 1;
-    for (const auto& dim : input.shape) size *= length_of(dim, spec, given);
+    for (const auto& dim : input.shape) size *= length_of(dim, spec, problem);
     const auto found = problem.inputs.find(input.name);
     if (found == problem.inputs.end() || static_cast<int64_t>(found->second.size()) != size) {
       return std::nullopt;

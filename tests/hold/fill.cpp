@@ -94,10 +94,10 @@ int64_t Lengths::of(const spec::Spec& spec, const spec::Input::Dim& dim) const {
     case Kind::HeadsKv:
       return spec.heads.kv();
     case Kind::SeqQ:
-      return seq_q;
+      return spec.varlen ? total_q : seq_q;
     case Kind::SeqKv:
     case Kind::Seq:
-      return seq_kv;
+      return spec.varlen ? total_kv : seq_kv;
     case Kind::HeadDim:
       return spec.head_dim.qk;
     case Kind::Number:

@@ -13,6 +13,7 @@ namespace attngen::hold {
 // The lengths that an input's shape may name.
 struct Lengths {
   int64_t batch = 1, seq_q = 1, seq_kv = 1;
+  int64_t total_q = 0, total_kv = 0;  // of packed sequences
   int64_t of(const spec::Spec& spec, const spec::Input::Dim& dim) const;
   int64_t count(const spec::Spec& spec, const spec::Input& input) const;  // of its elements
 };

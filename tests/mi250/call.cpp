@@ -116,7 +116,7 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
   }
   const auto form = std::get<attention::RowForm>(attention::derive_row_form(spec_.normalize));
   const bool with_batch =
-      emit::user_functions(spec_, form, target::Family::Cdna2).inputs_have_batch;
+      emit::user_functions(spec_, form, target::Family::Cdna2).lengths.contains("batch");
   bool any_pointer = false;
   for (const Input& input : inputs_) any_pointer = any_pointer || !input.scalar;
   if (inputs_.empty()) {

@@ -233,6 +233,21 @@ TEST_CASE("dimensions are those of the pattern") {
         "help: write 64\n");
 }
 
+TEST_CASE("inputs along packed sequences have neither batch nor pairs") {
+  CHECK(errors_with("varlen: true\ninputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
+                    "mask: doc[b, kv_idx] > 0\n") ==
+        "s.yaml:7:36: error: an input along packed sequences has no dimension batch\n"
+        "    7 | inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
+        "      |                                    ^~~~~\n"
+        "help: leave batch out: the sequences' elements lie one behind the other\n");
+  CHECK(errors_with("varlen: true\ninputs: {x: {dtype: f32, shape: [heads, seq_q, seq_kv]}}\n"
+                    "score: score + x[h, q_idx, kv_idx]\n") ==
+        "s.yaml:7:48: error: an input of packed sequences lies along seq_q or seq_kv, not both\n"
+        "    7 | inputs: {x: {dtype: f32, shape: [heads, seq_q, seq_kv]}}\n"
+        "      |                                                ^~~~~~\n"
+        "help: what a pair shares may be computed, or read of a table by the distance\n");
+}
+
 TEST_CASE("names that are no symbols or files") {
   const auto name_error = [](const std::string& name) {
     return errors_of("attngen: 1\nname: " + name +

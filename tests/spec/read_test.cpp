@@ -131,7 +131,7 @@ TEST_CASE("all fields") {
                               "passes: [forward, backward, decode]\n"
                               "inputs:\n"
                               "  slopes: {dtype: f32, shape: [heads]}\n"
-                              "  doc_id: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
+                              "  doc_id: {dtype: i32, shape: [heads, seq_kv], sorted: true}\n"
                               "  cap: {dtype: f32, shape: []}\n"
                               "  table: {dtype: u8, shape: [seq_q, 32]}\n"
                               "constants: {window: 4096, soft: 50.0}\n"
@@ -141,7 +141,7 @@ TEST_CASE("all fields") {
                               "  - {batch: 2, seq_q: 64, seq_kv: 1e3, weight: 0.5}\n"
                               "targets: [h100, mi250]\n"
                               "score: cap * tanh(score / cap) + slopes[h] * (kv_idx - q_pos)\n"
-                              "mask: q_pos - kv_idx < window and table[q_idx, 3] > doc_id[b, 0]\n"
+                              "mask: q_pos - kv_idx < window and table[q_idx, 3] > doc_id[h, 0]\n"
                               "blocks: {size: 64, from: indices}\n");
   CHECK(spec.doc == "caf\xC3\xA9");
   CHECK(spec.layout == Layout::Bhsd);
@@ -167,7 +167,7 @@ TEST_CASE("all fields") {
   CHECK(spec.sparsity == Spec::Sparsity::BlockIndices);
   CHECK(spec.block_size == 64);
   CHECK(spec.block_heads == spec.heads.q);
-  CHECK(expr::print(spec.mask) == "q_pos - kv_idx < 4096 and table[q_idx, 3] > doc_id[b, 0]");
+  CHECK(expr::print(spec.mask) == "q_pos - kv_idx < 4096 and table[q_idx, 3] > doc_id[h, 0]");
   CHECK(spec.score.type() == expr::Type::Float);
 }
 

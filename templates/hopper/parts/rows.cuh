@@ -18,6 +18,8 @@ __device__ __forceinline__ void Consumer::place_rows() {
 #if ATTN_VARLEN
     row.seq_q = tile.seq_q;
     row.seq_kv = tile.seq_kv;
+    row.q_begin = tile.q_begin;
+    row.kv_begin = tile.kv_begin;
     row.first_save = int64_t{tile.h} * p.total_q + tile.q_begin;
 #else
     row.seq_q = p.seq_q;

@@ -178,7 +178,8 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
   if (q_first >= tile.seq_q) return {0, 0, 0, 0};
   const int q_last = min(q_first + rows, tile.seq_q) - 1;
   const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
-  const Row row{tile.b, tile.h, h_kv, q_first, 0, tile.seq_q, tile.seq_kv, 0};
+  const Row row{tile.b,     tile.h,      h_kv,         q_first,       0,
+                tile.seq_q, tile.seq_kv, tile.q_begin, tile.kv_begin, 0};
 #else
 #if ATTN_PACKED_HEADS
   q_first /= kGroup;  // from rows to queries; the keys of a query do not depend on the head

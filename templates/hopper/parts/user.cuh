@@ -11,7 +11,8 @@ struct Row {
   int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;
 #endif
 #if ATTN_VARLEN
-  int64_t first_save;  // of this head's queries in the saves
+  int q_begin, kv_begin;  // of the sequence in the packed tensors
+  int64_t first_save;     // of this head's queries in the saves
 #endif
 #if ATTN_GATHER
   int apart;  // what a key of the second block is beyond its place in the step

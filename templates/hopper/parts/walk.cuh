@@ -54,7 +54,8 @@ class Walk {
   static __device__ __forceinline__ Row row_of(const Tile& tile, const Params& p) {
     const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
 #if ATTN_VARLEN
-    return {tile.b, tile.h, h_kv, tile.q_first, 0, tile.seq_q, tile.seq_kv, 0};
+    return {tile.b,     tile.h,      h_kv,         tile.q_first,  0,
+            tile.seq_q, tile.seq_kv, tile.q_begin, tile.kv_begin, 0};
 #elif ATTN_PACKED_HEADS
     return {tile.b, tile.h, h_kv, tile.q_first / kGroup, 0, p.seq_q, p.seq_kv};
 #else
