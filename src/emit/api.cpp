@@ -199,6 +199,7 @@ std::string source_api(const spec::Spec& spec, const Api& api,
   text += "extern \"C\" {\n\n" + declarations(api) + "\n}  // extern \"C\"\n\nnamespace {\n\n";
 
   std::vector<std::string> members;
+  members.reserve(lengths.size() + spec.inputs.size());
   for (const std::string& length : lengths) {
     members.push_back(fmt::format("static_cast<int>(args.{})", length));
   }

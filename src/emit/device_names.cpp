@@ -80,7 +80,7 @@ expr::Names DeviceNames::names_at_end(std::string rows) const {
   expr::Names result = names(std::move(rows));
   result.load = [this](std::string_view name, std::span<const std::string> indices) {
     const Input* input = spec_.find_input(name);
-    const std::string element = load(name, indices);
+    std::string element = load(name, indices);
     if (input == nullptr || !spec::has_dim(*input, Input::Dim::Kind::SeqKv)) return element;
     return fmt::format("(row.seq_kv > 0 ? {} : 0)", element);
   };
@@ -125,7 +125,7 @@ std::string DeviceNames::length_in_memory(const Input::Dim& dim) const {
 
 // Packed sequences lie one behind the other; an index counts within its own.
 std::string DeviceNames::place_in_memory(const std::string& index, const Input::Dim& dim) const {
-  const std::string place = clamped(index, dim);
+  std::string place = clamped(index, dim);
   if (!is_packed(dim)) return place;
   const char* const begin = dim.kind == Input::Dim::Kind::SeqQ ? "row.q_begin" : "row.kv_begin";
   return place == "0" ? begin : fmt::format("{} + {}", begin, place);

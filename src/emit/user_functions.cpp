@@ -39,6 +39,7 @@ std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, 
   if (spec.inputs.empty()) return "struct Inputs {};\n";
   std::string text = "// The spec's inputs.\nstruct Inputs {\n";
   std::vector<CommentedLine> members;
+  members.reserve(lengths.size() + spec.inputs.size() + 1);
   for (const std::string& length : lengths) members.push_back({"  int " + length + ";", ""});
   for (const spec::Input& input : spec.inputs) {
     members.push_back({fmt::format("  {} {};", c_type_of(input), input.name),
