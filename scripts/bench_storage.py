@@ -193,14 +193,19 @@ class Contestant:
         return lambda: varlen_attn(q, k, v, begins, begins, longest, longest, window_size=window)
 
     def gated_flex_call(self):
-        """Compiled FlexAttention over documents, whose mask it has beforehand."""
+        """Compiled FlexAttention over documents, whose mask, pruned or not, it has beforehand."""
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
         gates, tokens = self.gates, self.gates.shape[1]
         document = torch.repeat_interleave(torch.tensor(self.lengths, device=gates.device))
-        mask = create_block_mask(
-            lambda b, h, q, k: (document[q] == document[k]) & (k <= q), None, None, tokens, tokens,
-            device=gates.device, _compile=True)
+        pruned = self.bench.pruned
+
+        def exists(b, h, q, k):
+            kept = (document[q] == document[k]) & (k <= q)
+            return kept & (gates[h, q] - gates[h, k] > storage.LEAST_GATE) if pruned else kept
+
+        mask = create_block_mask(exists, None, len(gates) if pruned else None, tokens, tokens,
+                                 device=gates.device, _compile=True)
         compiled = torch.compile(flex_attention)
         q, k, v = (getattr(self.problem, name).view.transpose(1, 2) for name in "qkv")
         return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=True,

@@ -16,6 +16,8 @@ SPARSE_SEQ = 8192
 TOKENS = 65536  # of all packed sequences, and of each dense call beside them
 SHORTEST, LONGEST = 128, 8192  # of packed sequences
 DENSE_LENGTHS = (512, 1024, 2048, 4096, 8192)
+LEAST_GATE = -20  # below which a pair is left out
+PRUNED = f"{CAUSAL} and gates[h, q_pos] - gates[h, kv_idx] > {LEAST_GATE}"
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class StorageBench:
     @property
     def causal(self):
         return "mask" in self.spec
+
+    @property
+    def pruned(self):
+        return self.spec.get("mask") == PRUNED
 
     def lengths(self, seed):
         """Of its sequences."""
@@ -98,8 +104,10 @@ def varlen_benches():
         names = tuple(one.name for one in yardsticks)
         yield StorageBench(name, derive("varlen", name, causal), yardsticks=names)
         if causal:  # beside the plain dense kernels
-            name = "storage_varlen_gated"
-            yield StorageBench(name, derive("packed_forgetting", name, causal), yardsticks=names)
+            for name, mask in ("gated", CAUSAL), ("pruned", PRUNED):
+                name = f"storage_varlen_{name}"
+                spec = derive("packed_forgetting", name, causal)
+                yield StorageBench(name, {**spec, "mask": mask}, yardsticks=names)
 
 
 def storage_benches():

@@ -49,7 +49,7 @@ int64_t positive_divisor(const Expr& e) {
 
 class BlockBounds {
  public:
-  BlockBounds(Inputs inputs, bool with_tables) : inputs_(inputs), with_tables_(with_tables) {}
+  explicit BlockBounds(Inputs inputs) : inputs_(inputs) {}
 
   Truth truth(const Expr& e) {
     if (!varies(e)) return {e, e};
@@ -79,7 +79,6 @@ class BlockBounds {
   bool loads(const Expr& e);
 
   Inputs inputs_;
-  bool with_tables_;
   std::map<const void*, Truth> truths_;
   std::vector<IdTable> tables_;
   Known<bool> loads_;
@@ -168,7 +167,7 @@ bool ascends(const Expr& load, Inputs inputs) {
 }
 
 std::optional<size_t> BlockBounds::table_of(const Expr& e) {
-  if (!with_tables_ || e.op() != Op::Load || e.type() != expr::Type::Int || ascends(e, inputs_)) {
+  if (e.op() != Op::Load || e.type() != expr::Type::Int || ascends(e, inputs_)) {
     return std::nullopt;
   }
   return find_table(e, tables_);
@@ -221,7 +220,7 @@ bool BlockBounds::loads(const Expr& e) {
 // ends, but for what `abs` has of the lower one, which is 0 then.
 std::optional<Ends> BlockBounds::ends_of_float(const Expr& e) {
   if (!varies(e)) return Ends{e, e};
-  if (with_tables_ && loads(e)) {
+  if (loads(e)) {
     if (const auto table = find_table(e, tables_)) {
       return Ends{least_of(*table, tables_), greatest_of(*table, tables_)};
     }
@@ -428,12 +427,12 @@ constexpr size_t kMostAsked = 1000;
 
 }  // namespace
 
-std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs, bool with_tables) {
+std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs) {
   const Expr simple = expr::simplify(mask);
   if (is_interval_mask(key_range(simple, inputs))) return std::nullopt;
   std::vector<Expr> parts;
   split(simple, parts);
-  BlockBounds bounds(inputs, with_tables);
+  BlockBounds bounds(inputs);
   Expr kept = expr::boolean(true);
   for (const Expr& part : parts) {
     // One stretch of keys: key_range's ends say it all.

@@ -36,13 +36,12 @@ bool searches(const KeyRange& range);
 // What a mask says of a block of keys kv_first..kv_last (both included) of the rows
 // q_first..q_last, as Bool expressions of these and of what KeyRange's ends read:
 //   no pair of the block exists unless `kept`;   every pair of it exists if `full`.
-// What a mask reads of ids in no order is bounded by `tables`, or by nothing without them.
+// What a mask reads of ids in no order is bounded by `tables`.
 // Nothing for a mask whose key_range says it all: whose keys are one stretch, or unknown.
 struct BlockTest {
   expr::Expr kept, full;
   std::vector<IdTable> tables;
 };
-std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs,
-                                    bool with_tables);
+std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs);
 
 }  // namespace attngen::attention

@@ -60,7 +60,9 @@ class DeviceNames {
   // Which of its matrices [seq_q, seq_kv] an input with an element for each pair has for a row.
   std::string matrix(const spec::Input& input) const;
 
-  // Those of the call that loads so far needed and `Row` does not hold, so that `Inputs` does.
+  // "in.batch": a length of the call, "batch", "total_q" or "total_kv", that `Row` does not hold.
+  std::string of_call(std::string length) const;
+  // Those of the call that were needed so far and `Row` does not hold, so that `Inputs` does.
   const std::set<std::string>& lengths() const { return lengths_; }
 
  private:
@@ -68,7 +70,6 @@ class DeviceNames {
   bool is_packed(const spec::Input::Dim& dim) const {
     return spec_.varlen && spec::is_length(dim.kind);
   }
-  std::string of_call(std::string length) const;
   std::string length(const spec::Input::Dim& dim) const;
   std::string length_in_memory(const spec::Input::Dim& dim) const;
   std::string place_in_memory(const std::string& index, const spec::Input::Dim& dim) const;

@@ -27,7 +27,7 @@ attention::KeyRange range_of(const Spec& spec) {
 
 std::optional<attention::BlockTest> test_of(const Spec& spec) {
   if (spec.block_size > 0) return std::nullopt;
-  return attention::block_test(spec.mask, spec.inputs, !spec.varlen);
+  return attention::block_test(spec.mask, spec.inputs);
 }
 
 bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
@@ -213,7 +213,7 @@ std::string block_test_text(const Spec& spec, const DeviceNames& names) {
   const auto tested = [&](const expr::Expr& condition) {
     return entries_text(condition, test->tables) + returned(condition, names.names());
   };
-  return tables_text(*test, names) +
+  return tables_text(*test, spec.varlen, names) +
          "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
          text_of({"bool", "block_kept", parameters, tested(test->kept)}) +
          "\n// Whether all of them exist.\n" +

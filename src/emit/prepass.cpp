@@ -19,14 +19,38 @@ namespace {
 // A table has entries of its own for each batch, and for each head where its ids differ by head.
 struct Heads {
   const char* count;
-  const char* plane;  // of a batch and head
+  const char* index;
 };
 Heads heads_of(const IdTable& table) {
-  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "int64_t{row.b} * kHeadsQ + row.h"};
-  if (expr::mentions(table.value, "h_kv")) {
-    return {"kHeadsKv", "int64_t{row.b} * kHeadsKv + row.h_kv"};
+  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "row.h"};
+  if (expr::mentions(table.value, "h_kv")) return {"kHeadsKv", "row.h_kv"};
+  return {"1", ""};
+}
+
+// Where the entries of a row's batch and head begin, as templates/hopper/parts/entries.cuh has it.
+std::string first_entry_text(const IdTable& table, const char* size) {
+  const Heads heads = heads_of(table);
+  std::string plane = "int64_t{row.b}";
+  if (heads.index[0] != 0) plane += fmt::format(" * {} + {}", heads.count, heads.index);
+  return fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n",
+                     table.of_keys ? "row.seq_kv" : "row.seq_q", size) +
+         fmt::format("  const int64_t first = ({}) * blocks;\n", plane);
+}
+
+// The same of a packed sequence: packed_entries.cuh.
+std::string packed_first_entry_text(const IdTable& table, const char* size,
+                                    const DeviceNames& names) {
+  const Heads heads = heads_of(table);
+  std::string first =
+      fmt::format("int64_t{{row.{}}} / {} + row.b", table.of_keys ? "kv_begin" : "q_begin", size);
+  std::string text;
+  if (heads.index[0] != 0) {
+    text = fmt::format("  const int64_t of_head = int64_t{{{}}} / {} + {};\n",
+                       names.of_call(table.of_keys ? "total_kv" : "total_q"), size,
+                       names.of_call("batch"));
+    first = fmt::format("{} * of_head + {}", heads.index, first);
   }
-  return {"1", "int64_t{row.b}"};
+  return text + wrapped(fmt::format("  const int64_t first = {};", first));
 }
 
 bool of_floats(const IdTable& table) { return table.value.type() == expr::Type::Float; }
@@ -57,24 +81,23 @@ std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames
   return text_of({"int", "tabulated", {"int table", kRow, "int kv_idx", kInputs}, body});
 }
 
-std::string entry_text(const IdTable& table, size_t i) {
-  const char* const first = table.of_keys ? "kv_first" : "q_first";
-  const char* const length = table.of_keys ? "row.seq_kv" : "row.seq_q";
+std::string entry_text(const IdTable& table, size_t i, bool packed, const DeviceNames& names) {
+  const char* const index = table.of_keys ? "kv_first" : "q_first";
   const char* const size = table.of_keys ? "kTileKv" : "kTileQueries";
-  std::string body = fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n", length, size);
-  body += fmt::format("  const int64_t plane = {};\n", heads_of(table).plane);
   const bool floats = of_floats(table);
-  body += fmt::format("  return unpacked_{}(__ldg(&in.{}[{}][plane * blocks + {} / {}]));\n",
-                      floats ? "floats" : "ids", kTables, i, first, size);
+  const std::string body =
+      (packed ? packed_first_entry_text(table, size, names) : first_entry_text(table, size)) +
+      fmt::format("  return unpacked_{}(__ldg(&in.{}[{}][first + {} / {}]));\n",
+                  floats ? "floats" : "ids", kTables, i, index, size);
   return text_of({floats ? "Floats" : "Ids",
                   fmt::format("entry_of_{}", i),
-                  {fmt::format("int {}", first), kRow, kInputs},
+                  {fmt::format("int {}", index), kRow, kInputs},
                   body});
 }
 
 }  // namespace
 
-std::string tables_text(const attention::BlockTest& test, const DeviceNames& names) {
+std::string tables_text(const attention::BlockTest& test, bool packed, const DeviceNames& names) {
   const std::vector<IdTable>& tables = test.tables;
   if (tables.empty()) return "";
   std::string text =
@@ -92,7 +115,7 @@ std::string tables_text(const attention::BlockTest& test, const DeviceNames& nam
   for (size_t i = 0; i < tables.size(); ++i) {
     // What was asked of a table may have fallen out of both conditions.
     if (attention::reads_table(test.kept, i) || attention::reads_table(test.full, i)) {
-      text += entry_text(tables[i], i) + "\n";
+      text += entry_text(tables[i], i, packed, names) + "\n";
     }
   }
   return text;

@@ -21,8 +21,8 @@ namespace attngen::emit {
 // The member of Inputs that holds the tables; no input has such a name.
 inline constexpr std::string_view kTables = "attn_tables";
 
-// "" without tables.
-std::string tables_text(const attention::BlockTest& test, const DeviceNames& names);
+// "" without tables. `packed`: of packed sequences.
+std::string tables_text(const attention::BlockTest& test, bool packed, const DeviceNames& names);
 
 // The entries that a condition of a block test reads, as statements: `const Ids entry_0 = ...;`.
 std::string entries_text(const expr::Expr& condition,

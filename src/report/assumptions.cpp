@@ -59,7 +59,7 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   }
   // Beside blocks of the caller's nobody asks of them.
   const bool asks = family == target::Family::Hopper && spec.block_size == 0;
-  const auto test = attention::block_test(spec.mask, spec.inputs, !spec.varlen);
+  const auto test = attention::block_test(spec.mask, spec.inputs);
   if (asks && test) {
     Names& deciders = schedule::compares_ids(*test)          ? found.stretches
                       : !expr::inputs_of(test->kept).empty() ? found.shares

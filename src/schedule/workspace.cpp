@@ -22,15 +22,18 @@ int64_t heads_of(const attention::IdTable& table, const spec::Spec& spec) {
 }
 
 int64_t table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
-  if (spec.varlen || spec.block_size > 0 || call.seq_kv == 0) return 0;
-  const auto test = attention::block_test(spec.mask, spec.inputs, true);
+  if (spec.block_size > 0 || call.seq_kv == 0) return 0;
+  const auto test = attention::block_test(spec.mask, spec.inputs);
   if (!test) return 0;
   const int64_t queries = s.queries(spec.heads.q / spec.heads.kv());
   int64_t entries = 0;
   for (const attention::IdTable& table : test->tables) {
-    const int64_t blocks = table.of_keys ? (call.seq_kv + s.tile_kv - 1) / s.tile_kv
-                                         : (call.seq_q + queries - 1) / queries;
-    entries += call.batch * heads_of(table, spec) * blocks;
+    const int64_t length = table.of_keys ? call.seq_kv : call.seq_q;
+    const int64_t size = table.of_keys ? s.tile_kv : queries;
+    // Packed sequences of any lengths have one for each more than fills their sum.
+    const int64_t blocks = spec.varlen ? call.batch * length / size + call.batch
+                                       : call.batch * ((length + size - 1) / size);
+    entries += heads_of(table, spec) * blocks;
   }
   return entries * kTableEntry;
 }
@@ -55,8 +58,8 @@ int64_t state_bytes(const spec::Spec& spec, const Candidate& candidate,
 int64_t workspace_bytes(const spec::Spec& spec, const Candidate& candidate,
                         const spec::Workload& call) {
   if (candidate.cost.family != target::Family::Hopper) return 0;
-  if (spec.varlen) return call.batch * kSequence + 2 * kCounter;
   const Schedule& s = candidate.schedule;
+  if (spec.varlen) return table_bytes(spec, s, call) + call.batch * kSequence + 2 * kCounter;
   const bool counts = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
   return table_bytes(spec, s, call) + state_bytes(spec, candidate, call) + (counts ? kCounter : 0);
 }

@@ -47,6 +47,11 @@ namespace {
 #include "parts/walk.cuh"
 #endif
 #if ATTN_ID_TABLES
+#if ATTN_VARLEN
+#include "parts/packed_entries.cuh"
+#else
+#include "parts/entries.cuh"
+#endif
 #include "parts/prepass.cuh"
 #endif
 #include "parts/shared.cuh"

@@ -15,7 +15,7 @@ using testing::mask_of;
 
 std::optional<BlockTest> test_of(const std::string& mask) {
   const spec::Spec spec = testing::spec_of("mask: '" + mask + "'\n");
-  return block_test(spec.mask, spec.inputs, true);
+  return block_test(spec.mask, spec.inputs);
 }
 
 TEST_CASE("a table for every id of a query or of a key, each once") {
@@ -55,12 +55,6 @@ TEST_CASE("floats: a table of all that depends on the query, or the key, alone")
   CHECK(expr::print(floor->full) == "-20 < 0.least[q_first] - 1.greatest[kv_first]");
   CHECK(test_of("kv_idx < 0.5 * q_pos")->tables.empty());
   CHECK_FALSE(test_of("sqrt(kv_idx) < sink[h] * q_pos"));
-}
-
-TEST_CASE("without tables ids in no order bound nothing") {
-  const expr::Expr mask = mask_of("page[b, q_pos] == page[b, kv_idx]");
-  CHECK(block_test(mask, testing::random_inputs(), true));
-  CHECK_FALSE(block_test(mask, testing::random_inputs(), false));
 }
 
 // Stretches of equal ids that descend along the keys.

@@ -192,7 +192,7 @@ TEST_CASE("no block without a pair is visited, no full one tested") {
 TEST_CASE("blocks are tested where there are gaps alone") {
   const auto test_of = [](const std::string& mask) -> std::string {
     const spec::Spec spec = testing::spec_of("mask: " + mask + "\n");
-    const auto test = block_test(spec.mask, spec.inputs, true);
+    const auto test = block_test(spec.mask, spec.inputs);
     return test ? expr::print(test->kept) + " full " + expr::print(test->full) : "none";
   };
   CHECK(test_of("kv_idx <= q_pos or kv_idx < prefix[b]") == "none");
@@ -253,8 +253,8 @@ TEST_CASE("blocks are not asked what takes longer than computing them") {
     for (int i = 1; i < count; ++i) mask += fmt::format(" or abs(kv_idx - q_idx // {0}) < {0}", i);
     return mask_of(mask);
   };
-  CHECK(block_test(windows(10), {}, true));
-  CHECK_FALSE(block_test(windows(100), {}, true));
+  CHECK(block_test(windows(10), {}));
+  CHECK_FALSE(block_test(windows(100), {}));
 }
 
 TEST_CASE("sums of too many terms bound nothing") {

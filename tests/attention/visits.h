@@ -165,7 +165,7 @@ class Pairs {
 struct Subject {
   explicit Subject(const expr::Expr& e)
       : mask(e), function(e), range(key_range(e, random_inputs())), ranges(range) {
-    if (const auto test = block_test(e, random_inputs(), true)) {
+    if (const auto test = block_test(e, random_inputs())) {
       kept.emplace(test->kept, test->tables);
       full.emplace(test->full, test->tables);
       tables = test->tables.size();

@@ -177,11 +177,10 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
             "//   2: kind[b, h_kv, kv_idx], over the keys of each block\n"));
   CHECK(has(
       ids, "  constexpr TableShape shapes[] = {{false, 1}, {true, kHeadsQ}, {true, kHeadsKv}};\n"));
-  CHECK(has(
-      ids,
-      "  const int blocks = (row.seq_kv + kTileKv - 1) / kTileKv;\n"
-      "  const int64_t plane = int64_t{row.b} * kHeadsQ + row.h;\n"
-      "  return unpacked_ids(__ldg(&in.attn_tables[1][plane * blocks + kv_first / kTileKv]));\n"));
+  CHECK(has(ids,
+            "  const int blocks = (row.seq_kv + kTileKv - 1) / kTileKv;\n"
+            "  const int64_t first = (int64_t{row.b} * kHeadsQ + row.h) * blocks;\n"
+            "  return unpacked_ids(__ldg(&in.attn_tables[1][first + kv_first / kTileKv]));\n"));
   CHECK(has(ids,
             "  const Ids entry_0 = entry_of_0(q_first, row, in);\n"
             "  const Ids entry_1 = entry_of_1(kv_first, row, in);\n"
@@ -193,14 +192,28 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));
 }
 
+TEST_CASE("tables of packed sequences have each one's entries where its queries or keys begin") {
+  const std::string text = text_for(
+      "varlen: true\ninputs: {doc: {dtype: i32, shape: [seq_q]}, "
+      "page: {dtype: i32, shape: [heads, seq_kv]}}\nmask: doc[q_idx] == page[h, kv_idx]\n");
+  CHECK(has(text,
+            "  const int64_t first = int64_t{row.q_begin} / kTileQueries + row.b;\n"
+            "  return unpacked_ids(__ldg(&in.attn_tables[0][first + q_first / kTileQueries]));\n"));
+  CHECK(has(text,
+            "  const int64_t of_head = int64_t{in.total_kv} / kTileKv + in.batch;\n"
+            "  const int64_t first = row.h * of_head + int64_t{row.kv_begin} / kTileKv + row.b;\n"
+            "  return unpacked_ids(__ldg(&in.attn_tables[1][first + kv_first / kTileKv]));\n"));
+  CHECK(has(text, "  int batch;\n  int total_kv;\n"));
+}
+
 TEST_CASE("a table that no block test reads has no function") {
   const spec::Spec spec = spec_of(kVariants[12].lines);
   const attention::RowForm form = form_of(spec);
   const DeviceNames names(spec, form);
-  attention::BlockTest test = *attention::block_test(spec.mask, spec.inputs, true);
-  CHECK(has(tables_text(test, names), "entry_of_0("));
+  attention::BlockTest test = *attention::block_test(spec.mask, spec.inputs);
+  CHECK(has(tables_text(test, false, names), "entry_of_0("));
   test.kept = test.full = expr::boolean(true);
-  CHECK_FALSE(has(tables_text(test, names), "entry_of_0("));
+  CHECK_FALSE(has(tables_text(test, false, names), "entry_of_0("));
 }
 
 TEST_CASE("searches of one input go on side by side, as many as have a bit each") {

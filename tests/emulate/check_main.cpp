@@ -238,7 +238,7 @@ void report_fault(int) {
 int run(int argc, char** argv) {
   std::string spec_path, manifest, library;
   std::vector<std::string> calls;
-  std::map<std::string, std::string> fills;
+  std::vector<std::string> fill_texts;
   uint32_t seed = 12345;
   CLI::App app{"Holds an emitted Hopper kernel, run by the emulator, to the oracle."};
   app.add_option("spec", spec_path)->required();
@@ -247,17 +247,11 @@ int run(int argc, char** argv) {
   app.add_option("calls", calls,
                  "[padded:|swapped:|large:|opposed:]batch,seq_q,seq_kv, or 7x9+1x0");
   app.add_option("--seed", seed);
-  app.add_option_function<std::vector<std::string>>(
-      "--fill",
-      [&](const std::vector<std::string>& pairs) {
-        for (const std::string& pair : pairs) {
-          fills[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
-        }
-      },
-      "input=how (hold/fill.h)");
+  app.add_option("--fill", fill_texts, "input=how (hold/fill.h)");
   CLI11_PARSE(app, argc, argv);
   const std::optional<Spec> spec = read_spec(spec_path);
   if (!spec) return 2;
+  const std::map<std::string, std::string> fills = hold::fills_of(*spec, fill_texts);
   const Emitted emitted(*spec, manifest, library);
   std::signal(SIGSEGV, report_fault);
   bool right = true;

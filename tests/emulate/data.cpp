@@ -211,14 +211,21 @@ void Data::draw_stretches(std::vector<double>& values) {
   }
 }
 
-// Of [batch, keys]: no key of every third 128 exists, and some of the others. Those 128 are NaN,
-// but in packed sequences, of which none begins with a block.
+// A key's number in its own sequence.
+int64_t Data::index_of(int64_t key) const {
+  for (const Sequence& s : call_.sequences) {
+    if (key >= s.kv_begin && key < s.kv_begin + s.seq_kv) return key - s.kv_begin;
+  }
+  return key;
+}
+
+// Of [batch, keys]: no key of every third 128 exists, and some of the others. Those 128 are NaN.
 void Data::draw_valid(std::vector<double>& values, int64_t keys) {
   for (size_t i = 0; i < values.size(); ++i) {
     const auto key = static_cast<int64_t>(i) % keys;
-    const bool none = key / 128 % 3 == 1;
+    const bool none = index_of(key) / 128 % 3 == 1;
     values[i] = none || random_() % 9 == 0 ? 0 : static_cast<double>(1 + random_() % 255);
-    if (!none || spec_.varlen) continue;
+    if (!none) continue;
     k_.poison(static_cast<int64_t>(i) / keys, key);
     v_.poison(static_cast<int64_t>(i) / keys, key);
   }

@@ -42,6 +42,7 @@ class Data {
   std::vector<double> drawn(const spec::Input& input);
   void draw_ascending(std::vector<double>& values, int64_t keys);
   void draw_stretches(std::vector<double>& values);
+  int64_t index_of(int64_t key) const;
   void draw_valid(std::vector<double>& values, int64_t keys);
   void poison_absent(std::vector<double>& values) const;
   void put(const std::string& name, const std::vector<std::byte>& bytes);

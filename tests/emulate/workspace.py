@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
-from emulate import CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, packed, run, schedule, spec  # noqa: E402
+from emulate import CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, packed, packed_input, run, schedule, spec  # noqa: E402
 from generate import generate  # noqa: E402
 from to_host import compile_command, to_host  # noqa: E402
 
@@ -35,6 +35,9 @@ CASES = [
           workload=[{"batch": 7, "seq_q": 700, "seq_kv": 7000}]), packed(2, 64, 2)),
     (spec(varlen=True, mask=CAUSAL, workload=[{"batch": 1000, "seq_q": 100, "seq_kv": 100}]),
      schedule(2, 64, 2)),
+    (spec((4, 2), varlen=True, inputs=packed_input("i32", "heads_kv", "seq_kv"),
+          mask="x[h_kv, q_pos] == x[h_kv, kv_idx]",
+          workload=[{"batch": 33, "seq_q": 1000, "seq_kv": 1100}]), schedule(3, 64, 2)),
 ]
 
 
@@ -62,7 +65,8 @@ def returned(compiler, place, call):
     fields = [(field["name"], types.get(field["c_type"], ctypes.c_void_p))
               for field in manifest["passes"][0]["args"]["fields"]]
     args = type("Args", (ctypes.Structure,), {"_fields_": fields})()
-    for name, value in call.items():
+    totals = {f"total_{x}": call["batch"] * call[f"seq_{x}"] for x in ("q", "kv")}  # if packed
+    for name, value in {**call, **totals}.items():
         if hasattr(args, name):
             setattr(args, name, value)
     function = ctypes.CDLL(str(library)).emulated_forward_workspace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 
 #include "expr/expr.h"
 #include "storage.h"
@@ -123,6 +124,20 @@ std::vector<double> fill(const spec::Spec& spec, const spec::Input& input, const
   for (int64_t i = 0; i < count; ++i) values.push_back(filler.value(i, count));
   store(input, values);
   return values;
+}
+
+std::map<std::string, std::string> fills_of(const spec::Spec& spec,
+                                            const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> fills;
+  for (const std::string& text : texts) {
+    const size_t equal = text.find('=');
+    const std::string input = text.substr(0, equal);
+    if (equal == std::string::npos || spec.find_input(input) == nullptr) {
+      throw std::invalid_argument("'" + text + "' fills no input of '" + spec.name + "'");
+    }
+    fills[input] = text.substr(equal + 1);
+  }
+  return fills;
 }
 
 std::vector<std::byte> store(const spec::Input& input, std::vector<double>& values) {

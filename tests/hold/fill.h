@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct Lengths {
 // as the input's type stores them.
 std::vector<double> fill(const spec::Spec& spec, const spec::Input& input, const Lengths& lengths,
                          const std::string& how, uint64_t seed);
+
+// By input: of texts `input=how`. Throws std::invalid_argument if the spec has no such input.
+std::map<std::string, std::string> fills_of(const spec::Spec& spec,
+                                            const std::vector<std::string>& texts);
 
 // `values` rounded as the input's type stores them, and their bytes as a kernel reads them. A
 // scalar of 16 bits is an fp32 argument.

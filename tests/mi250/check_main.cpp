@@ -175,12 +175,7 @@ MainLoop main_loop_of(const gfx90a::Kernel& kernel, const gfx90a::Counters& coun
 // True if every output of the call is within the rule.
 bool check(const Options& options, const spec::Spec& spec, const Grid& grid,
            const gfx90a::Kernel& kernel, const Shape& shape, gfx90a::Counters& counters) {
-  std::map<std::string, std::string> fills;
-  for (const std::string& fill : options.fills) {
-    const size_t equal = fill.find('=');
-    fills[fill.substr(0, equal)] = fill.substr(equal + 1);
-  }
-  Call call(spec, shape, fills, options.seed);
+  Call call(spec, shape, hold::fills_of(spec, options.fills), options.seed);
   call.run(kernel, grid, options.seed, counters);
   const Held held = hold_rows(spec, shape, call, options.pairs);
   bool good = true;

@@ -45,7 +45,7 @@ TestedBlocks counted(const GapMask& mask, const TilePlace& place, int64_t seq, i
 TEST_CASE("blocks that are asked about are counted as the kernel visits them") {
   constexpr int64_t kSeq = 1000;
   for (const GapMask& mask : kMasks) {
-    const auto test = attention::block_test(parse_mask(mask.text), {}, false);
+    const auto test = attention::block_test(parse_mask(mask.text), {});
     REQUIRE(test);
     const attention::KeyRange range = attention::key_range(parse_mask(mask.text), {});
     for (const int queries : {16, 64, 192}) {
@@ -71,7 +71,7 @@ TEST_CASE("blocks that are asked about are counted as the kernel visits them") {
 }
 
 TEST_CASE("of many blocks some stand for all") {
-  const auto test = attention::block_test(parse_mask(kMasks[1].text), {}, false);
+  const auto test = attention::block_test(parse_mask(kMasks[1].text), {});
   REQUIRE(test);
   // A quarter of 65536.
   const TestedBlocks found =

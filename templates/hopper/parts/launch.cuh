@@ -6,7 +6,12 @@ extern "C" {
 #if ATTN_VARLEN
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const int64_t batch = args && args->batch > 0 ? args->batch : 0;
-  return static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
+  const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
+#if ATTN_ID_TABLES
+  return (args ? prepared_bytes(*args) : 0) + sorted;
+#else
+  return sorted;
+#endif
 }
 #elif ATTN_ID_TABLES || ATTN_FAR
 size_t attention_forward_workspace(const attention_forward_args* args) {
@@ -102,10 +107,16 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   p.o = static_cast<uint8_t*>(a.o);
   p.o_stride_seq = o.strides.seq;
   p.o_stride_head = o.strides.head;
+#if ATTN_ID_TABLES
+  const int prepare_blocks = kSortingBlocks + place_tables(p, workspace, cores);
+  p.sequences = reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + prepared_bytes(a));
+#else
+  constexpr int prepare_blocks = 1;
   p.sequences = static_cast<Sequence*>(workspace);
+#endif
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
-  if (!launch(attention_forward_prepare, 1, kPrepareThreads, 0, stream, p)) {
+  if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
     return ATTENTION_LAUNCH_FAILED;
   }
 #elif ATTN_ID_TABLES

@@ -42,12 +42,9 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   return s;
 }
 
-// One block. Tiles of long sequences come first, so that those at the end, which leave other cores
-// idle, are short.
-__global__ void __launch_bounds__(kPrepareThreads, 1) attention_forward_prepare(const Params p) {
-  if (!kIsHopper) return;
-  call_next_kernel();
-  wait_for_stream();
+// By one block. Tiles of long sequences come first, so that those at the end, which leave other
+// cores idle, are short.
+__device__ __forceinline__ void sort_sequences(const Params& p) {
   __shared__ int places[kLengthClasses];
   __shared__ int sums[kPrepareThreads];
   const int thread = threadIdx.x;
@@ -85,6 +82,15 @@ __global__ void __launch_bounds__(kPrepareThreads, 1) attention_forward_prepare(
     *p.next_tile = 0;
   }
 }
+#if !ATTN_ID_TABLES
+
+__global__ void __launch_bounds__(kPrepareThreads, 1) attention_forward_prepare(const Params p) {
+  if (!kIsHopper) return;
+  call_next_kernel();
+  wait_for_stream();
+  sort_sequences(p);
+}
+#endif
 
 // Looks tiles up, whose indices ascend. All lanes of a warp call.
 class TileFinder {

@@ -43,27 +43,28 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 // Bytes of the tables of ids, or none for a call that is refused. They begin the workspace.
 size_t prepared_bytes(const attention_forward_args& args) {
   const auto in_range = [](int64_t n) { return n > 0 && n <= INT32_MAX - kTileQ - kTileKv; };
+#if ATTN_VARLEN
+  if (!in_range(args.batch) || !in_range(args.total_q) || !in_range(args.total_kv)) return 0;
+#else
   if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv) ||
       args.batch > INT32_MAX / kHeadsQ) {
     return 0;
   }
+#endif
   size_t bytes = 0;
-  for (int table = 0; table < kIdTables; ++table) {
-    bytes +=
-        sizeof(int4) * table_entries(table, static_cast<int>(args.batch),
-                                     static_cast<int>(args.seq_q), static_cast<int>(args.seq_kv));
-  }
+  for (int table = 0; table < kIdTables; ++table)
+    bytes += sizeof(int4) * table_entries(table, args);
   return bytes;
 }
 
 // Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
 int place_tables(Params& p, void* workspace, int cores) {
-  constexpr int kWarps = kPrepareThreads / 32, kMostPerCore = 8;
+  constexpr int kWarps = kPrepareThreads / 32, kMostPerCore = 2048 / kPrepareThreads;
   int4* place = static_cast<int4*>(workspace);
   int64_t blocks = 1;
   for (int table = 0; table < kIdTables; ++table) {
     p.inputs.attn_tables[table] = place;
-    const int64_t entries = table_entries(table, p.batch, p.seq_q, p.seq_kv);
+    const int64_t entries = table_entries(table, p);
     place += entries;
     if (entries > blocks * kWarps) blocks = (entries + kWarps - 1) / kWarps;
   }
