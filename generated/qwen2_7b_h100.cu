@@ -151,9 +151,10 @@ __device__ __forceinline__ void named_sync(int id, int threads) {
 
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 
-// What the L2 parts with first and last, as createpolicy.fractional encodes it: queries are read
-// once, keys and values by all the tiles of a head.
-constexpr uint64_t kEvictFirst = 0x12f0000000000000, kEvictLast = 0x14f0000000000000;
+// What the L2 parts with last, as createpolicy.fractional encodes it: keys and values, which all
+// tiles of a head read. Not with queries first, though each is read once: where a head's row ends
+// within a line, the line holds another head's as well.
+constexpr uint64_t kEvictNormal = 0x1000000000000000, kEvictLast = 0x14f0000000000000;
 
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
@@ -817,7 +818,7 @@ __device__ __forceinline__ void Producer::load_queries() {
       uint8_t* const queries = shared.query[query_slot.index][i];
       barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
       load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * i, tile.h,
-                                     tile.b, kEvictFirst);
+                                     tile.b, kEvictNormal);
     }
     __syncwarp();
   }
@@ -1442,7 +1443,7 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
   const CUtensorMapSwizzle swizzle =
       t.box.columns == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
   return encoder(&map, type, 4, const_cast<void*>(t.data), dims, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 

@@ -55,17 +55,17 @@ __device__ __forceinline__ void Producer::load_queries() {
       barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
 #if ATTN_VARLEN
       load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_begin + tile.q_first + 64 * i,
-                                     tile.h, 0, kEvictFirst);
+                                     tile.h, 0, kEvictNormal);
 #elif ATTN_PACKED_HEADS
       // Coordinates of this map are {column, head, query, batch}.
       load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.h,
-                                     (tile.q_first + 64 * i) / kGroup, tile.b, kEvictFirst);
+                                     (tile.q_first + 64 * i) / kGroup, tile.b, kEvictNormal);
 #elif ATTN_MAPS > 1
       load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * (i / kMaps),
-                                     kMaps * tile.h + i % kMaps, tile.b, kEvictFirst);
+                                     kMaps * tile.h + i % kMaps, tile.b, kEvictNormal);
 #else
       load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * i, tile.h,
-                                     tile.b, kEvictFirst);
+                                     tile.b, kEvictNormal);
 #endif
     }
     __syncwarp();

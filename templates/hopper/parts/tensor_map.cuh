@@ -124,7 +124,7 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
   const CUtensorMapSwizzle swizzle =
       t.box.columns == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
   return encoder(&map, type, 4, const_cast<void*>(t.data), dims, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 

@@ -1,12 +1,10 @@
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 #pragma once
 
-// What the L2 parts with first and last, as createpolicy.fractional encodes it: queries are read
-// once, keys and values by all the tiles of a head.
-constexpr uint64_t kEvictFirst = 0x12f0000000000000, kEvictLast = 0x14f0000000000000;
-#if ATTN_BIAS
-constexpr uint64_t kEvictNormal = 0x1000000000000000;
-#endif
+// What the L2 parts with last, as createpolicy.fractional encodes it: keys and values, which all
+// tiles of a head read. Not with queries first, though each is read once: where a head's row ends
+// within a line, the line holds another head's as well.
+constexpr uint64_t kEvictNormal = 0x1000000000000000, kEvictLast = 0x14f0000000000000;
 
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
