@@ -129,6 +129,7 @@ def torch_calls(bench, problem, with_flex):
     if with_flex:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+        torch._dynamo.reset()  # or it would be compiled for any shape, once it has seen two
         compiled = torch.compile(flex_attention)
         block_mask = create_block_mask(lambda b, h, i, j: j <= i, None, None, bench.seq,
                                        bench.seq) if bench.causal else None

@@ -240,6 +240,7 @@ def attend(q, k, v, keep, term=None):
 
 
 def measure(bench, benches, entries, args, flush):
+    torch._dynamo.reset()  # or the rival would be compiled for any shape, once it has seen two
     tokens = draw_tokens(bench.spec, sum(bench.lengths(args.seed)), args.seed, "cuda")
     one = Contestant(bench, entries[bench.name], tokens, args)
     dense = {name: Contestant(benches[name], entries[name], tokens, args)
