@@ -167,7 +167,7 @@ std::vector<double> Data::drawn(const spec::Input& input) {
   if (input.sorted) {
     draw_ascending(values, lengths().of(spec_, input.shape.back()));
   } else if (input.element == Element::U8) {
-    draw_valid(values, lengths().of(spec_, input.shape.back()));
+    draw_valid(values, input);
   } else if (!real && !half && along_sequence(input)) {
     draw_stretches(values);
   }
@@ -219,13 +219,16 @@ int64_t Data::index_of(int64_t key) const {
   return key;
 }
 
-// Of [batch, keys]: no key of every third 128 exists, and some of the others. Those 128 are NaN.
-void Data::draw_valid(std::vector<double>& values, int64_t keys) {
+// No key of every third 128 exists, and some of the others. Of [batch, keys] those 128 are NaN.
+void Data::draw_valid(std::vector<double>& values, const spec::Input& input) {
+  const int64_t keys = lengths().of(spec_, input.shape.back());
+  const bool of_all_heads = !spec::has_dim(input, spec::Input::Dim::Kind::Heads) &&
+                            !spec::has_dim(input, spec::Input::Dim::Kind::HeadsKv);
   for (size_t i = 0; i < values.size(); ++i) {
     const auto key = static_cast<int64_t>(i) % keys;
     const bool none = index_of(key) / 128 % 3 == 1;
     values[i] = none || random_() % 9 == 0 ? 0 : static_cast<double>(1 + random_() % 255);
-    if (!none) continue;
+    if (!none || !of_all_heads) continue;
     k_.poison(static_cast<int64_t>(i) / keys, key);
     v_.poison(static_cast<int64_t>(i) / keys, key);
   }

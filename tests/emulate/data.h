@@ -43,7 +43,7 @@ class Data {
   void draw_ascending(std::vector<double>& values, int64_t keys);
   void draw_stretches(std::vector<double>& values);
   int64_t index_of(int64_t key) const;
-  void draw_valid(std::vector<double>& values, int64_t keys);
+  void draw_valid(std::vector<double>& values, const spec::Input& input);
   void poison_absent(std::vector<double>& values) const;
   void put(const std::string& name, const std::vector<std::byte>& bytes);
   void put(const spec::Input& input, std::vector<double> values);
