@@ -5,7 +5,8 @@
   scripts/bench_storage.py                            then, where the GPU is
 
 bf16, head dim 128. Block-sparse: 8192 tokens, no mask; of each head a random fifth of the blocks is
-kept, the diagonal among them; `group` has 32/8 heads too, and those that share keys keep the same.
+kept, the diagonal among them, anywhere or by patterns (storage.PATTERNS); `group` has 32/8 heads
+too, and those that share keys keep the same.
 Packed: 65536 tokens, 32/8 heads, sequences of random lengths 128..8192. A kernel, its dense ones and
 PyTorch's take turns in one process (bench_gpu.contest).
 
@@ -82,10 +83,21 @@ def draw_gates(spec, tokens, seed, device):
     return tensors.log_gates((spec["heads"]["q"], tokens), None, random, device)
 
 
-def draw_kept(heads, side, seed):
-    """[heads, side, side]: in each head storage.KEPT of the blocks, the diagonal among them."""
+def draw_kept(heads, side, seed, pattern):
+    """[heads, side, side]: in each head about storage.KEPT of the blocks, the diagonal among them."""
     random = torch.Generator()
     random.manual_seed(seed)
+    row, key = torch.arange(side)[:, None], torch.arange(side)[None]
+    if pattern == "stripes":  # a half each, of which a tenth is in both
+        width = round(storage.KEPT / 2 * side)
+        columns = torch.rand((heads, 1, side), generator=random).argsort(-1) < width
+        return columns | ((row - key).abs() <= width // 2)
+    if pattern == "slashes":
+        runs = round(storage.KEPT * side / storage.SLASH)
+        first = torch.randint(side, (heads, runs), generator=random)
+        first[:, 0] = 0
+        diagonal = (row - key - first[:, :, None, None]) % side  # [heads, runs, side, side]
+        return (diagonal < storage.SLASH).any(1)
     order = torch.rand((heads, side, side), generator=random, dtype=torch.float64)
     order.diagonal(dim1=1, dim2=2).fill_(-1)
     last = order.flatten(1).kthvalue(round(storage.KEPT * side * side), dim=1).values
@@ -105,7 +117,8 @@ class Contestant:
         inputs, self.kept = {}, None
         if "blocks" in bench.spec:
             side = bench.seq // bench.spec["blocks"]["size"]
-            kept = draw_kept(tensors.block_heads(bench.spec), side, args.seed).to(device)
+            kept = draw_kept(tensors.block_heads(bench.spec), side, args.seed, bench.pattern)
+            kept = kept.to(device)
             inputs = tensors.block_inputs(bench.spec, kept[None])
             self.kept = kept.repeat_interleave(bench.spec["heads"]["q"] // len(kept), 0)
         if "varlen" in bench.spec:

@@ -12,6 +12,10 @@ HEADS = {"mha": {"q": 32, "kv": 32}, "gqa": {"q": 32, "kv": 8}}
 BLOCK_SIZES = (64, 128)
 BLOCK_SOURCES = ("bitmap", "indices")
 KEPT = 0.2  # of a head's blocks
+# Which are kept: anywhere, so that no two rows are alike; a band and stripes of keys; slashes, runs
+# of diagonals. Real masks (local windows, sinks, top-k of scores) are rather like the latter two.
+PATTERNS = ("anywhere", "stripes", "slashes")
+SLASH = 5  # blocks wide
 SPARSE_SEQ = 8192
 TOKENS = 65536  # of all packed sequences, and of each dense call beside them
 SHORTEST, LONGEST = 128, 8192  # of packed sequences
@@ -27,6 +31,7 @@ class StorageBench:
     batch: int = 0  # 0: packed sequences of random lengths
     seq: int = 0
     yardsticks: tuple = ()  # names of the dense kernels; none: this is one
+    pattern: str = "anywhere"  # of kept blocks
 
     def case(self):
         return Case(self.name, self.spec, "bench_storage", data=self.name)
@@ -80,6 +85,16 @@ def dense(ratio, batch, seq, causal=False):
     return StorageBench(name, spec, batch, seq)
 
 
+def sparse_bench(kind, source, heads, size, per, pattern, yardstick):
+    anywhere = pattern == "anywhere"
+    name = f"storage_sparse_{kind}" + ("" if anywhere else f"_{pattern}")
+    spec = derive(f"block_{source}", name, False, heads=heads,
+                  blocks={"size": size, "from": source, "per": per,
+                          "rows": "apart" if anywhere else "alike"},
+                  workload={"batch": 1, "seq_q": SPARSE_SEQ})
+    return StorageBench(name, spec, 1, SPARSE_SEQ, (yardstick.name,), pattern)
+
+
 def sparse_benches():
     for ratio, heads in HEADS.items():
         yardstick = dense(ratio, 1, SPARSE_SEQ)
@@ -89,11 +104,9 @@ def sparse_benches():
                 continue  # a group of one
             for size in BLOCK_SIZES:
                 for source in BLOCK_SOURCES:
-                    name = f"storage_sparse_{who}_{source}_{size}"
-                    spec = derive(f"block_{source}", name, False, heads=heads,
-                                  blocks={"size": size, "from": source, "per": per},
-                                  workload={"batch": 1, "seq_q": SPARSE_SEQ})
-                    yield StorageBench(name, spec, 1, SPARSE_SEQ, (yardstick.name,))
+                    for pattern in PATTERNS if size == 64 and per == "heads" else PATTERNS[:1]:
+                        yield sparse_bench(f"{who}_{source}_{size}", source, heads, size, per,
+                                           pattern, yardstick)
 
 
 def varlen_benches():

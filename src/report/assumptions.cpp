@@ -98,6 +98,7 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   if (spec.block_size > 0) {
     const bool bitmap = spec.sparsity == spec::Spec::Sparsity::BlockBitmap;
     assumed.emplace_back(bitmap ? "block_mask keeps every block" : "block_counts keep every block");
+    assumed.emplace_back(spec.rows_alike ? "rows of blocks are alike" : "rows of blocks are apart");
   }
   if (!mask.sorted.empty()) {
     assumed.push_back(said_of(mask.sorted, "holds one id alone", "hold one id each"));

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 
+#include "schedule/block_rows.h"
 #include "schedule/grid.h"
 #include "schedule/step.h"
 #include "schedule/units.h"
@@ -344,7 +345,7 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, size_t workload, double
   const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
   const double query_bytes = kElement * static_cast<double>(w.seq_q) * heads *
                              (kernel_.maps * kernel_.head_dim_qk + kernel_.head_dim_v);
-  const double read = blocks * step_bytes;
+  const double read = blocks * step_bytes * loads_of_kept(kernel_, s);
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
   const double once =
       head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv * kernel_.value_parts;

@@ -186,6 +186,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
       family == target::Family::Hopper && attention::has_searched_limits(spec, rows);
   kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
   kernel.block_size = spec.block_size;
+  kernel.rows_alike = spec.rows_alike;
   describe_walk(spec, family, kernel);
   kernel.workload = spec.workload;
   kernel.varlen = spec.varlen;

@@ -52,6 +52,7 @@ struct Kernel {
   bool varlen = false;                       // packed sequences
   int block_size = 0;                        // block sparsity: rows and keys of the caller's blocks
   bool group_blocks = false;                 // which are the same for all query heads of a key head
+  bool rows_alike = true;                    // neighbouring rows of blocks keep mostly the same
   std::string apart_blocks;                  // why a step cannot take two of these blocks, or ""
   std::string heads_apart;                   // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;

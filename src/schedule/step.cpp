@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
+#include "schedule/block_rows.h"
 #include "schedule/units.h"
 
 namespace attngen::schedule {
@@ -210,27 +212,17 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   return step;
 }
 
-// Rows of the caller's blocks that a tile may stand in.
-int block_rows(const Kernel& kernel, const Schedule& s) {
-  const int queries = s.queries(kernel.group());
-  if (kernel.block_size % queries == 0) return 1;
-  return std::max(2, (queries + kernel.block_size - 1) / kernel.block_size);
-}
-
 // Of a tile in several rows of blocks: a step is for those of its parts that keep the block of
 // keys, and none if nobody does. In units of blocks that one part keeps.
 Step sparse_step(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
   const int parts = block_rows(kernel, s);
+  const std::vector<double> chances = chances_of_keepers(parts, kernel.rows_alike);
   Step mean;
-  double ways = 1;  // to choose which `keeping` parts keep it
   for (int keeping = 1; keeping <= parts; ++keeping) {
-    ways *= static_cast<double>(parts - keeping + 1) / keeping;
-    const double chance =
-        ways * std::pow(kKeptByData, keeping) * std::pow(1 - kKeptByData, parts - keeping);
     Schedule active = s;
     active.warpgroups = std::max(1, s.warpgroups * keeping / parts);
     const Step step = full_step(kernel, active, t, block);
-    const double share = chance / kKeptByData;
+    const double share = chances[static_cast<size_t>(keeping)] / kKeptByData;
     mean.matrix += share * step.matrix;
     mean.special += share * step.special;
     mean.arithmetic += share * step.arithmetic;
@@ -270,9 +262,7 @@ double copied_bias_clk(const Kernel& kernel, const Schedule& s) {
 Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,
              int blocks) {
   if (block == Block::Far) return far_step(kernel, s, t);
-  if (kernel.block_size > 0 && block_rows(kernel, s) > 1) {
-    return sparse_step(kernel, s, t, block);
-  }
+  if (block_rows(kernel, s) > 1) return sparse_step(kernel, s, t, block);
   Schedule together = s;
   together.warpgroups *= blocks;
   return full_step(kernel, together, t, block);

@@ -360,6 +360,8 @@ class FieldReader {
       const Node* per = blocks->find("per");
       const bool shared = per != nullptr && per->text == "heads_kv";
       spec_.block_heads = shared ? spec_.heads.kv() : spec_.heads.q;
+      const Node* rows = blocks->find("rows");
+      spec_.rows_alike = rows == nullptr || rows->text == "alike";
     }
     if (tokens == nullptr) return;
     spec_.sparsity = Spec::Sparsity::TokenIndices;

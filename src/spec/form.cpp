@@ -173,6 +173,9 @@ std::vector<Key> parallel_keys() {
       optional("per", one_of({"heads", "heads_kv"}),
                "Who keeps blocks of its own: a query head, or all query heads of a key head.",
                "heads"),
+      optional("rows", one_of({"alike", "apart"}),
+               "Whether a row of blocks keeps mostly what the one before keeps: for the search.",
+               "alike"),
   });
   return {
       required("heads",

@@ -58,6 +58,7 @@ Json canonical(const Spec& spec) {
   if (spec.block_size > 0 && spec.block_heads != spec.heads.q) {
     out["block_heads"] = spec.block_heads;
   }
+  if (!spec.rows_alike) out["rows_alike"] = false;
   if (spec.recurrent) {
     const Recurrent& recurrent = *spec.recurrent;
     for (const expr::Expr* e :

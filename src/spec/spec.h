@@ -152,7 +152,8 @@ struct Spec {
   enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };
   Sparsity sparsity = Sparsity::None;
   int block_size = 0;
-  int block_heads = 0;  // that keep blocks of their own: as many as query heads, or as key heads
+  int block_heads = 0;     // that keep blocks of their own: as many as query heads, or as key heads
+  bool rows_alike = true;  // a row of blocks keeps mostly what the one before keeps
   int token_count = 0;
 
   std::optional<Recurrent> recurrent;

@@ -39,10 +39,10 @@ TEST_CASE("a mask of indices assumes nothing") {
 
 TEST_CASE("what a caller keeps") {
   CHECK(assumed("blocks: {size: 64, from: indices}\n") ==
-        "predictions assume that block_counts keep every block");
+        "predictions assume that block_counts keep every block, that rows of blocks are alike");
   CHECK(assumed("blocks: {size: 64, from: bitmap}\n"
                 "mask: (q_pos // 64 - kv_idx // 64) % 4 == 0\n") ==
-        "predictions assume that block_mask keeps every block");
+        "predictions assume that block_mask keeps every block, that rows of blocks are alike");
   CHECK(assumed("varlen: true\n") ==
         "predictions assume that all sequences are as long as the workload's");
 }
@@ -79,11 +79,11 @@ TEST_CASE("--explain and the page say it") {
   const attngen::target::Target& target = *attngen::target::find("h100");
   attngen::schedule::Ranking ranking;
   ranking.ranked.resize(1);
-  CHECK(attngen::report::explain(spec, target, ranking)
-            .find("\npredictions assume that block_counts keep every block\n") !=
-        std::string::npos);
   CHECK(
-      attngen::report::html(spec, target, ranking)
-          .find("<dt>Assumed</dt><dd>predictions assume that block_counts keep every block</dd>") !=
-      std::string::npos);
+      attngen::report::explain(spec, target, ranking)
+          .find("\npredictions assume that block_counts keep every block, that rows of blocks are "
+                "alike\n") != std::string::npos);
+  CHECK(attngen::report::html(spec, target, ranking)
+            .find("<dt>Assumed</dt><dd>predictions assume that block_counts keep every block, "
+                  "that rows of blocks are alike</dd>") != std::string::npos);
 }

@@ -177,6 +177,11 @@ TEST_CASE("who keeps blocks") {
   const Spec groups = read_text(kSmall + line + ", per: heads_kv}\n");
   CHECK(heads.block_heads == heads.heads.q);
   CHECK(groups.block_heads == groups.heads.kv());
+  const Spec apart = read_text(kSmall + line + ", rows: apart}\n");
+  CHECK(heads.rows_alike);
+  CHECK_FALSE(apart.rows_alike);
+  CHECK(heads.hash == read_text(kSmall + line + ", rows: alike}\n").hash);
+  CHECK(heads.hash != apart.hash);
   CHECK(heads.hash == read_text(kSmall + line + "}\n").hash);
   CHECK(heads.hash != groups.hash);
 }

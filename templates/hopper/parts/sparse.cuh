@@ -110,34 +110,40 @@ class Walk {
     }
   }
   __device__ __forceinline__ bool next_square() {
-    while (true) {
-      unsigned any = 0;
-#pragma unroll
-      for (int i = 0; i < kSquareRows; ++i) any |= kept_[i];
-      if (any != 0) {
-        const int place = 31 - __clz(any);
-        square_ = base_ + place;
-        keepers_ = 0;
-#pragma unroll
-        for (int i = 0; i < kSquareRows; ++i) {
-          keepers_ |= static_cast<int>(kept_[i] >> place & 1) << i;
-          kept_[i] &= ~(1u << place);
-        }
-        return true;
-      }
+    while (taken_ == kept_) {
       if (base_ <= first_square_) return false;
       base_ -= 32;
-#pragma unroll
-      for (int i = 0; i < kSquareRows; ++i) {
-        kept_[i] = __ballot_sync(0xffffffffu, fetched_[i] != 0);
-      }
+      sort_kept();
       fetch();
     }
+    const int found = __shfl_sync(0xffffffffu, found_, taken_++);
+    square_ = found >> kShift;
+    keepers_ = found & ((1 << kShift) - 1);
+    return true;
   }
+
+  // Lane n takes the n-th kept square from the last of the 32 on, and who keeps it: all at once, so
+  // that a step of the walk is one shuffle.
+  __device__ __forceinline__ void sort_kept() {
+    int keepers = 0;
+#pragma unroll
+    for (int i = 0; i < kSquareRows; ++i) keepers |= (fetched_[i] != 0) << i;
+    const unsigned kept = __ballot_sync(0xffffffffu, keepers != 0);
+    kept_ = __popc(kept);
+    taken_ = 0;
+    int place = 0;  // the last one that has as many kept ones from it on
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) {
+      if (__popc(kept >> (place + half)) > static_cast<int>(threadIdx.x % 32)) place += half;
+    }
+    found_ = (base_ + place) << kShift | __shfl_sync(0xffffffffu, keepers, place);
+  }
+
+  static constexpr int kShift = 4;  // of a square, behind the bits of who keeps it
 
   const uint8_t* first_row_;
   uint8_t fetched_[kSquareRows];
-  unsigned kept_[kSquareRows] = {};  // of the squares base_ ... base_ + 31, those still to come
+  int found_ = 0, kept_ = 0, taken_ = 0;  // of the squares base_ ... base_ + 31
   int base_;
 #else
   // A lane holds one entry of 32; the lists are read from their ends.
