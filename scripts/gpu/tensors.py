@@ -249,18 +249,17 @@ def draw_blocks(spec, shape, random, device):
 
 
 def block_inputs(spec, kept):
-    """Of the blocks kept, [batch, heads, rows, columns], what the kernel reads. What a list holds
-    beyond its count is not to be read.
+    """Of the blocks kept, [batch, heads, rows, columns], what the kernel reads. A list has its blocks
+    in any order, and behind its count those that are not kept.
     """
     if spec["blocks"]["from"] == "bitmap":
         # Any value but 0 keeps a block.
         return {"block_mask": (kept * 3).to(torch.uint8).contiguous()}
-    columns = torch.arange(kept.shape[-1], device=kept.device,
-                           dtype=torch.int32).expand(kept.shape)
-    beyond = torch.iinfo(torch.int32).max
-    indices = torch.where(kept, columns, beyond).sort(dim=-1).values
+    random = torch.Generator(device=kept.device)
+    random.manual_seed(1)
+    place = torch.rand(kept.shape, generator=random, device=kept.device) + ~kept
     return {"block_counts": kept.sum(dim=-1, dtype=torch.int32).contiguous(),
-            "block_indices": indices.contiguous()}
+            "block_indices": place.argsort(dim=-1).to(torch.int32).contiguous()}
 
 
 def normal(dims, shape, random, device):

@@ -328,6 +328,13 @@ def sparse_cases():
             yield variant(f"sparse_{source}_{size}", 128, (4, 2),
                           blocks={"size": size, "from": source},
                           dtype="fp16" if size == 192 else "bf16")
+    for source in ("bitmap", "indices"):  # tiles of one row of blocks, and of three
+        for warpgroups, stages in ((1, 2), (3, 4)):
+            spec = make_spec(f"sparse_{warpgroups}_rows_{source}", (128, 128), (4, 2),
+                             blocks={"size": 64, "from": source})
+            yield Case(spec["name"], spec, "variant", data=spec["name"],
+                       schedule=schedule(warpgroups, 64, stages, ping_pong=False,
+                                         order="longest_first"))
     yield variant("sparse_causal_64", 64, (8, 2), mask=CAUSAL, layout="bhsd",
                   blocks={"size": 64, "from": "bitmap"})
     yield variant("sparse_window_128", 128, (4, 1), mask=MASKS["window"],

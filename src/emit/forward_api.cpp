@@ -55,9 +55,10 @@ void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
     case spec::Spec::Sparsity::BlockIndices:
       fields.push_back({"const int32_t*", "block_counts",
                         rows + "] contiguous: how many blocks of keys a block of queries keeps"});
-      fields.push_back({"const int32_t*", "block_indices",
-                        fmt::format("{}, {}] contiguous: which, ascending; the rest is not read",
-                                    rows, squares("seq_kv"))});
+      fields.push_back(
+          {"const int32_t*", "block_indices",
+           fmt::format("{}, {}] contiguous: which, in any order; the rest does not matter", rows,
+                       squares("seq_kv"))});
       break;
     case spec::Spec::Sparsity::None:
     case spec::Spec::Sparsity::TokenIndices:

@@ -1,5 +1,6 @@
 #include "data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -119,6 +120,19 @@ void Data::put(const spec::Input& input, std::vector<double> values) {
   problem_.inputs[input.name] = std::move(values);
 }
 
+// The blocks in any order, as far as there is room one of them once more and two that do not exist;
+// then others, which are not meant. Returns how many count.
+double Data::scramble(std::vector<double>& list, int64_t width) {
+  std::shuffle(list.begin(), list.end(), random_);
+  const auto room = [&] { return static_cast<int64_t>(list.size()) < width; };
+  if (room() && !list.empty()) list.push_back(list.front());
+  if (room()) list.push_back(-1);
+  if (room()) list.insert(list.begin(), static_cast<double>(width));
+  const auto count = static_cast<double>(list.size());
+  for (int64_t j = 0; room(); ++j) list.push_back(static_cast<double>(j));
+  return count;
+}
+
 // A third of the blocks; every fifth row of blocks keeps none, every seventh all.
 void Data::draw_blocks() {
   if (spec_.block_size == 0) return;
@@ -132,8 +146,7 @@ void Data::draw_blocks() {
       mask.push_back(kept ? static_cast<double>(1 + random_() % 255) : 0);
       if (kept) list.push_back(static_cast<double>(j));
     }
-    counts.push_back(static_cast<double>(list.size()));
-    list.resize(static_cast<size_t>(width), 1e9);  // not to be read
+    counts.push_back(scramble(list, width));
     indices.insert(indices.end(), list.begin(), list.end());
   }
   const std::vector<spec::Input::Dim> some{{}};

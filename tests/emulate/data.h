@@ -38,6 +38,7 @@ class Data {
   hold::Lengths lengths() const;
   void poison(const spec::Input& input, std::vector<double>& values) const;
   void draw_blocks();
+  double scramble(std::vector<double>& list, int64_t width);
   void draw_offsets();
   std::vector<double> drawn(const spec::Input& input);
   void draw_ascending(std::vector<double>& values, int64_t keys);

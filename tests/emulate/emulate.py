@@ -287,8 +287,11 @@ GROUPS = {
           schedule(2, 32, 2, weights="shared", grid="plain", order="linear")], CALLS),
         (spec(blocks={"size": 64, "from": "indices"}, mask=WINDOW),
          [schedule(2, 64, 2), schedule(4, 32, 2, overlap="none")], CALLS),
+        (spec(blocks={"size": 64, "from": "bitmap"}), [schedule(3, 64, 4)], CALLS),
         (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
          [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
+        # More blocks than a warp has bits for.
+        (spec((1, 1), blocks={"size": 64, "from": "indices"}), [schedule(2, 64, 2)], ["1,5,66000"]),
     ],
     # Blocks that the query heads of a key head share, and steps of two blocks that stand apart.
     "groups": [

@@ -45,13 +45,13 @@ class Walk {
     first_row_ = p.block_mask + row * width_;
 #else
     first_row_ = p.block_indices + row * width_;
-#pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) {
-      const bool asks = kWarpgroupQueries * i < q_end_ && end_square_ > 0;
-      left_[i] = asks ? max(0, min(__ldg(p.block_counts + row + below(i)), width_)) : 0;
-    }
+    first_count_ = p.block_counts + row;
 #endif
-    start();
+    base_ = (max(end_square_, 1) - 1) / 32 * 32 + 32;
+#if !ATTN_SPARSE_BITMAP
+    window_ = base_;
+#endif
+    fetch();
 #if ATTN_GATHER
     waits_ = next_square();
 #endif
@@ -94,21 +94,72 @@ class Walk {
     return (q_first_ + kWarpgroupQueries * i) / kSquare;
   }
 
+  // Whether warpgroup i has a query.
+  __device__ __forceinline__ bool asks(int i) const { return kWarpgroupQueries * i < q_end_; }
+
 #if ATTN_SPARSE_BITMAP
   // A lane looks at one square of 32; the next 32 are on their way meanwhile.
-  __device__ __forceinline__ void start() {
-    base_ = (max(end_square_, 1) - 1) / 32 * 32 + 32;
-    fetch();
-  }
   __device__ __forceinline__ void fetch() {
     const int square = base_ - 32 + static_cast<int>(threadIdx.x % 32);
+    const bool exists = square >= first_square_ && square < end_square_;
 #pragma unroll
     for (int i = 0; i < kSquareRows; ++i) {
-      const bool asks =
-          kWarpgroupQueries * i < q_end_ && square >= first_square_ && square < end_square_;
-      fetched_[i] = asks ? __ldg(first_row_ + (int64_t{width_} * below(i) + square)) : uint8_t{0};
+      fetched_[i] = asks(i) && exists ? __ldg(first_row_ + (int64_t{width_} * below(i) + square))
+                                      : uint8_t{0};
     }
   }
+#else
+  // A lane looks at one square of 32.
+  __device__ __forceinline__ void fetch() {
+    if (base_ <= first_square_ || end_square_ == 0) return;
+    if (base_ <= window_) mark_window();
+    const int word = (base_ - window_) / 32 - 1;
+#pragma unroll
+    for (int i = 0; i < kSquareRows; ++i) {
+      fetched_[i] = __shfl_sync(0xffffffffu, words_[i], word) >> threadIdx.x % 32 & 1;
+    }
+  }
+
+  // The squares of a list as bits, 32 in each lane's word: so their order does not matter, and one
+  // may stand twice.
+  __device__ __forceinline__ void mark_window() {
+    window_ = (base_ - 1) / kWindow * kWindow;
+    const int lane = threadIdx.x % 32;
+    int counts[kSquareRows], entries[kSquareRows];
+#pragma unroll
+    for (int i = 0; i < kSquareRows; ++i) {
+      counts[i] = asks(i) ? min(__ldg(first_count_ + below(i)), width_) : 0;
+      entries[i] = asks(i) ? entry(i, lane) : -1;  // one trip to memory with the counts
+    }
+#pragma unroll
+    for (int i = 0; i < kSquareRows; ++i) {
+      words_[i] = 0;
+#pragma unroll 1
+      for (int first = 0; first < counts[i]; first += 32) {
+        if (first > 0) entries[i] = entry(i, first + lane);
+        mark(words_[i], first + lane < counts[i] ? entries[i] : -1);
+      }
+    }
+  }
+  __device__ __forceinline__ int entry(int i, int place) const {
+    return place < width_ ? __ldg(first_row_ + (int64_t{width_} * below(i) + place)) : -1;
+  }
+  // A square that lies outside what the mask needs, or outside the keys, is passed over.
+  __device__ __forceinline__ void mark(unsigned& my_word, int square) const {
+    bool waits =
+        square >= max(first_square_, window_) && square < min(end_square_, window_ + kWindow);
+#pragma unroll 1
+    while (true) {
+      const unsigned waiting = __ballot_sync(0xffffffffu, waits);
+      if (waiting == 0) return;
+      const int word = __shfl_sync(0xffffffffu, square / 32, __ffs(waiting) - 1);
+      const bool is_here = waits && square / 32 == word;
+      const unsigned bits = __reduce_or_sync(0xffffffffu, is_here ? 1u << square % 32 : 0u);
+      if (static_cast<int>(threadIdx.x % 32) == word % 32) my_word |= bits;
+      waits = waits && !is_here;
+    }
+  }
+#endif
   __device__ __forceinline__ bool next_square() {
     while (taken_ == kept_) {
       if (base_ <= first_square_) return false;
@@ -141,54 +192,23 @@ class Walk {
 
   static constexpr int kShift = 4;  // of a square, behind the bits of who keeps it
 
+#if ATTN_SPARSE_BITMAP
   const uint8_t* first_row_;
-  uint8_t fetched_[kSquareRows];
-  int found_ = 0, kept_ = 0, taken_ = 0;  // of the squares base_ ... base_ + 31
-  int base_;
+  uint8_t fetched_[kSquareRows];  // whether the rows keep the lane's square of base_ - 32 ...
 #else
-  // A lane holds one entry of 32; the lists are read from their ends.
-  __device__ __forceinline__ void start() {
-#pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) fetch(i);
-  }
-  __device__ __forceinline__ void fetch(int i) {
-    const int entry = (left_[i] - 1) / 32 * 32 + static_cast<int>(threadIdx.x % 32);
-    fetched_[i] = entry < left_[i] ? __ldg(first_row_ + (int64_t{width_} * below(i) + entry)) : -1;
-  }
-  // The largest of the lists' ends: a square that several warpgroups keep is loaded once if their
-  // lists ascend. One that lies outside what the mask needs, or outside the keys, is passed over.
-  __device__ __forceinline__ bool next_square() {
-    while (true) {
-      int ends[kSquareRows];
-      bool any = false;
-      square_ = INT32_MIN;
-#pragma unroll
-      for (int i = 0; i < kSquareRows; ++i) {
-        ends[i] = __shfl_sync(0xffffffffu, fetched_[i], (left_[i] - 1) & 31);
-        if (left_[i] <= 0) continue;
-        any = true;
-        square_ = max(square_, ends[i]);
-      }
-      if (!any) return false;
-      keepers_ = 0;
-#pragma unroll
-      for (int i = 0; i < kSquareRows; ++i) {
-        if (left_[i] <= 0 || ends[i] != square_) continue;
-        keepers_ |= 1 << i;
-        if (--left_[i] % 32 == 0) fetch(i);
-      }
-      if (square_ >= first_square_ && square_ < end_square_) return true;
-    }
-  }
+  static constexpr int kWindow = 1024;  // a word for each lane
 
-  const int32_t* first_row_;
-  int fetched_[kSquareRows];
-  int left_[kSquareRows];  // entries still to come
+  const int32_t *first_row_, *first_count_;
+  unsigned words_[kSquareRows];
+  unsigned fetched_[kSquareRows] = {};  // whether the rows keep the lane's square of base_ - 32 ...
+  int window_;                          // the first square that the words are about
 #endif
-  int q_first_, q_end_;            // of the tile's queries, from its first row of squares on
-  int width_;                      // squares of a row
-  Blocks blocks_;                  // that the mask needs
-  int first_square_, end_square_;  // that hold them
+  int base_;
+  int found_ = 0, kept_ = 0, taken_ = 0;  // of the squares base_ ... base_ + 31
+  int q_first_, q_end_;                   // of the tile's queries, from its first row of squares on
+  int width_;                             // squares of a row
+  Blocks blocks_;                         // that the mask needs
+  int first_square_, end_square_;         // that hold them
 #if ATTN_GATHER
   int square_ = 0, keepers_ = 0;
   bool waits_;  // square_ is still to come
