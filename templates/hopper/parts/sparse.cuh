@@ -146,17 +146,14 @@ class Walk {
   }
   // A square that lies outside what the mask needs, or outside the keys, is passed over.
   __device__ __forceinline__ void mark(unsigned& my_word, int square) const {
-    bool waits =
-        square >= max(first_square_, window_) && square < min(end_square_, window_ + kWindow);
-#pragma unroll 1
-    while (true) {
-      const unsigned waiting = __ballot_sync(0xffffffffu, waits);
-      if (waiting == 0) return;
-      const int word = __shfl_sync(0xffffffffu, square / 32, __ffs(waiting) - 1);
-      const bool is_here = waits && square / 32 == word;
+    const int end = min(end_square_, window_ + kWindow), words = (end - window_ + 31) / 32;
+    const bool counts = square >= max(first_square_, window_) && square < end;
+    if (!__any_sync(0xffffffffu, counts)) return;
+#pragma unroll 4
+    for (int word = 0; word < words; ++word) {
+      const bool is_here = counts && (square - window_) / 32 == word;
       const unsigned bits = __reduce_or_sync(0xffffffffu, is_here ? 1u << square % 32 : 0u);
-      if (static_cast<int>(threadIdx.x % 32) == word % 32) my_word |= bits;
-      waits = waits && !is_here;
+      if (static_cast<int>(threadIdx.x % 32) == word) my_word |= bits;
     }
   }
 #endif
