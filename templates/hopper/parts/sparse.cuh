@@ -93,7 +93,6 @@ class Walk {
   __device__ __forceinline__ int below(int i) const {
     return (q_first_ + kWarpgroupQueries * i) / kSquare;
   }
-
   // Whether warpgroup i has a query.
   __device__ __forceinline__ bool asks(int i) const { return kWarpgroupQueries * i < q_end_; }
 
@@ -170,8 +169,8 @@ class Walk {
     return true;
   }
 
-  // Lane n takes the n-th kept square from the last of the 32 on, and who keeps it: all at once, so
-  // that a step of the walk is one shuffle.
+  // Lane 0 takes the last kept square of the 32, lane 1 the one before it, and so on, each with who
+  // keeps it: all at once, so that a step of the walk is one shuffle.
   __device__ __forceinline__ void sort_kept() {
     int keepers = 0;
 #pragma unroll
@@ -179,7 +178,7 @@ class Walk {
     const unsigned kept = __ballot_sync(0xffffffffu, keepers != 0);
     kept_ = __popc(kept);
     taken_ = 0;
-    int place = 0;  // the last one that has as many kept ones from it on
+    int place = 0;  // the last place from which on more are kept than there are lanes before
 #pragma unroll
     for (int half = 16; half > 0; half /= 2) {
       if (__popc(kept >> (place + half)) > static_cast<int>(threadIdx.x % 32)) place += half;
