@@ -32,11 +32,6 @@ inline unsigned __ballot_sync(unsigned, int x) {
 }
 inline int __all_sync(unsigned mask, int x) { return __ballot_sync(mask, x) == 0xffffffffu; }
 inline int __any_sync(unsigned mask, int x) { return __ballot_sync(mask, x) != 0; }
-inline unsigned __reduce_or_sync(unsigned, unsigned x) {
-  unsigned bits = 0;
-  for (const unsigned each : emulator::exchange(x)) bits |= each;
-  return bits;
-}
 inline void __syncwarp(unsigned = 0xffffffffu) { emulator::exchange(0); }
 inline void __syncthreads() {
   emulator::named_sync(0, static_cast<int>(emulator::core->fibers.size()));

@@ -29,6 +29,11 @@ inline void barrier_wait(uint64_t& barrier, uint32_t parity) {
   emulator::Mbarrier& b = emulator::core->mbarriers.at(&barrier);
   emulator::wait_until([&] { return b.phase != parity; });
 }
+inline unsigned warp_or(unsigned x) {
+  unsigned bits = 0;
+  for (const unsigned each : emulator::exchange(x)) bits |= each;
+  return bits;
+}
 inline void named_sync(int id, int threads) { emulator::named_sync(id, threads); }
 inline void named_arrive(int id, int threads) { emulator::named_arrive(id, threads); }
 

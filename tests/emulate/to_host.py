@@ -60,7 +60,7 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
 }
 EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect", "barrier_test",
             "barrier_wait", "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait",
-            "bulk_load", "bulk_store", "copy_word", "wait_for_words",
+            "bulk_load", "bulk_store", "warp_or", "copy_word", "wait_for_words",
             "prefetch_map", "fence_async_proxy", "wait_for_stream",
             "call_next_kernel", "wgmma_fence", "wgmma_commit", "wgmma_wait", "wgmma_scores",
             "wgmma_output", "wgmma_far", "wgmma_state", "pack", "pack_positive_part", "exp2_approx",

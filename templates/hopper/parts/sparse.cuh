@@ -23,6 +23,16 @@ constexpr int kSquareRows = 1;
 static_assert(kSquare % kTileQueries == 0, "a tile's warpgroups keep the same blocks");
 #endif
 
+#if !ATTN_SPARSE_BITMAP
+// Of all lanes. __reduce_or_sync would not compile for an architecture before sm_80, beside this
+// one.
+__device__ __forceinline__ unsigned warp_or(unsigned x) {
+  unsigned all;
+  asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(all) : "r"(x));
+  return all;
+}
+
+#endif
 // The blocks of keys that a tile visits, from the last to the first. All lanes of the producer warp
 // walk along.
 class Walk {
@@ -151,7 +161,7 @@ class Walk {
 #pragma unroll 4
     for (int word = 0; word < words; ++word) {
       const bool is_here = counts && (square - window_) / 32 == word;
-      const unsigned bits = __reduce_or_sync(0xffffffffu, is_here ? 1u << square % 32 : 0u);
+      const unsigned bits = warp_or(is_here ? 1u << square % 32 : 0u);
       if (static_cast<int>(threadIdx.x % 32) == word) my_word |= bits;
     }
   }
@@ -187,7 +197,6 @@ class Walk {
   }
 
   static constexpr int kShift = 4;  // of a square, behind the bits of who keeps it
-
 #if ATTN_SPARSE_BITMAP
   const uint8_t* first_row_;
   uint8_t fetched_[kSquareRows];  // whether the rows keep the lane's square of base_ - 32 ...
