@@ -429,7 +429,7 @@ struct Saves {
 
 // lse: m + log(l)
 __device__ __forceinline__ float save_lse(const RowValues& values, const Row&, const Inputs&) {
-  return values.m + logf(values.l);
+  return values.m + __logf(values.l);
 }
 
 __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues& values,
@@ -885,7 +885,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
   // otherwise no weight fits.
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
-  if (!first && (full || __all_sync(0xffffffffu, started))) {
+  const bool keeps = !first && (full || __all_sync(0xffffffffu, started));
+  if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
     const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
@@ -895,7 +896,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
       reductions[1] = grown[1];
       return factors;
     }
-    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
+    // PV goes on: it shares no register with this.
+    recompute_scores(scores, query, key);
   }
   if (full) {
     finish_scores<false>(scores, kv_first, rows, in);
@@ -974,10 +976,12 @@ struct Consumer {
   __device__ void place_rows();
   __device__ void begin_rows();
   __device__ void recall_tile();
+  __device__ void save_rows(const RowValues (&values)[2]);
   __device__ void finish_rows();
 
   // Its blocks of keys, one after the other.
   __device__ void next_block(Cursor& cursor) const;
+  __device__ void start_next(Cursor& cursor);
   __device__ void weigh_beside_output(const Cursor& cursor);
   __device__ void visit_blocks(Cursor cursor);
 
@@ -1117,6 +1121,12 @@ __device__ __forceinline__ void Consumer::release_value() {
 // The block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
 
+// Its scores.
+__device__ __forceinline__ void Consumer::start_next(Cursor& cursor) {
+  start_scores();
+  next_block(cursor);
+}
+
 // A block's scores to weights, while the product of the block before it still runs.
 __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
   wgmma_wait<1>();
@@ -1133,8 +1143,7 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
 // The next block's S runs under this block's softmax, and this block's PV under the next one's.
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   if (!cursor.has_more()) return;
-  start_scores();
-  next_block(cursor);
+  start_next(cursor);
   wgmma_wait<0>();
   pin(scores);
   weigh_block(cursor, true);
@@ -1142,8 +1151,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   hand_over_weights();
 #pragma unroll 1
   while (cursor.has_more()) {
-    start_scores();
-    next_block(cursor);
+    start_next(cursor);
     start_output();
     weigh_beside_output(cursor);
   }
@@ -1156,20 +1164,27 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 
 // The end of a tile: the rows' results.
 
-// The rows' results: values saved per row, and the output in place of the queries, for the storer.
-__device__ __forceinline__ void Consumer::finish_rows() {
+// Values saved per row.
+__device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
   const int q_row = first_row();  // may lie beyond the last
-  uint8_t* const out = shared.query[query_slot.index][warpgroup];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const RowValues values = row_values(complete(reductions[r]), rows[r], p.inputs);
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q;
+    if (stored) store_saves(p.saves, values[r], rows[r], p.inputs);
+  }
+}
+
+// The rows' results: the output in place of the queries, for the storer, and what is saved.
+__device__ __forceinline__ void Consumer::finish_rows() {
+  uint8_t* const out = shared.query[query_slot.index][warpgroup];
+  RowValues values[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    values[r] = row_values(complete(reductions[r]), rows[r], p.inputs);
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
-      output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
-    }
-    if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
-      store_saves(p.saves, values, rows[r], p.inputs);
+      output[j][r][0] = output_of(output[j][r][0], values[r], rows[r], p.inputs);
+      output[j][r][1] = output_of(output[j][r][1], values[r], rows[r], p.inputs);
     }
   }
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
@@ -1177,6 +1192,7 @@ __device__ __forceinline__ void Consumer::finish_rows() {
   fence_async_proxy();
   __syncwarp();
   if (threadIdx.x % 32 == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
+  save_rows(values);  // after the fence, which would wait for them
 }
 
 template <int kRegisters>

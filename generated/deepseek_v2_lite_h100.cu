@@ -454,7 +454,7 @@ struct Saves {
 
 // lse: m + log(l)
 __device__ __forceinline__ float save_lse(const RowValues& values, const Row&, const Inputs&) {
-  return values.m + logf(values.l);
+  return values.m + __logf(values.l);
 }
 
 __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues& values,
@@ -618,6 +618,7 @@ struct Params {
   int tiles;  // of the whole call
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
+  int short_rows;  // of tiles of each head, that come after all sections
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
   Inputs inputs;
   Saves saves;
@@ -636,13 +637,16 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   // Within a section the last rows of every head come first: the longer ones, if they differ.
-  const int section = min(index / (p.section_heads * p.tiles_per_head), p.last_section);
+  const int all = p.batch * kHeadsQ;
+  const int rows = p.tiles_per_head - p.short_rows;
+  const bool is_short = index >= all * rows;
+  const int section = is_short ? 0 : min(index / (p.section_heads * rows), p.last_section);
   const int first_head = section * p.section_heads;
-  const int heads_left = p.batch * kHeadsQ - first_head;
-  const int heads = section < p.last_section ? p.section_heads : heads_left;
-  const int rest = index - first_head * p.tiles_per_head;
+  const int heads = is_short || section == p.last_section ? all - first_head : p.section_heads;
+  const int rest = index - (is_short ? all : first_head) * rows;
+  const int place = rest / heads + (is_short ? rows : 0);  // in the order of rows
   const int head = first_head + rest % heads;
-  const int row = p.tiles_per_head - 1 - rest / heads;
+  const int row = p.tiles_per_head - 1 - place;
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 }
 
@@ -936,7 +940,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
   // otherwise no weight fits.
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
-  if (!first && (full || __all_sync(0xffffffffu, started))) {
+  const bool keeps = !first && (full || __all_sync(0xffffffffu, started));
+  if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
     const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
@@ -946,7 +951,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
       reductions[1] = grown[1];
       return factors;
     }
-    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
+    // PV goes on: it shares no register with this.
+    recompute_scores(scores, query, key);
   }
   if (full) {
     finish_scores<false>(scores, kv_first, rows, in);
@@ -1036,10 +1042,12 @@ struct Consumer {
   __device__ void place_rows();
   __device__ void begin_rows();
   __device__ void recall_tile();
+  __device__ void save_rows(const RowValues (&values)[2]);
   __device__ void finish_rows();
 
   // Its blocks of keys, one after the other.
   __device__ void next_block(Cursor& cursor) const;
+  __device__ void start_next(Cursor& cursor);
   __device__ void weigh_beside_output(const Cursor& cursor);
   __device__ void visit_blocks(Cursor cursor);
 
@@ -1196,6 +1204,12 @@ __device__ __forceinline__ void Consumer::pass_over(int count) {
 // The block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
 
+// Its scores.
+__device__ __forceinline__ void Consumer::start_next(Cursor& cursor) {
+  start_scores();
+  next_block(cursor);
+}
+
 // A block's scores to weights, while the product of the block before it still runs.
 __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
   wgmma_wait<1>();
@@ -1212,8 +1226,7 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
 // The next block's S runs under this block's softmax, and this block's PV under the next one's.
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   if (!cursor.has_more()) return;
-  start_scores();
-  next_block(cursor);
+  start_next(cursor);
   wgmma_wait<0>();
   pin(scores);
   weigh_block(cursor, true);
@@ -1221,8 +1234,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   hand_over_weights();
 #pragma unroll 1
   while (cursor.has_more()) {
-    start_scores();
-    next_block(cursor);
+    start_next(cursor);
     start_output();
     weigh_beside_output(cursor);
   }
@@ -1235,20 +1247,27 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 
 // The end of a tile: the rows' results.
 
-// The rows' results: values saved per row, and the output in place of the queries, for the storer.
-__device__ __forceinline__ void Consumer::finish_rows() {
+// Values saved per row.
+__device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
   const int q_row = first_row();  // may lie beyond the last
-  uint8_t* const out = shared.query[query_slot.index][warpgroup];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const RowValues values = row_values(complete(reductions[r]), rows[r], p.inputs);
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q;
+    if (stored) store_saves(p.saves, values[r], rows[r], p.inputs);
+  }
+}
+
+// The rows' results: the output in place of the queries, for the storer, and what is saved.
+__device__ __forceinline__ void Consumer::finish_rows() {
+  uint8_t* const out = shared.query[query_slot.index][warpgroup];
+  RowValues values[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    values[r] = row_values(complete(reductions[r]), rows[r], p.inputs);
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
-      output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
-    }
-    if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
-      store_saves(p.saves, values, rows[r], p.inputs);
+      output[j][r][0] = output_of(output[j][r][0], values[r], rows[r], p.inputs);
+      output[j][r][1] = output_of(output[j][r][1], values[r], rows[r], p.inputs);
     }
   }
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
@@ -1256,6 +1275,7 @@ __device__ __forceinline__ void Consumer::finish_rows() {
   fence_async_proxy();
   __syncwarp();
   if (threadIdx.x % 32 == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
+  save_rows(values);  // after the fence, which would wait for them
 }
 
 template <int kRegisters>
@@ -1487,6 +1507,20 @@ Params params_of(const deepseek_v2_lite_forward_args& args) {
 
 // What a call prepares: the order of tiles, and places in the workspace.
 
+// How many rows of tiles every head leaves for the end, where rows have few keys. A section of h
+// heads hands out h tiles of each length. Once they are shorter than `places` / h steps they shrink
+// faster than they are handed out: cores end one after the other, and if the section's last rows
+// are left out, R of them, wait for h (places / h - R)^2 / 4 steps in all. The R rows of all H
+// heads have H R^2 / 2 steps for them. None, if these are more than `most`.
+int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
+  int64_t rows = 0;
+  while (rows <= most && h * rows < places &&
+         2 * all * h * rows * rows < (places - h * rows) * (places - h * rows)) {
+    ++rows;
+  }
+  return rows <= most ? static_cast<int>(rows) : 0;
+}
+
 // Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
 // In the last section short tiles fill what long ones leave of the time: it has two tiles for each
 // place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
@@ -1496,7 +1530,8 @@ void place_sections(Params& p, const deepseek_v2_lite_forward_args& args, int pl
   // Of a key and its value.
   constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
+  const int64_t keys = args.seq_kv;
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
   constexpr int64_t kLastBytes = 24 << 20;
   const int64_t most = max(kLastBytes / head_bytes, kOne);
@@ -1505,6 +1540,13 @@ void place_sections(Params& p, const deepseek_v2_lite_forward_args& args, int pl
   const int64_t before = max(all - last, int64_t{0});
   p.last_section = static_cast<int>((before + usual - 1) / usual);
   p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
+  // Their keys are to share the L2 too: those of a causal mask.
+  const int64_t ahead = max(args.seq_kv - args.seq_q, int64_t{0});
+  const int64_t fit = (kLastBytes / (all * kBytes) - ahead) / kTileQ;
+  const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
+  const int64_t heads_at_once = places;
+  p.short_rows =
+      short_rows(heads_at_once, in_last, all * kHeads, min(fit, int64_t{p.tiles_per_head}));
 }
 
 }  // namespace

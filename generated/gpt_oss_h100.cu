@@ -459,7 +459,7 @@ struct Saves {
 
 // lse: m + log(l)
 __device__ __forceinline__ float save_lse(const RowValues& values, const Row&, const Inputs&) {
-  const float value = values.m + logf(values.l);
+  const float value = values.m + __logf(values.l);
   return values.empty && isnan(value) ? -INFINITY : value;
 }
 
@@ -467,6 +467,35 @@ __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues&
                                             const Row& row, const Inputs& in) {
   const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
   if (saves.lse != nullptr) saves.lse[index] = save_lse(values, row, in);
+}
+
+// The mask of a block ahead of its products: a pair that does not exist begins at -inf, and stays
+// there whatever is added. So a block that the mask cuts goes the way of a full one.
+
+// Of the thread's 16 columns of 64, 8 j and 8 j + 1, those before `column`: a bit each, in order.
+__device__ __forceinline__ unsigned columns_before(int column) {
+  const int within = max(0, min(column, 64));
+  return (1u << (within / 8 * 2 + min(within % 8, 2))) - 1;
+}
+
+// Where the products of two rows with the keys from kv_first on, the thread's first, begin to add
+// up: at 0, or at -inf.
+__device__ __forceinline__ void begin_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                             const Row (&rows)[2], const Inputs& in) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const KeyRange keys = key_range(rows[r].q_idx, rows[r].q_idx, rows[r], in);
+    const int begin = keys.begin - kv_first;
+    const int end = keys.end - kv_first;
+#pragma unroll
+    for (int first = 0; first < kTileKv; first += 64) {
+      const unsigned exist = columns_before(end - first) & ~columns_before(begin - first);
+#pragma unroll
+      for (int i = 0; i < 16 && first / 4 + i < kTileKv / 4; ++i) {
+        scores[first / 8 + i / 2][r][i % 2] = exist >> i & 1 ? 0 : -INFINITY;
+      }
+    }
+  }
 }
 
 // Online softmax: exponentials against the running maximum of a row.
@@ -486,31 +515,6 @@ __device__ __forceinline__ float quad_max(float x) {
 constexpr float kLog2e = 1.44269504f;
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
 constexpr float kExponentUnit = kScale * kLog2e;
-
-// Turns raw products into scores; pairs that do not exist become -inf.
-template <bool kMasked>
-__device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2],
-                                              const Inputs& in) {
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const Row& row = rows[r];
-    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
-    // columns.
-    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
-    const int begin = keys.begin - kv_first;
-    const int end = keys.end - kv_first;
-#pragma unroll
-    for (int group = 0; group < kTileKv / 4; ++group) {
-      const int column = group / 2 * 8 + group % 2;
-      float& score = scores[group / 2][r][group % 2];
-      if (kMasked) {
-        const bool exists = column >= begin && column < end;
-        score = exists ? score : -INFINITY;
-      }
-    }
-  }
-}
 
 // A score's weight, less the shift of its row.
 __device__ __forceinline__ float weight_of(float score, float shift) {
@@ -546,6 +550,12 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   return factor;
 }
 
+// A row's first maximum: of eight of its scores. Any will do that others exceed by little, and
+// these stand at both ends of the block, one of which a mask leaves.
+__device__ __forceinline__ float some_max(const float (&scores)[kTileKv / 8][2][2], int r) {
+  return quad_max(fmaxf(scores[0][r][0], scores[kTileKv / 8 - 1][r][1])) * kScoreUnit;
+}
+
 // The shift that goes with a row's maximum so far.
 __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, const Reductions& red) {
   return row_max(red.max_score, row, in) * kLog2e;
@@ -555,14 +565,12 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
 // if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
 // more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
 // computed again.
-template <bool kMasked>
-__device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
+__device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
                                              const Row (&rows)[2], const Inputs& in,
                                              Reductions (&reductions)[2]) {
   constexpr float kLimit = 32768;
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
-  finish_scores<kMasked>(scores, kv_first, rows, in);
   bool fits = true;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -593,14 +601,17 @@ __device__ __forceinline__ void mma_16x8x16(float (&d)[2][2], const uint32_t (&a
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-__device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2],
-                                                 const uint8_t* query, const uint8_t* key) {
+__device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2], bool full,
+                                                 int kv_first, const Row (&rows)[2],
+                                                 const Inputs& in, const uint8_t* query,
+                                                 const uint8_t* key) {
   const int lane = threadIdx.x % 32;
   const int query_row = threadIdx.x / 32 % 4 * 16 + lane % 16;
 #pragma unroll
   for (int j = 0; j < kTileKv / 8; ++j) {
     scores[j][0][0] = scores[j][0][1] = scores[j][1][0] = scores[j][1][1] = 0;
   }
+  if (!full) begin_scores(scores, kv_first, rows, in);
 #pragma unroll 1
   for (int step = 0; step < kStepsQk; ++step) {
     uint32_t a[4];
@@ -642,13 +653,14 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   // Within a section the last rows of every head come first: the longer ones, if they differ.
+  const int all = p.batch * kHeadsQ;
   const int section = min(index / (p.section_heads * p.tiles_per_head), p.last_section);
   const int first_head = section * p.section_heads;
-  const int heads_left = p.batch * kHeadsQ - first_head;
-  const int heads = section < p.last_section ? p.section_heads : heads_left;
+  const int heads = section < p.last_section ? p.section_heads : all - first_head;
   const int rest = index - first_head * p.tiles_per_head;
+  const int place = rest / heads;  // in the order of rows
   const int head = first_head + rest % heads;
-  const int row = p.tiles_per_head - 1 - rest / heads;
+  const int row = p.tiles_per_head - 1 - place;
   return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
 }
 
@@ -894,15 +906,16 @@ using Scores = float[kTileKv / 8][2][2];
 using Output = float[kHeadDimV / 8][2][2];
 using Weights = uint32_t[kTileKv / 16][4];  // the A operands of the second product
 
-// S = Q K^T of one block; asynchronous.
-__device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, uint64_t key) {
+// S = Q K^T of one block; asynchronous. `begun`: added to what S is.
+__device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, uint64_t key,
+                                              bool begun) {
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
     // 16 columns are 32 bytes; descriptors count in 16 bytes.
     constexpr int kSteps = kChunkQk / 16;
     const int chunk = step / kSteps, within = step % kSteps * 2;
     wgmma_scores(scores, query + chunk * (chunk_bytes(64, kChunkQk) / 16) + within,
-                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0);
+                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0 || begun);
   }
 }
 
@@ -938,25 +951,25 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
                                          Reductions (&reductions)[2], const uint8_t* query,
                                          const uint8_t* key) {
   Factors factors;
+  if (first) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) reductions[r].max_score = some_max(scores, r);
+  }
   // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
   // otherwise no weight fits.
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
-  if (!first && (full || __all_sync(0xffffffffu, started))) {
+  const bool keeps = __all_sync(0xffffffffu, started);  // a step's vote passes under its products
+  if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
-    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
-                           : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+    const bool fits = absorb_fixed(scores, rows, in, grown);
     if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
       reductions[1] = grown[1];
       return factors;
     }
-    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
-  }
-  if (full) {
-    finish_scores<false>(scores, kv_first, rows, in);
-  } else {
-    finish_scores<true>(scores, kv_first, rows, in);
+    // PV goes on: it shares no register with this.
+    recompute_scores(scores, full, kv_first, rows, in, query, key);
   }
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
@@ -1042,15 +1055,17 @@ struct Consumer {
   __device__ void place_rows();
   __device__ void begin_rows();
   __device__ void recall_tile();
+  __device__ void save_rows(const RowValues (&values)[2]);
   __device__ void finish_rows();
 
   // Its blocks of keys, one after the other.
   __device__ void next_block(Cursor& cursor) const;
+  __device__ void start_next(Cursor& cursor);
   __device__ void weigh_beside_output(const Cursor& cursor);
   __device__ void visit_blocks(Cursor cursor);
 
   // The steps of a block.
-  __device__ void start_scores();
+  __device__ void start_scores(const Cursor& cursor);
   __device__ void start_output();
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();
@@ -1136,14 +1151,16 @@ __device__ __forceinline__ void Consumer::recall_tile() {
 // The steps of a block of keys: its two products, its weights, and its slots of the rings.
 
 // S = Q K^T of the block in the key slot, once it is there; asynchronous.
-__device__ __forceinline__ void Consumer::start_scores() {
+__device__ __forceinline__ void Consumer::start_scores(const Cursor& cursor) {
+  const bool full = cursor.is_full();
+  if (!full) begin_scores(scores, cursor.block() * kTileKv + lane % 4 * 2, rows, p.inputs);
   uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
   uint64_t key = keys + key_slot.index * (kKeyBytes / 16);
   pin(key);
   if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
   pin(scores);
   wgmma_fence();
-  multiply_keys(scores, query, key);
+  multiply_keys(scores, query, key, !full);
   wgmma_commit();
 }
 
@@ -1199,6 +1216,12 @@ __device__ __forceinline__ void Consumer::pass_over(int count) {
 // The block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
 
+// Its scores.
+__device__ __forceinline__ void Consumer::start_next(Cursor& cursor) {
+  next_block(cursor);
+  start_scores(cursor);
+}
+
 // A block's scores to weights, while the product of the block before it still runs.
 __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
   wgmma_wait<1>();
@@ -1215,8 +1238,7 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
 // The next block's S runs under this block's softmax, and this block's PV under the next one's.
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   if (!cursor.has_more()) return;
-  start_scores();
-  next_block(cursor);
+  start_next(cursor);
   wgmma_wait<0>();
   pin(scores);
   weigh_block(cursor, true);
@@ -1224,8 +1246,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   hand_over_weights();
 #pragma unroll 1
   while (cursor.has_more()) {
-    start_scores();
-    next_block(cursor);
+    start_next(cursor);
     start_output();
     weigh_beside_output(cursor);
   }
@@ -1238,20 +1259,27 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 
 // The end of a tile: the rows' results.
 
-// The rows' results: values saved per row, and the output in place of the queries, for the storer.
-__device__ __forceinline__ void Consumer::finish_rows() {
+// Values saved per row.
+__device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
   const int q_row = first_row();  // may lie beyond the last
-  uint8_t* const out = shared.query[query_slot.index][warpgroup];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const RowValues values = row_values(complete(reductions[r]), rows[r], p.inputs);
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q;
+    if (stored) store_saves(p.saves, values[r], rows[r], p.inputs);
+  }
+}
+
+// The rows' results: the output in place of the queries, for the storer, and what is saved.
+__device__ __forceinline__ void Consumer::finish_rows() {
+  uint8_t* const out = shared.query[query_slot.index][warpgroup];
+  RowValues values[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    values[r] = row_values(complete(reductions[r]), rows[r], p.inputs);
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
-      output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
-    }
-    if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
-      store_saves(p.saves, values, rows[r], p.inputs);
+      output[j][r][0] = output_of(output[j][r][0], values[r], rows[r], p.inputs);
+      output[j][r][1] = output_of(output[j][r][1], values[r], rows[r], p.inputs);
     }
   }
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
@@ -1259,6 +1287,7 @@ __device__ __forceinline__ void Consumer::finish_rows() {
   fence_async_proxy();
   __syncwarp();
   if (threadIdx.x % 32 == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
+  save_rows(values);  // after the fence, which would wait for them
 }
 
 template <int kRegisters>
@@ -1491,6 +1520,8 @@ Params params_of(const gpt_oss_forward_args& args) {
 // What a call prepares: the order of tiles, and places in the workspace.
 
 // Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
+// That is, what tiles use at a time: kRowSpan keys at most each, while some three rows of tiles are
+// at work.
 // In the last section short tiles fill what long ones leave of the time: it has two tiles for each
 // place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
 // cannot share out evenly.
@@ -1499,7 +1530,9 @@ void place_sections(Params& p, const gpt_oss_forward_args& args, int places) {
   // Of a key and its value.
   constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
+  constexpr int64_t kRowSpan = 255;
+  const int64_t keys = min(args.seq_kv, kRowSpan + 3 * kTileQ);
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
   constexpr int64_t kLastBytes = 24 << 20;
   const int64_t most = max(kLastBytes / head_bytes, kOne);

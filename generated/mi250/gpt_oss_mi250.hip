@@ -250,7 +250,7 @@ struct Saves {
 
 // lse: m + log(l)
 __device__ __forceinline__ float save_lse(const RowValues& values, const Row&, const Inputs&) {
-  const float value = values.m + logf(values.l);
+  const float value = values.m + __logf(values.l);
   return values.empty && isnan(value) ? -INFINITY : value;
 }
 

@@ -232,7 +232,7 @@ struct Saves {
 
 // lse: m + log(l)
 __device__ __forceinline__ float save_lse(const RowValues& values, const Row&, const Inputs&) {
-  return values.m + logf(values.l);
+  return values.m + __logf(values.l);
 }
 
 __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues& values,

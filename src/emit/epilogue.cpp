@@ -192,7 +192,9 @@ class Epilogue {
   }
 
   std::string save_function(const spec::NamedExpr& save) const {
-    std::string body = returned(save.value, names_.names_at_end("values"));
+    expr::Names names = names_.names_at_end("values");
+    names.quick_log = true;  // the exact one is 38 instructions, for each row of a tile
+    std::string body = returned(save.value, names);
     if (save_is_nan(form_, save.value)) {
       // Of a row without pairs: the formula at the reductions' identities, NaN becoming -inf.
       const size_t at = body.rfind("  return ");

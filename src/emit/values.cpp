@@ -88,6 +88,8 @@ class TemplateValues {
     put("PERSISTENT", schedule_.grid == schedule::Grid::Persistent);
     put("LONGEST_FIRST", schedule_.order == schedule::Order::LongestFirst);
     put("FIRST_ROWS_LONGEST", resources_.first_rows_longest);
+    put("SHORT_ROWS", resources_.rows_end_short && spec_.block_size == 0);
+    put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_span : 0);
     put("PACKED_HEADS", schedule_.pack_heads);
   }
 
@@ -159,6 +161,9 @@ class TemplateValues {
     put("MASK_LOADS", pairs_.mask_loads());
     put("INTERVAL_MASK", is_interval(spec_));
     put("SEARCHED_LIMITS", has_searched_limits(spec_, rows_));
+    // Without overlap of their own, tiles at the edge of the registers would spill.
+    put("MASK_AHEAD", resources_.fixed_max && may_have_mask_ahead(spec_, rows_) &&
+                          schedule_.overlap == schedule::Overlap::IntraWarpgroup);
     put("WALK", walks_);
     put("BLOCK_TEST", has_block_test(spec_));
     put("ID_TABLES", static_cast<int64_t>(id_tables(spec_)));

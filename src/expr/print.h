@@ -33,6 +33,8 @@ struct Names {
   std::function<std::string(std::string_view input, std::span<const std::string> indices)> load;
   // & and | for `and` and `or`, which need no branch: operands are evaluated whatever the first is.
   bool eager = false;
+  // The device's quick logarithm, which is off by 2^-22 where it is near 0.
+  bool quick_log = false;
 };
 
 // A C expression of the same value with the fewest parentheses. Shared subtrees are printed where

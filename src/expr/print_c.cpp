@@ -88,7 +88,7 @@ std::string CPrinter::logarithm(const Expr& e, std::string_view name) const {
   if (!device_) return std::string(name);
   const std::vector<std::string> variables = variables_of(e);
   const bool for_each_pair = std::any_of(variables.begin(), variables.end(), varies_in_row);
-  return fmt::format("{}{}f", for_each_pair ? "__" : "", name);
+  return fmt::format("{}{}f", for_each_pair || names_.quick_log ? "__" : "", name);
 }
 
 Text CPrinter::print(const Expr& e) {

@@ -196,7 +196,10 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
                   attention::pair_form(spec, rows, pair_abilities(family, true, true, strips)),
                   family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
-  kernel.first_rows_longest = first_rows_longest(kernel);
+  const RowOrder order = row_order(kernel);
+  kernel.first_rows_longest = order.first_longest;
+  kernel.rows_end_short = order.ends_short;
+  kernel.row_span = order.span;
   return kernel;
 }
 

@@ -1,7 +1,10 @@
 #include "schedule/row_order.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 #include "schedule/rows.h"
 #include "schedule/tested_blocks.h"
@@ -27,20 +30,27 @@ double blocks_of_row(const Kernel& kernel, const spec::Workload& w, int64_t firs
 
 }  // namespace
 
-bool first_rows_longest(const Kernel& kernel) {
-  if (kernel.workload.empty() || kernel.range.always_full) return false;
+RowOrder row_order(const Kernel& kernel) {
+  if (kernel.workload.empty() || kernel.range.always_full) return {};
   const spec::Workload& w = kernel.workload.front();
   const TileRows rows = tile_rows(kernel.range, w.seq_q, w.seq_kv, kTile, kRowsAsked);
-  const size_t half = rows.keys.size() / 2;
-  double of_first = 0, of_last = 0;
-  for (size_t i = 0; i < half; ++i) {
-    const size_t other = rows.keys.size() - 1 - i;
-    of_first += blocks_of_row(kernel, w, rows.first[i], rows.keys[i]);
-    of_last += blocks_of_row(kernel, w, rows.first[other], rows.keys[other]);
+  std::vector<double> blocks(rows.keys.size());
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i] = blocks_of_row(kernel, w, rows.first[i], rows.keys[i]);
   }
+  const auto half = static_cast<ptrdiff_t>(blocks.size() / 2);
+  const double of_first = std::accumulate(blocks.begin(), blocks.begin() + half, 0.0);
+  const double of_last = std::accumulate(blocks.end() - half, blocks.end(), 0.0);
+  RowOrder order;
   // Beyond what a sample of equal rows shows by chance.
   constexpr double kMargin = 1.05;
-  return of_first > kMargin * of_last;
+  order.first_longest = of_first > kMargin * of_last;
+  constexpr double kFew = 0.25;
+  const double at_end = order.first_longest ? blocks.back() : blocks.front();
+  order.ends_short = at_end < kFew * *std::ranges::max_element(blocks);
+  for (const RowKeys& keys : rows.keys) order.span = std::max(order.span, keys.end - keys.begin);
+  if (2 * order.span > w.seq_kv) order.span = 0;
+  return order;
 }
 
 }  // namespace attngen::schedule

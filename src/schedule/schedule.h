@@ -80,6 +80,8 @@ struct Resources {
   std::vector<Tensor> tensors;
   int waves_per_simd = 0;           // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
   bool first_rows_longest = false;  // with these an order of the longest first begins
+  bool rows_end_short = false;      // it ends with rows of few keys
+  int64_t row_span = 0;             // keys of a tile at most, from first to last; 0: any
 };
 
 // One line, keys in a fixed order; "pack_heads" only where it is true.

@@ -49,12 +49,14 @@ struct Kernel {
   bool id_tables = false;                    // from tables of ids alone
   bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum
   bool first_rows_longest = false;           // schedule/row_order.h
-  bool varlen = false;                       // packed sequences
-  int block_size = 0;                        // block sparsity: rows and keys of the caller's blocks
-  bool group_blocks = false;                 // which are the same for all query heads of a key head
-  bool rows_alike = true;                    // neighbouring rows of blocks keep mostly the same
-  std::string apart_blocks;                  // why a step cannot take two of these blocks, or ""
-  std::string heads_apart;                   // why heads that share keys cannot share a tile, or ""
+  bool rows_end_short = false;
+  int64_t row_span = 0;
+  bool varlen = false;        // packed sequences
+  int block_size = 0;         // block sparsity: rows and keys of the caller's blocks
+  bool group_blocks = false;  // which are the same for all query heads of a key head
+  bool rows_alike = true;     // neighbouring rows of blocks keep mostly the same
+  std::string apart_blocks;   // why a step cannot take two of these blocks, or ""
+  std::string heads_apart;    // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
   std::shared_ptr<const Kernel> without_strips;  // null: there are none
 

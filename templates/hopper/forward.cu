@@ -25,6 +25,9 @@ namespace {
 #include "parts/strips.cuh"
 #endif
 #include "parts/user.cuh"
+#if ATTN_MASK_AHEAD
+#include "parts/mask_ahead.cuh"
+#endif
 #if ATTN_EXPONENTIAL
 #include "parts/softmax.cuh"
 #endif

@@ -171,19 +171,28 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
+bool has_mask_ahead(const spec::Spec& spec, const attention::RowForm& form) {
+  return attention::may_fix_max(form) && may_have_mask_ahead(spec, form);
+}
+
 // The exponential update of the template itself.
 std::string softmax_part(const spec::Spec& spec, const attention::RowForm& form) {
-  std::ifstream file(ATTNGEN_SOURCE_DIR "/templates/hopper/parts/softmax.cuh");
-  std::stringstream content;
-  content << file.rdbuf();
-  const std::string text = content.str();
-  const auto find = [&](std::string_view) { return std::optional<std::string_view>(text); };
   schedule::Candidate candidate;
   candidate.resources.fixed_max = attention::may_fix_max(form);
-  const auto part =
-      preprocess({"softmax.cuh", find}, {template_values(spec, form, candidate), {}, spec.name});
-  REQUIRE(std::holds_alternative<std::string>(part));
-  return std::get<std::string>(part);
+  const auto values = template_values(spec, form, candidate);
+  std::string text;
+  for (const std::string name : {"mask_ahead.cuh", "softmax.cuh"}) {
+    if (name == "mask_ahead.cuh" && !has_mask_ahead(spec, form)) continue;
+    std::ifstream file(ATTNGEN_SOURCE_DIR "/templates/hopper/parts/" + name);
+    std::stringstream content;
+    content << file.rdbuf();
+    const std::string part = content.str();
+    const auto find = [&](std::string_view) { return std::optional<std::string_view>(part); };
+    const auto wanted = preprocess({name, find}, {values, {}, spec.name});
+    REQUIRE(std::holds_alternative<std::string>(wanted));
+    text += std::get<std::string>(wanted);
+  }
+  return text;
 }
 
 // In the place of a tile in shared memory: a thread's elements of one row.
@@ -224,14 +233,24 @@ bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {
 // where a weight would be too large, with a new one.
 std::string exponential_block(const spec::Spec& spec, const attention::RowForm& form) {
   const bool affine = !is_plain_score(spec) && attention::pair_form(spec, form).affine;
-  const std::string finish = fmt::format(
-      "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
-      "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
-      affine ? "zero, " : "");
+  const bool ahead = has_mask_ahead(spec, form);
+  const std::string finish =
+      ahead ? ""
+            : fmt::format(
+                  "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
+                  "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
+                  affine ? "zero, " : "");
   std::string text =
       "const Row rows[2] = {row, row};\n"
       "    const float zero[2] = {0, 0};\n"
       "    (void)zero;\n";
+  if (ahead) {
+    text +=
+        "    float begun[kTileKv / 8][2][2] = {};\n"
+        "    if (!full) begin_scores(begun, kv_first, rows, in);\n"
+        "    for (int i = 0; i < kTileKv / 2; ++i) (&scores[0][0][0])[i] += "
+        "(&begun[0][0][0])[i];\n";
+  }
   const std::string online = finish + "    acc *= absorb(scores, 0, row, in, red);\n";
   if (!attention::may_fix_max(form)) return text + online;
   return text +
@@ -241,8 +260,10 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
          "    bool fits = false;\n"
          "    if (red.max_score > -INFINITY) {\n"
          "    Reductions both[2] = {red, red};\n"
-         "    fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, both)\n"
-         "                : absorb_fixed<true>(scores, kv_first, rows, in, both);\n"
+         "    fits = " +
+         (ahead ? "absorb_fixed(scores, rows, in, both);\n"
+                : "full ? absorb_fixed<false>(scores, kv_first, rows, in, both)\n"
+                  "                : absorb_fixed<true>(scores, kv_first, rows, in, both);\n") +
          "    grown = both[0];\n"
          "    }\n"
          "    if (__ballot_sync(~0u, fits) == 15) {\n"

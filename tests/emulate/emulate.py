@@ -87,6 +87,9 @@ GROUPS = {
         (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
                              schedule(2, 64, 2, weights="shared", overlap="none", grid="plain")],
          CALLS),
+        # Scores that begin as the mask; in the second kernel few fit the maximum of others.
+        (spec(mask=WINDOW), [schedule(3, 64, 2), schedule(2, 144, 2, ping_pong=True)], CALLS),
+        (spec(mask="abs(q_pos - kv_idx) < 40", scale=4), [schedule(2, 64, 2)], CALLS),
     ],
     # Scores that are a multiply-add of the product, terms taken out of rows and blocks, pairs of
     # reciprocals.

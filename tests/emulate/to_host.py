@@ -56,6 +56,14 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
     }
   }
 }
+template <typename Rows, typename Inputs>
+void recompute_scores(float (&scores)[kTileKv / 8][2][2], bool full, int kv_first, const Rows& rows,
+                      const Inputs& in, const uint8_t* query, const uint8_t* key) {
+  float begun[kTileKv / 8][2][2] = {};
+  if (!full) begin_scores(begun, kv_first, rows, in);
+  recompute_scores(scores, query, key);
+  for (int i = 0; i < kTileKv / 2; ++i) (&scores[0][0][0])[i] += (&begun[0][0][0])[i];
+}
 """,
 }
 EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect", "barrier_test",

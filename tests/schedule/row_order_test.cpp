@@ -34,6 +34,25 @@ TEST_CASE("the rows that begin first are those with the most keys") {
   }
 }
 
+TEST_CASE("the rows at the end are short where the mask leaves them few keys") {
+  for (const char* const mask :
+       {"kv_idx <= q_pos", "kv_idx >= q_pos", "kv_idx <= q_pos and q_pos - kv_idx < 1024"}) {
+    CAPTURE(mask);
+    CHECK(masked(mask).rows_end_short);
+  }
+  for (const char* const mask : {"true", "abs(q_pos - kv_idx) <= 512", "kv_idx < 3000"}) {
+    CAPTURE(mask);
+    CHECK_FALSE(masked(mask).rows_end_short);
+  }
+}
+
+TEST_CASE("the span of a tile's keys, unless it may be half of all") {
+  CHECK(masked("kv_idx <= q_pos and q_pos - kv_idx < 1024").row_span == 128 + 1023);
+  CHECK(masked("abs(q_pos - kv_idx) < 512").row_span == 511 + 128 + 511);
+  CHECK(masked("kv_idx <= q_pos").row_span == 0);
+  CHECK(masked("kv_idx <= q_pos and q_pos - kv_idx < 2048").row_span == 0);
+}
+
 TEST_CASE("where blocks are asked about one by one, the order is ranked") {
   const auto best = [](const char* mask) { return search(masked(mask), h200()).ranked.front(); };
   // The tiles that see all keys, all at the beginning, are 16 times as long as the others.

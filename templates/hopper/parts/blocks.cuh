@@ -12,6 +12,19 @@ __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const {
 #else
 __device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
 #endif
+#if !ATTN_SKIP
+
+// Its scores.
+__device__ __forceinline__ void Consumer::start_next(Cursor& cursor) {
+#if ATTN_MASK_AHEAD
+  next_block(cursor);
+  start_scores(cursor);
+#else
+  start_scores();
+  next_block(cursor);
+#endif
+}
+#endif
 
 #if ATTN_INTRA_OVERLAP
 // A block's scores to weights, while the product of the block before it still runs.
@@ -90,8 +103,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 // The next block's S runs under this block's softmax, and this block's PV under the next one's.
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   if (!cursor.has_more()) return;
-  start_scores();
-  next_block(cursor);
+  start_next(cursor);
 #if ATTN_PING_PONG
   pass_turn();
 #endif
@@ -117,8 +129,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #endif
 #pragma unroll 1
   while (cursor.has_more()) {
-    start_scores();
-    next_block(cursor);
+    start_next(cursor);
     start_output();
 #if ATTN_PING_PONG
     pass_turn();
@@ -139,8 +150,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #pragma unroll 1
   for (bool first = true; cursor.has_more(); first = false) {
-    start_scores();
-    next_block(cursor);
+    start_next(cursor);
 #if ATTN_BIAS
     find_biases(cursor, first);
 #endif

@@ -61,6 +61,12 @@
 #ifndef ATTN_FIRST_ROWS_LONGEST
 #define ATTN_FIRST_ROWS_LONGEST 0
 #endif
+#ifndef ATTN_ROW_SPAN
+#define ATTN_ROW_SPAN 0
+#endif
+#ifndef ATTN_SHORT_ROWS
+#define ATTN_SHORT_ROWS 1
+#endif
 #ifndef ATTN_PACKED_HEADS
 #define ATTN_PACKED_HEADS 0
 #endif
@@ -138,6 +144,9 @@
 #endif
 #ifndef ATTN_INTERVAL_MASK
 #define ATTN_INTERVAL_MASK 1
+#endif
+#ifndef ATTN_MASK_AHEAD
+#define ATTN_MASK_AHEAD 1
 #endif
 #ifndef ATTN_ASCENDING
 #define ATTN_ASCENDING 1

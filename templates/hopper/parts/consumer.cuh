@@ -56,6 +56,7 @@ struct Consumer {
   __device__ void add_far_keys(int count);
 #endif
   __device__ void recall_tile();
+  __device__ void save_rows(const RowValues (&values)[2]);
   __device__ void finish_rows();
 
   // Its blocks of keys, one after the other.
@@ -63,6 +64,9 @@ struct Consumer {
   __device__ Visit visit_of_slot() const;
 #endif
   __device__ void next_block(Cursor& cursor) const;
+#if !ATTN_SKIP
+  __device__ void start_next(Cursor& cursor);
+#endif
 #if ATTN_INTRA_OVERLAP
   __device__ void weigh_beside_output(const Cursor& cursor);
 #endif
@@ -73,7 +77,11 @@ struct Consumer {
   __device__ void take_turn() const;
   __device__ void pass_turn() const;
 #endif
+#if ATTN_MASK_AHEAD
+  __device__ void start_scores(const Cursor& cursor);
+#else
   __device__ void start_scores();
+#endif
   __device__ void start_output();
 #if ATTN_BIAS
   __device__ uint8_t* bias_tile(int slot) const;

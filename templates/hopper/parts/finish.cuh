@@ -1,41 +1,43 @@
 // The end of a tile: the rows' results.
 #pragma once
 
-// The rows' results: values saved per row, and the output in place of the queries, for the storer.
+// Values saved per row.
+__device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
+  const int q_row = first_row();  // may lie beyond the last
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#if ATTN_VARLEN
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < tile.seq_q;
+#elif ATTN_PACKED_HEADS
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q * kGroup;
+#else
+    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q;
+#endif
+#if ATTN_VALUE_PARTS > 1
+    stored = stored && tile.part == 0;
+#endif
+    if (stored) store_saves(p.saves, values[r], rows[r], p.inputs);
+  }
+}
+
+// The rows' results: the output in place of the queries, for the storer, and what is saved.
 #if ATTN_MAPS > 1
 // The warpgroup of map 1 leaves its output to that of map 0, which has the sum.
 #endif
 __device__ __forceinline__ void Consumer::finish_rows() {
-  const int q_row = first_row();  // may lie beyond the last
   uint8_t* const out = shared.query[query_slot.index][warpgroup];
+  RowValues values[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const RowValues values = row_values(complete(reductions[r]), rows[r], p.inputs);
+    values[r] = row_values(complete(reductions[r]), rows[r], p.inputs);
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][r][0] = output_of(output[j][r][0], values, rows[r], p.inputs);
-      output[j][r][1] = output_of(output[j][r][1], values, rows[r], p.inputs);
+      output[j][r][0] = output_of(output[j][r][0], values[r], rows[r], p.inputs);
+      output[j][r][1] = output_of(output[j][r][1], values[r], rows[r], p.inputs);
     }
-#if ATTN_VARLEN
-    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < tile.seq_q;
-#if ATTN_VALUE_PARTS > 1
-    stored = stored && tile.part == 0;
-#endif
-    if (stored) store_saves(p.saves, values, rows[r], p.inputs);
-#elif ATTN_VALUE_PARTS > 1
-    const bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q && tile.part == 0;
-    if (stored) store_saves(p.saves, values, rows[r], p.inputs);
-#elif ATTN_PACKED_HEADS
-    if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q * kGroup) {
-      store_saves(p.saves, values, rows[r], p.inputs);
-    }
-#else
-    if (threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q) {
-      store_saves(p.saves, values, rows[r], p.inputs);
-    }
-#endif
   }
 #if ATTN_MAPS > 1
+  save_rows(values);
   if (!add_maps(out, warpgroup, output)) return;
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read what map 1 left
 #else
@@ -45,4 +47,7 @@ __device__ __forceinline__ void Consumer::finish_rows() {
   fence_async_proxy();
   __syncwarp();
   if (threadIdx.x % 32 == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
+#if ATTN_MAPS == 1
+  save_rows(values);  // after the fence, which would wait for them
+#endif
 }

@@ -2,7 +2,27 @@
 #pragma once
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
 
+#if ATTN_SHORT_ROWS
+// How many rows of tiles every head leaves for the end, where rows have few keys. A section of h
+// heads hands out h tiles of each length. Once they are shorter than `places` / h steps they shrink
+// faster than they are handed out: cores end one after the other, and if the section's last rows
+// are left out, R of them, wait for h (places / h - R)^2 / 4 steps in all. The R rows of all H
+// heads have H R^2 / 2 steps for them. None, if these are more than `most`.
+int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
+  int64_t rows = 0;
+  while (rows <= most && h * rows < places &&
+         2 * all * h * rows * rows < (places - h * rows) * (places - h * rows)) {
+    ++rows;
+  }
+  return rows <= most ? static_cast<int>(rows) : 0;
+}
+
+#endif
 // Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
+#if ATTN_ROW_SPAN
+// That is, what tiles use at a time: kRowSpan keys at most each, while some three rows of tiles are
+// at work.
+#endif
 #if !ATTN_SPARSE
 // In the last section short tiles fill what long ones leave of the time: it has two tiles for each
 // place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
@@ -21,7 +41,13 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #else
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
 #endif
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(args.seq_kv, kOne) * kBytes;
+#if ATTN_ROW_SPAN
+  constexpr int64_t kRowSpan = ATTN_ROW_SPAN;
+  const int64_t keys = min(args.seq_kv, kRowSpan + 3 * kTileQ);
+#else
+  const int64_t keys = args.seq_kv;
+#endif
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
 #if ATTN_SPARSE
   (void)places;
@@ -35,6 +61,23 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
   const int64_t before = max(all - last, int64_t{0});
   p.last_section = static_cast<int>((before + usual - 1) / usual);
   p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
+#if ATTN_SHORT_ROWS
+  // Their keys are to share the L2 too: those of a causal mask.
+  const int64_t ahead = max(args.seq_kv - args.seq_q, int64_t{0});
+#if ATTN_PACKED_HEADS
+  const int64_t fit = (kLastBytes / (all * kBytes) - ahead) * kGroup / kTileQ;
+#else
+  const int64_t fit = (kLastBytes / (all * kBytes) - ahead) / kTileQ;
+#endif
+  const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
+#if ATTN_VALUE_PARTS > 1
+  const int64_t heads_at_once = places / kValueParts;
+#else
+  const int64_t heads_at_once = places;
+#endif
+  p.short_rows =
+      short_rows(heads_at_once, in_last, all * kHeads, min(fit, int64_t{p.tiles_per_head}));
+#endif
 #endif
 }
 #endif

@@ -16,14 +16,24 @@ __device__ __forceinline__ void mma_16x8x16(float (&d)[2][2], const uint32_t (&a
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+#if ATTN_MASK_AHEAD
+__device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2], bool full,
+                                                 int kv_first, const Row (&rows)[2],
+                                                 const Inputs& in, const uint8_t* query,
+                                                 const uint8_t* key) {
+#else
 __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2],
                                                  const uint8_t* query, const uint8_t* key) {
+#endif
   const int lane = threadIdx.x % 32;
   const int query_row = threadIdx.x / 32 % 4 * 16 + lane % 16;
 #pragma unroll
   for (int j = 0; j < kTileKv / 8; ++j) {
     scores[j][0][0] = scores[j][0][1] = scores[j][1][0] = scores[j][1][1] = 0;
   }
+#if ATTN_MASK_AHEAD
+  if (!full) begin_scores(scores, kv_first, rows, in);
+#endif
 #pragma unroll 1
   for (int step = 0; step < kStepsQk; ++step) {
     uint32_t a[4];

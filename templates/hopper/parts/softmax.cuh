@@ -24,6 +24,7 @@ constexpr float kExponentUnit = ATTN_EXPONENT_UNIT;  // of a score here, as an e
 constexpr float kScoreUnit = kExponentUnit / kLog2e;
 #endif
 
+#if !ATTN_MASK_AHEAD
 // Turns raw products into scores; pairs that do not exist become -inf.
 #if ATTN_AFFINE_SCORE
 // Each row's are relative to its shift.
@@ -137,6 +138,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 }
 
 #endif
+#endif
 // A score's weight, less the shift of its row.
 __device__ __forceinline__ float weight_of(float score, float shift) {
 #if ATTN_AFFINE_SCORE
@@ -176,6 +178,14 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
 }
 
 #if ATTN_FIXED_MAX
+#if ATTN_MASK_AHEAD
+// A row's first maximum: of eight of its scores. Any will do that others exceed by little, and
+// these stand at both ends of the block, one of which a mask leaves.
+__device__ __forceinline__ float some_max(const float (&scores)[kTileKv / 8][2][2], int r) {
+  return quad_max(fmaxf(scores[0][r][0], scores[kTileKv / 8 - 1][r][1])) * kScoreUnit;
+}
+
+#endif
 // The shift that goes with a row's maximum so far.
 __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, const Reductions& red) {
   return row_max(red.max_score, row, in) * kLog2e;
@@ -185,8 +195,12 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
 // if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
 // more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
 // computed again.
+#if ATTN_MASK_AHEAD
+__device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
+#else
 template <bool kMasked>
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
+#endif
                                              const Row (&rows)[2], const Inputs& in,
                                              Reductions (&reductions)[2]) {
   constexpr float kLimit = 32768;
@@ -194,7 +208,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
                           shift_of(rows[1], in, reductions[1])};
 #if ATTN_AFFINE_SCORE
   finish_scores<kMasked>(scores, kv_first, rows, shift, in);
-#else
+#elif !ATTN_MASK_AHEAD
   finish_scores<kMasked>(scores, kv_first, rows, in);
 #endif
   bool fits = true;

@@ -10,7 +10,13 @@ __device__ __forceinline__ void Consumer::pass_turn() const {
 
 #endif
 // S = Q K^T of the block in the key slot, once it is there; asynchronous.
+#if ATTN_MASK_AHEAD
+__device__ __forceinline__ void Consumer::start_scores(const Cursor& cursor) {
+  const bool full = cursor.is_full();
+  if (!full) begin_scores(scores, cursor.block() * kTileKv + lane % 4 * 2, rows, p.inputs);
+#else
 __device__ __forceinline__ void Consumer::start_scores() {
+#endif
   uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
 #if ATTN_HEAD_DIM_QK > 128
   // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its
@@ -30,7 +36,11 @@ __device__ __forceinline__ void Consumer::start_scores() {
 #endif
   pin(scores);
   wgmma_fence();
+#if ATTN_MASK_AHEAD
+  multiply_keys(scores, query, key, !full);
+#else
   multiply_keys(scores, query, key);
+#endif
   wgmma_commit();
 }
 

@@ -30,6 +30,9 @@ struct Params {
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
+#if ATTN_SHORT_ROWS
+  int short_rows;  // of tiles of each head, that come after all sections
+#endif
 #endif
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
@@ -95,20 +98,31 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #else
   // Within a section the last rows of every head come first: the longer ones, if they differ.
 #endif
+#if ATTN_PACKED_HEADS
+  const int all = p.batch * kHeadsKv;
+#else
+  const int all = p.batch * kHeadsQ;
+#endif
+#if ATTN_SHORT_ROWS
+  const int rows = p.tiles_per_head - p.short_rows;
+  const bool is_short = index >= all * rows;
+  const int section = is_short ? 0 : min(index / (p.section_heads * rows), p.last_section);
+  const int first_head = section * p.section_heads;
+  const int heads = is_short || section == p.last_section ? all - first_head : p.section_heads;
+  const int rest = index - (is_short ? all : first_head) * rows;
+  const int place = rest / heads + (is_short ? rows : 0);  // in the order of rows
+#else
   const int section = min(index / (p.section_heads * p.tiles_per_head), p.last_section);
   const int first_head = section * p.section_heads;
-#if ATTN_PACKED_HEADS
-  const int heads_left = p.batch * kHeadsKv - first_head;
-#else
-  const int heads_left = p.batch * kHeadsQ - first_head;
-#endif
-  const int heads = section < p.last_section ? p.section_heads : heads_left;
+  const int heads = section < p.last_section ? p.section_heads : all - first_head;
   const int rest = index - first_head * p.tiles_per_head;
+  const int place = rest / heads;  // in the order of rows
+#endif
   const int head = first_head + rest % heads;
 #if ATTN_FIRST_ROWS_LONGEST
-  const int row = rest / heads;
+  const int row = place;
 #else
-  const int row = p.tiles_per_head - 1 - rest / heads;
+  const int row = p.tiles_per_head - 1 - place;
 #endif
 #else
   const int head = index / p.tiles_per_head;

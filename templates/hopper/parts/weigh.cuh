@@ -7,15 +7,25 @@ using Output = float[kHeadDimV / 8][2][2];
 using Weights = uint32_t[kTileKv / 16][4];  // the A operands of the second product
 #endif
 
+#if ATTN_MASK_AHEAD
+// S = Q K^T of one block; asynchronous. `begun`: added to what S is.
+__device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, uint64_t key,
+                                              bool begun) {
+#else
 // S = Q K^T of one block; asynchronous.
 __device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, uint64_t key) {
+#endif
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
     // 16 columns are 32 bytes; descriptors count in 16 bytes.
     constexpr int kSteps = kChunkQk / 16;
     const int chunk = step / kSteps, within = step % kSteps * 2;
     wgmma_scores(scores, query + chunk * (chunk_bytes(64, kChunkQk) / 16) + within,
+#if ATTN_MASK_AHEAD
+                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0 || begun);
+#else
                  key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0);
+#endif
   }
 }
 
@@ -96,10 +106,21 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   Factors factors;
 #if ATTN_EXPONENTIAL
 #if ATTN_FIXED_MAX
+#if ATTN_MASK_AHEAD
+  if (first) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) reductions[r].max_score = some_max(scores, r);
+  }
+#endif
   // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
   // otherwise no weight fits.
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
-  if (!first && (full || __all_sync(0xffffffffu, started))) {
+#if ATTN_MASK_AHEAD
+  const bool keeps = __all_sync(0xffffffffu, started);  // a step's vote passes under its products
+#else
+  const bool keeps = !first && (full || __all_sync(0xffffffffu, started));
+#endif
+  if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
 #if ATTN_NEAR_CAP
@@ -107,6 +128,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
     const bool fits = near   ? absorb_near(scores, rows, in, grown)
                       : full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
                              : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+#elif ATTN_MASK_AHEAD
+    const bool fits = absorb_fixed(scores, rows, in, grown);
 #else
     const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
                            : absorb_fixed<true>(scores, kv_first, rows, in, grown);
@@ -116,7 +139,12 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
       reductions[1] = grown[1];
       return factors;
     }
-    recompute_scores(scores, query, key);  // PV goes on: it shares no register with this
+    // PV goes on: it shares no register with this.
+#if ATTN_MASK_AHEAD
+    recompute_scores(scores, full, kv_first, rows, in, query, key);
+#else
+    recompute_scores(scores, query, key);
+#endif
   }
 #endif
 #if ATTN_AFFINE_SCORE
@@ -126,7 +154,7 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   } else {
     finish_scores<true>(scores, kv_first, rows, shift, in);
   }
-#else
+#elif !ATTN_MASK_AHEAD
   if (full) {
     finish_scores<false>(scores, kv_first, rows, in);
   } else {
