@@ -5,8 +5,8 @@
 //
 // Schedule: 192x64, 4 stages, 3 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent, longest first
-// Predicted: 1.45 ms (663 TFLOP/s, bound by tensor cores) at batch 1, seq_q 16384, seq_kv 16384
-// Predicted: 627 us (657 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
+// Predicted: 1.45 ms (664 TFLOP/s, bound by tensor cores) at batch 1, seq_q 16384, seq_kv 16384
+// Predicted: 626 us (659 TFLOP/s, bound by tensor cores) at batch 1, seq_q 8192, seq_kv 8192
 // Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c mistral_7b_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).
@@ -18,6 +18,7 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <atomic>
 
 // What the spec and the schedule decided.
 
@@ -200,11 +201,6 @@ __device__ __forceinline__ void wait_for_stream() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-// The next kernel may come to the cores. It waits there for the end of this one.
-__device__ __forceinline__ void call_next_kernel() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-
 // Launches a kernel that waits by itself for those before it (wait_for_stream).
 template <typename... Parameters, typename... Arguments>
 bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t shared_bytes,
@@ -214,13 +210,6 @@ bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t share
   early.val.programmaticStreamSerializationAllowed = 1;
   const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
   return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
-}
-
-__global__ void mistral_7b_forward_prepare(unsigned* next_tile) {
-  if (!kIsHopper) return;
-  call_next_kernel();
-  wait_for_stream();
-  if (threadIdx.x == 0) *next_tile = 0;
 }
 
 // Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
@@ -621,6 +610,42 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
   }
 }
 
+// The counter that hands out tiles. It lies in the workspace, which holds anything when a call
+// begins: block 0 clears it and then writes down the call's number, for which the others wait
+// before they ask for their second tile. (A kernel before this one would take a microsecond.)
+
+struct __align__(16) Counter {
+  uint64_t call;
+  unsigned next;   // tiles handed out beyond the first of each block
+  unsigned ended;  // blocks that found none left
+};
+
+__device__ __forceinline__ void clear_counter(Counter& counter, uint64_t call) {
+  counter.next = counter.ended = 0;
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(&counter.call), "l"(call) : "memory");
+}
+
+__device__ __forceinline__ void wait_for_counter(const Counter& counter, uint64_t call) {
+  uint64_t found;
+  do {
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                 : "=l"(found)
+                 : "l"(&counter.call)
+                 : "memory");
+  } while (found != call);
+}
+
+// The last block to leave takes the number away: a graph that is replayed comes with the same one.
+__device__ __forceinline__ void leave_counter(Counter& counter, uint64_t call) {
+  if (atomicAdd(&counter.ended, 1) == gridDim.x - 1) counter.call = ~call;
+}
+
+// A number for a call: no other's, and 64 bits that memory does not hold by chance.
+uint64_t call_number() {
+  static std::atomic<uint64_t> calls{0};
+  return (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15;
+}
+
 // The grid: which 64 * kWarpgroups query rows of which head a block works on, and in what order.
 
 struct Params {
@@ -630,7 +655,8 @@ struct Params {
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
   int short_rows;  // of tiles of each head, that come after all sections
-  unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
+  Counter* counter;
+  uint64_t call;  // its number
   Inputs inputs;
   Saves saves;
 };
@@ -712,6 +738,7 @@ struct __align__(1024) Shared {
   uint64_t output_full[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
+  uint64_t counter_open;
   Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
 };
 
@@ -729,6 +756,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.value_full[i], 1);
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
   }
+  barrier_init(shared.counter_open, 1);
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
@@ -758,11 +786,19 @@ struct Producer {
   __device__ void load_value(int block);
 };
 
+// By another warp: the producer has no registers for it.
+__device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
+  if (threadIdx.x % 32 != 0 || p.tiles <= static_cast<int>(gridDim.x)) return;
+  if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
+  wait_for_counter(*p.counter, p.call);
+  barrier_arrive(shared.counter_open);
+}
+
 // Asked for late, under the last loads: whoever finishes first gets the next tile.
 __device__ __forceinline__ void Producer::claim_next() {
-  if (issues && p.tiles > static_cast<int>(gridDim.x)) {
-    next = gridDim.x + atomicAdd(p.next_tile, 1);
-  }
+  if (p.tiles <= static_cast<int>(gridDim.x)) return;
+  barrier_wait(shared.counter_open, 0);  // of one phase: true ever after
+  if (issues) next = gridDim.x + atomicAdd(&p.counter->next, 1);
 }
 
 __device__ __forceinline__ Blocks Producer::find_blocks() {
@@ -794,6 +830,7 @@ __device__ __forceinline__ void Producer::run() {
     load_tile();
     index = uniform(next);
   }
+  if (issues && p.tiles > static_cast<int>(gridDim.x)) leave_counter(*p.counter, p.call);
 #pragma unroll 1
   for (int i = 0; i < kWarpgroups; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
@@ -1321,6 +1358,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
     if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
     if (warp == 1) store(shared, map_o);
+    if (warp == 2) open_counter(shared, p);
   } else {
     claim_registers<160>();
     Consumer(shared, warpgroup, p).run();
@@ -1566,7 +1604,7 @@ void place_sections(Params& p, const mistral_7b_forward_args& args, int places) 
 extern "C" {
 
 size_t mistral_7b_forward_workspace(const mistral_7b_forward_args*) {
-  return sizeof(unsigned);  // the counter that hands out tiles
+  return sizeof(Counter);
 }
 
 mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* workspace,
@@ -1610,11 +1648,8 @@ mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* 
   const int places = cores * kBlocksPerCore;
   place_sections(p, a, places);
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
-  p.next_tile = static_cast<unsigned*>(workspace);
-  // Where each block has one tile, nobody asks for another.
-  if (p.tiles > places && !launch(mistral_7b_forward_prepare, 1, 32, 0, stream, p.next_tile)) {
-    return MISTRAL_7B_LAUNCH_FAILED;
-  }
+  p.counter = static_cast<Counter*>(workspace);
+  p.call = call_number();
   const int blocks = p.tiles < places ? p.tiles : places;
   if (cudaFuncSetAttribute(mistral_7b_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            sizeof(Shared)) != cudaSuccess) {

@@ -188,10 +188,13 @@ class TemplateValues {
 
   void put_sequences() {
     put("VARLEN", spec_.varlen);
-    // Another kernel comes first: it makes tables or states, or clears the counter of tiles.
+    // Another kernel comes first, which makes tables or states. That of tables clears the counter
+    // of tiles; otherwise the kernel itself does.
     const bool counts = schedule_.grid == schedule::Grid::Persistent &&
                         schedule_.order == schedule::Order::LongestFirst;
-    put("PREPARES", counts || spec_.varlen || id_tables(spec_) > 0 || pairs_.far);
+    const bool tables = spec_.varlen || id_tables(spec_) > 0;
+    put("PREPARES", tables || pairs_.far);
+    put("COUNTER", counts && !tables);
   }
 
   void put_blocks() {

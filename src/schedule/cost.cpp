@@ -407,10 +407,9 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
     p.crowded = 1 - 1 / longer;
     p.idle /= longer;
   }
-  // The dynamic order hands out tiles through a counter that a further launch clears.
-  const bool counter = s.grid == Grid::Persistent && s.order == Order::LongestFirst &&
-                       static_cast<double>(rows.count) * tile_heads > places;
-  p.launch_seconds = t.launch_s * (counter ? 2 : 1);
+  // A kernel that sorts sequences or fills tables comes first.
+  const bool prepares = kernel_.varlen || (kernel_.test && !kernel_.test->tables.empty());
+  p.launch_seconds = t.launch_s * (prepares ? 2 : 1);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   p.seconds = side_by_side({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds +
               p.states_seconds;

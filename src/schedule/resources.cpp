@@ -90,7 +90,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   constexpr int kBarrier = 8, kVisit = 12, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
   const int tile = kernel.varlen ? 32 : 16;
   const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
-  int bytes = strip_bytes(kernel, s) + kBarrier * (3 * slots + 4 * s.stages) + tile * slots;
+  // The last barrier is the tile counter's.
+  int bytes = strip_bytes(kernel, s) + kBarrier * (3 * slots + 4 * s.stages + 1) + tile * slots;
   if (kernel.searched_limits) {
     bytes += kKeyRange * slots + kRowKeys * kWarpgroupRows * s.warpgroups;
   } else if (kernel.walks || kernel.block_size > 0) {

@@ -9,6 +9,9 @@
 #include <stdint.h>
 
 #include "parts/config.cuh"
+#if ATTN_COUNTER
+#include <atomic>
+#endif
 
 namespace {
 
@@ -33,6 +36,9 @@ namespace {
 #endif
 #if ATTN_RECOMPUTE
 #include "parts/recompute.cuh"
+#endif
+#if ATTN_COUNTER
+#include "parts/counter.cuh"
 #endif
 #include "parts/tile.cuh"
 #if ATTN_BIAS
@@ -138,6 +144,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     if (warp == 1) store(shared, map_o, p);
 #else
     if (warp == 1) store(shared, map_o);
+#endif
+#if ATTN_COUNTER
+    if (warp == 2) open_counter(shared, p);
 #endif
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();

@@ -43,6 +43,17 @@ T atomicAdd(T* at, U by) {
   *at = static_cast<T>(old + static_cast<T>(by));
   return old;
 }
+// Of the counter that hands out tiles. Blocks come one after the other: the first one clears it.
+template <typename Counter>
+void clear_counter(Counter& counter, uint64_t call) {
+  counter = {call, 0, 0};  // beside a kernel of states too, which leaves it alone
+}
+template <typename Counter>
+void wait_for_counter(const Counter& counter, uint64_t call) {
+  if (counter.call == call) return;
+  std::fprintf(stderr, "no block cleared the counter of tiles\n");
+  std::exit(9);
+}
 template <typename T>
 T atomicMin(T* at, T x) {
   return std::exchange(*at, std::min(*at, x));

@@ -191,7 +191,10 @@
 #define ATTN_BIAS 0
 #endif
 #ifndef ATTN_PREPARES
-#define ATTN_PREPARES 1
+#define ATTN_PREPARES 0
+#endif
+#ifndef ATTN_COUNTER
+#define ATTN_COUNTER 1
 #endif
 #ifndef ATTN_BIAS_BYTES
 #define ATTN_BIAS_BYTES 2

@@ -54,6 +54,6 @@ __device__ __forceinline__ void Producer::load_far_keys(int count) {
     if (block + 1 < count) load_far_key(false, block + 1);
   }
 #endif
-  wait_for_stream();  // the states, and the counter of tiles
+  wait_for_stream();  // the states
   if (count > 0) load_state(count / kChunkBlocks);
 }

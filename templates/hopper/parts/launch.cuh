@@ -16,7 +16,9 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
 #elif ATTN_ID_TABLES || ATTN_FAR
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const size_t prepared = args ? prepared_bytes(*args) : 0;
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_COUNTER
+  return prepared + sizeof(Counter);
+#elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
   return prepared + sizeof(unsigned);  // the counter that hands out tiles
 #else
   return prepared;
@@ -24,8 +26,8 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
 }
 #else
 size_t attention_forward_workspace(const attention_forward_args*) {
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  return sizeof(unsigned);  // the counter that hands out tiles
+#if ATTN_COUNTER
+  return sizeof(Counter);
 #else
   return 0;
 #endif
@@ -131,8 +133,9 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #elif ATTN_FAR
   p.chunks = chunks_of(a);
   p.states = static_cast<uint8_t*>(workspace);
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  p.next_tile = reinterpret_cast<unsigned*>(p.states + prepared_bytes(a));
+#if ATTN_COUNTER
+  p.counter = reinterpret_cast<Counter*>(p.states + prepared_bytes(a));
+  p.call = call_number();
 #endif
   if (p.chunks > 0) {
     if (cudaFuncSetAttribute(attention_forward_states, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -141,18 +144,10 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
                 sizeof(StateShared), stream, map_k, map_v, p)) {
       return ATTENTION_LAUNCH_FAILED;
     }
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  } else if (p.tiles > places &&
-             !launch(attention_forward_prepare, 1, 32, 0, stream, p.next_tile)) {
-    return ATTENTION_LAUNCH_FAILED;
-#endif
   }
-#elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  p.next_tile = static_cast<unsigned*>(workspace);
-  // Where each block has one tile, nobody asks for another.
-  if (p.tiles > places && !launch(attention_forward_prepare, 1, 32, 0, stream, p.next_tile)) {
-    return ATTENTION_LAUNCH_FAILED;
-  }
+#elif ATTN_COUNTER
+  p.counter = static_cast<Counter*>(workspace);
+  p.call = call_number();
 #else
   (void)workspace;
 #endif

@@ -56,11 +56,25 @@ struct Producer {
 };
 
 #if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_COUNTER
+// By another warp: the producer has no registers for it.
+__device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
+  if (threadIdx.x % 32 != 0 || p.tiles <= static_cast<int>(gridDim.x)) return;
+  if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
+  wait_for_counter(*p.counter, p.call);
+  barrier_arrive(shared.counter_open);
+}
+
+#endif
 // Asked for late, under the last loads: whoever finishes first gets the next tile.
 __device__ __forceinline__ void Producer::claim_next() {
-  if (issues && p.tiles > static_cast<int>(gridDim.x)) {
-    next = gridDim.x + atomicAdd(p.next_tile, 1);
-  }
+  if (p.tiles <= static_cast<int>(gridDim.x)) return;
+#if ATTN_COUNTER
+  barrier_wait(shared.counter_open, 0);  // of one phase: true ever after
+  if (issues) next = gridDim.x + atomicAdd(&p.counter->next, 1);
+#else
+  if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);
+#endif
 }
 
 #endif
@@ -167,6 +181,9 @@ __device__ __forceinline__ void Producer::run() {
     load_tile();
     index = uniform(next);
   }
+#if ATTN_COUNTER
+  if (issues && p.tiles > static_cast<int>(gridDim.x)) leave_counter(*p.counter, p.call);
+#endif
 #if ATTN_PERSISTENT
 #pragma unroll 1
   for (int i = 0; i < kWarpgroups; ++i) {

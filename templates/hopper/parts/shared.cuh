@@ -35,6 +35,9 @@ struct __align__(1024) Shared {
   uint64_t output_full[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
   uint64_t value_full[kStages], value_empty[kStages];
+#if ATTN_COUNTER
+  uint64_t counter_open;
+#endif
   Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
 #if ATTN_WALK
   int any_visit[kQueryStages][kWarpgroups];  // a tile may have no block
@@ -65,5 +68,8 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.value_full[i], 1);
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
   }
+#if ATTN_COUNTER
+  barrier_init(shared.counter_open, 1);
+#endif
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

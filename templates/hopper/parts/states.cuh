@@ -183,9 +183,6 @@ __global__ void __launch_bounds__(kStateThreads)
   __syncthreads();
   wait_for_stream();
   call_next_kernel();  // not before: it may read and write what the kernels before this one did
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  if (blockIdx.x == 0 && threadIdx.x == 0) *p.next_tile = 0;
-#endif
   const int block = blockIdx.x % kStateBlocks;
   const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kPieceRowBlocks,
                          block / kPieceRowBlocks};

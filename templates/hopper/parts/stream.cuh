@@ -24,12 +24,3 @@ bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t share
   const cudaLaunchConfig_t config{dim3(blocks), dim3(threads), shared_bytes, stream, &early, 1};
   return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
 }
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST && !ATTN_VARLEN && !ATTN_ID_TABLES
-
-__global__ void attention_forward_prepare(unsigned* next_tile) {
-  if (!kIsHopper) return;
-  call_next_kernel();
-  wait_for_stream();
-  if (threadIdx.x == 0) *next_tile = 0;
-}
-#endif

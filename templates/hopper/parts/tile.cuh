@@ -34,8 +34,12 @@ struct Params {
   int short_rows;  // of tiles of each head, that come after all sections
 #endif
 #endif
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
-  unsigned* next_tile;  // how many tiles beyond the first of each block were handed out
+#if ATTN_COUNTER
+  Counter* counter;
+  uint64_t call;  // its number
+#elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+  // How many tiles beyond the first of each block were handed out.
+  unsigned* next_tile;
 #endif
 #if ATTN_SPARSE
   int squares_q, squares_kv;  // of kSquare queries and as many keys
