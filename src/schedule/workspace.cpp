@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <variant>
+#include <vector>
 
 #include "attention/row_form.h"
 #include "attention/tiles.h"
@@ -12,7 +13,8 @@ namespace attngen::schedule {
 namespace {
 
 constexpr int64_t kSequence = 32;       // of a packed sequence, once they are sorted
-constexpr int64_t kCounter = 4;         // of tiles
+constexpr int64_t kCounter = 4;         // of tiles, which a kernel before clears
+constexpr int64_t kOwnCounter = 16;     // and one that the kernel clears, with the call's number
 constexpr int64_t kTableEntry = 16;     // of ids of a tile or a block
 constexpr int64_t kHighAndLowPart = 2;  // of a state's numbers
 
@@ -21,13 +23,17 @@ int64_t heads_of(const attention::IdTable& table, const spec::Spec& spec) {
   return expr::mentions(table.value, "h_kv") ? spec.heads.kv() : 1;
 }
 
-int64_t table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
-  if (spec.block_size > 0 || call.seq_kv == 0) return 0;
+std::vector<attention::IdTable> tables_of(const spec::Spec& spec) {
+  if (spec.block_size > 0) return {};
   const auto test = attention::block_test(spec.mask, spec.inputs);
-  if (!test) return 0;
+  return test ? test->tables : std::vector<attention::IdTable>{};
+}
+
+int64_t table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
+  if (call.seq_kv == 0) return 0;
   const int64_t queries = s.queries(spec.heads.q / spec.heads.kv());
   int64_t entries = 0;
-  for (const attention::IdTable& table : test->tables) {
+  for (const attention::IdTable& table : tables_of(spec)) {
     const int64_t length = table.of_keys ? call.seq_kv : call.seq_q;
     const int64_t size = table.of_keys ? s.tile_kv : queries;
     // Packed sequences of any lengths have one for each more than fills their sum.
@@ -61,7 +67,8 @@ int64_t workspace_bytes(const spec::Spec& spec, const Candidate& candidate,
   const Schedule& s = candidate.schedule;
   if (spec.varlen) return table_bytes(spec, s, call) + call.batch * kSequence + 2 * kCounter;
   const bool counts = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
-  return table_bytes(spec, s, call) + state_bytes(spec, candidate, call) + (counts ? kCounter : 0);
+  const int64_t counter = tables_of(spec).empty() ? kOwnCounter : kCounter;
+  return table_bytes(spec, s, call) + state_bytes(spec, candidate, call) + (counts ? counter : 0);
 }
 
 }  // namespace attngen::schedule
