@@ -12,6 +12,7 @@
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/prepass.h"
+#include "emit/user_functions.h"
 #include "expr/simplify.h"
 
 namespace attngen::emit {
