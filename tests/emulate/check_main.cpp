@@ -42,8 +42,8 @@ class Emitted {
     fields_ = nlohmann::json::parse(stream)["passes"][0]["args"]["fields"];
   }
 
-  // The status. A workspace that is written beside throws.
-  int run(Data& data) const {
+  // The status. A workspace that is written beside throws. `replays`: the kernels run twice.
+  int run(Data& data, bool replays) const {
     const std::vector<uint8_t> args = argument(data);
     const std::string name = spec_.name + "_forward";
     const auto workspace_size = function<size_t (*)(const void*)>(name + "_workspace");
@@ -53,6 +53,7 @@ class Emitted {
     // A counter of tiles that is not cleared skips some: one of -1 would only repeat the last.
     std::memset(workspace.data(), 0x5B, size);
     const int status = forward(args.data(), workspace.data(), nullptr);
+    if (replays) function<void (*)()>("emulator_replay")();
     if (!workspace.clean()) throw std::runtime_error("wrote outside the workspace");
     return status;
   }
@@ -200,9 +201,9 @@ class Results {
 };
 
 // Prints what was found; whether it is right.
-bool check(const Spec& spec, const Emitted& emitted, Data& data) {
+bool check(const Spec& spec, const Emitted& emitted, Data& data, bool replays) {
   const char* const text = data.call().text.c_str();
-  if (const int status = emitted.run(data); status != 0) {
+  if (const int status = emitted.run(data, replays); status != 0) {
     std::printf("%s: status %d\n", text, status);
     return false;
   }
@@ -240,6 +241,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> calls;
   std::vector<std::string> fill_texts;
   uint32_t seed = 12345;
+  bool replays = false;
   CLI::App app{"Holds an emitted Hopper kernel, run by the emulator, to the oracle."};
   app.add_option("spec", spec_path)->required();
   app.add_option("manifest", manifest)->required();
@@ -248,6 +250,7 @@ int run(int argc, char** argv) {
                  "[padded:|swapped:|large:|opposed:]batch,seq_q,seq_kv, or 7x9+1x0");
   app.add_option("--seed", seed);
   app.add_option("--fill", fill_texts, "input=how (hold/fill.h)");
+  app.add_flag("--replay", replays, "run the kernels again, as a captured graph does");
   CLI11_PARSE(app, argc, argv);
   const std::optional<Spec> spec = read_spec(spec_path);
   if (!spec) return 2;
@@ -257,7 +260,7 @@ int run(int argc, char** argv) {
   bool right = true;
   for (const std::string& text : calls) {
     Data data(*spec, emulate::read_call(text, spec->varlen), fills, seed);
-    right = check(*spec, emitted, data) && right;
+    right = check(*spec, emitted, data, replays) && right;
   }
   return right ? 0 : 1;
 }

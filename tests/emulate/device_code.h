@@ -46,6 +46,11 @@ T atomicAdd(T* at, U by) {
 // Of the counter that hands out tiles. Blocks come one after the other: the first one clears it.
 template <typename Counter>
 void clear_counter(Counter& counter, uint64_t call) {
+  // The number of a replayed graph's call: others would not wait.
+  if (counter.call == call) {
+    std::fprintf(stderr, "the call before left its number in the counter of tiles\n");
+    std::exit(9);
+  }
   counter = {call, 0, 0};  // beside a kernel of states too, which leaves it alone
 }
 template <typename Counter>

@@ -444,6 +444,8 @@ def check_sections(attngen, compiler, folder):
 def check_outputs(attngen, check, compiler, folder, group):
     for i, (one, schedules, calls, *fills) in enumerate(GROUPS[group]):
         options = [text for fill in fills for text in ("--fill", fill)]
+        if group == "dense":
+            options.append("--replay")
         for j, given in enumerate(schedules):
             place = folder / f"{i}_{j}"
             host = emulated(attngen, one, given, place)

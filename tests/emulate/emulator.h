@@ -414,9 +414,20 @@ inline void call_next_kernel() {
   emulator::following.called = true;
   if (!emulator::core->current->waited) emulator::following.called_early = true;
 }
+// The kernels of the last call once more, with the same arguments: a captured graph's.
+namespace emulator {
+inline std::vector<std::function<void()>> launched;
+}
+extern "C" [[gnu::used]] inline void emulator_replay() {
+  for (const auto& kernel : std::exchange(emulator::launched, {})) kernel();
+}
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                const Arguments&... arguments) {
+  emulator::launched.push_back([config = *config, kernel, arguments...] {
+    emulator::launch(config.blocks.x, config.threads.x, config.shared_bytes,
+                     [&] { kernel(arguments...); });
+  });
   const emulator::Following before = std::exchange(emulator::following, {});
   emulator::launch(config->blocks.x, config->threads.x, config->shared_bytes,
                    [&] { kernel(arguments...); });
