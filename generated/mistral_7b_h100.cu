@@ -612,7 +612,8 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
 
 // The counter that hands out tiles. It lies in the workspace, which holds anything when a call
 // begins: block 0 clears it and then writes down the call's number, for which the others wait
-// before they ask for their second tile. (A kernel before this one would take a microsecond.)
+// before they ask for their second tile: blocks come to the cores in order, so that it is at work.
+// (A kernel before this one would take a microsecond.)
 
 struct __align__(16) Counter {
   uint64_t call;
@@ -1592,9 +1593,8 @@ void place_sections(Params& p, const mistral_7b_forward_args& args, int places) 
   const int64_t ahead = max(args.seq_kv - args.seq_q, int64_t{0});
   const int64_t fit = (kLastBytes / (all * kBytes) - ahead) / kTileQ;
   const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
-  const int64_t heads_at_once = places;
-  p.short_rows =
-      short_rows(heads_at_once, in_last, all * kHeads, min(fit, int64_t{p.tiles_per_head}));
+  const int64_t most_rows = min(fit, int64_t{p.tiles_per_head});
+  p.short_rows = short_rows(places, in_last, all * kHeads, most_rows);
 }
 
 }  // namespace

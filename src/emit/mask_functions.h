@@ -22,7 +22,7 @@ bool has_walk(const spec::Spec& spec);
 // Scores may begin as the mask (templates/hopper/parts/mask_ahead.cuh): they only grow with a
 // pair's product, so that -inf stays what it is, and its block is known before its products. Where
 // the mask cuts first and last keys, and so much of what a tile visits: unmasked kernels lost 1 to
-// 4 % by it, causal ones 0 to 1 (H200, 2026-11-25). Not of packed sequences, whose last blocks of
+// 4 % by it, causal ones 0 to 1 (docs/ladder.md). Not of packed sequences, whose last blocks of
 // keys hold the next one's, which may be NaN; two maps have no registers for it.
 bool may_have_mask_ahead(const spec::Spec& spec, const attention::RowForm& rows);
 // Blocks are tested one by one: block_kept, block_full.

@@ -87,9 +87,9 @@ class TemplateValues {
     put("PING_PONG", schedule_.ping_pong);
     put("PERSISTENT", schedule_.grid == schedule::Grid::Persistent);
     put("LONGEST_FIRST", schedule_.order == schedule::Order::LongestFirst);
-    put("FIRST_ROWS_LONGEST", resources_.first_rows_longest);
-    put("SHORT_ROWS", resources_.rows_end_short && spec_.block_size == 0);
-    put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_span : 0);
+    put("FIRST_ROWS_LONGEST", resources_.row_order.first_longest);
+    put("SHORT_ROWS", resources_.row_order.ends_short && spec_.block_size == 0);
+    put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_order.span : 0);
     put("PACKED_HEADS", schedule_.pack_heads);
   }
 

@@ -381,8 +381,9 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const Tiles tiles = tiles_of(s, steps, workload, has_states);
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const double read = tiles.visited * scale, read_per_core = read / places;
-  const double clk = makespan({&tiles.clk, tiles.per_entry, tile_heads, kernel_.first_rows_longest},
-                              places, s.grid, s.order);
+  const double clk =
+      makespan({&tiles.clk, tiles.per_entry, tile_heads, kernel_.row_order.first_longest}, places,
+               s.grid, s.order);
   const double busy = std::accumulate(tiles.clk.begin(), tiles.clk.end(), 0.0) *
                       (tiles.per_entry * tile_heads) / places;
 

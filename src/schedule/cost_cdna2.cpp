@@ -115,8 +115,8 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
     tiles.push_back(p.tile_clk + static_cast<double>(of_row.full) * full_clk +
                     static_cast<double>(of_row.partial) * cut_clk);
   }
-  const double clk = makespan({&tiles, rows.stride, heads, kernel_.first_rows_longest}, t.cores,
-                              Grid::Plain, s.order);
+  const double clk = makespan({&tiles, rows.stride, heads, kernel_.row_order.first_longest},
+                              t.cores, Grid::Plain, s.order);
   p.waves = tiles_of_cu(s, workload);
   p.blocks = blocks * rows.stride * heads / t.cores;
   const double matrix_clk = kSlotClk * full.matrix * 2 * s.warpgroups / kSimds;

@@ -196,10 +196,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
                   attention::pair_form(spec, rows, pair_abilities(family, true, true, strips)),
                   family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
-  const RowOrder order = row_order(kernel);
-  kernel.first_rows_longest = order.first_longest;
-  kernel.rows_end_short = order.ends_short;
-  kernel.row_span = order.span;
+  kernel.row_order = row_order(kernel);
   return kernel;
 }
 

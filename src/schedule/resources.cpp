@@ -316,9 +316,7 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
                   has_slots_for_far_keys(kernel, s) &&
                   register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
   resources.strips = kernel.has_strips();
-  resources.first_rows_longest = kernel.first_rows_longest;
-  resources.rows_end_short = kernel.rows_end_short;
-  resources.row_span = kernel.row_span;
+  resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;

@@ -113,7 +113,7 @@ Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& tar
   resources.threads = threads_of(s);
   resources.tensors = tensors_of(kernel, s);
   resources.fixed_max = kernel.fixed_max;
-  resources.first_rows_longest = kernel.first_rows_longest;
+  resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s);
   resources.shared_bytes = key_bytes(kernel, s) + value_bytes(kernel, s);
   if (resources.shared_bytes > target.shared_bytes_per_block) {

@@ -64,6 +64,17 @@ inline bool gathers(const Schedule& s, int block_size) {
   return block_size > 0 && s.tile_kv > block_size;
 }
 
+// In what order the longest-first order takes a head's rows (row_order.h).
+struct RowOrder {
+  // Whether a head's first rows have more blocks of keys than its last ones: queries at the
+  // beginning that see all keys, a mask of what comes later.
+  bool first_longest = false;
+  // Whether the rows at the order's end have few blocks, as a causal mask's first ones.
+  bool ends_short = false;
+  // Keys from a tile's first to its last, at most; 0 if they may be half of all.
+  int64_t span = 0;
+};
+
 // What a schedule needs of a core.
 struct Resources {
   int threads = 0;
@@ -78,10 +89,8 @@ struct Resources {
   int shared_bytes = 0;     // per block
   int blocks_per_core = 1;  // Hopper: that share a core, each with a tile of its own
   std::vector<Tensor> tensors;
-  int waves_per_simd = 0;           // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
-  bool first_rows_longest = false;  // with these an order of the longest first begins
-  bool rows_end_short = false;      // it ends with rows of few keys
-  int64_t row_span = 0;             // keys of a tile at most, from first to last; 0: any
+  int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
+  RowOrder row_order = {};
 };
 
 // One line, keys in a fixed order; "pack_heads" only where it is true.

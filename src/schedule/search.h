@@ -48,9 +48,7 @@ struct Kernel {
   std::optional<attention::BlockTest> test;  // and asks this of each one
   bool id_tables = false;                    // from tables of ids alone
   bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum
-  bool first_rows_longest = false;           // schedule/row_order.h
-  bool rows_end_short = false;
-  int64_t row_span = 0;
+  RowOrder row_order = {};
   bool varlen = false;        // packed sequences
   int block_size = 0;         // block sparsity: rows and keys of the caller's blocks
   bool group_blocks = false;  // which are the same for all query heads of a key head

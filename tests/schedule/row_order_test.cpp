@@ -23,14 +23,14 @@ TEST_CASE("the rows that begin first are those with the most keys") {
                                  "q_idx < 256 or kv_idx < 256 or abs(q_idx - kv_idx) < 128",
                                  "(q_pos // 64 - kv_idx // 64) % 4 == 0 and kv_idx >= q_pos"}) {
     CAPTURE(mask);
-    CHECK(masked(mask).first_rows_longest);
+    CHECK(masked(mask).row_order.first_longest);
   }
   for (const char* const mask :
        {"true", "kv_idx <= q_pos", "abs(q_pos - kv_idx) <= 512", "q_idx % 96 == kv_idx % 96",
         "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0",
         "q_idx >= 3968 or abs(q_idx - kv_idx) < 128"}) {
     CAPTURE(mask);
-    CHECK_FALSE(masked(mask).first_rows_longest);
+    CHECK_FALSE(masked(mask).row_order.first_longest);
   }
 }
 
@@ -38,19 +38,19 @@ TEST_CASE("the rows at the end are short where the mask leaves them few keys") {
   for (const char* const mask :
        {"kv_idx <= q_pos", "kv_idx >= q_pos", "kv_idx <= q_pos and q_pos - kv_idx < 1024"}) {
     CAPTURE(mask);
-    CHECK(masked(mask).rows_end_short);
+    CHECK(masked(mask).row_order.ends_short);
   }
   for (const char* const mask : {"true", "abs(q_pos - kv_idx) <= 512", "kv_idx < 3000"}) {
     CAPTURE(mask);
-    CHECK_FALSE(masked(mask).rows_end_short);
+    CHECK_FALSE(masked(mask).row_order.ends_short);
   }
 }
 
 TEST_CASE("the span of a tile's keys, unless it may be half of all") {
-  CHECK(masked("kv_idx <= q_pos and q_pos - kv_idx < 1024").row_span == 128 + 1023);
-  CHECK(masked("abs(q_pos - kv_idx) < 512").row_span == 511 + 128 + 511);
-  CHECK(masked("kv_idx <= q_pos").row_span == 0);
-  CHECK(masked("kv_idx <= q_pos and q_pos - kv_idx < 2048").row_span == 0);
+  CHECK(masked("kv_idx <= q_pos and q_pos - kv_idx < 1024").row_order.span == 128 + 1023);
+  CHECK(masked("abs(q_pos - kv_idx) < 512").row_order.span == 511 + 128 + 511);
+  CHECK(masked("kv_idx <= q_pos").row_order.span == 0);
+  CHECK(masked("kv_idx <= q_pos and q_pos - kv_idx < 2048").row_order.span == 0);
 }
 
 TEST_CASE("where blocks are asked about one by one, the order is ranked") {

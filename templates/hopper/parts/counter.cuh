@@ -1,6 +1,7 @@
 // The counter that hands out tiles. It lies in the workspace, which holds anything when a call
 // begins: block 0 clears it and then writes down the call's number, for which the others wait
-// before they ask for their second tile. (A kernel before this one would take a microsecond.)
+// before they ask for their second tile: blocks come to the cores in order, so that it is at work.
+// (A kernel before this one would take a microsecond.)
 #pragma once
 
 struct __align__(16) Counter {

@@ -70,13 +70,12 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
   const int64_t fit = (kLastBytes / (all * kBytes) - ahead) / kTileQ;
 #endif
   const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
+  const int64_t most_rows = min(fit, int64_t{p.tiles_per_head});
 #if ATTN_VALUE_PARTS > 1
-  const int64_t heads_at_once = places / kValueParts;
+  p.short_rows = short_rows(places / kValueParts, in_last, all * kHeads, most_rows);
 #else
-  const int64_t heads_at_once = places;
+  p.short_rows = short_rows(places, in_last, all * kHeads, most_rows);
 #endif
-  p.short_rows =
-      short_rows(heads_at_once, in_last, all * kHeads, min(fit, int64_t{p.tiles_per_head}));
 #endif
 #endif
 }
