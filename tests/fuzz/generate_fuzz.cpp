@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -57,6 +58,16 @@ std::optional<emit::Choice> choice_for(const spec::Spec& spec, const attention::
   return std::nullopt;
 }
 
+// Comments and the manifest quote the spec, whose `doc` may say anything.
+bool has_code_with(const emit::File& file, std::string_view number) {
+  if (file.name.ends_with(".json")) return false;
+  std::istringstream lines(file.content);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.substr(0, line.find("//")).find(number) != std::string::npos) return true;
+  }
+  return false;
+}
+
 void generate(const spec::Spec& spec, const attention::RowForm& rows,
               text::Diagnostics& diagnostics, size_t spec_size) {
   std::vector<emit::Choice> choices;
@@ -67,8 +78,8 @@ void generate(const spec::Spec& spec, const attention::RowForm& rows,
   }
   for (const emit::File& file : emit::emit(spec, rows, choices)) {
     require(file.content.size() < 300'000 + 100 * spec_size);
-    require(file.content.find("inf.0f") == std::string::npos);
-    require(file.content.find("nan.0f") == std::string::npos);
+    require(!has_code_with(file, "inf.0f"));
+    require(!has_code_with(file, "nan.0f"));
   }
 }
 
