@@ -95,52 +95,54 @@ bool reads_pair_or_row(const Expr& e) {
   return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
 }
 
-// No index is larger, nor a length.
-constexpr int64_t kBeyondIndices = 1 << 30;
+// No index is larger, nor a length: keys of 64 numbers of 16 bits, and values, would fill 137 GB.
+constexpr double kLargestIndex = 0x1p29;
 
 expr::Bounds bounds_of(Inputs inputs) {
   expr::Bounds bounds;
   bounds.variable = [](std::string_view name) {
     const bool length = name == "seq_q" || name == "seq_kv";
-    return expr::Interval{length ? 1.0 : 0.0, static_cast<double>(kBeyondIndices)};
+    return expr::Interval{length ? 1.0 : 0.0, kLargestIndex};
   };
   bounds.input = [inputs](std::string_view name) {
     const auto input = std::ranges::find(inputs, name, &spec::Input::name);
     const bool is_byte = input != inputs.end() && input->element == spec::Input::Element::U8;
-    return is_byte ? expr::Interval{0, 255} : expr::Interval{-0x1p31, 0x1p31};
+    return is_byte ? expr::Interval{0, 255} : expr::Interval{-0x1p31, 0x1p31 - 1};
   };
   return bounds;
 }
 
-// The same limit of an index, without overflow where what it reads of an input has any value, such
-// as the largest for no limit: w + 1 as min(max(w, -2^30), 2^30) + 1. What stands alone is left as
-// it is, and so are sums of several, which the mask computes too.
-Linear within_indices(Linear limit, Inputs inputs) {
+// The sum, which saturates where it may leave 32 bits: kv_idx <= w[b] ends at w[b] + 1, and w may
+// be the largest number for no limit.
+Expr limit_of(const Linear& sum, Inputs inputs) {
   const expr::Bounds bounds = bounds_of(inputs);
-  const auto is_wide = [&](const Linear::Term& term) {
-    const expr::Interval values = expr::bound(term.atom, bounds);
-    return values.low < -kBeyondIndices || values.high > kBeyondIndices;
+  double low = 0, high = 0;  // of what is subtracted alone, and of what is added
+  const auto add_part = [&](double least, double greatest) {
+    low += std::min(least, 0.0);
+    high += std::max(greatest, 0.0);
   };
-  const bool alone =
-      limit.constant == 0 && limit.terms.size() == 1 && limit.terms[0].coefficient == 1;
-  if (alone || std::ranges::count_if(limit.terms, is_wide) != 1) return limit;
-  Linear::Term& wide = *std::ranges::find_if(limit.terms, is_wide);
-  const int64_t most = kBeyondIndices / std::abs(wide.coefficient);
-  wide.atom = expr::make(
-      Op::Min, {expr::make(Op::Max, {wide.atom, expr::integer(-most)}), expr::integer(most)});
-  return limit;
+  const auto constant = static_cast<double>(sum.constant);
+  add_part(constant, constant);
+  for (const Linear::Term& term : sum.terms) {
+    const expr::Interval values = expr::bound(term.atom, bounds);
+    const auto factor = static_cast<double>(term.coefficient);
+    add_part(std::min(factor * values.low, factor * values.high),
+             std::max(factor * values.low, factor * values.high));
+  }
+  const Expr limit = to_expr(sum);
+  const bool fits = low >= -0x1p31 && high < 0x1p31;
+  return fits ? limit : expr::make(Op::Saturate, {limit});
 }
 
 // kv_idx <= limit (or >=, `above`).
 Keys half_line(const Linear& limit, bool above, Inputs inputs) {
   const auto first = above ? limit : add(limit, {1, {}});  // beyond the last, where it is one
   if (!first) return unknown_keys();
-  const Linear safe = within_indices(*first, inputs);
-  const auto low = least(safe, inputs);
-  const auto high = greatest(safe, inputs);
+  const auto low = least(*first, inputs);
+  const auto high = greatest(*first, inputs);
   if (!low || !high) return unknown_keys();
-  if (above) return {to_expr(*low), {}, true, to_expr(*high), {}};
-  return {{}, to_expr(*high), true, {}, to_expr(*low)};
+  if (above) return {limit_of(*low, inputs), {}, true, limit_of(*high, inputs), {}};
+  return {{}, limit_of(*high, inputs), true, {}, limit_of(*low, inputs)};
 }
 
 // input[..., kv_idx] <= limit (or >=, `above`), where the input ascends along the keys: a search
@@ -163,7 +165,7 @@ Keys half_line_of(const Expr& load, const Linear& limit, bool above, Inputs inpu
   const auto high = searched ? greatest(*searched, inputs) : std::nullopt;
   if (!low || !high) return unknown_keys();
   const auto keys = [&](const Linear& value) {
-    indices.back() = to_expr(value);
+    indices.back() = limit_of(value, inputs);
     return expr::load(load.name() + std::string(above != strict ? kBelow : kUpTo), expr::Type::Int,
                       indices);
   };

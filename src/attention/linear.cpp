@@ -179,6 +179,7 @@ Direction direction_in_q(const Expr& e, Inputs inputs) {
       return reversed(of(0));
     case Op::Relu:
     case Op::Sign:
+    case Op::Saturate:
       return of(0);
     case Op::FloorDivide:
       return e.operand(1).is_number() && e.operand(1).number() > 0 ? of(0) : Direction::Unknown;

@@ -1,5 +1,6 @@
 #include "expr/bound.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "expr/interval.h"
@@ -124,6 +125,9 @@ Interval bound_unary(const Expr& e, const Interval& x) {
       return bound_int(x);
     case Op::Sign:
       return bound_sign(x);
+    case Op::Saturate:
+      return {std::clamp(x.low, -0x1p31, 0x1p31 - 1), std::clamp(x.high, -0x1p31, 0x1p31 - 1),
+              x.may_be_nan};
     case Op::RowMax:
       return bound_row_max(x);
     case Op::RowSum:

@@ -117,6 +117,11 @@ __device__ __forceinline__ float power<1>(float x) {
   return x;
 }
 )"},
+    Definition{"saturate", R"(// The nearest int.
+__device__ __forceinline__ int saturate(long long x) {
+  return int(min(max(x, -2147483648LL), 2147483647LL));
+}
+)"},
     Definition{"sigmoid", R"(__device__ __forceinline__ float sigmoid(float x) {
   return __fdividef(1.0f, 1.0f + __expf(-x));
 }
@@ -174,6 +179,9 @@ static long long floor_modulo(long long x, long long y) {
 static double float_modulo(double x, double y) { return x - y * floor(x / y); }
 static long long square_int(long long x) { return x * x; }
 static double square(double x) { return x * x; }
+static long long saturate(long long x) {
+  return min_int(max_int(x, -2147483648LL), 2147483647LL);
+}
 static long long sign_int(long long x) { return (x > 0) - (x < 0); }
 static double sign(double x) { return (x > 0) - (x < 0); }
 static long long to_int(double x) {

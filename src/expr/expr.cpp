@@ -33,6 +33,7 @@ Rule rule_of(Op op) {
     case Op::Relu:
     case Op::Square:
     case Op::Sign:
+    case Op::Saturate:
       return Rule::Numeric;
     case Op::And:
     case Op::Or:

@@ -66,6 +66,8 @@ std::string_view spelling(Op op) {
       return "not";
     case Op::Select:
       return "if";
+    case Op::Saturate:
+      return "saturate";
     default:
       break;
   }
@@ -78,6 +80,8 @@ std::string_view spelling(Op op) {
 }
 
 bool is_comparison(Op op) { return op >= Op::Less && op <= Op::NotEqual; }
+
+bool is_sum(Op op) { return op >= Op::Negate && op <= Op::Multiply; }
 
 Precedence precedence_of(Op op) {
   if (is_comparison(op)) {

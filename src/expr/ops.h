@@ -49,5 +49,7 @@ struct Misfit {
 std::optional<Misfit> misfit(Op op, std::span<const Expr> operands);
 
 bool is_comparison(Op op);
+// +, -, * and the sign: what a sum of multiples is made of.
+bool is_sum(Op op);
 
 }  // namespace attngen::expr

@@ -58,6 +58,8 @@ class CPrinter {
   std::string literal(double value) const;
   Text print_load(const Expr& e);
   Text print_unary(const Expr& e, char symbol);
+  Text print_saturated(const Expr& e);
+  Text print_term(const Expr& e);
   Text print_select(const Expr& e);
   Text print_logic(const Expr& e);
   Text print_conversion(const Expr& e);
@@ -72,6 +74,7 @@ class CPrinter {
 
   bool device_;
   const Names& names_;
+  bool wide_ = false;  // within a sum that is taken in 64 bits
   std::map<const void*, std::string> named_;
   std::set<std::string> called_;
 };
@@ -92,6 +95,9 @@ std::string CPrinter::logarithm(const Expr& e, std::string_view name) const {
 }
 
 Text CPrinter::print(const Expr& e) {
+  if (wide_ && !is_sum(e.op())) {
+    return print_term(e);
+  }
   if (const auto found = named_.find(e.identity()); found != named_.end()) {
     return {found->second};
   }
@@ -132,9 +138,29 @@ Text CPrinter::print(const Expr& e) {
       return print_exp(e);
     case Op::Pow:
       return print_power(e);
+    case Op::Saturate:
+      return print_saturated(e);
     default:
       return print_function(e);
   }
+}
+
+// saturate((long long)start + (long long)length * 64): the host's Ints are wide already.
+Text CPrinter::print_saturated(const Expr& e) {
+  wide_ = device_;
+  Text text = helper("saturate", e);
+  wide_ = false;
+  return text;
+}
+
+Text CPrinter::print_term(const Expr& e) {
+  wide_ = false;
+  Text text = print(e);
+  wide_ = true;
+  if (e.is_number()) {
+    return text;
+  }
+  return {"(long long)" + in_parentheses(text, Precedence::Unary), Precedence::Unary};
 }
 
 Text CPrinter::call(const std::string& function, const Expr& e) {
@@ -378,12 +404,16 @@ struct Uses {
   std::map<const void*, int> count;
   std::set<const void*> always;
   std::set<const void*> loads;  // nodes with a Load inside, or that are one
+  std::set<const void*> wide;   // sums taken in 64 bits, for which an int is no name
 
   void visit(const Expr& e, bool unconditional) {
     const bool first_visit = ++count[e.identity()] == 1;
     const bool newly_always = unconditional && always.insert(e.identity()).second;
     if (!first_visit && !newly_always) {
       return;
+    }
+    if (e.op() == Op::Saturate) {
+      note_wide(e.operand(0));
     }
     for (size_t i = 0; i < e.operands().size(); ++i) {
       const bool conditional =
@@ -396,6 +426,14 @@ struct Uses {
     if (first_visit) {
       note_loads(e);
       postorder.push_back(e);
+    }
+  }
+  void note_wide(const Expr& e) {
+    if (!is_sum(e.op()) || !wide.insert(e.identity()).second) {
+      return;
+    }
+    for (const Expr& operand : e.operands()) {
+      note_wide(operand);
     }
   }
   void note_loads(const Expr& e) {
@@ -416,7 +454,8 @@ struct Uses {
     return (!trivial && !costly) || text.size() > kLongestRepeated;
   }
   bool is_shared(const Expr& e) const {
-    return e.op() != Op::Number && e.op() != Op::Variable && count.at(e.identity()) > 1;
+    return e.op() != Op::Number && e.op() != Op::Variable && !wide.contains(e.identity()) &&
+           count.at(e.identity()) > 1;
   }
 };
 

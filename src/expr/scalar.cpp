@@ -114,6 +114,8 @@ double apply(Op op, Type type, double a, double b, double c) {
       return to_int(a);
     case Op::Sign:
       return (a > 0 ? 1 : 0) - (a < 0 ? 1 : 0);
+    case Op::Saturate:
+      return std::clamp(a, -0x1p31, 0x1p31 - 1);
     case Op::Number:
     case Op::Variable:
     case Op::Load:

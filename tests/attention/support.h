@@ -21,6 +21,7 @@ inline std::string spec_text(const std::string& body) {
          "inputs:\n"
          "  sink: {dtype: f32, shape: [heads]}\n"
          "  prefix: {dtype: i32, shape: [batch]}\n"
+         "  level: {dtype: u8, shape: [batch]}\n"
          "  doc_id: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
          "  page: {dtype: i32, shape: [batch, seq_kv]}\n"
          "  span: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"

@@ -134,12 +134,21 @@ TEST_CASE("key ranges read as one would write them") {
         "0 .. seq_kv if h < 2 else q_first + seq_kv - seq_q + 1");
 }
 
-TEST_CASE("ends that read an input overflow for none of its values") {
-  const std::string safe = "min(max(prefix[b], -1073741824), 1073741824)";
-  CHECK(printed("kv_idx <= prefix[b]") == "0 .. " + safe + " + 1 full 0 .. " + safe + " + 1");
-  CHECK(expr::print(range_of("kv_idx // 64 <= prefix[b]").end) ==
-        "min(max(prefix[b], -16777216), 16777216) * 64 + 64");
-  CHECK(expr::print(range_of("q_pos - kv_idx < prefix[b]").begin).find(safe) != std::string::npos);
+TEST_CASE("ends that may leave 32 bits saturate") {
+  const auto end_of = [](const char* mask) { return expr::print(range_of(mask).end); };
+  CHECK(printed("kv_idx <= prefix[b]") ==
+        "0 .. saturate(prefix[b] + 1) full 0 .. saturate(prefix[b] + 1)");
+  CHECK(end_of("kv_idx < prefix[b]") == "prefix[b]");
+  CHECK(end_of("kv_idx // 64 <= prefix[b]") == "saturate(prefix[b] * 64 + 64)");
+  CHECK(end_of("kv_idx // 10 <= prefix[b] - 107374182") ==
+        "saturate(prefix[b] * 10 - 1073741810)");
+  CHECK(end_of("kv_idx - chunk[b, 0] < prefix[b]") == "saturate(chunk[b, 0] + prefix[b])");
+  CHECK(expr::print(range_of("q_pos - kv_idx < prefix[b]").begin) ==
+        "saturate(q_first + seq_kv - seq_q - prefix[b] + 1)");
+  // Indices alone, where they are scaled.
+  CHECK(end_of("kv_idx // 16777216 <= q_idx") == "saturate(q_last * 16777216 + 16777216)");
+  CHECK(end_of("kv_idx // 2 <= q_idx") == "q_last * 2 + 2");
+  CHECK(end_of("kv_idx // 16777216 <= level[b]") == "saturate(level[b] * 16777216 + 16777216)");
   // Any id may be looked for: no sum of one is.
   CHECK(printed("doc_id[b, kv_idx] < doc_id[b, q_pos]") ==
         "0 .. doc_id.below[b, doc_id[b, q_last + seq_kv - seq_q]] full "

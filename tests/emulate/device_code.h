@@ -95,6 +95,8 @@ inline int max(int a, int b) { return std::max(a, b); }
 inline unsigned max(unsigned a, unsigned b) { return std::max(a, b); }
 inline int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
 inline int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
+inline long long min(long long a, long long b) { return std::min(a, b); }
+inline long long max(long long a, long long b) { return std::max(a, b); }
 using std::isfinite;
 using std::isinf;
 using std::isnan;

@@ -59,6 +59,16 @@ TEST_CASE("integers are exact") {
   check(bounds_of("sign(kv_idx)", boxes), 1, 1);
 }
 
+TEST_CASE("a sum saturates at the ends of 32 bits") {
+  const auto bounded = [](double low, double high) {
+    Bounds bounds;
+    bounds.variable = [&](std::string_view) { return Interval{low, high}; };
+    return bound(make(Op::Saturate, {parsed("q_idx + 10")}), bounds);
+  };
+  check(bounded(-7, 9), 3, 19);
+  check(bounded(-0x1p40, 2147483640.0), -2147483648.0, 2147483647.0);
+}
+
 TEST_CASE("floats know infinities and NaN") {
   const Boxes boxes = {{"x", {-1, 2}},
                        {"y", {0, kInfinity}},

@@ -66,6 +66,17 @@ std::vector<Sample> samples() {
       result.push_back({seed % 2 == 0 ? e : simplify(e), values});
     }
   }
+  for (const double i : {2147483647.0, -2147483648.0, 5.0}) {
+    const Expr sum =
+        make(Op::Saturate,
+             {make(Op::Subtract,
+                   {make(Op::Multiply, {variable("i", Type::Int), integer(64)}), integer(7)})});
+    const std::vector<std::string> names = all_names();
+    std::vector<double> values(names.size(), 3);
+    REQUIRE(std::ranges::find(names, "i") != names.end());
+    values.at(std::ranges::find(names, "i") - names.begin()) = i;
+    result.push_back({sum, values});
+  }
   return result;
 }
 
@@ -86,8 +97,9 @@ static float exp2_approx(float x) { return exp2f(x); }
 #define __fdividef(x, y) ((x) / (y))
 static float rsqrtf(float x) { return 1 / sqrtf(x); }
 )";
-  for (const char* name : {"cosine", "float_modulo", "floor_divide", "floor_modulo", "gelu",
-                           "power", "sigmoid", "sign", "silu", "sine", "square", "tanh_approx"}) {
+  for (const char* name :
+       {"cosine", "float_modulo", "floor_divide", "floor_modulo", "gelu", "power", "saturate",
+        "sigmoid", "sign", "silu", "sine", "square", "tanh_approx"}) {
     REQUIRE(!device_function(name).empty());
     text += device_function(name);
   }
@@ -204,6 +216,22 @@ TEST_CASE("device code reads as if written by hand") {
   CHECK(device("x - (y - m)") == "x - (y - m)");
   CHECK(device("slopes[h] * cap") == "slopes[h] * cap");
   CHECK(device("max(q_idx, 0) + relu(x)") == "float(max(q_idx, 0)) + fmaxf(x, 0.0f)");
+}
+
+TEST_CASE("a sum that may leave 32 bits is taken in 64, and no int is its name") {
+  const Expr sum = parsed("q_idx * 64 + kv_idx");
+  const auto saturated = [](const Expr& e) { return make(Op::Saturate, {e}); };
+  CHECK(print_c(saturated(sum), Dialect::Device) ==
+        "saturate((long long)q_idx * 64 + (long long)kv_idx)");
+  CHECK(print_c(saturated(parsed("q_idx // 3 - 1")), Dialect::Device) ==
+        "saturate((long long)floor_divide(q_idx, 3) - 1)");
+  CHECK(print_c(saturated(sum), Dialect::HostC) == "saturate(q_idx * 64 + kv_idx)");
+  CHECK(print(saturated(sum)) == "saturate(q_idx * 64 + kv_idx)");
+  const Expr twice = make(Op::Max, {saturated(make(Op::Add, {sum, integer(1)})),
+                                    make(Op::Min, {saturated(sum), parsed("h")})});
+  CHECK(print_c_statements(twice, Dialect::Device, {}, 2).text.empty());
+  CHECK(device_functions_of(saturated(sum)) == std::vector<std::string>{"saturate"});
+  CHECK(same(simplify(saturated(parsed("q_idx + 1 - 1"))), parsed("q_idx")));
 }
 
 TEST_CASE("shortest float literals") {
