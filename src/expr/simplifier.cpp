@@ -11,6 +11,12 @@ namespace {
 
 bool is_leaf(Op op) { return op == Op::Number || op == Op::Variable || op == Op::Load; }
 
+// A NaN below one of these does not make the whole a NaN.
+bool hides_nans(Op op) {
+  return is_comparison(op) || op == Op::Min || op == Op::Max || op == Op::Relu || op == Op::Sign ||
+         op == Op::ToInt;
+}
+
 Op negated(Op comparison) {
   switch (comparison) {
     case Op::Less:
@@ -31,21 +37,27 @@ Op negated(Op comparison) {
 }  // namespace
 
 Expr Simplifier::simplify(const Expr& e) {
-  if (const auto found = done_.find(e.identity()); found != done_.end()) {
+  const bool guarded = guarded_;
+  if (const auto found = done_.find({e.identity(), guarded}); found != done_.end()) {
     return found->second;
   }
+  guarded_ = guarded || hides_nans(e.op());
   std::vector<Expr> operands;
   for (const Expr& operand : e.operands()) {
     operands.push_back(simplify(operand));
   }
+  guarded_ = guarded;
   Expr simple;
   if (e.op() == Op::Load) {
     simple = intern(load(e.name(), e.type(), std::move(operands), e.span()));
   } else {
     simple = is_leaf(e.op()) ? intern(e) : build(e.op(), std::move(operands), e.span());
   }
+  if (!guarded && hides_nans(e.op()) && !hides_nans(simple.op())) {
+    simple = simplify(simple);  // max(x, x) is an x that nothing guards any more
+  }
   originals_.push_back(e);
-  done_.emplace(e.identity(), simple);
+  done_.emplace(std::pair(e.identity(), guarded), simple);
   return simple;
 }
 
@@ -229,7 +241,7 @@ Expr Simplifier::extremum_rule(Op op, const std::vector<Expr>& operands, Span sp
   }
   const double neutral = op == Op::Min ? kInfinity : -kInfinity;
   for (const auto& [x, limit] : {std::pair(a, b), std::pair(b, a)}) {
-    if (limit.is_number(neutral)) {
+    if (limit.is_number(neutral) && !keeps_nans(x.type())) {
       return x;
     }
     if (limit.is_number(-neutral)) {
@@ -282,14 +294,18 @@ Expr Simplifier::power_rule(const std::vector<Expr>& operands, Span span) {
 Expr Simplifier::function_rule(Op op, const std::vector<Expr>& operands, Span span) {
   const Expr& x = operands[0];
   const Op inner = x.op();
-  // What undoes what: exp(log(x)) is x, wherever it is finite.
-  constexpr std::pair<Op, Op> kInverses[] = {{Op::Exp, Op::Log},
-                                             {Op::Log, Op::Exp},
-                                             {Op::Exp2, Op::Log2},
-                                             {Op::Log2, Op::Exp2},
-                                             {Op::Square, Op::Sqrt}};
-  for (const auto& [outer, undone] : kInverses) {
-    if (op == outer && inner == undone) {
+  // What undoes what: exp(log(x)) is x, wherever it is finite; of a negative x it is a NaN.
+  struct Inverse {
+    Op outer, undone;
+    bool of_all;
+  };
+  constexpr Inverse kInverses[] = {{Op::Exp, Op::Log, false},
+                                   {Op::Log, Op::Exp, true},
+                                   {Op::Exp2, Op::Log2, false},
+                                   {Op::Log2, Op::Exp2, true},
+                                   {Op::Square, Op::Sqrt, false}};
+  for (const auto& [outer, undone, of_all] : kInverses) {
+    if (op == outer && inner == undone && (of_all || !keeps_nans(x.type()))) {
       return x.operand(0);
     }
   }
@@ -310,6 +326,8 @@ Expr Simplifier::function_rule(Op op, const std::vector<Expr>& operands, Span sp
       return inner == Op::Floor || inner == Op::ToFloat ? x : Expr();
     case Op::ToInt:
       return inner == Op::ToFloat ? x.operand(0) : Expr();
+    case Op::Saturate:
+      return is_sum(inner) ? Expr() : x;
     default:
       return {};
   }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "expr/expr.h"
@@ -38,6 +39,8 @@ class Simplifier {
   Expr power_rule(const std::vector<Expr>& operands, Span span);
   Expr constant(Type type, double value, Span span);
   Expr intern(Expr e);
+  // Whether a Float may only become what is equal of NaNs and infinities too.
+  bool keeps_nans(Type type) const { return guarded_ && type == Type::Float; }
 
   // simplify_chains.cpp
   Expr sum_rule(Op op, const std::vector<Expr>& operands, Span span);
@@ -55,8 +58,10 @@ class Simplifier {
   static bool cancel(Parts& parts);
   static bool take_constants(Parts& parts, double& constant, bool multiply);
 
-  std::map<const void*, Expr> done_;  // simplified form by identity of the original
-  std::vector<Expr> originals_;       // keeps those identities alive
+  bool guarded_ = false;  // below what makes a number of a NaN, such as a comparison
+  std::map<std::pair<const void*, bool>, Expr>
+      done_;                     // by identity of the original, and `guarded_`
+  std::vector<Expr> originals_;  // keeps those identities alive
   std::unordered_map<uint64_t, std::vector<Expr>> interned_;  // by hash; only looked up
 };
 

@@ -130,7 +130,7 @@ Expr Simplifier::sum_rule(Op op, const std::vector<Expr>& operands, Span span) {
   if (collect_terms(a, false, terms) && collect_terms(b, op == Op::Subtract, terms)) {
     double total = 0;
     Parts rest = terms;
-    const bool cancelled = cancel(rest);
+    const bool cancelled = !keeps_nans(a.type()) && cancel(rest);
     const bool merged = take_constants(rest, total, false);
     if (cancelled || merged) {
       if (total != 0 || rest.empty()) {
@@ -206,13 +206,16 @@ Expr Simplifier::product_rule(Op op, const std::vector<Expr>& operands, Span spa
     return {};
   }
   const bool had_negation = a.op() == Op::Negate || b.op() == Op::Negate;
-  const bool cancelled = cancel(factors);
+  const bool cancelled = !keeps_nans(a.type()) && cancel(factors);
   const bool merged_exp = merge_exponentials(Op::Exp, factors, span);
   const bool merged_exp2 = merge_exponentials(Op::Exp2, factors, span);
   double coefficient = 1;
   Parts rest = factors;
   const bool merged = take_constants(rest, coefficient, true);
   const bool minus_one = coefficient == -1 && !rest.empty();
+  if (coefficient == 0 && !rest.empty() && keeps_nans(a.type())) {
+    return {};
+  }
   if (!(had_negation || cancelled || merged_exp || merged_exp2 || merged || minus_one)) {
     return {};
   }
