@@ -216,8 +216,9 @@ bool BlockBounds::loads(const Expr& e) {
   return loads_.keep(e, any);
 }
 
-// By the operations that a pair takes, on ends: rounding keeps their order. A NaN stays one in both
-// ends, but for what `abs` has of the lower one, which is 0 then.
+// By the operations that a pair takes, on ends: rounding keeps their order. Where a pair has a NaN,
+// each end is one or infinite: so the lower one of `abs` may be below 0, and what is multiplied by
+// 0 has none.
 std::optional<Ends> BlockBounds::ends_of_float(const Expr& e) {
   if (!varies(e)) return Ends{e, e};
   if (loads(e)) {
@@ -243,13 +244,12 @@ std::optional<Ends> BlockBounds::ends_of_float(const Expr& e) {
       if (!x) return std::nullopt;
       const Expr below = expr::make(Op::Negate, {x->high});
       const Expr above = expr::make(Op::Negate, {x->low});
-      return Ends{expr::make(Op::Relu, {expr::make(Op::Max, {x->low, below})}),
-                  expr::make(Op::Max, {x->high, above})};
+      return Ends{expr::make(Op::Max, {x->low, below}), expr::make(Op::Max, {x->high, above})};
     }
     case Op::Multiply: {
       const Expr& factor = e.operand(e.operand(0).is_number() ? 0 : 1);
       const auto x = operand(e.operand(0).is_number() ? 1 : 0);
-      if (!x || !factor.is_number()) return std::nullopt;
+      if (!x || !factor.is_number() || factor.is_number(0)) return std::nullopt;
       const bool falls = factor.number() < 0;
       return Ends{expr::make(e.op(), {falls ? x->high : x->low, factor}),
                   expr::make(e.op(), {falls ? x->low : x->high, factor})};
@@ -274,8 +274,12 @@ Truth BlockBounds::less_float(const Expr& a, const Expr& b, bool or_equal) {
   const auto y = ends_of_float(b);
   if (!x || !y) return {};
   const Op never = or_equal ? Op::Greater : Op::GreaterEqual;
-  const Op always = or_equal ? Op::LessEqual : Op::Less;
-  return {negation(expr::make(never, {x->low, y->high})), expr::make(always, {x->high, y->low})};
+  const Expr kept = negation(expr::make(never, {x->low, y->high}));
+  if (!or_equal) return {kept, expr::make(Op::Less, {x->high, y->low})};
+  // Of equal infinities one may be the end of pairs that have inf - inf.
+  const Expr finite =
+      expr::make(Op::Less, {expr::make(Op::Abs, {x->high}), expr::number(expr::kInfinity)});
+  return {kept, expr::make(Op::And, {expr::make(Op::LessEqual, {x->high, y->low}), finite})};
 }
 
 // Whether a term that varies is in both: bounding each side by itself would lose that.

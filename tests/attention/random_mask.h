@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <span>
@@ -17,8 +19,10 @@
 namespace attngen::attention::testing {
 
 // Inputs [batch, seq_kv] of ids that stretches of keys share: they ascend, descend, or are in no
-// order. Only of the first it is declared. Elements of other inputs differ from key to key.
+// order. Only of the first it is declared. Elements of other inputs differ from key to key; some of
+// the floats are infinite, or none.
 inline constexpr std::string_view kSorted = "span", kFalling = "page", kChunks = "chunk";
+inline constexpr std::string_view kFloats = "weight";
 inline std::vector<spec::Input> random_inputs() {
   using Kind = spec::Input::Dim::Kind;
   return {{std::string(kSorted),
@@ -64,10 +68,17 @@ class Data {
     uint64_t mixed = seed_;
     for (char c : input) mixed = mixed * 31 + static_cast<unsigned char>(c);
     for (int64_t i : at) mixed = mixed * 1009 + static_cast<uint64_t>(i);
-    return static_cast<double>((mixed * 0x9E3779B97F4A7C15U >> 40U) % 16) - 4;
+    mixed *= 0x9E3779B97F4A7C15U;
+    const auto value = static_cast<double>((mixed >> 40U) % 16) - 4;
+    return input == kFloats && seed_ % 4 == 0 ? spoiled(value, (mixed >> 50U) % 8) : value;
   }
 
  private:
+  static double spoiled(double value, uint64_t how) {
+    if (how == 0) return std::numeric_limits<double>::quiet_NaN();
+    return how == 1 ? std::copysign(expr::kInfinity, value) : value;
+  }
+
   uint64_t seed_;
   std::array<std::array<double, 64>, 4> ascending_{}, chunks_{};  // by b and key
   std::map<std::string, double, std::less<>> fixed_;
@@ -116,7 +127,7 @@ class RandomMask {
     constexpr std::array kIndices = {"kv_idx", "q_pos", "q_idx"};
     if (depth == 0 || next() % 4 == 0) {
       if (next() % 4 == 0) return expr::make(Op::ToFloat, {leaf()});
-      return expr::load("weight", expr::Type::Float,
+      return expr::load(std::string(kFloats), expr::Type::Float,
                         {name("b"), name(kIndices[next() % kIndices.size()])});
     }
     switch (next() % 4) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -62,12 +63,13 @@ class Function {
   }
 
  private:
-  // The least or the greatest of a table's elements begin..end.
+  // The least or the greatest of a table's elements begin..end; of a NaN among them it is one.
   double end_of(size_t table, const Data& data, const Lengths& lengths, int64_t begin, int64_t end,
                 bool greatest) const {
     double best = greatest ? -expr::kInfinity : expr::kInfinity;
     for (int64_t i = begin; i <= end; ++i) {
       const double id = id_of(table, data, lengths, i);
+      if (std::isnan(id)) return id;
       best = greatest ? std::max(best, id) : std::min(best, id);
     }
     return best;
