@@ -1,5 +1,6 @@
 #include "attention/empty_row.h"
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string>
@@ -21,13 +22,23 @@ namespace {
 
 constexpr double kLargest = std::numeric_limits<float>::max();
 
-// Constants folded by IEEE arithmetic, and max(-inf, x) = x. Nothing else: rules that hold for
-// finite values only would hide the 0 / 0 that is looked for. Rows that read a row twice make
+// As kernels round it, to which what is below the least normal number is 0.
+double in_float(double value) {
+  if (std::fabs(value) < std::numeric_limits<float>::min()) return 0;
+  return std::fabs(value) > kLargest ? std::copysign(kInfinity, value)
+                                     : static_cast<double>(static_cast<float>(value));
+}
+
+// Constants folded by the kernels' arithmetic, and max(-inf, x) = x. Nothing else: rules that hold
+// for finite values only would hide the 0 / 0 that is looked for. Rows that read a row twice make
 // shared trees, so each node is folded once.
 class Folder {
  public:
   Expr fold(const Expr& e) {
-    if (e.op() == Op::Number || e.op() == Op::Variable) return e;
+    if (e.op() == Op::Variable) return e;
+    if (e.op() == Op::Number) {
+      return e.type() == expr::Type::Float ? expr::number(in_float(e.number())) : e;
+    }
     const auto known = folded_.find(e.identity());
     if (known != folded_.end()) return known->second.second;
     Expr result = fold_node(e);
@@ -47,7 +58,7 @@ class Folder {
     if (e.op() == Op::Max && operands[1].is_number(-kInfinity)) return operands[0];
     Expr folded = with_operands(e, std::move(operands));
     if (!constant) return folded;
-    return expr::number(expr::evaluate(folded, [](std::string_view) { return 0.0; }));
+    return expr::number(in_float(expr::evaluate(folded, [](std::string_view) { return 0.0; })));
   }
 
   // By identity; the node is held so that no other can take its address.

@@ -259,7 +259,7 @@ class Derivation {
     std::string reduction;
     bool has_sum = false;
     for (const Reduction& r : form_.reductions) {
-      const bool is_max = r.kind == Reduction::Kind::Max && r.element.op() == Op::Variable;
+      const bool is_max = r.kind == Reduction::Kind::Max && expr::same(r.element, score);
       if (is_max && is_capped_max(row->value, r.name)) {
         reduction = r.name;
       } else if (r.kind == Reduction::Kind::Sum && expr::same(r.element, weight)) {

@@ -270,6 +270,9 @@ Expr Parser::parse_number() {
   if (result.ec != std::errc{} || value > FLT_MAX) {
     fail(token.span, "number does not fit in f32");
   }
+  if (value != 0 && value < FLT_MIN) {  // kernels take such for 0
+    fail(token.span, "number is too small for f32, whose least is 1.18e-38");
+  }
   return counted(is_int ? integer(static_cast<int64_t>(value), token.span)
                         : number(value, token.span));
 }

@@ -73,7 +73,7 @@ TEST_CASE("no factor that a float cannot hold is apart from its exponent") {
   const PairForm large = form_for("score: 3e38 * tanh(score)\n");
   CHECK(large.unit == 1);
   CHECK(text(large.score).find("tanh($product * 0.5)") != std::string::npos);
-  CHECK(form_for("score: 1e-38 * tanh(score) / 10\n").unit == 1);
+  CHECK(form_for("score: 1.2e-38 * tanh(score) / 10\n").unit == 1);
   CHECK(form_for("score: 3e38 * abs(2 * score)\n").unit == 1);
   const std::string weight = " * relu(score), output: acc / (q_pos + 1)}\n";
   CHECK(form_for("normalize: {weight: 1e37" + weight).weight_factor > 1e36);

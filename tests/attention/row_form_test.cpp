@@ -52,6 +52,15 @@ TEST_CASE("softmax without its sum is no form that kernels know") {
   CHECK_FALSE(form.exponential);
 }
 
+TEST_CASE("the greatest of something else is not softmax's maximum") {
+  const RowForm form = form_of(R"(
+  rows: {c: 'sink[h]', m: rowmax(c), l: rowsum(exp(score - m))}
+  weight: exp(score - m)
+  output: acc / l
+)");
+  CHECK_FALSE(form.exponential);
+}
+
 TEST_CASE("sinks: a row without pairs is empty, since a sink may be -inf") {
   const RowForm form = form_of(R"(
   rows:
@@ -128,6 +137,17 @@ TEST_CASE("polynomial weights need a count to know an empty row") {
   REQUIRE(form.reductions.size() == 2);
   CHECK(form.empty_reduction == form.reductions[1].name);
   CHECK(print(form.reductions[1]) == "sum_pairs = sum(1.0) * 1.0");
+}
+
+TEST_CASE("what kernels round to 0 keeps no divisor from it") {
+  const auto empty = [](const std::string& divisor) {
+    return form_of("  rows: {l: rowsum(relu(score))}\n  weight: relu(score)\n  output: acc / (" +
+                   divisor + ")\n")
+        .empty;
+  };
+  CHECK(empty("l + 1e-30") == EmptyTest::None);
+  CHECK(empty("l + 1e-30 * 1e-20") == EmptyTest::Count);
+  CHECK(empty("max(l, 1e-37 / 100)") == EmptyTest::Count);
 }
 
 TEST_CASE("equal reductions are one") {

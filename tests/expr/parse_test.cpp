@@ -165,6 +165,7 @@ TEST_CASE("numbers") {
   CHECK(error_of(repeated("9", 400)).find("integer does not fit in i32") != std::string::npos);
   CHECK(error_of("1e99") == "[1e99] number does not fit in f32");
   CHECK(error_of("1e999") == "[1e999] number does not fit in f32");
+  CHECK(error_of("1e-39") == "[1e-39] number is too small for f32, whose least is 1.18e-38");
   CHECK(error_of("0x10") == "[0x10] malformed number");
   CHECK(error_of("1.2.3") == "[1.2.3] malformed number");
   CHECK(error_of("1e+") == "[1e+] malformed number");
