@@ -18,6 +18,9 @@ constexpr int64_t kOwnCounter = 16;     // and one that the kernel clears, with 
 constexpr int64_t kTableEntry = 16;     // of ids of a tile or a block
 constexpr int64_t kHighAndLowPart = 2;  // of a state's numbers
 
+// Sizes in doubles: those of calls that no card holds would leave 64 bits.
+constexpr double kMostBytes = 0x1p62;
+
 int64_t heads_of(const attention::IdTable& table, const spec::Spec& spec) {
   if (expr::mentions(table.value, "h")) return spec.heads.q;
   return expr::mentions(table.value, "h_kv") ? spec.heads.kv() : 1;
@@ -29,24 +32,23 @@ std::vector<attention::IdTable> tables_of(const spec::Spec& spec) {
   return test ? test->tables : std::vector<attention::IdTable>{};
 }
 
-int64_t table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
+double table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
   if (call.seq_kv == 0) return 0;
   const int64_t queries = s.queries(spec.heads.q / spec.heads.kv());
-  int64_t entries = 0;
+  double entries = 0;
   for (const attention::IdTable& table : tables_of(spec)) {
     const int64_t length = table.of_keys ? call.seq_kv : call.seq_q;
     const int64_t size = table.of_keys ? s.tile_kv : queries;
     // Packed sequences of any lengths have one for each more than fills their sum.
     const int64_t blocks = spec.varlen ? call.batch * length / size + call.batch
                                        : call.batch * ((length + size - 1) / size);
-    entries += heads_of(table, spec) * blocks;
+    entries += static_cast<double>(heads_of(table, spec)) * static_cast<double>(blocks);
   }
   return entries * kTableEntry;
 }
 
 // A state stands at the end of each chunk of keys; under a mask no tile has the last key behind it.
-int64_t state_bytes(const spec::Spec& spec, const Candidate& candidate,
-                    const spec::Workload& call) {
+double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spec::Workload& call) {
   if (!candidate.resources.far) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
@@ -55,8 +57,17 @@ int64_t state_bytes(const spec::Spec& spec, const Candidate& candidate,
   if (call.seq_q < fewest_far_queries(sums, qk)) return 0;
   const bool masked = !(spec.mask.is_number() && spec.mask.number() != 0);
   const int64_t chunks = (call.seq_kv - (masked ? 1 : 0)) / chunk_keys(qk);
-  const int64_t bytes = kHighAndLowPart * kElement * qk * spec.head_dim.v;
-  return std::max<int64_t>(0, chunks) * call.batch * spec.heads.q * bytes;
+  const int64_t state = kHighAndLowPart * kElement * qk * spec.head_dim.v;
+  return static_cast<double>(std::max<int64_t>(0, chunks) * call.batch) *
+         static_cast<double>(spec.heads.q * state);
+}
+
+// What packed sequences and the tiles' counter take.
+double own_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
+  if (spec.varlen) return static_cast<double>(call.batch * kSequence + 2 * kCounter);
+  const bool counts = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
+  if (!counts) return 0;
+  return static_cast<double>(tables_of(spec).empty() ? kOwnCounter : kCounter);
 }
 
 }  // namespace
@@ -65,10 +76,9 @@ int64_t workspace_bytes(const spec::Spec& spec, const Candidate& candidate,
                         const spec::Workload& call) {
   if (candidate.cost.family != target::Family::Hopper) return 0;
   const Schedule& s = candidate.schedule;
-  if (spec.varlen) return table_bytes(spec, s, call) + call.batch * kSequence + 2 * kCounter;
-  const bool counts = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
-  const int64_t counter = tables_of(spec).empty() ? kOwnCounter : kCounter;
-  return table_bytes(spec, s, call) + state_bytes(spec, candidate, call) + (counts ? counter : 0);
+  const double bytes =
+      table_bytes(spec, s, call) + state_bytes(spec, candidate, call) + own_bytes(spec, s, call);
+  return static_cast<int64_t>(std::min(bytes, kMostBytes));
 }
 
 }  // namespace attngen::schedule
