@@ -29,8 +29,9 @@ Cubic cubic_within(double b) {
 
 std::optional<NearCap> near_cap(double unit, double factor) {
   // The widest range that is right to 2^-8. Up to 1 the cubic rises, and twice the range is below.
+  constexpr double kHigherPowers = 1.05;  // what the series' powers beyond the seventh add
   double b = 0.5;
-  while (b > 0 && unit * cubic_within(b).error > 1.0 / 256) b -= 1.0 / 64;
+  while (b > 0 && unit * cubic_within(b).error * kHigherPowers > 1.0 / 256) b -= 1.0 / 64;
   if (b <= 0) return std::nullopt;
   const Cubic cubic = cubic_within(b);
   NearCap near;
