@@ -324,15 +324,10 @@ class FieldReader {
 
   Workload read_point(const Node& node, const std::string& pointer) {
     Workload point;
-    point.batch = spec_.fixed.batch.value_or(point.batch);
-    read_whole(node.find("batch"), point.batch);
-    read_whole(node.find("seq_q"), point.seq_q);
-    point.seq_kv = point.seq_q;
-    read_whole(node.find("seq_kv"), point.seq_kv);
+    point.batch = length_of(node, pointer, "batch", spec_.fixed.batch, point.batch);
+    point.seq_q = length_of(node, pointer, "seq_q", spec_.fixed.seq_q, point.seq_q);
+    point.seq_kv = length_of(node, pointer, "seq_kv", spec_.fixed.seq_kv, point.seq_q);
     if (const Node* weight = node.find("weight")) point.weight = number_of(*weight).value_or(1);
-    check_fixed(node, pointer, "batch", point.batch, spec_.fixed.batch);
-    check_fixed(node, pointer, "seq_q", point.seq_q, spec_.fixed.seq_q);
-    check_fixed(node, pointer, "seq_kv", point.seq_kv, spec_.fixed.seq_kv);
     if (is_recurrent() && point.seq_kv != point.seq_q) {
       report_.at_value(
           node, pointer,
@@ -341,14 +336,19 @@ class FieldReader {
     return point;
   }
 
-  void check_fixed(const Node& node, const std::string& pointer, const char* name, int64_t length,
-                   std::optional<int64_t> fixed) {
-    if (!fixed || *fixed == length) return;
-    const Node* given = node.find(name);
-    const std::string place = pointer + "/" + name;
-    report_.at_value(
-        given != nullptr ? *given : node, place,
-        fmt::format("{} is {}, but fixed.{} is {}", dotted(place), length, name, *fixed));
+  // A length of a point of the workload: if the point does not have it, the fixed one.
+  int64_t length_of(const Node& point, const std::string& pointer, const char* name,
+                    std::optional<int64_t> fixed, int64_t usual) {
+    const Node* given = point.find(name);
+    if (given == nullptr) return fixed.value_or(usual);
+    const int64_t length = whole_of(*given);
+    if (fixed && *fixed != length) {
+      const std::string place = child(pointer, name);
+      report_.at_value(
+          *given, place,
+          fmt::format("{} is {}, but fixed.{} is {}", dotted(place), length, name, *fixed));
+    }
+    return length;
   }
 
   void read_sparsity() {

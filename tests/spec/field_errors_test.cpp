@@ -388,6 +388,11 @@ TEST_CASE("heads, lengths, memory") {
         "s.yaml:7:19: error: workload.seq_q is 128, but fixed.seq_q is 64\n"
         "    7 | workload: {seq_q: 128}\n"
         "      |                   ^~~\n");
+  // Of lengths that are not written none differs.
+  CHECK(errors_with("fixed: {seq_q: 64}\nworkload: {seq_kv: 128}\n") ==
+        "s.yaml:7:1: error: workload needs 'seq_q'\n"
+        "    7 | workload: {seq_kv: 128}\n"
+        "      | ^~~~~~~~\n");
   CHECK(errors_with("share_kv: {v_prefix: 256}\n") ==
         "s.yaml:6:22: error: share_kv.v_prefix is 256, but K has 128 columns\n"
         "    6 | share_kv: {v_prefix: 256}\n"

@@ -171,6 +171,19 @@ TEST_CASE("all fields") {
   CHECK(spec.score.type() == expr::Type::Float);
 }
 
+TEST_CASE("a workload has the fixed lengths that it leaves out") {
+  const auto point_of = [](const std::string& lines) {
+    return read_text(kSmall + lines).workload.at(0);
+  };
+  const Workload all =
+      point_of("fixed: {batch: 2, seq_q: 64, seq_kv: 128}\nworkload: {seq_q: 64}\n");
+  CHECK(all.batch == 2);
+  CHECK(all.seq_q == 64);
+  CHECK(all.seq_kv == 128);
+  CHECK(point_of("fixed: {seq_kv: 128}\nworkload: [{seq_q: 32}]\n").seq_kv == 128);
+  CHECK(point_of("fixed: {seq_q: 32}\nworkload: {seq_q: 32}\n").seq_kv == 32);
+}
+
 TEST_CASE("who keeps blocks") {
   const std::string line = "blocks: {size: 64, from: bitmap";
   const Spec heads = read_text(kSmall + line + ", per: heads}\n");
