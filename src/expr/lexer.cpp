@@ -6,6 +6,7 @@
 #include <array>
 
 #include "text/characters.h"
+#include "text/lookalikes.h"
 
 namespace attngen::expr {
 
@@ -51,6 +52,17 @@ constexpr std::array kTypographic = {
     Foreign{"\xE2\x80\x93", "write '-'"},  Foreign{"\xC3\x97", "write '*'"},
     Foreign{"\xC2\xB7", "write '*'"},      Foreign{"\xE2\x88\x9E", "write 'inf'"},
 };
+
+// Of a character beyond ASCII that the text begins with.
+std::string help_on_character(std::string_view text) {
+  for (const Foreign& foreign : kTypographic) {
+    if (text.starts_with(foreign.text)) return std::string(foreign.help);
+  }
+  const char* plain = text::plain_character(text);
+  if (plain == nullptr) return "";
+  const std::string_view word = plain;
+  return word.empty() ? "delete it" : fmt::format("write a plain {}", word == " " ? "space" : word);
+}
 
 }  // namespace
 
@@ -133,16 +145,12 @@ Token Lexer::take_symbol() {
     }
   }
   const auto byte = static_cast<unsigned char>(rest.front());
+  const size_t length = text::character_length(rest);
+  if (length > 1) {
+    fail(length, "unexpected character " + text::character_name(rest), help_on_character(rest));
+  }
   if (byte >= 0x80) {
-    size_t length = 1;  // the lead byte and the continuation bytes of UTF-8
-    while (length < std::min<size_t>(rest.size(), 4) &&
-           (static_cast<unsigned char>(rest[length]) & 0xC0U) == 0x80U) {
-      ++length;
-    }
-    const auto* known = std::find_if(kTypographic.begin(), kTypographic.end(),
-                                     [&](const Foreign& f) { return is_next(f.text); });
-    fail(length, "unexpected non-ASCII character",
-         known == kTypographic.end() ? "" : std::string(known->help));
+    fail(1, fmt::format("unexpected byte 0x{:02x}", byte));
   }
   if (byte < 0x20 || byte == 0x7f) {
     fail(1, fmt::format("unexpected control character 0x{:02x}", byte));

@@ -10,6 +10,7 @@
 #include "expr/parse.h"
 #include "spec/report.h"
 #include "text/characters.h"
+#include "text/lookalikes.h"
 
 namespace attngen::spec {
 namespace {
@@ -139,6 +140,12 @@ void add_keys(const Type& type, std::set<std::string, std::less<>>& names) {
   for (const Type& part : type.parts) add_keys(part, names);
 }
 
+// Of a text that has one.
+std::string first_lookalike(std::string_view text) {
+  while (text::plain_character(text) == nullptr) text.remove_prefix(text::character_length(text));
+  return text::character_name(text);
+}
+
 bool begins_value(char c) {
   return text::is_word(c) || std::string_view("[{('\"").find(c) != std::string_view::npos;
 }
@@ -151,22 +158,25 @@ std::string hint_on_key(std::string_view key, std::string_view pointer) {
   return of_lengths ? find(kLengths, key) : "";
 }
 
-std::string hint_on_colon(std::string_view line) {
+std::string hint_on_colon(std::string_view written) {
   static const auto keys = [] {
     std::set<std::string, std::less<>> all;
     add_keys(spec_type(), all);
     return all;
   }();
+  const std::string plain = text::with_plain_characters(written);
+  const std::string_view line = plain;
   const auto* word_end = std::find_if_not(line.begin(), line.end(), text::is_word);
   const auto word = static_cast<size_t>(word_end - line.begin());
   const bool colon = line.substr(word).starts_with(':');
   const size_t value = line.find_first_not_of(' ', word + (colon ? 1 : 0));
-  if (value == std::string_view::npos || value == word || (colon && value > word + 1)) return "";
+  const bool has_both = colon && value > word + 1 && line == written;
+  if (value == std::string_view::npos || value == word || has_both) return "";
   if (!colon && !begins_value(line[value])) return "";  // score + 1: a part of an expression
   const std::string_view key = line.substr(0, word);
-  return keys.contains(key)
-             ? fmt::format("write {}: {}", key, text::shortened(line.substr(value), kMaxName))
-             : "";
+  if (!keys.contains(key)) return "";
+  return fmt::format("write {}: {}{}", key, text::shortened(line.substr(value), kMaxName),
+                     line == written ? "" : ", without " + first_lookalike(written));
 }
 
 const std::map<std::string, std::string, std::less<>>& hints_on_names() {

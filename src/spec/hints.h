@@ -15,7 +15,7 @@ namespace attngen::spec {
 std::string hint_on_key(std::string_view key, std::string_view pointer);
 
 // Of a line, or what was read as a key: "write layout: bshd" for `layout bshd` and `layout:bshd`, a
-// key and its value without ': '; "" of all else.
+// key and its value without ': ' or with a space that is none; "" of all else.
 std::string hint_on_colon(std::string_view line);
 
 // Of names in the expressions of pattern parallel.

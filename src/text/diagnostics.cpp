@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "text/lookalikes.h"
+
 namespace attngen::text {
 namespace {
 
@@ -52,12 +54,13 @@ std::string render_gcc(const Source& source, const Diagnostic& diagnostic) {
   if (diagnostic.position.line > 0) {
     out += fmt::format(":{}:{}", diagnostic.position.line, diagnostic.position.column);
   }
-  out += fmt::format(": {}: {}\n", name_of(diagnostic.severity), printable(diagnostic.message));
+  out += fmt::format(": {}: {}\n", name_of(diagnostic.severity),
+                     printable(with_codes(diagnostic.message)));
   if (diagnostic.position.line > 0) {
     out += excerpt(source, diagnostic);
   }
   if (!diagnostic.help.empty()) {
-    out += fmt::format("help: {}\n", printable(diagnostic.help));
+    out += fmt::format("help: {}\n", printable(with_codes(diagnostic.help)));
   }
   return out;
 }
@@ -68,8 +71,8 @@ std::string render_json(const Source& source, const Diagnostic& diagnostic) {
       {"line", diagnostic.position.line},
       {"column", diagnostic.position.column},
       {"severity", name_of(diagnostic.severity)},
-      {"message", diagnostic.message},
-      {"help", diagnostic.help},
+      {"message", with_codes(diagnostic.message)},
+      {"help", with_codes(diagnostic.help)},
       {"pointer", diagnostic.pointer},
   };
   return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -196,7 +199,8 @@ std::string shortened(std::string_view text, size_t length) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view lead) {
-  const std::string_view near = nearest(word, candidates);
+  const std::string plain = with_plain_characters(word);
+  const std::string_view near = nearest(plain, candidates);
   return near.empty() ? "" : fmt::format("{}did you mean '{}'?", lead, near);
 }
 

@@ -152,11 +152,22 @@ TEST_CASE("text that is not an expression") {
   CHECK(error_of("x + not x < y") == "[not] 'not' needs parentheses here; write '(not ...)'");
   CHECK(error_of("x if x < y") == "[] expected 'else', got the end of the expression");
   CHECK(error_of("x ; y") == "[;] unexpected ';'");
-  CHECK(error_of("x \xE2\x89\xA4 y") ==
-        "[\xE2\x89\xA4] unexpected non-ASCII character; write '<='");
-  CHECK(error_of("x \xF0 y") == "[\xF0] unexpected non-ASCII character");
+  CHECK(error_of("x \xE2\x89\xA4 y") == "[\xE2\x89\xA4] unexpected character U+2264; write '<='");
+  CHECK(error_of("x \xF0\x9F\x98\x80 y") == "[\xF0\x9F\x98\x80] unexpected character U+1F600");
+  CHECK(error_of("x \xF0 y") == "[\xF0] unexpected byte 0xf0");
   CHECK(error_of(std::string_view("x \0 y", 5)) ==
         std::string_view("[\0] unexpected control character 0x00", 37));
+}
+
+TEST_CASE("characters that look like others, or like nothing") {
+  CHECK(error_of("x\xC2\xA0+ y") ==
+        "[\xC2\xA0] unexpected character U+00A0 (no-break space); write a plain space");
+  CHECK(error_of("x\xE2\x80\x8B + y") ==
+        "[\xE2\x80\x8B] unexpected character U+200B (zero-width space); delete it");
+  CHECK(error_of("\xEF\xBB\xBFx") ==
+        "[\xEF\xBB\xBF] unexpected character U+FEFF (byte order mark); delete it");
+  CHECK(error_of("\xE2\x80\x99x") ==
+        "[\xE2\x80\x99] unexpected character U+2019 (curly quote); write a plain '");
 }
 
 TEST_CASE("numbers") {

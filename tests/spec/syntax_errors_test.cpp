@@ -60,6 +60,36 @@ TEST_CASE("a key without its colon") {
             .ends_with("help: write mask: kv_idx <= q_pos\n"));
 }
 
+TEST_CASE("characters that look like others, or like nothing") {
+  CHECK(errors_with("mask:\xC2\xA0true\n") ==
+        "s.yaml:6:1: error: unknown key 'mask:<U+00A0>true'\n"
+        "    6 | mask:\xC2\xA0true\n"
+        "      | ^~~~~~~~~~\n"
+        "help: write mask: true, without U+00A0 (no-break space)\n");
+  CHECK(errors_with("mask:\xC2\xA0kv_idx <= q_pos\nlayout: bshd\n") ==
+        "s.yaml:6:1: error: no ': ' between a key and its value\n"
+        "    6 | mask:\xC2\xA0kv_idx <= q_pos\n"
+        "      | ^~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write mask: kv_idx <= q_pos, without U+00A0 (no-break space)\n");
+  CHECK(errors_with("ma\xE2\x80\x8Bsk: true\n") ==
+        "s.yaml:6:1: error: unknown key 'ma<U+200B>sk'\n"
+        "    6 | ma\xE2\x80\x8Bsk: true\n"
+        "      | ^~~~~\n"
+        "help: did you mean 'mask'?\n");
+  CHECK(errors_with("mask: kv_idx\xC2\xA0<= q_pos\n") ==
+        "s.yaml:6:13: error: unexpected character U+00A0 (no-break space)\n"
+        "    6 | mask: kv_idx\xC2\xA0<= q_pos\n"
+        "      |             ^\n"
+        "help: write a plain space\n");
+  CHECK(errors_with("layout: \xE2\x80\x9C"
+                    "bshd\xE2\x80\x9D\n") ==
+        "s.yaml:6:9: error: layout must be 'bshd' or 'bhsd', got '<U+201C>bshd<U+201D>'\n"
+        "    6 | layout: \xE2\x80\x9C"
+        "bshd\xE2\x80\x9D\n"
+        "      |         ^~~~~~\n"
+        "help: did you mean 'bshd'?\n");
+}
+
 TEST_CASE("an expression in braces without quotes") {
   CHECK(errors_with("normalize:\n  rows: {m: max(rowmax(score), 0), n: 1}\n  weight: score\n") ==
         "s.yaml:7:13: error: in { } and [ ] a text without quotes ends at ','\n"
