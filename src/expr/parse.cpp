@@ -285,26 +285,24 @@ std::vector<std::string> Parser::names_near(bool call) const {
       names.push_back(entry.first);
     }
   };
-  if (!call) {
-    add(scope_.inputs);
-  }
-  if (!call && at("[")) {
+  if (call) {
+    names = {"clamp", "where"};
+    for (const Function& function : functions()) {
+      names.emplace_back(function.name);
+    }
     return names;
   }
-  if (!call) {
+  add(scope_.inputs);
+  if (!at("[")) {
     names.insert(names.end(), {"true", "false", "not"});
     add(scope_.variables);
     add(scope_.constants);
-  }
-  names.insert(names.end(), {"clamp", "where"});
-  for (const Function& function : functions()) {
-    names.emplace_back(function.name);
   }
   return names;
 }
 
 void Parser::fail_unknown(const Token& name, bool call) const {
-  const auto hint = scope_.hints.find(name.text);
+  const auto hint = scope_.hints.find(std::string(name.text) + (call ? "(" : ""));
   throw Failure{
       {name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
        hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, names_near(call)),

@@ -24,7 +24,8 @@ struct Scope {
   bool reductions = false;                             // rowmax(...) and rowsum(...) allowed
   // Names that exist elsewhere, with the reason why not here: {"score", "a mask cannot read it"}.
   std::map<std::string, std::string, std::less<>> forbidden;
-  // Names that do not exist, with what to write: {"heads", "write the number"}.
+  // Names that do not exist, with what to write: {"heads", "write the number"}; a function's ends
+  // in a bracket: {"ceil(", "write -floor(-x)"}.
   std::map<std::string, std::string, std::less<>> hints;
 };
 

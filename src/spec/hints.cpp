@@ -22,49 +22,145 @@ struct Hint {
 
 constexpr const char* kCausalMask = "write mask: kv_idx <= q_pos";
 constexpr const char* kWindowMask = "write mask: kv_idx <= q_pos and q_pos - kv_idx < 1024";
+constexpr const char* kMaskMod = "write mask: and the condition, such as kv_idx <= q_pos";
 constexpr const char* kSoftCap = "write score: 30 * tanh(score / 30)";
+constexpr const char* kAlibi =
+    "write score: score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs";
+constexpr const char* kBias =
+    "write score: score + bias[h, q_idx, kv_idx], bias being one of the inputs";
+constexpr const char* kScale = "write scale: and the number; the default is 1/sqrt(head_dim.qk)";
+constexpr const char* kHeads = "write heads: {q: 32, kv: 8}";
+constexpr const char* kHeadDim = "write head_dim: {qk: 128, v: 128}";
+constexpr const char* kSizes =
+    "a call says it; what is to be fast is written as workload: {batch: 1, seq_q: 4096}";
+constexpr const char* kTarget = "write targets: [h100]";
+constexpr const char* kDropout = "dropout there is none";
+constexpr const char* kVarlen = "write varlen: true";
+constexpr const char* kPages = "write kv_cache: {paged: 64}";
 
+// Of the whole text.
 constexpr Hint kKeys[] = {
     {"causal", kCausalMask},
     {"is_causal", kCausalMask},
     {"window", kWindowMask},
+    {"window_size", kWindowMask},
     {"sliding_window", kWindowMask},
+    {"mask_mod", kMaskMod},
+    {"attn_mask", kMaskMod},
+    {"attention_mask", kMaskMod},
     {"score_mod", "write score: and the expression, such as 30 * tanh(score / 30)"},
-    {"mask_mod", "write mask: and the condition, such as kv_idx <= q_pos"},
     {"softcap", kSoftCap},
     {"soft_cap", kSoftCap},
-    {"alibi", "write score: score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs"},
+    {"logits_soft_cap", kSoftCap},
+    {"attn_logit_softcapping", kSoftCap},
+    {"alibi", kAlibi},
+    {"alibi_slopes", kAlibi},
+    {"bias", kBias},
+    {"attn_bias", kBias},
+    {"softmax_scale", kScale},
+    {"sm_scale", kScale},
+    {"scaling", kScale},
+    {"softmax", "write normalize: softmax"},
+    {"num_heads", kHeads},
+    {"n_heads", kHeads},
+    {"num_attention_heads", kHeads},
+    {"num_key_value_heads", kHeads},
+    {"num_kv_heads", kHeads},
+    {"kv_heads", kHeads},
+    {"enable_gqa", kHeads},
+    {"head_size", kHeadDim},
+    {"d_head", kHeadDim},
+    {"seq", kSizes},
+    {"seq_q", kSizes},
+    {"seq_kv", kSizes},
+    {"seq_len", kSizes},
+    {"seqlen", kSizes},
+    {"max_seqlen", kSizes},
+    {"max_seq_len", kSizes},
+    {"max_position_embeddings", kSizes},
+    {"batch", kSizes},
+    {"batch_size", kSizes},
+    {"gpu", kTarget},
+    {"device", kTarget},
+    {"arch", kTarget},
+    {"dropout", kDropout},
+    {"dropout_p", kDropout},
+    {"attention_dropout", kDropout},
+    {"cu_seqlens", kVarlen},
+    {"page_size", kPages},
+    {"block_table", kPages},
+    {"torch_dtype", "write dtype: bf16"},
 };
 
 constexpr const char* kTwoLengths = "write seq_q and seq_kv";
 
 // Of a workload and of fixed lengths.
 constexpr Hint kLengths[] = {
-    {"seq", kTwoLengths},
-    {"seq_len", kTwoLengths},
-    {"seqlen", kTwoLengths},
+    {"seq", kTwoLengths},         {"seq_len", kTwoLengths},      {"seqlen", kTwoLengths},
+    {"length", kTwoLengths},      {"batch_size", "write batch"}, {"seqlen_q", "write seq_q"},
+    {"seqlen_k", "write seq_kv"}, {"seqlen_kv", "write seq_kv"}, {"kv_len", "write seq_kv"},
+};
+
+// Of dimensions of inputs, in pattern parallel.
+constexpr const char* kOneLength = "write seq_q or seq_kv";
+constexpr Hint kDims[] = {
+    {"seq_len", kOneLength},
+    {"seqlen", kOneLength},
+    {"length", kOneLength},
+    {"num_heads", "write heads"},
+    {"num_kv_heads", "write heads_kv"},
+    {"kv_heads", "write heads_kv"},
+    {"h", "write heads"},
+    {"b", "write batch"},
 };
 
 constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
 constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
+constexpr const char* kKey = "write kv_idx, which counts keys from 0";
 
-// Of variables and of functions.
+// Of variables, and of functions, whose words end in a bracket.
 constexpr Hint kNames[] = {
     {"causal", "write kv_idx <= q_pos"},
     {"batch", "b is its index; how many there are has no name"},
-    {"cumsum", kNoOrder},
+    {"batch_idx", "write b"},
     {"dim", kNumber},
+    {"head", "write h"},
     {"head_dim", kNumber},
+    {"head_idx", "write h"},
     {"heads", kNumber},
     {"heads_kv", kNumber},
     {"heads_q", kNumber},
+    {"k_pos", kKey},
+    {"kv_pos", kKey},
     {"l", "declare it in normalize, which alone reads it: rows: {l: rowsum(exp(score - m))}"},
     {"m", "declare it in normalize, which alone reads it: rows: {m: rowmax(score)}"},
-    {"rowcumsum", kNoOrder},
-    {"rowmean", "write rowsum(x) / rowsum(1)"},
-    {"rowmin", "write -rowmax(-x)"},
-    {"seq", "write seq_q or seq_kv"},
-    {"seq_len", "write seq_q or seq_kv"},
+    {"pi", "write 3.14159265"},
+    {"seq", kOneLength},
+    {"seq_len", kOneLength},
+    {"seqlen", kOneLength},
+    {"seqlen_k", "write seq_kv"},
+    {"seqlen_q", "write seq_q"},
+    {"ceil(", "write -floor(-x)"},
+    {"clip(", "write clamp(x, low, high)"},
+    {"cumsum(", kNoOrder},
+    {"expm1(", "write exp(x) - 1"},
+    {"fmod(", "write x % y"},
+    {"log10(", "write log(x) / log(10)"},
+    {"log1p(", "write log(1 + x)"},
+    {"maximum(", "write max(x, y)"},
+    {"mean(", "write rowsum(x) / rowsum(1)"},
+    {"minimum(", "write min(x, y)"},
+    {"mod(", "write x % y"},
+    {"power(", "write pow(x, y)"},
+    {"round(", "write floor(x + 0.5)"},
+    {"rowcumsum(", kNoOrder},
+    {"rowmean(", "write rowsum(x) / rowsum(1)"},
+    {"rowmin(", "write -rowmax(-x)"},
+    {"softmax(", "write normalize: softmax, which is the default"},
+    {"softplus(", "write relu(x) + log(1 + exp(-abs(x)))"},
+    {"sum(", "write rowsum(x)"},
+    {"swish(", "write silu(x)"},
+    {"tan(", "write sin(x) / cos(x)"},
 };
 
 // What others write, and specs.
@@ -105,7 +201,8 @@ bool takes_number(const Type& type) {
 
 bool takes_word(const Type& type, const std::string& word) {
   return (type.kind == Type::Kind::Bool && (word == "true" || word == "false")) ||
-         std::find(type.words.begin(), type.words.end(), word) != type.words.end();
+         std::ranges::find(type.words, word) != type.words.end() ||
+         std::ranges::any_of(type.parts, [&](const Type& part) { return takes_word(part, word); });
 }
 
 // heads: 32 for heads: {q: 32, kv: 32}.
@@ -198,6 +295,8 @@ std::string hint_on_value(const Node& value, std::string_view pointer, const Typ
     return fmt::format(fmt::runtime(value.quoted ? "write [\"{}\"]" : "write [{}]"), value.text);
   }
   if (type.kind == Type::Kind::Object) return number_of(value) ? as_map(value, type) : "";
+  const std::string_view dim = takes_word(type, "seq_q") ? find(kDims, value.text) : "";
+  if (!dim.empty()) return std::string(dim);
   if (takes_number(type) && !number_of(value)) return as_number(value.text, type, root);
   const std::string synonym = find(kSynonyms, value.text);
   return takes_word(type, synonym) ? "write " + synonym : "";

@@ -18,7 +18,7 @@ std::string hint_on_key(std::string_view key, std::string_view pointer);
 // key and its value without ': ' or with a space that is none; "" of all else.
 std::string hint_on_colon(std::string_view line);
 
-// Of names in the expressions of pattern parallel.
+// Of names in the expressions of pattern parallel; a function's ends in "(".
 const std::map<std::string, std::string, std::less<>>& hints_on_names();
 
 // Of a value at a pointer that should have been of the type; `root` has the constants.

@@ -97,6 +97,18 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+bool has_same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::is_permutation(a, b);
+}
+
+// The only candidate that the word abbreviates.
+std::string_view unabbreviated(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
+  const auto found = std::ranges::find_if(candidates, begins);
+  const bool is_one = word.size() >= 3 && std::ranges::count_if(candidates, begins) == 1;
+  return is_one ? std::string_view(*found) : std::string_view();
+}
+
 std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string_view best;
   size_t best_distance = word.size() + 1;
@@ -108,12 +120,16 @@ std::string_view nearest(std::string_view word, const std::vector<std::string>& 
       continue;
     }
     const size_t distance = edit_distance(word, candidate);
-    if (distance <= allowed && distance < longer && distance < best_distance) {
+    // Of two as near, letters are more often exchanged than mistaken: maks for mask, not maps.
+    const bool nearer = distance < best_distance ||
+                        (distance == best_distance && has_same_letters(word, candidate) &&
+                         !has_same_letters(word, best));
+    if (distance <= allowed && distance < longer && nearer) {
       best = candidate;
       best_distance = distance;
     }
   }
-  return best;
+  return best.empty() ? unabbreviated(word, candidates) : best;
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ std::string shortened(std::string_view text, size_t length);
 
 // "did you mean 'heads'?" of the candidate nearest to `word` by edit distance, after `lead`; ""
 // when none is near enough to be meant (distance above a third of the longer word's length, at
-// least 1, or no letter in common).
+// least 1, or no letter in common), and the word abbreviates no candidate or several.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view lead = {});
 

@@ -88,6 +88,8 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
         "help: add -o DIR, or --stdout or --explain\n");
   CHECK(error_of({"a.yaml", "--exlain"}) ==
         "attngen: error: unknown option '--exlain'\nhelp: did you mean '--explain'?\n");
+  CHECK(error_of({"a.yaml", "--out", "out"}) ==
+        "attngen: error: unknown option '--out'\nhelp: did you mean '--output'?\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--target", "h101"}) ==
         "attngen: error: unknown target 'h101'\nhelp: did you mean 'h100'?\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--target", "h100,b200"}) ==

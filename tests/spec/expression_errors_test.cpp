@@ -68,6 +68,24 @@ TEST_CASE("names that other tools have") {
   CHECK(errors_with("score: score / seq\n").ends_with("help: write seq_q or seq_kv\n"));
   CHECK(errors_with("score: score / batch\n")
             .ends_with("help: b is its index; how many there are has no name\n"));
+  CHECK(errors_with("mask: kv_pos <= q_pos\n") ==
+        "s.yaml:6:7: error: unknown name 'kv_pos'\n"
+        "    6 | mask: kv_pos <= q_pos\n"
+        "      |       ^~~~~~\n"
+        "help: write kv_idx, which counts keys from 0\n");
+  CHECK(errors_with("score: ceil(score)\n") ==
+        "s.yaml:6:8: error: unknown function 'ceil'\n"
+        "    6 | score: ceil(score)\n"
+        "      |        ^~~~\n"
+        "help: write -floor(-x)\n");
+  CHECK(errors_with("score: round(score)\n").ends_with("help: write floor(x + 0.5)\n"));
+  CHECK(errors_with("score: log10(score)\n").ends_with("help: write log(x) / log(10)\n"));
+  CHECK(errors_with("score: tan(score)\n").ends_with("help: write sin(x) / cos(x)\n"));
+  // A function is near to no value, nor has a value the hint of a function.
+  for (const std::string name : {"pos", "clip"}) {
+    CHECK(errors_with("score: score + " + name + "\n")
+              .ends_with("help: declare it in constants or inputs\n"));
+  }
   CHECK(errors_with("normalize: {rows: {m: rowcumsum(score)}, weight: score - m}\n") ==
         "s.yaml:6:23: error: unknown function 'rowcumsum'\n"
         "    6 | normalize: {rows: {m: rowcumsum(score)}, weight: score - m}\n"

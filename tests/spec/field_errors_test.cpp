@@ -162,6 +162,20 @@ TEST_CASE("keys and values that other tools have") {
   for (const std::string length : {"seq", "seq_len", "seqlen"}) {
     CHECK(help(errors_with("workload: [{" + length + ": 4096}]\n")) == "write seq_q and seq_kv");
   }
+  CHECK(help(errors_with("softmax_scale: 0.1\n")) ==
+        "write scale: and the number; the default is 1/sqrt(head_dim.qk)");
+  CHECK(help(errors_with("sm_scale: 0.1\n")).starts_with("write scale: "));
+  CHECK(help(errors_with("num_heads: 8\n")) == "write heads: {q: 32, kv: 8}");
+  CHECK(help(errors_with("head_size: 64\n")) == "write head_dim: {qk: 128, v: 128}");
+  for (const std::string size : {"seq_len", "batch"}) {
+    CHECK(help(errors_with(size + ": 8\n")) ==
+          "a call says it; what is to be fast is written as workload: {batch: 1, seq_q: 4096}");
+  }
+  CHECK(help(errors_with("gpu: h100\n")) == "write targets: [h100]");
+  CHECK(help(errors_with("dropout: 0.1\n")) == "dropout there is none");
+  CHECK(help(errors_with("attn_mask: x\n")).starts_with("write mask: "));
+  CHECK(help(errors_with("attn_bias: x\n")).starts_with("write score: score + bias["));
+  CHECK(help(errors_with("maks: true\n")) == "did you mean 'mask'?");
   CHECK(help(errors_with_recurrent("causal: true\n")) == "");
   CHECK(help(errors_with("normalize: sigmoid\n")) == "write normalize: {weight: sigmoid(score)}");
   const auto with_dtype = [](const std::string& dtype) {
@@ -219,6 +233,12 @@ TEST_CASE("dimensions are those of the pattern") {
         "    6 | inputs: {x: {dtype: f32, shape: [batch, seqkv]}}\n"
         "      |                                         ^~~~~\n"
         "help: did you mean 'seq_kv'?\n");
+  const auto help_on_dim = [](const std::string& dim) {
+    const std::string error = errors_with("inputs: {x: {dtype: f32, shape: [" + dim + "]}}\n");
+    return error.substr(error.find("help: "));
+  };
+  CHECK(help_on_dim("seq_len") == "help: write seq_q or seq_kv\n");
+  CHECK(help_on_dim("num_kv_heads") == "help: write heads_kv\n");
   CHECK(errors_with_recurrent("inputs: {x: {dtype: f32, shape: [head]}}\n") ==
         "s.yaml:7:34: error: inputs.x.shape[0] must be 'batch', 'heads', 'seq', 'dim' or a whole "
         "number, got 'head'\n"

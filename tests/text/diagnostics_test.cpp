@@ -130,6 +130,10 @@ TEST_CASE("the nearest word is one that could have been meant") {
   CHECK(did_you_mean("m", {"b", "h"}) == "");
   CHECK(did_you_mean("k", {"kv"}) == "did you mean 'kv'?");
   CHECK(did_you_mean("headdim", words) == "did you mean 'head_dim'?");
+  CHECK(did_you_mean("maks", {"maps", "mask"}) == "did you mean 'mask'?");
+  CHECK(did_you_mean("maks", {"mask", "maps"}) == "did you mean 'mask'?");
+  CHECK(did_you_mean("hea", {"headings"}) == "did you mean 'headings'?");
+  CHECK(did_you_mean("hea", {"headings", "headlines"}).empty());
   CHECK(did_you_mean("zebra", words, "; ").empty());
   CHECK(did_you_mean("", words).empty());
   CHECK(did_you_mean(std::string(1'000'000, 'x'), words).empty());
