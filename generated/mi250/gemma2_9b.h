@@ -2,7 +2,7 @@
 //
 // Computes, in the terms of attngen's docs/spec.md, where score begins as scale * q . k:
 //   scale: 0.0625
-//   constants: cap = 50
+//   constants: cap = 50.0
 //   score: cap * tanh(score / cap)
 //   mask: kv_idx <= q_pos
 //   normalize: softmax

@@ -1,18 +1,9 @@
 #include "emit/computed.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace attngen::emit {
 namespace {
-
-std::string constants_of(const spec::Spec& spec) {
-  std::vector<std::string> texts;
-  for (const auto& [name, value] : spec.constants) {
-    texts.push_back(fmt::format("{} = {}", name, value));
-  }
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
 
 // "{size: 64, from: indices, per: heads_kv}"
 std::string blocks_of(const spec::Spec& spec) {
@@ -27,7 +18,7 @@ std::vector<std::pair<std::string, std::string>> computed(const spec::Spec& spec
   std::vector<std::pair<std::string, std::string>> lines;
   if (spec.maps > 1) lines.emplace_back("maps", std::to_string(spec.maps));
   lines.emplace_back("scale", fmt::format("{}", static_cast<float>(spec.scale)));
-  if (!spec.constants.empty()) lines.emplace_back("constants", constants_of(spec));
+  if (!spec.constants.empty()) lines.emplace_back("constants", spec.constants_text);
   lines.emplace_back("score", spec.score_text);
   lines.emplace_back("mask", spec.mask_text);
   lines.emplace_back("normalize", spec.normalize_text);

@@ -266,6 +266,8 @@ class FieldReader {
     for (const Node& entry : constants->children) {
       if (!entry.valid || !names_.add(entry, "/constants", "a constant")) continue;
       spec_.constants.emplace_back(entry.key, number_of(entry).value_or(0));
+      std::string& shown = spec_.constants_text;
+      shown += fmt::format("{}{} = {}", shown.empty() ? "" : ", ", entry.key, entry.text);
     }
   }
 

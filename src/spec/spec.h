@@ -146,8 +146,9 @@ struct Spec {
   expr::Expr mask;
   Normalizer normalize;
   // As the user wrote them (or the default), for the comments of emitted kernels: one line each, of
-  // normalize a line per value in the long form ("m = rowmax(score)").
-  std::string score_text, mask_text, normalize_text;
+  // normalize a line per value in the long form ("m = rowmax(score)"), of constants all in one
+  // ("cap = 30.0, window = 128").
+  std::string score_text, mask_text, normalize_text, constants_text;
   // Section 5 of the language. Lists of tokens are checked, not emitted yet.
   enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };
   Sparsity sparsity = Sparsity::None;
