@@ -32,6 +32,12 @@ bool has_control(std::string_view text) {
   return false;
 }
 
+// Whether a number that is spelled so is 0, and not only too small to be told from it.
+bool spells_zero(std::string_view text) {
+  return text.substr(0, text.find_first_of("eE")).find_first_of("123456789") ==
+         std::string_view::npos;
+}
+
 class Checker {
  public:
   Checker(const Node& root, Pattern pattern, Report& report)
@@ -101,6 +107,11 @@ class Checker {
                                          : fmt::format("from {} to {}", type.minimum, type.maximum);
       return refuse(node, pointer,
                     fmt::format("{} must be {}, got {}", dotted(pointer), range, got(node)));
+    }
+    if (std::fabs(*value) < type.least && !spells_zero(node.text)) {
+      return refuse(node, pointer,
+                    fmt::format("{} must be 0 or at least {} in size, got {}", dotted(pointer),
+                                type.least, got(node)));
     }
     if (is_whole && std::fmod(*value, type.multiple) != 0) {
       const double below = std::floor(*value / type.multiple) * type.multiple;

@@ -34,9 +34,10 @@ Type one_of(std::vector<std::string> words) {
   return type;
 }
 
-// A number that kernels can hold.
+// A number that kernels can hold: they take what is smaller than the least for 0.
 Type f32() {
   Type type = simple(Kind::Number);
+  type.least = std::numeric_limits<float>::min();
   type.minimum = -std::numeric_limits<float>::max();
   type.maximum = std::numeric_limits<float>::max();
   return type;

@@ -35,6 +35,7 @@ struct Type {
   // Of a Whole or Number; of a List or Dictionary the number of elements.
   double minimum = -std::numeric_limits<double>::max();
   double maximum = std::numeric_limits<double>::max();
+  double least = 0;     // of a Number that is not 0, its size
   int multiple = 1;     // of a Whole
   bool unique = false;  // of a List
   std::vector<std::string> words;
