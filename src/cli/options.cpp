@@ -178,6 +178,14 @@ Options::Mode parse_mode(const Raw& raw) {
   return raw.explain && raw.output.empty() ? Mode::Explain : Mode::Write;
 }
 
+// What makes a mode one that writes files.
+const char* help_to_write(Options::Mode mode) {
+  using Mode = Options::Mode;
+  if (mode == Mode::Check) return "leave out --check";
+  if (mode == Mode::PrintOutputs) return "leave out --print-outputs";
+  return mode == Mode::Stdout ? "give -o DIR in the place of --stdout" : "add -o DIR";
+}
+
 // Refuses options that would have no effect.
 void check_combination(const Raw& raw, Options::Mode mode) {
   using Mode = Options::Mode;
@@ -202,10 +210,10 @@ void check_combination(const Raw& raw, Options::Mode mode) {
     throw UsageError{"--stdout and -o exclude each other", {}};
   }
   if (!raw.depfile.empty() && mode != Mode::Write) {
-    throw UsageError{"--depfile is for files that are written", "add -o DIR"};
+    throw UsageError{"--depfile is for files that are written", help_to_write(mode)};
   }
   if (!raw.report.empty() && (mode == Mode::Stdout || mode == Mode::Explain)) {
-    throw UsageError{"--report is for files that are written", "add -o DIR"};
+    throw UsageError{"--report is for files that are written", help_to_write(mode)};
   }
   if (raw.explain && mode != Mode::Write && mode != Mode::Explain) {
     throw UsageError{"--explain goes with -o or alone", {}};

@@ -119,7 +119,9 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
     text += "\nNo schedule fits.\n";
   } else {
     const std::vector<size_t> best = best_of_shapes(ranking.ranked);
-    text += fmt::format("\n{} schedules fit; the fastest of each shape:\n", ranking.ranked.size());
+    const size_t count = ranking.ranked.size();
+    text += count == 1 ? "\n1 schedule fits:\n"
+                       : fmt::format("\n{} schedules fit; the fastest of each shape:\n", count);
     text += kTitles;
     for (size_t i = 0; i < std::min(limit, best.size()); ++i) {
       text += line(best[i] + 1, ranking.ranked[best[i]]);

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "text/bytes.h"
 #include "text/json.h"
@@ -19,9 +20,19 @@ bool is_json(const text::Source& source, size_t start) {
 
 }  // namespace
 
+void report_empty(text::Diagnostics& diagnostics) {
+  text::Diagnostic diagnostic;
+  diagnostic.message = "the spec is empty";
+  diagnostics.add(std::move(diagnostic));
+}
+
 std::optional<Node> read_document(text::Diagnostics& diagnostics) {
   const std::optional<size_t> start = text::check_bytes(diagnostics, "a spec");
   if (!start) return std::nullopt;
+  if (diagnostics.source().content.find_first_not_of(" \t\r\n", *start) == std::string::npos) {
+    report_empty(diagnostics);
+    return std::nullopt;
+  }
   return is_json(diagnostics.source(), *start) ? text::read_json(diagnostics, *start)
                                                : read_yaml(diagnostics, *start);
 }

@@ -16,6 +16,9 @@ using text::Node;
 // Duplicate keys are errors, and the first of them stands in the tree.
 std::optional<Node> read_document(text::Diagnostics& diagnostics);
 
+// Reports that the text holds nothing.
+void report_empty(text::Diagnostics& diagnostics);
+
 // `start` is the byte after a byte order mark.
 std::optional<Node> read_yaml(text::Diagnostics& diagnostics, size_t start);
 

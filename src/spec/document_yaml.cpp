@@ -234,11 +234,7 @@ std::optional<Node> read_yaml(text::Diagnostics& diagnostics, size_t start) {
     return std::nullopt;
   }
   std::optional<Node> root = events.take_root();
-  if (!root) {
-    text::Diagnostic diagnostic;
-    diagnostic.message = "the spec is empty";
-    diagnostics.add(std::move(diagnostic));
-  }
+  if (!root) report_empty(diagnostics);  // of comments alone
   return root;
 }
 

@@ -71,10 +71,10 @@ TEST_CASE("--report html goes with files") {
   CHECK(options_of({"a.yaml", "-o", "out", "--report", "html", "--explain"}).html_report);
   CHECK(options_of({"a.yaml", "-o", "out", "--report", "html", "--check"}).html_report);
   CHECK(options_of({"a.yaml", "--report", "html", "--print-outputs"}).html_report);
-  for (const char* alone : {"--stdout", "--explain"}) {
-    CHECK(error_of({"a.yaml", "--report", "html", alone}) ==
-          "attngen: error: --report is for files that are written\nhelp: add -o DIR\n");
-  }
+  const std::string error = "attngen: error: --report is for files that are written\nhelp: ";
+  CHECK(error_of({"a.yaml", "--report", "html", "--explain"}) == error + "add -o DIR\n");
+  CHECK(error_of({"a.yaml", "--report", "html", "--stdout"}) ==
+        error + "give -o DIR in the place of --stdout\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--report", "htm"}) ==
         "attngen: error: unknown report 'htm'\nhelp: did you mean 'html'?\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--report", "pdf"}) ==
@@ -118,8 +118,14 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
         "attngen: error: --explain goes with -o or alone\n");
   CHECK(error_of({"a.yaml", "--schema"}) ==
         "attngen: error: 'a.yaml': no spec is read with this option\n");
+  const std::string depfile = "attngen: error: --depfile is for files that are written\nhelp: ";
+  CHECK(error_of({"a.yaml", "--explain", "--depfile", "a.d"}) == depfile + "add -o DIR\n");
   CHECK(error_of({"a.yaml", "--stdout", "--depfile", "a.d"}) ==
-        "attngen: error: --depfile is for files that are written\nhelp: add -o DIR\n");
+        depfile + "give -o DIR in the place of --stdout\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--check", "--depfile", "a.d"}) ==
+        depfile + "leave out --check\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--print-outputs", "--depfile", "a.d"}) ==
+        depfile + "leave out --print-outputs\n");
 }
 
 TEST_CASE("An empty value is not the same as none") {

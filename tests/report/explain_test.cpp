@@ -69,6 +69,13 @@ TEST_CASE("a first one that may spill says so") {
             "may keep some in memory.\n") != std::string::npos);
 }
 
+TEST_CASE("one schedule alone") {
+  Ranking ranking = tiny_ranking();
+  ranking.ranked.resize(1);
+  CHECK(explain(tiny_spec(), tiny_target(), ranking).find("\n1 schedule fits:\nrank tile") !=
+        std::string::npos);
+}
+
 TEST_CASE("no schedule at all") {
   Ranking ranking;
   ranking.rejected = {{Schedule{}, "no template family for tiny yet"}};

@@ -41,6 +41,7 @@ TEST_CASE("YAML syntax") {
         "    6 | ---\n"
         "      | ^\n");
   CHECK(errors_of("# nothing\n") == "s.yaml: error: the spec is empty\n");
+  CHECK(errors_of("") == "s.yaml: error: the spec is empty\n");
 }
 
 TEST_CASE("a key without its colon") {
@@ -152,6 +153,7 @@ TEST_CASE("duplicate keys are errors at the second") {
 }
 
 TEST_CASE("JSON is strict") {
+  CHECK(errors_of(" \n", "s.json") == "s.json: error: the spec is empty\n");
   CHECK(errors_of("{\"a\": 1,}", "s.json") ==
         "s.json:1:9: error: syntax error while parsing object key - unexpected '}'; "
         "expected string literal\n"
