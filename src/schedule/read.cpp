@@ -42,6 +42,11 @@ class Reader {
       refuse(root_, fmt::format("a schedule must be a map, got {}", got(root_)));
       return schedule;
     }
+    if (const Node* targets = root_.find("targets")) {
+      add(targets->key_begin, targets->key_end, "", "this is a manifest, not a schedule",
+          "write the 'schedule' of one of its targets into a file of its own");
+      return schedule;
+    }
     check_keys();
     read_whole("warpgroups", 1, kMaxWarpgroups, 1, schedule.warpgroups);
     read_whole("tile_kv", kLeastTileKv, kMaxTileKv, kLeastTileKv, schedule.tile_kv);

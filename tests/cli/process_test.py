@@ -323,6 +323,25 @@ class CommandLine(unittest.TestCase):
         manifest = json.loads((self.folder / "out/tiny.json").read_text())
         self.assertIs(manifest["targets"][0]["schedule_given"], True)
 
+    def test_the_schedule_of_the_docs(self):
+        self.write("tiny.yaml", SPEC)
+        docs = (SOURCE / "docs/spec.md").read_text()
+        schedule = docs.split("```json\n")[1].split("```")[0]
+        self.write("schedule.json", schedule)
+        self.check("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
+        manifest = json.loads((self.folder / "out/tiny.json").read_text())
+        self.assertEqual(manifest["targets"][0]["schedule"], json.loads(schedule))
+        self.check("tiny.yaml", "-o", "out", "--schedule", "out/tiny.json", "--emit", "kernel",
+                   code=1,
+                   err='out/tiny.json:%d:3: error: this is a manifest, not a schedule\n'
+                       '%5d |   "targets": [\n'
+                       '      |   ^~~~~~~~~\n'
+                       "help: write the 'schedule' of one of its targets into a file of its own\n"
+                       % ((self.line_of("out/tiny.json", '  "targets": ['),) * 2))
+
+    def line_of(self, name, line):
+        return (self.folder / name).read_text().split("\n").index(line) + 1
+
     def test_a_schedule_from_standard_input(self):
         self.write_schedule()
         schedule = (self.folder / "schedule.json").read_bytes()

@@ -120,6 +120,14 @@ TEST_CASE("keys are known, and all there") {
         "help: first given on line 3\n");
 }
 
+TEST_CASE("a manifest is not taken for a schedule") {
+  CHECK(errors_of("{\"name\": \"x\",\n \"targets\": [{\"schedule\": {}}]}") ==
+        "s.json:2:2: error: this is a manifest, not a schedule\n"
+        "    2 |  \"targets\": [{\"schedule\": {}}]}\n"
+        "      |  ^~~~~~~~~\n"
+        "help: write the 'schedule' of one of its targets into a file of its own\n");
+}
+
 TEST_CASE("all errors of a schedule are reported at once") {
   CHECK(
       errors_with("\"stages\": 2,\n \"weights\": \"registers\"", "\"stagse\": 2, \"weights\": 4") ==
