@@ -59,6 +59,7 @@ std::string DeviceNames::variable(std::string_view name, const std::string& rows
   if (name.starts_with(attention::kOwnName)) return own_name(name.substr(1));
   if (name == "scale") return "kScale";
   if (name == "inf") return "INFINITY";
+  if (rows.empty()) return std::string(name);
   for (const attention::RowValue& row : rows_.rows) {
     if (name == row.name) return rows + "." + member(name);
     if (name == attention::old_name(row.name)) return "old." + member(row.name);
@@ -66,7 +67,7 @@ std::string DeviceNames::variable(std::string_view name, const std::string& rows
   for (const Reduction& r : rows_.reductions) {
     if (name == r.name) return "red." + reduction(r);
   }
-  return std::string(name);  // score, kv_idx, acc, q_first, q_last: parameters
+  return std::string(name);  // score, kv_idx, acc: parameters
 }
 
 expr::Names DeviceNames::names(std::string rows) const {
@@ -75,6 +76,8 @@ expr::Names DeviceNames::names(std::string rows) const {
             return load(input, indices);
           }};
 }
+
+expr::Names DeviceNames::mask_names() const { return names(""); }
 
 expr::Names DeviceNames::names_at_end(std::string rows) const {
   expr::Names result = names(std::move(rows));
@@ -195,13 +198,13 @@ std::optional<DeviceNames::SearchedRow> DeviceNames::searched_row(const expr::Ex
   const Input& input = *spec_.find_input(name.substr(0, name.find('.')));
   std::vector<std::string> indices;
   for (const expr::Expr& index : load.operands()) {
-    indices.push_back(expr::print_c(index, expr::Dialect::Device, names()));
+    indices.push_back(expr::print_c(index, expr::Dialect::Device, mask_names()));
   }
   return SearchedRow{searched_values(input, indices), length(input.shape.back()), or_equal};
 }
 
 expr::Names DeviceNames::names_within(const std::string& low, const std::string& high) const {
-  expr::Names result = names();
+  expr::Names result = mask_names();
   result.load = [this, bounds = low + ", " + high](std::string_view name,
                                                    std::span<const std::string> indices) {
     for (const std::string_view search : {attention::kBelow, attention::kUpTo}) {

@@ -26,6 +26,10 @@ class DeviceNames {
   // Row values are members of `rows`; those before the block (old_m) are members of `old`.
   expr::Names names(std::string rows = "rows") const;
 
+  // For what comes of the mask alone, which reads no row: a row called q_last leaves that name to
+  // the parameter.
+  expr::Names mask_names() const;
+
   // For what ends a row, where its sequence may have no key: an element along the keys is then 0.
   expr::Names names_at_end(std::string rows = "rows") const;
 
@@ -66,6 +70,7 @@ class DeviceNames {
   const std::set<std::string>& lengths() const { return lengths_; }
 
  private:
+  // `rows`: "" where no row is in reach.
   std::string variable(std::string_view name, const std::string& rows) const;
   bool is_packed(const spec::Input::Dim& dim) const {
     return spec_.varlen && spec::is_length(dim.kind);

@@ -104,7 +104,7 @@ class Searches {
   };
   expr::Expr place_of(const expr::Expr& search, const DeviceNames::SearchedRow& row) {
     const std::string limit =
-        expr::print_c(search.operands().back(), expr::Dialect::Device, names_.names());
+        expr::print_c(search.operands().back(), expr::Dialect::Device, names_.mask_names());
     size_t last = groups_.size();  // the last group of the same values, which may have room
     for (size_t i = 0; i < groups_.size(); ++i) {
       if (groups_[i].values != row.values) continue;
@@ -177,7 +177,7 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_
     const bool safe = value.is_number(0) ||
                       (value.op() == Op::Variable && value.name() == "seq_kv" && low[0] == '0');
     return assignment(fmt::format("keys.{}", member),
-                      safe && low[0] == '0' ? value : clamped(value, low), names.names());
+                      safe && low[0] == '0' ? value : clamped(value, low), names.mask_names());
   };
   std::string body;
   if (reads_keys(range, spec)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
@@ -219,7 +219,7 @@ std::string block_test_text(const Spec& spec, const DeviceNames& names) {
   const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
                                             "int kv_last", kRow,         kInputs};
   const auto tested = [&](const expr::Expr& condition) {
-    return entries_text(condition, test->tables) + returned(condition, names.names());
+    return entries_text(condition, test->tables) + returned(condition, names.mask_names());
   };
   return tables_text(*test, spec.varlen, names) +
          "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
