@@ -43,7 +43,8 @@ std::string own_name(std::string_view name) {
 }  // namespace
 
 std::string DeviceNames::member(std::string_view row) {
-  const bool taken = row == "output_scale" || row == "empty";
+  const std::string_view word = row.substr(0, row.find_last_not_of('_') + 1);
+  const bool taken = word == "output_scale" || word == "empty";
   return std::string(row) + (taken ? "_" : "");
 }
 

@@ -49,7 +49,8 @@ class DeviceNames {
   // The member of Reductions: exponential forms call theirs max_score and sum_exp, which the
   // templates know.
   std::string reduction(const attention::Reduction& reduction) const;
-  // The member of RowValues or LoopRows: the row's name, "_" added to a word that is taken.
+  // The member of RowValues or LoopRows: the row's name, "_" added to a word that is taken, and to
+  // the word with "_" behind it, so that no two rows are one member.
   static std::string member(std::string_view row);
 
   // An element of an input, by its address in the contiguous row-major tensor. An index that is not

@@ -73,15 +73,16 @@ inline const Variant kVariants[] = {
      "score: score if kv_idx == q_idx else silu(silu(silu(silu(score + key[b, kv_idx]))))\n"
      "mask: kv_idx == 0 or "
      "abs(abs(abs(abs(abs(doc[b, kv_idx] - q_idx) - 5) - 4) - 3) - 2) < 2\n"},
-    // Names that emitted code has as well: of parameters.
+    // Names that emitted code has as well: of parameters and of members.
     {"names",
      "inputs: {ids: {dtype: i32, shape: [batch, seq_kv]}}\n"
      "mask: kv_idx <= q_pos and ids[b, q_pos] == ids[b, kv_idx]\n"
      "normalize:\n  rows:\n    q_last: rowmax(score)\n"
      "    q_first: rowsum(exp(score - q_last))\n    kv_first: q_first + 1\n"
-     "    kv_last: kv_first + 2\n"
+     "    kv_last: kv_first + 2\n    empty: kv_last + 3\n    empty_: empty + 4\n"
+     "    output_scale: empty_ + 5\n    output_scale_: output_scale + 6\n"
      "  weight: exp(score - q_last)\n  output: acc / q_first\n"
-     "  save: {ratio: q_first / q_first, last: kv_last}\n"},
+     "  save: {ratio: q_first / q_first, last: output_scale_, empty_: empty_}\n"},
 };
 
 }  // namespace attngen::emit
