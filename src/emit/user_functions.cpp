@@ -45,7 +45,8 @@ std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, 
     members.push_back({fmt::format("  {} {};", c_type_of(input), input.name),
                        input.shape.empty() ? "" : shape_text(spec, input)});
   }
-  if (tables > 0) members.push_back({fmt::format("  int4* {}[{}] = {{}};", kTables, tables), ""});
+  // An input may have the type's name.
+  if (tables > 0) members.push_back({fmt::format("  ::int4* {}[{}] = {{}};", kTables, tables), ""});
   return text + commented(members) + "};\n";
 }
 

@@ -170,7 +170,7 @@ TEST_CASE("inputs are addressed row-major, and clamped where an index is not the
 
 TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   const std::string ids = text_for(kVariants[12].lines);
-  CHECK(has(ids, "  int4* attn_tables[3] = {};\n"));
+  CHECK(has(ids, "  ::int4* attn_tables[3] = {};\n"));
   CHECK(has(ids,
             "//   0: mine[b, q_idx], over the queries of each tile\n"
             "//   1: theirs[b, h, kv_idx], over the keys of each block\n"

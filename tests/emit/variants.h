@@ -73,10 +73,10 @@ inline const Variant kVariants[] = {
      "score: score if kv_idx == q_idx else silu(silu(silu(silu(score + key[b, kv_idx]))))\n"
      "mask: kv_idx == 0 or "
      "abs(abs(abs(abs(abs(doc[b, kv_idx] - q_idx) - 5) - 4) - 3) - 2) < 2\n"},
-    // Names that emitted code has as well: of parameters and of members.
+    // Names that emitted code has as well: of parameters, of members and of a type.
     {"names",
-     "inputs: {ids: {dtype: i32, shape: [batch, seq_kv]}}\n"
-     "mask: kv_idx <= q_pos and ids[b, q_pos] == ids[b, kv_idx]\n"
+     "inputs: {int4: {dtype: i32, shape: [batch, seq_kv]}}\n"
+     "mask: kv_idx <= q_pos and int4[b, q_pos] == int4[b, kv_idx]\n"
      "normalize:\n  rows:\n    q_last: rowmax(score)\n"
      "    q_first: rowsum(exp(score - q_last))\n    kv_first: q_first + 1\n"
      "    kv_last: kv_first + 2\n    empty: kv_last + 3\n    empty_: empty + 4\n"
