@@ -106,17 +106,32 @@ class Package(unittest.TestCase):
                      status=(1,)).stdout
         self.assertIn("the kernels for h100 h200 define the same functions", " ".join(output.split()))
 
-    def test_names(self):
-        """Of specs whose other values look like a name."""
-        script = self.folder / "names.cmake"
+    def read_name(self, text, status=0):
+        """What cmake prints, asked for the name in a spec's text."""
+        script, spec = self.folder / "names.cmake", self.folder / "spec.yaml"
         script.write_text(f"include({SOURCE}/cmake/AttngenAddLibrary.cmake)\n"
                           "attngen_read_name(name ${CMAKE_ARGV3})\nmessage(STATUS ${name})\n")
-        for text in ("name: good", 'doc: "x, name: bad"\nname: good', "doc: |\n  name: bad\nname: good",
+        spec.write_text(text)
+        return run("cmake", "-P", script, spec, status=(status,)).stdout
+
+    def test_names(self):
+        """Of specs whose other values look like a name."""
+        for text in ("name: good", 'doc: "x, name: bad"\nname: good', "mask: |\n  name: bad\nname: good",
                      "{attngen: 1, name: good}", '# json\n{"doc": "\\"name\\": bad",\n "name": "good"}',
-                     "---\n\"name\": 'good'\n"):
-            spec = self.folder / "spec.yaml"
-            spec.write_text(text)
-            self.assertEqual(run("cmake", "-P", script, spec).stdout, "-- good\n")
+                     "---\n\"name\": 'good'\n", "%YAML 1.2\n# x\n---\n\nname: good\n", "--- {name: good}",
+                     "\ufeffname: good", "# x\r\n  attngen: 1\r\n  name: good\r\n",
+                     "  rows:\n    name: bad\n  name: good\n",
+                     '{"rows": {"name": "bad"}, "doc": "a;b [c", "name": "good"}',
+                     "{rows: {name: bad}, # name: bad\n dims: [{name: bad}], 'name' : \"good\"}",
+                     "{doc: name, note: 'it''s [, name: bad', \"x\": \"\\\"; name: bad\", name: good}"):
+            with self.subTest(text):
+                self.assertEqual(self.read_name(text), "-- good\n")
+
+    def test_no_name(self):
+        for text in ("", "name: >-\n  bad", "rows:\n  name: bad\n", "{rows: {name: bad}}", '{"doc": "name: bad"}'):
+            with self.subTest(text):
+                output = " ".join(self.read_name(text, status=1).split())
+                self.assertIn("spec.yaml: no name found: write `name: <name>` on a line of its own", output)
 
     def check_consumer(self, gpu):
         build = self.configure(SOURCE / "examples/cmake_consumer", f"-DGPU={gpu}",
