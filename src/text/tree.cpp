@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -34,6 +35,26 @@ bool spells_number(std::string_view text) {
     if (!digits()) return false;
   }
   return at == text.size();
+}
+
+// The exponent of a spelled number, without bounds: "1e-99999999999".
+double exponent_of(std::string_view text) {
+  const size_t e = text.find_first_of("eE");
+  if (e == std::string_view::npos) return 0;
+  double exponent = 0;
+  for (char c : text.substr(e + 1)) {
+    if (is_digit(c)) exponent = 10 * exponent + (c - '0');
+  }
+  return text[e + 1] == '-' ? -exponent : exponent;
+}
+
+// Of a spelled number that no double holds: whether it is too large, not too small. Its first digit
+// that is not 0 tells, by how far before the point it would stand without an exponent.
+bool is_too_large(std::string_view text) {
+  const std::string_view digits = text.substr(0, text.find_first_of("eE"));
+  const auto point = static_cast<double>(std::min(digits.find('.'), digits.size()));
+  const auto first = static_cast<double>(digits.find_first_of("123456789"));
+  return point - first + exponent_of(text) > 0;
 }
 
 }  // namespace
@@ -70,10 +91,7 @@ std::optional<double> number_of(const Node& node) {
   const char* end = node.text.data() + node.text.size();
   const auto result = std::from_chars(node.text.data(), end, value);
   if (result.ec == std::errc::result_out_of_range) {
-    // Too large, or so small that it is zero: the exponent's sign tells.
-    const size_t exponent = node.text.find_first_of("eE");
-    const bool tiny = exponent != std::string::npos && node.text[exponent + 1] == '-';
-    return tiny ? 0.0 : HUGE_VAL;
+    return is_too_large(node.text) ? HUGE_VAL : 0.0;
   }
   return value;
 }

@@ -84,16 +84,24 @@ TEST_CASE("types and ranges") {
         "s.yaml:6:30: error: workload.weight must be from 1e-09 to 1000000000, got 0\n"
         "    6 | workload: {seq_q: 1, weight: 0}\n"
         "      |                              ^\n");
-  CHECK(errors_with("constants: {x: 1e999}\n").starts_with("s.yaml:6:16: error: constants.x must"));
   CHECK(errors_with("scale: 1e-50\n") ==
         "s.yaml:6:8: error: scale must be 0 or at least 1.1754943508222875e-38 in size, got 1e-50\n"
         "    6 | scale: 1e-50\n"
         "      |        ^~~~~\n");
-  for (const std::string tiny : {"-1e-39", "1e-999", "0.0001e-400"}) {
-    CHECK(errors_with("constants: {x: " + tiny + "}\n")
+  CHECK(errors_with("constants: {x: 0.0e-50, y: -1.2e-38}\nscore: score * x + y\n") == "");
+  // Where a number leaves a double's range is seen from all of it.
+  const std::string zeros(400, '0');
+  for (const std::string& large : {std::string("1e999"), "1" + zeros, "1" + zeros + "e-5",
+                                   "-1" + zeros + ".5", std::string("0.1e99999999999999999999")}) {
+    CHECK(errors_with("constants: {x: " + large + "}\n")
+              .starts_with("s.yaml:6:16: error: constants.x must be from -3.4"));
+  }
+  for (const std::string& small :
+       {std::string("-1e-39"), std::string("1e-999"), std::string("0.0001e-400"),
+        "0." + zeros + "1", "-0." + zeros + "1e5", std::string("123.4e-99999999999999999999")}) {
+    CHECK(errors_with("constants: {x: " + small + "}\n")
               .starts_with("s.yaml:6:16: error: constants.x must be 0 or at least "));
   }
-  CHECK(errors_with("constants: {x: 0.0e-50, y: -1.2e-38}\nscore: score * x + y\n") == "");
   CHECK(errors_with("maps: 3\nscore: score + map\n") ==  // no second error for `map`
         "s.yaml:6:7: error: maps must be from 1 to 2, got 3\n"
         "    6 | maps: 3\n"
