@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <map>
 #include <set>
 
+#include "expr/simplify.h"
 #include "spec/empty_mask.h"
 #include "spec/hints.h"
 #include "spec/indices.h"
@@ -161,12 +161,26 @@ class ExpressionReader {
     base_.constants["scale"] = expr::number(spec_.scale);
     base_.constants["inf"] = expr::number(std::numeric_limits<double>::infinity());
     const Node* constants = root_.find("constants");
+    constexpr double kLowest = std::numeric_limits<int32_t>::min();
+    constexpr double kLargest = std::numeric_limits<int32_t>::max();
     for (const auto& [name, value] : spec_.constants) {
       const bool is_int = constants->find(name)->text.find_first_of(".eE") == std::string::npos &&
-                          std::fabs(value) <= std::numeric_limits<int32_t>::max();
-      base_.constants[name] =
-          is_int ? expr::integer(static_cast<int64_t>(value)) : expr::number(value);
+                          value >= kLowest && value <= kLargest;
+      if (is_int && value == kLowest) {
+        add_lowest(name);
+      } else {
+        base_.constants[name] =
+            is_int ? expr::integer(static_cast<int64_t>(value)) : expr::number(value);
+      }
     }
+  }
+
+  // In C, -2147483648 is a long: expressions read the name, and get a difference in its place.
+  void add_lowest(const std::string& name) {
+    base_.variables[name] = expr::Type::Int;
+    lowest_[name] =
+        expr::make(expr::Op::Subtract,
+                   {expr::integer(-std::numeric_limits<int32_t>::max()), expr::integer(1)});
   }
 
   void add_inputs() {
@@ -187,9 +201,9 @@ class ExpressionReader {
         if (node.key != group) continue;
         all_broken_ = all_broken_ || !node.valid;
         for (const Node& entry : node.children) {
-          if (!base_.inputs.contains(entry.key) && !base_.constants.contains(entry.key)) {
-            broken_.insert(entry.key);
-          }
+          const bool known = base_.inputs.contains(entry.key) ||
+                             base_.constants.contains(entry.key) || lowest_.contains(entry.key);
+          if (!known) broken_.insert(entry.key);
         }
       }
     }
@@ -283,7 +297,7 @@ class ExpressionReader {
       return {};
     }
     read_.merge(expr::names_in(text));
-    const auto& e = std::get<expr::Expr>(parsed);
+    const expr::Expr e = expr::substitute(std::get<expr::Expr>(parsed), lowest_);
     if (node != nullptr && knows_heads()) {
       if (const auto error = wrong_index(e, spec_)) {
         report_.in_text(*node, pointer, *error);
@@ -413,6 +427,7 @@ class ExpressionReader {
   Spec& spec_;
   Report& report_;
   expr::Scope base_;
+  std::map<std::string, expr::Expr, std::less<>> lowest_;  // constants of the lowest i32
   std::set<std::string> broken_;
   std::set<std::string> read_;  // names that some expression has
   bool all_broken_ = false;

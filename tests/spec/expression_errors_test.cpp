@@ -113,6 +113,19 @@ TEST_CASE("mask") {
         "help: compare it with something\n");
 }
 
+TEST_CASE("a constant of the lowest i32") {
+  for (const std::string c : {"-2147483647", "-2147483648"}) {
+    CHECK(errors_with("constants: {c: " + c + "}\nmask: kv_idx > 2 and c\n") ==
+          "s.yaml:7:22: error: 'and' needs bool operands, got i32\n"
+          "    7 | mask: kv_idx > 2 and c\n"
+          "      |                      ^\n");
+    CHECK(errors_with("constants: {c: " + c + "}\nmask: kv_idx < c\n") ==
+          "s.yaml:7:7: error: the mask holds for no pair\n"
+          "    7 | mask: kv_idx < c\n"
+          "      |       ^~~~~~~~~~\n");
+  }
+}
+
 TEST_CASE("the map") {
   CHECK(errors_with("maps: 2\nscore: score + map\n") == "");
   CHECK(errors_with("maps: 2\nmask: kv_idx <= q_pos + map\n") ==

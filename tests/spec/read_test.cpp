@@ -234,6 +234,17 @@ TEST_CASE("the recurrent pattern") {
   CHECK_FALSE(spec.score);
 }
 
+TEST_CASE("constants of 32 bits and wider ones") {
+  const auto mask_of = [](const std::string& value) {
+    const Spec spec = read_text(kSmall + "constants: {c: " + value + "}\nmask: kv_idx != c\n");
+    return expr::print(spec.mask);
+  };
+  CHECK(mask_of("2147483647") == "kv_idx != 2147483647");
+  CHECK(mask_of("2147483648") == "kv_idx != 2147483648.0");
+  CHECK(mask_of("-2147483648") == "kv_idx != -2147483647 - 1");
+  CHECK(mask_of("-2147483649") == "kv_idx != -2147483649.0");
+}
+
 TEST_CASE("JSON and YAML carry the same model") {
   const std::string yaml = kSmall +
                            "# a comment\n"
