@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "spec/names.h"
+#include "spec/spec_name.h"
 
 namespace attngen::spec {
 namespace {
@@ -85,7 +86,13 @@ class FieldReader {
   bool is_recurrent() const { return spec_.pattern == Pattern::Recurrent; }
 
   void read_words() {
-    if (const Node* name = root_.find("name")) spec_.name = name->text;
+    if (const Node* name = root_.find("name")) {
+      spec_.name = name->text;
+      if (auto reason = why_no_spec_name(name->text)) {
+        report_.at_value(*name, "/name", fmt::format("a spec cannot be named '{}'", name->text),
+                         *reason);
+      }
+    }
     if (const Node* doc = root_.find("doc")) {
       spec_.doc = doc->text;
       if (doc->text.find("*/") != std::string::npos) {

@@ -1,12 +1,23 @@
 // Kinds of characters, whatever the locale.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 namespace attngen::text {
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+inline bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || is_capital(c); }
 // Of a C identifier.
 inline bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Capitals as small letters.
+inline std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
 
 }  // namespace attngen::text

@@ -309,6 +309,35 @@ TEST_CASE("names that are no symbols or files") {
         "help: it must begin with a letter\n");
 }
 
+TEST_CASE("names that no spec can have") {
+  const auto name_error = [](const std::string& name) {
+    return errors_of("attngen: 1\nname: " + name +
+                     "\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n");
+  };
+  CHECK(name_error("stdint") ==
+        "s.yaml:2:7: error: a spec cannot be named 'stdint'\n"
+        "    2 | name: stdint\n"
+        "      |       ^~~~~~\n"
+        "help: stdint.h is a header of C, POSIX or CUDA already\n");
+  CHECK(name_error("R") ==
+        "s.yaml:2:7: error: a spec cannot be named 'R'\n"
+        "    2 | name: R\n"
+        "      |       ^\n"
+        "help: R_OK is a macro of <unistd.h>\n");
+  for (const std::string name : {"assert", "Math", "wordexp", "alloca", "cuda", "vector_types",
+                                 "sm_20_intrinsics", "f", "mm", "X"}) {
+    CHECK(name_error(name).find("error: a spec cannot be named '" + name + "'\n") !=
+          std::string::npos);
+  }
+  // It only begins names.
+  for (const std::string name : {"unix", "I", "EDOM", "cuda_attention", "sm_all", "q", "std"}) {
+    CHECK(name_error(name) == "");
+  }
+  // Inputs name no headers.
+  CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nconstants: {math: 1}\n"
+                    "score: x + math\n") == "");
+}
+
 TEST_CASE("names that macros have") {
   CHECK(errors_with("inputs: {I: {dtype: f32, shape: [heads]}}\n") ==
         "s.yaml:6:10: error: 'I' cannot name an input\n"

@@ -1,0 +1,60 @@
+#include "spec/spec_name.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "text/characters.h"
+
+namespace attngen::spec {
+namespace {
+
+// Headers that #include <...> would find beside the emitted ones in their place.
+constexpr std::string_view kHeaders =
+    // C's
+    " assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign"
+    " stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string"
+    " tgmath threads time uchar wchar wctype"
+    // POSIX's
+    " aio cpio dirent dlfcn endian fcntl fmtmsg fnmatch ftw glob grp iconv langinfo libgen libintl"
+    " monetary mqueue ndbm netdb nl_types poll pthread pwd regex sched search semaphore spawn"
+    " strings stropts syslog tar termios trace ulimit unistd utime utmpx wordexp"
+    // what those include
+    " alloca byteswap features malloc memory syscall syslimits"
+    // CUDA's
+    " builtin_types channel_descriptor cuda cuda_bf16 cuda_device_runtime_api cuda_fp16 cuda_fp8"
+    " cuda_runtime cuda_runtime_api device_atomic_functions device_launch_parameters device_types"
+    " driver_functions driver_types library_types surface_indirect_functions surface_types"
+    " texture_indirect_functions texture_types vector_functions vector_types ";
+
+// CUDA's for each architecture: sm_60_atomic_functions.
+bool names_architecture(std::string_view name) {
+  return name.starts_with("sm_") && name.size() > 3 && text::is_digit(name[3]);
+}
+
+// Statuses that macros of POSIX have as their names.
+struct Status {
+  std::string_view spec;
+  const char* macro;
+};
+constexpr Status kStatuses[] = {
+    {"f", "F_OK is a macro of <unistd.h>"}, {"mm", "MM_OK is a macro of <fmtmsg.h>"},
+    {"r", "R_OK is a macro of <unistd.h>"}, {"w", "W_OK is a macro of <unistd.h>"},
+    {"x", "X_OK is a macro of <unistd.h>"},
+};
+
+}  // namespace
+
+std::optional<std::string> why_no_spec_name(std::string_view name) {
+  // Some file systems do not tell Math.h from math.h, and the statuses are in capitals.
+  const std::string lower = text::lower(name);
+  if (kHeaders.find(" " + lower + " ") != std::string_view::npos || names_architecture(lower)) {
+    return fmt::format("{}.h is a header of C, POSIX or CUDA already", lower);
+  }
+  for (const Status& status : kStatuses) {
+    if (lower == status.spec) return status.macro;
+  }
+  return std::nullopt;
+}
+
+}  // namespace attngen::spec
