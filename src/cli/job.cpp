@@ -12,6 +12,7 @@
 #include "report/html.h"
 #include "schedule/read.h"
 #include "spec/read.h"
+#include "text/characters.h"
 
 namespace attngen::cli {
 namespace {
@@ -132,15 +133,25 @@ std::optional<Job> check(const std::string& path, const Options& options, Log& l
 }
 
 void check_names(const std::vector<Job>& jobs, const Options& options, Log& log) {
-  std::map<std::string, const Job*> writers;
+  struct Writer {
+    const Job* job;
+    std::string name;
+  };
+  // By what file systems that ignore case make of the name; the enumerators are in capitals anyway.
+  std::map<std::string, Writer> writers;
   for (const Job& job : jobs) {
     for (const std::string& name : job.output_names(options)) {
-      const auto [writer, is_new] = writers.emplace(name, &job);
+      const auto [found, is_new] = writers.emplace(text::lower(name), Writer{&job, name});
       if (!is_new) {
-        log.fail(ExitCode::Spec, format_error(options.error_format,
-                                              fmt::format("{} and {} would both write {}",
-                                                          writer->second->path, job.path, name),
-                                              "give each spec its own name"));
+        const Writer& other = found->second;
+        const std::string both =
+            other.name == name
+                ? fmt::format("both write {}", name)
+                : fmt::format("write {} and {}, which differ in case alone", other.name, name);
+        log.fail(ExitCode::Spec,
+                 format_error(options.error_format,
+                              fmt::format("{} and {} would {}", other.job->path, job.path, both),
+                              "give each spec its own name"));
         break;  // one line for a pair of specs
       }
     }

@@ -440,6 +440,15 @@ class CommandLine(unittest.TestCase):
                        "help: give each spec its own name\n")
         self.assertIsNone(self.listing())
 
+    def test_two_names_that_differ_in_case(self):
+        self.write("a.yaml", SPEC)
+        self.write("b.yaml", SPEC.replace("tiny", "Tiny"))
+        self.check("a.yaml", "b.yaml", "-o", "out", code=1,
+                   err="attngen: error: a.yaml and b.yaml would write tiny_h100.cu and "
+                       "Tiny_h100.cu, which differ in case alone\n"
+                       "help: give each spec its own name\n")
+        self.assertIsNone(self.listing())
+
     def check_kept(self, name, *words, path=None, help):
         """A run of these words would write over the file, which it leaves as it was."""
         before = (self.folder / name).read_bytes()
