@@ -13,6 +13,7 @@
 #include "spec/empty_mask.h"
 #include "spec/hints.h"
 #include "spec/indices.h"
+#include "spec/macros.h"
 #include "spec/names.h"
 #include "text/characters.h"
 
@@ -276,10 +277,13 @@ class ExpressionReader {
     const bool can_declare = !why_no_identifier(name) && !why_reserved(name, spec_.pattern);
     if (!error.undeclared || !error.help.empty() || !can_declare) return error;
     const std::string shape = shape_of(behind);
-    error.help =
-        shape.empty()
-            ? "declare it in constants or inputs"
-            : fmt::format("declare it: inputs: {{{}: {{dtype: f32, shape: {}}}}}", name, shape);
+    const bool can_be_input = !why_macro(name);
+    if (shape.empty()) {
+      error.help = can_be_input ? "declare it in constants or inputs" : "declare it in constants";
+    } else if (can_be_input) {
+      error.help =
+          fmt::format("declare it: inputs: {{{}: {{dtype: f32, shape: {}}}}}", name, shape);
+    }
     return error;
   }
 

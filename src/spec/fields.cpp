@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "spec/macros.h"
 #include "spec/names.h"
 #include "spec/spec_name.h"
 
@@ -45,18 +46,30 @@ class UserNames {
 
   bool add(const Node& entry, const std::string& pointer, std::string_view what) {
     if (auto reason = why_reserved(entry.key, pattern_)) {
-      report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what), *reason);
-      return false;
+      return refuse(entry, pointer, what, *reason);
     }
     const auto [known, is_new] = names_.emplace(entry.key, what);
     if (!is_new) {
-      report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what),
-                     fmt::format("{} has that name already", known->second));
+      return refuse(entry, pointer, what, fmt::format("{} has that name already", known->second));
     }
-    return is_new;
+    return true;
+  }
+
+  // Of what emitted code calls by the user's name; constants are numbers by then.
+  bool add_symbol(const Node& entry, const std::string& pointer, std::string_view what) {
+    if (!add(entry, pointer, what)) return false;
+    const auto reason = why_macro(entry.key);
+    return !reason || refuse(entry, pointer, what, *reason);
   }
 
  private:
+  bool refuse(const Node& entry, const std::string& pointer, std::string_view what,
+              std::string reason) {
+    report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what),
+                   std::move(reason));
+    return false;
+  }
+
   Pattern pattern_;
   Report& report_;
   std::map<std::string, std::string, std::less<>> names_;
@@ -184,7 +197,7 @@ class FieldReader {
     const Node* inputs = root_.find("inputs");
     if (inputs == nullptr) return;
     for (const Node& entry : inputs->children) {
-      if (!entry.valid || !names_.add(entry, "/inputs", "an input")) continue;
+      if (!entry.valid || !names_.add_symbol(entry, "/inputs", "an input")) continue;
       const std::string pointer = child("/inputs", entry.key);
       Input input;
       input.name = entry.key;
@@ -289,14 +302,16 @@ class FieldReader {
     const Node* normalize = root_.find("normalize");
     if (normalize == nullptr) return;
     if (const Node* rows = normalize->find("rows")) {
-      for (const Node& row : rows->children) names_.add(row, "/normalize/rows", "a row value");
+      for (const Node& row : rows->children) {
+        names_.add_symbol(row, "/normalize/rows", "a row value");
+      }
     }
     if (const Node* saves = normalize->find("save")) {
       for (const Node& save : saves->children) {
         // A row may be saved under its own name.
         const Node* rows = normalize->find("rows");
         if (rows != nullptr && rows->find(save.key) != nullptr) continue;
-        names_.add(save, "/normalize/save", "a saved value");
+        names_.add_symbol(save, "/normalize/save", "a saved value");
       }
     }
   }

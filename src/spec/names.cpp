@@ -61,15 +61,6 @@ constexpr auto kArguments = std::to_array<std::string_view>(
      "size",       "size_t",        "status",       "stream",    "threadIdx",    "token_indices",
      "total_kv",   "total_q",       "uint16_t",     "uint8_t",   "v_prefix",     "workspace"});
 
-// Macros without parameters that would be put in a name's place, sorted: those in lower case and
-// the likeliest others of the headers that a caller includes before ours, and of compilers. The
-// lists of errors, signals and limits are left out.
-constexpr auto kMacros = std::to_array<std::string_view>(
-    {"EOF",      "FLT_EPSILON", "FLT_MAX",    "FLT_MIN",  "HUGE_VAL", "HUGE_VALF", "I",
-     "INFINITY", "INT32_MAX",   "INT32_MIN",  "INT_MAX",  "INT_MIN",  "NAN",       "NULL",
-     "RAND_MAX", "SIZE_MAX",    "UINT32_MAX", "UINT_MAX", "complex",  "errno",     "i386",
-     "linux",    "noreturn",    "stderr",     "stdin",    "stdout",   "unix"});
-
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& sorted, std::string_view name) {
   return std::binary_search(sorted.begin(), sorted.end(), name);
@@ -104,9 +95,6 @@ std::optional<std::string> why_reserved(std::string_view name, Pattern pattern) 
   if (contains(kTensors, name)) return "q, k, v and o are the tensors of a call";
   if (contains(kArguments, name)) {
     return "the argument struct uses that name already";
-  }
-  if (contains(kMacros, name)) {
-    return "a macro of C's headers or of a compiler has that name already";
   }
   if (name.find("_stride") != std::string_view::npos) {
     return "names with '_stride' belong to the argument struct";

@@ -13,7 +13,7 @@ namespace attngen::spec {
 std::optional<std::string> why_no_identifier(std::string_view text);
 
 // Why an input, constant, row or saved value cannot have the name, given that it is an identifier:
-// expressions, the argument struct, emitted code or a macro use it already.
+// expressions, the argument struct or emitted code use it already.
 std::optional<std::string> why_reserved(std::string_view name, Pattern pattern);
 
 }  // namespace attngen::spec

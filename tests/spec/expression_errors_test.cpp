@@ -51,6 +51,11 @@ TEST_CASE("names that nothing declares") {
   CHECK(errors_with("score: score + EOF\n") ==
         "s.yaml:6:16: error: unknown name 'EOF'\n"
         "    6 | score: score + EOF\n"
+        "      |                ^~~\n"
+        "help: declare it in constants\n");
+  CHECK(errors_with("score: score + EOF[h]\n") ==
+        "s.yaml:6:16: error: unknown name 'EOF'\n"
+        "    6 | score: score + EOF[h]\n"
         "      |                ^~~\n");
 }
 

@@ -353,16 +353,39 @@ TEST_CASE("names that macros have") {
         "    6 | normalize: {rows: {errno: 1}, weight: score, save: {unix: 1}}\n"
         "      |                                                     ^~~~\n"
         "help: a macro of C's headers or of a compiler has that name already\n");
-  for (const std::string name : {"EOF", "INT_MAX", "NAN", "SIZE_MAX", "complex", "stdout"}) {
-    CHECK(errors_with("inputs: {" + name + ": {dtype: f32, shape: []}}\n")
-              .find("help: a macro of C's headers") != std::string::npos);
+  CHECK(errors_with("inputs: {M_PIf: {dtype: f32, shape: []}}\n") ==
+        "s.yaml:6:10: error: 'M_PIf' cannot name an input\n"
+        "    6 | inputs: {M_PIf: {dtype: f32, shape: []}}\n"
+        "      |          ^~~~~\n"
+        "help: macros of <math.h> have such names\n");
+  CHECK(errors_with("inputs: {EDOM: {dtype: f32, shape: []}}\n") ==
+        "s.yaml:6:10: error: 'EDOM' cannot name an input\n"
+        "    6 | inputs: {EDOM: {dtype: f32, shape: []}}\n"
+        "      |          ^~~~\n"
+        "help: names in capitals are left to macros, such as those of C's headers\n");
+  const auto help_on = [](const std::string& name) {
+    const std::string errors = errors_with("inputs: {" + name + ": {dtype: f32, shape: []}}\n");
+    const size_t help = errors.find("help: ");
+    return help == std::string::npos ? "" : errors.substr(help);
+  };
+  for (const std::string name :
+       {"EOF", "CHAR_BIT", "BUFSIZ", "DBL_MAX", "INT64_MAX", "SIGINT", "NDEBUG", "R_OK", "MASK1"}) {
+    CHECK(help_on(name).starts_with("help: names in capitals are left to macros"));
+  }
+  for (const std::string name : {"complex", "stdout", "L_tmpnam", "h_addr", "sa_handler"}) {
+    CHECK(help_on(name).starts_with("help: a macro of C's headers"));
+  }
+  CHECK(help_on("PRId64") == "help: macros of <inttypes.h> have such names\n");
+  CHECK(help_on("si_value") == "help: macros of <signal.h> have such names\n");
+  CHECK(help_on("cudaStreamDefault") == "help: macros of CUDA have such names\n");
+  CHECK(help_on("hipBlockDim_x") == "help: macros of HIP have such names\n");
+  for (const std::string name : {"W", "K2", "Bias", "cuda_scale", "cu", "hip_", "side", "m_pi"}) {
+    CHECK(help_on(name) == "");
   }
   // In a struct they would hide the type of the fields behind them.
-  CHECK(errors_with("inputs: {uint8_t: {dtype: f32, shape: []}}\n")
-            .find("help: the argument struct uses that name already") != std::string::npos);
-  // A spec's name is only part of names.
-  CHECK(errors_of("attngen: 1\nname: unix\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
-                  "head_dim: {qk: 8, v: 8}\n") == "");
+  CHECK(help_on("uint8_t") == "help: the argument struct uses that name already\n");
+  // A constant is a number in the code.
+  CHECK(errors_with("constants: {M_PI: 3.14, EPS: 1e-6}\nscore: score * M_PI + EPS\n") == "");
 }
 
 TEST_CASE("names that are taken") {
