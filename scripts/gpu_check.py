@@ -98,9 +98,11 @@ def main():
         print_result(result, args.seed)
 
     began = time.monotonic()
-    left_out = run_cases(chunks_of(built), json.dumps(dataclasses.asdict(settings)), args.workers,
-                         on_result, deadline=began + args.seconds)
+    run_cases(chunks_of(built), json.dumps(dataclasses.asdict(settings)), args.workers, on_result,
+              deadline=began + args.seconds)
     seconds = time.monotonic() - began
+    checked = {result["case"] for result in results}
+    left_out = [c.name for c in built if c.name not in checked]
     facts = device_facts(args.device)
     for one in missing:
         print(f"MISSING {one['case']}: {one['error']}")

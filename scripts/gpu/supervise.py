@@ -1,5 +1,6 @@
 """Runs cases in worker processes, and outlives those that hang or crash."""
 
+import contextlib
 import json
 import queue
 import select
@@ -18,14 +19,14 @@ class Worker:
     def __init__(self, settings_json, silence):
         self.silence = silence  # seconds without an event that mean a hang
         self.process = subprocess.Popen([sys.executable, "-u", str(WORKER), settings_json],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                        bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pending = b""
         self.alive = True
 
     def stop(self):
         self.alive = False
-        self.process.kill()
-        self.process.wait()
+        with self.process:  # closes its pipes
+            self.process.kill()
 
     def next_event(self):
         """{"broken": why} after a hang or the end of the process."""
@@ -33,7 +34,7 @@ class Worker:
             ready, _, _ = select.select([self.process.stdout], [], [], self.silence)
             if not ready:
                 return {"broken": f"no answer in {self.silence} s"}
-            piece = self.process.stdout.read1(1 << 16)
+            piece = self.process.stdout.read(1 << 16)
             if not piece:
                 return {"broken": f"the process ended with {self.process.wait()}"}
             self.pending += piece
@@ -43,8 +44,8 @@ class Worker:
     def check(self, name):
         result = {"case": name, "calls": 0, "rows": 0, "worst": {}, "failures": []}
         began, last_call = time.monotonic(), ""
-        self.process.stdin.write(f"{name}\n".encode())
-        self.process.stdin.flush()
+        with contextlib.suppress(OSError):  # it has ended: its output says so below
+            self.process.stdin.write(f"{name}\n".encode())
         while True:
             event = self.next_event()
             if "broken" in event:
@@ -65,9 +66,9 @@ class Worker:
 
 def run_cases(chunks, settings_json, workers, on_result, silence=60, deadline=None):
     """Checks each chunk's cases in order, in one process unless that dies. `on_result` is called
-    from one thread at a time. Returns the names that the deadline left out.
+    from one thread at a time, and not for what the deadline leaves out.
     """
-    todo, left_out, lock = queue.Queue(), [], threading.Lock()
+    todo, lock = queue.Queue(), threading.Lock()
     for chunk in chunks:
         todo.put(chunk)
 
@@ -80,8 +81,7 @@ def run_cases(chunks, settings_json, workers, on_result, silence=60, deadline=No
                 break
             for name in chunk:
                 if deadline and time.monotonic() > deadline:
-                    left_out.append(name)
-                    continue
+                    break
                 if worker is None or not worker.alive:
                     worker = Worker(settings_json, silence)
                 result = worker.check(name)
@@ -95,4 +95,3 @@ def run_cases(chunks, settings_json, workers, on_result, silence=60, deadline=No
         thread.start()
     for thread in threads:
         thread.join()
-    return left_out
