@@ -130,17 +130,23 @@ def build(case, args):
 
 
 def build_sanitize_driver(entries, args):
-    """One program of a few kernels, with line numbers. Their C entry points are linked in."""
+    """One program of a few kernels, with line numbers. Their C entry points are linked in. Returns
+    whether that failed."""
     built = {entry["name"]: entry for entry in entries}
-    if any("library" not in built.get(name, {}) for name in SANITIZE):
-        return  # not among those asked for, or refused
+    if any(name not in built for name in SANITIZE):
+        return False  # not asked for
+    driver = args.out / "sanitize_driver"
+    driver.unlink(missing_ok=True)  # an old one would be run in its place
+    if any("library" not in built[name] for name in SANITIZE):
+        return True
     folders = [args.out / "kernels" / name for name in SANITIZE]
     sources = [folder / f"{folder.name}_{args.target}.cu" for folder in folders]
     includes = [flag for folder in folders for flag in ("-I", folder)]
     done = run([args.nvcc, "-std=c++20", *NVCC_FLAGS[1:], "-lineinfo", *includes, SANITIZE_DRIVER,
-                *sources, "-o", args.out / "sanitize_driver"])
+                *sources, "-o", driver])
     print(f"FAIL sanitize_driver: {done.stdout.strip()}" if done.returncode
           else "ok   sanitize_driver")
+    return done.returncode != 0
 
 
 def commit():
@@ -168,12 +174,12 @@ def main():
     index = {"commit": commit(), "target": args.target, "oracle": args.oracle.name,
              "cases": sorted([*kept, *entries], key=lambda e: e["name"])}
     index_path.write_text(json.dumps(index, indent=1) + "\n")
-    build_sanitize_driver(entries, args)
+    driver_failed = build_sanitize_driver(entries, args)
     failed = sum("error" in entry for entry in entries)
     size = sum(f.stat().st_size for f in args.out.rglob("*") if f.is_file())
     print(f"{len(entries) - failed} kernels in {args.out.name}, {failed} failed, "
           f"{time.monotonic() - began:.0f} s, {size / 2**20:.0f} MiB")
-    return 1 if failed else 0
+    return 1 if failed or driver_failed else 0
 
 
 if __name__ == "__main__":

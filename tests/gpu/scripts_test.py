@@ -6,10 +6,12 @@ usage: scripts_test.py
 import sys
 import tempfile
 import time
+import types
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import build_gpu_cases  # noqa: E402
 from gpu import supervise  # noqa: E402
 
 ENDS_AFTER_ONE = """
@@ -32,6 +34,26 @@ class Supervise(unittest.TestCase):
 
             supervise.run_cases([["a", "b", "c"]], "{}", 1, on_result)
         self.assertEqual(results, {"a": 0, "b": 1, "c": 0})
+
+
+class SanitizeDriver(unittest.TestCase):
+    def build(self, entries, nvcc):
+        """(whether it failed, whether there is a driver), where there was an old one."""
+        with tempfile.TemporaryDirectory() as folder:
+            driver = Path(folder) / "sanitize_driver"
+            driver.write_text("old")
+            args = types.SimpleNamespace(out=Path(folder), target="h100", nvcc=nvcc)
+            failed = build_gpu_cases.build_sanitize_driver(entries, args)
+            return failed, driver.exists()
+
+    def test_no_old_driver_passes_for_one_that_was_not_built(self):
+        built = [{"name": name, "library": name} for name in build_gpu_cases.SANITIZE]
+        self.assertEqual(self.build(built, "false"), (True, False))
+        self.assertEqual(self.build([*built[1:], {"name": built[0]["name"], "error": "refused"}],
+                                    "true"), (True, False))
+
+    def test_a_driver_that_was_not_asked_for_stays(self):
+        self.assertEqual(self.build([], "false"), (False, True))
 
 
 if __name__ == "__main__":
