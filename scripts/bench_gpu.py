@@ -235,7 +235,7 @@ def main():
         print_row(rows[-1], peers)
         write_json(args.json, index["commit"], rows)  # each time: a later kernel may hang
     print_means(rows)
-    return 1 if missing or not all(row["right"] for row in rows) else 0
+    return 1 if missing or not rows or not all(row["right"] for row in rows) else 0
 
 
 if __name__ == "__main__":

@@ -306,7 +306,7 @@ def main():
         print_row(rows[-1])
         write_json(args.json, index["commit"], rows)  # each time: a later kernel may hang
         torch.cuda.empty_cache()
-    return 1 if missing or not all(row["right"] for row in rows) else 0
+    return 1 if missing or not rows or not all(row["right"] for row in rows) else 0
 
 
 if __name__ == "__main__":
