@@ -106,9 +106,6 @@ class TemplateValues {
     put("FIXED_MAX", resources_.fixed_max);
     put("RECOMPUTE", resources_.fixed_max || resources_.near);
     put("ROW_FREE", rows_.row_free());
-    // A row's maximum may still be -inf after a block: its pairs are masked, or score -inf.
-    put("EMPTY_ROWS", rows_.empty != attention::EmptyTest::None && (masked_ || !plain_));
-    put("SAVES", static_cast<int64_t>(rows_.saves.size()));
   }
 
   void put_score() {

@@ -10,9 +10,11 @@
 #include "../variant_specs.h"
 #include "emit/source.h"
 #include "emit/template_files.h"
+#include "emit/values.h"
 #include "emit_test_support.h"
 #include "schedule/search.h"
 #include "target/target.h"
+#include "text/characters.h"
 
 namespace attngen::emit {
 namespace {
@@ -130,6 +132,30 @@ TEST_CASE("a template under a C preprocessor is what attngen writes") {
       CAPTURE(target);
       hold_ends_of_ranking(file.second, *target::find(target));
     }
+  }
+}
+
+// By that name, not by a longer one which begins with it.
+bool is_read(const std::string& name) {
+  return std::ranges::any_of(template_files, [&](const auto& file) {
+    const std::string_view text = file.second;
+    for (size_t at = 0; (at = text.find(name, at)) != std::string_view::npos;) {
+      at += name.size();
+      if (!text::is_word(text[at])) return true;
+    }
+    return false;
+  });
+}
+
+TEST_CASE("every value that a template is given some template reads") {
+  const spec::Spec spec = spec_of("");
+  const attention::RowForm rows = form_of(spec);
+  const target::Target& h100 = *target::find("h100");
+  const auto kernel = schedule::describe_kernel(spec, rows, h100.family);
+  const schedule::Candidate best = schedule::search(kernel, h100).ranked.front();
+  for (const auto& [name, value] : template_values(spec, rows, best)) {
+    CAPTURE(name);
+    CHECK(is_read(name));
   }
 }
 
