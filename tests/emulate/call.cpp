@@ -12,6 +12,8 @@ void take_word(Call& call, const std::string& word) {
     call.opposed = true;
   } else if (word == "large") {
     call.large = true;
+  } else if (word == "wild") {
+    call.wild = true;
   } else if (word == "padded") {
     call.strides = hold::StrideKind::Padded;
   } else if (word == "swapped") {

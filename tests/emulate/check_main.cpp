@@ -247,7 +247,7 @@ int run(int argc, char** argv) {
   app.add_option("manifest", manifest)->required();
   app.add_option("library", library)->required();
   app.add_option("calls", calls,
-                 "[padded:|swapped:|large:|opposed:]batch,seq_q,seq_kv, or 7x9+1x0");
+                 "[padded:|swapped:|large:|opposed:|wild:]batch,seq_q,seq_kv, or 7x9+1x0");
   app.add_option("--seed", seed);
   app.add_option("--fill", fill_texts, "input=how (hold/fill.h)");
   app.add_flag("--replay", replays, "run the kernels again, as a captured graph does");

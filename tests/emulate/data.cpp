@@ -30,6 +30,12 @@ bool along_sequence(const spec::Input& input) {
   return !input.shape.empty() && spec::is_length(input.shape.back().kind);
 }
 
+// Of five sequences: the third is left with all rows, and the others with none.
+std::vector<double> scattered(double total) {
+  const double most = 0x1p31 - 1, least = -0x1p31, half = std::floor(total / 2);
+  return {most, half, least, most, half, least};
+}
+
 double poison_of(Element element, double value) {
   if (element == Element::I32) return value + 1'000'000;  // ascending if it was
   return element == Element::U8 ? value : std::nan("");
@@ -163,9 +169,16 @@ void Data::draw_offsets() {
     q.push_back(q.back() + static_cast<double>(s.seq_q));
     kv.push_back(kv.back() + static_cast<double>(s.seq_kv));
   }
-  const std::vector<spec::Input::Dim> some{{}};
-  put({"cu_seqlens_q", Element::I32, some}, q);
-  put({"cu_seqlens_kv", Element::I32, some}, kv);
+  put_offsets("cu_seqlens_q", q);
+  put_offsets("cu_seqlens_kv", kv);
+}
+
+void Data::put_offsets(const std::string& name, const std::vector<double>& offsets) {
+  const spec::Input input{name, Element::I32, {{}}};
+  put(input, offsets);
+  if (!call_.wild) return;
+  std::vector<double> wild = scattered(offsets.back());
+  put(name, hold::store(input, wild));  // the oracle's stay
 }
 
 std::vector<double> Data::drawn(const spec::Input& input) {

@@ -40,6 +40,7 @@ class Data {
   void draw_blocks();
   double scramble(std::vector<double>& list, int64_t width);
   void draw_offsets();
+  void put_offsets(const std::string& name, const std::vector<double>& offsets);
   std::vector<double> drawn(const spec::Input& input);
   void draw_ascending(std::vector<double>& values, int64_t keys);
   void draw_stretches(std::vector<double>& values);

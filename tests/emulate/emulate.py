@@ -81,6 +81,9 @@ SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200", "1,64,0"]
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
           "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
 
+# Offsets that descend and lie far outside leave the one sequence its rows.
+WILD = "wild:0x0+0x0+70x130+0x0+0x0"
+
 # group -> (spec, schedules, calls, and how inputs are filled, if it matters)
 GROUPS = {
     "dense": [
@@ -326,7 +329,7 @@ GROUPS = {
          ["1,200,200"]),
     ],
     "varlen": [
-        (spec(varlen=True), [schedule(2, 128, 2, ping_pong=True)], PACKED),
+        (spec(varlen=True), [schedule(2, 128, 2, ping_pong=True)], [*PACKED, WILD]),
         (spec(varlen=True, mask=CAUSAL),
          [schedule(1, 256, 2, weights="shared"), schedule(3, 64, 2),
           schedule(2, 96, 2, overlap="none", ping_pong=True)], PACKED),

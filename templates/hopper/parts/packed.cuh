@@ -33,8 +33,8 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   s.b = b;
   s.q_begin = max(0, min(p.cu_seqlens_q[b], p.total_q));
   s.kv_begin = max(0, min(p.cu_seqlens_kv[b], p.total_kv));
-  s.seq_q = max(0, min(p.cu_seqlens_q[b + 1], p.total_q) - s.q_begin);
-  s.seq_kv = max(0, min(p.cu_seqlens_kv[b + 1], p.total_kv) - s.kv_begin);
+  s.seq_q = max(s.q_begin, min(p.cu_seqlens_q[b + 1], p.total_q)) - s.q_begin;
+  s.seq_kv = max(s.kv_begin, min(p.cu_seqlens_kv[b + 1], p.total_kv)) - s.kv_begin;
   // As many heads as have about 16 MB of keys and values share the L2 at a time.
   constexpr int kSectionKeys = (16 << 20) / ((kHeadDimQk + kHeadDimV) * kElementBytes);
   const int kv_heads = max(1, kSectionKeys / max(1, s.seq_kv));
