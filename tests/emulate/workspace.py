@@ -5,6 +5,7 @@ usage: workspace.py <attngen> <c++> <folder>
 """
 
 import ctypes
+import itertools
 import json
 import re
 import subprocess
@@ -53,25 +54,40 @@ def told(attngen, place):
     return {"batch": batch, "seq_q": seq_q, "seq_kv": seq_kv}, size
 
 
-def returned(compiler, place, call):
-    """What the emitted function says."""
+def returned(compiler, place, calls):
+    """What the emitted function says of each call. One whose numbers overflow ends the test."""
     library = place / "emulated.so"
     host = place / "emulated.cpp"
     host.write_text(to_host((place / "emulated_h100.cu").read_text()))
-    run([*compile_command(compiler), "-O0", "-fPIC", "-shared", host, "-o", library])
+    run([*compile_command(compiler), "-O0", "-fsanitize=signed-integer-overflow",
+         "-fno-sanitize-recover", "-fPIC", "-shared", host, "-o", library])
     manifest = json.loads((place / "emulated.json").read_text())
     types = {"size_t": ctypes.c_size_t, "int64_t": ctypes.c_int64, "int32_t": ctypes.c_int32,
              "uint8_t": ctypes.c_uint8, "float": ctypes.c_float}
     fields = [(field["name"], types.get(field["c_type"], ctypes.c_void_p))
               for field in manifest["passes"][0]["args"]["fields"]]
-    args = type("Args", (ctypes.Structure,), {"_fields_": fields})()
-    totals = {f"total_{x}": call["batch"] * call[f"seq_{x}"] for x in ("q", "kv")}  # if packed
-    for name, value in {**call, **totals}.items():
-        if hasattr(args, name):
-            setattr(args, name, value)
     function = ctypes.CDLL(str(library)).emulated_forward_workspace
     function.restype = ctypes.c_size_t
-    return function(ctypes.byref(args))
+    args = type("Args", (ctypes.Structure,), {"_fields_": fields})()
+    sizes = []
+    for call in calls:
+        for name, value in call.items():
+            if hasattr(args, name):
+                setattr(args, name, value)
+        sizes.append(function(ctypes.byref(args)))
+    return sizes
+
+
+def with_totals(call):
+    """The same if its sequences are packed."""
+    return {**call, **{f"total_{x}": call["batch"] * call[f"seq_{x}"] for x in ("q", "kv")}}
+
+
+def extreme_calls():
+    """Of lengths that no call may have, too."""
+    ends = [-2**63, 0, 1, 2**31 - 1, 2**63 - 1]
+    for batch, q, kv in itertools.product(ends, ends, ends):
+        yield {"batch": batch, "seq_q": q, "seq_kv": kv, "total_q": q, "total_kv": kv}
 
 
 def main():
@@ -83,7 +99,7 @@ def main():
         if done.returncode:
             sys.exit(f"{json.dumps(one)}\n{done.stderr}")
         call, size = told(attngen, place)
-        got = returned(compiler, place, call)
+        got, *_ = returned(compiler, place, [with_totals(call), *extreme_calls()])
         print(json.dumps(one), call, size, sep="\n")
         if got != size:
             sys.exit(f"the emitted function returns {got}")

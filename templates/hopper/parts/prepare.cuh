@@ -121,7 +121,7 @@ int place_tables(Params& p, void* workspace, int cores) {
 int chunks_of(const attention_forward_args& args) {
   constexpr int64_t kFewestQueries = ATTN_FEWEST_FAR_QUERIES;
   constexpr int64_t kMostKeys = INT32_MAX - kTileQ - kTileKv;
-  if (args.seq_q < kFewestQueries || args.seq_kv > kMostKeys) return 0;
+  if (args.seq_q < kFewestQueries || args.seq_kv <= 0 || args.seq_kv > kMostKeys) return 0;
 #if ATTN_MASKED
   return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it
 #else
@@ -132,7 +132,6 @@ int chunks_of(const attention_forward_args& args) {
 // Bytes of the states, or none for a call that is refused. They begin the workspace.
 size_t prepared_bytes(const attention_forward_args& args) {
   if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
-  const int64_t chunks = chunks_of(args);
-  return static_cast<size_t>(chunks > 0 ? chunks : 0) * args.batch * kHeadsQ * kStateBytes;
+  return static_cast<size_t>(chunks_of(args)) * args.batch * kHeadsQ * kStateBytes;
 }
 #endif
