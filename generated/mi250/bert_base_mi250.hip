@@ -1182,7 +1182,7 @@ bert_base_status bert_base_forward(const bert_base_forward_args* args, void*, vo
   if (args->size != sizeof(bert_base_forward_args)) return BERT_BASE_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return BERT_BASE_OK;
   if (const bert_base_status status = check_args(*args); status != BERT_BASE_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1198,8 +1198,12 @@ bert_base_status bert_base_forward(const bert_base_forward_args* args, void*, vo
     return BERT_BASE_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  bert_base_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? BERT_BASE_OK : BERT_BASE_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(bert_base_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? BERT_BASE_OK : BERT_BASE_LAUNCH_FAILED;
 }
 
 const char* bert_base_status_string(bert_base_status status) {

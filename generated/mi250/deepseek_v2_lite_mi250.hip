@@ -1208,7 +1208,7 @@ deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_
   if (args->size != sizeof(deepseek_v2_lite_forward_args)) return DEEPSEEK_V2_LITE_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return DEEPSEEK_V2_LITE_OK;
   if (const deepseek_v2_lite_status status = check_args(*args); status != DEEPSEEK_V2_LITE_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1224,8 +1224,12 @@ deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_
     return DEEPSEEK_V2_LITE_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  deepseek_v2_lite_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? DEEPSEEK_V2_LITE_OK : DEEPSEEK_V2_LITE_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(deepseek_v2_lite_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? DEEPSEEK_V2_LITE_OK : DEEPSEEK_V2_LITE_LAUNCH_FAILED;
 }
 
 const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status) {

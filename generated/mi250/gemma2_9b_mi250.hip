@@ -1219,7 +1219,7 @@ gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void*, vo
   if (args->size != sizeof(gemma2_9b_forward_args)) return GEMMA2_9B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return GEMMA2_9B_OK;
   if (const gemma2_9b_status status = check_args(*args); status != GEMMA2_9B_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1235,8 +1235,12 @@ gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void*, vo
     return GEMMA2_9B_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  gemma2_9b_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? GEMMA2_9B_OK : GEMMA2_9B_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(gemma2_9b_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? GEMMA2_9B_OK : GEMMA2_9B_LAUNCH_FAILED;
 }
 
 const char* gemma2_9b_status_string(gemma2_9b_status status) {

@@ -1234,7 +1234,7 @@ gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void*, void* st
   if (args->size != sizeof(gpt_oss_forward_args)) return GPT_OSS_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return GPT_OSS_OK;
   if (const gpt_oss_status status = check_args(*args); status != GPT_OSS_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1250,8 +1250,12 @@ gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void*, void* st
     return GPT_OSS_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  gpt_oss_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? GPT_OSS_OK : GPT_OSS_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(gpt_oss_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? GPT_OSS_OK : GPT_OSS_LAUNCH_FAILED;
 }
 
 const char* gpt_oss_status_string(gpt_oss_status status) {

@@ -1206,7 +1206,7 @@ llama3_70b_status llama3_70b_forward(const llama3_70b_forward_args* args, void*,
   if (args->size != sizeof(llama3_70b_forward_args)) return LLAMA3_70B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return LLAMA3_70B_OK;
   if (const llama3_70b_status status = check_args(*args); status != LLAMA3_70B_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1222,8 +1222,12 @@ llama3_70b_status llama3_70b_forward(const llama3_70b_forward_args* args, void*,
     return LLAMA3_70B_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  llama3_70b_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? LLAMA3_70B_OK : LLAMA3_70B_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(llama3_70b_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? LLAMA3_70B_OK : LLAMA3_70B_LAUNCH_FAILED;
 }
 
 const char* llama3_70b_status_string(llama3_70b_status status) {

@@ -1213,7 +1213,7 @@ mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void*,
   if (args->size != sizeof(mistral_7b_forward_args)) return MISTRAL_7B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return MISTRAL_7B_OK;
   if (const mistral_7b_status status = check_args(*args); status != MISTRAL_7B_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1229,8 +1229,12 @@ mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void*,
     return MISTRAL_7B_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  mistral_7b_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? MISTRAL_7B_OK : MISTRAL_7B_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(mistral_7b_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? MISTRAL_7B_OK : MISTRAL_7B_LAUNCH_FAILED;
 }
 
 const char* mistral_7b_status_string(mistral_7b_status status) {

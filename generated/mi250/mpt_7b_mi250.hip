@@ -1238,7 +1238,7 @@ mpt_7b_status mpt_7b_forward(const mpt_7b_forward_args* args, void*, void* strea
   if (args->size != sizeof(mpt_7b_forward_args)) return MPT_7B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return MPT_7B_OK;
   if (const mpt_7b_status status = check_args(*args); status != MPT_7B_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1254,8 +1254,12 @@ mpt_7b_status mpt_7b_forward(const mpt_7b_forward_args* args, void*, void* strea
     return MPT_7B_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  mpt_7b_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? MPT_7B_OK : MPT_7B_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(mpt_7b_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? MPT_7B_OK : MPT_7B_LAUNCH_FAILED;
 }
 
 const char* mpt_7b_status_string(mpt_7b_status status) {

@@ -1205,7 +1205,7 @@ qwen2_7b_status qwen2_7b_forward(const qwen2_7b_forward_args* args, void*, void*
   if (args->size != sizeof(qwen2_7b_forward_args)) return QWEN2_7B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return QWEN2_7B_OK;
   if (const qwen2_7b_status status = check_args(*args); status != QWEN2_7B_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1221,8 +1221,12 @@ qwen2_7b_status qwen2_7b_forward(const qwen2_7b_forward_args* args, void*, void*
     return QWEN2_7B_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  qwen2_7b_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? QWEN2_7B_OK : QWEN2_7B_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(qwen2_7b_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? QWEN2_7B_OK : QWEN2_7B_LAUNCH_FAILED;
 }
 
 const char* qwen2_7b_status_string(qwen2_7b_status status) {

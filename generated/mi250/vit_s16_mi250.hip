@@ -1180,7 +1180,7 @@ vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void*, void* st
   if (args->size != sizeof(vit_s16_forward_args)) return VIT_S16_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return VIT_S16_OK;
   if (const vit_s16_status status = check_args(*args); status != VIT_S16_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -1196,8 +1196,12 @@ vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void*, void* st
     return VIT_S16_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  vit_s16_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? VIT_S16_OK : VIT_S16_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(vit_s16_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? VIT_S16_OK : VIT_S16_LAUNCH_FAILED;
 }
 
 const char* vit_s16_status_string(vit_s16_status status) {

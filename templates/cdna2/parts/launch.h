@@ -97,7 +97,7 @@ attention_status attention_forward(const attention_forward_args* args, void*, vo
   if (args->size != sizeof(attention_forward_args)) return ATTENTION_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
-  const Params p = params_of(*args);
+  Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
@@ -113,8 +113,12 @@ attention_status attention_forward(const attention_forward_args* args, void*, vo
     return ATTENTION_BAD_DEVICE;
   }
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
-  attention_forward_kernel<<<blocks, kThreads, 0, static_cast<hipStream_t>(stream_handle)>>>(p);
-  return hipGetLastError() == hipSuccess ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+  // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
+  const void* const kernel = reinterpret_cast<const void*>(attention_forward_kernel);
+  void* arguments[] = {&p};
+  const hipError_t launched = hipLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, 0,
+                                              static_cast<hipStream_t>(stream_handle));
+  return launched == hipSuccess ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
 }
 
 const char* attention_status_string(attention_status status) {
