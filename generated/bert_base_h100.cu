@@ -1251,7 +1251,8 @@ typedef enum bert_base_status {
   BERT_BASE_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   BERT_BASE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   BERT_BASE_BAD_WORKSPACE = 7,  // the workspace is null
-  BERT_BASE_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  BERT_BASE_BAD_DEVICE = 8,
   BERT_BASE_LAUNCH_FAILED = 9   // the launch failed
 } bert_base_status;
 
@@ -1452,7 +1453,9 @@ bert_base_status bert_base_forward(const bert_base_forward_args* args, void* wor
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1498,7 +1501,7 @@ const char* bert_base_status_string(bert_base_status status) {
     case BERT_BASE_BAD_WORKSPACE:
       return "the workspace is null";
     case BERT_BASE_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case BERT_BASE_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1375,7 +1375,8 @@ typedef enum deepseek_v2_lite_status {
   // a stride is not a positive multiple of 8 elements, or too large
   DEEPSEEK_V2_LITE_BAD_STRIDE = 6,
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
-  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,
   DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
 } deepseek_v2_lite_status;
 
@@ -1621,7 +1622,9 @@ deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1669,7 +1672,7 @@ const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status) {
     case DEEPSEEK_V2_LITE_BAD_WORKSPACE:
       return "the workspace is null";
     case DEEPSEEK_V2_LITE_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case DEEPSEEK_V2_LITE_LAUNCH_FAILED:
       return "the launch failed";
   }

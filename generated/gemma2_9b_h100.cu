@@ -1464,7 +1464,8 @@ typedef enum gemma2_9b_status {
   GEMMA2_9B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   GEMMA2_9B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GEMMA2_9B_BAD_WORKSPACE = 7,  // the workspace is null
-  GEMMA2_9B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  GEMMA2_9B_BAD_DEVICE = 8,
   GEMMA2_9B_LAUNCH_FAILED = 9   // the launch failed
 } gemma2_9b_status;
 
@@ -1710,7 +1711,9 @@ gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void* wor
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1758,7 +1761,7 @@ const char* gemma2_9b_status_string(gemma2_9b_status status) {
     case GEMMA2_9B_BAD_WORKSPACE:
       return "the workspace is null";
     case GEMMA2_9B_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case GEMMA2_9B_LAUNCH_FAILED:
       return "the launch failed";
   }

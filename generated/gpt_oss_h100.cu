@@ -1385,7 +1385,8 @@ typedef enum gpt_oss_status {
   GPT_OSS_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   GPT_OSS_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GPT_OSS_BAD_WORKSPACE = 7,  // the workspace is null
-  GPT_OSS_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  GPT_OSS_BAD_DEVICE = 8,
   GPT_OSS_LAUNCH_FAILED = 9   // the launch failed
 } gpt_oss_status;
 
@@ -1616,7 +1617,9 @@ gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1664,7 +1667,7 @@ const char* gpt_oss_status_string(gpt_oss_status status) {
     case GPT_OSS_BAD_WORKSPACE:
       return "the workspace is null";
     case GPT_OSS_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case GPT_OSS_LAUNCH_FAILED:
       return "the launch failed";
   }

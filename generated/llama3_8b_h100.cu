@@ -1369,7 +1369,8 @@ typedef enum llama3_8b_status {
   LLAMA3_8B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   LLAMA3_8B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   LLAMA3_8B_BAD_WORKSPACE = 7,  // the workspace is null
-  LLAMA3_8B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  LLAMA3_8B_BAD_DEVICE = 8,
   LLAMA3_8B_LAUNCH_FAILED = 9   // the launch failed
 } llama3_8b_status;
 
@@ -1615,7 +1616,9 @@ llama3_8b_status llama3_8b_forward(const llama3_8b_forward_args* args, void* wor
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1663,7 +1666,7 @@ const char* llama3_8b_status_string(llama3_8b_status status) {
     case LLAMA3_8B_BAD_WORKSPACE:
       return "the workspace is null";
     case LLAMA3_8B_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case LLAMA3_8B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1382,7 +1382,8 @@ typedef enum mistral_7b_status {
   MISTRAL_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   MISTRAL_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   MISTRAL_7B_BAD_WORKSPACE = 7,  // the workspace is null
-  MISTRAL_7B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  MISTRAL_7B_BAD_DEVICE = 8,
   MISTRAL_7B_LAUNCH_FAILED = 9   // the launch failed
 } mistral_7b_status;
 
@@ -1631,7 +1632,9 @@ mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* 
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1679,7 +1682,7 @@ const char* mistral_7b_status_string(mistral_7b_status status) {
     case MISTRAL_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case MISTRAL_7B_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case MISTRAL_7B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1404,7 +1404,8 @@ typedef enum mpt_7b_status {
   MPT_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   MPT_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   MPT_7B_BAD_WORKSPACE = 7,  // the workspace is null
-  MPT_7B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  MPT_7B_BAD_DEVICE = 8,
   MPT_7B_LAUNCH_FAILED = 9   // the launch failed
 } mpt_7b_status;
 
@@ -1652,7 +1653,9 @@ mpt_7b_status mpt_7b_forward(const mpt_7b_forward_args* args, void* workspace,
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1700,7 +1703,7 @@ const char* mpt_7b_status_string(mpt_7b_status status) {
     case MPT_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case MPT_7B_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case MPT_7B_LAUNCH_FAILED:
       return "the launch failed";
   }

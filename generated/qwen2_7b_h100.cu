@@ -1371,7 +1371,8 @@ typedef enum qwen2_7b_status {
   QWEN2_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   QWEN2_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   QWEN2_7B_BAD_WORKSPACE = 7,  // the workspace is null
-  QWEN2_7B_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  QWEN2_7B_BAD_DEVICE = 8,
   QWEN2_7B_LAUNCH_FAILED = 9   // the launch failed
 } qwen2_7b_status;
 
@@ -1616,7 +1617,9 @@ qwen2_7b_status qwen2_7b_forward(const qwen2_7b_forward_args* args, void* worksp
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1664,7 +1667,7 @@ const char* qwen2_7b_status_string(qwen2_7b_status status) {
     case QWEN2_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case QWEN2_7B_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case QWEN2_7B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1234,7 +1234,8 @@ typedef enum vit_s16_status {
   VIT_S16_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   VIT_S16_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   VIT_S16_BAD_WORKSPACE = 7,  // the workspace is null
-  VIT_S16_BAD_DEVICE = 8,     // the current device is not of compute capability 9.0
+  // the current device is not of compute capability 9.0, or its driver is too old
+  VIT_S16_BAD_DEVICE = 8,
   VIT_S16_LAUNCH_FAILED = 9   // the launch failed
 } vit_s16_status;
 
@@ -1434,7 +1435,9 @@ vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void* workspace
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -1480,7 +1483,7 @@ const char* vit_s16_status_string(vit_s16_status status) {
     case VIT_S16_BAD_WORKSPACE:
       return "the workspace is null";
     case VIT_S16_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case VIT_S16_LAUNCH_FAILED:
       return "the launch failed";
   }

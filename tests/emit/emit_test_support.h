@@ -31,7 +31,8 @@ inline spec::Spec spec_of(const std::string& lines) { return spec_of_text(spec_t
 
 // With the text of Hopper's template.
 inline Api api_of(const spec::Spec& spec) {
-  return api_of(spec, "the current device is not of compute capability 9.0");
+  return api_of(spec,
+                "the current device is not of compute capability 9.0, or its driver is too old");
 }
 
 inline attention::RowForm form_of(const spec::Spec& spec) {

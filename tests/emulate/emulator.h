@@ -369,8 +369,10 @@ inline CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, ui
   map->span = span;
   return CUDA_SUCCESS;
 }
+extern "C" [[gnu::used]] inline bool emulator_has_driver = true;
 inline cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, int, int,
                                                     cudaDriverEntryPointQueryResult* found) {
+  if (!emulator_has_driver) return cudaErrorInvalidValue;
   *function = reinterpret_cast<void*>(&cuTensorMapEncodeTiled);
   *found = cudaDriverEntryPointSuccess;
   return cudaSuccess;

@@ -76,7 +76,9 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   }
 
   int device = 0, major = 0, cores = 0;
-  static const EncodeTiled encoder = find_encoder();
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
@@ -188,7 +190,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0";
+      return "the current device is not of compute capability 9.0, or its driver is too old";
     case ATTENTION_LAUNCH_FAILED:
       return "the launch failed";
   }
