@@ -1374,8 +1374,10 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
+// Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
+constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
+
 vit_s16_status check_args(const vit_s16_forward_args& args) {
-  constexpr int64_t kMost = INT32_MAX - kTileQ - kTileKv;  // row and key indices fit an int
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return VIT_S16_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return VIT_S16_BAD_LENGTH;
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return VIT_S16_BAD_HEADS;

@@ -1148,7 +1148,7 @@ bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 llama3_70b_status check_args(const llama3_70b_forward_args& args) {
-  constexpr int64_t kMost = INT32_MAX - kTileQ - kTileKv;  // row and key indices fit an int
+  constexpr int64_t kMost = INT32_MAX - UINT16_MAX;  // what lies a tile behind is still an int
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return LLAMA3_70B_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return LLAMA3_70B_BAD_LENGTH;
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return LLAMA3_70B_BAD_HEADS;

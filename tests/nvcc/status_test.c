@@ -73,6 +73,7 @@ int main(void) {
   EXPECT_IF(args.seq_q = -1, LLAMA3_8B_BAD_LENGTH);
   EXPECT_IF(args.seq_kv = -1, LLAMA3_8B_BAD_LENGTH);
   EXPECT_IF(args.seq_kv = INT64_MAX, LLAMA3_8B_BAD_LENGTH);
+  EXPECT_IF(args.seq_kv = INT32_MAX - 1000, LLAMA3_8B_BAD_LENGTH);
   EXPECT_IF(args.batch = args.seq_q = 1 << 24, LLAMA3_8B_BAD_LENGTH);
   EXPECT_IF(args.heads_q = 16, LLAMA3_8B_BAD_HEADS);
   EXPECT_IF(args.heads_kv = 32, LLAMA3_8B_BAD_HEADS);

@@ -14,8 +14,10 @@ int64_t most_tiles(const attention_forward_args& args) {
 }
 #endif
 
+// Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
+constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
+
 attention_status check_args(const attention_forward_args& args) {
-  constexpr int64_t kMost = INT32_MAX - kTileQ - kTileKv;  // row and key indices fit an int
 #if ATTN_VARLEN
   if (args.batch < 0 || args.total_q < 0 || args.total_kv < 0) return ATTENTION_BAD_LENGTH;
   if (args.batch > kMost || args.total_q > kMost || args.total_kv > kMost) {

@@ -84,7 +84,7 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 
 // Bytes of the tables of ids, or none for a call that is refused. They begin the workspace.
 size_t prepared_bytes(const attention_forward_args& args) {
-  const auto in_range = [](int64_t n) { return n > 0 && n <= INT32_MAX - kTileQ - kTileKv; };
+  const auto in_range = [](int64_t n) { return n > 0 && n <= kMost; };
 #if ATTN_VARLEN
   if (!in_range(args.batch) || !in_range(args.total_q) || !in_range(args.total_kv)) return 0;
 #else
@@ -120,8 +120,7 @@ int place_tables(Params& p, void* workspace, int cores) {
 // Chunks of keys whose states are worth a kernel of their own.
 int chunks_of(const attention_forward_args& args) {
   constexpr int64_t kFewestQueries = ATTN_FEWEST_FAR_QUERIES;
-  constexpr int64_t kMostKeys = INT32_MAX - kTileQ - kTileKv;
-  if (args.seq_q < kFewestQueries || args.seq_kv <= 0 || args.seq_kv > kMostKeys) return 0;
+  if (args.seq_q < kFewestQueries || args.seq_kv <= 0 || args.seq_kv > kMost) return 0;
 #if ATTN_MASKED
   return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it
 #else
