@@ -34,7 +34,7 @@ constexpr const char* kHeadDim = "write head_dim: {qk: 128, v: 128}";
 constexpr const char* kSizes =
     "a call says it; what is to be fast is written as workload: {batch: 1, seq_q: 4096}";
 constexpr const char* kTarget = "write targets: [h100]";
-constexpr const char* kDropout = "dropout there is none";
+constexpr const char* kDropout = "kernels have no dropout: leave it out";
 constexpr const char* kVarlen = "write varlen: true";
 constexpr const char* kPages = "write kv_cache: {paged: 64}";
 

@@ -140,8 +140,7 @@ TEST_CASE("ends that may leave 32 bits saturate") {
         "0 .. saturate(prefix[b] + 1) full 0 .. saturate(prefix[b] + 1)");
   CHECK(end_of("kv_idx < prefix[b]") == "prefix[b]");
   CHECK(end_of("kv_idx // 64 <= prefix[b]") == "saturate(prefix[b] * 64 + 64)");
-  CHECK(end_of("kv_idx // 10 <= prefix[b] - 107374182") ==
-        "saturate(prefix[b] * 10 - 1073741810)");
+  CHECK(end_of("kv_idx // 10 <= prefix[b] - 107374182") == "saturate(prefix[b] * 10 - 1073741810)");
   CHECK(end_of("kv_idx - chunk[b, 0] < prefix[b]") == "saturate(chunk[b, 0] + prefix[b])");
   CHECK(expr::print(range_of("q_pos - kv_idx < prefix[b]").begin) ==
         "saturate(q_first + seq_kv - seq_q - prefix[b] + 1)");

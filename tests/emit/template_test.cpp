@@ -153,9 +153,9 @@ TEST_CASE("every value that a template is given some template reads") {
   const target::Target& h100 = *target::find("h100");
   const auto kernel = schedule::describe_kernel(spec, rows, h100.family);
   const schedule::Candidate best = schedule::search(kernel, h100).ranked.front();
-  for (const auto& [name, value] : template_values(spec, rows, best)) {
-    CAPTURE(name);
-    CHECK(is_read(name));
+  for (const auto& value : template_values(spec, rows, best)) {
+    CAPTURE(value.first);
+    CHECK(is_read(value.first));
   }
 }
 

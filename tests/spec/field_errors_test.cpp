@@ -189,7 +189,7 @@ TEST_CASE("keys and values that other tools have") {
           "a call says it; what is to be fast is written as workload: {batch: 1, seq_q: 4096}");
   }
   CHECK(help(errors_with("gpu: h100\n")) == "write targets: [h100]");
-  CHECK(help(errors_with("dropout: 0.1\n")) == "dropout there is none");
+  CHECK(help(errors_with("dropout: 0.1\n")) == "kernels have no dropout: leave it out");
   CHECK(help(errors_with("attn_mask: x\n")).starts_with("write mask: "));
   CHECK(help(errors_with("attn_bias: x\n")).starts_with("write score: score + bias["));
   CHECK(help(errors_with("maks: true\n")) == "did you mean 'mask'?");
