@@ -1464,8 +1464,7 @@ typedef enum gemma2_9b_status {
   GEMMA2_9B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   GEMMA2_9B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GEMMA2_9B_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not of compute capability 9.0, or its driver is too old
-  GEMMA2_9B_BAD_DEVICE = 8,
+  GEMMA2_9B_BAD_DEVICE = 8,     // not a device of compute capability 9.0, or too old a driver
   GEMMA2_9B_LAUNCH_FAILED = 9   // the launch failed
 } gemma2_9b_status;
 
@@ -1608,14 +1607,24 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-gemma2_9b_status check_args(const gemma2_9b_forward_args& args) {
+// Tiles of the same rows and sequence.
+constexpr int kTilesBeside = kHeadsQ;
+
+int64_t tiles_per_head(const gemma2_9b_forward_args& args) {
+  return (args.seq_q + kTileQ - 1) / kTileQ;
+}
+
+gemma2_9b_status check_lengths(const gemma2_9b_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return GEMMA2_9B_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return GEMMA2_9B_BAD_LENGTH;
+  const int64_t tiles = tiles_per_head(args);
+  const bool fits = tiles == 0 || args.batch <= kMost / kTilesBeside / tiles;
+  return fits ? GEMMA2_9B_OK : GEMMA2_9B_BAD_LENGTH;
+}
+
+gemma2_9b_status check_args(const gemma2_9b_forward_args& args) {
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return GEMMA2_9B_BAD_HEADS;
-  const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
-    return GEMMA2_9B_BAD_LENGTH;
-  }
+  if (const gemma2_9b_status status = check_lengths(args); status != GEMMA2_9B_OK) return status;
   const bool any_key = args.seq_kv > 0;
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return GEMMA2_9B_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
@@ -1629,8 +1638,8 @@ Params params_of(const gemma2_9b_forward_args& args) {
   p.batch = static_cast<int>(args.batch);
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
-  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
-  p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+  p.tiles_per_head = static_cast<int>(tiles_per_head(args));
+  p.tiles = p.tiles_per_head * kTilesBeside * p.batch;
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
   return p;
@@ -1763,7 +1772,7 @@ const char* gemma2_9b_status_string(gemma2_9b_status status) {
     case GEMMA2_9B_BAD_WORKSPACE:
       return "the workspace is null";
     case GEMMA2_9B_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0, or its driver is too old";
+      return "not a device of compute capability 9.0, or too old a driver";
     case GEMMA2_9B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1385,8 +1385,7 @@ typedef enum gpt_oss_status {
   GPT_OSS_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   GPT_OSS_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GPT_OSS_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not of compute capability 9.0, or its driver is too old
-  GPT_OSS_BAD_DEVICE = 8,
+  GPT_OSS_BAD_DEVICE = 8,     // not a device of compute capability 9.0, or too old a driver
   GPT_OSS_LAUNCH_FAILED = 9   // the launch failed
 } gpt_oss_status;
 
@@ -1531,14 +1530,24 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-gpt_oss_status check_args(const gpt_oss_forward_args& args) {
+// Tiles of the same rows and sequence.
+constexpr int kTilesBeside = kHeadsQ;
+
+int64_t tiles_per_head(const gpt_oss_forward_args& args) {
+  return (args.seq_q + kTileQ - 1) / kTileQ;
+}
+
+gpt_oss_status check_lengths(const gpt_oss_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return GPT_OSS_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return GPT_OSS_BAD_LENGTH;
+  const int64_t tiles = tiles_per_head(args);
+  const bool fits = tiles == 0 || args.batch <= kMost / kTilesBeside / tiles;
+  return fits ? GPT_OSS_OK : GPT_OSS_BAD_LENGTH;
+}
+
+gpt_oss_status check_args(const gpt_oss_forward_args& args) {
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return GPT_OSS_BAD_HEADS;
-  const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
-    return GPT_OSS_BAD_LENGTH;
-  }
+  if (const gpt_oss_status status = check_lengths(args); status != GPT_OSS_OK) return status;
   const bool any_key = args.seq_kv > 0;
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return GPT_OSS_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
@@ -1552,8 +1561,8 @@ Params params_of(const gpt_oss_forward_args& args) {
   p.batch = static_cast<int>(args.batch);
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
-  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
-  p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+  p.tiles_per_head = static_cast<int>(tiles_per_head(args));
+  p.tiles = p.tiles_per_head * kTilesBeside * p.batch;
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
   return p;
@@ -1669,7 +1678,7 @@ const char* gpt_oss_status_string(gpt_oss_status status) {
     case GPT_OSS_BAD_WORKSPACE:
       return "the workspace is null";
     case GPT_OSS_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0, or its driver is too old";
+      return "not a device of compute capability 9.0, or too old a driver";
     case GPT_OSS_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1369,8 +1369,7 @@ typedef enum llama3_70b_status {
   LLAMA3_70B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   LLAMA3_70B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   LLAMA3_70B_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not of compute capability 9.0, or its driver is too old
-  LLAMA3_70B_BAD_DEVICE = 8,
+  LLAMA3_70B_BAD_DEVICE = 8,     // not a device of compute capability 9.0, or too old a driver
   LLAMA3_70B_LAUNCH_FAILED = 9   // the launch failed
 } llama3_70b_status;
 
@@ -1513,14 +1512,24 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-llama3_70b_status check_args(const llama3_70b_forward_args& args) {
+// Tiles of the same rows and sequence.
+constexpr int kTilesBeside = kHeadsQ;
+
+int64_t tiles_per_head(const llama3_70b_forward_args& args) {
+  return (args.seq_q + kTileQ - 1) / kTileQ;
+}
+
+llama3_70b_status check_lengths(const llama3_70b_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return LLAMA3_70B_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return LLAMA3_70B_BAD_LENGTH;
+  const int64_t tiles = tiles_per_head(args);
+  const bool fits = tiles == 0 || args.batch <= kMost / kTilesBeside / tiles;
+  return fits ? LLAMA3_70B_OK : LLAMA3_70B_BAD_LENGTH;
+}
+
+llama3_70b_status check_args(const llama3_70b_forward_args& args) {
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return LLAMA3_70B_BAD_HEADS;
-  const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
-    return LLAMA3_70B_BAD_LENGTH;
-  }
+  if (const llama3_70b_status status = check_lengths(args); status != LLAMA3_70B_OK) return status;
   const bool any_key = args.seq_kv > 0;
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return LLAMA3_70B_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
@@ -1534,8 +1543,8 @@ Params params_of(const llama3_70b_forward_args& args) {
   p.batch = static_cast<int>(args.batch);
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
-  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
-  p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
+  p.tiles_per_head = static_cast<int>(tiles_per_head(args));
+  p.tiles = p.tiles_per_head * kTilesBeside * p.batch;
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
   return p;
@@ -1668,7 +1677,7 @@ const char* llama3_70b_status_string(llama3_70b_status status) {
     case LLAMA3_70B_BAD_WORKSPACE:
       return "the workspace is null";
     case LLAMA3_70B_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0, or its driver is too old";
+      return "not a device of compute capability 9.0, or too old a driver";
     case LLAMA3_70B_LAUNCH_FAILED:
       return "the launch failed";
   }

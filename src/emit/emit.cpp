@@ -21,7 +21,7 @@ std::string bad_device_text(const std::vector<Choice>& choices) {
         choices, [&](const Choice& choice) { return choice.target->family == family; });
   };
   if (all(target::Family::Hopper)) {
-    return "the current device is not of compute capability 9.0, or its driver is too old";
+    return "not a device of compute capability 9.0, or too old a driver";
   }
   if (all(target::Family::Cdna2)) return "the current device is not a gfx90a";
   return "the current device is not the one that the kernel was generated for";

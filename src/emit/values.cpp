@@ -54,6 +54,12 @@ class TemplateValues {
   }
 
  private:
+  // Which block takes which tile is known only as they come.
+  bool counts_tiles() const {
+    return schedule_.grid == schedule::Grid::Persistent &&
+           schedule_.order == schedule::Order::LongestFirst;
+  }
+
   void put(const char* name, int64_t value) {
     values_[std::string("ATTN_") + name] = std::to_string(value);
   }
@@ -87,6 +93,7 @@ class TemplateValues {
     put("PING_PONG", schedule_.ping_pong);
     put("PERSISTENT", schedule_.grid == schedule::Grid::Persistent);
     put("LONGEST_FIRST", schedule_.order == schedule::Order::LongestFirst);
+    put("TILES_COUNTED", counts_tiles());
     put("FIRST_ROWS_LONGEST", resources_.row_order.first_longest);
     put("SHORT_ROWS", resources_.row_order.ends_short && spec_.block_size == 0);
     put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_order.span : 0);
@@ -187,11 +194,9 @@ class TemplateValues {
     put("VARLEN", spec_.varlen);
     // Another kernel comes first, which makes tables or states. That of tables clears the counter
     // of tiles; otherwise the kernel itself does.
-    const bool counts = schedule_.grid == schedule::Grid::Persistent &&
-                        schedule_.order == schedule::Order::LongestFirst;
     const bool tables = spec_.varlen || id_tables(spec_) > 0;
     put("PREPARES", tables || pairs_.far);
-    put("COUNTER", counts && !tables);
+    put("COUNTER", counts_tiles() && !tables);
   }
 
   void put_blocks() {

@@ -41,9 +41,9 @@ constexpr auto kKeywords = std::to_array<std::string_view>(
 
 // The expression language (docs/spec.md section 4) and its functions, sorted.
 constexpr auto kLanguage = std::to_array<std::string_view>(
-    {"abs",   "acc",     "b",    "ceil", "clamp", "cos",  "erf",    "exp",  "exp2", "floor",
-     "gelu",  "h",       "inf",  "log",  "log2",  "max",  "min",    "pow",  "relu", "rsqrt",
-     "scale", "sigmoid", "sign", "silu", "sin",   "sqrt", "square", "tanh", "where"});
+    {"abs",     "acc",  "b",    "clamp", "cos",  "erf",    "exp",  "exp2", "floor", "gelu",
+     "h",       "inf",  "log",  "log2",  "max",  "min",    "pow",  "relu", "rsqrt", "scale",
+     "sigmoid", "sign", "silu", "sin",   "sqrt", "square", "tanh", "where"});
 
 // What one pattern's expressions have besides, and its argument struct, sorted.
 constexpr auto kParallel = std::to_array<std::string_view>(
@@ -94,7 +94,7 @@ std::optional<std::string> why_reserved(std::string_view name, Pattern pattern) 
   if (recurrent && contains(kRecurrent, name)) return "pattern recurrent uses that name already";
   if (contains(kTensors, name)) return "q, k, v and o are the tensors of a call";
   if (contains(kArguments, name)) {
-    return "the argument struct uses that name already";
+    return "the argument struct or emitted code uses that name already";
   }
   if (name.find("_stride") != std::string_view::npos) {
     return "names with '_stride' belong to the argument struct";

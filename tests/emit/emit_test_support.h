@@ -31,8 +31,7 @@ inline spec::Spec spec_of(const std::string& lines) { return spec_of_text(spec_t
 
 // With the text of Hopper's template.
 inline Api api_of(const spec::Spec& spec) {
-  return api_of(spec,
-                "the current device is not of compute capability 9.0, or its driver is too old");
+  return api_of(spec, "not a device of compute capability 9.0, or too old a driver");
 }
 
 inline attention::RowForm form_of(const spec::Spec& spec) {

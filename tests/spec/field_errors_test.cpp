@@ -383,7 +383,7 @@ TEST_CASE("names that macros have") {
     CHECK(help_on(name) == "");
   }
   // In a struct they would hide the type of the fields behind them.
-  CHECK(help_on("uint8_t") == "help: the argument struct uses that name already\n");
+  CHECK(help_on("uint8_t") == "help: the argument struct or emitted code uses that name already\n");
   // A constant is a number in the code.
   CHECK(errors_with("constants: {M_PI: 3.14, EPS: 1e-6}\nscore: score * M_PI + EPS\n") == "");
 }
@@ -398,7 +398,7 @@ TEST_CASE("names that are taken") {
         "s.yaml:6:10: error: 'stream' cannot name an input\n"
         "    6 | inputs: {stream: {dtype: f32, shape: []}}\n"
         "      |          ^~~~~~\n"
-        "help: the argument struct uses that name already\n");
+        "help: the argument struct or emitted code uses that name already\n");
   CHECK(errors_with("inputs: {lse: {dtype: f32, shape: []}}\n") ==
         "s.yaml:6:10: error: 'lse' cannot name an input\n"
         "    6 | inputs: {lse: {dtype: f32, shape: []}}\n"

@@ -3,27 +3,50 @@
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
-#if ATTN_VARLEN
-// Every sequence may end in a tile that is not full.
-int64_t most_tiles(const attention_forward_args& args) {
-#if ATTN_VALUE_PARTS > 1
-  return (args.total_q / kTileQ + args.batch) * kHeadsQ * kValueParts;
-#else
-  return (args.total_q / kTileQ + args.batch) * kHeadsQ;
-#endif
-}
-#endif
-
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-attention_status check_args(const attention_forward_args& args) {
+// Tiles of the same rows and sequence.
+#if ATTN_PACKED_HEADS
+constexpr int kTilesBeside = kHeadsKv;
+#elif ATTN_VALUE_PARTS > 1
+constexpr int kTilesBeside = kHeadsQ * kValueParts;
+#else
+constexpr int kTilesBeside = kHeadsQ;
+#endif
+
 #if ATTN_VARLEN
+// Every sequence may end in a tile that is not full.
+int64_t most_tiles(const attention_forward_args& args) {
+  return (args.total_q / kTileQ + args.batch) * kTilesBeside;
+}
+
+attention_status check_lengths(const attention_forward_args& args) {
   if (args.batch < 0 || args.total_q < 0 || args.total_kv < 0) return ATTENTION_BAD_LENGTH;
   if (args.batch > kMost || args.total_q > kMost || args.total_kv > kMost) {
     return ATTENTION_BAD_LENGTH;
   }
+  return most_tiles(args) > kMost ? ATTENTION_BAD_LENGTH : ATTENTION_OK;
+}
+
+attention_status check_sequences(const attention_forward_args& args) {
+  if (!args.cu_seqlens_q || !args.cu_seqlens_kv) return ATTENTION_NULL_POINTER;
+  if (reinterpret_cast<uintptr_t>(args.cu_seqlens_q) % 4 != 0 ||
+      reinterpret_cast<uintptr_t>(args.cu_seqlens_kv) % 4 != 0) {
+    return ATTENTION_MISALIGNED;
+  }
+  return ATTENTION_OK;
+}
 #else
+int64_t tiles_per_head(const attention_forward_args& args) {
+#if ATTN_PACKED_HEADS
+  return (args.seq_q * kGroup + kTileQ - 1) / kTileQ;
+#else
+  return (args.seq_q + kTileQ - 1) / kTileQ;
+#endif
+}
+
+attention_status check_lengths(const attention_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return ATTENTION_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return ATTENTION_BAD_LENGTH;
 #if ATTN_FIXED_BATCH
@@ -35,38 +58,23 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_FIXED_SEQ_KV
   if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
 #endif
-#endif
-  if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
-#if ATTN_VARLEN
-  if (most_tiles(args) > kMost) return ATTENTION_BAD_LENGTH;
-  if (!args.cu_seqlens_q || !args.cu_seqlens_kv) return ATTENTION_NULL_POINTER;
-  if (reinterpret_cast<uintptr_t>(args.cu_seqlens_q) % 4 != 0 ||
-      reinterpret_cast<uintptr_t>(args.cu_seqlens_kv) % 4 != 0) {
-    return ATTENTION_MISALIGNED;
-  }
-  const bool any_key = args.total_kv > 0;
-#else
 #if ATTN_PACKED_HEADS
   if (args.seq_q > kMost / kGroup) return ATTENTION_BAD_LENGTH;
-  const int64_t tiles_per_head = (args.seq_q * kGroup + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > kMost / kHeadsKv / tiles_per_head) {
-    return ATTENTION_BAD_LENGTH;
-  }
-#else
-  const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
-#if ATTN_VALUE_PARTS > 1
-  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / kValueParts / tiles_per_head) {
-    return ATTENTION_BAD_LENGTH;
-  }
-#else
-  if (tiles_per_head > 0 && args.batch > kMost / kHeadsQ / tiles_per_head) {
-    return ATTENTION_BAD_LENGTH;
-  }
 #endif
+  const int64_t tiles = tiles_per_head(args);
+  const bool fits = tiles == 0 || args.batch <= kMost / kTilesBeside / tiles;
+  return fits ? ATTENTION_OK : ATTENTION_BAD_LENGTH;
+}
+#endif
+
+#if ATTN_SPARSE
+attention_status check_blocks(const attention_forward_args& args) {
+#if ATTN_SKIP
+  if (args.seq_kv / kTileKv > INT32_MAX >> Visit::kShift) return ATTENTION_BAD_LENGTH;
 #endif
 #if ATTN_SPARSE_BITMAP
-  if (args.seq_kv > 0 && !args.block_mask) return ATTENTION_NULL_POINTER;
-#elif ATTN_SPARSE
+  return args.seq_kv > 0 && !args.block_mask ? ATTENTION_NULL_POINTER : ATTENTION_OK;
+#else
   if (args.seq_kv > 0 && (!args.block_counts || !args.block_indices)) {
     return ATTENTION_NULL_POINTER;
   }
@@ -74,6 +82,20 @@ attention_status check_args(const attention_forward_args& args) {
       reinterpret_cast<uintptr_t>(args.block_indices) % 4 != 0) {
     return ATTENTION_MISALIGNED;
   }
+  return ATTENTION_OK;
+#endif
+}
+#endif
+
+attention_status check_args(const attention_forward_args& args) {
+  if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
+  if (const attention_status status = check_lengths(args); status != ATTENTION_OK) return status;
+#if ATTN_VARLEN
+  if (const attention_status status = check_sequences(args); status != ATTENTION_OK) return status;
+  const bool any_key = args.total_kv > 0;
+#else
+#if ATTN_SPARSE
+  if (const attention_status status = check_blocks(args); status != ATTENTION_OK) return status;
 #endif
   const bool any_key = args.seq_kv > 0;
 #endif
@@ -98,17 +120,8 @@ Params params_of(const attention_forward_args& args) {
 #else
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
-#if ATTN_PACKED_HEADS
-  p.tiles_per_head = (p.seq_q * kGroup + kTileQ - 1) / kTileQ;
-  p.tiles = p.tiles_per_head * kHeadsKv * p.batch;
-#else
-  p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
-#if ATTN_VALUE_PARTS > 1
-  p.tiles = p.tiles_per_head * kHeadsQ * p.batch * kValueParts;
-#else
-  p.tiles = p.tiles_per_head * kHeadsQ * p.batch;
-#endif
-#endif
+  p.tiles_per_head = static_cast<int>(tiles_per_head(args));
+  p.tiles = p.tiles_per_head * kTilesBeside * p.batch;
 #if ATTN_SPARSE
   p.squares_q = (p.seq_q + kSquare - 1) / kSquare;
   p.squares_kv = (p.seq_kv + kSquare - 1) / kSquare;

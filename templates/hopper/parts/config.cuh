@@ -58,6 +58,9 @@
 #ifndef ATTN_LONGEST_FIRST
 #define ATTN_LONGEST_FIRST 1
 #endif
+#ifndef ATTN_TILES_COUNTED
+#define ATTN_TILES_COUNTED 1
+#endif
 #ifndef ATTN_FIRST_ROWS_LONGEST
 #define ATTN_FIRST_ROWS_LONGEST 0
 #endif

@@ -18,7 +18,7 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
   const size_t prepared = args ? prepared_bytes(*args) : 0;
 #if ATTN_COUNTER
   return prepared + sizeof(Counter);
-#elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#elif ATTN_TILES_COUNTED
   return prepared + sizeof(unsigned);  // the counter that hands out tiles
 #else
   return prepared;
@@ -44,12 +44,12 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
 #endif
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
 #elif ATTN_ID_TABLES || ATTN_FAR
   if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if (ATTN_PERSISTENT && ATTN_LONGEST_FIRST) || ATTN_ID_TABLES || ATTN_FAR
+#if ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
 
@@ -125,7 +125,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   }
 #elif ATTN_ID_TABLES
   const int prepare_blocks = place_tables(p, workspace, cores);
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
   p.next_tile =
       reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(*args));
 #endif
@@ -190,7 +190,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:
-      return "the current device is not of compute capability 9.0, or its driver is too old";
+      return "not a device of compute capability 9.0, or too old a driver";
     case ATTENTION_LAUNCH_FAILED:
       return "the launch failed";
   }

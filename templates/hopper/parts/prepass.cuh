@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
   }
   const int block = blockIdx.x - kSortingBlocks, blocks = gridDim.x - kSortingBlocks;
 #else
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.next_tile = 0;
 #endif
   const int block = blockIdx.x, blocks = gridDim.x;

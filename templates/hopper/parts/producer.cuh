@@ -34,7 +34,7 @@ struct Producer {
   __device__ void run();
   __device__ Blocks find_blocks();
   __device__ void load_tile();
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
   __device__ void claim_next();
 #endif
 
@@ -55,7 +55,7 @@ struct Producer {
 #endif
 };
 
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
 #if ATTN_COUNTER
 // By another warp: the producer has no registers for it.
 __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
@@ -103,7 +103,7 @@ __device__ __forceinline__ void Producer::load_tile() {
     const Visit after = walk.next(p.inputs);
     announced = following.with_more(after.exists());
     if (following.exists()) load_key(following.block());
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
     if (!following.exists()) claim_next();
 #endif
 #if ATTN_GATHER
@@ -113,7 +113,7 @@ __device__ __forceinline__ void Producer::load_tile() {
     visit = following;
     following = after;
   }
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
   if (!any_visit) claim_next();
 #endif
 }
@@ -142,12 +142,12 @@ __device__ __forceinline__ void Producer::load_tile() {
 #pragma unroll 1
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
     if (block != blocks.last()) load_key(Blocks::after(block));
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
     if (block == blocks.last()) claim_next();
 #endif
     load_value(block);
   }
-#if ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#if ATTN_TILES_COUNTED
   if (blocks.none()) claim_next();
 #endif
 }

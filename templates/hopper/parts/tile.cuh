@@ -37,7 +37,7 @@ struct Params {
 #if ATTN_COUNTER
   Counter* counter;
   uint64_t call;  // its number
-#elif ATTN_PERSISTENT && ATTN_LONGEST_FIRST
+#elif ATTN_TILES_COUNTED
   // How many tiles beyond the first of each block were handed out.
   unsigned* next_tile;
 #endif
