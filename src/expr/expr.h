@@ -71,9 +71,8 @@ enum class Op : uint8_t {
   Floor,  // Float to Float
   ToInt,  // int(x): the floor of a Float as an Int, of a NaN 0
   Sign,
-  // An Int's own value from a sum whose terms, each of 32 bits, may add up to more: the nearest
-  // Int.
-  // Not of the language: key ranges (attention/tiles.h) move terms across a comparison.
+  // Of a sum whose terms, of 32 bits each, may add up to more: the nearest Int. It is not of the
+  // language: key ranges (attention/tiles.h) move terms across a comparison.
   Saturate,
   // Reductions over the existing pairs of a row (docs/spec.md section 2).
   RowMax,

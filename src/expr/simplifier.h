@@ -59,9 +59,9 @@ class Simplifier {
   static bool take_constants(Parts& parts, double& constant, bool multiply);
 
   bool guarded_ = false;  // below what makes a number of a NaN, such as a comparison
-  std::map<std::pair<const void*, bool>, Expr>
-      done_;                     // by identity of the original, and `guarded_`
-  std::vector<Expr> originals_;  // keeps those identities alive
+  // Simplified forms by identity of the original, and `guarded_`; `originals_` keeps them alive.
+  std::map<std::pair<const void*, bool>, Expr> done_;
+  std::vector<Expr> originals_;
   std::unordered_map<uint64_t, std::vector<Expr>> interned_;  // by hash; only looked up
 };
 
