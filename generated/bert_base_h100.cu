@@ -1394,8 +1394,7 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-// Tiles of the same rows and sequence.
-constexpr int kTilesBeside = kHeadsQ;
+constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
 
 int64_t tiles_per_head(const bert_base_forward_args& args) {
   return (args.seq_q + kTileQ - 1) / kTileQ;

@@ -54,12 +54,6 @@ class TemplateValues {
   }
 
  private:
-  // Which block takes which tile is known only as they come.
-  bool counts_tiles() const {
-    return schedule_.grid == schedule::Grid::Persistent &&
-           schedule_.order == schedule::Order::LongestFirst;
-  }
-
   void put(const char* name, int64_t value) {
     values_[std::string("ATTN_") + name] = std::to_string(value);
   }
@@ -93,7 +87,7 @@ class TemplateValues {
     put("PING_PONG", schedule_.ping_pong);
     put("PERSISTENT", schedule_.grid == schedule::Grid::Persistent);
     put("LONGEST_FIRST", schedule_.order == schedule::Order::LongestFirst);
-    put("TILES_COUNTED", counts_tiles());
+    put("TILES_COUNTED", schedule::counts_tiles(schedule_));
     put("FIRST_ROWS_LONGEST", resources_.row_order.first_longest);
     put("SHORT_ROWS", resources_.row_order.ends_short && spec_.block_size == 0);
     put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_order.span : 0);
@@ -196,7 +190,7 @@ class TemplateValues {
     // of tiles; otherwise the kernel itself does.
     const bool tables = spec_.varlen || id_tables(spec_) > 0;
     put("PREPARES", tables || pairs_.far);
-    put("COUNTER", counts_tiles() && !tables);
+    put("COUNTER", schedule::counts_tiles(schedule_) && !tables);
   }
 
   void put_blocks() {

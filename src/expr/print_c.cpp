@@ -193,6 +193,9 @@ Text CPrinter::print_number(const Expr& e) const {
     case Type::Bool:
       return {device_ ? (e.is_number(0) ? "false" : "true") : (e.is_number(0) ? "0" : "1")};
     case Type::Int:
+      if (e.is_number(std::numeric_limits<int32_t>::min())) {
+        return {"(-2147483647 - 1)"};  // C takes the whole of it for a long
+      }
       return {fmt::format("{:.0f}", e.number()), own};
     case Type::Float:
       break;

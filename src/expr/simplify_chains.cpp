@@ -14,6 +14,11 @@ constexpr size_t kMaxParts = 64;
 
 bool is_finite_number(const Expr& e) { return e.is_number() && std::isfinite(e.number()); }
 
+// Of all numbers the least Int alone has none.
+bool has_opposite(const Expr& number) {
+  return number.type() != Type::Int || !number.is_number(std::numeric_limits<int32_t>::min());
+}
+
 // The operand of a product that is a number.
 const Expr* coefficient_of(const Expr& e) {
   if (e.op() != Op::Multiply) {
@@ -89,7 +94,7 @@ bool Simplifier::is_negative(const Expr& e) const {
     return true;
   }
   const Expr* number = e.is_number() ? &e : coefficient_of(e);
-  return number != nullptr && number->number() < 0;
+  return number != nullptr && number->number() < 0 && has_opposite(*number);
 }
 
 // -e of an e that is_negative.
@@ -113,7 +118,7 @@ Expr Simplifier::negate_rule(const Expr& operand, Span span) {
   if (operand.op() == Op::Subtract) {
     return build(Op::Subtract, {operand.operand(1), operand.operand(0)}, span);
   }
-  if (const Expr* number = coefficient_of(operand)) {
+  if (const Expr* number = coefficient_of(operand); number != nullptr && has_opposite(*number)) {
     const Expr& rest = operand.operand(number == &operand.operand(0) ? 1 : 0);
     return build(Op::Multiply, {constant(number->type(), -number->number(), span), rest}, span);
   }

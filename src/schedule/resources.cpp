@@ -258,7 +258,7 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
         kernel.maps);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
-  if (kernel.varlen && (s.grid != Grid::Persistent || s.order != Order::LongestFirst)) {
+  if (kernel.varlen && !counts_tiles(s)) {
     return "packed sequences need a persistent grid that starts the longest first";
   }
   if (kernel.block_size > 0) {

@@ -64,6 +64,11 @@ inline bool gathers(const Schedule& s, int block_size) {
   return block_size > 0 && s.tile_kv > block_size;
 }
 
+// Whether blocks draw their tiles from a counter: which takes which is known only as they come.
+inline bool counts_tiles(const Schedule& s) {
+  return s.grid == Grid::Persistent && s.order == Order::LongestFirst;
+}
+
 // In what order the longest-first order takes a head's rows (row_order.h).
 struct RowOrder {
   // Whether a head's first rows have more blocks of keys than its last ones: queries at the

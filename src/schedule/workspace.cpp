@@ -65,8 +65,7 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
 // What packed sequences and the tiles' counter take.
 double own_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
   if (spec.varlen) return static_cast<double>(call.batch * kSequence + 2 * kCounter);
-  const bool counts = s.grid == Grid::Persistent && s.order == Order::LongestFirst;
-  if (!counts) return 0;
+  if (!counts_tiles(s)) return 0;
   return static_cast<double>(tables_of(spec).empty() ? kOwnCounter : kCounter);
 }
 

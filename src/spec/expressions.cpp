@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "expr/simplify.h"
 #include "spec/empty_mask.h"
 #include "spec/hints.h"
 #include "spec/indices.h"
@@ -162,26 +161,13 @@ class ExpressionReader {
     base_.constants["scale"] = expr::number(spec_.scale);
     base_.constants["inf"] = expr::number(std::numeric_limits<double>::infinity());
     const Node* constants = root_.find("constants");
-    constexpr double kLowest = std::numeric_limits<int32_t>::min();
-    constexpr double kLargest = std::numeric_limits<int32_t>::max();
     for (const auto& [name, value] : spec_.constants) {
       const bool is_int = constants->find(name)->text.find_first_of(".eE") == std::string::npos &&
-                          value >= kLowest && value <= kLargest;
-      if (is_int && value == kLowest) {
-        add_lowest(name);
-      } else {
-        base_.constants[name] =
-            is_int ? expr::integer(static_cast<int64_t>(value)) : expr::number(value);
-      }
+                          value >= std::numeric_limits<int32_t>::min() &&
+                          value <= std::numeric_limits<int32_t>::max();
+      base_.constants[name] =
+          is_int ? expr::integer(static_cast<int64_t>(value)) : expr::number(value);
     }
-  }
-
-  // In C, -2147483648 is a long: expressions read the name, and get a difference in its place.
-  void add_lowest(const std::string& name) {
-    base_.variables[name] = expr::Type::Int;
-    lowest_[name] =
-        expr::make(expr::Op::Subtract,
-                   {expr::integer(-std::numeric_limits<int32_t>::max()), expr::integer(1)});
   }
 
   void add_inputs() {
@@ -202,9 +188,9 @@ class ExpressionReader {
         if (node.key != group) continue;
         all_broken_ = all_broken_ || !node.valid;
         for (const Node& entry : node.children) {
-          const bool known = base_.inputs.contains(entry.key) ||
-                             base_.constants.contains(entry.key) || lowest_.contains(entry.key);
-          if (!known) broken_.insert(entry.key);
+          if (!base_.inputs.contains(entry.key) && !base_.constants.contains(entry.key)) {
+            broken_.insert(entry.key);
+          }
         }
       }
     }
@@ -301,7 +287,7 @@ class ExpressionReader {
       return {};
     }
     read_.merge(expr::names_in(text));
-    const expr::Expr e = expr::substitute(std::get<expr::Expr>(parsed), lowest_);
+    const auto& e = std::get<expr::Expr>(parsed);
     if (node != nullptr && knows_heads()) {
       if (const auto error = wrong_index(e, spec_)) {
         report_.in_text(*node, pointer, *error);
@@ -431,7 +417,6 @@ class ExpressionReader {
   Spec& spec_;
   Report& report_;
   expr::Scope base_;
-  std::map<std::string, expr::Expr, std::less<>> lowest_;  // constants of the lowest i32
   std::set<std::string> broken_;
   std::set<std::string> read_;  // names that some expression has
   bool all_broken_ = false;

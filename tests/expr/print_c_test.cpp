@@ -234,6 +234,15 @@ TEST_CASE("a sum that may leave 32 bits is taken in 64, and no int is its name")
   CHECK(same(simplify(saturated(parsed("q_idx + 1 - 1"))), parsed("q_idx")));
 }
 
+TEST_CASE("the least i32 is an int in C, and has no opposite") {
+  const Expr least = integer(std::numeric_limits<int32_t>::min());
+  CHECK(print_c(least, Dialect::Device) == "(-2147483647 - 1)");
+  const auto simple = [&](const Expr& e) { return print_c(simplify(e), Dialect::Device); };
+  CHECK(simple(make(Op::Subtract, {parsed("q_idx"), least})) == "q_idx - (-2147483647 - 1)");
+  CHECK(simple(make(Op::Negate, {make(Op::Multiply, {parsed("q_idx"), least})})) ==
+        "-(q_idx * (-2147483647 - 1))");
+}
+
 TEST_CASE("shortest float literals") {
   CHECK(float_literal(0.08838834764831845) == "0.088388346f");
   CHECK(float_literal(1) == "1.0f");

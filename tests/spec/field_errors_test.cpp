@@ -6,6 +6,11 @@
 namespace attngen::spec {
 namespace {
 
+std::string name_error(const std::string& name) {
+  return errors_of("attngen: 1\nname: " + name +
+                   "\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n");
+}
+
 TEST_CASE("keys") {
   CHECK(errors_of("name: example\nattngen: 1\nheads: {q: 8, kv: 2}\n") ==
         "s.yaml:1:1: error: a spec needs 'dtype' and 'head_dim'\n"
@@ -286,10 +291,6 @@ TEST_CASE("inputs along packed sequences have neither batch nor pairs") {
 }
 
 TEST_CASE("names that are no symbols or files") {
-  const auto name_error = [](const std::string& name) {
-    return errors_of("attngen: 1\nname: " + name +
-                     "\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n");
-  };
   CHECK(name_error("../../etc/x") ==
         "s.yaml:2:7: error: name must be a C identifier, got '../../etc/x'\n"
         "    2 | name: ../../etc/x\n"
@@ -310,10 +311,6 @@ TEST_CASE("names that are no symbols or files") {
 }
 
 TEST_CASE("names that no spec can have") {
-  const auto name_error = [](const std::string& name) {
-    return errors_of("attngen: 1\nname: " + name +
-                     "\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n");
-  };
   CHECK(name_error("stdint") ==
         "s.yaml:2:7: error: a spec cannot be named 'stdint'\n"
         "    2 | name: stdint\n"

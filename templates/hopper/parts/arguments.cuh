@@ -6,13 +6,12 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-// Tiles of the same rows and sequence.
 #if ATTN_PACKED_HEADS
-constexpr int kTilesBeside = kHeadsKv;
+constexpr int kTilesBeside = kHeadsKv;  // of the same rows: one for each key head
 #elif ATTN_VALUE_PARTS > 1
-constexpr int kTilesBeside = kHeadsQ * kValueParts;
+constexpr int kTilesBeside = kHeadsQ * kValueParts;  // of the same rows: of each head and part
 #else
-constexpr int kTilesBeside = kHeadsQ;
+constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
 #endif
 
 #if ATTN_VARLEN
