@@ -169,6 +169,15 @@ __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barri
       : "memory");
 }
 
+// To the L2.
+__device__ __forceinline__ void tma_prefetch(const CUtensorMap& map, int column, int row, int head,
+                                             int batch) {
+  asm volatile(
+      "cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(&map),
+      "r"(column), "r"(row), "r"(head), "r"(batch)
+      : "memory");
+}
+
 // What lies outside the tensor is not written.
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile, int column,
                                           int row, int head, int batch) {
@@ -918,6 +927,28 @@ __device__ __forceinline__ void load_rows(const CUtensorMap& map, uint64_t& full
   }
 }
 
+// Where warpgroup i's queries begin, in the coordinates of their tensor map.
+struct QueryPlace {
+  int row, head, batch;
+};
+
+__device__ __forceinline__ QueryPlace queries_of(const Tile& tile, int i) {
+  return {tile.q_first + 64 * i, tile.h, tile.b};
+}
+
+// Asks for a tile's queries ahead of the load: as far as the L2, and so before the kernels before
+// have ended.
+__device__ __forceinline__ void prefetch_queries(const CUtensorMap& map, const Tile& tile) {
+#pragma unroll 1
+  for (int i = 0; i < kWarpgroups; ++i) {
+    const QueryPlace place = queries_of(tile, i);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunksQk; ++chunk) {
+      tma_prefetch(map, chunk * kChunkQk, place.row, place.head, place.batch);
+    }
+  }
+}
+
 // And what the consumers are told of the tile: seen once the queries are there.
 __device__ __forceinline__ void Producer::load_queries() {
 #pragma unroll 1
@@ -928,8 +959,9 @@ __device__ __forceinline__ void Producer::load_queries() {
       uint64_t& full = shared.query_full[query_slot.index][i];
       uint8_t* const queries = shared.query[query_slot.index][i];
       barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * i, tile.h,
-                                     tile.b, kEvictNormal);
+      const QueryPlace place = queries_of(tile, i);
+      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, place.row, place.head, place.batch,
+                                     kEvictNormal);
     }
     __syncwarp();
   }
@@ -1428,6 +1460,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (threadIdx.x == 0) init_barriers(shared);
   if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
     prefetch_map(map_q);
+    prefetch_queries(map_q, tile_at(blockIdx.x, p));
     prefetch_map(map_k);
     prefetch_map(map_v);
     prefetch_map(map_o);

@@ -203,6 +203,7 @@ class TemplateValues {
     const int group = spec_.heads.q / spec_.heads.kv();
     put("SKIP", sparse && spec_.block_size % schedule_.queries(group) != 0);
     put("GATHER", schedule::gathers(schedule_, spec_.block_size));
+    put("RANKED", sparse && !masked_ && schedule::counts_tiles(schedule_));
   }
 
   const spec::Spec& spec_;

@@ -67,6 +67,9 @@ namespace {
 #if ATTN_FAR
 #include "parts/chunks.cuh"
 #endif
+#if ATTN_RANKED
+#include "parts/ranks.cuh"
+#endif
 #include "parts/producer.cuh"
 #include "parts/loads.cuh"
 #if ATTN_FAR
@@ -116,6 +119,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (threadIdx.x == 0) init_barriers(shared);
   if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
     prefetch_map(map_q);
+#if !ATTN_VARLEN
+    prefetch_queries(map_q, tile_at(blockIdx.x, p));
+#endif
     prefetch_map(map_k);
     prefetch_map(map_v);
 #if ATTN_BIAS
@@ -147,6 +153,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
 #if ATTN_COUNTER
     if (warp == 2) open_counter(shared, p);
+#endif
+#if ATTN_RANKED
+    if (warp == 3) rank_tiles(shared, p);
 #endif
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();

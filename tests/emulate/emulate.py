@@ -415,6 +415,12 @@ SECTIONS = [
     (spec((4, 2), maps=2, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL), schedule(4, 32, 2)),
     (spec((4, 2), blocks={"size": 64, "from": "bitmap"}), schedule(2, 64, 2)),
 ]
+# And those whose last tiles come in an order of their own (ranks.cpp).
+RANKS = [
+    (spec((4, 2), blocks={"size": 64, "from": "bitmap"}), schedule(3, 64, 2)),
+    (spec((4, 2), blocks={"size": 128, "from": "indices"}), schedule(2, 64, 2)),
+    (spec((4, 2), blocks={"size": 64, "from": "indices", "per": "heads_kv"}), packed(2, 128, 2)),
+]
 
 
 def run(command):
@@ -436,11 +442,11 @@ def emulated(attngen, one, given, place):
     return host
 
 
-def check_sections(attngen, compiler, folder):
-    for i, (one, given) in enumerate(SECTIONS):
+def check_order(attngen, compiler, folder, kernels, source):
+    for i, (one, given) in enumerate(kernels):
         host = emulated(attngen, one, given, folder / str(i))
-        program = folder / str(i) / "sections"
-        run([*compile_command(compiler), f'-DEMITTED="{host}"', HERE / "sections.cpp", "-o", program])
+        program = folder / str(i) / "order"
+        run([*compile_command(compiler), f'-DEMITTED="{host}"', HERE / source, "-o", program])
         print(json.dumps(one), run([program]), sep="\n")
 
 
@@ -465,7 +471,9 @@ def main():
     attngen, check, compiler, folder, group = sys.argv[1:]
     folder = Path(folder) / group
     if group == "sections":
-        check_sections(attngen, compiler, folder)
+        check_order(attngen, compiler, folder, SECTIONS, "sections.cpp")
+    elif group == "ranks":
+        check_order(attngen, compiler, folder, RANKS, "ranks.cpp")
     else:
         check_outputs(attngen, check, compiler, folder, group)
 

@@ -137,6 +137,7 @@ inline void wait_for_words() {
   emulator::core->current->words.clear();
 }
 inline void prefetch_map(const CUtensorMap&) {}
+inline void tma_prefetch(const CUtensorMap&, int, int, int, int) {}
 inline void fence_async_proxy() {}
 
 inline void wgmma_fence() {}

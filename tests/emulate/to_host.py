@@ -69,7 +69,7 @@ void recompute_scores(float (&scores)[kTileKv / 8][2][2], bool full, int kv_firs
 EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect", "barrier_test",
             "barrier_wait", "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait",
             "bulk_load", "bulk_store", "warp_or", "copy_word", "wait_for_words",
-            "prefetch_map", "fence_async_proxy", "wait_for_stream",
+            "prefetch_map", "tma_prefetch", "fence_async_proxy", "wait_for_stream",
             "call_next_kernel", "clear_counter", "wait_for_counter", "wgmma_fence",
             "wgmma_commit", "wgmma_wait", "wgmma_scores",
             "wgmma_output", "wgmma_far", "wgmma_state", "pack", "pack_positive_part", "exp2_approx",

@@ -37,6 +37,39 @@ __device__ __forceinline__ void load_pair(const CUtensorMap& map, uint64_t& full
 }
 
 #endif
+// Where warpgroup i's queries begin, in the coordinates of their tensor map.
+struct QueryPlace {
+  int row, head, batch;
+};
+
+__device__ __forceinline__ QueryPlace queries_of(const Tile& tile, int i) {
+#if ATTN_VARLEN
+  return {tile.q_begin + tile.q_first + 64 * i, tile.h, 0};
+#elif ATTN_PACKED_HEADS
+  // Which are {column, head, query, batch}.
+  return {tile.h, (tile.q_first + 64 * i) / kGroup, tile.b};
+#elif ATTN_MAPS > 1
+  return {tile.q_first + 64 * (i / kMaps), kMaps * tile.h + i % kMaps, tile.b};
+#else
+  return {tile.q_first + 64 * i, tile.h, tile.b};
+#endif
+}
+
+#if !ATTN_VARLEN
+// Asks for a tile's queries ahead of the load: as far as the L2, and so before the kernels before
+// have ended.
+__device__ __forceinline__ void prefetch_queries(const CUtensorMap& map, const Tile& tile) {
+#pragma unroll 1
+  for (int i = 0; i < kWarpgroups; ++i) {
+    const QueryPlace place = queries_of(tile, i);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunksQk; ++chunk) {
+      tma_prefetch(map, chunk * kChunkQk, place.row, place.head, place.batch);
+    }
+  }
+}
+
+#endif
 // And what the consumers are told of the tile: seen once the queries are there.
 __device__ __forceinline__ void Producer::load_queries() {
 #pragma unroll 1
@@ -53,20 +86,9 @@ __device__ __forceinline__ void Producer::load_queries() {
       uint64_t& full = shared.query_full[query_slot.index][i];
       uint8_t* const queries = shared.query[query_slot.index][i];
       barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
-#if ATTN_VARLEN
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_begin + tile.q_first + 64 * i,
-                                     tile.h, 0, kEvictNormal);
-#elif ATTN_PACKED_HEADS
-      // Coordinates of this map are {column, head, query, batch}.
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.h,
-                                     (tile.q_first + 64 * i) / kGroup, tile.b, kEvictNormal);
-#elif ATTN_MAPS > 1
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * (i / kMaps),
-                                     kMaps * tile.h + i % kMaps, tile.b, kEvictNormal);
-#else
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, tile.q_first + 64 * i, tile.h,
-                                     tile.b, kEvictNormal);
-#endif
+      const QueryPlace place = queries_of(tile, i);
+      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, place.row, place.head, place.batch,
+                                     kEvictNormal);
     }
     __syncwarp();
   }

@@ -165,6 +165,8 @@ __device__ __forceinline__ void Producer::run() {
 #if ATTN_VARLEN
     if (index >= tiles) break;
     tile = finder.find(index, p);
+#elif ATTN_RANKED
+    tile = tile_at(ranked(shared, index, p), p);
 #else
     tile = tile_at(index, p);
 #endif

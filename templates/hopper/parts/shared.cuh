@@ -14,6 +14,10 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 #endif
 
+#if ATTN_RANKED
+constexpr int kRanked = 128;  // tiles: about one for each core
+#endif
+
 struct __align__(1024) Shared {
   uint8_t query[kQueryStages][kWarpgroups][kQueryBytes];  // a tile's output leaves through it
 #if ATTN_MAPS > 1
@@ -37,6 +41,10 @@ struct __align__(1024) Shared {
   uint64_t value_full[kStages], value_empty[kStages];
 #if ATTN_COUNTER
   uint64_t counter_open;
+#endif
+#if ATTN_RANKED
+  uint64_t ranks_there;
+  uint8_t ranked[kRanked];  // the last tiles, in the order in which they come
 #endif
   Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
 #if ATTN_WALK
@@ -70,6 +78,9 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   }
 #if ATTN_COUNTER
   barrier_init(shared.counter_open, 1);
+#endif
+#if ATTN_RANKED
+  barrier_init(shared.ranks_there, 1);
 #endif
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

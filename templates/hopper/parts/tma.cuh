@@ -18,6 +18,17 @@ __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barri
       : "memory");
 }
 
+#if !ATTN_VARLEN
+// To the L2.
+__device__ __forceinline__ void tma_prefetch(const CUtensorMap& map, int column, int row, int head,
+                                             int batch) {
+  asm volatile(
+      "cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(&map),
+      "r"(column), "r"(row), "r"(head), "r"(batch)
+      : "memory");
+}
+
+#endif
 // What lies outside the tensor is not written.
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile, int column,
                                           int row, int head, int batch) {
