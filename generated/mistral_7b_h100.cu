@@ -787,7 +787,9 @@ struct Producer {
   int next;  // the index of the tile after this one
 
   __device__ void run();
-  __device__ Blocks find_blocks();
+  __device__ Tile find_tile(int index);
+  __device__ void begin_tile(const Tile& found, int index);
+  __device__ Blocks find_blocks(const Tile& of);
   __device__ void load_tile();
   __device__ void claim_next();
 
@@ -811,13 +813,13 @@ __device__ __forceinline__ void Producer::claim_next() {
   if (issues) next = gridDim.x + atomicAdd(&p.counter->next, 1);
 }
 
-__device__ __forceinline__ Blocks Producer::find_blocks() {
-  return blocks_of(tile, tile.q_first, kTileQ, p);
+__device__ __forceinline__ Blocks Producer::find_blocks(const Tile& of) {
+  return blocks_of(of, of.q_first, kTileQ, p);
 }
 
 // In the order in which the consumers ask: the next block's keys before this block's values.
 __device__ __forceinline__ void Producer::load_tile() {
-  const Blocks blocks = find_blocks();
+  const Blocks blocks = find_blocks(tile);
   if (!blocks.none()) load_key(blocks.first());
   load_queries();
 #pragma unroll 1
@@ -829,14 +831,23 @@ __device__ __forceinline__ void Producer::load_tile() {
   if (blocks.none()) claim_next();
 }
 
+__device__ __forceinline__ Tile Producer::find_tile(int index) {
+  return tile_at(index, p);
+}
+
+__device__ __forceinline__ void Producer::begin_tile(const Tile& found, int index) {
+  tile = found;
+  h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  next = p.tiles;
+}
+
 // Tile after tile; in the end one that is none, for each consumer warpgroup.
 __device__ __forceinline__ void Producer::run() {
+  const int tiles = p.tiles;
   int index = blockIdx.x;
 #pragma unroll 1
-  while (index < p.tiles) {
-    tile = tile_at(index, p);
-    h_kv = tile.h / (kHeadsQ / kHeadsKv);
-    next = p.tiles;
+  while (index < tiles) {
+    begin_tile(find_tile(index), index);
     load_tile();
     index = uniform(next);
   }

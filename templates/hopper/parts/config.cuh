@@ -184,6 +184,9 @@
 #ifndef ATTN_GATHER
 #define ATTN_GATHER 0
 #endif
+#ifndef ATTN_FINDS_AHEAD
+#define ATTN_FINDS_AHEAD 0
+#endif
 #ifndef ATTN_RANKED
 #define ATTN_RANKED 0
 #endif

@@ -14,6 +14,9 @@ struct Producer {
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
 
+#if ATTN_VARLEN
+  TileFinder finder;
+#endif
   Tile tile;
   int h_kv;
   int next;  // the index of the tile after this one
@@ -32,8 +35,15 @@ struct Producer {
 #endif
 
   __device__ void run();
-  __device__ Blocks find_blocks();
+  __device__ Tile find_tile(int index);
+  __device__ void begin_tile(const Tile& found, int index);
+  __device__ Blocks find_blocks(const Tile& of);
+#if ATTN_FINDS_AHEAD
+  template <typename Find>
+  __device__ void load_tile(Walk& walk, const Find& find_next);
+#else
   __device__ void load_tile();
+#endif
 #if ATTN_TILES_COUNTED
   __device__ void claim_next();
 #endif
@@ -78,32 +88,51 @@ __device__ __forceinline__ void Producer::claim_next() {
 }
 
 #endif
-__device__ __forceinline__ Blocks Producer::find_blocks() {
+__device__ __forceinline__ Blocks Producer::find_blocks(const Tile& of) {
 #if ATTN_SEARCHED_LIMITS
   tile_keys = {};
-  return blocks_of(tile, tile.q_first, kTileQ, tile_keys, p);
+  return blocks_of(of, of.q_first, kTileQ, tile_keys, p);
 #else
-  return blocks_of(tile, tile.q_first, kTileQ, p);
+  return blocks_of(of, of.q_first, kTileQ, p);
 #endif
 }
 
 #if ATTN_WALK
 // In the order in which the consumers ask: the next block's keys before this block's values. A
 // visit says whether another follows, so the walk is a block ahead of the loads.
+#if ATTN_FINDS_AHEAD
+// The next tile is found, and asks memory for its walk, before the last values wait for their slot:
+// with two long steps on their way at most, consumers would else wait for it.
+template <typename Find>
+__device__ __forceinline__ void Producer::load_tile(Walk& walk, const Find& find_next) {
+#else
 __device__ __forceinline__ void Producer::load_tile() {
-  Walk walk(tile, find_blocks(), p);
+  Walk walk(tile, find_blocks(tile), p);
+#endif
+#if ATTN_SPARSE
+  walk.begin();
+#endif
   Visit visit = walk.next(p.inputs);
   Visit following = walk.next(p.inputs);
   any_visit = visit.exists();
   announced = visit.with_more(following.exists());
   if (any_visit) load_key(visit.block());
   load_queries();
+#if ATTN_FINDS_AHEAD
+  bool claimed = false;
+#endif
 #pragma unroll 1
   while (visit.exists()) {
     const Visit after = walk.next(p.inputs);
     announced = following.with_more(after.exists());
     if (following.exists()) load_key(following.block());
-#if ATTN_TILES_COUNTED
+#if ATTN_FINDS_AHEAD
+    if (!after.exists() && !claimed) {
+      claim_next();
+      claimed = true;
+    }
+    if (!following.exists()) find_next();
+#elif ATTN_TILES_COUNTED
     if (!following.exists()) claim_next();
 #endif
 #if ATTN_GATHER
@@ -116,15 +145,18 @@ __device__ __forceinline__ void Producer::load_tile() {
 #if ATTN_TILES_COUNTED
   if (!any_visit) claim_next();
 #endif
+#if ATTN_FINDS_AHEAD
+  if (!any_visit) find_next();
+#endif
 }
 #else
 // In the order in which the consumers ask: the next block's keys before this block's values.
 __device__ __forceinline__ void Producer::load_tile() {
 #if ATTN_FAR
-  Blocks blocks = find_blocks();
+  Blocks blocks = find_blocks(tile);
   const int far = far_blocks(blocks, p);
 #else
-  const Blocks blocks = find_blocks();
+  const Blocks blocks = find_blocks(tile);
 #endif
 #if ATTN_FAR && !ATTN_FAR_SUMS
   if (far == 0 && !blocks.none()) load_key(blocks.first());
@@ -153,36 +185,63 @@ __device__ __forceinline__ void Producer::load_tile() {
 }
 #endif
 
+__device__ __forceinline__ Tile Producer::find_tile(int index) {
+#if ATTN_VARLEN
+  return finder.find(index, p);
+#elif ATTN_RANKED
+  return tile_at(ranked(shared, index, p), p);
+#else
+  return tile_at(index, p);
+#endif
+}
+
+__device__ __forceinline__ void Producer::begin_tile(const Tile& found, int index) {
+  tile = found;
+  h_kv = tile.h / (kHeadsQ / kHeadsKv);
+#if ATTN_PERSISTENT && !ATTN_LONGEST_FIRST
+  next = index + gridDim.x;
+#else
+  next = p.tiles;
+#endif
+#if ATTN_BIAS
+  bias_row = tile.q_first;
+  bias_plane = bias_matrix({tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv}, p.inputs);
+#endif
+}
+
 // Tile after tile; in the end one that is none, for each consumer warpgroup.
 __device__ __forceinline__ void Producer::run() {
 #if ATTN_VARLEN
-  TileFinder finder;
-  const int tiles = *p.tile_count;
+  const int tiles = min(*p.tile_count, p.tiles);
+#else
+  const int tiles = p.tiles;
 #endif
   int index = blockIdx.x;
+#if ATTN_FINDS_AHEAD
+  Tile found;
+  Walk walk;
+  const auto find = [&] {
+    if (index >= tiles) return;
+    found = find_tile(index);
+    walk = Walk(found, find_blocks(found), p);
+  };
+  find();
 #pragma unroll 1
-  while (index < p.tiles) {
-#if ATTN_VARLEN
-    if (index >= tiles) break;
-    tile = finder.find(index, p);
-#elif ATTN_RANKED
-    tile = tile_at(ranked(shared, index, p), p);
+  while (index < tiles) {
+    begin_tile(found, index);
+    load_tile(walk, [&] {
+      index = uniform(next);
+      find();
+    });
+  }
 #else
-    tile = tile_at(index, p);
-#endif
-    h_kv = tile.h / (kHeadsQ / kHeadsKv);
-#if ATTN_PERSISTENT && !ATTN_LONGEST_FIRST
-    next = index + gridDim.x;
-#else
-    next = p.tiles;
-#endif
-#if ATTN_BIAS
-    bias_row = tile.q_first;
-    bias_plane = bias_matrix({tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv}, p.inputs);
-#endif
+#pragma unroll 1
+  while (index < tiles) {
+    begin_tile(find_tile(index), index);
     load_tile();
     index = uniform(next);
   }
+#endif
 #if ATTN_COUNTER
   if (issues && p.tiles > static_cast<int>(gridDim.x)) leave_counter(*p.counter, p.call);
 #endif

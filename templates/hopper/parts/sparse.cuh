@@ -37,6 +37,9 @@ __device__ __forceinline__ unsigned warp_or(unsigned x) {
 // walk along.
 class Walk {
  public:
+#if ATTN_FINDS_AHEAD
+  Walk() = default;
+#endif
   __device__ __forceinline__ Walk(const Tile& tile, const Blocks& blocks, const Params& p)
       : blocks_(blocks) {
     first_square_ = blocks.begin / kBlocksOfSquare;
@@ -58,26 +61,28 @@ class Walk {
     first_count_ = p.block_counts + row;
 #endif
     base_ = (max(end_square_, 1) - 1) / 32 * 32 + 32;
-#if !ATTN_SPARSE_BITMAP
-    window_ = base_;
-#endif
+#if ATTN_SPARSE_BITMAP
     fetch();
-#if ATTN_GATHER
-    waits_ = next_square();
+#else
+    request();
+#endif
+  }
+
+  // The constructor asks memory, and this needs the answer.
+  __device__ __forceinline__ void begin() {
+#if !ATTN_SPARSE_BITMAP
+    mark_window();
+    look();
 #endif
   }
 
 #if ATTN_GATHER
   // The next two blocks; the last of an odd number by itself; then none.
   __device__ __forceinline__ Visit next(const Inputs&) {
-    if (!waits_) return {-1, -1};
+    if (!next_square()) return {-1, -1};
     const int first = square_;
-    const bool full = blocks_.is_full(first);
-    waits_ = next_square();
-    if (!waits_) return visit_of(first, -1, false);
-    const int second = square_;
-    waits_ = next_square();
-    return visit_of(first, second, full && blocks_.is_full(second));
+    if (!next_square()) return visit_of(first, -1, false);
+    return visit_of(first, square_, blocks_.is_full(first) && blocks_.is_full(square_));
   }
 #else
   // The next block, or one that does not exist.
@@ -118,10 +123,27 @@ class Walk {
     }
   }
 #else
-  // A lane looks at one square of 32.
+  // How long the lists are, and their first entries.
+  __device__ __forceinline__ void request() {
+    const bool exist = first_square_ < end_square_;
+#pragma unroll
+    for (int i = 0; i < kSquareRows; ++i) {
+      counts_[i] = asks(i) && exist ? min(__ldg(first_count_ + below(i)), width_) : 0;
+      entries_[i] = asks(i) && exist ? entry(i, threadIdx.x % 32) : -1;
+    }
+  }
+
   __device__ __forceinline__ void fetch() {
-    if (base_ <= first_square_ || end_square_ == 0) return;
-    if (base_ <= window_) mark_window();
+    if (base_ <= first_square_) return;
+    if (base_ <= window_) {
+      request();
+      mark_window();
+    }
+    look();
+  }
+
+  // A lane looks at one square of 32.
+  __device__ __forceinline__ void look() {
     const int word = (base_ - window_) / 32 - 1;
 #pragma unroll
     for (int i = 0; i < kSquareRows; ++i) {
@@ -134,19 +156,13 @@ class Walk {
   __device__ __forceinline__ void mark_window() {
     window_ = (base_ - 1) / kWindow * kWindow;
     const int lane = threadIdx.x % 32;
-    int counts[kSquareRows], entries[kSquareRows];
-#pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) {
-      counts[i] = asks(i) ? min(__ldg(first_count_ + below(i)), width_) : 0;
-      entries[i] = asks(i) ? entry(i, lane) : -1;  // one trip to memory with the counts
-    }
 #pragma unroll
     for (int i = 0; i < kSquareRows; ++i) {
       words_[i] = 0;
 #pragma unroll 1
-      for (int first = 0; first < counts[i]; first += 32) {
-        if (first > 0) entries[i] = entry(i, first + lane);
-        mark(words_[i], first + lane < counts[i] ? entries[i] : -1);
+      for (int first = 0; first < counts_[i]; first += 32) {
+        if (first > 0) entries_[i] = entry(i, first + lane);
+        mark(words_[i], first + lane < counts_[i] ? entries_[i] : -1);
       }
     }
   }
@@ -204,6 +220,7 @@ class Walk {
   static constexpr int kWindow = 1024;  // a word for each lane
 
   const int32_t *first_row_, *first_count_;
+  int counts_[kSquareRows], entries_[kSquareRows];  // a lane's first entry
   unsigned words_[kSquareRows];
   unsigned fetched_[kSquareRows] = {};  // whether the rows keep the lane's square of base_ - 32 ...
   int window_;                          // the first square that the words are about
@@ -216,7 +233,6 @@ class Walk {
   int first_square_, end_square_;         // that hold them
 #if ATTN_GATHER
   int square_ = 0, keepers_ = 0;
-  bool waits_;  // square_ is still to come
 #else
   int square_ = 0, block_of_square_ = 0, keepers_ = 0;
 #endif

@@ -6,6 +6,9 @@
 // From the last block to the first. All lanes of the producer's warp walk along.
 class Walk {
  public:
+#if ATTN_FINDS_AHEAD
+  Walk() = default;
+#endif
   __device__ __forceinline__ Walk(const Tile& tile, const Blocks& blocks, const Params& p)
       : begin_(blocks.begin),
 #if ATTN_BLOCK_TEST
