@@ -799,11 +799,11 @@ struct Producer {
 
   Tile tile;
   int h_kv;
-  int next;  // the index of the tile after this one
+  int next;  // the index of the tile after this one; none: p.tiles
 
   __device__ void run();
   __device__ Tile find_tile(int index);
-  __device__ void begin_tile(const Tile& found, int index);
+  __device__ void begin_tile(const Tile& found);
   __device__ Blocks find_blocks(const Tile& of);
   __device__ void load_tile();
   __device__ void claim_next();
@@ -850,7 +850,7 @@ __device__ __forceinline__ Tile Producer::find_tile(int index) {
   return tile_at(index, p);
 }
 
-__device__ __forceinline__ void Producer::begin_tile(const Tile& found, int index) {
+__device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
   h_kv = tile.h / (kHeadsQ / kHeadsKv);
   next = p.tiles;
@@ -862,7 +862,7 @@ __device__ __forceinline__ void Producer::run() {
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(find_tile(index), index);
+    begin_tile(find_tile(index));
     load_tile();
     index = uniform(next);
   }

@@ -7,7 +7,7 @@
 - Blocks of 64 that each head keeps anywhere: each brings 32 KB of keys and values for 64 queries, so
   that no kernel which loads them for themselves is faster than bulk copies alone out of the L2. Their
   rate, over the rate at which our dense kernel would need them, is the most that its share can be.
-- Products: a bf16 matrix product by cuBLAS of the size that runs fastest.
+- Products: bf16 matrix products by cuBLAS.
 - A call: a kernel that does nothing.
 """
 

@@ -19,7 +19,7 @@ struct Producer {
 #endif
   Tile tile;
   int h_kv;
-  int next;  // the index of the tile after this one
+  int next;  // the index of the tile after this one; none: p.tiles
 #if ATTN_BIAS
   int bias_row, bias_plane;  // the tile's first row, and the matrix that it is in
 #endif
@@ -36,7 +36,7 @@ struct Producer {
 
   __device__ void run();
   __device__ Tile find_tile(int index);
-  __device__ void begin_tile(const Tile& found, int index);
+  __device__ void begin_tile(const Tile& found);
   __device__ Blocks find_blocks(const Tile& of);
 #if ATTN_FINDS_AHEAD
   template <typename Find>
@@ -195,14 +195,10 @@ __device__ __forceinline__ Tile Producer::find_tile(int index) {
 #endif
 }
 
-__device__ __forceinline__ void Producer::begin_tile(const Tile& found, int index) {
+__device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
   h_kv = tile.h / (kHeadsQ / kHeadsKv);
-#if ATTN_PERSISTENT && !ATTN_LONGEST_FIRST
-  next = index + gridDim.x;
-#else
   next = p.tiles;
-#endif
 #if ATTN_BIAS
   bias_row = tile.q_first;
   bias_plane = bias_matrix({tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv}, p.inputs);
@@ -228,7 +224,7 @@ __device__ __forceinline__ void Producer::run() {
   find();
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(found, index);
+    begin_tile(found);
     load_tile(walk, [&] {
       index = uniform(next);
       find();
@@ -237,7 +233,10 @@ __device__ __forceinline__ void Producer::run() {
 #else
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(find_tile(index), index);
+    begin_tile(find_tile(index));
+#if ATTN_PERSISTENT && !ATTN_LONGEST_FIRST
+    next = index + gridDim.x;
+#endif
     load_tile();
     index = uniform(next);
   }
