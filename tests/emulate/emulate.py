@@ -279,8 +279,9 @@ GROUPS = {
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
          CALLS),
-        (spec(mask="q_idx < 70 or kv_idx < 70 or abs(q_idx - kv_idx) < 40"), [schedule(1, 64, 2)],
-         CALLS[:4]),
+        # In steps of 128 keys the next tile is found before the last values are loaded.
+        (spec(mask="q_idx < 70 or kv_idx < 70 or abs(q_idx - kv_idx) < 40"),
+         [schedule(1, 64, 2), schedule(2, 128, 2)], CALLS[:4]),
         (spec(mask=DILATED, varlen=True), [schedule(2, 64, 2)], PACKED),
         (spec(mask=DILATED, blocks={"size": 128, "from": "bitmap"}), [schedule(2, 64, 2)], CALLS),
     ],
