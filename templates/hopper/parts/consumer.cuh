@@ -1,6 +1,10 @@
 // A consumer warpgroup: 64 query rows against all their keys, tile after tile.
 #pragma once
 
+#if ATTN_FAR
+struct FarSlots;
+
+#endif
 struct Consumer {
   Shared& shared;
   const int warpgroup;
@@ -54,6 +58,12 @@ struct Consumer {
 #endif
 #if ATTN_FAR
   __device__ void add_far_keys(int count);
+#if ATTN_FAR_SUMS
+  template <typename Query>
+  __device__ void sum_far_keys(int count, FarSlots& slots, const Query& query);
+#endif
+  template <typename Query>
+  __device__ void multiply_state(FarSlots& slots, const Query& query);
 #endif
   __device__ void recall_tile();
   __device__ void save_rows(const RowValues (&values)[2]);

@@ -27,75 +27,76 @@ __device__ __forceinline__ void multiply_far(Scores& scores, const Queries& quer
 
 #endif
 #if ATTN_HEAD_DIM_QK > 128
-// The same of 64 rows of a state, whose products leave no room for queries in registers.
-__device__ __forceinline__ void multiply_state(Scores& columns, uint64_t query, uint64_t rows,
-                                               bool first) {
+// The same with queries in shared memory: a state's products leave no room for so wide ones.
+__device__ __forceinline__ void multiply_far(Scores& scores, uint64_t query, uint64_t key,
+                                             bool first) {
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
     constexpr int kSteps = kChunkQk / 16;
-    wgmma_scores(columns,
+    wgmma_scores(scores,
                  query + step / kSteps * (chunk_bytes(64, kChunkQk) / 16) + step % kSteps * 2,
-                 rows + step / kSteps * (chunk_bytes(kTileKv, kChunkQk) / 16) + step % kSteps * 2,
+                 key + step / kSteps * (chunk_bytes(kTileKv, kChunkQk) / 16) + step % kSteps * 2,
                  step > 0 || !first);
   }
 }
 
 #endif
-// Of the first `count` blocks the sums, and from their state the output. Nothing follows a product
-// of these but sums, so that two of them are on their way at a time and no warpgroup waits for its
-// turn. Without far keys the output begins at 0.
-__device__ __forceinline__ void Consumer::add_far_keys(int count) {
-  if (count == 0) {
-#pragma unroll
-    for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-    }
-    return;
-  }
-  const uint8_t* const query_tile = shared.query[query_slot.index][warpgroup];
-#if ATTN_FAR_QUERIES
-  Queries in_registers;
-  load_queries(in_registers, query_tile);
-#endif
-#if ATTN_HEAD_DIM_QK > 128
-  const uint64_t query = kept(row_descriptor<kChunkQk>(query_tile));
-#endif
-  const uint64_t in_values = kept(row_descriptor<kChunkQk>(shared.value[0]));
-  RingSlot<kStages> read_key = key_slot, read_value = value_slot;  // the first still in use
+// Far keys and the rows of a state as they come: through the slots of keys and of values in turn.
+struct FarSlots {
+  Consumer& consumer;
+  const uint64_t in_values;                // the first slot of values, with keys in it
+  RingSlot<kStages> read_key, read_value;  // the first still in use
+
+  __device__ __forceinline__ explicit FarSlots(Consumer& c)
+      : consumer(c),
+        in_values(kept(row_descriptor<kChunkQk>(c.shared.value[0]))),
+        read_key(c.key_slot),
+        read_value(c.value_slot) {}
+
   // The operand that comes next, once it is there.
-  const auto next = [&](bool of_values) {
-    RingSlot<kStages>& slot = kFarInValues && of_values ? value_slot : key_slot;
-    uint64_t tile = kFarInValues && of_values ? in_values + slot.index * (kValueBytes / 16)
-                                              : keys + slot.index * (kKeyBytes / 16);
+  __device__ __forceinline__ uint64_t next(bool of_values) {
+    Shared& shared = consumer.shared;
+    const bool by_values = kFarInValues && of_values;
+    RingSlot<kStages>& slot = by_values ? consumer.value_slot : consumer.key_slot;
+    uint64_t tile = by_values ? in_values + slot.index * (kValueBytes / 16)
+                              : consumer.keys + slot.index * (kKeyBytes / 16);
     pin(tile);
-    barrier_wait(
-        kFarInValues && of_values ? shared.value_full[slot.index] : shared.key_full[slot.index],
-        slot.parity);
+    barrier_wait(by_values ? shared.value_full[slot.index] : shared.key_full[slot.index],
+                 slot.parity);
     slot.advance();
     return tile;
-  };
-  const auto release = [&](bool of_values) {
+  }
+
+  __device__ __forceinline__ void release(bool of_values) {
+    Shared& shared = consumer.shared;
     if (kFarInValues && of_values) {
-      if (lane == 0) barrier_arrive(shared.value_empty[read_value.index]);
+      if (consumer.lane == 0) barrier_arrive(shared.value_empty[read_value.index]);
       read_value.advance();
     } else {
-      if (lane == 0) barrier_arrive(shared.key_empty[read_key.index]);
+      if (consumer.lane == 0) barrier_arrive(shared.key_empty[read_key.index]);
       read_key.advance();
     }
-  };
+  }
+};
+
 #if ATTN_FAR_SUMS
+// What rows sum over the first `count` blocks. Nothing follows a product of these but sums, so that
+// two of them are on their way at a time and no warpgroup waits for its turn.
+template <typename Query>
+__device__ __forceinline__ void Consumer::sum_far_keys(int count, FarSlots& slots,
+                                                       const Query& query) {
   const auto start = [&](Scores& products, bool of_values) {
-    const uint64_t key = next(of_values);
+    const uint64_t key = slots.next(of_values);
     pin(products);
     wgmma_fence();
-    multiply_far(products, in_registers, key, true);
+    multiply_far(products, query, key, true);
     wgmma_commit();
   };
   FarSums sums[2];
   const float shrink = decay(rows[0], 8, p.inputs);
   const auto sum = [&](Scores& products, bool of_values) {
     pin(products);
-    release(of_values);
+    slots.release(of_values);
 #pragma unroll
     for (int r = 0; r < 2; ++r) add_far(products, r, shrink, sums[r]);
   };
@@ -122,23 +123,50 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
   for (int r = 0; r < 2; ++r) {
     absorb_far(sums[r], count * kTileKv - 8 + lane % 4 * 2, rows[r], p.inputs, reductions[r]);
   }
+}
+
 #endif
+// The output of far keys, in the unit of the last of them: the product of the queries with a state.
+template <typename Query>
+__device__ __forceinline__ void Consumer::multiply_state(FarSlots& slots, const Query& query) {
 #pragma unroll
   for (int i = 0; i < kStateSlots; ++i) {
     Scores& columns = reinterpret_cast<Scores&>(output[i % kStateRowBlocks * (kTileKv / 8)]);
-    const uint64_t state_rows = next(i % 2 == 1);
+    const uint64_t state_rows = slots.next(i % 2 == 1);
     pin(columns);
     wgmma_fence();
-#if ATTN_HEAD_DIM_QK > 128
-    multiply_state(columns, query, state_rows, i < kStateRowBlocks);
-#else
-    multiply_far(columns, in_registers, state_rows, i < kStateRowBlocks);
-#endif
+    multiply_far(columns, query, state_rows, i < kStateRowBlocks);
     wgmma_commit();
     wgmma_wait<0>();
     pin(columns);
-    release(i % 2 == 1);
+    slots.release(i % 2 == 1);
   }
+}
+
+// Of the first `count` blocks the sums, and from their state the output, which begins at 0 where no
+// keys are far.
+__device__ __forceinline__ void Consumer::add_far_keys(int count) {
+  if (count == 0) {
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
+    }
+    return;
+  }
+  FarSlots slots(*this);
+  const uint8_t* const query_tile = shared.query[query_slot.index][warpgroup];
+#if ATTN_FAR_QUERIES
+  Queries in_registers;
+  load_queries(in_registers, query_tile);
+#endif
+#if ATTN_FAR_SUMS
+  sum_far_keys(count, slots, in_registers);
+#endif
+#if ATTN_HEAD_DIM_QK > 128
+  multiply_state(slots, kept(row_descriptor<kChunkQk>(query_tile)));
+#else
+  multiply_state(slots, in_registers);
+#endif
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
   value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
 #pragma unroll
