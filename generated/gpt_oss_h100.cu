@@ -1438,7 +1438,7 @@ const char* gpt_oss_status_string(gpt_oss_status status);
 
 // Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored.
+// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gpt_oss_forward_args {
   size_t size;             // sizeof(gpt_oss_forward_args)
   int64_t batch;           // sequences
@@ -1472,9 +1472,10 @@ typedef struct gpt_oss_forward_args {
 // it has run on the device, so that calls that may overlap in time need one each.
 size_t gpt_oss_forward_workspace(const gpt_oss_forward_args* args);
 
-// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
-// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
-// which keeps the arguments and the workspace.
+// Launches on the stream of the current device, a cudaStream_t or hipStream_t, null for the default
+// one; args is read before the call returns. Allocates and synchronises nothing, and can be
+// captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
+// (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace, void* stream);
 
 }  // extern "C"
@@ -1547,7 +1548,7 @@ EncodeTiled find_encoder() {
   return reinterpret_cast<EncodeTiled>(function);
 }
 
-bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
+gpt_oss_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
   const auto at_least_one = [](int64_t n) { return static_cast<cuuint64_t>(n > 0 ? n : 1); };
   const auto bytes = [](int64_t stride, int64_t length) {
     return static_cast<cuuint64_t>(length > 1 ? stride * kElementBytes : 16);
@@ -1562,9 +1563,12 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
   const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   const CUtensorMapSwizzle swizzle =
       t.box.columns == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
-  return encoder(&map, type, 4, const_cast<void*>(t.data), dims, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  const CUresult result =
+      encoder(&map, type, 4, const_cast<void*>(t.data), dims, strides, box, steps,
+              CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return GPT_OSS_OK;
+  return result == CUDA_ERROR_INVALID_VALUE ? GPT_OSS_BAD_STRIDE : GPT_OSS_BAD_DEVICE;
 }
 
 // The arguments of a call: what is wrong with them, and what the kernel is told.
@@ -1611,6 +1615,74 @@ Params params_of(const gpt_oss_forward_args& args) {
   return p;
 }
 
+// The tensors of a call, and the maps that the kernel takes of them.
+
+struct Tensors {
+  Tensor q, k, v, o;
+};
+
+Tensors tensors_of(const gpt_oss_forward_args& a) {
+  Tensors t{
+      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox),
+      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox),
+      tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
+             kValueBox),
+      tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q, a.batch,
+             kOutputBox)};
+  const bool any_key = a.seq_kv > 0;
+  if (!any_key) t.k = t.v = t.q;  // nothing is loaded: any map will do
+  return t;
+}
+
+bool valid_strides(const Tensors& t) {
+  return valid_strides(t.q) && valid_strides(t.k) && valid_strides(t.v) && valid_strides(t.o);
+}
+
+struct Maps {
+  CUtensorMap q, k, v, o;
+};
+
+gpt_oss_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors) {
+  struct {
+    CUtensorMap& map;
+    const Tensor& tensor;
+  } const pairs[] = {
+      {maps.q, tensors.q}, {maps.k, tensors.k}, {maps.v, tensors.v}, {maps.o, tensors.o}};
+  for (const auto& [map, tensor] : pairs) {
+    const gpt_oss_status status = encode(encoder, map, tensor);
+    if (status != GPT_OSS_OK) return status;
+  }
+  return GPT_OSS_OK;
+}
+
+// The device that a call runs on.
+
+struct Device {
+  int cores;
+  EncodeTiled encoder;
+};
+
+// The current one, if the kernel can run on it, and the kernel set up there: the encoder asks for a
+// context, which a thread has none of before its first call of this kind.
+gpt_oss_status find_device(Device& device) {
+  // Asked for again if it was not there: a call may come before the driver can answer.
+  static thread_local EncodeTiled encoder = nullptr;
+  if (!encoder) encoder = find_encoder();
+  device.encoder = encoder;
+  int index = 0, major = 0;
+  if (cudaGetDevice(&index) != cudaSuccess ||
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index) != cudaSuccess ||
+      cudaDeviceGetAttribute(&device.cores, cudaDevAttrMultiProcessorCount, index) != cudaSuccess ||
+      major != 9 || !encoder) {
+    return GPT_OSS_BAD_DEVICE;
+  }
+  if (cudaFuncSetAttribute(gpt_oss_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           sizeof(Shared)) != cudaSuccess) {
+    return GPT_OSS_LAUNCH_FAILED;
+  }
+  return GPT_OSS_OK;
+}
+
 // What a call prepares: the order of tiles, and places in the workspace.
 
 // Tiles come in sections of heads whose keys and values, 16 MB, have a third of the L2.
@@ -1655,50 +1727,26 @@ gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace
   if (const gpt_oss_status status = check_args(*args); status != GPT_OSS_OK) return status;
   if (!workspace) return GPT_OSS_BAD_WORKSPACE;
   if (!aligned(workspace)) return GPT_OSS_MISALIGNED;
+  const Tensors tensors = tensors_of(*args);
+  if (!valid_strides(tensors)) return GPT_OSS_BAD_STRIDE;
 
-  const auto& a = *args;
-  const Tensor q =
-      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox);
-  Tensor k =
-      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox);
-  Tensor v = tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
-                    kValueBox);
-  const Tensor o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q,
-                          a.batch, kOutputBox);
-  if (a.seq_kv == 0) k = v = q;  // nothing is loaded: any map will do
-  if (!valid_strides(q) || !valid_strides(k) || !valid_strides(v) || !valid_strides(o)) {
-    return GPT_OSS_BAD_STRIDE;
+  Device device;
+  if (const gpt_oss_status status = find_device(device); status != GPT_OSS_OK) return status;
+  Maps maps;
+  if (const gpt_oss_status status = encode(device.encoder, maps, tensors);
+      status != GPT_OSS_OK) {
+    return status;
   }
+  Params p = params_of(*args);
+  const int places = device.cores * kBlocksPerCore;
+  place_sections(p, *args, places);
 
-  int device = 0, major = 0, cores = 0;
-  // Asked for again if it was not there: a call may come before the driver can answer.
-  static thread_local EncodeTiled encoder = nullptr;
-  if (!encoder) encoder = find_encoder();
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
-      major != 9 || !encoder) {
-    return GPT_OSS_BAD_DEVICE;
-  }
-  CUtensorMap map_q, map_k, map_v, map_o;
-  if (!encode(encoder, map_q, q) || !encode(encoder, map_k, k) || !encode(encoder, map_v, v) ||
-      !encode(encoder, map_o, o)) {
-    return GPT_OSS_BAD_STRIDE;
-  }
-
-  Params p = params_of(a);
-  const int places = cores * kBlocksPerCore;
-  place_sections(p, a, places);
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   p.counter = static_cast<Counter*>(workspace);
   p.call = call_number();
   const int blocks = p.tiles < places ? p.tiles : places;
-  if (cudaFuncSetAttribute(gpt_oss_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           sizeof(Shared)) != cudaSuccess) {
-    return GPT_OSS_LAUNCH_FAILED;
-  }
   const bool launched = launch(gpt_oss_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
-                               map_q, map_k, map_v, map_o, p);
+                               maps.q, maps.k, maps.v, maps.o, p);
   return launched ? GPT_OSS_OK : GPT_OSS_LAUNCH_FAILED;
 }
 

@@ -40,7 +40,7 @@ const char* gemma2_9b_status_string(gemma2_9b_status status);
 
 // Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored.
+// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gemma2_9b_forward_args {
   size_t size;             // sizeof(gemma2_9b_forward_args)
   int64_t batch;           // sequences
@@ -73,9 +73,10 @@ typedef struct gemma2_9b_forward_args {
 // it has run on the device, so that calls that may overlap in time need one each.
 size_t gemma2_9b_forward_workspace(const gemma2_9b_forward_args* args);
 
-// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
-// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
-// which keeps the arguments and the workspace.
+// Launches on the stream of the current device, a cudaStream_t or hipStream_t, null for the default
+// one; args is read before the call returns. Allocates and synchronises nothing, and can be
+// captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
+// (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void* workspace,
     void* stream);
 

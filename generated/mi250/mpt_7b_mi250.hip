@@ -1101,7 +1101,7 @@ const char* mpt_7b_status_string(mpt_7b_status status);
 
 // Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored.
+// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct mpt_7b_forward_args {
   size_t size;             // sizeof(mpt_7b_forward_args)
   int64_t batch;           // sequences
@@ -1135,9 +1135,10 @@ typedef struct mpt_7b_forward_args {
 // it has run on the device, so that calls that may overlap in time need one each.
 size_t mpt_7b_forward_workspace(const mpt_7b_forward_args* args);
 
-// Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read
-// before the call returns. Allocates and synchronises nothing, and can be captured in a graph,
-// which keeps the arguments and the workspace.
+// Launches on the stream of the current device, a cudaStream_t or hipStream_t, null for the default
+// one; args is read before the call returns. Allocates and synchronises nothing, and can be
+// captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
+// (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 mpt_7b_status mpt_7b_forward(const mpt_7b_forward_args* args, void* workspace, void* stream);
 
 }  // extern "C"

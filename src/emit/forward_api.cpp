@@ -16,16 +16,18 @@ using spec::Input;
 constexpr const char* kStructMeaning =
     "Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element. "
     "Strides are positive multiples of 8 elements, the last dimension's being 1; that of a "
-    "dimension of length 1 is ignored.";
+    "dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out "
+    "too.";
 constexpr const char* kWorkspaceMeaning =
     "Bytes of device memory that the call needs as its workspace, which depend on batch and "
-    "lengths "
-    "alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call "
-    "until it has run on the device, so that calls that may overlap in time need one each.";
+    "lengths alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to "
+    "the call until it has run on the device, so that calls that may overlap in time need one "
+    "each.";
 constexpr const char* kForwardMeaning =
-    "Launches on the stream, a cudaStream_t or hipStream_t, null for the default one; args is read "
-    "before the call returns. Allocates and synchronises nothing, and can be captured in a graph, "
-    "which keeps the arguments and the workspace.";
+    "Launches on the stream of the current device, a cudaStream_t or hipStream_t, null for the "
+    "default one; args is read before the call returns. Allocates and synchronises nothing, and "
+    "can be captured in a graph, which keeps the arguments and the workspace. Where the runtime "
+    "refuses (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.";
 
 // "queries of each sequence; must be 49"
 std::string length_meaning(const char* what, std::optional<int64_t> fixed) {

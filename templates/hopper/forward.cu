@@ -171,7 +171,9 @@ namespace {
 
 #include "parts/tensor_map.cuh"
 #include "parts/arguments.cuh"
-#if (ATTN_LONGEST_FIRST && !ATTN_VARLEN) || ATTN_ID_TABLES || ATTN_FAR
+#include "parts/tensors.cuh"
+#include "parts/device.cuh"
+#if ATTN_LONGEST_FIRST || ATTN_VARLEN || ATTN_ID_TABLES || ATTN_FAR
 #include "parts/prepare.cuh"
 #endif
 

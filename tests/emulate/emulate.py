@@ -142,6 +142,11 @@ GROUPS = {
         (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]"),
          [schedule(2, 128, 2, ping_pong=True), schedule(3, 48, 2, overlap="none")],
          [*BIASED, "1,205,333", "1,130,330"]),
+        # With one stage the next block's may come only when the last one's have been read.
+        (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]",
+              normalize={"weight": "sigmoid(score)"}), [schedule(2, 64, 1)], ["1,130,331"]),
+        (spec(inputs=bias("f32"), score="score + bias[q_idx, kv_idx]"), [schedule(1, 64, 1)],
+         ["1,70,331"]),
         (spec(mask=DILATED, inputs={**bias("f32", "batch", "heads_kv"), **SLOPES},
               score="3 * tanh(score / 3) * bias[b, h_kv, q_idx, kv_idx] + slopes[h] * kv_idx"),
          [schedule(2, 64, 3)], BIASED[:2]),

@@ -331,7 +331,7 @@ enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess };
 enum { cudaEnableDefault, cudaDevAttrComputeCapabilityMajor, cudaDevAttrMultiProcessorCount };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
 using cudaStream_t = void*;
-enum CUresult { CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE };
+enum CUresult { CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_CONTEXT };
 using CUtensorMap = emulator::Map;
 using cuuint32_t = uint32_t;
 using cuuint64_t = uint64_t;
@@ -343,12 +343,15 @@ enum {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE
 };
 
+// Whether the thread has a context, which the driver asks for and the runtime makes when needed.
+inline thread_local bool emulator_has_context = false;
 inline CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, uint32_t rank,
                                        void* data, const cuuint64_t* dims,
                                        const cuuint64_t* strides, const cuuint32_t* box,
                                        const cuuint32_t*, int, CUtensorMapSwizzle swizzle, int,
                                        int) {
   if (rank != 4) std::abort();
+  if (!emulator_has_context) return CUDA_ERROR_INVALID_CONTEXT;
   const int span = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
   bool valid = data != nullptr && reinterpret_cast<uintptr_t>(data) % 16 == 0;
   for (int i = 0; i < 4; ++i) {
@@ -387,6 +390,7 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, int attribute, int) {
 }
 template <typename Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel, int, size_t) {
+  emulator_has_context = true;
   return cudaSuccess;
 }
 enum { cudaLaunchAttributeProgrammaticStreamSerialization };

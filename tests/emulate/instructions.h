@@ -130,7 +130,12 @@ inline void copy_word(void* to, const void* from) {
     std::fprintf(stderr, "a word between two\n");
     std::exit(8);
   }
-  emulator::core->current->words.push_back([=] { std::memcpy(to, from, 4); });
+  // At any time up to where the thread waits for it.
+  if (emulator::core->random() % 2 == 0) {
+    std::memcpy(to, from, 4);
+  } else {
+    emulator::core->current->words.push_back([=] { std::memcpy(to, from, 4); });
+  }
 }
 inline void wait_for_words() {
   for (const auto& word : emulator::core->current->words) word();

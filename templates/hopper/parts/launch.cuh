@@ -44,109 +44,49 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
 #endif
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
-#if ATTN_TILES_COUNTED
+#if ATTN_TILES_COUNTED || ATTN_VARLEN
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
 #elif ATTN_ID_TABLES || ATTN_FAR
   if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR
+#if ATTN_TILES_COUNTED || ATTN_VARLEN || ATTN_ID_TABLES || ATTN_FAR
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
+  const Tensors tensors = tensors_of(*args);
+  if (!valid_strides(tensors)) return ATTENTION_BAD_STRIDE;
 
-  const auto& a = *args;
-#if ATTN_VARLEN
-  const Tensor q = tensor(a.q, {0, a.q_stride_seq, a.q_stride_head}, a.total_q, 1, kQueryBox);
-  Tensor k = tensor(a.k, {0, a.k_stride_seq, a.k_stride_head}, a.total_kv, 1, kKeyBox);
-  Tensor v = tensor(a.v, {0, a.v_stride_seq, a.v_stride_head}, a.total_kv, 1, kValueBox);
-  const Tensor o = tensor(a.o, {0, a.o_stride_seq, a.o_stride_head}, a.total_q, 1, kOutputBox);
-  if (a.total_kv == 0) k = v = q;  // nothing is loaded: any map will do
-#else
-  const Tensor q =
-      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox);
-  Tensor k =
-      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox);
-  Tensor v = tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
-                    kValueBox);
-  const Tensor o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q,
-                          a.batch, kOutputBox);
-  if (a.seq_kv == 0) k = v = q;  // nothing is loaded: any map will do
+  Device device;
+  if (const attention_status status = find_device(device); status != ATTENTION_OK) return status;
+  Maps maps;
+  if (const attention_status status = encode(device.encoder, maps, tensors);
+      status != ATTENTION_OK) {
+    return status;
+  }
+  Params p = params_of(*args);
+#if ATTN_BIAS
+  if (const attention_status status = encode_bias(device.encoder, maps, p, tensors.q);
+      status != ATTENTION_OK) {
+    return status;
+  }
 #endif
-  if (!valid_strides(q) || !valid_strides(k) || !valid_strides(v) || !valid_strides(o)) {
-    return ATTENTION_BAD_STRIDE;
-  }
-
-  int device = 0, major = 0, cores = 0;
-  // Asked for again if it was not there: a call may come before the driver can answer.
-  static thread_local EncodeTiled encoder = nullptr;
-  if (!encoder) encoder = find_encoder();
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
-      major != 9 || !encoder) {
-    return ATTENTION_BAD_DEVICE;
-  }
-  CUtensorMap map_q, map_k, map_v, map_o;
-  if (!encode(encoder, map_q, q) || !encode(encoder, map_k, k) || !encode(encoder, map_v, v) ||
-      !encode(encoder, map_o, o)) {
-    return ATTENTION_BAD_STRIDE;
-  }
-
-  Params p = params_of(a);
 #if ATTN_PERSISTENT || ATTN_LONGEST_FIRST
-  const int places = cores * kBlocksPerCore;
+  const int places = device.cores * kBlocksPerCore;
 #endif
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
-  place_sections(p, a, places);
+  place_sections(p, *args, places);
 #endif
-#if ATTN_BIAS
-  const Tensor bias = bias_of(p);
-  constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
-  p.bias_by_tma =
-      a.seq_kv > 0 && a.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias);
-  CUtensorMap map_bias;
-  if (!encode(encoder, map_bias, p.bias_by_tma ? bias : q)) return ATTENTION_BAD_STRIDE;
-#endif
+
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
-#if ATTN_VARLEN
-  p.o = static_cast<uint8_t*>(a.o);
-  p.o_stride_seq = o.strides.seq;
-  p.o_stride_head = o.strides.head;
-#if ATTN_ID_TABLES
-  const int prepare_blocks = kSortingBlocks + place_tables(p, workspace, cores);
-  p.sequences = reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + prepared_bytes(a));
-#else
-  constexpr int prepare_blocks = 1;
-  p.sequences = static_cast<Sequence*>(workspace);
-#endif
-  p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
-  p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
-  if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
+#if ATTN_VARLEN && ATTN_ID_TABLES
+  if (!sort_sequences(p, *args, tensors.o, workspace, device, stream)) {
     return ATTENTION_LAUNCH_FAILED;
   }
+#elif ATTN_VARLEN
+  if (!sort_sequences(p, *args, tensors.o, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_ID_TABLES
-  const int prepare_blocks = place_tables(p, workspace, cores);
-#if ATTN_TILES_COUNTED
-  p.next_tile =
-      reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(*args));
-#endif
-  if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
-    return ATTENTION_LAUNCH_FAILED;
-  }
+  if (!fill_tables(p, *args, workspace, device, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_FAR
-  p.chunks = chunks_of(a);
-  p.states = static_cast<uint8_t*>(workspace);
-#if ATTN_COUNTER
-  p.counter = reinterpret_cast<Counter*>(p.states + prepared_bytes(a));
-  p.call = call_number();
-#endif
-  if (p.chunks > 0) {
-    if (cudaFuncSetAttribute(attention_forward_states, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             sizeof(StateShared)) != cudaSuccess ||
-        !launch(attention_forward_states, p.batch * kHeadsQ * kStateBlocks, kStateThreads,
-                sizeof(StateShared), stream, map_k, map_v, p)) {
-      return ATTENTION_LAUNCH_FAILED;
-    }
-  }
+  if (!sum_states(p, *args, maps, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_COUNTER
   p.counter = static_cast<Counter*>(workspace);
   p.call = call_number();
@@ -158,15 +98,11 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #else
   const int blocks = p.tiles;
 #endif
-  if (cudaFuncSetAttribute(attention_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           sizeof(Shared)) != cudaSuccess) {
-    return ATTENTION_LAUNCH_FAILED;
-  }
   const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
 #if ATTN_BIAS
-                               map_q, map_k, map_v, map_bias, map_o, p);
+                               maps.q, maps.k, maps.v, maps.bias, maps.o, p);
 #else
-                               map_q, map_k, map_v, map_o, p);
+                               maps.q, maps.k, maps.v, maps.o, p);
 #endif
   return launched ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
 }

@@ -113,6 +113,45 @@ int place_tables(Params& p, void* workspace, int cores) {
   const int64_t most = int64_t{cores} * kMostPerCore;
   return static_cast<int>(blocks < most ? blocks : most);
 }
+#if !ATTN_VARLEN
+
+// By the kernel before the main one.
+bool fill_tables(Params& p, const attention_forward_args& args, void* workspace,
+                 const Device& device, cudaStream_t stream) {
+  const int blocks = place_tables(p, workspace, device.cores);
+#if ATTN_TILES_COUNTED
+  p.next_tile =
+      reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
+#endif
+  return launch(attention_forward_prepare, blocks, kPrepareThreads, 0, stream, p);
+}
+#endif
+#endif
+#if ATTN_VARLEN
+
+// Sequences in the order of their lengths, by the kernel before the main one.
+#if ATTN_ID_TABLES
+bool sort_sequences(Params& p, const attention_forward_args& args, const Tensor& o, void* workspace,
+                    const Device& device, cudaStream_t stream) {
+#else
+bool sort_sequences(Params& p, const attention_forward_args& args, const Tensor& o, void* workspace,
+                    cudaStream_t stream) {
+#endif
+  p.o = static_cast<uint8_t*>(args.o);
+  p.o_stride_seq = o.strides.seq;
+  p.o_stride_head = o.strides.head;
+#if ATTN_ID_TABLES
+  const int blocks = kSortingBlocks + place_tables(p, workspace, device.cores);
+  p.sequences =
+      reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
+#else
+  constexpr int blocks = 1;
+  p.sequences = static_cast<Sequence*>(workspace);
+#endif
+  p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
+  p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
+  return launch(attention_forward_prepare, blocks, kPrepareThreads, 0, stream, p);
+}
 #endif
 
 #if ATTN_FAR
@@ -132,5 +171,21 @@ int chunks_of(const attention_forward_args& args) {
 size_t prepared_bytes(const attention_forward_args& args) {
   if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
   return static_cast<size_t>(chunks_of(args)) * args.batch * kHeadsQ * kStateBytes;
+}
+
+// By the kernel before the main one, if any.
+bool sum_states(Params& p, const attention_forward_args& args, const Maps& maps, void* workspace,
+                cudaStream_t stream) {
+  p.chunks = chunks_of(args);
+  p.states = static_cast<uint8_t*>(workspace);
+#if ATTN_COUNTER
+  p.counter = reinterpret_cast<Counter*>(p.states + prepared_bytes(args));
+  p.call = call_number();
+#endif
+  if (p.chunks == 0) return true;
+  return cudaFuncSetAttribute(attention_forward_states, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              sizeof(StateShared)) == cudaSuccess &&
+         launch(attention_forward_states, p.batch * kHeadsQ * kStateBlocks, kStateThreads,
+                sizeof(StateShared), stream, maps.k, maps.v, p);
 }
 #endif

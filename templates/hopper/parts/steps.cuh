@@ -85,8 +85,8 @@ __device__ __forceinline__ void Consumer::finish_copies(int block) {
 // Of the block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
   if (!p.bias_by_tma) {
-#if ATTN_WALK || ATTN_MAPS > 1
-    // No step ahead: nobody knew which block comes, or the other map's warps may still read a slot.
+#if ATTN_WALK || ATTN_MAPS > 1 || ATTN_STAGES == 1
+    // No step ahead: nobody knew which block comes, or the next slot may still be read.
     start_copies(cursor.block(), key_slot.index);
     finish_copies(cursor.block());
 #else

@@ -89,7 +89,7 @@ EncodeTiled find_encoder() {
   return reinterpret_cast<EncodeTiled>(function);
 }
 
-bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
+attention_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
   const auto at_least_one = [](int64_t n) { return static_cast<cuuint64_t>(n > 0 ? n : 1); };
   const auto bytes = [](int64_t stride, int64_t length) {
     return static_cast<cuuint64_t>(length > 1 ? stride * kElementBytes : 16);
@@ -123,9 +123,12 @@ bool encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) {
 #endif
   const CUtensorMapSwizzle swizzle =
       t.box.columns == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
-  return encoder(&map, type, 4, const_cast<void*>(t.data), dims, strides, box, steps,
-                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  const CUresult result =
+      encoder(&map, type, 4, const_cast<void*>(t.data), dims, strides, box, steps,
+              CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return ATTENTION_OK;
+  return result == CUDA_ERROR_INVALID_VALUE ? ATTENTION_BAD_STRIDE : ATTENTION_BAD_DEVICE;
 }
 
 #if ATTN_BIAS

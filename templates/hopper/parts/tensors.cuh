@@ -1,0 +1,62 @@
+// The tensors of a call, and the maps that the kernel takes of them.
+#pragma once
+
+struct Tensors {
+  Tensor q, k, v, o;
+};
+
+Tensors tensors_of(const attention_forward_args& a) {
+#if ATTN_VARLEN
+  Tensors t{tensor(a.q, {0, a.q_stride_seq, a.q_stride_head}, a.total_q, 1, kQueryBox),
+            tensor(a.k, {0, a.k_stride_seq, a.k_stride_head}, a.total_kv, 1, kKeyBox),
+            tensor(a.v, {0, a.v_stride_seq, a.v_stride_head}, a.total_kv, 1, kValueBox),
+            tensor(a.o, {0, a.o_stride_seq, a.o_stride_head}, a.total_q, 1, kOutputBox)};
+  const bool any_key = a.total_kv > 0;
+#else
+  Tensors t{
+      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox),
+      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox),
+      tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
+             kValueBox),
+      tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q, a.batch,
+             kOutputBox)};
+  const bool any_key = a.seq_kv > 0;
+#endif
+  if (!any_key) t.k = t.v = t.q;  // nothing is loaded: any map will do
+  return t;
+}
+
+bool valid_strides(const Tensors& t) {
+  return valid_strides(t.q) && valid_strides(t.k) && valid_strides(t.v) && valid_strides(t.o);
+}
+
+struct Maps {
+  CUtensorMap q, k, v, o;
+#if ATTN_BIAS
+  CUtensorMap bias;
+#endif
+};
+
+attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors) {
+  struct {
+    CUtensorMap& map;
+    const Tensor& tensor;
+  } const pairs[] = {
+      {maps.q, tensors.q}, {maps.k, tensors.k}, {maps.v, tensors.v}, {maps.o, tensors.o}};
+  for (const auto& [map, tensor] : pairs) {
+    const attention_status status = encode(encoder, map, tensor);
+    if (status != ATTENTION_OK) return status;
+  }
+  return ATTENTION_OK;
+}
+#if ATTN_BIAS
+
+// Rows that TMA cannot take come by threads, and the map is never read: any will do.
+attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const Tensor& any) {
+  const Tensor bias = bias_of(p);
+  constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
+  p.bias_by_tma =
+      p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias);
+  return encode(encoder, maps.bias, p.bias_by_tma ? bias : any);
+}
+#endif
