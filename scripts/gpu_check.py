@@ -8,8 +8,8 @@
 
 For every kernel and shape: each output is within the FlashAttention rule of the exact result (all
 rows of small calls, else a seeded sample with the tile edges; plain softmax is compared over whole
-tensors too), nothing around the outputs is written, a second run and a replayed graph give the same
-bits. docs/verification.md says why these. The exit status is 0 only if nothing failed or is
+tensors too), nothing around the outputs is written, a second run, from a thread of its own, and a
+replayed graph give the same bits. docs/verification.md says why these. The exit status is 0 only if nothing failed or is
 missing.
 """
 

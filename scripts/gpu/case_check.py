@@ -65,7 +65,8 @@ class CaseCheck:
         extras = shape.seq_q == EXTRAS_AT or bool(settings.shape)
         first = runner.run()
         if first is not None:
-            runner.expect_same("second run", first, runner.run("second run"))
+            second = runner.run("second run, of another thread", new_thread=True)
+            runner.expect_same("second run", first, second)
             if extras and settings.device == "cuda":
                 runner.expect_same("graph replay", first, runner.run_graph())
             self.hold_rows(problem, first)

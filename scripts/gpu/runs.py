@@ -3,6 +3,7 @@ around the outputs, and the same bits a second time and from a captured graph.
 """
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
@@ -22,9 +23,13 @@ class Runner:
         self.workspace = torch.empty(max(size, 16), dtype=torch.uint8, device=device)
         self.failures = []
 
-    def launch(self):
+    def launch(self, new_thread=False):
         stream = torch.cuda.current_stream().cuda_stream if self.device == "cuda" else None
-        return self.kernel.forward(ctypes.byref(self.args), self.workspace.data_ptr(), stream)
+        call = (self.kernel.forward, ctypes.byref(self.args), self.workspace.data_ptr(), stream)
+        if not new_thread:
+            return call[0](*call[1:])
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(*call).result()
 
     def poison(self):
         self.problem.o.poison()
@@ -46,10 +51,11 @@ class Runner:
             saves[name] = value.reshape(batch, -1, queries)
         return Outputs(o, saves)
 
-    def run(self, what="run"):
-        """The outputs, or None if the call was refused."""
+    def run(self, what="run", new_thread=False):
+        """The outputs, or None if the call was refused. It may be the first of its thread, which has
+        no context then."""
         self.poison()
-        status = self.launch()
+        status = self.launch(new_thread)
         if status != 0:
             self.failures.append(f"{what}: status {status}: {self.kernel.status_string(status)}")
             return None
