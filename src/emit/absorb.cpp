@@ -39,6 +39,7 @@ class Absorb : public PairText {
          const DeviceNames& names, const Fragment& fragment)
       : PairText(spec, form, pairs, names, fragment) {
     find_passes();
+    rows_from_max_ = rows_from_max();
   }
 
   std::string text() const {
@@ -124,14 +125,14 @@ class Absorb : public PairText {
            "\n";
   }
 
-  // Rows from a maximum are infinite until a pair has come: then there is nothing to rescale.
+  // Until a pair has come a row may be infinite or no number: then there is nothing to rescale.
   std::string factor_function(const std::string& name, const expr::Expr& value,
                               const std::string& why) const {
     std::string body;
     for (const RowValue* row : loop_rows_) {
       const std::string old = attention::old_name(row->name);
-      if (!from_max(*row) || !expr::mentions(value, old)) continue;
-      body += fmt::format("  if (isinf(old.{})) return 1;\n", DeviceNames::member(row->name));
+      if (!expr::mentions(value, old)) continue;
+      body += fmt::format("  if (!isfinite(old.{})) return 1;\n", DeviceNames::member(row->name));
     }
     return "// " + why + "\n" +
            text_of({"float",
@@ -141,12 +142,19 @@ class Absorb : public PairText {
                     body + returned(value, names_.names())}) +
            "\n";
   }
-  bool from_max(const RowValue& row) const {
-    return std::any_of(form_.reductions.begin(), form_.reductions.end(),
-                       [&](const Reduction& reduction) {
-                         return reduction.kind == Reduction::Kind::Max &&
-                                expr::mentions(row.value, reduction.name);
-                       });
+  // The loop rows that a maximum decides, by way of other rows too.
+  Name rows_from_max() const {
+    Name found;
+    for (const Reduction& reduction : form_.reductions) {
+      if (reduction.kind == Reduction::Kind::Max) found.insert(reduction.name);
+    }
+    Name rows;
+    for (const RowValue* row : loop_rows_) {
+      if (!mentions_any(row->value, found)) continue;
+      found.insert(row->name);
+      rows.insert(row->name);
+    }
+    return rows;
   }
 
   std::string pair_function(const std::string& name, const expr::Expr& value,
@@ -180,14 +188,25 @@ class Absorb : public PairText {
           wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, {2}({0}));", name, old, fragment_.max)
                       : fmt::format("  red.{0} = {1} + {2}({0});", name, old, fragment_.sum));
     }
-    return before + loop("", body) + after + "  rows = loop_rows(red, row, in);\n";
+    const std::string started = has_started(pass);
+    return before + loop(started.empty() ? "" : started + " && ", body) + after +
+           "  rows = loop_rows(red, row, in);\n";
   }
 
-  // Until a pair with a finite score has come, weights would be inf - inf.
-  std::string started() const {
+  // Until a pair with a finite score has come, what reads rows of a maximum would be inf - inf.
+  std::string has_started(const std::vector<const Reduction*>& pass,
+                          const expr::Expr& weight = {}) const {
+    const auto reads = [](const expr::Expr& e, const RowValue& row) {
+      return e && expr::mentions(e, row.name);
+    };
     std::string condition;
     for (const RowValue* row : loop_rows_) {
-      if (!from_max(*row)) continue;
+      if (!rows_from_max_.contains(row->name)) continue;
+      if (!reads(weight, *row) && std::none_of(pass.begin(), pass.end(), [&](const Reduction* r) {
+            return reads(r->element, *row);
+          })) {
+        continue;
+      }
       condition += fmt::format("{}!isinf(rows.{})", condition.empty() ? "" : " && ",
                                DeviceNames::member(row->name));
     }
@@ -201,7 +220,7 @@ class Absorb : public PairText {
 
   std::string weight_pass() const {
     std::string before, guard, after;
-    if (const std::string condition = started(); !condition.empty()) {
+    if (const std::string condition = has_started(last_pass_, form_.weight); !condition.empty()) {
       before += wrapped("  const bool started = " + condition + ";");
       guard = "started && ";
     }
@@ -319,6 +338,7 @@ class Absorb : public PairText {
 
   std::vector<std::vector<const Reduction*>> passes_;  // before the weights
   std::vector<const Reduction*> last_pass_;            // together with the weights
+  Name rows_from_max_;
 };
 
 }  // namespace

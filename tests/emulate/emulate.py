@@ -137,6 +137,23 @@ GROUPS = {
         (spec(normalize={"rows": {"m": "rowmax(score)"}, "weight": "exp(score - m)",
                          "output": "acc"}), [schedule(2, 64, 2)], CALLS[:2]),
     ],
+    # Rows that are infinite or no number until a pair has come, whatever they are computed from.
+    "begin": [
+        (spec(mask=NARROW, normalize={"rows": rows, "weight": weight, "output": "acc / l"}),
+         [schedule(2, 64, 2)], ["1,130,270"])
+        for rows, weight in [
+            ({"n": "rowsum(1)", "s": "rowsum(score)", "mu": "s / n", "l": "rowsum(exp(score - mu))"},
+             "exp(score - mu)"),
+            ({"low": "rowmax(-score)", "m": "-low", "l": "rowsum(exp(score - m))"},
+             "exp(score - m)"),
+            ({"top": "rowmax(score)", "m": "top - 5", "l": "rowsum(exp(score - m))"},
+             "exp(score - m)"),
+            ({"top": "rowmax(score)", "m": "clamp(top, -50, 50)", "l": "rowsum(exp(score - m))"},
+             "exp(score - m)"),
+            ({"m": "rowmax(score)", "l": "rowsum(exp(score - m))", "lse": "m + log(l)"},
+             "exp(score - lse) * l"),
+        ]
+    ],
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [
         (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]"),
