@@ -94,11 +94,6 @@ class Absorb : public PairText {
     }
   }
 
-  // In the last pass, the sum of the weights themselves.
-  bool sums_weights(const Reduction& reduction) const {
-    return reduction.deferred && reduction.kind == Reduction::Kind::Sum &&
-           expr::same(reduction.element, form_.weight);
-  }
   bool has_own_factor(const Reduction& reduction) const {
     return !reduction.rescale.is_number(1) && !expr::same(reduction.rescale, form_.rescale);
   }
@@ -166,8 +161,7 @@ class Absorb : public PairText {
   // Computed for every pair and then selected: a branch a pair serialises the matrix products.
   std::string reduce(const Reduction& reduction, const std::string& target) const {
     const std::string term = reduction.name + "_term";
-    const std::string element = pair_value(element_name(reduction), element_of(reduction));
-    return wrapped(fmt::format("      const float {} = {};", term, element)) +
+    return wrapped(fmt::format("      const float {} = {};", term, element_value(reduction))) +
            wrapped(
                reduction.kind == Reduction::Kind::Max
                    ? fmt::format("      {0} = fmaxf({0}, exists ? {1} : -INFINITY);", target, term)

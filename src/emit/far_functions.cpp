@@ -66,12 +66,12 @@ class FarFunctions : public PairText {
       sums += fmt::format(
           "      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
           sum == attention::FarSum::Absolute ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
-      const std::string element = pair_value(element_name(reduction), element_of(reduction));
       const bool alone = attention::sums_of_products(pairs_.far->sums) == 1;  // else a scope each
       const char* const indent = alone ? "    " : "      ";
       after += (alone ? "" : "    {\n") +
                far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +
-               wrapped(fmt::format("{}red.{} += {};", indent, reduction.name, element)) +
+               wrapped(fmt::format("{}red.{} += {};", indent, reduction.name,
+                                   element_value(reduction))) +
                (alone ? "" : "    }\n");
     }
     return "\n// Sums over far keys, a thread's even and odd columns, at the weight of the last "

@@ -68,6 +68,14 @@ std::optional<std::string> PairText::inline_value(const expr::Expr& e) const {
 std::string PairText::pair_value(const std::string& function, const expr::Expr& e) const {
   return inline_value(e).value_or(fmt::format("{}({})", function, arguments()));
 }
+bool PairText::sums_weights(const Reduction& reduction) const {
+  return reduction.deferred && reduction.kind == Reduction::Kind::Sum &&
+         expr::same(reduction.element, form_.weight);
+}
+std::string PairText::element_value(const Reduction& reduction) const {
+  return sums_weights(reduction) ? pair_value("weight_of", pairs_.weight)
+                                 : pair_value(element_name(reduction), element_of(reduction));
+}
 std::vector<std::string> PairText::parameters() const {
   std::vector<std::string> parameters = pair_parameters(pairs_);
   parameters[0] = reads_product() ? "float product" : "float score";

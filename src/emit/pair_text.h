@@ -33,9 +33,12 @@ class PairText {
   static std::string element_name(const attention::Reduction& reduction) {
     return reduction.name + "_of";
   }
+  // In the last pass, the sum of the weights themselves: these have a function already.
+  bool sums_weights(const attention::Reduction& reduction) const;
   // What needs no function of its own: the score or the product itself, a number.
   std::optional<std::string> inline_value(const expr::Expr& e) const;
   std::string pair_value(const std::string& function, const expr::Expr& e) const;
+  std::string element_value(const attention::Reduction& reduction) const;
 
   // What weights and elements are functions of.
   bool reads_product() const { return !pairs_.score; }

@@ -248,6 +248,9 @@ GROUPS = {
               normalize={"rows": {"l": "rowsum(abs(score))"}, "weight": "score",
                          "output": "acc / l", "save": {"l": "l"}}),
          [schedule(2, 64, 4, ping_pong=True)], ["1,600,1100"]),
+        # Without a decay, and the sum that of the weights themselves.
+        (spec((1, 1), mask=CAUSAL, scale=0.05, normalize=SUMS),
+         [schedule(2, 64, 4, ping_pong=True)], ["1,600,1100"]),
         # Tiles all of whose keys a state holds.
         (spec((1, 1), score=SLOWLY, normalize=RETENTION),
          [schedule(2, 64, 4, grid="plain", order="linear")],
