@@ -11,7 +11,7 @@ RowForm form_of_spec(const std::string& normalize) {
   text::Diagnostics diagnostics(
       {"spec.yaml",
        "attngen: 1\nname: t\ndtype: bf16\nheads: {q: 2, kv: 2}\nhead_dim: {qk: 64, v: 64}\n"
-       "inputs: {sink: {dtype: f32, shape: [heads]}}\n" +
+       "inputs: {sink: {dtype: f32, shape: [heads]}}\nconstants: {log2e: 1.4426950408889634}\n" +
            normalize});
   const auto spec = spec::read(diagnostics);
   REQUIRE_MESSAGE(spec.has_value(), diagnostics.render(text::ErrorFormat::Gcc));
@@ -49,13 +49,39 @@ normalize:
 )")));
 }
 
+RowForm with(const std::string& output, const std::string& saved) {
+  return form_of_spec(
+      "normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"
+      "  weight: exp(score - m)\n  output: \"" +
+      output + "\"\n  save: {saved: \"" + saved + "\"}\n");
+}
+
+TEST_CASE("what depends on the maximum by little is not taken for what does not") {
+  CHECK_FALSE(may_fix_max(with("acc / l * sigmoid(m - 40)", "m + log(l)")));
+  CHECK_FALSE(may_fix_max(with("acc / l", "exp(m - 30)")));
+  CHECK_FALSE(may_fix_max(with("acc / l", "1e-10 * m")));
+  CHECK_FALSE(may_fix_max(with("acc / (l + 1e-12)", "m + log(l)")));
+  CHECK_FALSE(may_fix_max(with("acc / l * tanh(1e-12 * l)", "m + log(l)")));
+}
+
+TEST_CASE("whatever way the maximum cancels") {
+  for (const char* output :
+       {"acc / l", "acc * (1 / l)", "acc / l * sink[h] + sink[h]",
+        "tanh(acc / l) * sigmoid(acc / l)", "acc * rsqrt(square(l))",
+        "relu(acc) / l - abs(acc / l)", "acc / pow(l, 1)", "acc * exp(m) / (l * exp(m))",
+        "(acc + 2 * l) / (3 * l)", "acc / l if acc > 0 else -acc / l"}) {
+    CAPTURE(output);
+    CHECK(may_fix_max(with(output, "m + log(l)")));
+  }
+  for (const char* saved :
+       {"(m + log(l)) / 2", "-(log(l) + m)", "m * log2e + log2(l)", "exp2(m * log2e) * l",
+        "exp(m + log(l) - sink[h])", "log(l * l) + 2 * m"}) {
+    CAPTURE(saved);
+    CHECK(may_fix_max(with("acc / l", saved)));
+  }
+}
+
 TEST_CASE("a branch that depends on the maximum needs the true one, wherever it bends") {
-  const auto with = [](const std::string& output, const std::string& peak) {
-    return form_of_spec(
-        "normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"
-        "  weight: exp(score - m)\n  output: " +
-        output + "\n  save: {peak: \"" + peak + "\"}\n");
-  };
   CHECK(may_fix_max(with("acc / l", "m + log(l)")));
   CHECK_FALSE(may_fix_max(with("acc / l", "max(m, 6.5) + log(l)")));
   CHECK_FALSE(may_fix_max(with("acc / l * (1 if m < 1000 else 0.5)", "m + log(l)")));
