@@ -116,6 +116,14 @@ class Derivation {
     }
     if (is_positive(value, names_)) positive_.insert(row.name);
     form_.rows.push_back({row.name, value, false});
+    if (moved_) form_.rows.back().without_pairs = of_identities(row.value);
+    moved_ = false;
+  }
+
+  static Expr of_identities(const Expr& row) {
+    return replace_reductions(row, [](const Expr& reduction) {
+      return expr::number(reduction.op() == Op::RowMax ? -expr::kInfinity : 0);
+    });
   }
 
   // The expression that stands for the reduction in the row's value.
@@ -139,14 +147,16 @@ class Derivation {
       refuse_inseparable(pointer, "rowsum", blocked);
       return reduction;
     }
-    return times(intern(Reduction::Kind::Sum, *separation), separation->factor);
+    return moved(intern(Reduction::Kind::Sum, *separation), separation->factor);
   }
 
   // max(f + shift) = max(f) + shift; else max(A f) = A max(f) for A > 0.
   Expr add_max(const std::string& pointer, const Expr& reduction) {
     if (const auto shift = separate_shift(reduction.operand(0), names_)) {
       const Expr running = intern(Reduction::Kind::Max, {{}, expr::number(1), shift->rest});
-      return shift->shift ? expr::make(Op::Add, {running, shift->shift}) : running;
+      if (!shift->shift) return running;
+      moved_ = true;
+      return expr::make(Op::Add, {running, shift->shift});
     }
     Expr blocked;
     const auto separation = separate(reduction.operand(0), names_, blocked);
@@ -154,7 +164,12 @@ class Derivation {
       refuse_inseparable(pointer, "rowmax", separation ? reduction.operand(0) : blocked);
       return reduction;
     }
-    return times(intern(Reduction::Kind::Max, *separation), separation->factor);
+    return moved(intern(Reduction::Kind::Max, *separation), separation->factor);
+  }
+
+  Expr moved(const Expr& running, const Expr& factor) {
+    moved_ = moved_ || !factor.is_number(1);
+    return times(running, factor);
   }
 
   // The variable of the running reduction: of an equal one if there is one already.
@@ -275,7 +290,9 @@ class Derivation {
   }
 
   void set_empty_test() {
-    if (is_zero_without_pairs(form_)) return;
+    const bool any_moved = std::any_of(form_.rows.begin(), form_.rows.end(),
+                                       [](const RowValue& row) { return bool{row.without_pairs}; });
+    if (!any_moved && is_zero_without_pairs(form_)) return;
     for (const Reduction& reduction : form_.reductions) {
       if (reduction.kind == Reduction::Kind::Max) {
         form_.empty = EmptyTest::Max;
@@ -296,6 +313,7 @@ class Derivation {
   std::set<std::string> reductions_;  // their names
   std::set<std::string> changing_;    // reductions, and rows that read one, transitively
   std::set<std::string> positive_;    // above zero wherever the row has a pair
+  bool moved_ = false;                // the row at hand has a reduction times a factor, or shifted
   RowNames names_;
   RowForm form_;
   std::optional<Refusal> refusal_;

@@ -38,6 +38,9 @@ struct RowValue {
   std::string name;
   expr::Expr value;      // of reductions, earlier rows, and what is constant along the row
   bool in_loop = false;  // read by the weight or an element: current after every block
+  // Of a row without pairs, where `value` would multiply a sum of 0, or shift a maximum of -inf, by
+  // what rows without pairs make infinite.
+  expr::Expr without_pairs = {};
 };
 
 // When an empty row must be told apart, because `output` would be NaN there (0 / 0).

@@ -56,7 +56,8 @@ bool save_is_nan(const RowForm& form, const expr::Expr& save) {
       values[reduction.name] = reduction.kind == Reduction::Kind::Max ? -kInfinity : 0;
     }
     for (const attention::RowValue& row : form.rows) {
-      values[row.name] = expr::evaluate(row.value, variable, load);
+      values[row.name] =
+          expr::evaluate(row.without_pairs ? row.without_pairs : row.value, variable, load);
     }
     if (std::isnan(expr::evaluate(save, variable, load))) return true;
   }
@@ -102,6 +103,12 @@ class Epilogue {
       members.push_back(DeviceNames::member(row.name));
       body += row_comment(row.name);
       body += assignment("values." + members.back(), row.value, names_.names_at_end("values"));
+      if (row.without_pairs) {
+        body += "  if (" + empty_condition() + ") {  // no pair exists\n" +
+                indented(assignment("values." + members.back(), row.without_pairs,
+                                    names_.names_at_end("values"))) +
+                "  }\n";
+      }
     }
     if (has_scale_) members.emplace_back("output_scale");
     std::string fields =
@@ -141,16 +148,18 @@ class Epilogue {
   std::string row_comment(std::string_view name) const {
     for (const spec::NamedExpr& row : spec_.normalize.rows) {
       if (row.name != name) continue;
-      std::string text = comment(std::string(name), expr::print_brief(row.value));
-      std::string indented;
-      for (size_t at = 0; at < text.size();) {
-        const size_t end = text.find('\n', at) + 1;
-        indented += "  " + text.substr(at, end - at);
-        at = end;
-      }
-      return indented;
+      return indented(comment(std::string(name), expr::print_brief(row.value)));
     }
     return "";
+  }
+  static std::string indented(const std::string& text) {
+    std::string result;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find('\n', at) + 1;
+      result += "  " + text.substr(at, end - at);
+      at = end;
+    }
+    return result;
   }
 
   std::string output_text() const {

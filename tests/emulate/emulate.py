@@ -153,6 +153,14 @@ GROUPS = {
             ({"m": "rowmax(score)", "l": "rowsum(exp(score - m))", "lse": "m + log(l)"},
              "exp(score - lse) * l"),
         ]
+    ] + [
+        # Of rows without pairs sums are 0 and maxima -inf, whatever factor waits for them.
+        (spec(mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))", **row},
+            "weight": "exp(score - m)", "output": "acc / l", "save": {"saved": saved}}),
+         [schedule(2, 64, 2)], ["1,70,30"])
+        for row, saved in [({"p": "rowsum(square(exp(score - m) / l))"}, "p"),
+                           ({"d": "rowmax(score - m)"}, "exp(d)")]
     ],
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [
