@@ -14,10 +14,11 @@ times do not.
 `interior` is the shortest way through the main loops, a block of keys that no mask cuts, in which no
 maximum moves; `edge` the longest that raises no maximum: a block that the mask cuts.
 
-What llvm-mca does not see, the interpreter counts from real addresses, where it is built
-(build/tests/mi250/mi250_check) and the kernel's spec is found: bank conflicts of the main loop's LDS
-reads and writes, in cycles beyond those without, and 64-byte transactions of its loads; each a step
-of one wave.
+What llvm-mca does not see, the interpreter counts from real addresses: bank conflicts of the main
+loop's LDS reads and writes, in cycles beyond those without, and 64-byte transactions of its loads;
+each a step of one wave. The interpreter, mi250_check, must be built (`cmake --preset release`,
+`cmake --build --preset release --target mi250_check`), or left out by --without-counts. A kernel
+needs its manifest beside it and its spec in the folder of --specs, or has no counts.
 """
 
 import argparse
@@ -49,11 +50,11 @@ def is_raise(path):
 
 
 def counted(source, code_object, args):
-    """The interpreter's counts of a main loop's step, or {} without interpreter or spec."""
+    """The interpreter's counts of a main loop's step, or {} if not wanted or without the spec."""
     source = Path(source)
     name = source.stem.removesuffix("_mi250")
     manifest, spec = source.with_name(f"{name}.json"), Path(args.specs) / f"{name}.yaml"
-    if not (Path(args.check).exists() and manifest.exists() and spec.exists()):
+    if args.without_counts or not (manifest.exists() and spec.exists()):
         return {}
     result = subprocess.run([args.check, spec, manifest, code_object, "--main-loop", "--pairs", "1",
                              "--shape", args.shape], capture_output=True, text=True, check=False)
@@ -105,14 +106,21 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", nargs="+", help=".hip files")
     parser.add_argument("--stalls", action="store_true", help="and what waits for memory and LDS")
-    parser.add_argument("--check", default=ROOT / "build/tests/mi250/mi250_check",
+    parser.add_argument("--check", default=ROOT / "build/release/tests/mi250/mi250_check",
                         help="the program that runs the interpreter")
+    parser.add_argument("--without-counts", action="store_true",
+                        help="leave out what the interpreter counts: the last two columns")
     parser.add_argument("--specs", default=ROOT / "specs/models", help="a folder of <kernel>.yaml")
     parser.add_argument("--shape", default="1,512,512", help="batch,seq_q,seq_kv that it runs")
     parser.add_argument("--json", help="a file for all figures")
     args = parser.parse_args()
     if lacking := toolchain.missing(("llvm-mca-15",)):
         sys.exit(f"not found: {lacking}")
+    if not args.without_counts and not Path(args.check).exists():
+        sys.exit(f"not found: {args.check}, which counts for the last two columns\n"
+                 "build it: cmake --preset release && "
+                 "cmake --build --preset release --target mi250_check\n"
+                 "or leave them out: --without-counts")
     print(TITLES)
     print("|---" * (TITLES.count("|") - 1) + "|")
     results = []

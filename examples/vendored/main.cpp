@@ -1,5 +1,5 @@
 // Llama 3 8B's attention on keys that are all zero: every weight is equal, so that each row of the
-// result is the mean of the values up to it.
+// result is the mean of the values up to and including its own.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
