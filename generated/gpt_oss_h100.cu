@@ -64,6 +64,8 @@ constexpr int kChunksQk = (kHeadDimQk + kChunkQk - 1) / kChunkQk;
 constexpr int kChunksV = (kHeadDimV + kChunkV - 1) / kChunkV;
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;
+// Of a key and its value.
+constexpr int kPairBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
 
 // Bytes of a chunk of a tile of `rows` rows.
 __host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {
@@ -1693,12 +1695,10 @@ gpt_oss_status find_device(Device& device) {
 // cannot share out evenly.
 void place_sections(Params& p, const gpt_oss_forward_args& args, int places) {
   constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
-  // Of a key and its value.
-  constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
   constexpr int64_t kRowSpan = 255;
   const int64_t keys = min(args.seq_kv, kRowSpan + 3 * kTileQ);
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kBytes;
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kPairBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
   constexpr int64_t kLastBytes = 24 << 20;
   const int64_t most = max(kLastBytes / head_bytes, kOne);

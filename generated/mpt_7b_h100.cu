@@ -64,6 +64,8 @@ constexpr int kChunksQk = (kHeadDimQk + kChunkQk - 1) / kChunkQk;
 constexpr int kChunksV = (kHeadDimV + kChunkV - 1) / kChunkV;
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;
+// Of a key and its value.
+constexpr int kPairBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
 
 // Bytes of a chunk of a tile of `rows` rows.
 __host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {
@@ -1724,11 +1726,9 @@ int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
 // cannot share out evenly.
 void place_sections(Params& p, const mpt_7b_forward_args& args, int places) {
   constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
-  // Of a key and its value.
-  constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
   const int64_t keys = args.seq_kv;
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kBytes;
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kPairBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
   constexpr int64_t kLastBytes = 24 << 20;
   const int64_t most = max(kLastBytes / head_bytes, kOne);
@@ -1739,7 +1739,7 @@ void place_sections(Params& p, const mpt_7b_forward_args& args, int places) {
   p.section_heads = static_cast<int>(before > 0 ? before / p.last_section : all) * kHeads;
   // Their keys are to share the L2 too: those of a causal mask.
   const int64_t ahead = max(args.seq_kv - args.seq_q, int64_t{0});
-  const int64_t fit = (kLastBytes / (all * kBytes) - ahead) / kTileQ;
+  const int64_t fit = (kLastBytes / (all * kPairBytes) - ahead) / kTileQ;
   const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
   const int64_t most_rows = min(fit, int64_t{p.tiles_per_head});
   p.short_rows = short_rows(places, in_last, all * kHeads, most_rows);

@@ -336,6 +336,16 @@ using BiasElement = uint16_t;
 #endif
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;
+#if ATTN_LONGEST_FIRST
+// Of a key and its value.
+#if ATTN_MAPS > 1
+constexpr int kPairBytes = (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
+#elif ATTN_VALUE_PARTS > 1
+constexpr int kPairBytes = (kHeadDimQk + kOutputDim) * kElementBytes;
+#else
+constexpr int kPairBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
+#endif
+#endif
 
 // Bytes of a chunk of a tile of `rows` rows.
 __host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {

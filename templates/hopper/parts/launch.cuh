@@ -78,11 +78,11 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
 #if ATTN_VARLEN && ATTN_ID_TABLES
-  if (!sort_sequences(p, *args, tensors.o, workspace, device, stream)) {
+  if (!place_sequences(p, *args, tensors.o, workspace, device, stream)) {
     return ATTENTION_LAUNCH_FAILED;
   }
 #elif ATTN_VARLEN
-  if (!sort_sequences(p, *args, tensors.o, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
+  if (!place_sequences(p, *args, tensors.o, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_ID_TABLES
   if (!fill_tables(p, *args, workspace, device, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_FAR

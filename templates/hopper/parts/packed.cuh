@@ -36,7 +36,7 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   s.seq_q = max(s.q_begin, min(p.cu_seqlens_q[b + 1], p.total_q)) - s.q_begin;
   s.seq_kv = max(s.kv_begin, min(p.cu_seqlens_kv[b + 1], p.total_kv)) - s.kv_begin;
   // As many heads as have about 16 MB of keys and values share the L2 at a time.
-  constexpr int kSectionKeys = (16 << 20) / ((kHeadDimQk + kHeadDimV) * kElementBytes);
+  constexpr int kSectionKeys = (16 << 20) / kPairBytes;
   const int kv_heads = max(1, kSectionKeys / max(1, s.seq_kv));
   s.section_heads = min(kv_heads, kHeadsKv) * (kHeadsQ / kHeadsKv);
   return s;

@@ -30,12 +30,6 @@ int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
 #endif
 void place_sections(Params& p, const attention_forward_args& args, int places) {
   constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
-  // Of a key and its value.
-#if ATTN_MAPS > 1
-  constexpr int64_t kBytes = (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
-#else
-  constexpr int64_t kBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
-#endif
 #if ATTN_PACKED_HEADS
   constexpr int kHeads = 1;
 #else
@@ -47,7 +41,7 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #else
   const int64_t keys = args.seq_kv;
 #endif
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kBytes;
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kPairBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, kOne);
 #if ATTN_SPARSE
   (void)places;
@@ -65,9 +59,9 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
   // Their keys are to share the L2 too: those of a causal mask.
   const int64_t ahead = max(args.seq_kv - args.seq_q, int64_t{0});
 #if ATTN_PACKED_HEADS
-  const int64_t fit = (kLastBytes / (all * kBytes) - ahead) * kGroup / kTileQ;
+  const int64_t fit = (kLastBytes / (all * kPairBytes) - ahead) * kGroup / kTileQ;
 #else
-  const int64_t fit = (kLastBytes / (all * kBytes) - ahead) / kTileQ;
+  const int64_t fit = (kLastBytes / (all * kPairBytes) - ahead) / kTileQ;
 #endif
   const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
   const int64_t most_rows = min(fit, int64_t{p.tiles_per_head});
@@ -131,11 +125,11 @@ bool fill_tables(Params& p, const attention_forward_args& args, void* workspace,
 
 // Sequences in the order of their lengths, by the kernel before the main one.
 #if ATTN_ID_TABLES
-bool sort_sequences(Params& p, const attention_forward_args& args, const Tensor& o, void* workspace,
-                    const Device& device, cudaStream_t stream) {
+bool place_sequences(Params& p, const attention_forward_args& args, const Tensor& o,
+                     void* workspace, const Device& device, cudaStream_t stream) {
 #else
-bool sort_sequences(Params& p, const attention_forward_args& args, const Tensor& o, void* workspace,
-                    cudaStream_t stream) {
+bool place_sequences(Params& p, const attention_forward_args& args, const Tensor& o,
+                     void* workspace, cudaStream_t stream) {
 #endif
   p.o = static_cast<uint8_t*>(args.o);
   p.o_stride_seq = o.strides.seq;

@@ -246,6 +246,9 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
 
 #endif
 __device__ __forceinline__ void Consumer::release_key() {
+#if ATTN_BIAS || ATTN_WALK
+  __syncwarp();  // all lanes have read what came with the keys
+#endif
   if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
   key_slot.advance();
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
