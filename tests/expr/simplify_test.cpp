@@ -21,6 +21,14 @@ TEST_CASE("constants fold") {
   CHECK(simplified("0.0 / 0.0") == "0 / 0");                // no number
 }
 
+TEST_CASE("the least i32 is a constant like others") {
+  CHECK(simplified("0 - 2147483647 - 1") == "-2147483648");
+  CHECK(simplified("min(q_idx, 5, -2147483647 - 1)") == "min(q_idx, -2147483648)");
+  CHECK(simplified("kv_idx > min(-2147483647 - 1, 5, 7)") == "kv_idx > -2147483648");
+  CHECK(simplified("max(-2147483647 - 1, q_idx, 7)") == "max(q_idx, 7)");
+  CHECK(simplified("-(-2147483647 - 1)") == "-(-2147483648)");  // no i32
+}
+
 TEST_CASE("neutral elements drop out") {
   CHECK(simplified("x + 0") == "x");
   CHECK(simplified("0 + x") == "x");
