@@ -29,6 +29,18 @@ TEST_CASE("the least i32 is a constant like others") {
   CHECK(simplified("-(-2147483647 - 1)") == "-(-2147483648)");  // no i32
 }
 
+TEST_CASE("constants merge only into what a float holds") {
+  CHECK(simplified("x / 1e-30 / 1e-30") == "x / 1e-30 / 1e-30");
+  CHECK(simplified("1e30 * (x * 1e30)") == "1e+30 * (x * 1e+30)");
+  CHECK(simplified("x * 1e-30 * 1e-30") == "x * 1e-30 * 1e-30");
+  CHECK(simplified("x * 0.125 / 3e38") == "x * 0.125 / 3e+38");
+  CHECK(simplified("x + 3e38 + 3e38") == "x + 3e+38 + 3e+38");
+  CHECK(simplified("x * 0.5 / 4") == "0.125 * x");
+  // Nor does what else comes together bring them there.
+  CHECK(simplified("-x / 3e38 / 4") == "-x / 3e+38 / 4");
+  CHECK(simplified("-(x * y) / 3e38 / y") == "-(x * y) / 3e+38 / y");
+}
+
 TEST_CASE("neutral elements drop out") {
   CHECK(simplified("x + 0") == "x");
   CHECK(simplified("0 + x") == "x");
