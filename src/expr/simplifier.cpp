@@ -323,7 +323,11 @@ Expr Simplifier::function_rule(Op op, const std::vector<Expr>& operands, Span sp
     case Op::Sqrt:
       return inner == Op::Square ? build(Op::Abs, {x.operand(0)}, span) : Expr();
     case Op::Relu:
-      return inner == Op::Relu || inner == Op::Abs || inner == Op::Square ? x : Expr();
+      // Of a Float that is NaN it is 0, so that a relu alone makes another one idle.
+      return inner == Op::Relu ||
+                     (x.type() == Type::Int && (inner == Op::Abs || inner == Op::Square))
+                 ? x
+                 : Expr();
     case Op::Floor:
       return inner == Op::Floor || inner == Op::ToFloat ? x : Expr();
     case Op::ToInt:

@@ -113,6 +113,10 @@ TEST_CASE("what may be NaN is not hidden from what makes a number of it") {
   CHECK(simplified("min(x, inf) < 5") == "min(x, inf) < 5");
   CHECK(simplified("relu(x - x)") == "relu(x - x)");
   CHECK(simplified("int(x - x)") == "int(x - x)");
+  CHECK(simplified("relu(abs(x))") == "relu(abs(x))");
+  CHECK(simplified("relu(square(x)) < 5") == "relu(square(x)) < 5");
+  CHECK(simplified("relu(relu(x))") == "relu(x)");
+  CHECK(simplified("relu(abs(q_idx))") == "abs(q_idx)");
   CHECK(simplified("max(x - x, x - x)") == "0.0");
   CHECK(simplified("q_idx - q_idx < kv_idx") == "0 < kv_idx");
   CHECK(simplified("(x + 1) + 2 < y") == "x + 3 < y");
