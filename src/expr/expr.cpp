@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -168,6 +170,11 @@ Expr make_node(Node node) {
   Expr e;
   e.node_ = std::make_shared<const Node>(std::move(node));
   return e;
+}
+
+bool is_normal_float(double value) {
+  const double size = std::fabs(value);
+  return size >= std::numeric_limits<float>::min() && size <= std::numeric_limits<float>::max();
 }
 
 Expr number(double value, Span span) {

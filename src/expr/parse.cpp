@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cfloat>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "expr/lexer.h"
 #include "expr/ops.h"
 #include "text/diagnostics.h"
+#include "text/number.h"
 
 namespace attngen::expr {
 namespace {
@@ -213,6 +213,10 @@ Expr Parser::parse_operand(Precedence loosest) {
   if (at("-") || at("+")) {
     const Nesting nesting(*this);
     advance();
+    if (token.text == "-" && token_.kind == Token::Kind::Number && token_.text == "2147483648") {
+      advance();  // the least i32, whose opposite is none
+      return counted(integer(std::numeric_limits<int32_t>::min(), since(token.span.begin)));
+    }
     Expr operand = parse_operand(Precedence::Unary);
     check(Op::Negate, {operand});
     return token.text == "+" ? operand
@@ -260,17 +264,15 @@ Expr Parser::parse_parenthesised() {
 Expr Parser::parse_number() {
   const Token token = token_;
   advance();
-  double value = 0;
-  const char* end = token.text.data() + token.text.size();
-  const auto result = std::from_chars(token.text.data(), end, value);
+  const double value = text::nearest_double(token.text);
   const bool is_int = token.text.find_first_of(".eE") == std::string_view::npos;
-  if (is_int && (result.ec != std::errc{} || value > std::numeric_limits<int32_t>::max())) {
+  if (is_int && value > std::numeric_limits<int32_t>::max()) {
     fail(token.span, "integer does not fit in i32", "add '.0' to make it an f32");
   }
-  if (result.ec != std::errc{} || value > FLT_MAX) {
+  if (value > FLT_MAX) {
     fail(token.span, "number does not fit in f32");
   }
-  if (value != 0 && value < FLT_MIN) {  // kernels take such for 0
+  if (value != 0 && !is_normal_float(value)) {  // kernels take such for 0
     fail(token.span, "number is too small for f32, whose least is 1.18e-38");
   }
   return counted(is_int ? integer(static_cast<int64_t>(value), token.span)

@@ -141,7 +141,8 @@ Expr Simplifier::fold(Op op, const std::vector<Expr>& operands, Span span) {
   const Type type = make(op, operands, span).type();
   // The evaluator's operands have been converted: only the type of a // or % tells Ints apart.
   const double value = apply(op, type, values[0], values[1], values[2]);
-  const bool fits = type != Type::Int || std::fabs(value) <= std::numeric_limits<int32_t>::max();
+  const bool fits = type != Type::Int || (value >= std::numeric_limits<int32_t>::min() &&
+                                          value <= std::numeric_limits<int32_t>::max());
   return std::isnan(value) || !fits ? Expr() : constant(type, value, span);
 }
 
@@ -255,8 +256,9 @@ Expr Simplifier::extremum_rule(Op op, const std::vector<Expr>& operands, Span sp
       if (same(x.operand(i), limit)) {
         return x;
       }
-      if (x.operand(i).is_number() && limit.is_number()) {
-        return build(op, {x.operand(1 - i), build(op, {x.operand(i), limit}, span)}, span);
+      const Expr both = fold(op, {x.operand(i), limit}, span);
+      if (both) {
+        return build(op, {x.operand(1 - i), both}, span);
       }
     }
   }
@@ -321,7 +323,11 @@ Expr Simplifier::function_rule(Op op, const std::vector<Expr>& operands, Span sp
     case Op::Sqrt:
       return inner == Op::Square ? build(Op::Abs, {x.operand(0)}, span) : Expr();
     case Op::Relu:
-      return inner == Op::Relu || inner == Op::Abs || inner == Op::Square ? x : Expr();
+      // Of a Float that is NaN it is 0, so that a relu alone makes another one idle.
+      return inner == Op::Relu ||
+                     (x.type() == Type::Int && (inner == Op::Abs || inner == Op::Square))
+                 ? x
+                 : Expr();
     case Op::Floor:
       return inner == Op::Floor || inner == Op::ToFloat ? x : Expr();
     case Op::ToInt:

@@ -56,7 +56,10 @@ class Simplifier {
   Expr product_of(const Parts& factors, double coefficient, Type type, Span span);
 
   static bool cancel(Parts& parts);
-  static bool take_constants(Parts& parts, double& constant, bool multiply);
+  // Of a chain's constants: whether they are one number, and whether that makes the chain shorter:
+  // there were two, or a neutral one other than the 1 of 1 / x.
+  enum class Merge : uint8_t { Impossible, Same, Shorter };
+  static Merge take_constants(Parts& parts, double& constant, bool multiply);
 
   bool guarded_ = false;  // below what makes a number of a NaN, such as a comparison
   // Simplified forms by identity of the original, and `guarded_`; `originals_` keeps them alive.

@@ -50,10 +50,9 @@ bool Simplifier::cancel(Parts& parts) {
   return any;
 }
 
-// Moves the finite numbers out of `parts` into `constant`, their sum or product. Whether that is
-// progress: there were two, or a neutral one other than the 1 of 1 / x. Leaves everything if the
-// result is not a usable number.
-bool Simplifier::take_constants(Parts& parts, double& constant, bool multiply) {
+// Moves the finite numbers out of `parts` into `constant`, their sum or product. Leaves everything
+// if that is not a usable number.
+Simplifier::Merge Simplifier::take_constants(Parts& parts, double& constant, bool multiply) {
   const double neutral = multiply ? 1 : 0;
   const auto is_constant = [](const Part& part) { return is_finite_number(part.value); };
   const auto count = std::count_if(parts.begin(), parts.end(), is_constant);
@@ -76,17 +75,18 @@ bool Simplifier::take_constants(Parts& parts, double& constant, bool multiply) {
     }
   }
   const bool lost = multiply && ((total == 0 && !zero) || divides_by_zero);
-  const bool too_large =
-      type == Type::Int && std::fabs(total) > std::numeric_limits<int32_t>::max();
-  if (!std::isfinite(total) || lost || too_large) {
-    return false;
+  const bool fits = type == Type::Int ? std::fabs(total) <= std::numeric_limits<int32_t>::max()
+                                      : count == 0 || total == 0 || is_normal_float(total);
+  if (lost || !fits) {
+    return Merge::Impossible;
   }
   constant = total;
   const bool reciprocal = multiply && std::all_of(parts.begin(), parts.end(), [&](const Part& p) {
                             return is_constant(p) != p.negative;
                           });
   parts.erase(std::remove_if(parts.begin(), parts.end(), is_constant), parts.end());
-  return count > 1 || (count == 1 && total == neutral && !reciprocal) || zero;
+  const bool shorter = count > 1 || (count == 1 && total == neutral && !reciprocal) || zero;
+  return shorter ? Merge::Shorter : Merge::Same;
 }
 
 bool Simplifier::is_negative(const Expr& e) const {
@@ -136,7 +136,7 @@ Expr Simplifier::sum_rule(Op op, const std::vector<Expr>& operands, Span span) {
     double total = 0;
     Parts rest = terms;
     const bool cancelled = !keeps_nans(a.type()) && cancel(rest);
-    const bool merged = take_constants(rest, total, false);
+    const bool merged = take_constants(rest, total, false) == Merge::Shorter;
     if (cancelled || merged) {
       if (total != 0 || rest.empty()) {
         rest.push_back({false, constant(a.type(), total, span)});
@@ -216,12 +216,14 @@ Expr Simplifier::product_rule(Op op, const std::vector<Expr>& operands, Span spa
   const bool merged_exp2 = merge_exponentials(Op::Exp2, factors, span);
   double coefficient = 1;
   Parts rest = factors;
-  const bool merged = take_constants(rest, coefficient, true);
+  const Merge merged = take_constants(rest, coefficient, true);
   const bool minus_one = coefficient == -1 && !rest.empty();
-  if (coefficient == 0 && !rest.empty() && keeps_nans(a.type())) {
+  // Factors that do not merge stay in the order in which they were written, beside nothing else.
+  if (merged == Merge::Impossible || (coefficient == 0 && !rest.empty() && keeps_nans(a.type()))) {
     return {};
   }
-  if (!(had_negation || cancelled || merged_exp || merged_exp2 || merged || minus_one)) {
+  if (!(had_negation || cancelled || merged_exp || merged_exp2 || merged == Merge::Shorter ||
+        minus_one)) {
     return {};
   }
   return product_of(rest, negative ? -coefficient : coefficient, a.type(), span);

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-
 #include "text/characters.h"
 #include "text/diagnostics.h"
+#include "text/number.h"
 
 namespace attngen::text {
 namespace {
@@ -35,26 +32,6 @@ bool spells_number(std::string_view text) {
     if (!digits()) return false;
   }
   return at == text.size();
-}
-
-// The exponent of a spelled number, without bounds: "1e-99999999999".
-double exponent_of(std::string_view text) {
-  const size_t e = text.find_first_of("eE");
-  if (e == std::string_view::npos) return 0;
-  double exponent = 0;
-  for (char c : text.substr(e + 1)) {
-    if (is_digit(c)) exponent = 10 * exponent + (c - '0');
-  }
-  return text[e + 1] == '-' ? -exponent : exponent;
-}
-
-// Of a spelled number that no double holds: whether it is too large, not too small. Its first digit
-// that is not 0 tells, by how far before the point it would stand without an exponent.
-bool is_too_large(std::string_view text) {
-  const std::string_view digits = text.substr(0, text.find_first_of("eE"));
-  const auto point = static_cast<double>(std::min(digits.find('.'), digits.size()));
-  const auto first = static_cast<double>(digits.find_first_of("123456789"));
-  return point - first + exponent_of(text) > 0;
 }
 
 }  // namespace
@@ -87,13 +64,7 @@ std::string got(const Node& node) {
 
 std::optional<double> number_of(const Node& node) {
   if (node.kind != Node::Kind::Scalar || node.quoted || !spells_number(node.text)) return {};
-  double value = 0;
-  const char* end = node.text.data() + node.text.size();
-  const auto result = std::from_chars(node.text.data(), end, value);
-  if (result.ec == std::errc::result_out_of_range) {
-    return is_too_large(node.text) ? HUGE_VAL : 0.0;
-  }
-  return value;
+  return nearest_double(node.text);
 }
 
 std::optional<bool> bool_of(const Node& node) {

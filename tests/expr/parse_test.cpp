@@ -176,10 +176,28 @@ TEST_CASE("numbers") {
   CHECK(error_of(repeated("9", 400)).find("integer does not fit in i32") != std::string::npos);
   CHECK(error_of("1e99") == "[1e99] number does not fit in f32");
   CHECK(error_of("1e999") == "[1e999] number does not fit in f32");
-  CHECK(error_of("1e-39") == "[1e-39] number is too small for f32, whose least is 1.18e-38");
+  for (const std::string tiny : {"1e-39", "1e-400", "0.000001e-99999999999", "0.1e-400"}) {
+    CHECK(error_of(tiny) ==
+          fmt::format("[{}] number is too small for f32, whose least is 1.18e-38", tiny));
+  }
+  CHECK(error_of("100000e99999999999") == "[100000e99999999999] number does not fit in f32");
   CHECK(error_of("0x10") == "[0x10] malformed number");
   CHECK(error_of("1.2.3") == "[1.2.3] malformed number");
   CHECK(error_of("1e+") == "[1e+] malformed number");
+}
+
+TEST_CASE("the least i32") {
+  const Expr least = parsed("-2147483648");
+  CHECK(least.type() == Type::Int);
+  CHECK(least.is_number(-2147483648.0));
+  CHECK(print(parsed("kv_idx < -2147483648")) == "kv_idx < -2147483648");
+  const std::string too_large =
+      "[2147483648] integer does not fit in i32; add '.0' to make it an f32";
+  CHECK(error_of("kv_idx - 2147483648") == too_large);
+  CHECK(error_of("-(2147483648)") == too_large);
+  CHECK(error_of("--2147483648") == "parsed as -(-2147483648)");
+  CHECK(error_of("-2147483649") ==
+        "[2147483649] integer does not fit in i32; add '.0' to make it an f32");
 }
 
 TEST_CASE("depth and size are limited") {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -48,8 +49,11 @@ class RandomExpr {
   }
   Expr make_int(int depth) {
     if (depth <= 0 || one_in(6)) {
-      return one_in(2) ? integer(static_cast<int64_t>(below(9)) - 4)
-                       : variable(int_names()[below(int_names().size())], Type::Int);
+      if (one_in(2)) {
+        return variable(int_names()[below(int_names().size())], Type::Int);
+      }
+      return integer(one_in(20) ? std::numeric_limits<int32_t>::min()
+                                : static_cast<int64_t>(below(9)) - 4);
     }
     constexpr std::array kBinary = {Op::Add,    Op::Subtract, Op::Multiply, Op::FloorDivide,
                                     Op::Modulo, Op::Min,      Op::Max};
@@ -71,7 +75,7 @@ class RandomExpr {
     }
     constexpr std::array kComparisons = {Op::Less,         Op::LessEqual, Op::Greater,
                                          Op::GreaterEqual, Op::Equal,     Op::NotEqual};
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
         return make(Op::Not, {make_bool(depth - 1)});
       case 1:
@@ -81,6 +85,8 @@ class RandomExpr {
       case 3:
         return make(kComparisons[below(kComparisons.size())],
                     {make_float(depth - 1), make_float(depth - 1)});
+      case 4:
+        return make(Op::Select, {make_bool(depth - 1), make_bool(depth - 1), make_bool(depth - 1)});
       default:
         return make(kComparisons[below(kComparisons.size())],
                     {make_int(depth - 1), make_int(depth - 1)});
@@ -94,6 +100,21 @@ class RandomExpr {
     }
     for (size_t k = 0; k < int_names().size(); ++k) {
       result.push_back(static_cast<double>(below(21)) - 10);
+    }
+    return result;
+  }
+  // Such as rules about numbers forget.
+  std::vector<double> special_values() {
+    constexpr std::array kFloats = {-kInfinity, kInfinity, std::numeric_limits<double>::quiet_NaN(),
+                                    0.0,        1.5,       -0.75};
+    constexpr std::array<int64_t, 5> kInts = {std::numeric_limits<int32_t>::min(),
+                                              std::numeric_limits<int32_t>::max(), -1, 0, 3};
+    std::vector<double> result;
+    for (size_t k = 0; k < float_names().size(); ++k) {
+      result.push_back(kFloats[below(kFloats.size())]);
+    }
+    for (size_t k = 0; k < int_names().size(); ++k) {
+      result.push_back(static_cast<double>(kInts[below(kInts.size())]));
     }
     return result;
   }

@@ -21,6 +21,26 @@ TEST_CASE("constants fold") {
   CHECK(simplified("0.0 / 0.0") == "0 / 0");                // no number
 }
 
+TEST_CASE("the least i32 is a constant like others") {
+  CHECK(simplified("0 - 2147483647 - 1") == "-2147483648");
+  CHECK(simplified("min(q_idx, 5, -2147483647 - 1)") == "min(q_idx, -2147483648)");
+  CHECK(simplified("kv_idx > min(-2147483647 - 1, 5, 7)") == "kv_idx > -2147483648");
+  CHECK(simplified("max(-2147483647 - 1, q_idx, 7)") == "max(q_idx, 7)");
+  CHECK(simplified("-(-2147483647 - 1)") == "-(-2147483648)");  // no i32
+}
+
+TEST_CASE("constants merge only into what a float holds") {
+  CHECK(simplified("x / 1e-30 / 1e-30") == "x / 1e-30 / 1e-30");
+  CHECK(simplified("1e30 * (x * 1e30)") == "1e+30 * (x * 1e+30)");
+  CHECK(simplified("x * 1e-30 * 1e-30") == "x * 1e-30 * 1e-30");
+  CHECK(simplified("x * 0.125 / 3e38") == "x * 0.125 / 3e+38");
+  CHECK(simplified("x + 3e38 + 3e38") == "x + 3e+38 + 3e+38");
+  CHECK(simplified("x * 0.5 / 4") == "0.125 * x");
+  // Nor does what else comes together bring them there.
+  CHECK(simplified("-x / 3e38 / 4") == "-x / 3e+38 / 4");
+  CHECK(simplified("-(x * y) / 3e38 / y") == "-(x * y) / 3e+38 / y");
+}
+
 TEST_CASE("neutral elements drop out") {
   CHECK(simplified("x + 0") == "x");
   CHECK(simplified("0 + x") == "x");
@@ -93,6 +113,10 @@ TEST_CASE("what may be NaN is not hidden from what makes a number of it") {
   CHECK(simplified("min(x, inf) < 5") == "min(x, inf) < 5");
   CHECK(simplified("relu(x - x)") == "relu(x - x)");
   CHECK(simplified("int(x - x)") == "int(x - x)");
+  CHECK(simplified("relu(abs(x))") == "relu(abs(x))");
+  CHECK(simplified("relu(square(x)) < 5") == "relu(square(x)) < 5");
+  CHECK(simplified("relu(relu(x))") == "relu(x)");
+  CHECK(simplified("relu(abs(q_idx))") == "abs(q_idx)");
   CHECK(simplified("max(x - x, x - x)") == "0.0");
   CHECK(simplified("q_idx - q_idx < kv_idx") == "0 < kv_idx");
   CHECK(simplified("(x + 1) + 2 < y") == "x + 3 < y");

@@ -2,46 +2,74 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "expr/evaluate.h"
+#include "expr/ops.h"
 #include "random_expr.h"
 
 namespace attngen::expr::testing {
 
-// Evaluates with every subexpression's value; `tame` is whether all were finite and of a size at
-// which rewriting costs a few last bits only.
 struct Traced {
   double value = 0;
+  // Whether rewriting, or arithmetic of less digits, costs last bits only: all finite Floats were
+  // of a moderate size, all Ints in i32, and no operand stood at a jump.
   bool tame = true;
+  bool finite = true;  // no infinity and no NaN on the way
 };
-inline Traced traced(const Expr& e, const std::vector<double>& values) {
-  const std::vector<std::string> names = all_names();
-  Traced result;
-  const auto visit = [&](const auto& self, const Expr& node) -> void {
-    const double value = Program(node, names)(values);
-    const double size = std::fabs(value);
-    result.tame = result.tame && std::isfinite(value) && size < 1e6 && (size == 0 || size > 1e-9);
-    for (const Expr& operand : node.operands()) {
-      self(self, operand);
-    }
+
+// Whether a change of the operands by `roundoff`, or of a zero's sign, can change the value by more
+// than that.
+inline bool is_at_jump(const Expr& e, double a, double b, double roundoff) {
+  if (e.operands().empty() || e.operand(0).type() != Type::Float) return false;
+  const auto near = [&](double x, double y) {
+    return std::fabs(x - y) <= roundoff * (1 + std::fabs(x));
   };
-  visit(visit, e);
-  result.value = Program(e, names)(values);
-  return result;
+  switch (e.op()) {
+    case Op::Floor:
+    case Op::ToInt:
+      return near(a, std::round(a));
+    case Op::FloorDivide:
+    case Op::Modulo:
+      return b == 0 || near(a / b, std::round(a / b));
+    case Op::Divide:
+      return b == 0;
+    case Op::Rsqrt:
+    case Op::Pow:
+      return a == 0;
+    case Op::Sign:
+      return near(a, 0);
+    default:
+      return is_comparison(e.op()) && near(a, b);
+  }
 }
 
-// Whether a last bit of an operand can change the value by more than last bits.
-inline bool has_jump(const Expr& e) {
-  const bool jumps = e.op() == Op::Floor || e.op() == Op::FloorDivide || e.op() == Op::Modulo ||
-                     e.op() == Op::ToInt || e.op() == Op::Sign || e.type() == Type::Bool;
-  for (const Expr& operand : e.operands()) {
-    if (has_jump(operand)) {
-      return true;
+// Evaluates with every subexpression's value.
+inline Traced traced(const Expr& e, const std::vector<double>& values, double roundoff = 1e-7) {
+  const std::vector<std::string> names = all_names();
+  Traced result;
+  const auto visit = [&](const auto& self, const Expr& node) -> double {
+    std::vector<double> operands{0, 0};
+    for (size_t i = 0; i < node.operands().size(); ++i) {
+      operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(i),
+                      self(self, node.operand(i)));
     }
-  }
-  return jumps && !e.operands().empty() && e.operand(0).type() != Type::Int;
+    const double value = Program(node, names)(values);
+    const double size = std::fabs(value);
+    const bool moderate = node.type() == Type::Float
+                              ? size == 0 || (size > 1e-9 && size < 1e6)
+                              : value >= std::numeric_limits<int32_t>::min() &&
+                                    value <= std::numeric_limits<int32_t>::max();
+    result.tame = result.tame && (moderate || !std::isfinite(value)) &&
+                  !is_at_jump(node, operands[0], operands[1], roundoff);
+    result.finite = result.finite && std::isfinite(value);
+    return value;
+  };
+  result.value = visit(visit, e);
+  return result;
 }
 
 }  // namespace attngen::expr::testing
