@@ -9,6 +9,7 @@
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/forward_api.h"
+#include "emit/layout.h"
 #include "emit/rewrite.h"
 
 namespace attngen::emit {
@@ -39,20 +40,12 @@ std::vector<StatusText> statuses(const char* bad_device) {
   };
 }
 
-// Broken between parameters where it passes 100 columns.
 std::string prototype(const Function& function) {
-  std::string text, line = function.result + " " + function.name + "(";
+  std::vector<std::string> parameters;
   for (const Parameter& parameter : function.parameters) {
-    const bool first = &parameter == &function.parameters.front();
-    const bool last = &parameter == &function.parameters.back();
-    const std::string word = parameter.c_type + " " + parameter.name + (last ? ");" : ",");
-    if (!first && line.size() + 1 + word.size() > kColumns) {
-      text += line + "\n";
-      line = "   ";
-    }
-    line += (first ? "" : " ") + word;
+    parameters.push_back(parameter.c_type + " " + parameter.name);
   }
-  return text + line + "\n";
+  return fmt::format("{} {}({});\n", function.result, function.name, fmt::join(parameters, ", "));
 }
 
 std::string status_enum(const Api& api) {
@@ -190,7 +183,7 @@ std::string header(const Api& api, std::string_view banner) {
       "{0}#ifndef {1}\n#define {1}\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
       "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{2}\n"
       "#ifdef __cplusplus\n}}  // extern \"C\"\n#endif\n\n#endif  // {1}\n",
-      banner, guard, declarations(api));
+      banner, guard, laid_out(declarations(api)));
 }
 
 std::string source_api(const spec::Spec& spec, const Api& api,

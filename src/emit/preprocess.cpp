@@ -229,10 +229,20 @@ class Preprocessor {
     }
   }
 
+  // The headers of C and of the device before those of C++, each group in alphabetical order.
+  void group_includes() {
+    const auto end_of_c = std::partition(includes_.begin(), includes_.end(),
+                                         [](const auto& line) { return line.ends_with(".h>"); });
+    std::sort(includes_.begin(), end_of_c);
+    std::sort(end_of_c, includes_.end());
+    includes_.insert(end_of_c, "");
+    includes_.emplace_back();
+  }
+
   // No two blank lines in a row, none at either end, one newline at the end.
   std::string joined() {
     if (!includes_.empty()) {
-      includes_.emplace_back();
+      group_includes();
       out_.insert(out_.begin() + static_cast<std::ptrdiff_t>(includes_at_.value_or(0)),
                   includes_.begin(), includes_.end());
     }
@@ -255,7 +265,7 @@ class Preprocessor {
   std::vector<Conditional> conditionals_;  // of the current file
   std::vector<std::string> out_;
   std::set<std::string, std::less<>> included_;
-  std::vector<std::string> includes_;  // `#include <...>`, in the order of their first use
+  std::vector<std::string> includes_;  // `#include <...>`
   std::optional<size_t> includes_at_;  // the line of `out_` where they go
   std::string error_;
 };

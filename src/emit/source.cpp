@@ -1,5 +1,6 @@
 #include "emit/source.h"
 
+#include "emit/layout.h"
 #include "emit/template_files.h"
 #include "emit/user_functions.h"
 #include "emit/values.h"
@@ -55,8 +56,10 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
 std::variant<std::string, TemplateError> source(const spec::Spec& spec,
                                                 const attention::RowForm& rows, const Api& api,
                                                 const Choice& choice) {
-  return preprocess({template_of(choice.target->family), find_template},
-                    substitution(spec, rows, api, choice));
+  auto text = preprocess({template_of(choice.target->family), find_template},
+                         substitution(spec, rows, api, choice));
+  if (auto* source = std::get_if<std::string>(&text)) *source = laid_out(*source);
+  return text;
 }
 
 }  // namespace attngen::emit

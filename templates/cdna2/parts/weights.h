@@ -142,10 +142,12 @@ __device__ __forceinline__ void finish_block(Wave& w, int block, const Blocks& b
 __device__ __forceinline__ void weigh_block(Wave& w, int block, bool full, const Params& p) {
   const int kv_first = block * kTileKv + 4 * lane_half();
 #if !ATTN_ROW_FREE
-  const float factor =
+  const float factor = full ? absorb<false>(w.products, kv_first, w.row, p.inputs, w.reductions)
+                            : absorb<true>(w.products, kv_first, w.row, p.inputs, w.reductions);
+#else
+  full ? absorb<false>(w.products, kv_first, w.row, p.inputs, w.reductions)
+       : absorb<true>(w.products, kv_first, w.row, p.inputs, w.reductions);
 #endif
-      full ? absorb<false>(w.products, kv_first, w.row, p.inputs, w.reductions)
-           : absorb<true>(w.products, kv_first, w.row, p.inputs, w.reductions);
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
     const int j = i / 8, e = i % 8 * 2;

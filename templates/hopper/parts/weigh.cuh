@@ -91,9 +91,10 @@ __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const 
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
 #if !ATTN_ROW_FREE
-    factors.row[r] =
+    factors.row[r] = absorb<kMasked>(scores, r, kv_first, rows[r], in, reductions[r]);
+#else
+    absorb<kMasked>(scores, r, kv_first, rows[r], in, reductions[r]);
 #endif
-        absorb<kMasked>(scores, r, kv_first, rows[r], in, reductions[r]);
   }
 }
 #endif
