@@ -11,6 +11,7 @@
 
 #include "expr/lexer.h"
 #include "expr/ops.h"
+#include "text/characters.h"
 #include "text/diagnostics.h"
 
 namespace attngen::expr {
@@ -46,6 +47,13 @@ std::optional<int> arity_of(std::string_view name) {
   return function == nullptr ? std::nullopt : std::optional(function->arity);
 }
 
+// Words that are operators elsewhere.
+std::string help_on_operator(std::string_view word) {
+  if (word == "xor") return "between conditions, write '!='";
+  if (word == "is") return "write '=='";
+  return text::did_you_mean(word, {"and", "or", "if", "else"});
+}
+
 class Parser {
  public:
   Parser(std::string_view text, const Scope& scope) : lexer_(text), scope_(scope) { advance(); }
@@ -53,7 +61,7 @@ class Parser {
   Expr parse_all() {
     Expr e = parse_conditional();
     if (token_.kind != Token::Kind::End) {
-      fail_unexpected("an operator or the end");
+      fail_unexpected_operator("an operator or the end");
     }
     return e;
   }
@@ -81,11 +89,16 @@ class Parser {
   [[noreturn]] static void fail_too_deep(Span span) {
     fail(span, fmt::format("expression is nested deeper than {}", kMaxDepth));
   }
-  [[noreturn]] void fail_unexpected(std::string_view expected) const {
+  [[noreturn]] void fail_unexpected(std::string_view expected, std::string help = {}) const {
     const std::string got = token_.kind == Token::Kind::End
                                 ? "the end of the expression"
                                 : fmt::format("'{}'", token_.text.substr(0, 40));
-    fail(token_.span, fmt::format("expected {}, got {}", expected, got));
+    fail(token_.span, fmt::format("expected {}, got {}", expected, got), std::move(help));
+  }
+  // Where the next token should have been a word or another operator.
+  [[noreturn]] void fail_unexpected_operator(std::string_view expected) const {
+    fail_unexpected(expected,
+                    token_.kind == Token::Kind::Name ? help_on_operator(token_.text) : "");
   }
 
   void advance() {
@@ -116,10 +129,15 @@ class Parser {
   }
   void check(Op op, const std::vector<Expr>& operands) const {
     if (const auto wrong = misfit(op, operands)) {
-      const bool number_wanted = operands[wrong->operand].type() == Type::Bool && op != Op::Load &&
-                                 op != Op::Select && !is_comparison(op);
+      const bool is_bool = operands[wrong->operand].type() == Type::Bool;
+      const bool is_condition = op == Op::Select && wrong->operand == 0;
+      const bool number_wanted =
+          is_bool && op != Op::Load && op != Op::Select && !is_comparison(op);
+      const bool bool_wanted = op == Op::And || op == Op::Or || op == Op::Not || is_condition;
       fail(operands[wrong->operand].span(), wrong->message,
-           number_wanted ? "where(condition, 1, 0) makes a number of a bool" : "");
+           number_wanted ? "where(condition, 1, 0) makes a number of a bool"
+           : bool_wanted ? "compare it with something"
+                         : "");
     }
   }
   Expr build(Op op, std::vector<Expr> operands, Span span) {
@@ -161,7 +179,7 @@ Expr Parser::parse_conditional() {
   }
   Expr condition = parse_binary(Precedence::Or);
   if (!accept("else")) {
-    fail_unexpected("'else'");
+    fail_unexpected_operator("'else'");
   }
   Expr otherwise = parse_conditional();
   return build(Op::Select, {std::move(condition), std::move(value), std::move(otherwise)},
@@ -246,7 +264,7 @@ void Parser::close(std::string_view closer, Span opener) {
     fail(opener, fmt::format("'{}' is not closed", closer == ")" ? "(" : "["),
          fmt::format("add '{}'", closer));
   }
-  fail_unexpected(fmt::format("an operator or '{}'", closer));
+  fail_unexpected_operator(fmt::format("an operator or '{}'", closer));
 }
 
 Expr Parser::parse_parenthesised() {
@@ -286,7 +304,7 @@ std::vector<std::string> Parser::names_near(bool call) const {
     }
   };
   if (call) {
-    names = {"clamp", "where"};
+    names = {"clamp", "where", "not"};
     for (const Function& function : functions()) {
       names.emplace_back(function.name);
     }
@@ -302,7 +320,7 @@ std::vector<std::string> Parser::names_near(bool call) const {
 }
 
 void Parser::fail_unknown(const Token& name, bool call) const {
-  const auto hint = scope_.hints.find(std::string(name.text) + (call ? "(" : ""));
+  const auto hint = scope_.hints.find(text::lower(name.text) + (call ? "(" : ""));
   throw Failure{
       {name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
        hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, names_near(call)),

@@ -89,6 +89,8 @@ TEST_CASE("spans cover the text of the node") {
 TEST_CASE("names that do not exist") {
   CHECK(error_of("kv_idx <= q_pso") == "[q_pso] unknown name 'q_pso'; did you mean 'q_pos'?");
   CHECK(error_of("slope[h]") == "[slope] unknown name 'slope'; did you mean 'slopes'?");
+  CHECK(error_of("KV_IDX") == "[KV_IDX] unknown name 'KV_IDX'; did you mean 'kv_idx'?");
+  CHECK(error_of("NOT(x < y)") == "[NOT] unknown function 'NOT'; did you mean 'not'?");
   CHECK(error_of("zebra") == "[zebra] unknown name 'zebra'");
   CHECK(error_of("tahn(x)") == "[tahn] unknown function 'tahn'; did you mean 'tanh'?");
   CHECK(error_of("weight * 2") ==
@@ -116,13 +118,16 @@ TEST_CASE("calls and indices") {
 }
 
 TEST_CASE("types that do not fit") {
-  CHECK(error_of("x and y < m") == "[x] 'and' needs bool operands, got f32");
-  CHECK(error_of("not q_idx") == "[q_idx] 'not' needs a bool operand, got i32");
+  CHECK(error_of("x and y < m") ==
+        "[x] 'and' needs bool operands, got f32; compare it with something");
+  CHECK(error_of("not q_idx") ==
+        "[q_idx] 'not' needs a bool operand, got i32; compare it with something");
   CHECK(error_of("x + (x < y)") ==
         "[x < y] '+' needs numbers, got bool; where(condition, 1, 0) makes a number of a bool");
   CHECK(error_of("exp(x < y)") ==
         "[x < y] 'exp' needs a number, got bool; where(condition, 1, 0) makes a number of a bool");
-  CHECK(error_of("x if y else m") == "[y] a condition must be bool, got f32");
+  CHECK(error_of("x if y else m") ==
+        "[y] a condition must be bool, got f32; compare it with something");
   CHECK(error_of("x if x < y else true") ==
         "[true] both values must be bool or both numbers, got f32 and bool");
   CHECK(error_of("x == true") ==
@@ -137,7 +142,12 @@ TEST_CASE("text that is not an expression") {
   CHECK(error_of("(x y)") == "[y] expected an operator or ')', got 'y'");
   CHECK(error_of("x)") == "[)] expected an operator or the end, got ')'");
   CHECK(error_of("x < y < m") == "[<] comparisons do not chain; write 'a < b and b < c'");
-  CHECK(error_of("x = y") == "[=] unexpected '='; write '==' to compare");
+  const std::string equals =
+      "[=] unexpected '='; write '==' to compare; arguments have no names, and nothing is assigned";
+  CHECK(error_of("x = y") == equals);
+  CHECK(error_of("clamp(x, low=0, high=1)") == equals);
+  CHECK(error_of("x => y") == "[=>] unexpected '=>'; write '>='");
+  CHECK(error_of("x =< y") == "[=<] unexpected '=<'; write '<='");
   CHECK(error_of("x < y && y < m") == "[&&] unexpected '&&'; write 'and'");
   CHECK(error_of("x < y || y < m") == "[||] unexpected '||'; write 'or'");
   CHECK(error_of("(x < y) & (y < m)") ==
@@ -147,7 +157,14 @@ TEST_CASE("text that is not an expression") {
   CHECK(error_of("~(x < y)") == "[~] unexpected '~'; write 'not'");
   CHECK(error_of("q_idx >> 3") == "[>>] unexpected '>>'; write i // 8 for i >> 3");
   CHECK(error_of("q_idx << 3") == "[<<] unexpected '<<'; write i * 8 for i << 3");
-  CHECK(error_of("x ^ 2") == "[^] unexpected '^'; write pow(x, y)");
+  CHECK(error_of("x ^ 2") == "[^] unexpected '^'; write pow(x, y); between conditions, '!='");
+  CHECK(error_of("(x < y) xor (y < m)") ==
+        "[xor] expected an operator or the end, got 'xor'; between conditions, write '!='");
+  CHECK(error_of("(x is y)") == "[is] expected an operator or ')', got 'is'; write '=='");
+  CHECK(error_of("x < y AND y < m") ==
+        "[AND] expected an operator or the end, got 'AND'; did you mean 'and'?");
+  CHECK(error_of("x if x < y ELSE m") ==
+        "[ELSE] expected 'else', got 'ELSE'; did you mean 'else'?");
   CHECK(error_of("x ** 2") == "[**] unexpected '**'; write pow(x, y)");
   CHECK(error_of("x + not x < y") == "[not] 'not' needs parentheses here; write '(not ...)'");
   CHECK(error_of("x if x < y") == "[] expected 'else', got the end of the expression");

@@ -123,7 +123,8 @@ TEST_CASE("a constant of the lowest i32") {
     CHECK(errors_with("constants: {c: " + c + "}\nmask: kv_idx > 2 and c\n") ==
           "s.yaml:7:22: error: 'and' needs bool operands, got i32\n"
           "    7 | mask: kv_idx > 2 and c\n"
-          "      |                      ^\n");
+          "      |                      ^\n"
+          "help: compare it with something\n");
     CHECK(errors_with("constants: {c: " + c + "}\nmask: kv_idx < c\n") ==
           "s.yaml:7:7: error: the mask holds for no pair\n"
           "    7 | mask: kv_idx < c\n"
