@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "expr/lexer.h"
 #include "expr/ops.h"
@@ -54,6 +55,37 @@ std::string help_on_operator(std::string_view word) {
   return text::did_you_mean(word, {"and", "or", "if", "else"});
 }
 
+// A chain that grows is balanced whenever it reaches a multiple of this height: a list, however
+// long, is not nested, and passes take their time for each level.
+constexpr int kBalancedHeight = 64;
+
+// Of a chain of one of these any part may be computed first.
+bool is_associative(Op op) {
+  return op == Op::Add || op == Op::Multiply || op == Op::And || op == Op::Or || op == Op::Min ||
+         op == Op::Max;
+}
+
+void add_terms(const Expr& chain, const Expr& e, std::vector<Expr>& terms) {
+  if (e.op() != chain.op() || e.type() != chain.type()) {
+    terms.push_back(e);
+    return;
+  }
+  for (const Expr& operand : e.operands()) {
+    add_terms(chain, operand, terms);
+  }
+}
+
+Expr balanced(Op op, std::span<const Expr> terms) {
+  if (terms.size() == 1) {
+    return terms.front();
+  }
+  const size_t half = terms.size() / 2;
+  Expr left = balanced(op, terms.first(half));
+  Expr right = balanced(op, terms.subspan(half));
+  const Span span{left.span().begin, right.span().end};
+  return make(op, {std::move(left), std::move(right)}, span);
+}
+
 class Parser {
  public:
   Parser(std::string_view text, const Scope& scope) : lexer_(text), scope_(scope) { advance(); }
@@ -86,8 +118,8 @@ class Parser {
   [[noreturn]] static void fail(Span span, std::string message, std::string help = {}) {
     throw Failure{{span, std::move(message), std::move(help)}};
   }
-  [[noreturn]] static void fail_too_deep(Span span) {
-    fail(span, fmt::format("expression is nested deeper than {}", kMaxDepth));
+  [[noreturn]] static void fail_too_deep(Span span, std::string help = {}) {
+    fail(span, fmt::format("expression is nested deeper than {}", kMaxDepth), std::move(help));
   }
   [[noreturn]] void fail_unexpected(std::string_view expected, std::string help = {}) const {
     const std::string got = token_.kind == Token::Kind::End
@@ -120,7 +152,7 @@ class Parser {
 
   Expr counted(Expr e) {
     if (e.height() > kMaxDepth) {
-      fail_too_deep(e.span());
+      fail_too_deep(e.span(), "put parts of a long list in parentheses");
     }
     if (++nodes_ > kMaxNodes) {
       fail(e.span(), fmt::format("expression has more than {} nodes", kMaxNodes));
@@ -142,7 +174,13 @@ class Parser {
   }
   Expr build(Op op, std::vector<Expr> operands, Span span) {
     check(op, operands);
-    return counted(make(op, std::move(operands), span));
+    Expr e = make(op, std::move(operands), span);
+    if (e.height() % kBalancedHeight == 0 && is_associative(op)) {
+      std::vector<Expr> terms;
+      add_terms(e, e, terms);
+      e = balanced(op, terms);
+    }
+    return counted(std::move(e));
   }
 
   std::optional<Op> binary_operator() const;
