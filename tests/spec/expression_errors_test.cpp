@@ -86,6 +86,32 @@ TEST_CASE("names that other tools have") {
   CHECK(errors_with("score: round(score)\n").ends_with("help: write floor(x + 0.5)\n"));
   CHECK(errors_with("score: log10(score)\n").ends_with("help: write log(x) / log(10)\n"));
   CHECK(errors_with("score: tan(score)\n").ends_with("help: write sin(x) / cos(x)\n"));
+  CHECK(errors_with("score: softcap(score, 30)\n") ==
+        "s.yaml:6:8: error: unknown function 'softcap'\n"
+        "    6 | score: softcap(score, 30)\n"
+        "      |        ^~~~~~~\n"
+        "help: write 30 * tanh(score / 30)\n");
+  CHECK(errors_with("mask: sliding_window(128)\n")
+            .ends_with("help: write kv_idx <= q_pos and q_pos - kv_idx < 128\n"));
+  CHECK(errors_with("score: score if kv_idx > 3 else -infinity\n") ==
+        "s.yaml:6:34: error: unknown name 'infinity'\n"
+        "    6 | score: score if kv_idx > 3 else -infinity\n"
+        "      |                                  ^~~~~~~~\n"
+        "help: write inf\n");
+  CHECK(errors_with("score: nan\n")
+            .ends_with("help: there is none; pairs that do not count are left out by mask\n"));
+  CHECK(errors_with("mask: None\n") ==
+        "s.yaml:6:7: error: unknown name 'None'\n"
+        "    6 | mask: None\n"
+        "      |       ^~~~\n"
+        "help: leave the key out: it has a default\n");
+  CHECK(errors_with("score: score - float('inf')\n")
+            .ends_with("help: an i32 becomes an f32 where it must; of infinity, write inf\n"));
+  CHECK(errors_with("score: score - INF\n") ==
+        "s.yaml:6:16: error: unknown name 'INF'\n"
+        "    6 | score: score - INF\n"
+        "      |                ^~~\n"
+        "help: did you mean 'inf'?\n");
   // A function is near to no value, nor has a value the hint of a function.
   for (const std::string name : {"pos", "clip"}) {
     CHECK(errors_with("score: score + " + name + "\n")
