@@ -14,6 +14,7 @@
 #include "spec/indices.h"
 #include "spec/macros.h"
 #include "spec/names.h"
+#include "spec/numbers.h"
 #include "text/characters.h"
 
 namespace attngen::spec {
@@ -105,7 +106,10 @@ class ExpressionReader {
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
-    if (score != nullptr && spec_.score) warn_of_masking(*score);
+    if (score != nullptr && spec_.score) {
+      if (const auto error = wrong_factor(spec_)) report_.in_text(*score, "/score", *error);
+      warn_of_masking(*score);
+    }
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }
@@ -288,6 +292,12 @@ class ExpressionReader {
     }
     read_.merge(expr::names_in(text));
     const auto& e = std::get<expr::Expr>(parsed);
+    if (node != nullptr) {
+      if (const auto error = wrong_number(e)) {
+        report_.in_text(*node, pointer, *error);
+        return {};
+      }
+    }
     if (node != nullptr && knows_heads()) {
       if (const auto error = wrong_index(e, spec_)) {
         report_.in_text(*node, pointer, *error);

@@ -355,6 +355,47 @@ TEST_CASE("an index that runs to seq_kv on a dimension of seq_q is a warning") {
   CHECK(warning("kv_idx", "fixed: {seq_q: 64}\n").find("warning") != std::string::npos);
 }
 
+TEST_CASE("numbers that kernels cannot hold") {
+  CHECK(errors_with("mask: kv_idx < 100000 * 100000\n") ==
+        "s.yaml:6:16: error: the value does not fit in i32: it is 10000000000\n"
+        "    6 | mask: kv_idx < 100000 * 100000\n"
+        "      |                ^~~~~~~~~~~~~~~\n"
+        "help: add '.0' to a number to make it an f32\n");
+  CHECK(
+      errors_with("constants: {c: -2147483648}\nmask: kv_idx < 3 or kv_idx + 2 * (c - 1) > 0\n") ==
+      "s.yaml:7:35: error: the value does not fit in i32: it is -2147483649\n"
+      "    7 | mask: kv_idx < 3 or kv_idx + 2 * (c - 1) > 0\n"
+      "      |                                   ^~~~~\n"
+      "help: add '.0' to a number to make it an f32\n");
+  CHECK(errors_with("mask: kv_idx > -2147483647 - 1 and kv_idx < 100000.0 * 100000\n") == "");
+  CHECK(errors_with("score: 3e38 * tanh(score / 3e38)\n") ==
+        "s.yaml:6:8: error: numbers come to 4.33e+38 here, which does not fit in f32\n"
+        "    6 | score: 3e38 * tanh(score / 3e38)\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: f32 holds 0, and 1.18e-38 to 3.4e38 in size; a score's factors take in scale and "
+        "log2(e)\n");
+  CHECK(errors_with("scale: 0.125\nscore: tanh(score / 3e38)\n") ==
+        "s.yaml:7:13: error: numbers come to 4.17e-40 here, which does not fit in f32\n"
+        "    7 | score: tanh(score / 3e38)\n"
+        "      |             ^~~~~~~~~~~~\n"
+        "help: f32 holds 0, and 1.18e-38 to 3.4e38 in size; a score's factors take in scale and "
+        "log2(e)\n");
+  CHECK(errors_with("normalize: {weight: score * 1e30 * 1e30}\n")
+            .starts_with("s.yaml:6:21: error: numbers come to 1e+60 here, which"));
+  // As a sum's terms they are no factors.
+  CHECK(errors_with("score: score + where(score > 0, 0, -3.4e38)\n") == "");
+}
+
+TEST_CASE("a division by zero") {
+  CHECK(errors_with("mask: kv_idx % 0 == 1\n") ==
+        "s.yaml:6:16: error: '%' divides by 0\n"
+        "    6 | mask: kv_idx % 0 == 1\n"
+        "      |                ^\n"
+        "help: an i32 divided by 0 is 0, whatever it was\n");
+  CHECK(errors_with("constants: {block: 0}\nmask: kv_idx // block == 1\n")
+            .starts_with("s.yaml:7:17: error: '//' divides by 0\n"));
+}
+
 TEST_CASE("a mask that holds for no pair") {
   CHECK(errors_with("mask: kv_idx < 0\n") ==
         "s.yaml:6:7: error: the mask holds for no pair\n"
