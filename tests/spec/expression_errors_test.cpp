@@ -460,6 +460,21 @@ TEST_CASE("a mask that is written as a score is a warning") {
         "    6 | score: score + where(kv_idx > q_pos, -inf, 0)\n"
         "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
         "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, 0, -1e9)\n") ==
+        "s.yaml:6:16: warning: pairs with a score of -1e+09 are computed like all others\n"
+        "    6 | score: score + where(kv_idx <= q_pos, 0, -1e9)\n"
+        "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: kv_idx <= q_pos\n");
+  CHECK(errors_with("score: score - inf * (1 if kv_idx > q_pos else 0)\n") ==
+        "s.yaml:6:23: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score - inf * (1 if kv_idx > q_pos else 0)\n"
+        "      |                       ^~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  CHECK(errors_with("score: score if kv_idx <= q_pos else -10000\n").find("score of -10000 ") !=
+        std::string::npos);
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, 0, -9999)\n") == "");
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, -1e5, -1e9)\n") == "");
+  CHECK(errors_with("score: score + 1e9 * where(kv_idx <= q_pos, 0, 1)\n") == "");
   // What no mask can say.
   CHECK(errors_with("score: score if score > 0 else -inf\n") == "");
   CHECK(errors_with("maps: 2\nscore: score if map == 0 or kv_idx > 0 else -inf\n") == "");
