@@ -35,6 +35,14 @@ bool is_minus_infinity(const Expr& e) {
   return named || negated || e.is_number(-kInfinity);
 }
 
+// pow(c, x) as exp2(x log2(c)), whose exponent comes apart; nothing of all other powers.
+Expr as_exponential(const Expr& power) {
+  const Expr& base = power.operand(0);
+  if (!base.is_number() || base.number() <= 0 || !std::isfinite(base.number())) return {};
+  const Expr exponent = product(power.operand(1), expr::number(std::log2(base.number())));
+  return expr::make(Op::Exp2, {exponent}, power.span());
+}
+
 bool same_simplified(const Expr& a, const Expr& b) {
   return expr::same(a, b) || expr::same(expr::simplify(a), expr::simplify(b));
 }
@@ -172,6 +180,10 @@ class Separator {
         if (!x) return std::nullopt;
         for (ExponentTerm& term : x->terms) term.base = e.op();
         return Separation{std::move(x->terms), one(), e};
+      }
+      case Op::Pow: {
+        const Expr exponential = as_exponential(e);
+        return exponential ? by_structure(exponential) : function_of(e);
       }
       case Op::Multiply:
       case Op::Divide:

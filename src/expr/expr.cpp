@@ -266,13 +266,21 @@ size_t count_nodes(const Expr& e) {
   return seen.size();
 }
 
-bool mentions(const Expr& e, std::string_view variable) {
-  bool found = false;
+const Expr* find_node(const Expr& e, const std::function<bool(const Expr&)>& is_meant) {
+  const Expr* found = nullptr;
   std::set<const void*> seen;
   for_each_node(e, seen, [&](const Expr& node) {
-    found = found || (node.op() == Op::Variable && node.name() == variable);
+    if (found == nullptr && is_meant(node)) {
+      found = &node;
+    }
   });
   return found;
+}
+
+bool mentions(const Expr& e, std::string_view variable) {
+  return find_node(e, [&](const Expr& node) {
+           return node.op() == Op::Variable && node.name() == variable;
+         }) != nullptr;
 }
 
 std::vector<std::string> variables_of(const Expr& e) { return names_of(e, Op::Variable); }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -141,6 +142,9 @@ bool same(const Expr& a, const Expr& b);
 
 // Of the tree, shared ones counted once.
 size_t count_nodes(const Expr& e);
+
+// The first node, from the root down, of which `is_meant` says so; nullptr if there is none.
+const Expr* find_node(const Expr& e, const std::function<bool(const Expr&)>& is_meant);
 
 // Whether the variable occurs, also inside the indices of a Load.
 bool mentions(const Expr& e, std::string_view variable);

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "expr/lexer.h"
 #include "expr/ops.h"
+#include "text/characters.h"
 #include "text/diagnostics.h"
 #include "text/number.h"
 
@@ -46,6 +48,44 @@ std::optional<int> arity_of(std::string_view name) {
   return function == nullptr ? std::nullopt : std::optional(function->arity);
 }
 
+// Words that are operators elsewhere.
+std::string help_on_operator(std::string_view word) {
+  if (word == "xor") return "between conditions, write '!='";
+  if (word == "is") return "write '=='";
+  return text::did_you_mean(word, {"and", "or", "if", "else"});
+}
+
+// A chain that grows is balanced whenever it reaches a multiple of this height: a list, however
+// long, is not nested, and passes take their time for each level.
+constexpr int kBalancedHeight = 64;
+
+// Of a chain of one of these any part may be computed first.
+bool is_associative(Op op) {
+  return op == Op::Add || op == Op::Multiply || op == Op::And || op == Op::Or || op == Op::Min ||
+         op == Op::Max;
+}
+
+void add_terms(const Expr& chain, const Expr& e, std::vector<Expr>& terms) {
+  if (e.op() != chain.op() || e.type() != chain.type()) {
+    terms.push_back(e);
+    return;
+  }
+  for (const Expr& operand : e.operands()) {
+    add_terms(chain, operand, terms);
+  }
+}
+
+Expr balanced(Op op, std::span<const Expr> terms) {
+  if (terms.size() == 1) {
+    return terms.front();
+  }
+  const size_t half = terms.size() / 2;
+  Expr left = balanced(op, terms.first(half));
+  Expr right = balanced(op, terms.subspan(half));
+  const Span span{left.span().begin, right.span().end};
+  return make(op, {std::move(left), std::move(right)}, span);
+}
+
 class Parser {
  public:
   Parser(std::string_view text, const Scope& scope) : lexer_(text), scope_(scope) { advance(); }
@@ -53,7 +93,7 @@ class Parser {
   Expr parse_all() {
     Expr e = parse_conditional();
     if (token_.kind != Token::Kind::End) {
-      fail_unexpected("an operator or the end");
+      fail_unexpected_operator("an operator or the end");
     }
     return e;
   }
@@ -78,14 +118,19 @@ class Parser {
   [[noreturn]] static void fail(Span span, std::string message, std::string help = {}) {
     throw Failure{{span, std::move(message), std::move(help)}};
   }
-  [[noreturn]] static void fail_too_deep(Span span) {
-    fail(span, fmt::format("expression is nested deeper than {}", kMaxDepth));
+  [[noreturn]] static void fail_too_deep(Span span, std::string help = {}) {
+    fail(span, fmt::format("expression is nested deeper than {}", kMaxDepth), std::move(help));
   }
-  [[noreturn]] void fail_unexpected(std::string_view expected) const {
+  [[noreturn]] void fail_unexpected(std::string_view expected, std::string help = {}) const {
     const std::string got = token_.kind == Token::Kind::End
                                 ? "the end of the expression"
                                 : fmt::format("'{}'", token_.text.substr(0, 40));
-    fail(token_.span, fmt::format("expected {}, got {}", expected, got));
+    fail(token_.span, fmt::format("expected {}, got {}", expected, got), std::move(help));
+  }
+  // Where the next token should have been a word or another operator.
+  [[noreturn]] void fail_unexpected_operator(std::string_view expected) const {
+    fail_unexpected(expected,
+                    token_.kind == Token::Kind::Name ? help_on_operator(token_.text) : "");
   }
 
   void advance() {
@@ -107,7 +152,7 @@ class Parser {
 
   Expr counted(Expr e) {
     if (e.height() > kMaxDepth) {
-      fail_too_deep(e.span());
+      fail_too_deep(e.span(), "put parts of a long list in parentheses");
     }
     if (++nodes_ > kMaxNodes) {
       fail(e.span(), fmt::format("expression has more than {} nodes", kMaxNodes));
@@ -116,15 +161,26 @@ class Parser {
   }
   void check(Op op, const std::vector<Expr>& operands) const {
     if (const auto wrong = misfit(op, operands)) {
-      const bool number_wanted = operands[wrong->operand].type() == Type::Bool && op != Op::Load &&
-                                 op != Op::Select && !is_comparison(op);
+      const bool is_bool = operands[wrong->operand].type() == Type::Bool;
+      const bool is_condition = op == Op::Select && wrong->operand == 0;
+      const bool number_wanted =
+          is_bool && op != Op::Load && op != Op::Select && !is_comparison(op);
+      const bool bool_wanted = op == Op::And || op == Op::Or || op == Op::Not || is_condition;
       fail(operands[wrong->operand].span(), wrong->message,
-           number_wanted ? "where(condition, 1, 0) makes a number of a bool" : "");
+           number_wanted ? "where(condition, 1, 0) makes a number of a bool"
+           : bool_wanted ? "compare it with something"
+                         : "");
     }
   }
   Expr build(Op op, std::vector<Expr> operands, Span span) {
     check(op, operands);
-    return counted(make(op, std::move(operands), span));
+    Expr e = make(op, std::move(operands), span);
+    if (e.height() % kBalancedHeight == 0 && is_associative(op)) {
+      std::vector<Expr> terms;
+      add_terms(e, e, terms);
+      e = balanced(op, terms);
+    }
+    return counted(std::move(e));
   }
 
   std::optional<Op> binary_operator() const;
@@ -161,7 +217,7 @@ Expr Parser::parse_conditional() {
   }
   Expr condition = parse_binary(Precedence::Or);
   if (!accept("else")) {
-    fail_unexpected("'else'");
+    fail_unexpected_operator("'else'");
   }
   Expr otherwise = parse_conditional();
   return build(Op::Select, {std::move(condition), std::move(value), std::move(otherwise)},
@@ -250,7 +306,7 @@ void Parser::close(std::string_view closer, Span opener) {
     fail(opener, fmt::format("'{}' is not closed", closer == ")" ? "(" : "["),
          fmt::format("add '{}'", closer));
   }
-  fail_unexpected(fmt::format("an operator or '{}'", closer));
+  fail_unexpected_operator(fmt::format("an operator or '{}'", closer));
 }
 
 Expr Parser::parse_parenthesised() {
@@ -288,7 +344,7 @@ std::vector<std::string> Parser::names_near(bool call) const {
     }
   };
   if (call) {
-    names = {"clamp", "where"};
+    names = {"clamp", "where", "not"};
     for (const Function& function : functions()) {
       names.emplace_back(function.name);
     }
@@ -304,7 +360,7 @@ std::vector<std::string> Parser::names_near(bool call) const {
 }
 
 void Parser::fail_unknown(const Token& name, bool call) const {
-  const auto hint = scope_.hints.find(std::string(name.text) + (call ? "(" : ""));
+  const auto hint = scope_.hints.find(text::lower(name.text) + (call ? "(" : ""));
   throw Failure{
       {name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
        hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, names_near(call)),

@@ -25,7 +25,7 @@ struct Scope {
   // Names that exist elsewhere, with the reason why not here: {"score", "a mask cannot read it"}.
   std::map<std::string, std::string, std::less<>> forbidden;
   // Names that do not exist, with what to write: {"heads", "write the number"}; a function's ends
-  // in a bracket: {"ceil(", "write -floor(-x)"}.
+  // in a bracket: {"ceil(", "write -floor(-x)"}. In small letters: of any case.
   std::map<std::string, std::string, std::less<>> hints;
 };
 

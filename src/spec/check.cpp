@@ -208,7 +208,8 @@ class Checker {
     for (Node& entry : node.children) check_entry(entry, type, absent, pointer);
     if (!missing.empty()) {
       report_.at_key(node, pointer,
-                     fmt::format("{} needs {}", dotted(pointer), text::listed(missing, "and")));
+                     fmt::format("{} needs {}", dotted(pointer), text::listed(missing, "and")),
+                     report_.describes() ? hint_on_missing(node, type) : "");
     }
   }
 
@@ -227,14 +228,15 @@ class Checker {
       foreign = &key;
     }
     entry.valid = false;
+    const bool of_pattern = !pointer.empty() || pattern_ == Pattern::Parallel;
+    std::string help = of_pattern ? hint_on_key(entry.key, pointer) : "";
     if (foreign != nullptr) {
       report_.at_key(entry, pointer,
-                     fmt::format("'{}' belongs to pattern {}", entry.key, name_of(*foreign->only)));
+                     fmt::format("'{}' belongs to pattern {}", entry.key, name_of(*foreign->only)),
+                     std::move(help));
       return;
     }
     std::string shown = text::shortened(entry.key, kMaxName);
-    const bool of_pattern = !pointer.empty() || pattern_ == Pattern::Parallel;
-    std::string help = of_pattern ? hint_on_key(entry.key, pointer) : "";
     if (help.empty() && entry.kind == Node::Kind::Null) help = hint_on_colon(entry.key);
     if (help.empty()) help = did_you_mean(entry.key, absent);
     report_.at_key(entry, pointer,

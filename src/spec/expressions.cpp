@@ -14,6 +14,7 @@
 #include "spec/indices.h"
 #include "spec/macros.h"
 #include "spec/names.h"
+#include "spec/numbers.h"
 #include "text/characters.h"
 
 namespace attngen::spec {
@@ -67,23 +68,57 @@ const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& se
   return nullptr;
 }
 
-bool is_minus_infinity(const expr::Expr& e) {
-  if (e.op() == expr::Op::ToFloat) return is_minus_infinity(e.operand(0));
-  return e.op() == expr::Op::Negate && e.operand(0).is_number(expr::kInfinity);
+// A choice in a score that takes pairs away.
+struct Masking {
+  const expr::Expr* choice;
+  bool negated;  // those where its condition holds
+  double score;  // that they get
+};
+
+// Of a number and its sign; of all else a NaN.
+double value_of(const expr::Expr& e) {
+  if (e.op() == expr::Op::ToFloat) return value_of(e.operand(0));
+  if (e.op() == expr::Op::Negate) return -value_of(e.operand(0));
+  return e.is_number() ? e.number() : std::numeric_limits<double>::quiet_NaN();
 }
 
-// The choice in a score, or in a term of it, that takes pairs away which a mask could: whose
-// condition a mask may read.
-const expr::Expr* find_masking(const expr::Expr& e) {
-  if (e.op() == expr::Op::Select) {
-    const bool masks = is_minus_infinity(e.operand(1)) || is_minus_infinity(e.operand(2));
-    const bool of_mask =
-        !expr::mentions(e.operand(0), "score") && !expr::mentions(e.operand(0), "map");
-    return masks && of_mask ? &e : nullptr;
+// Of a choice that is multiplied by a number: one whose condition a mask may read.
+std::optional<Masking> masking_of(const expr::Expr& choice, double factor) {
+  constexpr double kNoWeight = -1e4;  // what is written for -inf begins here
+  const expr::Expr& condition = choice.operand(0);
+  if (expr::mentions(condition, "score") || expr::mentions(condition, "map")) return std::nullopt;
+  const double yes = factor * value_of(choice.operand(1));
+  const double no = factor * value_of(choice.operand(2));
+  const bool masks_yes = yes <= kNoWeight, masks_no = no <= kNoWeight;
+  if (masks_yes == masks_no) return std::nullopt;
+  return Masking{&choice, masks_yes, masks_yes ? yes : no};
+}
+
+// The first one in a score, or in a term of it.
+std::optional<Masking> find_masking(const expr::Expr& e, double factor = 1) {
+  using expr::Op;
+  const auto in_operand = [&](size_t i, double by) {
+    return find_masking(e.operand(i), factor * by);
+  };
+  switch (e.op()) {
+    case Op::Select:
+      return masking_of(e, factor);
+    case Op::ToFloat:
+      return in_operand(0, 1);
+    case Op::Negate:
+      return in_operand(0, -1);
+    case Op::Multiply: {
+      auto found = in_operand(0, value_of(e.operand(1)));
+      return found ? found : in_operand(1, value_of(e.operand(0)));
+    }
+    case Op::Add:
+    case Op::Subtract: {
+      auto found = in_operand(0, 1);
+      return found ? found : in_operand(1, e.op() == Op::Add ? 1 : -1);
+    }
+    default:
+      return std::nullopt;
   }
-  if (e.op() != expr::Op::Add && e.op() != expr::Op::Subtract) return nullptr;
-  const expr::Expr* found = find_masking(e.operand(0));
-  return found == nullptr && e.op() == expr::Op::Add ? find_masking(e.operand(1)) : found;
 }
 
 class ExpressionReader {
@@ -105,7 +140,10 @@ class ExpressionReader {
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
-    if (score != nullptr && spec_.score) warn_of_masking(*score);
+    if (score != nullptr && spec_.score) {
+      if (const auto error = wrong_factor(spec_)) report_.in_text(*score, "/score", *error);
+      warn_of_masking(*score);
+    }
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }
@@ -235,14 +273,15 @@ class ExpressionReader {
   }
 
   void warn_of_masking(const Node& score) {
-    const expr::Expr* choice = find_masking(spec_.score);
-    if (choice == nullptr) return;
+    const auto masking = find_masking(spec_.score);
+    if (!masking) return;
+    const auto [choice, negated, value] = *masking;
     const expr::Span span = choice->operand(0).span();
     const std::string condition =
         text::shortened(one_line(score.text.substr(span.begin, span.end - span.begin)), 200);
-    const bool negated = is_minus_infinity(choice->operand(1));
     report_.in_text(score, "/score",
-                    {choice->span(), "pairs with a score of -inf are computed like all others",
+                    {choice->span(),
+                     fmt::format("pairs with a score of {:g} are computed like all others", value),
                      fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
                                  negated ? "not (" : "", condition, negated ? ")" : "")},
                     text::Severity::Warning);
@@ -288,6 +327,12 @@ class ExpressionReader {
     }
     read_.merge(expr::names_in(text));
     const auto& e = std::get<expr::Expr>(parsed);
+    if (node != nullptr) {
+      if (const auto error = wrong_number(e)) {
+        report_.in_text(*node, pointer, *error);
+        return {};
+      }
+    }
     if (node != nullptr && knows_heads()) {
       if (const auto error = wrong_index(e, spec_)) {
         report_.in_text(*node, pointer, *error);

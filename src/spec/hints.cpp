@@ -37,6 +37,12 @@ constexpr const char* kTarget = "write targets: [h100]";
 constexpr const char* kDropout = "kernels have no dropout: leave it out";
 constexpr const char* kVarlen = "write varlen: true";
 constexpr const char* kPages = "write kv_cache: {paged: 64}";
+constexpr const char* kNormalizer =
+    "it belongs in normalize: {rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}";
+constexpr const char* kSinks =
+    "write them in normalize, as m: max(rowmax(score), sink[h]) and l: rowsum(exp(score - m)) + "
+    "exp(sink[h] - m), sink being one of the inputs";
+constexpr const char* kBlocks = "write blocks: {size: 64, from: bitmap}";
 
 // Of the whole text.
 constexpr Hint kKeys[] = {
@@ -90,6 +96,15 @@ constexpr Hint kKeys[] = {
     {"page_size", kPages},
     {"block_table", kPages},
     {"torch_dtype", "write dtype: bf16"},
+    {"rows", kNormalizer},
+    {"weight", kNormalizer},
+    {"save", kNormalizer},
+    {"output", kNormalizer},
+    {"sink", kSinks},
+    {"sinks", kSinks},
+    {"block_mask", kBlocks},
+    {"block_size", kBlocks},
+    {"version", "write attngen: 1"},
 };
 
 constexpr const char* kTwoLengths = "write seq_q and seq_kv";
@@ -118,7 +133,9 @@ constexpr const char* kNumber = "write the number: of all lengths only seq_q and
 constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
 constexpr const char* kKey = "write kv_idx, which counts keys from 0";
 
-// Of variables, and of functions, whose words end in a bracket.
+constexpr const char* kNoValue = "leave the key out: it has a default";
+
+// Of variables, and of functions, whose words end in a bracket; in small letters.
 constexpr Hint kNames[] = {
     {"causal", "write kv_idx <= q_pos"},
     {"batch", "b is its index; how many there are has no name"},
@@ -130,10 +147,14 @@ constexpr Hint kNames[] = {
     {"heads", kNumber},
     {"heads_kv", kNumber},
     {"heads_q", kNumber},
+    {"infinity", "write inf"},
     {"k_pos", kKey},
     {"kv_pos", kKey},
     {"l", "declare it in normalize, which alone reads it: rows: {l: rowsum(exp(score - m))}"},
     {"m", "declare it in normalize, which alone reads it: rows: {m: rowmax(score)}"},
+    {"nan", "there is none; pairs that do not count are left out by mask"},
+    {"none", kNoValue},
+    {"null", kNoValue},
     {"pi", "write 3.14159265"},
     {"seq", kOneLength},
     {"seq_len", kOneLength},
@@ -144,6 +165,7 @@ constexpr Hint kNames[] = {
     {"clip(", "write clamp(x, low, high)"},
     {"cumsum(", kNoOrder},
     {"expm1(", "write exp(x) - 1"},
+    {"float(", "an i32 becomes an f32 where it must; of infinity, write inf"},
     {"fmod(", "write x % y"},
     {"log10(", "write log(x) / log(10)"},
     {"log1p(", "write log(1 + x)"},
@@ -156,6 +178,8 @@ constexpr Hint kNames[] = {
     {"rowcumsum(", kNoOrder},
     {"rowmean(", "write rowsum(x) / rowsum(1)"},
     {"rowmin(", "write -rowmax(-x)"},
+    {"sliding_window(", "write kv_idx <= q_pos and q_pos - kv_idx < 128"},
+    {"softcap(", "write 30 * tanh(score / 30)"},
     {"softmax(", "write normalize: softmax, which is the default"},
     {"softplus(", "write relu(x) + log(1 + exp(-abs(x)))"},
     {"sum(", "write rowsum(x)"},
@@ -163,28 +187,38 @@ constexpr Hint kNames[] = {
     {"tan(", "write sin(x) / cos(x)"},
 };
 
-// What others write, and specs.
+// What others write, in small letters, and specs.
 constexpr Hint kSynonyms[] = {
     {"bfloat16", "bf16"}, {"float16", "fp16"}, {"half", "fp16"}, {"f16", "fp16"},
     {"float32", "f32"},   {"fp32", "f32"},     {"float", "f32"}, {"int32", "i32"},
     {"int", "i32"},       {"uint8", "u8"},     {"bool", "u8"},   {"yes", "true"},
-    {"on", "true"},       {"True", "true"},    {"no", "false"},  {"off", "false"},
-    {"False", "false"},
+    {"on", "true"},       {"true", "true"},    {"no", "false"},  {"off", "false"},
+    {"false", "false"},
 };
 
 struct ValueHint {
   std::string_view pointer;
-  std::string_view word;
+  std::string_view word;  // in small letters; "" of what is no scalar
   const char* text;
 };
 
 constexpr const char* kStorage = "q, k, v and o are stored in 16 bits; sums are fp32 in any case";
+constexpr const char* kNoThreshold =
+    "it needs the scores of a row in order; kernels have their rowmax and rowsum alone";
 
 constexpr ValueHint kValues[] = {
     {"/dtype", "fp32", kStorage},
     {"/dtype", "float32", kStorage},
     {"/normalize", "sigmoid", "write normalize: {weight: sigmoid(score)}"},
     {"/normalize", "relu", "write normalize: {weight: relu(score)}"},
+    {"/normalize", "l1",
+     "write normalize: {rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}"},
+    {"/normalize", "entmax", kNoThreshold},
+    {"/normalize", "entmax15", kNoThreshold},
+    {"/normalize", "sparsemax", kNoThreshold},
+    {"/share_kv", "true", "write share_kv: {v_prefix: 512}, which is head_dim.v"},
+    {"/kv_cache", "paged", kPages},
+    {"/blocks/size", "", "write one number: blocks are squares"},
 };
 
 template <size_t N>
@@ -205,14 +239,23 @@ bool takes_word(const Type& type, const std::string& word) {
          std::ranges::any_of(type.parts, [&](const Type& part) { return takes_word(part, word); });
 }
 
-// heads: 32 for heads: {q: 32, kv: 32}.
-std::string as_map(const Node& value, const Type& type) {
+// A value to begin with: the one that is allowed, the first word, of all other numbers `number`.
+std::string usual_value(const Type& type, const std::string& number) {
+  if (type.kind == Type::Kind::Word) return type.words[0];
+  if (type.kind != Type::Kind::Whole) return "";
+  return type.minimum == type.maximum ? fmt::format("{}", type.minimum) : number;
+}
+
+// The required entries that a map lacks; "" if a value is hard to guess.
+std::string usual_entries(const Node& map, const Type& type, const std::string& number) {
   std::string entries;
   for (const Key& key : type.keys) {
-    if (!key.required || key.type.kind != Type::Kind::Whole) return "";
-    entries += fmt::format("{}{}: {}", entries.empty() ? "" : ", ", key.name, value.text);
+    if (!key.required || map.find(key.name) != nullptr) continue;
+    const std::string value = usual_value(key.type, number);
+    if (value.empty()) return "";
+    entries += fmt::format("{}{}: {}", entries.empty() ? "" : ", ", key.name, value);
   }
-  return fmt::format("write {{{}}}", entries);
+  return entries;
 }
 
 // The number that a text of no number stands for: .5, 1/8, or the name of a constant.
@@ -250,7 +293,7 @@ bool begins_value(char c) {
 }  // namespace
 
 std::string hint_on_key(std::string_view key, std::string_view pointer) {
-  if (pointer.empty()) return find(kKeys, key);
+  if (pointer.empty()) return find(kKeys, text::lower(key));
   const bool of_lengths = pointer.starts_with("/workload") || pointer == "/fixed";
   return of_lengths ? find(kLengths, key) : "";
 }
@@ -285,20 +328,36 @@ const std::map<std::string, std::string, std::less<>>& hints_on_names() {
   return hints;
 }
 
+std::string hint_on_missing(const Node& map, const Type& type) {
+  if (!std::ranges::all_of(map.children, &Node::valid)) return "";
+  std::string number;
+  for (const Key& key : type.keys) {
+    const Node* given = map.find(key.name);
+    if (key.required && given != nullptr && number_of(*given)) number = given->text;
+  }
+  const std::string entries = usual_entries(map, type, number);
+  return entries.empty() ? "" : "add " + entries;
+}
+
 std::string hint_on_value(const Node& value, std::string_view pointer, const Type& type,
                           const Node& root) {
-  if (value.kind != Node::Kind::Scalar || value.text.size() > kMaxName) return "";
+  if (value.text.size() > kMaxName) return "";
+  const std::string word = text::lower(value.text);
   for (const ValueHint& hint : kValues) {
-    if (hint.pointer == pointer && hint.word == value.text) return hint.text;
+    if (hint.pointer == pointer && hint.word == word) return hint.text;
   }
+  if (value.kind != Node::Kind::Scalar) return "";
   if (type.kind == Type::Kind::List) {
     return fmt::format(fmt::runtime(value.quoted ? "write [\"{}\"]" : "write [{}]"), value.text);
   }
-  if (type.kind == Type::Kind::Object) return number_of(value) ? as_map(value, type) : "";
+  if (type.kind == Type::Kind::Object) {
+    const std::string entries = number_of(value) ? usual_entries({}, type, value.text) : "";
+    return entries.empty() ? "" : fmt::format("write {{{}}}", entries);
+  }
   const std::string_view dim = takes_word(type, "seq_q") ? find(kDims, value.text) : "";
   if (!dim.empty()) return std::string(dim);
   if (takes_number(type) && !number_of(value)) return as_number(value.text, type, root);
-  const std::string synonym = find(kSynonyms, value.text);
+  const std::string synonym = find(kSynonyms, word);
   return takes_word(type, synonym) ? "write " + synonym : "";
 }
 

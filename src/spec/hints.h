@@ -21,6 +21,10 @@ std::string hint_on_colon(std::string_view line);
 // Of names in the expressions of pattern parallel; a function's ends in "(".
 const std::map<std::string, std::string, std::less<>>& hints_on_names();
 
+// Of a map of the type that lacks required entries: "add kv: 16" for {q: 16}; "" if a value is hard
+// to guess, or another entry may be the one that is missing.
+std::string hint_on_missing(const Node& map, const Type& type);
+
 // Of a value at a pointer that should have been of the type; `root` has the constants.
 std::string hint_on_value(const Node& value, std::string_view pointer, const Type& type,
                           const Node& root);

@@ -77,15 +77,18 @@ bool names_reduction(std::string_view name) {
 std::optional<std::string> why_no_identifier(std::string_view text) {
   if (text.empty()) return "it is empty";
   if (text.size() > kMaxName) return fmt::format("it is longer than {} bytes", kMaxName);
-  if (!is_letter(text[0])) return "it must begin with a letter";
-  for (char c : text) {
-    if (!is_word(c)) return "use letters, digits and underscores";
-  }
-  if (contains(kKeywords, text)) return "it is a word of C, C++ or CUDA";
+  if (!is_letter(text[0])) return "it must begin with a letter of ASCII";
+  if (!std::ranges::all_of(text, is_word)) return "use ASCII letters, digits and underscores";
+  return std::nullopt;
+}
+
+std::optional<std::string> why_keyword(std::string_view name) {
+  if (contains(kKeywords, name)) return "it is a word of C, C++ or CUDA";
   return std::nullopt;
 }
 
 std::optional<std::string> why_reserved(std::string_view name, Pattern pattern) {
+  if (auto reason = why_keyword(name)) return reason;
   const bool recurrent = pattern == Pattern::Recurrent;
   if (contains(kLanguage, name)) return "expressions use that name already";
   if (contains(kParallel, name)) {

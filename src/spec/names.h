@@ -9,8 +9,11 @@
 
 namespace attngen::spec {
 
-// Why the text cannot name a C symbol or file: "a C keyword"; nothing if it can.
+// Why the text is no C identifier of the length that names may have; nothing if it is.
 std::optional<std::string> why_no_identifier(std::string_view text);
+
+// Why an identifier names no C symbol: it is a word of the language.
+std::optional<std::string> why_keyword(std::string_view name);
 
 // Why an input, constant, row or saved value cannot have the name, given that it is an identifier:
 // expressions, the argument struct or emitted code use it already.

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "spec/names.h"
 #include "text/characters.h"
 
 namespace attngen::spec {
@@ -46,6 +47,7 @@ constexpr Status kStatuses[] = {
 }  // namespace
 
 std::optional<std::string> why_no_spec_name(std::string_view name) {
+  if (auto reason = why_keyword(name)) return reason;
   // Some file systems do not tell Math.h from math.h, and the statuses are in capitals.
   const std::string lower = text::lower(name);
   if (kHeaders.find(" " + lower + " ") != std::string_view::npos || names_architecture(lower)) {

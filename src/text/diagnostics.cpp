@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "text/characters.h"
 #include "text/lookalikes.h"
 
 namespace attngen::text {
@@ -215,9 +217,13 @@ std::string shortened(std::string_view text, size_t length) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view lead) {
-  const std::string plain = with_plain_characters(word);
-  const std::string_view near = nearest(plain, candidates);
-  return near.empty() ? "" : fmt::format("{}did you mean '{}'?", lead, near);
+  std::vector<std::string> small;
+  std::ranges::transform(candidates, std::back_inserter(small), lower);
+  const std::string plain = lower(with_plain_characters(word));
+  const std::string_view near = nearest(plain, small);
+  if (near.empty()) return "";
+  const auto at = std::ranges::find(small, near) - small.begin();
+  return fmt::format("{}did you mean '{}'?", lead, candidates[static_cast<size_t>(at)]);
 }
 
 }  // namespace attngen::text

@@ -79,9 +79,10 @@ std::string listed(const std::vector<std::string>& items, std::string_view conju
 // At most `length` bytes of a text, cut between characters and then marked by "...".
 std::string shortened(std::string_view text, size_t length);
 
-// "did you mean 'heads'?" of the candidate nearest to `word` by edit distance, after `lead`; ""
-// when none is near enough to be meant (distance above a third of the longer word's length, at
-// least 1, or no letter in common), and the word abbreviates no candidate or several.
+// "did you mean 'heads'?" of the candidate nearest to `word` by edit distance, whatever the case,
+// after `lead`; "" when none is near enough to be meant (distance above a third of the longer
+// word's length, at least 1, or no letter in common), and the word abbreviates no candidate or
+// several.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view lead = {});
 

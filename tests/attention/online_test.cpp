@@ -182,6 +182,12 @@ const char* const kForms[] = {
   save: {z: z, l: l}
 )",
     R"(
+  rows: {m: rowmax(score), l: 'rowsum(pow(2, score - m))', s: 'rowsum(pow(0.3, m - score))'}
+  weight: pow(2, score - m)
+  output: acc / l
+  save: {s: s}
+)",
+    R"(
   rows: {m: rowmax(score), e: rowsum(exp(score - m)), s: rowsum(score * exp(score - m) / e)}
   weight: exp(score - m) / e
   output: acc - s

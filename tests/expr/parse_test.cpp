@@ -89,6 +89,8 @@ TEST_CASE("spans cover the text of the node") {
 TEST_CASE("names that do not exist") {
   CHECK(error_of("kv_idx <= q_pso") == "[q_pso] unknown name 'q_pso'; did you mean 'q_pos'?");
   CHECK(error_of("slope[h]") == "[slope] unknown name 'slope'; did you mean 'slopes'?");
+  CHECK(error_of("KV_IDX") == "[KV_IDX] unknown name 'KV_IDX'; did you mean 'kv_idx'?");
+  CHECK(error_of("NOT(x < y)") == "[NOT] unknown function 'NOT'; did you mean 'not'?");
   CHECK(error_of("zebra") == "[zebra] unknown name 'zebra'");
   CHECK(error_of("tahn(x)") == "[tahn] unknown function 'tahn'; did you mean 'tanh'?");
   CHECK(error_of("weight * 2") ==
@@ -116,13 +118,16 @@ TEST_CASE("calls and indices") {
 }
 
 TEST_CASE("types that do not fit") {
-  CHECK(error_of("x and y < m") == "[x] 'and' needs bool operands, got f32");
-  CHECK(error_of("not q_idx") == "[q_idx] 'not' needs a bool operand, got i32");
+  CHECK(error_of("x and y < m") ==
+        "[x] 'and' needs bool operands, got f32; compare it with something");
+  CHECK(error_of("not q_idx") ==
+        "[q_idx] 'not' needs a bool operand, got i32; compare it with something");
   CHECK(error_of("x + (x < y)") ==
         "[x < y] '+' needs numbers, got bool; where(condition, 1, 0) makes a number of a bool");
   CHECK(error_of("exp(x < y)") ==
         "[x < y] 'exp' needs a number, got bool; where(condition, 1, 0) makes a number of a bool");
-  CHECK(error_of("x if y else m") == "[y] a condition must be bool, got f32");
+  CHECK(error_of("x if y else m") ==
+        "[y] a condition must be bool, got f32; compare it with something");
   CHECK(error_of("x if x < y else true") ==
         "[true] both values must be bool or both numbers, got f32 and bool");
   CHECK(error_of("x == true") ==
@@ -137,7 +142,12 @@ TEST_CASE("text that is not an expression") {
   CHECK(error_of("(x y)") == "[y] expected an operator or ')', got 'y'");
   CHECK(error_of("x)") == "[)] expected an operator or the end, got ')'");
   CHECK(error_of("x < y < m") == "[<] comparisons do not chain; write 'a < b and b < c'");
-  CHECK(error_of("x = y") == "[=] unexpected '='; write '==' to compare");
+  const std::string equals =
+      "[=] unexpected '='; write '==' to compare; arguments have no names, and nothing is assigned";
+  CHECK(error_of("x = y") == equals);
+  CHECK(error_of("clamp(x, low=0, high=1)") == equals);
+  CHECK(error_of("x => y") == "[=>] unexpected '=>'; write '>='");
+  CHECK(error_of("x =< y") == "[=<] unexpected '=<'; write '<='");
   CHECK(error_of("x < y && y < m") == "[&&] unexpected '&&'; write 'and'");
   CHECK(error_of("x < y || y < m") == "[||] unexpected '||'; write 'or'");
   CHECK(error_of("(x < y) & (y < m)") ==
@@ -147,7 +157,14 @@ TEST_CASE("text that is not an expression") {
   CHECK(error_of("~(x < y)") == "[~] unexpected '~'; write 'not'");
   CHECK(error_of("q_idx >> 3") == "[>>] unexpected '>>'; write i // 8 for i >> 3");
   CHECK(error_of("q_idx << 3") == "[<<] unexpected '<<'; write i * 8 for i << 3");
-  CHECK(error_of("x ^ 2") == "[^] unexpected '^'; write pow(x, y)");
+  CHECK(error_of("x ^ 2") == "[^] unexpected '^'; write pow(x, y); between conditions, '!='");
+  CHECK(error_of("(x < y) xor (y < m)") ==
+        "[xor] expected an operator or the end, got 'xor'; between conditions, write '!='");
+  CHECK(error_of("(x is y)") == "[is] expected an operator or ')', got 'is'; write '=='");
+  CHECK(error_of("x < y AND y < m") ==
+        "[AND] expected an operator or the end, got 'AND'; did you mean 'and'?");
+  CHECK(error_of("x if x < y ELSE m") ==
+        "[ELSE] expected 'else', got 'ELSE'; did you mean 'else'?");
   CHECK(error_of("x ** 2") == "[**] unexpected '**'; write pow(x, y)");
   CHECK(error_of("x + not x < y") == "[not] 'not' needs parentheses here; write '(not ...)'");
   CHECK(error_of("x if x < y") == "[] expected 'else', got the end of the expression");
@@ -200,6 +217,22 @@ TEST_CASE("the least i32") {
         "[2147483649] integer does not fit in i32; add '.0' to make it an f32");
 }
 
+TEST_CASE("a long list is not nested") {
+  for (const std::string op : {"x + ", "x * ", "x < y and ", "x < y or "}) {
+    const Expr e = parsed(repeated(op, 2000) + (op.size() > 4 ? "x < y" : "x"));
+    CHECK(e.height() <= 64);
+    CHECK(e.span().end == 2000 * op.size() + (op.size() > 4 ? 5 : 1));
+  }
+  CHECK(parsed("max(" + repeated("x, ", 2000) + "x)").height() <= 64);
+  // In their order.
+  const std::string mixed = repeated("q_idx + h + ", 100) + "kv_idx - x";
+  std::string printed = print(parsed(mixed));
+  std::erase_if(printed, [](char c) { return c == '(' || c == ')'; });
+  CHECK(printed == mixed);
+  // Behind what is nested indeed.
+  CHECK(parsed(repeated("-", 150) + "x" + repeated(" + y", 1000)).height() < 200);
+}
+
 TEST_CASE("depth and size are limited") {
   const std::string too_deep = "expression is nested deeper than 200";
   const auto message = [](const std::string& text) {
@@ -214,12 +247,14 @@ TEST_CASE("depth and size are limited") {
   CHECK(message(repeated("x if true else ", 100'000) + "x") == too_deep);
   CHECK(message(repeated("exp(", 100'000)) == too_deep);
   CHECK(message(repeated("doc_id[", 100'000)) == too_deep);
-  CHECK(message(repeated("x + ", 100'000) + "x") == too_deep);
-  CHECK(message("max(" + repeated("x, ", 1000) + "x)") == too_deep);
+  CHECK(message(repeated("x - ", 100'000) + "x") == too_deep);
+  CHECK(message(repeated("x + ", 100'000) + "x") == "expression has more than 10000 nodes");
   CHECK(message("max(" + repeated("x, ", 100'000) + "x)") ==
         "expression has more than 10000 nodes");
   CHECK(message(repeated("(", 199) + "x" + repeated(")", 199)).empty());
-  CHECK(message(repeated("x + ", 199) + "x").empty());
+  CHECK(message(repeated("x - ", 199) + "x").empty());
+  CHECK(
+      error_of("x" + repeated(" - x", 200)).ends_with("; put parts of a long list in parentheses"));
   // 2^14 leaves, 15 high.
   std::string wide = "x";
   for (int i = 0; i < 14; ++i) {

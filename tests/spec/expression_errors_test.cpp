@@ -86,6 +86,32 @@ TEST_CASE("names that other tools have") {
   CHECK(errors_with("score: round(score)\n").ends_with("help: write floor(x + 0.5)\n"));
   CHECK(errors_with("score: log10(score)\n").ends_with("help: write log(x) / log(10)\n"));
   CHECK(errors_with("score: tan(score)\n").ends_with("help: write sin(x) / cos(x)\n"));
+  CHECK(errors_with("score: softcap(score, 30)\n") ==
+        "s.yaml:6:8: error: unknown function 'softcap'\n"
+        "    6 | score: softcap(score, 30)\n"
+        "      |        ^~~~~~~\n"
+        "help: write 30 * tanh(score / 30)\n");
+  CHECK(errors_with("mask: sliding_window(128)\n")
+            .ends_with("help: write kv_idx <= q_pos and q_pos - kv_idx < 128\n"));
+  CHECK(errors_with("score: score if kv_idx > 3 else -infinity\n") ==
+        "s.yaml:6:34: error: unknown name 'infinity'\n"
+        "    6 | score: score if kv_idx > 3 else -infinity\n"
+        "      |                                  ^~~~~~~~\n"
+        "help: write inf\n");
+  CHECK(errors_with("score: nan\n")
+            .ends_with("help: there is none; pairs that do not count are left out by mask\n"));
+  CHECK(errors_with("mask: None\n") ==
+        "s.yaml:6:7: error: unknown name 'None'\n"
+        "    6 | mask: None\n"
+        "      |       ^~~~\n"
+        "help: leave the key out: it has a default\n");
+  CHECK(errors_with("score: score - float('inf')\n")
+            .ends_with("help: an i32 becomes an f32 where it must; of infinity, write inf\n"));
+  CHECK(errors_with("score: score - INF\n") ==
+        "s.yaml:6:16: error: unknown name 'INF'\n"
+        "    6 | score: score - INF\n"
+        "      |                ^~~\n"
+        "help: did you mean 'inf'?\n");
   // A function is near to no value, nor has a value the hint of a function.
   for (const std::string name : {"pos", "clip"}) {
     CHECK(errors_with("score: score + " + name + "\n")
@@ -123,7 +149,8 @@ TEST_CASE("a constant of the lowest i32") {
     CHECK(errors_with("constants: {c: " + c + "}\nmask: kv_idx > 2 and c\n") ==
           "s.yaml:7:22: error: 'and' needs bool operands, got i32\n"
           "    7 | mask: kv_idx > 2 and c\n"
-          "      |                      ^\n");
+          "      |                      ^\n"
+          "help: compare it with something\n");
     CHECK(errors_with("constants: {c: " + c + "}\nmask: kv_idx < c\n") ==
           "s.yaml:7:7: error: the mask holds for no pair\n"
           "    7 | mask: kv_idx < c\n"
@@ -328,6 +355,47 @@ TEST_CASE("an index that runs to seq_kv on a dimension of seq_q is a warning") {
   CHECK(warning("kv_idx", "fixed: {seq_q: 64}\n").find("warning") != std::string::npos);
 }
 
+TEST_CASE("numbers that kernels cannot hold") {
+  CHECK(errors_with("mask: kv_idx < 100000 * 100000\n") ==
+        "s.yaml:6:16: error: the value does not fit in i32: it is 10000000000\n"
+        "    6 | mask: kv_idx < 100000 * 100000\n"
+        "      |                ^~~~~~~~~~~~~~~\n"
+        "help: add '.0' to a number to make it an f32\n");
+  CHECK(
+      errors_with("constants: {c: -2147483648}\nmask: kv_idx < 3 or kv_idx + 2 * (c - 1) > 0\n") ==
+      "s.yaml:7:35: error: the value does not fit in i32: it is -2147483649\n"
+      "    7 | mask: kv_idx < 3 or kv_idx + 2 * (c - 1) > 0\n"
+      "      |                                   ^~~~~\n"
+      "help: add '.0' to a number to make it an f32\n");
+  CHECK(errors_with("mask: kv_idx > -2147483647 - 1 and kv_idx < 100000.0 * 100000\n") == "");
+  CHECK(errors_with("score: 3e38 * tanh(score / 3e38)\n") ==
+        "s.yaml:6:8: error: numbers come to 4.33e+38 here, which does not fit in f32\n"
+        "    6 | score: 3e38 * tanh(score / 3e38)\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: f32 holds 0, and 1.18e-38 to 3.4e38 in size; a score's factors take in scale and "
+        "log2(e)\n");
+  CHECK(errors_with("scale: 0.125\nscore: tanh(score / 3e38)\n") ==
+        "s.yaml:7:13: error: numbers come to 4.17e-40 here, which does not fit in f32\n"
+        "    7 | score: tanh(score / 3e38)\n"
+        "      |             ^~~~~~~~~~~~\n"
+        "help: f32 holds 0, and 1.18e-38 to 3.4e38 in size; a score's factors take in scale and "
+        "log2(e)\n");
+  CHECK(errors_with("normalize: {weight: score * 1e30 * 1e30}\n")
+            .starts_with("s.yaml:6:21: error: numbers come to 1e+60 here, which"));
+  // As a sum's terms they are no factors.
+  CHECK(errors_with("score: score + where(score > 0, 0, -3.4e38)\n") == "");
+}
+
+TEST_CASE("a division by zero") {
+  CHECK(errors_with("mask: kv_idx % 0 == 1\n") ==
+        "s.yaml:6:16: error: '%' divides by 0\n"
+        "    6 | mask: kv_idx % 0 == 1\n"
+        "      |                ^\n"
+        "help: an i32 divided by 0 is 0, whatever it was\n");
+  CHECK(errors_with("constants: {block: 0}\nmask: kv_idx // block == 1\n")
+            .starts_with("s.yaml:7:17: error: '//' divides by 0\n"));
+}
+
 TEST_CASE("a mask that holds for no pair") {
   CHECK(errors_with("mask: kv_idx < 0\n") ==
         "s.yaml:6:7: error: the mask holds for no pair\n"
@@ -392,6 +460,21 @@ TEST_CASE("a mask that is written as a score is a warning") {
         "    6 | score: score + where(kv_idx > q_pos, -inf, 0)\n"
         "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
         "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, 0, -1e9)\n") ==
+        "s.yaml:6:16: warning: pairs with a score of -1e+09 are computed like all others\n"
+        "    6 | score: score + where(kv_idx <= q_pos, 0, -1e9)\n"
+        "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: kv_idx <= q_pos\n");
+  CHECK(errors_with("score: score - inf * (1 if kv_idx > q_pos else 0)\n") ==
+        "s.yaml:6:23: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score - inf * (1 if kv_idx > q_pos else 0)\n"
+        "      |                       ^~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  CHECK(errors_with("score: score if kv_idx <= q_pos else -10000\n").find("score of -10000 ") !=
+        std::string::npos);
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, 0, -9999)\n") == "");
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, -1e5, -1e9)\n") == "");
+  CHECK(errors_with("score: score + 1e9 * where(kv_idx <= q_pos, 0, 1)\n") == "");
   // What no mask can say.
   CHECK(errors_with("score: score if score > 0 else -inf\n") == "");
   CHECK(errors_with("maps: 2\nscore: score if map == 0 or kv_idx > 0 else -inf\n") == "");

@@ -134,6 +134,9 @@ TEST_CASE("the nearest word is one that could have been meant") {
   CHECK(did_you_mean("maks", {"mask", "maps"}) == "did you mean 'mask'?");
   CHECK(did_you_mean("hea", {"headings"}) == "did you mean 'headings'?");
   CHECK(did_you_mean("hea", {"headings", "headlines"}).empty());
+  CHECK(did_you_mean("TANH", words) == "did you mean 'tanh'?");
+  CHECK(did_you_mean("bhs", {"BHSD"}) == "did you mean 'BHSD'?");
+  CHECK(did_you_mean("Q", {"q", "kv"}) == "did you mean 'q'?");
   CHECK(did_you_mean("zebra", words, "; ").empty());
   CHECK(did_you_mean("", words).empty());
   CHECK(did_you_mean(std::string(1'000'000, 'x'), words).empty());

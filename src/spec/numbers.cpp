@@ -1,0 +1,79 @@
+#include "spec/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "expr/evaluate.h"
+#include "expr/ops.h"
+#include "expr/simplify.h"
+
+namespace attngen::spec {
+namespace {
+
+using expr::Error;
+using expr::Expr;
+using expr::Op;
+
+bool divides_by_zero(const Expr& e) {
+  const bool divides = e.op() == Op::FloorDivide || e.op() == Op::Modulo;
+  return divides && e.type() == expr::Type::Int && e.operand(1).is_number(0);
+}
+
+// Of an i32 in a simplified expression, where what i32 does not hold stays unfolded.
+bool overflows(const Expr& e) {
+  if (e.type() != expr::Type::Int || e.op() == Op::Load || e.operands().empty()) return false;
+  if (!std::ranges::all_of(e.operands(), [](const Expr& x) { return x.is_number(); })) return false;
+  const double value = expr::evaluate(e, {});
+  return value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max();
+}
+
+bool leaves_f32(const Expr& e) {
+  if (!e.is_number() || e.type() != expr::Type::Float || !std::isfinite(e.number())) return false;
+  const double size = std::fabs(e.number());
+  return size > std::numeric_limits<float>::max() ||
+         (size != 0 && size < std::numeric_limits<float>::min());
+}
+
+std::optional<Error> wrong_folded(const Expr& e) {
+  const Expr simple = expr::simplify(e);
+  if (const Expr* found = expr::find_node(simple, overflows)) {
+    return Error{
+        found->span(),
+        fmt::format("the value does not fit in i32: it is {:.0f}", expr::evaluate(*found, {})),
+        "add '.0' to a number to make it an f32"};
+  }
+  if (const Expr* found = expr::find_node(simple, leaves_f32)) {
+    return Error{
+        found->span(),
+        fmt::format("numbers come to {:.3g} here, which does not fit in f32", found->number()),
+        "f32 holds 0, and 1.18e-38 to 3.4e38 in size; a score's factors take in scale and "
+        "log2(e)"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> wrong_number(const Expr& e) {
+  if (const Expr* found = expr::find_node(e, divides_by_zero)) {
+    return Error{found->operand(1).span(),
+                 fmt::format("'{}' divides by 0", expr::spelling(found->op())),
+                 "an i32 divided by 0 is 0, whatever it was"};
+  }
+  return wrong_folded(e);
+}
+
+std::optional<Error> wrong_factor(const Spec& spec) {
+  const expr::Span span = spec.score.span();
+  const Expr score = expr::make(
+      Op::Multiply, {expr::variable("score", expr::Type::Float), expr::number(spec.scale)}, span);
+  const Expr log2e = expr::number(std::numbers::log2e);
+  return wrong_folded(
+      expr::make(Op::Multiply, {expr::substitute(spec.score, {{"score", score}}), log2e}, span));
+}
+
+}  // namespace attngen::spec
