@@ -34,7 +34,7 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
   // not a device of compute capability 9.0, or too old a driver
   DEEPSEEK_V2_LITE_BAD_DEVICE = 8,
-  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
+  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9  // the launch failed
 } deepseek_v2_lite_status;
 
 // The meaning of a status.
@@ -44,16 +44,16 @@ const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct deepseek_v2_lite_forward_args {
-  size_t size;             // sizeof(deepseek_v2_lite_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 16
-  int32_t heads_kv;        // must be 16
-  const void* q;           // queries, bf16 [batch, seq_q, 16, 192]
-  const void* k;           // keys, bf16 [batch, seq_kv, 16, 192]
-  const void* v;           // values, bf16 [batch, seq_kv, 16, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 16, 128]
+  size_t size;       // sizeof(deepseek_v2_lite_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 16
+  int32_t heads_kv;  // must be 16
+  const void* q;     // queries, bf16 [batch, seq_q, 16, 192]
+  const void* k;     // keys, bf16 [batch, seq_kv, 16, 192]
+  const void* v;     // values, bf16 [batch, seq_kv, 16, 128]
+  void* o;           // result, bf16 [batch, seq_q, 16, 128]
   // result, [batch, 16, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -80,7 +80,7 @@ size_t deepseek_v2_lite_forward_workspace(const deepseek_v2_lite_forward_args* a
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args,
-    void* workspace, void* stream);
+                                                 void* workspace, void* stream);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -18,6 +18,7 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <atomic>
 
 // What the spec and the schedule decided.
@@ -48,8 +49,8 @@ constexpr int kHeadDimV = 128;
 
 constexpr int kWarpgroups = 3;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
-constexpr int kTileKv = 64;            // keys per step
-constexpr int kStages = 2;             // of the K ring, and of the V ring
+constexpr int kTileKv = 64;      // keys per step
+constexpr int kStages = 2;       // of the K ring, and of the V ring
 constexpr int kQueryStages = 2;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = 1;
@@ -484,8 +485,7 @@ constexpr float kExponentUnit = kScale * kLog2e;
 // Turns raw products into scores; pairs that do not exist become -inf.
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2],
-                                              const Inputs& in) {
+                                              const Row (&rows)[2], const Inputs& in) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
@@ -652,10 +652,10 @@ uint64_t call_number() {
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;  // of the whole call
+  int tiles;          // of the whole call
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
-  int short_rows;  // of tiles of each head, that come after all sections
+  int short_rows;     // of tiles of each head, that come after all sections
   Counter* counter;
   uint64_t call;  // its number
   Inputs inputs;
@@ -823,9 +823,7 @@ __device__ __forceinline__ void Producer::load_tile() {
   if (blocks.none()) claim_next();
 }
 
-__device__ __forceinline__ Tile Producer::find_tile(int index) {
-  return tile_at(index, p);
-}
+__device__ __forceinline__ Tile Producer::find_tile(int index) { return tile_at(index, p); }
 
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
@@ -1064,7 +1062,7 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 
 struct Work {
   Blocks blocks;  // of this warpgroup's rows
-  int after;  // blocks that are loaded for other warpgroups alone, and come after these
+  int after;      // blocks that are loaded for other warpgroups alone, and come after these
 };
 
 // Where a warpgroup stands in its blocks: at one of them, or before the first. A variable of its
@@ -1150,8 +1148,7 @@ __device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const P
       p(params),
       queries(kept(row_descriptor<kChunkQk>(memory.query[0][index]))),
       keys(kept(row_descriptor<kChunkQk>(memory.key[0]))),
-      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {
-}
+      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {}
 
 // The tile's keys, from where its rows begin to where their results can be finished.
 __device__ __forceinline__ void Consumer::attend() {
@@ -1250,14 +1247,11 @@ __device__ __forceinline__ void Consumer::start_output() {
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
-               shared.query[query_slot.index][warpgroup],
-               shared.key[key_slot.index]);
+               shared.query[query_slot.index][warpgroup], shared.key[key_slot.index]);
 }
 
 // The weights become the second product's operand.
-__device__ __forceinline__ void Consumer::hand_over_weights() {
-  pack_weights(weights, scores);
-}
+__device__ __forceinline__ void Consumer::hand_over_weights() { pack_weights(weights, scores); }
 
 __device__ __forceinline__ void Consumer::release_key() {
   if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
@@ -1372,10 +1366,10 @@ __device__ __forceinline__ void claim_registers() {
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     deepseek_v2_lite_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-                             const __grid_constant__ CUtensorMap map_k,
-                             const __grid_constant__ CUtensorMap map_v,
-                             const __grid_constant__ CUtensorMap map_o,
-                             const __grid_constant__ Params p) {
+                                    const __grid_constant__ CUtensorMap map_k,
+                                    const __grid_constant__ CUtensorMap map_v,
+                                    const __grid_constant__ CUtensorMap map_o,
+                                    const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
@@ -1423,7 +1417,7 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
   // not a device of compute capability 9.0, or too old a driver
   DEEPSEEK_V2_LITE_BAD_DEVICE = 8,
-  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
+  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9  // the launch failed
 } deepseek_v2_lite_status;
 
 // The meaning of a status.
@@ -1433,16 +1427,16 @@ const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct deepseek_v2_lite_forward_args {
-  size_t size;             // sizeof(deepseek_v2_lite_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 16
-  int32_t heads_kv;        // must be 16
-  const void* q;           // queries, bf16 [batch, seq_q, 16, 192]
-  const void* k;           // keys, bf16 [batch, seq_kv, 16, 192]
-  const void* v;           // values, bf16 [batch, seq_kv, 16, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 16, 128]
+  size_t size;       // sizeof(deepseek_v2_lite_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 16
+  int32_t heads_kv;  // must be 16
+  const void* q;     // queries, bf16 [batch, seq_q, 16, 192]
+  const void* k;     // keys, bf16 [batch, seq_kv, 16, 192]
+  const void* v;     // values, bf16 [batch, seq_kv, 16, 128]
+  void* o;           // result, bf16 [batch, seq_q, 16, 128]
   // result, [batch, 16, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1469,7 +1463,7 @@ size_t deepseek_v2_lite_forward_workspace(const deepseek_v2_lite_forward_args* a
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args,
-    void* workspace, void* stream);
+                                                 void* workspace, void* stream);
 
 }  // extern "C"
 
@@ -1481,10 +1475,6 @@ deepseek_v2_lite_status check_pointers(const deepseek_v2_lite_forward_args& args
   if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return DEEPSEEK_V2_LITE_MISALIGNED;
   return DEEPSEEK_V2_LITE_OK;
 }
-
-}  // namespace
-
-namespace {
 
 // The tensors of a call as TMA sees them.
 
@@ -1577,7 +1567,8 @@ int64_t tiles_per_head(const deepseek_v2_lite_forward_args& args) {
 
 deepseek_v2_lite_status check_lengths(const deepseek_v2_lite_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return DEEPSEEK_V2_LITE_BAD_LENGTH;
-  if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return DEEPSEEK_V2_LITE_BAD_LENGTH;
+  if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost)
+    return DEEPSEEK_V2_LITE_BAD_LENGTH;
   const int64_t tiles = tiles_per_head(args);
   const bool fits = tiles == 0 || args.batch <= kMost / kTilesBeside / tiles;
   return fits ? DEEPSEEK_V2_LITE_OK : DEEPSEEK_V2_LITE_BAD_LENGTH;
@@ -1585,7 +1576,8 @@ deepseek_v2_lite_status check_lengths(const deepseek_v2_lite_forward_args& args)
 
 deepseek_v2_lite_status check_args(const deepseek_v2_lite_forward_args& args) {
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return DEEPSEEK_V2_LITE_BAD_HEADS;
-  if (const deepseek_v2_lite_status status = check_lengths(args); status != DEEPSEEK_V2_LITE_OK) return status;
+  if (const deepseek_v2_lite_status status = check_lengths(args); status != DEEPSEEK_V2_LITE_OK)
+    return status;
   const bool any_key = args.seq_kv > 0;
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return DEEPSEEK_V2_LITE_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
@@ -1667,7 +1659,8 @@ deepseek_v2_lite_status find_device(Device& device) {
       major != 9 || !encoder) {
     return DEEPSEEK_V2_LITE_BAD_DEVICE;
   }
-  if (cudaFuncSetAttribute(deepseek_v2_lite_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+  if (cudaFuncSetAttribute(deepseek_v2_lite_forward_kernel,
+                           cudaFuncAttributeMaxDynamicSharedMemorySize,
                            sizeof(Shared)) != cudaSuccess) {
     return DEEPSEEK_V2_LITE_LAUNCH_FAILED;
   }
@@ -1725,19 +1718,21 @@ size_t deepseek_v2_lite_forward_workspace(const deepseek_v2_lite_forward_args*) 
   return sizeof(Counter);
 }
 
-deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args, void* workspace,
-                                   void* stream_handle) {
+deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args,
+                                                 void* workspace, void* stream_handle) {
   if (!args) return DEEPSEEK_V2_LITE_NULL_POINTER;
   if (args->size != sizeof(deepseek_v2_lite_forward_args)) return DEEPSEEK_V2_LITE_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return DEEPSEEK_V2_LITE_OK;
-  if (const deepseek_v2_lite_status status = check_args(*args); status != DEEPSEEK_V2_LITE_OK) return status;
+  if (const deepseek_v2_lite_status status = check_args(*args); status != DEEPSEEK_V2_LITE_OK)
+    return status;
   if (!workspace) return DEEPSEEK_V2_LITE_BAD_WORKSPACE;
   if (!aligned(workspace)) return DEEPSEEK_V2_LITE_MISALIGNED;
   const Tensors tensors = tensors_of(*args);
   if (!valid_strides(tensors)) return DEEPSEEK_V2_LITE_BAD_STRIDE;
 
   Device device;
-  if (const deepseek_v2_lite_status status = find_device(device); status != DEEPSEEK_V2_LITE_OK) return status;
+  if (const deepseek_v2_lite_status status = find_device(device); status != DEEPSEEK_V2_LITE_OK)
+    return status;
   Maps maps;
   if (const deepseek_v2_lite_status status = encode(device.encoder, maps, tensors);
       status != DEEPSEEK_V2_LITE_OK) {
@@ -1751,8 +1746,8 @@ deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_
   p.counter = static_cast<Counter*>(workspace);
   p.call = call_number();
   const int blocks = p.tiles < places ? p.tiles : places;
-  const bool launched = launch(deepseek_v2_lite_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
-                               maps.q, maps.k, maps.v, maps.o, p);
+  const bool launched = launch(deepseek_v2_lite_forward_kernel, blocks, kThreads, sizeof(Shared),
+                               stream, maps.q, maps.k, maps.v, maps.o, p);
   return launched ? DEEPSEEK_V2_LITE_OK : DEEPSEEK_V2_LITE_LAUNCH_FAILED;
 }
 

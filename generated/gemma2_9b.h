@@ -42,16 +42,16 @@ const char* gemma2_9b_status_string(gemma2_9b_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gemma2_9b_forward_args {
-  size_t size;             // sizeof(gemma2_9b_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 16
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 16, 256]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 256]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 256]
-  void* o;                 // result, bf16 [batch, seq_q, 16, 256]
+  size_t size;       // sizeof(gemma2_9b_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 16
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 16, 256]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 256]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 256]
+  void* o;           // result, bf16 [batch, seq_q, 16, 256]
   // result, [batch, 16, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -78,7 +78,7 @@ size_t gemma2_9b_forward_workspace(const gemma2_9b_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 gemma2_9b_status gemma2_9b_forward(const gemma2_9b_forward_args* args, void* workspace,
-    void* stream);
+                                   void* stream);
 
 #ifdef __cplusplus
 }  // extern "C"

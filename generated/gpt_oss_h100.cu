@@ -18,6 +18,7 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <atomic>
 
 // What the spec and the schedule decided.
@@ -48,8 +49,8 @@ constexpr int kHeadDimV = 64;
 
 constexpr int kWarpgroups = 3;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
-constexpr int kTileKv = 64;            // keys per step
-constexpr int kStages = 4;             // of the K ring, and of the V ring
+constexpr int kTileKv = 64;      // keys per step
+constexpr int kStages = 4;       // of the K ring, and of the V ring
 constexpr int kQueryStages = 2;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = 1;
@@ -669,7 +670,7 @@ uint64_t call_number() {
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;  // of the whole call
+  int tiles;          // of the whole call
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
   Counter* counter;
@@ -836,9 +837,7 @@ __device__ __forceinline__ void Producer::load_tile() {
   if (blocks.none()) claim_next();
 }
 
-__device__ __forceinline__ Tile Producer::find_tile(int index) {
-  return tile_at(index, p);
-}
+__device__ __forceinline__ Tile Producer::find_tile(int index) { return tile_at(index, p); }
 
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
@@ -1075,7 +1074,7 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 // What of a tile a warpgroup does.
 
 struct Work {
-  Blocks blocks;  // of this warpgroup's rows
+  Blocks blocks;      // of this warpgroup's rows
   int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
 };
 
@@ -1163,8 +1162,7 @@ __device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const P
       p(params),
       queries(kept(row_descriptor<kChunkQk>(memory.query[0][index]))),
       keys(kept(row_descriptor<kChunkQk>(memory.key[0]))),
-      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {
-}
+      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {}
 
 // The tile's keys, from where its rows begin to where their results can be finished.
 __device__ __forceinline__ void Consumer::attend() {
@@ -1262,14 +1260,11 @@ __device__ __forceinline__ void Consumer::start_output() {
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
-               shared.query[query_slot.index][warpgroup],
-               shared.key[key_slot.index]);
+               shared.query[query_slot.index][warpgroup], shared.key[key_slot.index]);
 }
 
 // The weights become the second product's operand.
-__device__ __forceinline__ void Consumer::hand_over_weights() {
-  pack_weights(weights, scores);
-}
+__device__ __forceinline__ void Consumer::hand_over_weights() { pack_weights(weights, scores); }
 
 __device__ __forceinline__ void Consumer::release_key() {
   if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
@@ -1384,10 +1379,10 @@ __device__ __forceinline__ void claim_registers() {
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     gpt_oss_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-                             const __grid_constant__ CUtensorMap map_k,
-                             const __grid_constant__ CUtensorMap map_v,
-                             const __grid_constant__ CUtensorMap map_o,
-                             const __grid_constant__ Params p) {
+                           const __grid_constant__ CUtensorMap map_k,
+                           const __grid_constant__ CUtensorMap map_v,
+                           const __grid_constant__ CUtensorMap map_o,
+                           const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
@@ -1442,16 +1437,16 @@ const char* gpt_oss_status_string(gpt_oss_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gpt_oss_forward_args {
-  size_t size;             // sizeof(gpt_oss_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 64
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 64, 64]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 64]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 64]
-  void* o;                 // result, bf16 [batch, seq_q, 64, 64]
+  size_t size;       // sizeof(gpt_oss_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 64
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 64, 64]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 64]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 64]
+  void* o;           // result, bf16 [batch, seq_q, 64, 64]
   // result, [batch, 64, seq_q] contiguous: m + log(l), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1492,10 +1487,6 @@ gpt_oss_status check_pointers(const gpt_oss_forward_args& args) {
   if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return GPT_OSS_MISALIGNED;
   return GPT_OSS_OK;
 }
-
-}  // namespace
-
-namespace {
 
 // The tensors of a call as TMA sees them.
 
@@ -1715,12 +1706,10 @@ void place_sections(Params& p, const gpt_oss_forward_args& args, int places) {
 
 extern "C" {
 
-size_t gpt_oss_forward_workspace(const gpt_oss_forward_args*) {
-  return sizeof(Counter);
-}
+size_t gpt_oss_forward_workspace(const gpt_oss_forward_args*) { return sizeof(Counter); }
 
 gpt_oss_status gpt_oss_forward(const gpt_oss_forward_args* args, void* workspace,
-                                   void* stream_handle) {
+                               void* stream_handle) {
   if (!args) return GPT_OSS_NULL_POINTER;
   if (args->size != sizeof(gpt_oss_forward_args)) return GPT_OSS_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return GPT_OSS_OK;

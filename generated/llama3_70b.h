@@ -41,16 +41,16 @@ const char* llama3_70b_status_string(llama3_70b_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct llama3_70b_forward_args {
-  size_t size;             // sizeof(llama3_70b_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 64
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 64, 128]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 128]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 64, 128]
+  size_t size;       // sizeof(llama3_70b_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 64
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 64, 128]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 128]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 128]
+  void* o;           // result, bf16 [batch, seq_q, 64, 128]
   // result, [batch, 64, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -77,7 +77,7 @@ size_t llama3_70b_forward_workspace(const llama3_70b_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 llama3_70b_status llama3_70b_forward(const llama3_70b_forward_args* args, void* workspace,
-    void* stream);
+                                     void* stream);
 
 #ifdef __cplusplus
 }  // extern "C"

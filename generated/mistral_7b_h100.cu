@@ -18,6 +18,7 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <atomic>
 
 // What the spec and the schedule decided.
@@ -48,8 +49,8 @@ constexpr int kHeadDimV = 128;
 
 constexpr int kWarpgroups = 3;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
-constexpr int kTileKv = 64;            // keys per step
-constexpr int kStages = 4;             // of the K ring, and of the V ring
+constexpr int kTileKv = 64;      // keys per step
+constexpr int kStages = 4;       // of the K ring, and of the V ring
 constexpr int kQueryStages = 2;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = 1;
@@ -663,10 +664,10 @@ uint64_t call_number() {
 struct Params {
   int batch, seq_q, seq_kv;
   int tiles_per_head;
-  int tiles;  // of the whole call
+  int tiles;          // of the whole call
   int section_heads;  // heads whose keys and values share the L2
   int last_section;   // has all heads that are left
-  int short_rows;  // of tiles of each head, that come after all sections
+  int short_rows;     // of tiles of each head, that come after all sections
   Counter* counter;
   uint64_t call;  // its number
   Inputs inputs;
@@ -833,9 +834,7 @@ __device__ __forceinline__ void Producer::load_tile() {
   if (blocks.none()) claim_next();
 }
 
-__device__ __forceinline__ Tile Producer::find_tile(int index) {
-  return tile_at(index, p);
-}
+__device__ __forceinline__ Tile Producer::find_tile(int index) { return tile_at(index, p); }
 
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
@@ -1072,7 +1071,7 @@ __device__ __forceinline__ void rescale(Output& output, const Factors& factors) 
 // What of a tile a warpgroup does.
 
 struct Work {
-  Blocks blocks;  // of this warpgroup's rows
+  Blocks blocks;      // of this warpgroup's rows
   int before, after;  // blocks that are loaded for other warpgroups alone, on either side of these
 };
 
@@ -1160,8 +1159,7 @@ __device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const P
       p(params),
       queries(kept(row_descriptor<kChunkQk>(memory.query[0][index]))),
       keys(kept(row_descriptor<kChunkQk>(memory.key[0]))),
-      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {
-}
+      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {}
 
 // The tile's keys, from where its rows begin to where their results can be finished.
 __device__ __forceinline__ void Consumer::attend() {
@@ -1259,14 +1257,11 @@ __device__ __forceinline__ void Consumer::start_output() {
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
-               shared.query[query_slot.index][warpgroup],
-               shared.key[key_slot.index]);
+               shared.query[query_slot.index][warpgroup], shared.key[key_slot.index]);
 }
 
 // The weights become the second product's operand.
-__device__ __forceinline__ void Consumer::hand_over_weights() {
-  pack_weights(weights, scores);
-}
+__device__ __forceinline__ void Consumer::hand_over_weights() { pack_weights(weights, scores); }
 
 __device__ __forceinline__ void Consumer::release_key() {
   if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
@@ -1381,10 +1376,10 @@ __device__ __forceinline__ void claim_registers() {
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     mistral_7b_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-                             const __grid_constant__ CUtensorMap map_k,
-                             const __grid_constant__ CUtensorMap map_v,
-                             const __grid_constant__ CUtensorMap map_o,
-                             const __grid_constant__ Params p) {
+                              const __grid_constant__ CUtensorMap map_k,
+                              const __grid_constant__ CUtensorMap map_v,
+                              const __grid_constant__ CUtensorMap map_o,
+                              const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
@@ -1439,16 +1434,16 @@ const char* mistral_7b_status_string(mistral_7b_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct mistral_7b_forward_args {
-  size_t size;             // sizeof(mistral_7b_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 32
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 32, 128]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 128]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 32, 128]
+  size_t size;       // sizeof(mistral_7b_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 32
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 32, 128]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 128]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 128]
+  void* o;           // result, bf16 [batch, seq_q, 32, 128]
   // result, [batch, 32, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1475,7 +1470,7 @@ size_t mistral_7b_forward_workspace(const mistral_7b_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* workspace,
-    void* stream);
+                                     void* stream);
 
 }  // extern "C"
 
@@ -1487,10 +1482,6 @@ mistral_7b_status check_pointers(const mistral_7b_forward_args& args) {
   if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return MISTRAL_7B_MISALIGNED;
   return MISTRAL_7B_OK;
 }
-
-}  // namespace
-
-namespace {
 
 // The tensors of a call as TMA sees them.
 
@@ -1730,12 +1721,10 @@ void place_sections(Params& p, const mistral_7b_forward_args& args, int places) 
 
 extern "C" {
 
-size_t mistral_7b_forward_workspace(const mistral_7b_forward_args*) {
-  return sizeof(Counter);
-}
+size_t mistral_7b_forward_workspace(const mistral_7b_forward_args*) { return sizeof(Counter); }
 
 mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* workspace,
-                                   void* stream_handle) {
+                                     void* stream_handle) {
   if (!args) return MISTRAL_7B_NULL_POINTER;
   if (args->size != sizeof(mistral_7b_forward_args)) return MISTRAL_7B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return MISTRAL_7B_OK;

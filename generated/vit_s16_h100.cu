@@ -45,8 +45,8 @@ constexpr int kHeadDimV = 64;
 
 constexpr int kWarpgroups = 4;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
-constexpr int kTileKv = 80;            // keys per step
-constexpr int kStages = 4;             // of the K ring, and of the V ring
+constexpr int kTileKv = 80;      // keys per step
+constexpr int kStages = 4;       // of the K ring, and of the V ring
 constexpr int kQueryStages = 2;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = 1;
@@ -468,8 +468,7 @@ constexpr float kExponentUnit = kScale * kLog2e;
 // Turns raw products into scores; pairs that do not exist become -inf.
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2],
-                                              const Inputs& in) {
+                                              const Row (&rows)[2], const Inputs& in) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
@@ -729,9 +728,7 @@ __device__ __forceinline__ void Producer::load_tile() {
   }
 }
 
-__device__ __forceinline__ Tile Producer::find_tile(int index) {
-  return tile_at(index, p);
-}
+__device__ __forceinline__ Tile Producer::find_tile(int index) { return tile_at(index, p); }
 
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
@@ -1043,8 +1040,7 @@ __device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const P
       p(params),
       queries(kept(row_descriptor<kChunkQk>(memory.query[0][index]))),
       keys(kept(row_descriptor<kChunkQk>(memory.key[0]))),
-      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {
-}
+      values(kept(column_descriptor<kChunkV>(memory.value[0]))) {}
 
 // The tile's keys, from where its rows begin to where their results can be finished.
 __device__ __forceinline__ void Consumer::attend() {
@@ -1138,14 +1134,11 @@ __device__ __forceinline__ void Consumer::start_output() {
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
-               shared.query[query_slot.index][warpgroup],
-               shared.key[key_slot.index]);
+               shared.query[query_slot.index][warpgroup], shared.key[key_slot.index]);
 }
 
 // The weights become the second product's operand.
-__device__ __forceinline__ void Consumer::hand_over_weights() {
-  pack_weights(weights, scores);
-}
+__device__ __forceinline__ void Consumer::hand_over_weights() { pack_weights(weights, scores); }
 
 __device__ __forceinline__ void Consumer::release_key() {
   if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
@@ -1233,10 +1226,10 @@ __device__ __forceinline__ void claim_registers() {
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     vit_s16_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-                             const __grid_constant__ CUtensorMap map_k,
-                             const __grid_constant__ CUtensorMap map_v,
-                             const __grid_constant__ CUtensorMap map_o,
-                             const __grid_constant__ Params p) {
+                           const __grid_constant__ CUtensorMap map_k,
+                           const __grid_constant__ CUtensorMap map_v,
+                           const __grid_constant__ CUtensorMap map_o,
+                           const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
@@ -1290,16 +1283,16 @@ const char* vit_s16_status_string(vit_s16_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct vit_s16_forward_args {
-  size_t size;             // sizeof(vit_s16_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 6
-  int32_t heads_kv;        // must be 6
-  const void* q;           // queries, fp16 [batch, seq_q, 6, 64]
-  const void* k;           // keys, fp16 [batch, seq_kv, 6, 64]
-  const void* v;           // values, fp16 [batch, seq_kv, 6, 64]
-  void* o;                 // result, fp16 [batch, seq_q, 6, 64]
+  size_t size;       // sizeof(vit_s16_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 6
+  int32_t heads_kv;  // must be 6
+  const void* q;     // queries, fp16 [batch, seq_q, 6, 64]
+  const void* k;     // keys, fp16 [batch, seq_kv, 6, 64]
+  const void* v;     // values, fp16 [batch, seq_kv, 6, 64]
+  void* o;           // result, fp16 [batch, seq_q, 6, 64]
   // result, [batch, 6, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1337,10 +1330,6 @@ vit_s16_status check_pointers(const vit_s16_forward_args& args) {
   if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return VIT_S16_MISALIGNED;
   return VIT_S16_OK;
 }
-
-}  // namespace
-
-namespace {
 
 // The tensors of a call as TMA sees them.
 
@@ -1536,12 +1525,10 @@ vit_s16_status find_device(Device& device) {
 
 extern "C" {
 
-size_t vit_s16_forward_workspace(const vit_s16_forward_args*) {
-  return 0;
-}
+size_t vit_s16_forward_workspace(const vit_s16_forward_args*) { return 0; }
 
 vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void* workspace,
-                                   void* stream_handle) {
+                               void* stream_handle) {
   if (!args) return VIT_S16_NULL_POINTER;
   if (args->size != sizeof(vit_s16_forward_args)) return VIT_S16_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return VIT_S16_OK;

@@ -41,16 +41,16 @@ const char* bert_base_status_string(bert_base_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct bert_base_forward_args {
-  size_t size;             // sizeof(bert_base_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 12
-  int32_t heads_kv;        // must be 12
-  const void* q;           // queries, fp16 [batch, seq_q, 12, 64]
-  const void* k;           // keys, fp16 [batch, seq_kv, 12, 64]
-  const void* v;           // values, fp16 [batch, seq_kv, 12, 64]
-  void* o;                 // result, fp16 [batch, seq_q, 12, 64]
+  size_t size;       // sizeof(bert_base_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 12
+  int32_t heads_kv;  // must be 12
+  const void* q;     // queries, fp16 [batch, seq_q, 12, 64]
+  const void* k;     // keys, fp16 [batch, seq_kv, 12, 64]
+  const void* v;     // values, fp16 [batch, seq_kv, 12, 64]
+  void* o;           // result, fp16 [batch, seq_q, 12, 64]
   // result, [batch, 12, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -77,7 +77,7 @@ size_t bert_base_forward_workspace(const bert_base_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 bert_base_status bert_base_forward(const bert_base_forward_args* args, void* workspace,
-    void* stream);
+                                   void* stream);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -781,9 +781,7 @@ class Existing<true> {
     end_ = range.end - kv_first_;
     pin(end_);
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
-    return key < end_;
-  }
+  __device__ __forceinline__ bool operator()(int key, const Params& p) const { return key < end_; }
 
  private:
   Row row_;
@@ -1024,8 +1022,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads, 3)
-    bert_base_forward_kernel(const Params p) {
+extern "C" __global__ void __launch_bounds__(kThreads, 3) bert_base_forward_kernel(const Params p) {
   __shared__ __attribute__((aligned(128))) uint8_t keys[kKeyBytes];
   __shared__ __attribute__((aligned(128))) uint8_t values[kValueBytes];
   attend(keys, values, p);
@@ -1056,16 +1053,16 @@ const char* bert_base_status_string(bert_base_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct bert_base_forward_args {
-  size_t size;             // sizeof(bert_base_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 12
-  int32_t heads_kv;        // must be 12
-  const void* q;           // queries, fp16 [batch, seq_q, 12, 64]
-  const void* k;           // keys, fp16 [batch, seq_kv, 12, 64]
-  const void* v;           // values, fp16 [batch, seq_kv, 12, 64]
-  void* o;                 // result, fp16 [batch, seq_q, 12, 64]
+  size_t size;       // sizeof(bert_base_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 12
+  int32_t heads_kv;  // must be 12
+  const void* q;     // queries, fp16 [batch, seq_q, 12, 64]
+  const void* k;     // keys, fp16 [batch, seq_kv, 12, 64]
+  const void* v;     // values, fp16 [batch, seq_kv, 12, 64]
+  void* o;           // result, fp16 [batch, seq_q, 12, 64]
   // result, [batch, 12, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1092,7 +1089,7 @@ size_t bert_base_forward_workspace(const bert_base_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 bert_base_status bert_base_forward(const bert_base_forward_args* args, void* workspace,
-    void* stream);
+                                   void* stream);
 
 }  // extern "C"
 
@@ -1105,11 +1102,7 @@ bert_base_status check_pointers(const bert_base_forward_args& args) {
   return BERT_BASE_OK;
 }
 
-}  // namespace
-
 // The C entry points: checks and launch. Nothing is allocated or synchronised.
-
-namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {

@@ -612,7 +612,7 @@ struct Params {
   Strides q_strides, k_strides, v_strides, o_strides;
   int batch, seq_q, seq_kv;
   int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
-  int section_heads;  // heads whose keys and values share the L2
+  int section_heads;   // heads whose keys and values share the L2
   Inputs inputs;
   Saves saves;
 };
@@ -793,9 +793,7 @@ class Existing<true> {
     end_ = range.end - kv_first_;
     pin(end_);
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
-    return key < end_;
-  }
+  __device__ __forceinline__ bool operator()(int key, const Params& p) const { return key < end_; }
 
  private:
   Row row_;
@@ -1075,16 +1073,16 @@ const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct deepseek_v2_lite_forward_args {
-  size_t size;             // sizeof(deepseek_v2_lite_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 16
-  int32_t heads_kv;        // must be 16
-  const void* q;           // queries, bf16 [batch, seq_q, 16, 192]
-  const void* k;           // keys, bf16 [batch, seq_kv, 16, 192]
-  const void* v;           // values, bf16 [batch, seq_kv, 16, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 16, 128]
+  size_t size;       // sizeof(deepseek_v2_lite_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 16
+  int32_t heads_kv;  // must be 16
+  const void* q;     // queries, bf16 [batch, seq_q, 16, 192]
+  const void* k;     // keys, bf16 [batch, seq_kv, 16, 192]
+  const void* v;     // values, bf16 [batch, seq_kv, 16, 128]
+  void* o;           // result, bf16 [batch, seq_q, 16, 128]
   // result, [batch, 16, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1111,7 +1109,7 @@ size_t deepseek_v2_lite_forward_workspace(const deepseek_v2_lite_forward_args* a
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args,
-    void* workspace, void* stream);
+                                                 void* workspace, void* stream);
 
 }  // extern "C"
 
@@ -1124,11 +1122,7 @@ deepseek_v2_lite_status check_pointers(const deepseek_v2_lite_forward_args& args
   return DEEPSEEK_V2_LITE_OK;
 }
 
-}  // namespace
-
 // The C entry points: checks and launch. Nothing is allocated or synchronised.
-
-namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {
@@ -1153,7 +1147,8 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 deepseek_v2_lite_status check_args(const deepseek_v2_lite_forward_args& args) {
   constexpr int64_t kMost = INT32_MAX - UINT16_MAX;  // what lies a tile behind is still an int
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return DEEPSEEK_V2_LITE_BAD_LENGTH;
-  if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return DEEPSEEK_V2_LITE_BAD_LENGTH;
+  if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost)
+    return DEEPSEEK_V2_LITE_BAD_LENGTH;
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return DEEPSEEK_V2_LITE_BAD_HEADS;
   // A grid has less than 2^32 threads.
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
@@ -1204,11 +1199,13 @@ extern "C" {
 
 size_t deepseek_v2_lite_forward_workspace(const deepseek_v2_lite_forward_args*) { return 0; }
 
-deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args, void*, void* stream_handle) {
+deepseek_v2_lite_status deepseek_v2_lite_forward(const deepseek_v2_lite_forward_args* args, void*,
+                                                 void* stream_handle) {
   if (!args) return DEEPSEEK_V2_LITE_NULL_POINTER;
   if (args->size != sizeof(deepseek_v2_lite_forward_args)) return DEEPSEEK_V2_LITE_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return DEEPSEEK_V2_LITE_OK;
-  if (const deepseek_v2_lite_status status = check_args(*args); status != DEEPSEEK_V2_LITE_OK) return status;
+  if (const deepseek_v2_lite_status status = check_args(*args); status != DEEPSEEK_V2_LITE_OK)
+    return status;
   Params p = params_of(*args);
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||

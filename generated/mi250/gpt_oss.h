@@ -46,16 +46,16 @@ const char* gpt_oss_status_string(gpt_oss_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gpt_oss_forward_args {
-  size_t size;             // sizeof(gpt_oss_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 64
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 64, 64]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 64]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 64]
-  void* o;                 // result, bf16 [batch, seq_q, 64, 64]
+  size_t size;       // sizeof(gpt_oss_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 64
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 64, 64]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 64]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 64]
+  void* o;           // result, bf16 [batch, seq_q, 64, 64]
   // result, [batch, 64, seq_q] contiguous: m + log(l), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says

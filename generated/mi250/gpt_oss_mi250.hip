@@ -631,7 +631,7 @@ struct Params {
   Strides q_strides, k_strides, v_strides, o_strides;
   int batch, seq_q, seq_kv;
   int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
-  int section_heads;  // heads whose keys and values share the L2
+  int section_heads;   // heads whose keys and values share the L2
   Inputs inputs;
   Saves saves;
 };
@@ -1067,8 +1067,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads, 3)
-    gpt_oss_forward_kernel(const Params p) {
+extern "C" __global__ void __launch_bounds__(kThreads, 3) gpt_oss_forward_kernel(const Params p) {
   __shared__ __attribute__((aligned(128))) uint8_t keys[kKeyBytes];
   __shared__ __attribute__((aligned(128))) uint8_t values[kValueBytes];
   attend(keys, values, p);
@@ -1099,16 +1098,16 @@ const char* gpt_oss_status_string(gpt_oss_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gpt_oss_forward_args {
-  size_t size;             // sizeof(gpt_oss_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 64
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 64, 64]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 64]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 64]
-  void* o;                 // result, bf16 [batch, seq_q, 64, 64]
+  size_t size;       // sizeof(gpt_oss_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 64
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 64, 64]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 64]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 64]
+  void* o;           // result, bf16 [batch, seq_q, 64, 64]
   // result, [batch, 64, seq_q] contiguous: m + log(l), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1150,11 +1149,7 @@ gpt_oss_status check_pointers(const gpt_oss_forward_args& args) {
   return GPT_OSS_OK;
 }
 
-}  // namespace
-
 // The C entry points: checks and launch. Nothing is allocated or synchronised.
-
-namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {

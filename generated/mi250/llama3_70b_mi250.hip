@@ -612,7 +612,7 @@ struct Params {
   Strides q_strides, k_strides, v_strides, o_strides;
   int batch, seq_q, seq_kv;
   int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
-  int section_heads;  // heads whose keys and values share the L2
+  int section_heads;   // heads whose keys and values share the L2
   Inputs inputs;
   Saves saves;
 };
@@ -793,9 +793,7 @@ class Existing<true> {
     end_ = range.end - kv_first_;
     pin(end_);
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
-    return key < end_;
-  }
+  __device__ __forceinline__ bool operator()(int key, const Params& p) const { return key < end_; }
 
  private:
   Row row_;
@@ -1073,16 +1071,16 @@ const char* llama3_70b_status_string(llama3_70b_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct llama3_70b_forward_args {
-  size_t size;             // sizeof(llama3_70b_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 64
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 64, 128]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 128]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 64, 128]
+  size_t size;       // sizeof(llama3_70b_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 64
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 64, 128]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 128]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 128]
+  void* o;           // result, bf16 [batch, seq_q, 64, 128]
   // result, [batch, 64, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1109,7 +1107,7 @@ size_t llama3_70b_forward_workspace(const llama3_70b_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 llama3_70b_status llama3_70b_forward(const llama3_70b_forward_args* args, void* workspace,
-    void* stream);
+                                     void* stream);
 
 }  // extern "C"
 
@@ -1122,11 +1120,7 @@ llama3_70b_status check_pointers(const llama3_70b_forward_args& args) {
   return LLAMA3_70B_OK;
 }
 
-}  // namespace
-
 // The C entry points: checks and launch. Nothing is allocated or synchronised.
-
-namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {
@@ -1202,7 +1196,8 @@ extern "C" {
 
 size_t llama3_70b_forward_workspace(const llama3_70b_forward_args*) { return 0; }
 
-llama3_70b_status llama3_70b_forward(const llama3_70b_forward_args* args, void*, void* stream_handle) {
+llama3_70b_status llama3_70b_forward(const llama3_70b_forward_args* args, void*,
+                                     void* stream_handle) {
   if (!args) return LLAMA3_70B_NULL_POINTER;
   if (args->size != sizeof(llama3_70b_forward_args)) return LLAMA3_70B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return LLAMA3_70B_OK;

@@ -612,7 +612,7 @@ struct Params {
   Strides q_strides, k_strides, v_strides, o_strides;
   int batch, seq_q, seq_kv;
   int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
-  int section_heads;  // heads whose keys and values share the L2
+  int section_heads;   // heads whose keys and values share the L2
   Inputs inputs;
   Saves saves;
 };
@@ -793,9 +793,7 @@ class Existing<true> {
     end_ = range.end - kv_first_;
     pin(end_);
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
-    return key < end_;
-  }
+  __device__ __forceinline__ bool operator()(int key, const Params& p) const { return key < end_; }
 
  private:
   Row row_;
@@ -1041,8 +1039,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads, 2)
-    llama3_8b_forward_kernel(const Params p) {
+extern "C" __global__ void __launch_bounds__(kThreads, 2) llama3_8b_forward_kernel(const Params p) {
   __shared__ __attribute__((aligned(128))) uint8_t keys[kKeyBytes];
   __shared__ __attribute__((aligned(128))) uint8_t values[kValueBytes];
   attend(keys, values, p);
@@ -1073,16 +1070,16 @@ const char* llama3_8b_status_string(llama3_8b_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct llama3_8b_forward_args {
-  size_t size;             // sizeof(llama3_8b_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 32
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 32, 128]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 128]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 32, 128]
+  size_t size;       // sizeof(llama3_8b_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 32
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 32, 128]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 128]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 128]
+  void* o;           // result, bf16 [batch, seq_q, 32, 128]
   // result, [batch, 32, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1109,7 +1106,7 @@ size_t llama3_8b_forward_workspace(const llama3_8b_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 llama3_8b_status llama3_8b_forward(const llama3_8b_forward_args* args, void* workspace,
-    void* stream);
+                                   void* stream);
 
 }  // extern "C"
 
@@ -1122,11 +1119,7 @@ llama3_8b_status check_pointers(const llama3_8b_forward_args& args) {
   return LLAMA3_8B_OK;
 }
 
-}  // namespace
-
 // The C entry points: checks and launch. Nothing is allocated or synchronised.
-
-namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {

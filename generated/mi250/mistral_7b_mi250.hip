@@ -612,7 +612,7 @@ struct Params {
   Strides q_strides, k_strides, v_strides, o_strides;
   int batch, seq_q, seq_kv;
   int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
-  int section_heads;  // heads whose keys and values share the L2
+  int section_heads;   // heads whose keys and values share the L2
   Inputs inputs;
   Saves saves;
 };
@@ -1080,16 +1080,16 @@ const char* mistral_7b_status_string(mistral_7b_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct mistral_7b_forward_args {
-  size_t size;             // sizeof(mistral_7b_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 32
-  int32_t heads_kv;        // must be 8
-  const void* q;           // queries, bf16 [batch, seq_q, 32, 128]
-  const void* k;           // keys, bf16 [batch, seq_kv, 8, 128]
-  const void* v;           // values, bf16 [batch, seq_kv, 8, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 32, 128]
+  size_t size;       // sizeof(mistral_7b_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 32
+  int32_t heads_kv;  // must be 8
+  const void* q;     // queries, bf16 [batch, seq_q, 32, 128]
+  const void* k;     // keys, bf16 [batch, seq_kv, 8, 128]
+  const void* v;     // values, bf16 [batch, seq_kv, 8, 128]
+  void* o;           // result, bf16 [batch, seq_q, 32, 128]
   // result, [batch, 32, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1116,7 +1116,7 @@ size_t mistral_7b_forward_workspace(const mistral_7b_forward_args* args);
 // captured in a graph, which keeps the arguments and the workspace. Where the runtime refuses
 // (BAD_DEVICE, LAUNCH_FAILED), its own last error says why.
 mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* workspace,
-    void* stream);
+                                     void* stream);
 
 }  // extern "C"
 
@@ -1129,11 +1129,7 @@ mistral_7b_status check_pointers(const mistral_7b_forward_args& args) {
   return MISTRAL_7B_OK;
 }
 
-}  // namespace
-
 // The C entry points: checks and launch. Nothing is allocated or synchronised.
-
-namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {
@@ -1209,7 +1205,8 @@ extern "C" {
 
 size_t mistral_7b_forward_workspace(const mistral_7b_forward_args*) { return 0; }
 
-mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void*, void* stream_handle) {
+mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void*,
+                                     void* stream_handle) {
   if (!args) return MISTRAL_7B_NULL_POINTER;
   if (args->size != sizeof(mistral_7b_forward_args)) return MISTRAL_7B_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return MISTRAL_7B_OK;

@@ -41,16 +41,16 @@ const char* qwen2_7b_status_string(qwen2_7b_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct qwen2_7b_forward_args {
-  size_t size;             // sizeof(qwen2_7b_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 28
-  int32_t heads_kv;        // must be 4
-  const void* q;           // queries, bf16 [batch, seq_q, 28, 128]
-  const void* k;           // keys, bf16 [batch, seq_kv, 4, 128]
-  const void* v;           // values, bf16 [batch, seq_kv, 4, 128]
-  void* o;                 // result, bf16 [batch, seq_q, 28, 128]
+  size_t size;       // sizeof(qwen2_7b_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 28
+  int32_t heads_kv;  // must be 4
+  const void* q;     // queries, bf16 [batch, seq_q, 28, 128]
+  const void* k;     // keys, bf16 [batch, seq_kv, 4, 128]
+  const void* v;     // values, bf16 [batch, seq_kv, 4, 128]
+  void* o;           // result, bf16 [batch, seq_q, 28, 128]
   // result, [batch, 28, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says

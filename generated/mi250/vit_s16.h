@@ -41,16 +41,16 @@ const char* vit_s16_status_string(vit_s16_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct vit_s16_forward_args {
-  size_t size;             // sizeof(vit_s16_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 6
-  int32_t heads_kv;        // must be 6
-  const void* q;           // queries, fp16 [batch, seq_q, 6, 64]
-  const void* k;           // keys, fp16 [batch, seq_kv, 6, 64]
-  const void* v;           // values, fp16 [batch, seq_kv, 6, 64]
-  void* o;                 // result, fp16 [batch, seq_q, 6, 64]
+  size_t size;       // sizeof(vit_s16_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 6
+  int32_t heads_kv;  // must be 6
+  const void* q;     // queries, fp16 [batch, seq_q, 6, 64]
+  const void* k;     // keys, fp16 [batch, seq_kv, 6, 64]
+  const void* v;     // values, fp16 [batch, seq_kv, 6, 64]
+  void* o;           // result, fp16 [batch, seq_q, 6, 64]
   // result, [batch, 6, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says

@@ -780,9 +780,7 @@ class Existing<true> {
     end_ = range.end - kv_first_;
     pin(end_);
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
-    return key < end_;
-  }
+  __device__ __forceinline__ bool operator()(int key, const Params& p) const { return key < end_; }
 
  private:
   Row row_;
@@ -1023,8 +1021,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads, 3)
-    vit_s16_forward_kernel(const Params p) {
+extern "C" __global__ void __launch_bounds__(kThreads, 3) vit_s16_forward_kernel(const Params p) {
   __shared__ __attribute__((aligned(128))) uint8_t keys[kKeyBytes];
   __shared__ __attribute__((aligned(128))) uint8_t values[kValueBytes];
   attend(keys, values, p);
@@ -1055,16 +1052,16 @@ const char* vit_s16_status_string(vit_s16_status status);
 // Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
 // of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct vit_s16_forward_args {
-  size_t size;             // sizeof(vit_s16_forward_args)
-  int64_t batch;           // sequences
-  int64_t seq_q;           // queries of each sequence
-  int64_t seq_kv;          // keys of each sequence
-  int32_t heads_q;         // must be 6
-  int32_t heads_kv;        // must be 6
-  const void* q;           // queries, fp16 [batch, seq_q, 6, 64]
-  const void* k;           // keys, fp16 [batch, seq_kv, 6, 64]
-  const void* v;           // values, fp16 [batch, seq_kv, 6, 64]
-  void* o;                 // result, fp16 [batch, seq_q, 6, 64]
+  size_t size;       // sizeof(vit_s16_forward_args)
+  int64_t batch;     // sequences
+  int64_t seq_q;     // queries of each sequence
+  int64_t seq_kv;    // keys of each sequence
+  int32_t heads_q;   // must be 6
+  int32_t heads_kv;  // must be 6
+  const void* q;     // queries, fp16 [batch, seq_q, 6, 64]
+  const void* k;     // keys, fp16 [batch, seq_kv, 6, 64]
+  const void* v;     // values, fp16 [batch, seq_kv, 6, 64]
+  void* o;           // result, fp16 [batch, seq_q, 6, 64]
   // result, [batch, 6, seq_q] contiguous: log(rowsum(exp(score))), natural log; null: not written
   float* lse;
   int64_t q_stride_batch;  // elements; all three zero: contiguous, as q's shape says
@@ -1103,11 +1100,7 @@ vit_s16_status check_pointers(const vit_s16_forward_args& args) {
   return VIT_S16_OK;
 }
 
-}  // namespace
-
 // The C entry points: checks and launch. Nothing is allocated or synchronised.
-
-namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {

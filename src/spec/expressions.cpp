@@ -140,10 +140,7 @@ class ExpressionReader {
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
-    if (score != nullptr && spec_.score) {
-      if (const auto error = wrong_factor(spec_)) report_.in_text(*score, "/score", *error);
-      warn_of_masking(*score);
-    }
+    if (score != nullptr && spec_.score) warn_of_masking(*score);
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "expr/evaluate.h"
 #include "expr/ops.h"
@@ -50,8 +49,7 @@ std::optional<Error> wrong_folded(const Expr& e) {
     return Error{
         found->span(),
         fmt::format("numbers come to {:.3g} here, which does not fit in f32", found->number()),
-        "f32 holds 0, and 1.18e-38 to 3.4e38 in size; a score's factors take in scale and "
-        "log2(e)"};
+        "f32 holds 0, and 1.18e-38 to 3.4e38 in size"};
   }
   return std::nullopt;
 }
@@ -65,15 +63,6 @@ std::optional<Error> wrong_number(const Expr& e) {
                  "an i32 divided by 0 is 0, whatever it was"};
   }
   return wrong_folded(e);
-}
-
-std::optional<Error> wrong_factor(const Spec& spec) {
-  const expr::Span span = spec.score.span();
-  const Expr score = expr::make(
-      Op::Multiply, {expr::variable("score", expr::Type::Float), expr::number(spec.scale)}, span);
-  const Expr log2e = expr::number(std::numbers::log2e);
-  return wrong_folded(
-      expr::make(Op::Multiply, {expr::substitute(spec.score, {{"score", score}}), log2e}, span));
 }
 
 }  // namespace attngen::spec

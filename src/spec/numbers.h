@@ -4,15 +4,11 @@
 #include <optional>
 
 #include "expr/parse.h"
-#include "spec/spec.h"
 
 namespace attngen::spec {
 
 // The first place in `e` where an i32 is divided by the number 0, or where numbers, folded, come to
 // an i32 beyond 32 bits, or to an f32 that is too large or too small.
 std::optional<expr::Error> wrong_number(const expr::Expr& e);
-
-// The same of the spec's score with what kernels multiply it by: scale, and log2(e).
-std::optional<expr::Error> wrong_factor(const Spec& spec);
 
 }  // namespace attngen::spec
