@@ -154,12 +154,14 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   } else {
     finish_scores<true>(scores, kv_first, rows, shift, in);
   }
-#elif !ATTN_MASK_AHEAD
+#elif !ATTN_PLAIN_SCORE
   if (full) {
     finish_scores<false>(scores, kv_first, rows, in);
   } else {
     finish_scores<true>(scores, kv_first, rows, in);
   }
+#elif !ATTN_MASK_AHEAD
+  if (!full) mask_scores(scores, kv_first, rows, in);
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
