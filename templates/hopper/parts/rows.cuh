@@ -2,11 +2,7 @@
 #pragma once
 
 __device__ __forceinline__ int Consumer::first_row() const {
-#if ATTN_MAPS > 1
-  return tile.q_first + 64 * (warpgroup / kMaps) + thread / 32 * 16 + lane / 4;
-#else
-  return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
-#endif
+  return first_row_of(tile, warpgroup) + thread / 32 * 16 + lane / 4;
 }
 
 // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
@@ -51,11 +47,7 @@ __device__ __forceinline__ void Consumer::set_row_constants() {
 #endif
 __device__ __forceinline__ void Consumer::begin_rows() {
 #if ATTN_BIAS
-#if ATTN_MAPS > 1
-  tile_row = tile.q_first + 64 * (warpgroup / kMaps);
-#else
-  tile_row = tile.q_first + 64 * warpgroup;
-#endif
+  tile_row = first_row_of(tile, warpgroup);
 #endif
   place_rows();
 #if ATTN_DISTANCE_STRIP

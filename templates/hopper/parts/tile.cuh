@@ -90,6 +90,15 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
   return tile;
 }
 
+// Where the 64 rows of a consumer warpgroup begin.
+__device__ __forceinline__ int first_row_of(Tile tile, int warpgroup) {
+#if ATTN_MAPS > 1
+  return tile.q_first + 64 * (warpgroup / kMaps);
+#else
+  return tile.q_first + 64 * warpgroup;
+#endif
+}
+
 #if !ATTN_VARLEN
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #if ATTN_VALUE_PARTS > 1
