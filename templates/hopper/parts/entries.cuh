@@ -29,7 +29,5 @@ __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Pa
   // A table of key heads counts those; one of no heads has the first in their place.
   const int heads_per_entry = kHeadsQ / shape.heads;
   const int h = plane % shape.heads * heads_per_entry;
-  return {{plane / shape.heads, h, h / (kHeadsQ / kHeadsKv), 0, 0, p.seq_q, p.seq_kv},
-          first,
-          min(first + size, length)};
+  return {row_at(plane / shape.heads, h, 0, p), first, min(first + size, length)};
 }

@@ -38,7 +38,7 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   // As many heads as have about 16 MB of keys and values share the L2 at a time.
   constexpr int kSectionKeys = (16 << 20) / ((kHeadDimQk + kHeadDimV) * kElementBytes);
   const int kv_heads = max(1, kSectionKeys / max(1, s.seq_kv));
-  s.section_heads = min(kv_heads, kHeadsKv) * (kHeadsQ / kHeadsKv);
+  s.section_heads = min(kv_heads, kHeadsKv) * kGroup;
   return s;
 }
 

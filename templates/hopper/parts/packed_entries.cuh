@@ -39,7 +39,7 @@ __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Pa
   const Sequence s = sequence_of(b, p);
   // A table of key heads counts those; one of no heads has the first in their place.
   const int h = static_cast<int>(entry / entries) * (kHeadsQ / shape.heads);
-  Stretch none{{b, h, h / (kHeadsQ / kHeadsKv), 0, 0, s.seq_q, s.seq_kv, s.q_begin, s.kv_begin, 0}};
+  const Stretch none{row_at(b, h, 0, s), 0, 0};
   if (s.seq_q == 0 || s.seq_kv == 0) return none;  // nobody asks, and ids may not be there
   const int size = shape.of_keys ? kTileKv : kTileQueries;
   const int length = shape.of_keys ? s.seq_kv : s.seq_q;

@@ -197,11 +197,11 @@ __device__ __forceinline__ Tile Producer::find_tile(int index) {
 
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
-  h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  h_kv = tile.h / kGroup;
   next = p.tiles;
 #if ATTN_BIAS
   bias_row = tile.q_first;
-  bias_plane = bias_matrix({tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv}, p.inputs);
+  bias_plane = bias_matrix(row_at(tile.b, tile.h, tile.q_first, p), p.inputs);
 #endif
 }
 

@@ -30,7 +30,7 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
 #endif
-    row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+    row.h_kv = tile.h / kGroup;
     row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
 #if ATTN_MAPS > 1
     row.map = map();

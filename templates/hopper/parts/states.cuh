@@ -186,9 +186,7 @@ __global__ void __launch_bounds__(kStateThreads)
   const int block = blockIdx.x % kStateBlocks;
   const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kPieceRowBlocks,
                          block / kPieceRowBlocks};
-  const int h = place.plane % kHeadsQ;
-  Row row{
-      place.plane / kHeadsQ, h, h / (kHeadsQ / kHeadsKv), 0, p.seq_kv - p.seq_q, p.seq_q, p.seq_kv};
+  Row row = row_at(place.plane / kHeadsQ, place.plane % kHeadsQ, 0, p);
 #if ATTN_ROW_CONSTANTS
   set_constants(row, p.inputs);
 #endif
