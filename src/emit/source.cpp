@@ -42,6 +42,7 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
       {cdna2 ? "parts/user.h" : "parts/user.cuh", user.text},
       {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.lengths)}};
   if (!cdna2) {
+    substitution.replacements["parts/helpers.cuh"] = user.helpers;
     const bool far = choice.candidate.resources.far, far_sums = !rows.reductions.empty();
     substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
         {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,

@@ -21,6 +21,7 @@ namespace {
 #include "parts/wgmma.cuh"
 #include "parts/wgmma_n.cuh"
 #include "parts/fragment.cuh"
+#include "parts/helpers.cuh"
 #if ATTN_BIAS
 #include "parts/bias.cuh"
 #endif
@@ -56,11 +57,6 @@ namespace {
 #include "parts/walk.cuh"
 #endif
 #if ATTN_ID_TABLES
-#if ATTN_VARLEN
-#include "parts/packed_entries.cuh"
-#else
-#include "parts/entries.cuh"
-#endif
 #include "parts/prepass.cuh"
 #endif
 #include "parts/shared.cuh"

@@ -431,7 +431,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   std::string text =
       fmt::format("namespace {} {{\nconstexpr float kScale = {};\nconstexpr int kMaps = {};\n",
                   name, expr::float_literal(spec.scale), spec.maps);
-  text += kBiases + user.text;
+  text += user.helpers + kBiases + user.text;
   // The lanes that search together are four here.
   replace_all(text, "(end[i] - counts[i] + 31) / 32", "(end[i] - counts[i] + 3) / 4");
   replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");

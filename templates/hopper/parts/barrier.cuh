@@ -10,6 +10,11 @@ __device__ __forceinline__ void barrier_init(uint64_t& barrier, int arrivals) {
                "r"(arrivals));
 }
 
+// Barriers initialised by this thread become visible to TMA.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 __device__ __forceinline__ void barrier_arrive(uint64_t& barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
                : "memory");

@@ -271,6 +271,13 @@ constexpr bool kIsHopper = true;
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
+#if ATTN_PACKED_HEADS
+// The query heads of a key head share a tile, so that its keys and values are read once for all:
+// with a group of 4, rows 0 to 3 are the four heads of query 0, rows 4 to 7 those of query 1.
+#else
+// Query heads on the same keys.
+#endif
+constexpr int kGroup = kHeadsQ / kHeadsKv;
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
 constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 #if ATTN_VALUE_PARTS > 1
@@ -289,11 +296,6 @@ constexpr int kTileQ = 64 * kWarpgroups / kMaps;
 #else
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
-#endif
-constexpr int kGroup = kHeadsQ / kHeadsKv;  // query heads on the same keys
-#if ATTN_PACKED_HEADS
-// They share a tile, so that its keys and values are read once for all: with a group of 4, rows 0
-// to 3 are the four heads of query 0, rows 4 to 7 those of query 1.
 #endif
 #if ATTN_ID_TABLES || ATTN_SPARSE || ATTN_BLOCK_TEST
 #if ATTN_PACKED_HEADS

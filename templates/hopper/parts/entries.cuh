@@ -14,11 +14,6 @@ __host__ __device__ __forceinline__ int64_t table_entries(int table, const Call&
   return int64_t{call.batch} * shape.heads * blocks;
 }
 
-// The queries or keys first..end - 1 of `row`'s batch and head.
-struct Stretch {
-  Row row;
-  int first, end;
-};
 __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Params& p) {
   const TableShape shape = table_shape(table);
   const int size = shape.of_keys ? kTileKv : kTileQueries;

@@ -23,11 +23,6 @@ __device__ __forceinline__ int64_t first_entry(bool of_keys, const Sequence& s) 
   return int64_t{of_keys ? s.kv_begin / kTileKv : s.q_begin / kTileQueries} + s.b;
 }
 
-// The queries or keys first..end - 1 of `row`'s sequence and head.
-struct Stretch {
-  Row row;
-  int first, end;
-};
 __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Params& p) {
   const TableShape shape = table_shape(table);
   const int64_t entries = entries_of_head(shape.of_keys, p), place = entry % entries;

@@ -4,6 +4,18 @@
 
 constexpr int kIdTables = ATTN_ID_TABLES;
 
+// The queries or keys first..end - 1 of the batch, or sequence, and the head of `row`.
+struct Stretch {
+  Row row;
+  int first, end;
+};
+
+#if ATTN_VARLEN
+#include "packed_entries.cuh"
+#else
+#include "entries.cuh"
+#endif
+
 // What an entry's queries or keys hold: a warp reads their ids side by side.
 __device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params& p) {
   auto [row, first, end] = stretch_of(table, entry, p);

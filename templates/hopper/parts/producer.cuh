@@ -66,10 +66,16 @@ struct Producer {
 };
 
 #if ATTN_TILES_COUNTED
+// Whether a block may draw a tile beyond its first. Who opens the counter, who draws and who leaves
+// must agree, or blocks hang.
+__device__ __forceinline__ bool draws_tiles(const Params& p) {
+  return p.tiles > static_cast<int>(gridDim.x);
+}
+
 #if ATTN_COUNTER
 // By another warp: the producer has no registers for it.
 __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
-  if (threadIdx.x % 32 != 0 || p.tiles <= static_cast<int>(gridDim.x)) return;
+  if (threadIdx.x % 32 != 0 || !draws_tiles(p)) return;
   if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
   wait_for_counter(*p.counter, p.call);
   barrier_arrive(shared.counter_open);
@@ -78,7 +84,7 @@ __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
 #endif
 // Asked for late, under the last loads: whoever finishes first gets the next tile.
 __device__ __forceinline__ void Producer::claim_next() {
-  if (p.tiles <= static_cast<int>(gridDim.x)) return;
+  if (!draws_tiles(p)) return;
 #if ATTN_COUNTER
   barrier_wait(shared.counter_open, 0);  // of one phase: true ever after
   if (issues) next = gridDim.x + atomicAdd(&p.counter->next, 1);
@@ -242,7 +248,7 @@ __device__ __forceinline__ void Producer::run() {
   }
 #endif
 #if ATTN_COUNTER
-  if (issues && p.tiles > static_cast<int>(gridDim.x)) leave_counter(*p.counter, p.call);
+  if (issues && draws_tiles(p)) leave_counter(*p.counter, p.call);
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1

@@ -72,10 +72,7 @@ __device__ __forceinline__ void Consumer::begin_rows() {
     reductions[r] = {};
   }
 #if !ATTN_FAR
-#pragma unroll
-  for (int j = 0; j < kHeadDimV / 8; ++j) {
-    output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-  }
+  clear(output);
 #endif
 }
 

@@ -1,18 +1,6 @@
 // Online softmax: exponentials against the running maximum of a row.
 #pragma once
 
-__device__ __forceinline__ float exp2_approx(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// Over the four threads that share a row.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-}
-
 constexpr float kLog2e = 1.44269504f;
 #if ATTN_PLAIN_SCORE
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent

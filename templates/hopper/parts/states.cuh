@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kStateThreads)
       barrier_init(shared.full[i], 1);
       barrier_init(shared.empty[i], 4);  // one arrival a warp
     }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    publish_barriers();
   }
   __syncthreads();
   wait_for_stream();

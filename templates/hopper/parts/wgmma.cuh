@@ -35,6 +35,14 @@ __device__ __forceinline__ uint64_t column_descriptor(const void* tile) {
   return descriptor<kChunk>(tile, chunk_bytes(kTileKv, kChunk));
 }
 
+// How far a step of 16 columns lies behind the first, in a tile of `rows` rows: 16 columns are 32
+// bytes, and descriptors count in 16 bytes.
+template <int kChunk>
+__device__ __forceinline__ int step_offset(int rows, int step) {
+  constexpr int kSteps = kChunk / 16;
+  return step / kSteps * (chunk_bytes(rows, kChunk) / 16) + step % kSteps * 2;
+}
+
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
