@@ -25,6 +25,9 @@
 #ifndef ATTN_SCALE
 #define ATTN_SCALE 0.088388346f
 #endif
+#ifndef ATTN_READS_SCALE
+#define ATTN_READS_SCALE 1
+#endif
 #ifndef ATTN_FIXED_BATCH
 #define ATTN_FIXED_BATCH 0
 #endif
@@ -135,9 +138,6 @@
 #endif
 #ifndef ATTN_LINES
 #define ATTN_LINES 0
-#endif
-#ifndef ATTN_COLUMNS
-#define ATTN_COLUMNS 0
 #endif
 #ifndef ATTN_PLAIN_SCORE
 #define ATTN_PLAIN_SCORE 1
@@ -285,7 +285,9 @@ constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 constexpr int kOutputDim = ATTN_OUTPUT_DIM;
 constexpr int kValueParts = ATTN_VALUE_PARTS;
 #endif
-[[maybe_unused]] constexpr float kScale = ATTN_SCALE;
+#if ATTN_READS_SCALE
+constexpr float kScale = ATTN_SCALE;
+#endif
 
 #if ATTN_MAPS > 1
 // Maps of scores over the same values. Of the consumers that share 64 query rows each takes a map:

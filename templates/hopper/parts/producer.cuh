@@ -35,7 +35,6 @@ struct Producer {
 #endif
 
   __device__ void run();
-  __device__ Tile find_tile(int index);
   __device__ void begin_tile(const Tile& found);
   __device__ Blocks find_blocks(const Tile& of);
 #if ATTN_FINDS_AHEAD
@@ -179,9 +178,14 @@ __device__ __forceinline__ void Producer::load_tile() {
 #endif
 #pragma unroll 1
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
-    if (block != blocks.last()) load_key(Blocks::after(block));
 #if ATTN_TILES_COUNTED
-    if (block == blocks.last()) claim_next();
+    if (block == blocks.last()) {
+      claim_next();
+    } else {
+      load_key(Blocks::after(block));
+    }
+#else
+    if (block != blocks.last()) load_key(Blocks::after(block));
 #endif
     load_value(block);
   }
@@ -190,16 +194,6 @@ __device__ __forceinline__ void Producer::load_tile() {
 #endif
 }
 #endif
-
-__device__ __forceinline__ Tile Producer::find_tile(int index) {
-#if ATTN_VARLEN
-  return finder.find(index, p);
-#elif ATTN_RANKED
-  return tile_at(ranked(shared, index, p), p);
-#else
-  return tile_at(index, p);
-#endif
-}
 
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
@@ -224,7 +218,11 @@ __device__ __forceinline__ void Producer::run() {
   Walk walk;
   const auto find = [&] {
     if (index >= tiles) return;
-    found = find_tile(index);
+#if ATTN_RANKED
+    found = tile_at(ranked(shared, index, p), p);
+#else
+    found = tile_at(index, p);
+#endif
     walk = Walk(found, find_blocks(found), p);
   };
   find();
@@ -239,7 +237,13 @@ __device__ __forceinline__ void Producer::run() {
 #else
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(find_tile(index));
+#if ATTN_VARLEN
+    begin_tile(finder.find(index, p));
+#elif ATTN_RANKED
+    begin_tile(tile_at(ranked(shared, index, p), p));
+#else
+    begin_tile(tile_at(index, p));
+#endif
 #if ATTN_PERSISTENT && !ATTN_LONGEST_FIRST
     next = index + gridDim.x;
 #endif
