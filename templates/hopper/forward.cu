@@ -8,13 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "parts/config.cuh"
+#include "parts/defaults.cuh"
 #if ATTN_COUNTER
 #include <atomic>
 #endif
 
 namespace {
 
+#include "parts/architecture.cuh"
+#include "parts/config.cuh"
 #include "parts/barrier.cuh"
 #include "parts/tma.cuh"
 #include "parts/stream.cuh"
