@@ -1,7 +1,7 @@
 // Which queries or keys an entry of a table of ids is about.
 #pragma once
 
-constexpr int kPrepareThreads = 256;
+constexpr int kTableThreads = 256;
 
 // Of every batch and head that the table tells apart, a tile's queries or a block's keys. Nothing
 // is asked where no key exists. `Call`: Params, or arguments that are in range.

@@ -120,7 +120,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #endif
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
-  if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
+  if (!launch(attention_forward_prepare, prepare_blocks, kSortThreads, 0, stream, p)) {
     return ATTENTION_LAUNCH_FAILED;
   }
 #elif ATTN_ID_TABLES
@@ -129,7 +129,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   p.next_tile =
       reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(*args));
 #endif
-  if (!launch(attention_forward_prepare, prepare_blocks, kPrepareThreads, 0, stream, p)) {
+  if (!launch(attention_forward_prepare, prepare_blocks, kTableThreads, 0, stream, p)) {
     return ATTENTION_LAUNCH_FAILED;
   }
 #elif ATTN_FAR

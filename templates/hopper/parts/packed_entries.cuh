@@ -4,6 +4,7 @@
 #pragma once
 
 constexpr int kSortingBlocks = 1;  // of the kernel before the main one; the others tabulate
+constexpr int kTableThreads = kSortThreads;
 
 template <typename Call>
 __host__ __device__ __forceinline__ int64_t entries_of_head(bool of_keys, const Call& call) {

@@ -101,7 +101,7 @@ size_t prepared_bytes(const attention_forward_args& args) {
 
 // Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
 int place_tables(Params& p, void* workspace, int cores) {
-  constexpr int kWarps = kPrepareThreads / 32, kMostPerCore = 2048 / kPrepareThreads;
+  constexpr int kWarps = kTableThreads / 32, kMostPerCore = 2048 / kTableThreads;
   int4* place = static_cast<int4*>(workspace);
   int64_t blocks = 1;
   for (int table = 0; table < kIdTables; ++table) {

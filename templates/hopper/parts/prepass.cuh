@@ -37,7 +37,7 @@ __device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params
   return ids;
 }
 
-__global__ void __launch_bounds__(kPrepareThreads)
+__global__ void __launch_bounds__(kTableThreads)
     attention_forward_prepare(const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   call_next_kernel();
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
 #endif
   const int block = blockIdx.x, blocks = gridDim.x;
 #endif
-  constexpr int kWarps = kPrepareThreads / 32;
+  constexpr int kWarps = kTableThreads / 32;
 #pragma unroll
   for (int table = 0; table < kIdTables; ++table) {
     const int64_t entries = table_entries(table, p);
