@@ -76,8 +76,12 @@ struct RingSlot {
   }
 };
 
+#if ATTN_PING_PONG
 // Named barriers 1..kWarpgroups order the warpgroups, the next kWarpgroups gather one warpgroup;
 // 0 is __syncthreads.
+#else
+// Named barriers from 1 + kWarpgroups on gather one warpgroup each; 0 is __syncthreads.
+#endif
 #if ATTN_MAPS > 1
 // Then come two for each pair: its queries are read, its sum is written.
 #endif

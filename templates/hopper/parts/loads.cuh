@@ -71,7 +71,7 @@ __device__ __forceinline__ void prefetch_queries(const CUtensorMap& map, const T
 }
 
 #endif
-// And what the consumers are told of the tile: seen once the queries are there.
+// Loads the tile's queries, and leaves beside them what consumers are told of it.
 __device__ __forceinline__ void Producer::load_queries() {
 #pragma unroll 1
   for (int i = 0; i < kWarpgroups; ++i) {

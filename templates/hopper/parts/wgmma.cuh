@@ -1,4 +1,4 @@
-// Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
+// Warpgroup matrix products: 64 rows, fp32 accumulators, operands in swizzled tiles.
 #pragma once
 
 // An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
