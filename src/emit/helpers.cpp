@@ -26,6 +26,16 @@ std::string replaced(std::string text, std::string_view word, std::string_view b
   return text;
 }
 
+// What the Hopper template itself calls.
+std::string calls_of_parts(const RowForm& form, const PairForm& pairs) {
+  std::string calls;
+  if (form.exponential) calls += "exp2_approx(); quad_max();\n";  // softmax.cuh
+  if (pairs.bias && pairs.bias->input.element == spec::Input::Element::Fp16) {
+    calls += "from_fp16();\n";  // bias.cuh
+  }
+  return calls;
+}
+
 }  // namespace
 
 std::string for_amd(std::string text) {
@@ -34,7 +44,9 @@ std::string for_amd(std::string text) {
 }
 
 std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
-                         const Fragment& fragment, const std::string& text) {
+                         const Fragment& fragment, std::string text) {
+  const bool amd = fragment.vendor == expr::Vendor::Amd;
+  if (!amd) text += calls_of_parts(form, pairs);
   std::vector<std::string> names;
   const auto add = [&](const expr::Expr& e) {
     if (!e) return;
@@ -73,8 +85,8 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   // From the last on: a function may call one whose name comes before its own.
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     if (!has_word(text, *name) && !has_word(result, *name)) continue;
-    // The template of exponential forms defines it, after the user's functions.
-    result.insert(0, form.exponential && *name == "exp2_approx"
+    // AMD's template of exponential forms defines it, after the user's functions.
+    result.insert(0, amd && form.exponential && *name == "exp2_approx"
                          ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
                          : expr::device_function(*name, fragment.vendor, accuracy) + "\n");
   }

@@ -1,4 +1,4 @@
-// The device functions that emitted text calls: defined before it, those that it calls alone.
+// The device functions that emitted text and the template call: of all that there are those alone.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace attngen::emit {
 
 std::string helpers_text(const spec::Spec& spec, const attention::RowForm& form,
                          const attention::PairForm& pairs, const Fragment& fragment,
-                         const std::string& text);
+                         std::string text);
 
 // CUDA's own functions in the text, by this project's for AMD, which come before it.
 std::string for_amd(std::string text);

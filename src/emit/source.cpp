@@ -1,5 +1,6 @@
 #include "emit/source.h"
 
+#include "emit/device_text.h"
 #include "emit/layout.h"
 #include "emit/template_files.h"
 #include "emit/user_functions.h"
@@ -39,10 +40,14 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
   Substitution substitution;
   substitution.name = spec.name;
   substitution.values = template_values(spec, rows, choice.candidate);
+  const bool folds_scale = rows.exponential && is_plain_score(spec);  // softmax.cuh does
+  substitution.values["ATTN_READS_SCALE"] =
+      folds_scale || has_word(user.text, "kScale") ? "1" : "0";
   substitution.replacements = {
       {cdna2 ? "parts/user.h" : "parts/user.cuh", user.text},
       {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.lengths)}};
   if (!cdna2) {
+    substitution.replacements["parts/helpers.cuh"] = user.helpers;
     const bool far = choice.candidate.resources.far, far_sums = !rows.reductions.empty();
     substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
         {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,

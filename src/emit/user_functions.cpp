@@ -346,8 +346,9 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   }
   UserFunctions result;
   result.lengths = names.lengths();
-  std::string text = helpers_text(spec, form, pairs, fragment, body) + body.substr(1);
-  if (amd) text = for_amd(std::move(text));
+  result.helpers = helpers_text(spec, form, pairs, fragment, body);
+  std::string text = body.substr(1);
+  if (amd) text = for_amd(std::exchange(result.helpers, "") + text);
   result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec)) + "\n" +
                 row_text(spec, pairs, !amd && has_searched_limits(spec, form), forms.gathers) +
                 "\n" + text;

@@ -25,6 +25,7 @@
 namespace attngen::emit {
 
 struct UserFunctions {
+  std::string helpers;  // for Hopper: what replaces parts/helpers.cuh; AMD's are in the text
   std::string text;
   std::set<std::string> lengths;  // of the call, with which struct Inputs begins
 };

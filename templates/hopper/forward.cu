@@ -8,19 +8,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "parts/config.cuh"
+#include "parts/defaults.cuh"
 #if ATTN_COUNTER
 #include <atomic>
 #endif
 
 namespace {
 
+#include "parts/architecture.cuh"
+#include "parts/config.cuh"
 #include "parts/barrier.cuh"
 #include "parts/tma.cuh"
 #include "parts/stream.cuh"
 #include "parts/wgmma.cuh"
 #include "parts/wgmma_n.cuh"
 #include "parts/fragment.cuh"
+#include "parts/helpers.cuh"
 #if ATTN_BIAS
 #include "parts/bias.cuh"
 #endif
@@ -56,11 +59,6 @@ namespace {
 #include "parts/walk.cuh"
 #endif
 #if ATTN_ID_TABLES
-#if ATTN_VARLEN
-#include "parts/packed_entries.cuh"
-#else
-#include "parts/entries.cuh"
-#endif
 #include "parts/prepass.cuh"
 #endif
 #include "parts/shared.cuh"

@@ -232,14 +232,16 @@ bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {
 // A block as the template's `weigh` does it: with the maximum so far if the form allows, else, and
 // where a weight would be too large, with a new one.
 std::string exponential_block(const spec::Spec& spec, const attention::RowForm& form) {
-  const bool affine = !is_plain_score(spec) && attention::pair_form(spec, form).affine;
+  const bool plain = is_plain_score(spec);
+  const bool affine = !plain && attention::pair_form(spec, form).affine;
   const bool ahead = has_mask_ahead(spec, form);
   const std::string finish =
-      ahead ? ""
-            : fmt::format(
-                  "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
-                  "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
-                  affine ? "zero, " : "");
+      ahead   ? ""
+      : plain ? "    if (!full) mask_scores(scores, kv_first, rows, in);\n"
+              : fmt::format(
+                    "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
+                    "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
+                    affine ? "zero, " : "");
   std::string text =
       "const Row rows[2] = {row, row};\n"
       "    const float zero[2] = {0, 0};\n"
@@ -429,7 +431,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   std::string text =
       fmt::format("namespace {} {{\nconstexpr float kScale = {};\nconstexpr int kMaps = {};\n",
                   name, expr::float_literal(spec.scale), spec.maps);
-  text += kBiases + user.text;
+  text += user.helpers + kBiases + user.text;
   // The lanes that search together are four here.
   replace_all(text, "(end[i] - counts[i] + 31) / 32", "(end[i] - counts[i] + 3) / 4");
   replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");

@@ -17,7 +17,8 @@ namespace {
 
 std::string text_for(const char* lines) {
   const spec::Spec spec = spec_of(lines);
-  return user_functions(spec, form_of(spec)).text;
+  const UserFunctions functions = user_functions(spec, form_of(spec));
+  return functions.helpers + functions.text;
 }
 
 // What surrounds the user's functions in a template, and a kernel that calls all of them.
@@ -36,10 +37,8 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
         "};\n"
         "__device__ Biases load_biases(const uint8_t*) { return {}; }\n";
   }
-  text += user_functions(spec, form).text;
-  if (form.exponential) {
-    text += "__device__ __forceinline__ float exp2_approx(float x) { return exp2f(x); }\n";
-  }
+  const UserFunctions functions = user_functions(spec, form);
+  text += functions.helpers + functions.text;
   text +=
       "__global__ void kernel(const Inputs in, const Saves saves, Row row, float* out) {\n"
       "  row.q_idx += threadIdx.x;\n"
@@ -74,7 +73,9 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
     text += "  out[4] = pair_exists(row, keys.begin, in);\n";
   }
   if (form.exponential) {
-    text += "  red.max_score = row_max(out[5], row, in);\n  red.sum_exp = exp2_approx(out[6]);\n";
+    text +=
+        "  red.max_score = row_max(quad_max(out[5]), row, in);\n  red.sum_exp = "
+        "exp2_approx(out[6]);\n";
   } else {
     text +=
         "  float scores[kTileKv / 8][2][2];\n"
@@ -152,7 +153,7 @@ TEST_CASE("only what the spec needs") {
   const std::string full = text_for("");
   CHECK_FALSE(has(full, "score_of"));
   CHECK_FALSE(has(full, "pair_exists"));
-  CHECK_FALSE(has(full, "exp2_approx"));
+  CHECK_FALSE(has(full, "from_bf16"));
   CHECK(has(full, "struct Inputs {};\n"));
   CHECK(has(full, "return {0, row.seq_kv, 0, row.seq_kv};"));
 }

@@ -10,6 +10,11 @@ __device__ __forceinline__ void barrier_init(uint64_t& barrier, int arrivals) {
                "r"(arrivals));
 }
 
+// Barriers initialised by this thread become visible to TMA.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 __device__ __forceinline__ void barrier_arrive(uint64_t& barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
                : "memory");
@@ -71,8 +76,12 @@ struct RingSlot {
   }
 };
 
+#if ATTN_PING_PONG
 // Named barriers 1..kWarpgroups order the warpgroups, the next kWarpgroups gather one warpgroup;
 // 0 is __syncthreads.
+#else
+// Named barriers from 1 + kWarpgroups on gather one warpgroup each; 0 is __syncthreads.
+#endif
 #if ATTN_MAPS > 1
 // Then come two for each pair: its queries are read, its sum is written.
 #endif

@@ -1,14 +1,6 @@
 // The bias tile: of a tensor with an element for each pair, which comes with the keys.
 #pragma once
 
-#if ATTN_BIAS_FP16
-__device__ __forceinline__ float from_half(uint16_t x) {
-  float y;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
-  return y;
-}
-
-#endif
 // The biases of a thread's pairs, which lie as its scores do.
 struct Biases {
 #if ATTN_BIAS_BYTES == 4
@@ -21,7 +13,7 @@ struct Biases {
 #if ATTN_BIAS_BYTES == 4
     return elements[j][r][e];
 #elif ATTN_BIAS_FP16
-    return from_half(static_cast<uint16_t>(pairs[j][r] >> 16 * e));
+    return from_fp16(static_cast<uint16_t>(pairs[j][r] >> 16 * e));
 #else
     return __uint_as_float(e == 0 ? pairs[j][r] << 16 : pairs[j][r] & 0xffff0000u);
 #endif
@@ -44,11 +36,10 @@ __device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
     }
   }
 #else
-  const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
 #pragma unroll
   for (int j = 0; j < kTileKv / 8; j += 2) {
     uint32_t x[4];
-    load_matrices(x, tile + swizzled<kChunkBias>(64, row, j + lane / 16));
+    load_matrices(x, tile + swizzled<kChunkBias>(64, named_row(), j + lane / 16));
     biases.pairs[j][0] = x[0];
     biases.pairs[j][1] = x[1];
     biases.pairs[j + 1][0] = x[2];

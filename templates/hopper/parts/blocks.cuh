@@ -1,31 +1,30 @@
 // The order of the products of a tile's blocks.
 #pragma once
 
-// The block in the key slot, once its keys are there.
 #if ATTN_WALK
+// The block in the key slot, once its keys are there.
 __device__ __forceinline__ Visit Consumer::visit_of_slot() const {
   return {shared.visit[key_slot.index][lane % 2]};
 }
-__device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const {
-  cursor.visit = visit_of_slot();
-}
-#else
-__device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
+
 #endif
 #if !ATTN_SKIP
-
-// Its scores.
+// Moves the cursor to the next block, and starts its scores.
 __device__ __forceinline__ void Consumer::start_next(Cursor& cursor) {
-#if ATTN_MASK_AHEAD
-  next_block(cursor);
-  start_scores(cursor);
-#else
+#if !ATTN_MASK_AHEAD
   start_scores();
-  next_block(cursor);
+#endif
+#if ATTN_WALK
+  cursor.visit = visit_of_slot();
+#else
+  cursor.next();
+#endif
+#if ATTN_MASK_AHEAD
+  start_scores(cursor);
 #endif
 }
-#endif
 
+#endif
 #if ATTN_INTRA_OVERLAP
 // A block's scores to weights, while the product of the block before it still runs.
 __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
@@ -57,7 +56,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #pragma unroll 1
   while (cursor.has_more()) {
     barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-    next_block(cursor);
+    cursor.visit = visit_of_slot();
     if (!cursor.visit.keeps(warpgroup)) {
       release_key();
       barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
@@ -86,7 +85,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     while (cursor.has_more()) {
       barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
       if (!visit_of_slot().keeps(warpgroup)) break;
-      next_block(cursor);
+      cursor.visit = visit_of_slot();
       start_scores();
       start_output();
       weigh_beside_output(cursor);

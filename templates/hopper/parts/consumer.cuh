@@ -31,8 +31,10 @@ struct Consumer {
   Row rows[2];
   Reductions reductions[2];
 #if ATTN_BIAS
-  int tile_row = 0;          // the warpgroup's first
+  int tile_row = 0;  // the warpgroup's first
+#if ATTN_BIAS_BYTES == 2
   uint32_t last_biases = 0;  // of copies on their way: what finish_biases takes
+#endif
 #endif
 #if ATTN_STRIPS
   int strip_turn = 0;  // which of the two the block at hand has
@@ -73,7 +75,6 @@ struct Consumer {
 #if ATTN_WALK
   __device__ Visit visit_of_slot() const;
 #endif
-  __device__ void next_block(Cursor& cursor) const;
 #if !ATTN_SKIP
   __device__ void start_next(Cursor& cursor);
 #endif

@@ -1,7 +1,7 @@
 // Which queries or keys an entry of a table of ids is about.
 #pragma once
 
-constexpr int kPrepareThreads = 256;
+constexpr int kTableThreads = 256;
 
 // Of every batch and head that the table tells apart, a tile's queries or a block's keys. Nothing
 // is asked where no key exists. `Call`: Params, or arguments that are in range.
@@ -14,11 +14,6 @@ __host__ __device__ __forceinline__ int64_t table_entries(int table, const Call&
   return int64_t{call.batch} * shape.heads * blocks;
 }
 
-// The queries or keys first..end - 1 of `row`'s batch and head.
-struct Stretch {
-  Row row;
-  int first, end;
-};
 __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Params& p) {
   const TableShape shape = table_shape(table);
   const int size = shape.of_keys ? kTileKv : kTileQueries;
@@ -29,7 +24,5 @@ __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Pa
   // A table of key heads counts those; one of no heads has the first in their place.
   const int heads_per_entry = kHeadsQ / shape.heads;
   const int h = plane % shape.heads * heads_per_entry;
-  return {{plane / shape.heads, h, h / (kHeadsQ / kHeadsKv), 0, 0, p.seq_q, p.seq_kv},
-          first,
-          min(first + size, length)};
+  return {row_at(plane / shape.heads, h, 0, p), first, min(first + size, length)};
 }

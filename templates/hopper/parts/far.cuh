@@ -6,10 +6,10 @@
 // memory would take all that it brings.
 using Queries = uint32_t[kStepsQk][4];
 __device__ __forceinline__ void load_queries(Queries& queries, const uint8_t* tile) {
-  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+  const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
-    load_matrices(queries[step], tile + swizzled<kChunkQk>(64, row, 2 * step + lane / 16));
+    load_matrices(queries[step], tile + swizzled<kChunkQk>(64, named_row(), 2 * step + lane / 16));
   }
 }
 
@@ -18,9 +18,7 @@ __device__ __forceinline__ void multiply_far(Scores& scores, const Queries& quer
                                              bool first) {
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
-    constexpr int kSteps = kChunkQk / 16;
-    wgmma_far(scores, queries[step],
-              key + step / kSteps * (chunk_bytes(kTileKv, kChunkQk) / 16) + step % kSteps * 2,
+    wgmma_far(scores, queries[step], key + step_offset<kChunkQk>(kTileKv, step),
               step > 0 || !first);
   }
 }
@@ -32,11 +30,8 @@ __device__ __forceinline__ void multiply_far(Scores& scores, uint64_t query, uin
                                              bool first) {
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
-    constexpr int kSteps = kChunkQk / 16;
-    wgmma_scores(scores,
-                 query + step / kSteps * (chunk_bytes(64, kChunkQk) / 16) + step % kSteps * 2,
-                 key + step / kSteps * (chunk_bytes(kTileKv, kChunkQk) / 16) + step % kSteps * 2,
-                 step > 0 || !first);
+    wgmma_scores(scores, query + step_offset<kChunkQk>(64, step),
+                 key + step_offset<kChunkQk>(kTileKv, step), step > 0 || !first);
   }
 }
 
@@ -147,10 +142,7 @@ __device__ __forceinline__ void Consumer::multiply_state(FarSlots& slots, const 
 // keys are far.
 __device__ __forceinline__ void Consumer::add_far_keys(int count) {
   if (count == 0) {
-#pragma unroll
-    for (int j = 0; j < kHeadDimV / 8; ++j) {
-      output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-    }
+    clear(output);
     return;
   }
   FarSlots slots(*this);

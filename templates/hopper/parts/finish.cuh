@@ -1,7 +1,7 @@
 // The end of a tile: the rows' results.
 #pragma once
 
-// Values saved per row.
+// By one lane of the four that share a row; rows beyond the last have no place.
 __device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
   const int q_row = first_row();  // may lie beyond the last
 #pragma unroll

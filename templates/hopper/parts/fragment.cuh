@@ -36,6 +36,14 @@ __device__ __forceinline__ uint32_t pack_positive_part(float low, float high) {
 }
 
 #endif
+template <int kGroups>
+__device__ __forceinline__ void clear(float (&x)[kGroups][2][2]) {
+#pragma unroll
+  for (int j = 0; j < kGroups; ++j) {
+    x[j][0][0] = x[j][0][1] = x[j][1][0] = x[j][1][1] = 0;
+  }
+}
+
 // Byte offset of eight columns (a group) of a row in a swizzled tile of chunks of `rows` rows: the
 // group's place among its row's is exchanged with others by the row's own number.
 template <int kChunk>
@@ -46,16 +54,19 @@ __device__ __forceinline__ int swizzled(int rows, int row, int group) {
          (group % kGroups ^ exchange) * 16;
 }
 
+// The row, of a tile of 64, that a lane names to ldmatrix and stmatrix: four 8x8 matrices are the
+// warp's 16 rows of two groups, and lanes 0 to 15 name those of the first.
+__device__ __forceinline__ int named_row() { return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16; }
+
 // Writes the warp's 16 rows into a tile of 64 rows.
 template <int kChunk, int kGroups>
 __device__ __forceinline__ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
   const int lane = threadIdx.x % 32;
-  const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
 #pragma unroll
   for (int j = 0; j < kGroups; j += 2) {
     const int next = j + 1 < kGroups ? j + 1 : j;  // an odd last group fills an unused column
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                     shared_address(tile + swizzled<kChunk>(64, row, j + lane / 16))),
+                     shared_address(tile + swizzled<kChunk>(64, named_row(), j + lane / 16))),
                  "r"(pack(x[j][0][0], x[j][0][1])), "r"(pack(x[j][1][0], x[j][1][1])),
                  "r"(pack(x[next][0][0], x[next][0][1])), "r"(pack(x[next][1][0], x[next][1][1]))
                  : "memory");

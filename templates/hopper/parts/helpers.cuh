@@ -1,4 +1,5 @@
-// What the spec's own functions may call: the generator takes, of these, those that they do.
+// What the spec's own functions may call, and some parts: the generator takes, of these, those
+// that the kernel at hand does.
 #pragma once
 
 __device__ __forceinline__ float from_bf16(uint16_t x) {

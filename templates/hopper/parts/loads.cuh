@@ -43,15 +43,16 @@ struct QueryPlace {
 };
 
 __device__ __forceinline__ QueryPlace queries_of(const Tile& tile, int i) {
+  const int row = first_row_of(tile, i);
 #if ATTN_VARLEN
-  return {tile.q_begin + tile.q_first + 64 * i, tile.h, 0};
+  return {tile.q_begin + row, tile.h, 0};
 #elif ATTN_PACKED_HEADS
   // Which are {column, head, query, batch}.
-  return {tile.h, (tile.q_first + 64 * i) / kGroup, tile.b};
+  return {tile.h, row / kGroup, tile.b};
 #elif ATTN_MAPS > 1
-  return {tile.q_first + 64 * (i / kMaps), kMaps * tile.h + i % kMaps, tile.b};
+  return {row, kMaps * tile.h + i % kMaps, tile.b};
 #else
-  return {tile.q_first + 64 * i, tile.h, tile.b};
+  return {row, tile.h, tile.b};
 #endif
 }
 
@@ -70,7 +71,7 @@ __device__ __forceinline__ void prefetch_queries(const CUtensorMap& map, const T
 }
 
 #endif
-// And what the consumers are told of the tile: seen once the queries are there.
+// Loads the tile's queries, and leaves beside them what consumers are told of it.
 __device__ __forceinline__ void Producer::load_queries() {
 #pragma unroll 1
   for (int i = 0; i < kWarpgroups; ++i) {

@@ -2,7 +2,7 @@
 // sequences, longest first, and counts their tiles; the producer then looks a tile up.
 #pragma once
 
-constexpr int kPrepareThreads = 1024;
+constexpr int kSortThreads = 1024;
 constexpr int kLengthClasses = 512;  // sixteen for each doubling
 
 // 0 for the longest.
@@ -17,7 +17,7 @@ __device__ __forceinline__ int running_sum(int x, int* sums) {
   const int thread = threadIdx.x;
   __syncthreads();
   sums[thread] = x;
-  for (int step = 1; step < kPrepareThreads; step *= 2) {
+  for (int step = 1; step < kSortThreads; step *= 2) {
     __syncthreads();
     const int before = thread >= step ? sums[thread - step] : 0;
     __syncthreads();
@@ -38,7 +38,7 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   // As many heads as have about 16 MB of keys and values share the L2 at a time.
   constexpr int kSectionKeys = (16 << 20) / kPairBytes;
   const int kv_heads = max(1, kSectionKeys / max(1, s.seq_kv));
-  s.section_heads = min(kv_heads, kHeadsKv) * (kHeadsQ / kHeadsKv);
+  s.section_heads = min(kv_heads, kHeadsKv) * kGroup;
   return s;
 }
 
@@ -46,11 +46,11 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
 // cores idle, are short.
 __device__ __forceinline__ void sort_sequences(const Params& p) {
   __shared__ int places[kLengthClasses];
-  __shared__ int sums[kPrepareThreads];
+  __shared__ int sums[kSortThreads];
   const int thread = threadIdx.x;
   if (thread < kLengthClasses) places[thread] = 0;
   __syncthreads();
-  for (int b = thread; b < p.batch; b += kPrepareThreads) {
+  for (int b = thread; b < p.batch; b += kSortThreads) {
     atomicAdd(&places[length_class(sequence_of(b, p).seq_kv)], 1);
   }
   __syncthreads();
@@ -58,13 +58,13 @@ __device__ __forceinline__ void sort_sequences(const Params& p) {
   const int end = running_sum(members, sums);
   if (thread < kLengthClasses) places[thread] = end - members;
   __syncthreads();
-  for (int b = thread; b < p.batch; b += kPrepareThreads) {
+  for (int b = thread; b < p.batch; b += kSortThreads) {
     const int place = atomicAdd(&places[length_class(sequence_of(b, p).seq_kv)], 1);
     p.sequences[place].b = b;
   }
   __syncthreads();
   int first_tile = 0;
-  for (int base = 0; base < p.batch; base += kPrepareThreads) {
+  for (int base = 0; base < p.batch; base += kSortThreads) {
     const int place = base + thread;
     Sequence s{};
     if (place < p.batch) s = sequence_of(p.sequences[place].b, p);
@@ -75,7 +75,7 @@ __device__ __forceinline__ void sort_sequences(const Params& p) {
 #endif
     s.first_tile = first_tile + running_sum(tiles, sums) - tiles;
     if (place < p.batch) p.sequences[place] = s;
-    first_tile += sums[kPrepareThreads - 1];
+    first_tile += sums[kSortThreads - 1];
   }
   if (thread == 0) {
     *p.tile_count = first_tile;
@@ -84,7 +84,7 @@ __device__ __forceinline__ void sort_sequences(const Params& p) {
 }
 #if !ATTN_ID_TABLES
 
-__global__ void __launch_bounds__(kPrepareThreads, 1) attention_forward_prepare(const Params p) {
+__global__ void __launch_bounds__(kSortThreads, 1) attention_forward_prepare(const Params p) {
   if (!kIsHopper) return;
   call_next_kernel();
   wait_for_stream();

@@ -4,6 +4,7 @@
 #pragma once
 
 constexpr int kSortingBlocks = 1;  // of the kernel before the main one; the others tabulate
+constexpr int kTableThreads = kSortThreads;
 
 template <typename Call>
 __host__ __device__ __forceinline__ int64_t entries_of_head(bool of_keys, const Call& call) {
@@ -23,11 +24,6 @@ __device__ __forceinline__ int64_t first_entry(bool of_keys, const Sequence& s) 
   return int64_t{of_keys ? s.kv_begin / kTileKv : s.q_begin / kTileQueries} + s.b;
 }
 
-// The queries or keys first..end - 1 of `row`'s sequence and head.
-struct Stretch {
-  Row row;
-  int first, end;
-};
 __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Params& p) {
   const TableShape shape = table_shape(table);
   const int64_t entries = entries_of_head(shape.of_keys, p), place = entry % entries;
@@ -39,7 +35,7 @@ __device__ __forceinline__ Stretch stretch_of(int table, int64_t entry, const Pa
   const Sequence s = sequence_of(b, p);
   // A table of key heads counts those; one of no heads has the first in their place.
   const int h = static_cast<int>(entry / entries) * (kHeadsQ / shape.heads);
-  Stretch none{{b, h, h / (kHeadsQ / kHeadsKv), 0, 0, s.seq_q, s.seq_kv, s.q_begin, s.kv_begin, 0}};
+  const Stretch none{row_at(b, h, 0, s), 0, 0};
   if (s.seq_q == 0 || s.seq_kv == 0) return none;  // nobody asks, and ids may not be there
   const int size = shape.of_keys ? kTileKv : kTileQueries;
   const int length = shape.of_keys ? s.seq_kv : s.seq_q;

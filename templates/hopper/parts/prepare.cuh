@@ -95,7 +95,7 @@ size_t prepared_bytes(const attention_forward_args& args) {
 
 // Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
 int place_tables(Params& p, void* workspace, int cores) {
-  constexpr int kWarps = kPrepareThreads / 32, kMostPerCore = 2048 / kPrepareThreads;
+  constexpr int kWarps = kTableThreads / 32, kMostPerCore = 2048 / kTableThreads;
   int4* place = static_cast<int4*>(workspace);
   int64_t blocks = 1;
   for (int table = 0; table < kIdTables; ++table) {
@@ -117,7 +117,7 @@ bool fill_tables(Params& p, const attention_forward_args& args, void* workspace,
   p.next_tile =
       reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
 #endif
-  return launch(attention_forward_prepare, blocks, kPrepareThreads, 0, stream, p);
+  return launch(attention_forward_prepare, blocks, kTableThreads, 0, stream, p);
 }
 #endif
 #endif
@@ -144,7 +144,7 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
 #endif
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
-  return launch(attention_forward_prepare, blocks, kPrepareThreads, 0, stream, p);
+  return launch(attention_forward_prepare, blocks, kSortThreads, 0, stream, p);
 }
 #endif
 

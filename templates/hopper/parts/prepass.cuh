@@ -4,6 +4,18 @@
 
 constexpr int kIdTables = ATTN_ID_TABLES;
 
+// The queries or keys first..end - 1 of the batch, or sequence, and the head of `row`.
+struct Stretch {
+  Row row;
+  int first, end;
+};
+
+#if ATTN_VARLEN
+#include "packed_entries.cuh"
+#else
+#include "entries.cuh"
+#endif
+
 // What an entry's queries or keys hold: a warp reads their ids side by side.
 __device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params& p) {
   auto [row, first, end] = stretch_of(table, entry, p);
@@ -25,7 +37,7 @@ __device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params
   return ids;
 }
 
-__global__ void __launch_bounds__(kPrepareThreads)
+__global__ void __launch_bounds__(kTableThreads)
     attention_forward_prepare(const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   call_next_kernel();
@@ -42,7 +54,7 @@ __global__ void __launch_bounds__(kPrepareThreads)
 #endif
   const int block = blockIdx.x, blocks = gridDim.x;
 #endif
-  constexpr int kWarps = kPrepareThreads / 32;
+  constexpr int kWarps = kTableThreads / 32;
 #pragma unroll
   for (int table = 0; table < kIdTables; ++table) {
     const int64_t entries = table_entries(table, p);

@@ -35,7 +35,6 @@ struct Producer {
 #endif
 
   __device__ void run();
-  __device__ Tile find_tile(int index);
   __device__ void begin_tile(const Tile& found);
   __device__ Blocks find_blocks(const Tile& of);
 #if ATTN_FINDS_AHEAD
@@ -66,10 +65,16 @@ struct Producer {
 };
 
 #if ATTN_TILES_COUNTED
+// Whether a block may draw a tile beyond its first. Who opens the counter, who draws and who leaves
+// must agree, or blocks hang.
+__device__ __forceinline__ bool draws_tiles(const Params& p) {
+  return p.tiles > static_cast<int>(gridDim.x);
+}
+
 #if ATTN_COUNTER
 // By another warp: the producer has no registers for it.
 __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
-  if (threadIdx.x % 32 != 0 || p.tiles <= static_cast<int>(gridDim.x)) return;
+  if (threadIdx.x % 32 != 0 || !draws_tiles(p)) return;
   if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
   wait_for_counter(*p.counter, p.call);
   barrier_arrive(shared.counter_open);
@@ -78,7 +83,7 @@ __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
 #endif
 // Asked for late, under the last loads: whoever finishes first gets the next tile.
 __device__ __forceinline__ void Producer::claim_next() {
-  if (p.tiles <= static_cast<int>(gridDim.x)) return;
+  if (!draws_tiles(p)) return;
 #if ATTN_COUNTER
   barrier_wait(shared.counter_open, 0);  // of one phase: true ever after
   if (issues) next = gridDim.x + atomicAdd(&p.counter->next, 1);
@@ -173,9 +178,14 @@ __device__ __forceinline__ void Producer::load_tile() {
 #endif
 #pragma unroll 1
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
-    if (block != blocks.last()) load_key(Blocks::after(block));
 #if ATTN_TILES_COUNTED
-    if (block == blocks.last()) claim_next();
+    if (block == blocks.last()) {
+      claim_next();
+    } else {
+      load_key(Blocks::after(block));
+    }
+#else
+    if (block != blocks.last()) load_key(Blocks::after(block));
 #endif
     load_value(block);
   }
@@ -185,23 +195,13 @@ __device__ __forceinline__ void Producer::load_tile() {
 }
 #endif
 
-__device__ __forceinline__ Tile Producer::find_tile(int index) {
-#if ATTN_VARLEN
-  return finder.find(index, p);
-#elif ATTN_RANKED
-  return tile_at(ranked(shared, index, p), p);
-#else
-  return tile_at(index, p);
-#endif
-}
-
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
-  h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  h_kv = tile.h / kGroup;
   next = p.tiles;
 #if ATTN_BIAS
   bias_row = tile.q_first;
-  bias_plane = bias_matrix({tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv}, p.inputs);
+  bias_plane = bias_matrix(row_at(tile.b, tile.h, tile.q_first, p), p.inputs);
 #endif
 }
 
@@ -218,7 +218,11 @@ __device__ __forceinline__ void Producer::run() {
   Walk walk;
   const auto find = [&] {
     if (index >= tiles) return;
-    found = find_tile(index);
+#if ATTN_RANKED
+    found = tile_at(ranked(shared, index, p), p);
+#else
+    found = tile_at(index, p);
+#endif
     walk = Walk(found, find_blocks(found), p);
   };
   find();
@@ -233,7 +237,13 @@ __device__ __forceinline__ void Producer::run() {
 #else
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(find_tile(index));
+#if ATTN_VARLEN
+    begin_tile(finder.find(index, p));
+#elif ATTN_RANKED
+    begin_tile(tile_at(ranked(shared, index, p), p));
+#else
+    begin_tile(tile_at(index, p));
+#endif
 #if ATTN_PERSISTENT && !ATTN_LONGEST_FIRST
     next = index + gridDim.x;
 #endif
@@ -242,7 +252,7 @@ __device__ __forceinline__ void Producer::run() {
   }
 #endif
 #if ATTN_COUNTER
-  if (issues && p.tiles > static_cast<int>(gridDim.x)) leave_counter(*p.counter, p.call);
+  if (issues && draws_tiles(p)) leave_counter(*p.counter, p.call);
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1

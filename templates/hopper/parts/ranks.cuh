@@ -39,8 +39,9 @@ __device__ __forceinline__ void rank_tiles(Shared& shared, const Params& p) {
 #pragma unroll
   for (int i = 0; i < kRanked / 32; ++i) {
     const int place = 32 * i + lane;
-    constexpr int kMost = INT32_MAX / kRanked - 1;
-    const int kept = place < count ? min(kept_squares(tile_at(first + place, p), p), kMost) : -1;
+    constexpr int kMostKept = INT32_MAX / kRanked - 1;
+    const int kept =
+        place < count ? min(kept_squares(tile_at(first + place, p), p), kMostKept) : -1;
     keys[i] = kept * kRanked - place;
   }
 #pragma unroll

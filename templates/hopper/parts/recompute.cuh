@@ -26,18 +26,14 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
                                                  const uint8_t* query, const uint8_t* key) {
 #endif
   const int lane = threadIdx.x % 32;
-  const int query_row = threadIdx.x / 32 % 4 * 16 + lane % 16;
-#pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
-    scores[j][0][0] = scores[j][0][1] = scores[j][1][0] = scores[j][1][1] = 0;
-  }
+  clear(scores);
 #if ATTN_MASK_AHEAD
   if (!full) begin_scores(scores, kv_first, rows, in);
 #endif
 #pragma unroll 1
   for (int step = 0; step < kStepsQk; ++step) {
     uint32_t a[4];
-    load_matrices(a, query + swizzled<kChunkQk>(64, query_row, 2 * step + lane / 16));
+    load_matrices(a, query + swizzled<kChunkQk>(64, named_row(), 2 * step + lane / 16));
 #pragma unroll
     for (int j = 0; j < kTileKv / 8; j += 2) {
       uint32_t b[4];

@@ -2,11 +2,7 @@
 #pragma once
 
 __device__ __forceinline__ int Consumer::first_row() const {
-#if ATTN_MAPS > 1
-  return tile.q_first + 64 * (warpgroup / kMaps) + thread / 32 * 16 + lane / 4;
-#else
-  return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
-#endif
+  return first_row_of(tile, warpgroup) + thread / 32 * 16 + lane / 4;
 }
 
 // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
@@ -34,7 +30,7 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
 #endif
-    row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+    row.h_kv = tile.h / kGroup;
     row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
 #if ATTN_MAPS > 1
     row.map = map();
@@ -51,11 +47,7 @@ __device__ __forceinline__ void Consumer::set_row_constants() {
 #endif
 __device__ __forceinline__ void Consumer::begin_rows() {
 #if ATTN_BIAS
-#if ATTN_MAPS > 1
-  tile_row = tile.q_first + 64 * (warpgroup / kMaps);
-#else
-  tile_row = tile.q_first + 64 * warpgroup;
-#endif
+  tile_row = first_row_of(tile, warpgroup);
 #endif
   place_rows();
 #if ATTN_DISTANCE_STRIP
@@ -80,10 +72,7 @@ __device__ __forceinline__ void Consumer::begin_rows() {
     reductions[r] = {};
   }
 #if !ATTN_FAR
-#pragma unroll
-  for (int j = 0; j < kHeadDimV / 8; ++j) {
-    output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-  }
+  clear(output);
 #endif
 }
 

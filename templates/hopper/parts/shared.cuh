@@ -82,5 +82,5 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 #if ATTN_RANKED
   barrier_init(shared.ranks_there, 1);
 #endif
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  publish_barriers();
 }

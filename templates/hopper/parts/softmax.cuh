@@ -1,18 +1,6 @@
 // Online softmax: exponentials against the running maximum of a row.
 #pragma once
 
-__device__ __forceinline__ float exp2_approx(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// Over the four threads that share a row.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-}
-
 constexpr float kLog2e = 1.44269504f;
 #if ATTN_PLAIN_SCORE
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
@@ -25,6 +13,75 @@ constexpr float kScoreUnit = kExponentUnit / kLog2e;
 #endif
 
 #if !ATTN_MASK_AHEAD
+#if !ATTN_INTERVAL_MASK && !ATTN_SEARCHED_LIMITS
+// Whether a row's pair with the key `column` places behind kv_first exists.
+__device__ __forceinline__ bool exists_at(const Row& row, int kv_first, int column,
+                                          const Inputs& in) {
+  const int key = kv_first + column;
+#if ATTN_KEY_WORDS && ATTN_MASK_LOADS
+  return key < row.seq_kv && pair_exists(row, column, key, in);
+#elif ATTN_KEY_WORDS
+  return (key < row.seq_kv) & pair_exists(row, column, key, in);
+#elif ATTN_MASK_LOADS
+  return key < row.seq_kv && pair_exists(row, key, in);
+#else
+  return (key < row.seq_kv) & pair_exists(row, key, in);
+#endif
+}
+
+#endif
+#if ATTN_PLAIN_SCORE
+// Pairs that do not exist become -inf; scores stay raw products.
+#if ATTN_GATHER
+// These are of one of the two blocks that a step takes, whose first key is kv_first.
+template <int kBlock>
+__device__ __forceinline__ void mask_square(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                            const Row (&rows)[2], const Inputs& in) {
+#else
+__device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                            const Row (&rows)[2], const Inputs& in) {
+#endif
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const Row& row = rows[r];
+#if ATTN_INTERVAL_MASK
+    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
+    // columns.
+    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
+    const int begin = keys.begin - kv_first;
+    const int end = keys.end - kv_first;
+#elif ATTN_SEARCHED_LIMITS
+    const int2 keys = *row.keys;  // found when the tile began
+    const int begin = keys.x - kv_first;
+    const int end = keys.y - kv_first;
+#endif
+#pragma unroll
+#if ATTN_GATHER
+    for (int group = kBlock * kBlockKv / 4; group < (kBlock + 1) * kBlockKv / 4; ++group) {
+#else
+    for (int group = 0; group < kTileKv / 4; ++group) {
+#endif
+      const int column = group / 2 * 8 + group % 2;
+      float& score = scores[group / 2][r][group % 2];
+#if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
+      const bool exists = column >= begin && column < end;
+#else
+      const bool exists = exists_at(row, kv_first, column, in);
+#endif
+      score = exists ? score : -INFINITY;
+    }
+  }
+}
+
+#if ATTN_GATHER
+__device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                            const Row (&rows)[2], const Inputs& in) {
+  mask_square<0>(scores, kv_first, rows, in);
+  mask_square<1>(scores, kv_first + rows[0].apart, rows, in);
+}
+
+#endif
+#else
 // Turns raw products into scores; pairs that do not exist become -inf.
 #if ATTN_AFFINE_SCORE
 // Each row's are relative to its shift.
@@ -76,7 +133,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
       float& score = scores[group / 2][r][group % 2];
 #if ATTN_AFFINE_SCORE
       score = exponent_of(score, row, base, column);
-#elif !ATTN_PLAIN_SCORE
+#else
       const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
 #if ATTN_BIAS
       const float bias = biases(group / 2, r, group % 2);
@@ -99,19 +156,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
         const bool exists = column >= begin && column < end;
 #else
-#if ATTN_KEY_WORDS && ATTN_MASK_LOADS
-        const bool exists =
-            kv_first + column < row.seq_kv && pair_exists(row, column, kv_first + column, in);
-#elif ATTN_KEY_WORDS
-        const bool exists =
-            (kv_first + column < row.seq_kv) & pair_exists(row, column, kv_first + column, in);
-#elif ATTN_MASK_LOADS
-        const bool exists =
-            kv_first + column < row.seq_kv && pair_exists(row, kv_first + column, in);
-#else
-        const bool exists =
-            (kv_first + column < row.seq_kv) & pair_exists(row, kv_first + column, in);
-#endif
+        const bool exists = exists_at(row, kv_first, column, in);
 #endif
         score = exists ? score : -INFINITY;
       }
@@ -137,6 +182,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #endif
 }
 
+#endif
 #endif
 #endif
 // A score's weight, less the shift of its row.
@@ -208,8 +254,11 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
                           shift_of(rows[1], in, reductions[1])};
 #if ATTN_AFFINE_SCORE
   finish_scores<kMasked>(scores, kv_first, rows, shift, in);
-#elif !ATTN_MASK_AHEAD
+#elif !ATTN_PLAIN_SCORE
   finish_scores<kMasked>(scores, kv_first, rows, in);
+#endif
+#if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
+  if (kMasked) mask_scores(scores, kv_first, rows, in);
 #endif
   bool fits = true;
 #pragma unroll

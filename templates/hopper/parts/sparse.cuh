@@ -18,6 +18,7 @@ constexpr int kWarpgroupQueries = kTileQueries / kWarpgroups;
 // Rows of squares that a tile looks at: one, or each warpgroup's own.
 #if ATTN_SKIP
 constexpr int kSquareRows = kWarpgroups;
+static_assert(kSquareRows <= Visit::kKeeperBits);
 #else
 constexpr int kSquareRows = 1;
 static_assert(kSquare % kTileQueries == 0, "a tile's warpgroups keep the same blocks");
@@ -190,8 +191,8 @@ class Walk {
       fetch();
     }
     const int found = __shfl_sync(0xffffffffu, found_, taken_++);
-    square_ = found >> kShift;
-    keepers_ = found & ((1 << kShift) - 1);
+    square_ = found >> Visit::kKeeperBits;
+    keepers_ = found & ((1 << Visit::kKeeperBits) - 1);
     return true;
   }
 
@@ -209,10 +210,9 @@ class Walk {
     for (int half = 16; half > 0; half /= 2) {
       if (__popc(kept >> (place + half)) > static_cast<int>(threadIdx.x % 32)) place += half;
     }
-    found_ = (base_ + place) << kShift | __shfl_sync(0xffffffffu, keepers, place);
+    found_ = (base_ + place) << Visit::kKeeperBits | __shfl_sync(0xffffffffu, keepers, place);
   }
 
-  static constexpr int kShift = 4;  // of a square, behind the bits of who keeps it
 #if ATTN_SPARSE_BITMAP
   const uint8_t* first_row_;
   uint8_t fetched_[kSquareRows];  // whether the rows keep the lane's square of base_ - 32 ...

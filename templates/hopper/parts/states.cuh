@@ -71,9 +71,51 @@ __device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece&
   }
 }
 
+// A slice's values as the state has them, columns first, and what is left of them at the end of the
+// chunk: `slice_left` of the slice's end, `step_left` of what was left sixteen keys later, and
+// `step_end`, at the end of sixteen keys, of the thread's.
+using StateValues = uint32_t[kTileKv / 16][4];
+__device__ __forceinline__ void load_decayed(StateValues& values, const uint8_t* slice,
+                                             float slice_left, float step_left,
+                                             const float (&step_end)[2][2]) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  float left[2][2];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) left[i / 2][i % 2] = step_end[i / 2][i % 2] * slice_left;
+#pragma unroll
+  for (int step = kTileKv / 16 - 1; step >= 0; --step) {
+    const int key = 16 * step + lane / 16 * 8 + lane % 8;
+    load_transposed(values[step], slice + swizzled<64>(kTileKv, key, 2 * warp + lane / 8 % 2));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      values[step][i] = pack(low_half(values[step][i]) * left[i / 2][0],
+                             high_half(values[step][i]) * left[i / 2][1]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) left[i / 2][i % 2] *= step_left;
+  }
+}
+
+// A piece of a state to its place in memory. All threads of the warpgroup call.
+__device__ __forceinline__ void store_state(StateShared& shared, const StatePiece& x, uint8_t* to) {
+  if (threadIdx.x == 0) tma_store_wait();
+  named_sync(1, 128);  // the last state has left
+  store_fragments<64>(shared.state[0], x);
+  StatePiece low;
+  take_low_part(low, x);
+  store_fragments<64>(shared.state[1], low);
+  fence_async_proxy();
+  named_sync(1, 128);
+  if (threadIdx.x != 0) return;
+#pragma unroll
+  for (int part = 0; part < kStateParts; ++part) {
+    bulk_store(to + part * kStatePartBytes, shared.state[part], kPieceBytes);
+  }
+}
+
 __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace& place,
                                            const Row& row, const Params& p) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
   // What is left, at the end of sixteen keys, of a thread's.
   float step_end[2][2];
 #pragma unroll
@@ -85,29 +127,12 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
   const uint64_t keys = kept(column_descriptor<64>(shared.key[0]));
   RingSlot<kSliceStages> slot, read;  // the next slice's, and the first that is still in use
   StatePiece x = {};
-  // Values as the state has them: columns first, and what is left of them at the end of the chunk.
-  using Values = uint32_t[kTileKv / 16][4];
-  const auto prepare = [&](Values& values, int slice) {
+  const auto prepare = [&](StateValues& values, int slice) {
     barrier_wait(shared.full[slot.index], slot.parity);
     const float slice_left = decay(row, (kChunkBlocks - 1 - slice) * kTileKv, p.inputs);
-    float left[2][2];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) left[i / 2][i % 2] = step_end[i / 2][i % 2] * slice_left;
-#pragma unroll
-    for (int step = kTileKv / 16 - 1; step >= 0; --step) {
-      const int key = 16 * step + lane / 16 * 8 + lane % 8;
-      load_transposed(values[step], shared.value[slot.index] +
-                                        swizzled<64>(kTileKv, key, 2 * warp + lane / 8 % 2));
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        values[step][i] = pack(low_half(values[step][i]) * left[i / 2][0],
-                               high_half(values[step][i]) * left[i / 2][1]);
-      }
-#pragma unroll
-      for (int i = 0; i < 4; ++i) left[i / 2][i % 2] *= step_left;
-    }
+    load_decayed(values, shared.value[slot.index], slice_left, step_left, step_end);
   };
-  const auto multiply = [&](const Values& values) {
+  const auto multiply = [&](const StateValues& values) {
     const uint64_t key = keys + slot.index * (kPieceBytes / 16);
     wgmma_fence();
 #pragma unroll
@@ -132,7 +157,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
       for (int i = 0; i < 4; ++i) x[j][i / 2][i % 2] *= chunk_left;
     }
     // A slice's product runs under the next one's values.
-    Values values[2];
+    StateValues values[2];
     prepare(values[0], 0);
     pin(x);
     multiply(values[0]);
@@ -147,20 +172,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     pin(x);
     release();
 
-    if (threadIdx.x == 0) tma_store_wait();
-    named_sync(1, 128);  // the last state has left
-    store_fragments<64>(shared.state[0], x);
-    StatePiece low;
-    take_low_part(low, x);
-    store_fragments<64>(shared.state[1], low);
-    fence_async_proxy();
-    named_sync(1, 128);
-    if (threadIdx.x == 0) {
-#pragma unroll
-      for (int part = 0; part < kStateParts; ++part) {
-        bulk_store(state + part * kStatePartBytes, shared.state[part], kPieceBytes);
-      }
-    }
+    store_state(shared, x, state);
     state += kStateBytes;
   }
   if (threadIdx.x == 0) tma_store_wait();
@@ -178,7 +190,7 @@ __global__ void __launch_bounds__(kStateThreads)
       barrier_init(shared.full[i], 1);
       barrier_init(shared.empty[i], 4);  // one arrival a warp
     }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    publish_barriers();
   }
   __syncthreads();
   wait_for_stream();
@@ -186,9 +198,7 @@ __global__ void __launch_bounds__(kStateThreads)
   const int block = blockIdx.x % kStateBlocks;
   const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kPieceRowBlocks,
                          block / kPieceRowBlocks};
-  const int h = place.plane % kHeadsQ;
-  Row row{
-      place.plane / kHeadsQ, h, h / (kHeadsQ / kHeadsKv), 0, p.seq_kv - p.seq_q, p.seq_q, p.seq_kv};
+  Row row = row_at(place.plane / kHeadsQ, place.plane % kHeadsQ, 0, p);
 #if ATTN_ROW_CONSTANTS
   set_constants(row, p.inputs);
 #endif

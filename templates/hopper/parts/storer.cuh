@@ -31,11 +31,7 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
 #if ATTN_VALUE_PARTS > 1
   const int first_column = tile.part * kHeadDimV;
 #endif
-#if ATTN_MAPS > 1
-  const int row = tile.q_first + 64 * (warpgroup / kMaps);
-#else
-  const int row = tile.q_first + 64 * warpgroup;
-#endif
+  const int row = first_row_of(tile, warpgroup);
 #if ATTN_VARLEN
   const int left = tile.seq_q - row;
   if (left < 64) {

@@ -90,6 +90,38 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
   return tile;
 }
 
+// Where the 64 rows of a consumer warpgroup begin.
+__device__ __forceinline__ int first_row_of(Tile tile, int warpgroup) {
+#if ATTN_MAPS > 1
+  return tile.q_first + 64 * (warpgroup / kMaps);
+#else
+  return tile.q_first + 64 * warpgroup;
+#endif
+}
+
+// Query q_idx of head h as a row of scores.
+#if ATTN_VARLEN
+// `lengths`: its Sequence, or a tile of that.
+template <typename Lengths>
+__device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Lengths& lengths) {
+#else
+__device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Params& lengths) {
+#endif
+  Row row{};
+  row.b = b;
+  row.h = h;
+  row.h_kv = h / kGroup;
+  row.q_idx = q_idx;
+  row.q_pos = q_idx + lengths.seq_kv - lengths.seq_q;
+  row.seq_q = lengths.seq_q;
+  row.seq_kv = lengths.seq_kv;
+#if ATTN_VARLEN
+  row.q_begin = lengths.q_begin;
+  row.kv_begin = lengths.kv_begin;
+#endif
+  return row;
+}
+
 #if !ATTN_VARLEN
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #if ATTN_VALUE_PARTS > 1
@@ -192,20 +224,18 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
                                             KeyRange& keys,
 #endif
                                             const Params& p) {
-#if ATTN_VARLEN
-  if (q_first >= tile.seq_q) return {0, 0, 0, 0};
-  const int q_last = min(q_first + rows, tile.seq_q) - 1;
-  const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
-  const Row row{tile.b,     tile.h,      h_kv,         q_first,       0,
-                tile.seq_q, tile.seq_kv, tile.q_begin, tile.kv_begin, 0};
-#else
 #if ATTN_PACKED_HEADS
   q_first /= kGroup;  // from rows to queries; the keys of a query do not depend on the head
   rows /= kGroup;
 #endif
+#if ATTN_VARLEN
+  if (q_first >= tile.seq_q) return {0, 0, 0, 0};
+  const int q_last = min(q_first + rows, tile.seq_q) - 1;
+  const Row row = row_at(tile.b, tile.h, q_first, tile);
+#else
   if (q_first >= p.seq_q) return {0, 0, 0, 0};
   const int q_last = min(q_first + rows, p.seq_q) - 1;
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
+  const Row row = row_at(tile.b, tile.h, q_first, p);
 #endif
 #if ATTN_SEARCHED_LIMITS
   keys = key_range(q_first, q_last, row, p.inputs);

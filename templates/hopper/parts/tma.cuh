@@ -39,7 +39,7 @@ __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* ti
       : "memory");
 }
 
-// Waits until the tiles of this thread's stores may be overwritten.
+// Commits this thread's stores, and waits until their tiles may be overwritten.
 __device__ __forceinline__ void tma_store_wait() {
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
 }

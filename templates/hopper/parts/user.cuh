@@ -1,6 +1,12 @@
 // The spec's own functions. The generator writes them; these are causal softmax attention.
 #pragma once
 
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 struct Inputs {};
 
 // Where a row of scores stands.
@@ -54,8 +60,7 @@ __device__ __forceinline__ float row_max(float max_score, const Row&, const Inpu
 
 // Sums over the four threads of a row.
 __device__ __forceinline__ Reductions complete(Reductions red) {
-  red.sum_exp += __shfl_xor_sync(0xffffffffu, red.sum_exp, 1);
-  red.sum_exp += __shfl_xor_sync(0xffffffffu, red.sum_exp, 2);
+  red.sum_exp = quad_sum(red.sum_exp);
   return red;
 }
 

@@ -13,8 +13,11 @@ struct Visit {
 #if ATTN_GATHER
   int second;  // the block that comes with it, or -1
 #endif
+#if ATTN_SPARSE
+  static constexpr int kKeeperBits = 4;  // a bit for each warpgroup that may keep it
+#endif
 #if ATTN_SKIP
-  static constexpr int kMore = 16, kFull = 32, kShift = 6;
+  static constexpr int kMore = 1 << kKeeperBits, kFull = 2 << kKeeperBits, kShift = 2 + kKeeperBits;
   __device__ __forceinline__ bool keeps(int warpgroup) const {
     return __any_sync(0xffffffffu, word >> warpgroup & 1);
   }

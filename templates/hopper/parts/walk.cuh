@@ -12,12 +12,14 @@ class Walk {
   __device__ __forceinline__ Walk(const Tile& tile, const Blocks& blocks, const Params& p)
       : begin_(blocks.begin),
 #if ATTN_BLOCK_TEST
-        row_(row_of(tile, p)),
-#if ATTN_PACKED_HEADS
-        q_last_(min(row_.q_idx + kTileQ / kGroup, row_.seq_q) - 1),
+#if ATTN_VARLEN
+        row_(row_at(tile.b, tile.h, tile.q_first, tile)),
+#elif ATTN_PACKED_HEADS
+        row_(row_at(tile.b, tile.h, tile.q_first / kGroup, p)),
 #else
-        q_last_(min(tile.q_first + kTileQ, row_.seq_q) - 1),
+        row_(row_at(tile.b, tile.h, tile.q_first, p)),
 #endif
+        q_last_(min(row_.q_idx + kTileQueries, row_.seq_q) - 1),
 #else
         blocks_(blocks),
 #endif
@@ -53,19 +55,6 @@ class Walk {
   }
 
  private:
-#if ATTN_BLOCK_TEST
-  static __device__ __forceinline__ Row row_of(const Tile& tile, const Params& p) {
-    const int h_kv = tile.h / (kHeadsQ / kHeadsKv);
-#if ATTN_VARLEN
-    return {tile.b,     tile.h,      h_kv,         tile.q_first,  0,
-            tile.seq_q, tile.seq_kv, tile.q_begin, tile.kv_begin, 0};
-#elif ATTN_PACKED_HEADS
-    return {tile.b, tile.h, h_kv, tile.q_first / kGroup, 0, p.seq_q, p.seq_kv};
-#else
-    return {tile.b, tile.h, h_kv, tile.q_first, 0, p.seq_q, p.seq_kv};
-#endif
-  }
-#endif
   int begin_;
 #if ATTN_BLOCK_TEST
   Row row_;

@@ -17,14 +17,11 @@ __device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, ui
 #endif
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
-    // 16 columns are 32 bytes; descriptors count in 16 bytes.
-    constexpr int kSteps = kChunkQk / 16;
-    const int chunk = step / kSteps, within = step % kSteps * 2;
-    wgmma_scores(scores, query + chunk * (chunk_bytes(64, kChunkQk) / 16) + within,
+    wgmma_scores(scores, query + step_offset<kChunkQk>(64, step),
 #if ATTN_MASK_AHEAD
-                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0 || begun);
+                 key + step_offset<kChunkQk>(kTileKv, step), step > 0 || begun);
 #else
-                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0);
+                 key + step_offset<kChunkQk>(kTileKv, step), step > 0);
 #endif
   }
 }
@@ -34,9 +31,7 @@ __device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, ui
 __device__ __forceinline__ void multiply_values(Output& output, uint64_t weights, uint64_t value) {
 #pragma unroll
   for (int step = 0; step < kTileKv / 16; ++step) {
-    constexpr int kSteps = kChunkKv / 16;
-    wgmma_output(output,
-                 weights + step / kSteps * (chunk_bytes(64, kChunkKv) / 16) + step % kSteps * 2,
+    wgmma_output(output, weights + step_offset<kChunkKv>(64, step),
                  value + step * (chunk_bytes(16, kChunkV) / 16), 1);
   }
 }
@@ -155,12 +150,14 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   } else {
     finish_scores<true>(scores, kv_first, rows, shift, in);
   }
-#elif !ATTN_MASK_AHEAD
+#elif !ATTN_PLAIN_SCORE
   if (full) {
     finish_scores<false>(scores, kv_first, rows, in);
   } else {
     finish_scores<true>(scores, kv_first, rows, in);
   }
+#elif !ATTN_MASK_AHEAD
+  if (!full) mask_scores(scores, kv_first, rows, in);
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);

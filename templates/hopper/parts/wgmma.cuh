@@ -1,4 +1,4 @@
-// Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
+// Warpgroup matrix products: 64 rows, fp32 accumulators, operands in swizzled tiles.
 #pragma once
 
 // An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
@@ -33,6 +33,14 @@ __device__ __forceinline__ uint64_t row_descriptor(const void* tile) {
 template <int kChunk>
 __device__ __forceinline__ uint64_t column_descriptor(const void* tile) {
   return descriptor<kChunk>(tile, chunk_bytes(kTileKv, kChunk));
+}
+
+// How far a step of 16 columns lies behind the first, in a tile of `rows` rows: 16 columns are 32
+// bytes, and descriptors count in 16 bytes.
+template <int kChunk>
+__device__ __forceinline__ int step_offset(int rows, int step) {
+  constexpr int kSteps = kChunk / 16;
+  return step / kSteps * (chunk_bytes(rows, kChunk) / 16) + step % kSteps * 2;
 }
 
 __device__ __forceinline__ void wgmma_fence() {

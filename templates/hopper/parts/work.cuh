@@ -62,17 +62,13 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
 #else
   const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
 #endif
-#if ATTN_MAPS > 1
-  const int q_first = tile.q_first + 64 * (warpgroup / kMaps);
-#else
-  const int q_first = tile.q_first + 64 * warpgroup;
-#endif
+  const Blocks own = blocks_of(tile, first_row_of(tile, warpgroup), 64, p);
 #if ATTN_FAR
-  Work work = trimmed(blocks_of(tile, q_first, 64, p), loaded);
+  Work work = trimmed(own, loaded);
   work.far = far;
   return work;
 #else
-  return trimmed(blocks_of(tile, q_first, 64, p), loaded);
+  return trimmed(own, loaded);
 #endif
 #elif ATTN_FAR
   Work work{blocks_of(tile, tile.q_first, kTileQ, p)};

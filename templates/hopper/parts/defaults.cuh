@@ -1,0 +1,251 @@
+#pragma once
+#ifndef ATTN_BF16
+// What the spec and the schedule decide: these values make the template compile by itself.
+#define ATTN_BF16 1
+#endif
+#ifndef ATTN_HEAD_DIM_QK
+#define ATTN_HEAD_DIM_QK 128
+#endif
+#ifndef ATTN_HEAD_DIM_V
+#define ATTN_HEAD_DIM_V 128
+#endif
+#ifndef ATTN_HEADS_Q
+#define ATTN_HEADS_Q 32
+#endif
+#ifndef ATTN_HEADS_KV
+#define ATTN_HEADS_KV 8
+#endif
+#ifndef ATTN_MAPS
+#define ATTN_MAPS 1
+#endif
+#ifndef ATTN_LAYOUT_BHSD
+#define ATTN_LAYOUT_BHSD 0
+#endif
+#ifndef ATTN_SCALE
+#define ATTN_SCALE 0.088388346f
+#endif
+#ifndef ATTN_READS_SCALE
+#define ATTN_READS_SCALE 1
+#endif
+#ifndef ATTN_FIXED_BATCH
+#define ATTN_FIXED_BATCH 0
+#endif
+#ifndef ATTN_FIXED_SEQ_Q
+#define ATTN_FIXED_SEQ_Q 0
+#endif
+#ifndef ATTN_FIXED_SEQ_KV
+#define ATTN_FIXED_SEQ_KV 0
+#endif
+#ifndef ATTN_TILE_KV
+#define ATTN_TILE_KV 128
+#endif
+#ifndef ATTN_WARPGROUPS
+#define ATTN_WARPGROUPS 2
+#endif
+#ifndef ATTN_STAGES
+#define ATTN_STAGES 2
+#endif
+#ifndef ATTN_WEIGHTS_SHARED
+#define ATTN_WEIGHTS_SHARED 0
+#endif
+#ifndef ATTN_INTRA_OVERLAP
+#define ATTN_INTRA_OVERLAP 1
+#endif
+#ifndef ATTN_PING_PONG
+#define ATTN_PING_PONG 1
+#endif
+#ifndef ATTN_PERSISTENT
+#define ATTN_PERSISTENT 1
+#endif
+#ifndef ATTN_LONGEST_FIRST
+#define ATTN_LONGEST_FIRST 1
+#endif
+#ifndef ATTN_TILES_COUNTED
+#define ATTN_TILES_COUNTED 1
+#endif
+#ifndef ATTN_FIRST_ROWS_LONGEST
+#define ATTN_FIRST_ROWS_LONGEST 0
+#endif
+#ifndef ATTN_ROW_SPAN
+#define ATTN_ROW_SPAN 0
+#endif
+#ifndef ATTN_SHORT_ROWS
+#define ATTN_SHORT_ROWS 1
+#endif
+#ifndef ATTN_PACKED_HEADS
+#define ATTN_PACKED_HEADS 0
+#endif
+#ifndef ATTN_TRIMMED
+#define ATTN_TRIMMED 1
+#endif
+#ifndef ATTN_PRODUCER_REGISTERS
+#define ATTN_PRODUCER_REGISTERS 24
+#endif
+#ifndef ATTN_CONSUMER_REGISTERS
+#define ATTN_CONSUMER_REGISTERS 240
+#endif
+#ifndef ATTN_EXPONENTIAL
+#define ATTN_EXPONENTIAL 1
+#endif
+#ifndef ATTN_FIXED_MAX
+#define ATTN_FIXED_MAX 1
+#endif
+#ifndef ATTN_RECOMPUTE
+#define ATTN_RECOMPUTE 1
+#endif
+#ifndef ATTN_POSITIVE_PART
+#define ATTN_POSITIVE_PART 0
+#endif
+#ifndef ATTN_NEAR_LOGISTIC
+#define ATTN_NEAR_LOGISTIC 0
+#endif
+#ifndef ATTN_NEAR_CAP
+#define ATTN_NEAR_CAP 0
+#endif
+#ifndef ATTN_NEAR_LINEAR
+#define ATTN_NEAR_LINEAR 1.0f
+#endif
+#ifndef ATTN_NEAR_CUBIC
+#define ATTN_NEAR_CUBIC 0.0f
+#endif
+#ifndef ATTN_NEAR_HIGHEST
+#define ATTN_NEAR_HIGHEST 8.0f
+#endif
+#ifndef ATTN_NEAR_ROOM
+#define ATTN_NEAR_ROOM 256
+#endif
+#ifndef ATTN_QUERY_SHIFT
+#define ATTN_QUERY_SHIFT 0
+#endif
+#ifndef ATTN_BLOCKS_PER_CORE
+#define ATTN_BLOCKS_PER_CORE 1
+#endif
+#ifndef ATTN_QUERY_STAGES
+#define ATTN_QUERY_STAGES 2
+#endif
+#ifndef ATTN_AFFINE_SCORE
+#define ATTN_AFFINE_SCORE 0
+#endif
+#ifndef ATTN_EXPONENT_UNIT
+#define ATTN_EXPONENT_UNIT 1.44269504f
+#endif
+#ifndef ATTN_ROW_CONSTANTS
+#define ATTN_ROW_CONSTANTS 0
+#endif
+#ifndef ATTN_SEARCHED_LIMITS
+#define ATTN_SEARCHED_LIMITS 0
+#endif
+#ifndef ATTN_LINES
+#define ATTN_LINES 0
+#endif
+#ifndef ATTN_PLAIN_SCORE
+#define ATTN_PLAIN_SCORE 1
+#endif
+#ifndef ATTN_MASKED
+#define ATTN_MASKED 1
+#endif
+#ifndef ATTN_INTERVAL_MASK
+#define ATTN_INTERVAL_MASK 1
+#endif
+#ifndef ATTN_MASK_AHEAD
+#define ATTN_MASK_AHEAD 1
+#endif
+#ifndef ATTN_ASCENDING
+#define ATTN_ASCENDING 1
+#endif
+#ifndef ATTN_WALK
+#define ATTN_WALK 0
+#endif
+#ifndef ATTN_BLOCK_TEST
+#define ATTN_BLOCK_TEST 0
+#endif
+#ifndef ATTN_ID_TABLES
+#define ATTN_ID_TABLES 0
+#endif
+#ifndef ATTN_ROW_FREE
+#define ATTN_ROW_FREE 0
+#endif
+#ifndef ATTN_SPARSE
+#define ATTN_SPARSE 0
+#endif
+#ifndef ATTN_SPARSE_BITMAP
+#define ATTN_SPARSE_BITMAP 0
+#endif
+#ifndef ATTN_SPARSE_SIZE
+#define ATTN_SPARSE_SIZE 0
+#endif
+#ifndef ATTN_SPARSE_HEADS
+#define ATTN_SPARSE_HEADS 0
+#endif
+#ifndef ATTN_SKIP
+#define ATTN_SKIP 0
+#endif
+#ifndef ATTN_GATHER
+#define ATTN_GATHER 0
+#endif
+#ifndef ATTN_FINDS_AHEAD
+#define ATTN_FINDS_AHEAD 0
+#endif
+#ifndef ATTN_RANKED
+#define ATTN_RANKED 0
+#endif
+#ifndef ATTN_VARLEN
+#define ATTN_VARLEN 0
+#endif
+#ifndef ATTN_VALUE_PARTS
+#define ATTN_VALUE_PARTS 1
+#endif
+#ifndef ATTN_BIAS
+#define ATTN_BIAS 0
+#endif
+#ifndef ATTN_PREPARES
+#define ATTN_PREPARES 0
+#endif
+#ifndef ATTN_COUNTER
+#define ATTN_COUNTER 1
+#endif
+#ifndef ATTN_BIAS_BYTES
+#define ATTN_BIAS_BYTES 2
+#endif
+#ifndef ATTN_BIAS_FP16
+#define ATTN_BIAS_FP16 0
+#endif
+#ifndef ATTN_MASK_LOADS
+#define ATTN_MASK_LOADS 0
+#endif
+#ifndef ATTN_STRIPS
+#define ATTN_STRIPS 0
+#endif
+#ifndef ATTN_VALUE_STRIPS
+#define ATTN_VALUE_STRIPS 0
+#endif
+#ifndef ATTN_KEY_STRIP
+#define ATTN_KEY_STRIP 0
+#endif
+#ifndef ATTN_DISTANCE_STRIP
+#define ATTN_DISTANCE_STRIP 0
+#endif
+#ifndef ATTN_KEY_WORDS
+#define ATTN_KEY_WORDS 0
+#endif
+#ifndef ATTN_FAR
+#define ATTN_FAR 0
+#endif
+#ifndef ATTN_FAR_SUMS
+#define ATTN_FAR_SUMS 0
+#endif
+#ifndef ATTN_FAR_QUERIES
+#define ATTN_FAR_QUERIES 1
+#endif
+#ifndef ATTN_STATE_COLUMNS
+#define ATTN_STATE_COLUMNS 64
+#endif
+#ifndef ATTN_CHUNK_KEYS
+#define ATTN_CHUNK_KEYS 256
+#endif
+#ifndef ATTN_FEWEST_FAR_QUERIES
+#define ATTN_FEWEST_FAR_QUERIES 2048
+#endif
+#ifndef ATTN_OUTPUT_DIM
+#define ATTN_OUTPUT_DIM 128
+#endif
