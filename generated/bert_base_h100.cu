@@ -19,7 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What the spec and the schedule decided.
+namespace {
+
+// What the kernel is compiled for: its instructions are Hopper's alone.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900 && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #error "compile for sm_90a, whose features sm_90 lacks: -gencode arch=compute_90a,code=sm_90a"
@@ -39,11 +41,15 @@ static_assert(is_one_hopper(), "compile for sm_90a: -gencode arch=compute_90a,co
 constexpr bool kIsHopper = true;
 #endif
 
+// What the spec and the schedule decided.
+
 constexpr int kHeadsQ = 12;
 constexpr int kHeadsKv = 12;
+// Query heads on the same keys.
+constexpr int kGroup = kHeadsQ / kHeadsKv;
 constexpr int kHeadDimQk = 64;
 constexpr int kHeadDimV = 64;
-[[maybe_unused]] constexpr float kScale = 0.125f;
+constexpr float kScale = 0.125f;
 
 constexpr int kWarpgroups = 4;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
@@ -69,8 +75,6 @@ __host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {
   return rows * chunk * kElementBytes;
 }
 
-namespace {
-
 // Barriers: mbarriers between the producer and the consumers, named barriers among consumers.
 
 __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
@@ -80,6 +84,11 @@ __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
 __device__ __forceinline__ void barrier_init(uint64_t& barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)),
                "r"(arrivals));
+}
+
+// Barriers initialised by this thread become visible to TMA.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 __device__ __forceinline__ void barrier_arrive(uint64_t& barrier) {
@@ -143,8 +152,7 @@ struct RingSlot {
   }
 };
 
-// Named barriers 1..kWarpgroups order the warpgroups, the next kWarpgroups gather one warpgroup;
-// 0 is __syncthreads.
+// Named barriers from 1 + kWarpgroups on gather one warpgroup each; 0 is __syncthreads.
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -187,7 +195,7 @@ __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* ti
       : "memory");
 }
 
-// Waits until the tiles of this thread's stores may be overwritten.
+// Commits this thread's stores, and waits until their tiles may be overwritten.
 __device__ __forceinline__ void tma_store_wait() {
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
 }
@@ -220,7 +228,7 @@ bool launch(void (*kernel)(Parameters...), int blocks, int threads, size_t share
   return cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess;
 }
 
-// Warpgroup matrix products: 64 rows, fp32 accumulators, operands in 128-byte-swizzled tiles.
+// Warpgroup matrix products: 64 rows, fp32 accumulators, operands in swizzled tiles.
 
 // An operand's descriptor: start address, leading and stride byte offsets, all in units of 16
 // bytes, and the swizzle: 1 for 128 bytes, 2 for 64 (PTX ISA, "Matrix Descriptor Format").
@@ -254,6 +262,14 @@ __device__ __forceinline__ uint64_t row_descriptor(const void* tile) {
 template <int kChunk>
 __device__ __forceinline__ uint64_t column_descriptor(const void* tile) {
   return descriptor<kChunk>(tile, chunk_bytes(kTileKv, kChunk));
+}
+
+// How far a step of 16 columns lies behind the first, in a tile of `rows` rows: 16 columns are 32
+// bytes, and descriptors count in 16 bytes.
+template <int kChunk>
+__device__ __forceinline__ int step_offset(int rows, int step) {
+  constexpr int kSteps = kChunk / 16;
+  return step / kSteps * (chunk_bytes(rows, kChunk) / 16) + step % kSteps * 2;
 }
 
 __device__ __forceinline__ void wgmma_fence() {
@@ -334,6 +350,14 @@ __device__ __forceinline__ uint32_t pack(float low, float high) {
   return packed;
 }
 
+template <int kGroups>
+__device__ __forceinline__ void clear(float (&x)[kGroups][2][2]) {
+#pragma unroll
+  for (int j = 0; j < kGroups; ++j) {
+    x[j][0][0] = x[j][0][1] = x[j][1][0] = x[j][1][1] = 0;
+  }
+}
+
 // Byte offset of eight columns (a group) of a row in a swizzled tile of chunks of `rows` rows: the
 // group's place among its row's is exchanged with others by the row's own number.
 template <int kChunk>
@@ -344,16 +368,19 @@ __device__ __forceinline__ int swizzled(int rows, int row, int group) {
          (group % kGroups ^ exchange) * 16;
 }
 
+// The row, of a tile of 64, that a lane names to ldmatrix and stmatrix: four 8x8 matrices are the
+// warp's 16 rows of two groups, and lanes 0 to 15 name those of the first.
+__device__ __forceinline__ int named_row() { return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16; }
+
 // Writes the warp's 16 rows into a tile of 64 rows.
 template <int kChunk, int kGroups>
 __device__ __forceinline__ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
   const int lane = threadIdx.x % 32;
-  const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
 #pragma unroll
   for (int j = 0; j < kGroups; j += 2) {
     const int next = j + 1 < kGroups ? j + 1 : j;  // an odd last group fills an unused column
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                     shared_address(tile + swizzled<kChunk>(64, row, j + lane / 16))),
+                     shared_address(tile + swizzled<kChunk>(64, named_row(), j + lane / 16))),
                  "r"(pack(x[j][0][0], x[j][0][1])), "r"(pack(x[j][1][0], x[j][1][1])),
                  "r"(pack(x[next][0][0], x[next][0][1])), "r"(pack(x[next][1][0], x[next][1][1]))
                  : "memory");
@@ -367,18 +394,30 @@ __device__ __forceinline__ void load_matrices(uint32_t (&x)[4], const uint8_t* r
                : "r"(shared_address(row)));
 }
 
-struct Inputs {};
-
-// Where a row of scores stands.
-struct Row {
-  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;
-};
+// 2^x within 2 ulp; a result below 2^-126 is 0.
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 
 // Over the four threads that share a row.
 __device__ __forceinline__ float quad_sum(float x) {
   x += __shfl_xor_sync(0xffffffffu, x, 1);
   return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
+
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+struct Inputs {};
+
+// Where a row of scores stands.
+struct Row {
+  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;
+};
 
 // mask: true
 //
@@ -449,26 +488,13 @@ __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues&
 
 // Online softmax: exponentials against the running maximum of a row.
 
-__device__ __forceinline__ float exp2_approx(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// Over the four threads that share a row.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-}
-
 constexpr float kLog2e = 1.44269504f;
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
 constexpr float kExponentUnit = kScale * kLog2e;
 
-// Turns raw products into scores; pairs that do not exist become -inf.
-template <bool kMasked>
-__device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2], const Inputs& in) {
+// Pairs that do not exist become -inf; scores stay raw products.
+__device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                            const Row (&rows)[2], const Inputs& in) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
@@ -481,10 +507,8 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     for (int group = 0; group < kTileKv / 4; ++group) {
       const int column = group / 2 * 8 + group % 2;
       float& score = scores[group / 2][r][group % 2];
-      if (kMasked) {
-        const bool exists = column >= begin && column < end;
-        score = exists ? score : -INFINITY;
-      }
+      const bool exists = column >= begin && column < end;
+      score = exists ? score : -INFINITY;
     }
   }
 }
@@ -539,7 +563,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
   constexpr float kLimit = 32768;
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
-  finish_scores<kMasked>(scores, kv_first, rows, in);
+  if (kMasked) mask_scores(scores, kv_first, rows, in);
   bool fits = true;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -573,15 +597,11 @@ __device__ __forceinline__ void mma_16x8x16(float (&d)[2][2], const uint32_t (&a
 __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2][2],
                                                  const uint8_t* query, const uint8_t* key) {
   const int lane = threadIdx.x % 32;
-  const int query_row = threadIdx.x / 32 % 4 * 16 + lane % 16;
-#pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
-    scores[j][0][0] = scores[j][0][1] = scores[j][1][0] = scores[j][1][1] = 0;
-  }
+  clear(scores);
 #pragma unroll 1
   for (int step = 0; step < kStepsQk; ++step) {
     uint32_t a[4];
-    load_matrices(a, query + swizzled<kChunkQk>(64, query_row, 2 * step + lane / 16));
+    load_matrices(a, query + swizzled<kChunkQk>(64, named_row(), 2 * step + lane / 16));
 #pragma unroll
     for (int j = 0; j < kTileKv / 8; j += 2) {
       uint32_t b[4];
@@ -612,6 +632,24 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
   tile.h = uniform(tile.h);
   tile.b = uniform(tile.b);
   return tile;
+}
+
+// Where the 64 rows of a consumer warpgroup begin.
+__device__ __forceinline__ int first_row_of(Tile tile, int warpgroup) {
+  return tile.q_first + 64 * warpgroup;
+}
+
+// Query q_idx of head h as a row of scores.
+__device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Params& lengths) {
+  Row row{};
+  row.b = b;
+  row.h = h;
+  row.h_kv = h / kGroup;
+  row.q_idx = q_idx;
+  row.q_pos = q_idx + lengths.seq_kv - lengths.seq_q;
+  row.seq_q = lengths.seq_q;
+  row.seq_kv = lengths.seq_kv;
+  return row;
 }
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
@@ -645,7 +683,7 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
                                             const Params& p) {
   if (q_first >= p.seq_q) return {0, 0, 0, 0};
   const int q_last = min(q_first + rows, p.seq_q) - 1;
-  const Row row{tile.b, tile.h, tile.h / (kHeadsQ / kHeadsKv), q_first, 0, p.seq_q, p.seq_kv};
+  const Row row = row_at(tile.b, tile.h, q_first, p);
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
   return blocks_of(keys);
 }
@@ -682,7 +720,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.value_full[i], 1);
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
   }
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  publish_barriers();
 }
 
 // The producer: one warp that keeps the rings of key and value tiles full by TMA. All its lanes
@@ -702,7 +740,6 @@ struct Producer {
   int next;  // the index of the tile after this one; none: p.tiles
 
   __device__ void run();
-  __device__ Tile find_tile(int index);
   __device__ void begin_tile(const Tile& found);
   __device__ Blocks find_blocks(const Tile& of);
   __device__ void load_tile();
@@ -728,11 +765,9 @@ __device__ __forceinline__ void Producer::load_tile() {
   }
 }
 
-__device__ __forceinline__ Tile Producer::find_tile(int index) { return tile_at(index, p); }
-
 __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
   tile = found;
-  h_kv = tile.h / (kHeadsQ / kHeadsKv);
+  h_kv = tile.h / kGroup;
   next = p.tiles;
 }
 
@@ -742,7 +777,7 @@ __device__ __forceinline__ void Producer::run() {
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(find_tile(index));
+    begin_tile(tile_at(index, p));
     next = index + gridDim.x;
     load_tile();
     index = uniform(next);
@@ -778,7 +813,8 @@ struct QueryPlace {
 };
 
 __device__ __forceinline__ QueryPlace queries_of(const Tile& tile, int i) {
-  return {tile.q_first + 64 * i, tile.h, tile.b};
+  const int row = first_row_of(tile, i);
+  return {row, tile.h, tile.b};
 }
 
 // Asks for a tile's queries ahead of the load: as far as the L2, and so before the kernels before
@@ -794,7 +830,7 @@ __device__ __forceinline__ void prefetch_queries(const CUtensorMap& map, const T
   }
 }
 
-// And what the consumers are told of the tile: seen once the queries are there.
+// Loads the tile's queries, and leaves beside them what consumers are told of it.
 __device__ __forceinline__ void Producer::load_queries() {
 #pragma unroll 1
   for (int i = 0; i < kWarpgroups; ++i) {
@@ -844,7 +880,7 @@ __device__ __forceinline__ void Producer::load_value(int block) {
 // A warpgroup's 64 rows of a tile.
 __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap& map_o,
                                              const Tile& tile, int warpgroup) {
-  const int row = tile.q_first + 64 * warpgroup;
+  const int row = first_row_of(tile, warpgroup);
   if (threadIdx.x % 32 != 0) return;
 #pragma unroll
   for (int chunk = 0; chunk < kChunksV; ++chunk) {
@@ -883,11 +919,8 @@ using Weights = uint32_t[kTileKv / 16][4];  // the A operands of the second prod
 __device__ __forceinline__ void multiply_keys(Scores& scores, uint64_t query, uint64_t key) {
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
-    // 16 columns are 32 bytes; descriptors count in 16 bytes.
-    constexpr int kSteps = kChunkQk / 16;
-    const int chunk = step / kSteps, within = step % kSteps * 2;
-    wgmma_scores(scores, query + chunk * (chunk_bytes(64, kChunkQk) / 16) + within,
-                 key + chunk * (chunk_bytes(kTileKv, kChunkQk) / 16) + within, step > 0);
+    wgmma_scores(scores, query + step_offset<kChunkQk>(64, step),
+                 key + step_offset<kChunkQk>(kTileKv, step), step > 0);
   }
 }
 
@@ -940,11 +973,7 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
     // PV goes on: it shares no register with this.
     recompute_scores(scores, query, key);
   }
-  if (full) {
-    finish_scores<false>(scores, kv_first, rows, in);
-  } else {
-    finish_scores<true>(scores, kv_first, rows, in);
-  }
+  if (!full) mask_scores(scores, kv_first, rows, in);
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
   factors.shrink = true;
@@ -1021,7 +1050,6 @@ struct Consumer {
   __device__ void finish_rows();
 
   // Its blocks of keys, one after the other.
-  __device__ void next_block(Cursor& cursor) const;
   __device__ void start_next(Cursor& cursor);
   __device__ void weigh_beside_output(const Cursor& cursor);
   __device__ void visit_blocks(Cursor cursor);
@@ -1069,7 +1097,7 @@ __device__ __forceinline__ void Consumer::run() {
 // The rows of a tile: which they are, and what each begins with.
 
 __device__ __forceinline__ int Consumer::first_row() const {
-  return tile.q_first + 64 * warpgroup + thread / 32 * 16 + lane / 4;
+  return first_row_of(tile, warpgroup) + thread / 32 * 16 + lane / 4;
 }
 
 // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
@@ -1083,7 +1111,7 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.b = tile.b;
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
-    row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
+    row.h_kv = tile.h / kGroup;
     row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
   }
 }
@@ -1094,10 +1122,7 @@ __device__ __forceinline__ void Consumer::begin_rows() {
   for (int r = 0; r < 2; ++r) {
     reductions[r] = {};
   }
-#pragma unroll
-  for (int j = 0; j < kHeadDimV / 8; ++j) {
-    output[j][0][0] = output[j][0][1] = output[j][1][0] = output[j][1][1] = 0;
-  }
+  clear(output);
 }
 
 // Once more at the tile's end: the loop has no registers to keep it in.
@@ -1155,13 +1180,10 @@ __device__ __forceinline__ void Consumer::release_value() {
 
 // The order of the products of a tile's blocks.
 
-// The block in the key slot, once its keys are there.
-__device__ __forceinline__ void Consumer::next_block(Cursor& cursor) const { cursor.next(); }
-
-// Its scores.
+// Moves the cursor to the next block, and starts its scores.
 __device__ __forceinline__ void Consumer::start_next(Cursor& cursor) {
   start_scores();
-  next_block(cursor);
+  cursor.next();
 }
 
 // A block's scores to weights, while the product of the block before it still runs.
@@ -1201,7 +1223,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 
 // The end of a tile: the rows' results.
 
-// Values saved per row.
+// By one lane of the four that share a row; rows beyond the last have no place.
 __device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
   const int q_row = first_row();  // may lie beyond the last
 #pragma unroll
@@ -1422,7 +1444,8 @@ bert_base_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) 
               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return BERT_BASE_OK;
-  return result == CUDA_ERROR_INVALID_VALUE ? BERT_BASE_BAD_STRIDE : BERT_BASE_BAD_DEVICE;
+  if (result == CUDA_ERROR_INVALID_VALUE) return BERT_BASE_BAD_STRIDE;
+  return BERT_BASE_BAD_DEVICE;
 }
 
 // The arguments of a call: what is wrong with them, and what the kernel is told.
@@ -1550,18 +1573,17 @@ bert_base_status bert_base_forward(const bert_base_forward_args* args, void* wor
   if (!args) return BERT_BASE_NULL_POINTER;
   if (args->size != sizeof(bert_base_forward_args)) return BERT_BASE_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return BERT_BASE_OK;
-  if (const bert_base_status status = check_args(*args); status != BERT_BASE_OK) return status;
+  bert_base_status status = check_args(*args);
+  if (status != BERT_BASE_OK) return status;
   const Tensors tensors = tensors_of(*args);
   if (!valid_strides(tensors)) return BERT_BASE_BAD_STRIDE;
 
   Device device;
-  if (const bert_base_status status = find_device(device); status != BERT_BASE_OK) return status;
   Maps maps;
-  if (const bert_base_status status = encode(device.encoder, maps, tensors);
-      status != BERT_BASE_OK) {
-    return status;
-  }
   Params p = params_of(*args);
+  status = find_device(device);
+  if (status == BERT_BASE_OK) status = encode(device.encoder, maps, tensors);
+  if (status != BERT_BASE_OK) return status;
   const int places = device.cores * kBlocksPerCore;
 
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);

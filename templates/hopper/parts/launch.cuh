@@ -43,7 +43,8 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #else
   if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
 #endif
-  if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
+  attention_status status = check_args(*args);
+  if (status != ATTENTION_OK) return status;
 #if ATTN_TILES_COUNTED || ATTN_VARLEN
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
 #elif ATTN_ID_TABLES || ATTN_FAR
@@ -56,19 +57,14 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (!valid_strides(tensors)) return ATTENTION_BAD_STRIDE;
 
   Device device;
-  if (const attention_status status = find_device(device); status != ATTENTION_OK) return status;
   Maps maps;
-  if (const attention_status status = encode(device.encoder, maps, tensors);
-      status != ATTENTION_OK) {
-    return status;
-  }
   Params p = params_of(*args);
+  status = find_device(device);
+  if (status == ATTENTION_OK) status = encode(device.encoder, maps, tensors);
 #if ATTN_BIAS
-  if (const attention_status status = encode_bias(device.encoder, maps, p, tensors.q);
-      status != ATTENTION_OK) {
-    return status;
-  }
+  if (status == ATTENTION_OK) status = encode_bias(device.encoder, maps, p, tensors.q);
 #endif
+  if (status != ATTENTION_OK) return status;
 #if ATTN_PERSISTENT || ATTN_LONGEST_FIRST
   const int places = device.cores * kBlocksPerCore;
 #endif

@@ -128,7 +128,8 @@ attention_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) 
               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return ATTENTION_OK;
-  return result == CUDA_ERROR_INVALID_VALUE ? ATTENTION_BAD_STRIDE : ATTENTION_BAD_DEVICE;
+  if (result == CUDA_ERROR_INVALID_VALUE) return ATTENTION_BAD_STRIDE;
+  return ATTENTION_BAD_DEVICE;
 }
 
 #if ATTN_BIAS
