@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "emit/wrap.h"
 #include "text/characters.h"
 
 namespace attngen::emit {
@@ -77,6 +80,9 @@ std::string wrapped_lines(std::string_view lines) {
 }  // namespace
 
 std::string wrapped(std::string_view line) {
+  if (line.size() > kColumns) {
+    if (std::optional<std::string> broken = broken_statement(line)) return *std::move(broken);
+  }
   const size_t indent = std::min(line.find_first_not_of(' '), line.size());
   std::string result;
   std::string_view rest = line;

@@ -187,7 +187,7 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
             "  const Ids entry_1 = entry_of_1(kv_first, row, in);\n"
             "  const Ids entry_2 = entry_of_2(kv_first, row, in);\n"
             "  return entry_0.least <= entry_1.greatest && entry_1.least <= entry_0.greatest &&\n"
-            "      ((entry_0.bits & entry_1.bits) != 0) && 0 < entry_2.greatest;\n"));
+            "         ((entry_0.bits & entry_1.bits) != 0) && 0 < entry_2.greatest;\n"));
   CHECK_FALSE(has(text_for(kVariants[5].lines), "attn_tables"));  // ids that ascend
   const spec::Spec spec = spec_of(kVariants[12].lines);
   CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));
