@@ -112,27 +112,27 @@ std::string printed(const std::string& mask) {
 TEST_CASE("key ranges read as one would write them") {
   CHECK(printed("true") == "0 .. seq_kv full 0 .. seq_kv");
   CHECK(printed("kv_idx <= q_pos") ==
-        "0 .. q_last + seq_kv - seq_q + 1 full 0 .. q_first + seq_kv - seq_q + 1");
+        "0 .. q_last + (seq_kv - seq_q) + 1 full 0 .. q_first + (seq_kv - seq_q) + 1");
   CHECK(printed("kv_idx <= q_pos and q_pos - kv_idx < window") ==
-        "q_first + seq_kv - seq_q - 4 .. q_last + seq_kv - seq_q + 1 full "
-        "q_last + seq_kv - seq_q - 4 .. q_first + seq_kv - seq_q + 1");
+        "q_first + (seq_kv - seq_q) - 4 .. q_last + (seq_kv - seq_q) + 1 full "
+        "q_last + (seq_kv - seq_q) - 4 .. q_first + (seq_kv - seq_q) + 1");
   CHECK(printed("kv_idx < prefix[b] or kv_idx <= q_pos") ==
-        "0 .. max(prefix[b], q_last + seq_kv - seq_q + 1) full "
-        "0 .. max(prefix[b], q_first + seq_kv - seq_q + 1)");
+        "0 .. max(prefix[b], q_last + (seq_kv - seq_q) + 1) full "
+        "0 .. max(prefix[b], q_first + (seq_kv - seq_q) + 1)");
   CHECK(printed("page[b, q_idx] == page[b, kv_idx]") == "0 .. seq_kv full 0 .. 0");
   CHECK(printed("doc_id[b, q_pos] == doc_id[b, kv_idx]") ==
-        "doc_id.below[b, doc_id[b, q_first + seq_kv - seq_q]] .. "
-        "doc_id.up_to[b, doc_id[b, q_last + seq_kv - seq_q]] full "
-        "doc_id.below[b, doc_id[b, q_last + seq_kv - seq_q]] .. "
-        "doc_id.up_to[b, doc_id[b, q_first + seq_kv - seq_q]]");
+        "doc_id.below[b, doc_id[b, q_first + (seq_kv - seq_q)]] .. "
+        "doc_id.up_to[b, doc_id[b, q_last + (seq_kv - seq_q)]] full "
+        "doc_id.below[b, doc_id[b, q_last + (seq_kv - seq_q)]] .. "
+        "doc_id.up_to[b, doc_id[b, q_first + (seq_kv - seq_q)]]");
   // Clamped, an index beyond the keys would be none of a stretch.
   CHECK(printed("doc_id[b, kv_idx - 1] <= 3") == "0 .. seq_kv full 0 .. 0");
   CHECK(printed("q_pos // 8 == kv_idx // 8") ==
-        "(q_first + seq_kv - seq_q) // 8 * 8 .. (q_last + seq_kv - seq_q) // 8 * 8 + 8 full "
-        "(q_last + seq_kv - seq_q) // 8 * 8 .. (q_first + seq_kv - seq_q) // 8 * 8 + 8");
+        "(q_first + (seq_kv - seq_q)) // 8 * 8 .. (q_last + (seq_kv - seq_q)) // 8 * 8 + 8 full "
+        "(q_last + (seq_kv - seq_q)) // 8 * 8 .. (q_first + (seq_kv - seq_q)) // 8 * 8 + 8");
   CHECK(printed("h < 2 or kv_idx <= q_pos") ==
-        "0 .. seq_kv if h < 2 else q_last + seq_kv - seq_q + 1 full "
-        "0 .. seq_kv if h < 2 else q_first + seq_kv - seq_q + 1");
+        "0 .. seq_kv if h < 2 else q_last + (seq_kv - seq_q) + 1 full "
+        "0 .. seq_kv if h < 2 else q_first + (seq_kv - seq_q) + 1");
 }
 
 TEST_CASE("ends that may leave 32 bits saturate") {
@@ -144,24 +144,24 @@ TEST_CASE("ends that may leave 32 bits saturate") {
   CHECK(end_of("kv_idx // 10 <= prefix[b] - 107374182") == "saturate(prefix[b] * 10 - 1073741810)");
   CHECK(end_of("kv_idx - chunk[b, 0] < prefix[b]") == "saturate(chunk[b, 0] + prefix[b])");
   CHECK(expr::print(range_of("q_pos - kv_idx < prefix[b]").begin) ==
-        "saturate(q_first + seq_kv - seq_q - prefix[b] + 1)");
+        "saturate(q_first + (seq_kv - seq_q) - prefix[b] + 1)");
   // Indices alone, where they are scaled: a length may be almost 2^31.
   CHECK(end_of("kv_idx // 16777216 <= q_idx") == "saturate(q_last * 16777216 + 16777216)");
   CHECK(end_of("kv_idx // 2 <= q_idx") == "saturate(q_last * 2 + 2)");
-  CHECK(end_of("kv_idx // 2 <= q_pos // 2") == "(q_last + seq_kv - seq_q) // 2 * 2 + 2");
-  CHECK(end_of("kv_idx <= q_pos + 70000") == "saturate(q_last + seq_kv - seq_q + 70001)");
+  CHECK(end_of("kv_idx // 2 <= q_pos // 2") == "(q_last + (seq_kv - seq_q)) // 2 * 2 + 2");
+  CHECK(end_of("kv_idx <= q_pos + 70000") == "saturate(q_last + (seq_kv - seq_q) + 70001)");
   CHECK(end_of("kv_idx // 16777216 <= level[b]") == "saturate(level[b] * 16777216 + 16777216)");
   // Any id may be looked for: no sum of one is.
   CHECK(printed("doc_id[b, kv_idx] < doc_id[b, q_pos]") ==
-        "0 .. doc_id.below[b, doc_id[b, q_last + seq_kv - seq_q]] full "
-        "0 .. doc_id.below[b, doc_id[b, q_first + seq_kv - seq_q]]");
+        "0 .. doc_id.below[b, doc_id[b, q_last + (seq_kv - seq_q)]] full "
+        "0 .. doc_id.below[b, doc_id[b, q_first + (seq_kv - seq_q)]]");
   CHECK(expr::print(range_of("doc_id[b, kv_idx] > doc_id[b, q_pos]").begin) ==
-        "doc_id.up_to[b, doc_id[b, q_first + seq_kv - seq_q]]");
+        "doc_id.up_to[b, doc_id[b, q_first + (seq_kv - seq_q)]]");
   // Of a sum that may be too large, what is at most it; that may be too small, what is below.
   CHECK(expr::print(range_of("doc_id[b, kv_idx] >= doc_id[b, q_pos] + 3").begin) ==
-        "doc_id.up_to[b, saturate(doc_id[b, q_first + seq_kv - seq_q] + 2)]");
+        "doc_id.up_to[b, saturate(doc_id[b, q_first + (seq_kv - seq_q)] + 2)]");
   CHECK(end_of("doc_id[b, kv_idx] <= doc_id[b, q_pos] - 3") ==
-        "doc_id.below[b, saturate(doc_id[b, q_last + seq_kv - seq_q] - 2)]");
+        "doc_id.below[b, saturate(doc_id[b, q_last + (seq_kv - seq_q)] - 2)]");
   // Of one that may be both, a hull and a part.
   CHECK(printed("doc_id[b, kv_idx] <= 2 * prefix[b]") ==
         "0 .. doc_id.up_to[b, saturate(prefix[b] * 2)] full "
@@ -177,14 +177,30 @@ TEST_CASE("limits are searched for a tile's first and last row alone where both 
 }
 
 TEST_CASE("key ranges of the usual masks are tight") {
-  for (const char* mask :
-       {"kv_idx <= q_pos", "kv_idx < q_pos", "kv_idx <= q_idx", "q_pos - kv_idx < window",
-        "kv_idx <= q_pos and q_pos - kv_idx < window", "abs(q_pos - kv_idx) < window",
-        "abs(kv_idx - q_pos) <= 3", "q_pos - kv_idx < window and kv_idx - q_pos < 2",
-        "kv_idx < prefix[b] or kv_idx <= q_pos", "kv_idx < max(prefix[b], q_pos + 1)",
-        "not (kv_idx > q_pos)", "not (kv_idx > q_pos or q_pos - kv_idx >= window)",
-        "kv_idx // 4 <= q_pos // 4", "kv_idx + 2 * q_idx >= q_pos + q_idx", "kv_idx < prefix[b]",
-        "kv_idx <= q_pos if h == 0 else q_pos - kv_idx < window", "true"}) {
+  for (const char* mask : {"kv_idx <= q_pos",
+                           "kv_idx < q_pos",
+                           "kv_idx <= q_idx",
+                           "q_pos - kv_idx < window",
+                           "kv_idx <= q_pos and q_pos - kv_idx < window",
+                           "abs(q_pos - kv_idx) < window",
+                           "abs(kv_idx - q_pos) <= 3",
+                           "q_pos - kv_idx < window and kv_idx - q_pos < 2",
+                           "kv_idx < prefix[b] or kv_idx <= q_pos",
+                           "kv_idx < max(prefix[b], q_pos + 1)",
+                           "not (kv_idx > q_pos)",
+                           "not (kv_idx > q_pos or q_pos - kv_idx >= window)",
+                           "kv_idx // 4 <= q_pos // 4",
+                           "kv_idx + 2 * q_idx >= q_pos + q_idx",
+                           "kv_idx < prefix[b]",
+                           "kv_idx <= q_pos if h == 0 else q_pos - kv_idx < window",
+                           "square(kv_idx - q_pos) < 10",
+                           "9 >= square(kv_idx - q_pos)",
+
+                           "sign(kv_idx - q_pos) <= 0",
+                           "sign(q_pos - kv_idx) == 1",
+                           "(kv_idx <= q_pos) == (h < 7)",
+                           "(kv_idx < q_pos) != (h > 7)",
+                           "true"}) {
     check_tight(mask_of(mask));
   }
   check_tight(expr::boolean(false));  // of no spec: it would be refused
@@ -204,7 +220,13 @@ TEST_CASE("no block without a pair is visited, no full one tested") {
         "kv_idx < prefix[b] or q_pos - kv_idx < window", "kv_idx < 3 or kv_idx > 20",
         "(q_pos // 4 - kv_idx // 4) % 3 == 0 and kv_idx <= q_pos",
         "not (q_pos // 4 == kv_idx // 4)", "kv_idx // 4 % 2 == 1", "q_idx % 20 == kv_idx % 20",
-        "(q_idx + 7) % 20 == (kv_idx - seq_q) % 20", "not (abs(q_pos - kv_idx) <= 3)"}) {
+        "(q_idx + 7) % 20 == (kv_idx - seq_q) % 20", "not (abs(q_pos - kv_idx) <= 3)",
+        // Operators that bound blocks alone.
+        "square(q_pos - kv_idx) >= 10", "(q_pos - kv_idx) * (q_pos - kv_idx) <= 16",
+        "sqrt(abs(kv_idx - q_pos)) < 2", "sign(kv_idx - q_pos) != 0",
+        "(q_pos - kv_idx) // -4 == -1", "(q_pos - kv_idx) // 4.0 == 1.0",
+        "abs(kv_idx - q_pos) / 4 <= 1.5", "int(sqrt(square(kv_idx - q_pos))) > 5",
+        "max(kv_idx - 8.5, 0) < 1"}) {
     check_least(mask);
   }
 }
@@ -221,15 +243,15 @@ TEST_CASE("blocks are tested where there are gaps alone") {
   CHECK(test_of("page[b, q_pos] == page[b, kv_idx] and kv_idx <= q_pos") ==
         "0.least[q_first] <= 1.greatest[kv_first] and 1.least[kv_first] <= 0.greatest[q_first] and "
         "0.meets.1[q_first, kv_first] full 0.greatest[q_first] <= 1.least[kv_first] and "
-        "1.greatest[kv_first] <= 0.least[q_first] and kv_last <= q_first + seq_kv - seq_q");
+        "1.greatest[kv_first] <= 0.least[q_first] and kv_last <= q_first + (seq_kv - seq_q)");
   CHECK(test_of("page[b, q_idx] > 3 and kv_idx <= q_pos") ==
         "3 < 0.greatest[q_first] full 3 < 0.least[q_first] and "
-        "kv_last <= q_first + seq_kv - seq_q");
+        "kv_last <= q_first + (seq_kv - seq_q)");
   CHECK(test_of("(q_pos - kv_idx) % 4 == 0") == "none");  // some pair in every block
   CHECK(test_of("kv_idx <= q_pos and (kv_idx < prefix[b] or q_pos - kv_idx < window)") ==
-        "kv_first < prefix[b] or q_first + seq_kv - seq_q - kv_last < 5 full "
-        "kv_last <= q_first + seq_kv - seq_q and "
-        "(kv_last < prefix[b] or q_last + seq_kv - seq_q - kv_first < 5)");
+        "kv_first < prefix[b] or q_first + (seq_kv - seq_q) - kv_last < 5 full "
+        "kv_last <= q_first + (seq_kv - seq_q) and "
+        "(kv_last < prefix[b] or q_last + (seq_kv - seq_q) - kv_first < 5)");
   // One key's id may differ from another's by more than 32 bits hold.
   CHECK(test_of("page[b, kv_idx] - chunk[b, kv_idx] < 64") ==
         "saturate(0.least[kv_first] - 1.greatest[kv_first]) < 64 full "
