@@ -271,6 +271,47 @@ TEST_CASE("few queries leave cores idle and wait for memory") {
   CHECK(ranking.ranked.front().schedule.warpgroups == 1);
 }
 
+TEST_CASE("a workload's point says the same, however often it stands there") {
+  const auto seconds = [](const Ranking& ranking) {
+    std::vector<double> all;
+    for (const Candidate& c : ranking.ranked) all.push_back(c.cost.seconds);
+    return all;
+  };
+  for (const std::string mask :
+       {"kv_idx <= q_pos", "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"}) {
+    const auto copies = [&](int count) {
+      Kernel kernel = read_kernel("heads: {q: 16, kv: 16}\nmask: " + mask +
+                                  "\nworkload: {batch: 1, seq_q: 65536}\n");
+      kernel.workload.resize(static_cast<size_t>(count), kernel.workload.front());
+      return kernel;
+    };
+    CAPTURE(mask);
+    const std::vector<double> expected = seconds(search(copies(1), h100()));
+    const std::vector<double> found = seconds(search(copies(16), h100()));
+    REQUIRE(found.size() == expected.size());
+    for (size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]));
+  }
+}
+
+TEST_CASE("of different lengths a search says what the points say one by one") {
+  Kernel kernel = read_kernel(
+      "heads: {q: 16, kv: 16}\nmask: kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0\n");
+  std::vector<spec::Workload> points;
+  for (int64_t i = 0; i < 16; ++i) points.push_back({1, 65536 + 64 * i, 65536 + 64 * i, 1});
+  const auto seconds = [&](const Schedule& schedule) {
+    return judge(kernel, schedule, h100()).candidate->cost.seconds;
+  };
+  kernel.workload = points;
+  const Schedule best = search(kernel, h100()).ranked.front().schedule;
+  const double together = seconds(best);
+  double one_by_one = 0;
+  for (const spec::Workload& point : points) {
+    kernel.workload = {point};
+    one_by_one += seconds(best) / static_cast<double>(points.size());
+  }
+  CHECK(together == doctest::Approx(one_by_one).epsilon(0.05));
+}
+
 TEST_CASE("the workload is a weighted mean") {
   Kernel kernel = benchmark_kernel(128, 128, 1024, true, true);
   const double a = judge(kernel, Schedule{}, h100()).candidate->cost.seconds;
