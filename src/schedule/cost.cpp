@@ -189,9 +189,9 @@ double CostModel::pairs_of_head(const spec::Workload& w) const {
 
 bool CostModel::uneven_tiles(bool pack_heads) const {
   if (kernel_.block_size > 0) return true;
-  if (pack_heads) return packed_rows_.uneven();
+  if ((pack_heads ? packed_rows_ : rows_).uneven() || tiles_by_data(kernel_)) return true;
   // Side by side, heads that read the same biases find them in the L2.
-  return kernel_.varlen || kernel_.bias_sharing > 1 || rows_.uneven() || tiles_by_data(kernel_);
+  return !pack_heads && (kernel_.varlen || kernel_.bias_sharing > 1);
 }
 
 std::span<const Order> CostModel::orders(bool pack_heads) const {

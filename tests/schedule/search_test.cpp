@@ -177,6 +177,15 @@ TEST_CASE("a family without a template is one rejection") {
         "no template family for a100 yet");
 }
 
+TEST_CASE("lengths that come with the call want the longest first, of packed heads too") {
+  const Kernel kernel = read_kernel(
+      "heads: {q: 32, kv: 4}\ninputs: {len: {dtype: i32, shape: [batch]}}\n"
+      "mask: kv_idx < len[b]\nworkload: {batch: 64, seq_q: 4, seq_kv: 8192}\n");
+  const Ranking ranking = search(kernel, h100());
+  CHECK(ranking.ranked.front().schedule.pack_heads);
+  for (const Candidate& c : ranking.ranked) CHECK(c.schedule.order == Order::LongestFirst);
+}
+
 TEST_CASE("uneven tiles want the longest first; even ones have no order to choose") {
   const Ranking causal = search(benchmark_kernel(128, 128, 4096, true, true), h100());
   CHECK(causal.ranked.front().schedule.order == Order::LongestFirst);
