@@ -1,6 +1,7 @@
 #include "cli/files.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -26,7 +27,7 @@ struct Close {
 std::string escape(std::string_view path) {
   std::string word;
   for (const char c : path) {
-    if (c == ' ' || c == '#') {
+    if (c == ' ' || c == '#' || c == ':') {
       word += '\\';
     } else if (c == '$') {
       word += '$';
@@ -64,26 +65,34 @@ std::string path_in(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
 }
 
-bool is_same_file(const std::string& one, const std::string& other) {
-  std::error_code ignored;
-  return fs::equivalent(one, other, ignored);
+std::optional<FileId> file_id(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+  return FileId{found.st_dev, found.st_ino};
 }
 
-bool spell_same(const std::string& one, const std::string& other) {
+std::string full_path(const std::string& path) {
   std::error_code ignored;
-  return fs::absolute(one, ignored).lexically_normal() ==
-         fs::absolute(other, ignored).lexically_normal();
+  return fs::absolute(path, ignored).lexically_normal().string();
 }
 
 Differences differences(const std::string& folder, const std::vector<emit::File>& files) {
   Differences found;
   for (const emit::File& file : files) {
     const std::string path = path_in(folder, file.name);
-    const ReadText there = read_text(path, file.content.size());
     std::error_code ignored;
-    if (fs::status(path, ignored).type() == fs::file_type::not_found) {
+    const fs::file_type type = fs::status(path, ignored).type();
+    if (type == fs::file_type::not_found) {
       found.lines += fmt::format("missing: {}\n", path);
-    } else if (!there.error.empty()) {
+      continue;
+    }
+    // Whoever reads them waits for a writer.
+    if (type == fs::file_type::fifo || type == fs::file_type::character) {
+      found.lines += fmt::format("differs: {}\n", path);
+      continue;
+    }
+    const ReadText there = read_text(path, file.content.size());
+    if (!there.error.empty()) {
       found.errors.push_back(there.error);
     } else if (there.content != file.content) {
       found.lines += fmt::format("differs: {}\n", path);

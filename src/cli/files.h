@@ -1,8 +1,11 @@
 // Reading what the user names and comparing what attngen would write.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/options.h"
@@ -23,10 +26,11 @@ Artefact artefact_of(std::string_view file_name);
 // "out/name.h"; the bare name if no folder is given.
 std::string path_in(const std::string& folder, const std::string& name);
 
-// Whether the paths lead to one file, which exists.
-bool is_same_file(const std::string& one, const std::string& other);
-// Whether they would, of files that need not exist, if no link is on the way.
-bool spell_same(const std::string& one, const std::string& other);
+// What the paths that lead to one file have in common; nothing of a file that does not exist.
+using FileId = std::pair<uint64_t, uint64_t>;  // device and inode
+std::optional<FileId> file_id(const std::string& path);
+// The same, of files that need not exist, if no link is on the way.
+std::string full_path(const std::string& path);
 
 // One line for each file that the folder lacks or holds with other bytes: "missing: out/a.h",
 // "differs: out/a_h100.cu"; none if a write would change nothing. The errors of ReadText for files

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -159,10 +160,13 @@ void check_names(const std::vector<Job>& jobs, const Options& options, Log& log)
 }
 
 void check_overwrites(const std::vector<Job>& jobs, const Options& options, Log& log) {
-  std::vector<std::string> outputs;
+  std::set<FileId> files;
+  std::set<std::string> paths;
   for (const Job& job : jobs) {
     for (const std::string& name : job.output_names(options)) {
-      outputs.push_back(path_in(options.folder, name));
+      const std::string path = path_in(options.folder, name);
+      paths.insert(full_path(path));
+      if (const auto file = file_id(path)) files.insert(*file);
     }
   }
   const auto refuse = [&](const std::string& path, const char* help) {
@@ -170,21 +174,16 @@ void check_overwrites(const std::vector<Job>& jobs, const Options& options, Log&
                                            fmt::format("'{}' would be overwritten", path), help));
   };
   constexpr const char* kOtherDepfile = "give --depfile a path of its own";
+  const std::optional<FileId> depfile = file_id(options.depfile);
   for (const Job& job : jobs) {
     for (const std::string& input : job.inputs(options)) {
-      const auto is_input = [&](const std::string& path) { return is_same_file(path, input); };
-      if (std::any_of(outputs.begin(), outputs.end(), is_input)) {
-        return refuse(input, "give -o another folder");
-      }
-      if (is_input(options.depfile)) {
-        return refuse(input, kOtherDepfile);
-      }
+      const std::optional<FileId> file = file_id(input);
+      if (!file) continue;
+      if (files.contains(*file)) return refuse(input, "give -o another folder");
+      if (file == depfile) return refuse(input, kOtherDepfile);
     }
   }
-  const auto is_depfile = [&](const std::string& path) {
-    return spell_same(path, options.depfile);
-  };
-  if (std::any_of(outputs.begin(), outputs.end(), is_depfile)) {
+  if (!options.depfile.empty() && paths.contains(full_path(options.depfile))) {
     refuse(options.depfile, kOtherDepfile);
   }
 }

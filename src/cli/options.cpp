@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -186,6 +187,18 @@ const char* help_to_write(Options::Mode mode) {
   return mode == Mode::Stdout ? "give -o DIR in the place of --stdout" : "add -o DIR";
 }
 
+// What only writing it would find out, when the kernels are written already.
+void check_depfile(const std::string& path) {
+  if (path.empty()) return;
+  const std::string name = std::filesystem::path(path).filename().string();
+  std::error_code ignored;
+  if (name.empty() || name == "." || name == ".." || name.find('\\') != std::string::npos ||
+      std::filesystem::is_directory(path, ignored)) {
+    throw UsageError{fmt::format("--depfile '{}' names no file", path),
+                     "give the file's own name, as in --depfile kernels.d"};
+  }
+}
+
 // Refuses options that would have no effect.
 void check_combination(const Raw& raw, Options::Mode mode) {
   using Mode = Options::Mode;
@@ -212,6 +225,7 @@ void check_combination(const Raw& raw, Options::Mode mode) {
   if (!raw.depfile.empty() && mode != Mode::Write) {
     throw UsageError{"--depfile is for files that are written", help_to_write(mode)};
   }
+  check_depfile(raw.depfile);
   if (!raw.report.empty() && (mode == Mode::Stdout || mode == Mode::Explain)) {
     throw UsageError{"--report is for files that are written", help_to_write(mode)};
   }

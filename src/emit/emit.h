@@ -39,8 +39,9 @@ bool check_supported(const spec::Spec& spec, const target::Target& target,
 std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
                        const std::vector<Choice>& choices);
 
-// Writes what differs, through a rename; leaves equal files untouched. The error is one line; on an
-// error no file is half written. Creates `folder` if it is missing.
+// Writes what differs, through renames once all of it is on the disk; leaves equal files untouched.
+// The error is one line; on an error no file is half written, and unless it is a rename's none is
+// new. Creates `folder` if it is missing.
 std::optional<std::string> write(const std::string& folder, const std::vector<File>& files);
 
 }  // namespace attngen::emit

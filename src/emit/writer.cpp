@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "emit/emit.h"
 
@@ -21,8 +23,11 @@ struct Close {
 };
 using Handle = std::unique_ptr<std::FILE, Close>;
 
-// Whether the file is there with these bytes; a file that cannot be read differs.
+// Whether the file is there with these bytes; a file that cannot be read differs, and so does a
+// pipe, whose reader would wait for a writer.
 bool holds(const fs::path& path, const std::string& content) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
   const Handle file(std::fopen(path.c_str(), "rb"));
   if (!file) return false;
   std::string buffer(content.size() + 1, '\0');  // one more, to see a longer file
@@ -50,23 +55,36 @@ bool is_plain_name(const std::string& name) {
          name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
 }
 
-std::string replace(const fs::path& path, const std::string& content) {
-  if (holds(path, content)) return "";
-  fs::path temporary = path;
-  temporary += fmt::format(".{}.tmp", ::getpid());
-  std::error_code code;
-  fs::remove(temporary, code);  // of a killed process that had our id
-  std::string error = write_whole(temporary, path, content);
-  if (error.empty()) {
-    fs::rename(temporary, path, code);
-    if (code) error = error_text(path, code.value());
+// A file's new bytes, beside it until they take its place; gone if they do not.
+class Replacement {
+ public:
+  explicit Replacement(fs::path path) : path_(std::move(path)), temporary_(path_) {
+    temporary_ += fmt::format(".{}.tmp", ::getpid());
   }
-  if (!error.empty()) {
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  ~Replacement() {
     std::error_code ignored;
-    fs::remove(temporary, ignored);
+    if (!temporary_.empty()) fs::remove(temporary_, ignored);
   }
-  return error;
-}
+
+  // Both: "" or the error.
+  std::string write(const std::string& content) {
+    std::error_code ignored;
+    fs::remove(temporary_, ignored);  // of a killed process that had our id
+    return write_whole(temporary_, path_, content);
+  }
+  std::string take_place() {
+    std::error_code code;
+    fs::rename(temporary_, path_, code);
+    if (code) return error_text(path_, code.value());
+    temporary_.clear();
+    return "";
+  }
+
+ private:
+  fs::path path_, temporary_;
+};
 
 }  // namespace
 
@@ -82,8 +100,16 @@ std::optional<std::string> write(const std::string& folder, const std::vector<Fi
   if (code && !fs::is_directory(folder, ignored)) {
     return fmt::format("cannot create folder '{}': {}", folder, std::strerror(code.value()));
   }
+  // All are written before the first takes its place: a full disk leaves no mixed set.
+  std::deque<Replacement> replacements;
   for (const File& file : files) {
-    std::string error = replace(fs::path(folder) / file.name, file.content);
+    const fs::path path = fs::path(folder) / file.name;
+    if (holds(path, file.content)) continue;
+    std::string error = replacements.emplace_back(path).write(file.content);
+    if (!error.empty()) return error;
+  }
+  for (Replacement& replacement : replacements) {
+    std::string error = replacement.take_place();
     if (!error.empty()) return error;
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 #include "expr/bound.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "expr/interval.h"
@@ -137,7 +138,6 @@ Interval bound_unary(const Expr& e, const Interval& x) {
   }
 }
 
-// Of an operator with fewer operands than three, the rest is not read.
 Interval bound_node(const Expr& e, const Interval& a, const Interval& b, const Interval& c,
                     const Bounds& bounds) {
   switch (e.op()) {
@@ -185,43 +185,50 @@ Interval bound_node(const Expr& e, const Interval& a, const Interval& b, const I
   }
 }
 
+uint32_t append(const Expr& e, std::map<const void*, uint32_t>& places,
+                std::vector<BoundStep>& steps) {
+  if (const auto found = places.find(e.identity()); found != places.end()) return found->second;
+  BoundStep step{e, {}};
+  // Whatever the indices, a Load is one of the input's elements.
+  for (size_t i = 0; e.op() != Op::Load && i < e.operands().size(); ++i) {
+    step.operands[i] = append(e.operand(i), places, steps);
+  }
+  const auto place = static_cast<uint32_t>(steps.size());
+  steps.push_back(std::move(step));
+  places.emplace(e.identity(), place);
+  return place;
+}
+
 }  // namespace
 
 bool Interval::contains(double value) const {
   return std::isnan(value) ? may_be_nan : low <= value && value <= high;
 }
 
-Bounder::Bounder(const Expr& e) {
+std::vector<BoundStep> steps_of(const Expr& e) {
+  std::vector<BoundStep> steps;
   std::map<const void*, uint32_t> places;
-  append(e, places);
-  values_.resize(steps_.size());
+  append(e, places, steps);
+  return steps;
 }
 
-uint32_t Bounder::append(const Expr& e, std::map<const void*, uint32_t>& places) {
-  if (const auto found = places.find(e.identity()); found != places.end()) return found->second;
-  Step step{e, {}};
-  // Whatever the indices, a Load is one of the input's elements.
-  for (size_t i = 0; e.op() != Op::Load && i < e.operands().size(); ++i) {
-    step.operands[i] = append(e.operand(i), places);
+Interval bound_step(const Expr& e, const Interval& a, const Interval& b, const Interval& c,
+                    const Bounds& bounds) {
+  Interval result = bound_node(e, a, b, c, bounds);
+  if (e.type() != Type::Float) {
+    result.may_be_nan = false;
   }
-  const auto place = static_cast<uint32_t>(steps_.size());
-  steps_.push_back(std::move(step));
-  places.emplace(e.identity(), place);
-  return place;
+  if (e.type() == Type::Bool) {
+    result = {std::max(result.low, 0.0), std::min(result.high, 1.0), false};
+  }
+  return result;
 }
 
 Interval Bounder::bound(const Bounds& bounds) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const auto& [e, operands] = steps_[i];
-    Interval result =
-        bound_node(e, values_[operands[0]], values_[operands[1]], values_[operands[2]], bounds);
-    if (e.type() != Type::Float) {
-      result.may_be_nan = false;
-    }
-    if (e.type() == Type::Bool) {
-      result = {std::max(result.low, 0.0), std::min(result.high, 1.0), false};
-    }
-    values_[i] = result;
+    values_[i] =
+        bound_step(e, values_[operands[0]], values_[operands[1]], values_[operands[2]], bounds);
   }
   return values_.back();
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -38,21 +37,25 @@ struct Bounds {
 
 Interval bound(const Expr& e, const Bounds& bounds);
 
-// The same of one expression, asked about many times: its nodes in a row, each once, operands
-// before what reads them.
+// An expression's nodes in a row, each once, operands before what reads them: whoever asks many
+// times does not walk the tree each time.
+struct BoundStep {
+  Expr e;
+  std::array<uint32_t, 3> operands{};  // where they stand
+};
+std::vector<BoundStep> steps_of(const Expr& e);
+// Of one, from its operands' bounds; of one with fewer than three the rest is not read.
+Interval bound_step(const Expr& e, const Interval& a, const Interval& b, const Interval& c,
+                    const Bounds& bounds);
+
+// bound() of one expression, asked about many times.
 class Bounder {
  public:
-  explicit Bounder(const Expr& e);
+  explicit Bounder(const Expr& e) : steps_(steps_of(e)), values_(steps_.size()) {}
   Interval bound(const Bounds& bounds);
 
  private:
-  struct Step {
-    Expr e;
-    std::array<uint32_t, 3> operands{};  // where they stand
-  };
-  uint32_t append(const Expr& e, std::map<const void*, uint32_t>& places);
-
-  std::vector<Step> steps_;
+  std::vector<BoundStep> steps_;
   std::vector<Interval> values_;  // of each step, as bound() goes along
 };
 

@@ -71,6 +71,7 @@ double mean_step(const Cost& c) { return steps_clk(c) / (c.blocks * c.step_clk);
 // them or those that a mask cuts.
 std::string more_steps(const Candidate& next, const Candidate& first) {
   const Cost &a = first.cost, &b = next.cost;
+  if (a.blocks <= 0 || b.blocks <= 0) return longer_steps(next, first);  // a mask without a pair
   const double pairs = b.blocks * pairs_of_step(next) / (a.blocks * pairs_of_step(first));
   const double length = b.step_clk * pairs_of_step(first) / (a.step_clk * pairs_of_step(next));
   const double mean = mean_step(b) / mean_step(a);

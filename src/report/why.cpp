@@ -37,6 +37,7 @@ const char* at_first(size_t points) { return points > 1 ? " at the workload's fi
 
 // Steps of other lengths than the one that is shown, where these tell.
 std::string mean_of_steps(const Cost& cost) {
+  if (cost.blocks <= 0) return "";  // a mask without a pair
   const double mean = steps_clk(cost) / cost.blocks;
   const bool of_core = step_length(cost) == cost.step_clk;
   if (!of_core || !(std::abs(mean / cost.step_clk - 1) > 0.02)) return "";

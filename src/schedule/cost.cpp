@@ -21,29 +21,6 @@ namespace {
 // kExposed in step.cpp, says the same.
 constexpr double kWholeKernel = 1.35;
 
-// Of each tile of `rows`, `queries` high.
-std::vector<TestedBlocks> tested_tiles(const attention::BlockTest& test, const TileRows& rows,
-                                       const spec::Workload& w, int queries, int tile_kv) {
-  std::vector<TestedBlocks> tiles;
-  tiles.reserve(rows.keys.size());
-  for (size_t i = 0; i < rows.keys.size(); ++i) {
-    const int64_t last = std::min(rows.first[i] + queries, w.seq_q) - 1;
-    tiles.push_back(
-        tested_blocks(test, {rows.first[i], last, rows.keys[i]}, w.seq_q, w.seq_kv, tile_kv));
-  }
-  return tiles;
-}
-
-// Pairs of one head that such a test leaves, by rows of one query.
-double tested_pairs(const attention::BlockTest& test, const TileRows& single,
-                    const spec::Workload& w) {
-  double pairs = 0;
-  for (const TestedBlocks& keys : tested_tiles(test, single, w, 1, 1)) {
-    pairs += keys.full + keys.partial;
-  }
-  return pairs * single.stride;
-}
-
 // The clock under the power limit falls with the share of time that the tensor cores are busy: from
 // the boost clock towards that of a pure product loop, or lower if the special units run beside it.
 double clock_under_load(const target::Target& t, double matrix_share, double special_share) {
@@ -129,12 +106,9 @@ double seconds_of_states(const Kernel& kernel, const spec::Workload& w, bool sum
   return waves * slices * kSliceSeconds;
 }
 
-// The points of a workload share the rows that are evaluated: the search takes milliseconds. Where
-// every block is asked about, a few rows must do.
+// The search takes milliseconds; where every block is asked about, a few rows must do.
 int64_t most_rows_of(const Kernel& kernel) {
-  const int64_t most = kernel.test ? kMostTestedRows : kMostRows;
-  return std::max<int64_t>(
-      4, most / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
+  return rows_of_each(kernel.workload, kernel.test ? kMostTestedRows : kMostRows);
 }
 
 // Whether what a call holds decides how many blocks a tile visits.
@@ -199,17 +173,25 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       rows_(kernel.range, kernel.workload, most_rows_, kWarpgroupRows),
       packed_rows_(kernel.range, packed_workload(kernel), most_rows_,
                    kWarpgroupRows / kernel.group()) {
-  for (const spec::Workload& w : kernel.workload) {
-    const TileRows single = tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_);
-    pairs_.push_back(kernel.test ? tested_pairs(*kernel.test, single, w) : pairs_of(single));
+  if (kernel.test) tester_.emplace(*kernel.test);
+}
+
+double CostModel::pairs_of_head(const spec::Workload& w) const {
+  const auto [entry, is_new] = pairs_.try_emplace(lengths_of(w));
+  if (is_new) {
+    const TileRows single = tile_rows(kernel_.range, w.seq_q, w.seq_kv, 1, most_rows_);
+    entry->second =
+        tester_ ? single.stride * tester_->pairs(places_of(single, w.seq_q, 1), w.seq_q, w.seq_kv)
+                : pairs_of(single);
   }
+  return entry->second;
 }
 
 bool CostModel::uneven_tiles(bool pack_heads) const {
   if (kernel_.block_size > 0) return true;
-  if (pack_heads) return packed_rows_.uneven();
+  if ((pack_heads ? packed_rows_ : rows_).uneven() || tiles_by_data(kernel_)) return true;
   // Side by side, heads that read the same biases find them in the L2.
-  return kernel_.varlen || kernel_.bias_sharing > 1 || rows_.uneven() || tiles_by_data(kernel_);
+  return !pack_heads && (kernel_.varlen || kernel_.bias_sharing > 1);
 }
 
 std::span<const Order> CostModel::orders(bool pack_heads) const {
@@ -277,41 +259,42 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   cost.step_clk = steps.full.length;
   std::vector<PointCost> points;
   points.reserve(kernel_.workload.size());
-  for (size_t i = 0; i < kernel_.workload.size(); ++i) {
-    const bool copies = copies_biases(kernel_, kernel_.workload[i]);
-    points.push_back(point(s, resources, copies ? copying : steps, i));
+  for (const spec::Workload& w : kernel_.workload) {
+    points.push_back(point(s, resources, copies_biases(kernel_, w) ? copying : steps, w));
   }
   add_points(cost, points, kernel_.workload, target_);
   return cost;
 }
 
-const TileRows& CostModel::rows_of(const Schedule& s, size_t workload) const {
-  return (s.pack_heads ? packed_rows_ : rows_).of(workload, s.row_blocks());
+const TileRows& CostModel::rows_of(const Schedule& s, const spec::Workload& w) const {
+  return (s.pack_heads ? packed_rows_ : rows_).of(lengths_of(w), s.row_blocks());
 }
 
-const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s, size_t workload) const {
+const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s,
+                                                   const spec::Workload& w) const {
   const int queries = s.queries(kernel_.group());
-  const TileShape shape{static_cast<int64_t>(workload), s.row_blocks(), queries, s.tile_kv};
+  const TileShape shape{w.seq_q, w.seq_kv, s.row_blocks(), queries, s.tile_kv};
   const auto [entry, is_new] = tested_.try_emplace(shape);
   if (is_new) {
-    entry->second = tested_tiles(*kernel_.test, rows_of(s, workload), kernel_.workload[workload],
-                                 queries, s.tile_kv);
+    entry->second =
+        tester_->ask(places_of(rows_of(s, w), w.seq_q, queries), {w.seq_q, w.seq_kv, s.tile_kv});
   }
   return entry->second;
 }
 
-CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, size_t workload,
+CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, const spec::Workload& w,
                                      bool has_states) const {
-  const TileRows& rows = rows_of(s, workload);
+  const TileRows& rows = rows_of(s, w);
+  const std::vector<TestedBlocks>* const asked = tester_ ? &tested(s, w) : nullptr;
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
   Tiles tiles;
   tiles.per_entry = rows.stride;
   tiles.clk.reserve(rows.keys.size());
   for (size_t i = 0; i < rows.keys.size(); ++i) {
     const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
-    const TestedBlocks own = kernel_.test ? tested(s, workload)[i] : own_blocks(rows, i, s);
-    const double blocks =
-        kernel_.test ? own.full + own.partial : static_cast<double>(loaded.full + loaded.partial);
+    const TestedBlocks own = asked != nullptr ? (*asked)[i] : own_blocks(rows, i, s);
+    const double blocks = asked != nullptr ? own.full + own.partial
+                                           : static_cast<double>(loaded.full + loaded.partial);
     const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
     const double full = std::max(0.0, own.full - far);
     const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
@@ -338,9 +321,8 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, size
 // Every block is read from the L2, `blocks` in all. From memory come the inputs once, and keys and
 // values again where those of the tiles in flight do not stay in the L2: cores / (tiles of a head)
 // heads at a time, whose groups share them.
-CostModel::Traffic CostModel::traffic(const Schedule& s, size_t workload, double heads,
+CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w, double heads,
                                       double tile_heads, double blocks) const {
-  const spec::Workload& w = kernel_.workload[workload];
   const target::Target& t = target_;
   const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
   const double query_bytes = kElement * static_cast<double>(w.seq_q) * heads *
@@ -351,7 +333,7 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, size_t workload, double
       head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv * kernel_.value_parts;
   const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
   const double heads_in_flight =
-      std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows_of(s, workload).count)));
+      std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows_of(s, w).count)));
   const double in_flight = std::ceil(heads_in_flight / sharing) * head_bytes;
   // In linear order the tiles of a head run side by side and read its keys together.
   const double missed = s.order == Order::Linear ? 0 : missed_share(in_flight, t);
@@ -366,10 +348,9 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, size_t workload, double
 }
 
 PointCost CostModel::point(const Schedule& s, const Resources& resources, const Steps& steps,
-                           size_t workload) const {
-  const spec::Workload& w = kernel_.workload[workload];
+                           const spec::Workload& w) const {
   const target::Target& t = target_;
-  const TileRows& rows = rows_of(s, workload);
+  const TileRows& rows = rows_of(s, w);
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
   const bool has_states = resources.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);
   // Each part of the values has tiles as a head of its own would.
@@ -378,7 +359,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads;
   const int places = t.cores * resources.blocks_per_core;
 
-  const Tiles tiles = tiles_of(s, steps, workload, has_states);
+  const Tiles tiles = tiles_of(s, steps, w, has_states);
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const double read = tiles.visited * scale, read_per_core = read / places;
   const double clk =
@@ -397,8 +378,8 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.core_seconds = clk / p.clock;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = static_cast<double>(rows.count) * tile_heads / places;
-  p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
-  const Traffic moved = traffic(s, workload, heads, tile_heads, read);
+  p.flop = flop_of_pairs(kernel_, pairs_of_head(w) * heads);
+  const Traffic moved = traffic(s, w, heads, tile_heads, read);
   p.l2_seconds = moved.l2_seconds;
   p.memory_seconds = moved.memory_seconds;
   if (s.order == Order::LongestFirst) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,25 +47,27 @@ class CostModel {
   };
 
   double fixed_clk(const Schedule& schedule, const Resources& resources, const Steps& steps) const;
-  const TileRows& rows_of(const Schedule& schedule, size_t workload) const;
-  const std::vector<TestedBlocks>& tested(const Schedule& schedule, size_t workload) const;
+  const TileRows& rows_of(const Schedule& schedule, const spec::Workload& w) const;
+  const std::vector<TestedBlocks>& tested(const Schedule& schedule, const spec::Workload& w) const;
+  double pairs_of_head(const spec::Workload& w) const;
   Steps steps_of(const Schedule& schedule, const Resources& resources) const;
   Steps with_copies(Steps steps, const Schedule& schedule) const;
-  Tiles tiles_of(const Schedule& schedule, const Steps& steps, size_t workload,
+  Tiles tiles_of(const Schedule& schedule, const Steps& steps, const spec::Workload& w,
                  bool has_states) const;
-  Traffic traffic(const Schedule& schedule, size_t workload, double heads, double tile_heads,
-                  double blocks) const;
+  Traffic traffic(const Schedule& schedule, const spec::Workload& w, double heads,
+                  double tile_heads, double blocks) const;
   PointCost point(const Schedule& schedule, const Resources& resources, const Steps& steps,
-                  size_t workload) const;
+                  const spec::Workload& w) const;
 
   const Kernel& kernel_;
   const target::Target& target_;
   int64_t most_rows_;  // that are evaluated, of each point
   WorkloadRows rows_, packed_rows_;
-  std::vector<double> pairs_;  // that exist in one head, by workload point
-  // Of tiles whose blocks are asked about: by workload point, rows and keys of a tile. Schedules
-  // that differ in nothing else share them.
-  using TileShape = std::array<int64_t, 4>;
+  mutable std::map<Lengths, double> pairs_;  // that exist in one head
+  mutable std::optional<BlockTester> tester_;
+  // Of tiles whose blocks are asked about: by lengths, rows and keys of a tile. Schedules that
+  // differ in nothing else share them.
+  using TileShape = std::array<int64_t, 5>;
   mutable std::map<TileShape, std::vector<TestedBlocks>> tested_;
 };
 

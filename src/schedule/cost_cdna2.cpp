@@ -37,20 +37,16 @@ double step_clk(const StepCdna2& step, const Schedule& s, double waves) {
   return std::max(kSlotClk * slots * waves_per_simd(s, 1), step.shared_clk * 2 * s.warpgroups);
 }
 
-int64_t most_rows_cdna2(const Kernel& kernel) {
-  return std::max<int64_t>(
-      16, kMostRows / std::max<int64_t>(1, static_cast<int64_t>(kernel.workload.size())));
-}
-
 }  // namespace
 
 CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& target)
     : kernel_(kernel),
       target_(target),
-      most_rows_(most_rows_cdna2(kernel)),
+      most_rows_(rows_of_each(kernel.workload, kMostRows)),
       rows_(kernel.range, kernel.workload, most_rows_, 2 * kWaveRows) {
   for (const spec::Workload& w : kernel.workload) {
-    pairs_.push_back(pairs_of(tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_)));
+    const auto [entry, is_new] = pairs_.try_emplace(lengths_of(w));
+    if (is_new) entry->second = pairs_of(tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_));
   }
 }
 
@@ -65,39 +61,39 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
   cost.issue_clk = per_simd * full.valu;
   cost.shared_clk = full.shared_clk * 2 * s.warpgroups;
   if (!kernel_.workload.empty()) {
-    cost.step_clk = step_clk(full, s, waves_per_simd(s, resident(s, resources, 0)));
+    cost.step_clk =
+        step_clk(full, s, waves_per_simd(s, resident(s, resources, kernel_.workload.front())));
   }
   std::vector<PointCost> points;
   points.reserve(kernel_.workload.size());
-  for (size_t i = 0; i < kernel_.workload.size(); ++i) {
-    points.push_back(point(s, resources, full, cut, i));
+  for (const spec::Workload& w : kernel_.workload) {
+    points.push_back(point(s, resources, full, cut, w));
   }
   add_points(cost, points, kernel_.workload, target_);
   return cost;
 }
 
-double CostModelCdna2::tiles_of_cu(const Schedule& s, size_t workload) const {
-  const double heads = static_cast<double>(kernel_.workload[workload].batch) * kernel_.heads_q;
-  return static_cast<double>(rows_of(s, workload).count) * heads / target_.cores;
+double CostModelCdna2::tiles_of_cu(const Schedule& s, const spec::Workload& w) const {
+  const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
+  return static_cast<double>(rows_of(s, w).count) * heads / target_.cores;
 }
 
 // A CU works on several tiles at a time, on fewer in the last round; together they take as long as
 // one after the other at the rate that they share.
 double CostModelCdna2::resident(const Schedule& s, const Resources& resources,
-                                size_t workload) const {
+                                const spec::Workload& w) const {
   const double blocks_of_cu = std::max(1.0, resources.waves_per_simd / waves_per_simd(s, 1));
-  const double tiles = std::max(1.0, tiles_of_cu(s, workload));
+  const double tiles = std::max(1.0, tiles_of_cu(s, w));
   return tiles / std::ceil(tiles / blocks_of_cu);
 }
 
 PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
                                 const StepCdna2& full, const StepCdna2& cut,
-                                size_t workload) const {
+                                const spec::Workload& w) const {
   const target::Target& t = target_;
-  const spec::Workload& w = kernel_.workload[workload];
-  const TileRows& rows = rows_of(s, workload);
+  const TileRows& rows = rows_of(s, w);
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
-  const double together = resident(s, resources, workload);
+  const double together = resident(s, resources, w);
   const double waves = waves_per_simd(s, together);
   const double full_clk = step_clk(full, s, waves), cut_clk = step_clk(cut, s, waves);
   const double memory_clk = t.memory_latency_clk > 0 ? t.memory_latency_clk : kMemoryLatencyClk;
@@ -117,7 +113,7 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
   }
   const double clk = makespan({&tiles, rows.stride, heads, kernel_.row_order.first_longest},
                               t.cores, Grid::Plain, s.order);
-  p.waves = tiles_of_cu(s, workload);
+  p.waves = tiles_of_cu(s, w);
   p.blocks = blocks * rows.stride * heads / t.cores;
   const double matrix_clk = kSlotClk * full.matrix * 2 * s.warpgroups / kSimds;
   p.clock = clock_under_load(t, std::min(1.0, p.blocks * matrix_clk / clk));
@@ -125,17 +121,16 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
   const double busy =
       std::accumulate(tiles.begin(), tiles.end(), 0.0) * (rows.stride * heads) / t.cores;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
-  p.flop = flop_of_pairs(kernel_, pairs_[workload] * heads);
-  add_traffic(p, s, workload, together, blocks * rows.stride * heads);
+  p.flop = flop_of_pairs(kernel_, pairs_.at(lengths_of(w)) * heads);
+  add_traffic(p, s, w, together, blocks * rows.stride * heads);
   p.launch_seconds = t.launch_s;
   p.seconds = std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds;
   return p;
 }
 
-void CostModelCdna2::add_traffic(PointCost& p, const Schedule& s, size_t workload, double together,
-                                 double blocks) const {
+void CostModelCdna2::add_traffic(PointCost& p, const Schedule& s, const spec::Workload& w,
+                                 double together, double blocks) const {
   const target::Target& t = target_;
-  const spec::Workload& w = kernel_.workload[workload];
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
   const double query_bytes =
       kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
@@ -143,8 +138,8 @@ void CostModelCdna2::add_traffic(PointCost& p, const Schedule& s, size_t workloa
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
   const double once = head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv;
   const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
-  const double heads_in_flight = std::min(
-      heads, std::ceil(t.cores * together / static_cast<double>(rows_of(s, workload).count)));
+  const double heads_in_flight =
+      std::min(heads, std::ceil(t.cores * together / static_cast<double>(rows_of(s, w).count)));
   const double missed = missed_share(std::ceil(heads_in_flight / group) * head_bytes, t);
   p.l2_seconds = (read + query_bytes) / t.l2_bytes_per_s;
   p.memory_seconds =

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <map>
 
 #include "schedule/point_cost.h"
 #include "schedule/rows.h"
@@ -21,23 +21,24 @@ class CostModelCdna2 {
   bool uneven_tiles() const { return rows_.uneven(); }
 
  private:
-  const TileRows& rows_of(const Schedule& schedule, size_t workload) const {
-    return rows_.of(workload, schedule.warpgroups);
+  const TileRows& rows_of(const Schedule& schedule, const spec::Workload& w) const {
+    return rows_.of(lengths_of(w), schedule.warpgroups);
   }
-  double tiles_of_cu(const Schedule& schedule, size_t workload) const;
+  double tiles_of_cu(const Schedule& schedule, const spec::Workload& w) const;
   // Of which so many at a time.
-  double resident(const Schedule& schedule, const Resources& resources, size_t workload) const;
+  double resident(const Schedule& schedule, const Resources& resources,
+                  const spec::Workload& w) const;
   PointCost point(const Schedule& schedule, const Resources& resources, const StepCdna2& full,
-                  const StepCdna2& cut, size_t workload) const;
+                  const StepCdna2& cut, const spec::Workload& w) const;
   // Of `blocks` of keys, where a CU has `together` tiles at a time.
-  void add_traffic(PointCost& point, const Schedule& schedule, size_t workload, double together,
-                   double blocks) const;
+  void add_traffic(PointCost& point, const Schedule& schedule, const spec::Workload& w,
+                   double together, double blocks) const;
 
   const Kernel& kernel_;
   const target::Target& target_;
   int64_t most_rows_;  // that are evaluated, of each point
   WorkloadRows rows_;
-  std::vector<double> pairs_;  // that exist in one head, by workload point
+  std::map<Lengths, double> pairs_;  // that exist in one head
 };
 
 }  // namespace attngen::schedule

@@ -16,8 +16,8 @@ constexpr double kStrided = 16;
 // longest core exceeds the mean.
 double strided_excess(const Load& load, int cores, int64_t count) {
   const std::vector<double>& rows = *load.tiles;
-  const auto tiles_of_head =
-      static_cast<int64_t>(static_cast<double>(rows.size()) * load.tiles_per_entry);
+  const int64_t tiles_of_head =
+      std::llround(static_cast<double>(rows.size()) * load.tiles_per_entry);
   std::vector<double> busy(static_cast<size_t>(cores), 0.0);
   size_t core = 0;
   for (int64_t tile = 0, row = 0; tile < count; ++tile) {

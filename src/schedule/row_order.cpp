@@ -16,16 +16,22 @@ namespace {
 constexpr int kTile = 128;
 constexpr int64_t kRowsAsked = 64;
 
-double blocks_of_row(const Kernel& kernel, const spec::Workload& w, int64_t first,
-                     const RowKeys& keys) {
+std::vector<double> blocks_of_rows(const Kernel& kernel, const spec::Workload& w,
+                                   const TileRows& rows) {
+  std::vector<double> counts;
   if (kernel.test) {
-    const int64_t last = std::min(first + kTile, w.seq_q) - 1;
-    const TestedBlocks blocks =
-        tested_blocks(*kernel.test, {first, last, keys}, w.seq_q, w.seq_kv, kTile);
-    return blocks.full + blocks.partial;
+    const std::vector<TilePlace> places = places_of(rows, w.seq_q, kTile);
+    for (const TestedBlocks& blocks :
+         BlockTester(*kernel.test).ask(places, {w.seq_q, w.seq_kv, kTile})) {
+      counts.push_back(blocks.full + blocks.partial);
+    }
+    return counts;
   }
-  const RowBlocks blocks = blocks_of(keys, kTile);
-  return static_cast<double>(blocks.full + blocks.partial);
+  for (const RowKeys& keys : rows.keys) {
+    const RowBlocks blocks = blocks_of(keys, kTile);
+    counts.push_back(static_cast<double>(blocks.full + blocks.partial));
+  }
+  return counts;
 }
 
 }  // namespace
@@ -34,10 +40,7 @@ RowOrder row_order(const Kernel& kernel) {
   if (kernel.workload.empty() || kernel.range.always_full) return {};
   const spec::Workload& w = kernel.workload.front();
   const TileRows rows = tile_rows(kernel.range, w.seq_q, w.seq_kv, kTile, kRowsAsked);
-  std::vector<double> blocks(rows.keys.size());
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    blocks[i] = blocks_of_row(kernel, w, rows.first[i], rows.keys[i]);
-  }
+  const std::vector<double> blocks = blocks_of_rows(kernel, w, rows);
   const auto half = static_cast<ptrdiff_t>(blocks.size() / 2);
   const double of_first = std::accumulate(blocks.begin(), blocks.begin() + half, 0.0);
   const double of_last = std::accumulate(blocks.end() - half, blocks.end(), 0.0);

@@ -1,10 +1,9 @@
 #include "schedule/tested_blocks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <string_view>
 
-#include "expr/bound.h"
 #include "schedule/units.h"
 
 namespace attngen::schedule {
@@ -12,26 +11,59 @@ namespace {
 
 constexpr int64_t kMostBlocks = 64;  // that are asked about, of a tile
 
-// Of blocks that inputs decide on: kept, and of these whole.
-struct Shares {
-  double kept = 1, whole = 0;
+// The blocks of a tile, and how many of them stand for all.
+struct Sample {
+  int64_t first = 0, count = 0, asked = 0;
+
+  Sample(const RowKeys& keys, int tile_kv) {
+    if (keys.begin >= keys.end) return;
+    first = keys.begin / tile_kv;
+    count = (keys.end + tile_kv - 1) / tile_kv - first;
+    asked = std::min(count, kMostBlocks);
+  }
+  double share() const {
+    return asked > 0 ? static_cast<double>(count) / static_cast<double>(asked) : 1;
+  }
 };
 
-// A tile keeps the blocks of every stretch that it has a query of: the smaller, the fewer.
-Shares shares_of_stretches(double queries, double tile_kv, double seq_kv) {
-  const double touched = kStretch + queries + tile_kv;
-  const double within = std::max(0.0, kStretch - queries) * std::max(0.0, kStretch - tile_kv);
-  return {std::min(1.0, touched / seq_kv), within / (kStretch * touched)};
+void set_lengths(expr::LaneBounder& test, int64_t seq_q, int64_t seq_kv) {
+  test.set("seq_q", static_cast<double>(seq_q));
+  test.set("seq_kv", static_cast<double>(seq_kv));
 }
 
-Shares shares_by_data(const attention::BlockTest& test, double queries, double tile_kv,
-                      double seq_kv) {
-  if (compares_ids(test)) return shares_of_stretches(queries, tile_kv, seq_kv);
-  return {expr::inputs_of(test.kept).empty() ? 1 : kKeptByData,
-          expr::inputs_of(test.full).empty() ? 0 : kWholeByData};
+// Calls answer(block, bounds of the test there) for each block in turn.
+template <typename Block, typename Answer>
+void bound_each(expr::LaneBounder& test, std::span<Block> blocks, const Answer& answer) {
+  constexpr size_t kLanes = expr::LaneBounder::kLanes;
+  std::array<double, kLanes> q_first, q_last, kv_first, kv_last;
+  while (!blocks.empty()) {
+    const size_t count = std::min(kLanes, blocks.size());
+    for (size_t i = 0; i < count; ++i) {
+      q_first[i] = static_cast<double>(blocks[i].tile->q_first);
+      q_last[i] = static_cast<double>(blocks[i].tile->q_last);
+      kv_first[i] = static_cast<double>(blocks[i].first);
+      kv_last[i] = static_cast<double>(blocks[i].last);
+    }
+    test.set("q_first", std::span(q_first).first(count));
+    test.set("q_last", std::span(q_last).first(count));
+    test.set("kv_first", std::span(kv_first).first(count));
+    test.set("kv_last", std::span(kv_last).first(count));
+    const expr::LaneBounder::Lanes& bounds = test.bound();
+    for (size_t i = 0; i < count; ++i) answer(blocks[i], bounds.at(i));
+    blocks = blocks.subspan(count);
+  }
 }
 
 }  // namespace
+
+std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int queries) {
+  std::vector<TilePlace> places;
+  places.reserve(rows.keys.size());
+  for (size_t i = 0; i < rows.keys.size(); ++i) {
+    places.push_back({rows.first[i], std::min(rows.first[i] + queries, seq_q) - 1, rows.keys[i]});
+  }
+  return places;
+}
 
 bool compares_ids(const attention::BlockTest& test) {
   const auto has_ids = [&](bool of_keys) {
@@ -42,44 +74,68 @@ bool compares_ids(const attention::BlockTest& test) {
   return has_ids(true) && has_ids(false);
 }
 
-TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& place, int64_t seq_q,
-                           int64_t seq_kv, int tile_kv) {
-  TestedBlocks found;
-  if (place.keys.begin >= place.keys.end) return found;
-  int64_t kv_first = 0, kv_last = 0;
-  expr::Bounds bounds;
-  bounds.variable = [&](std::string_view name) -> expr::Interval {
-    if (name == "q_first") return expr::point(place.q_first);
-    if (name == "q_last") return expr::point(place.q_last);
-    if (name == "kv_first") return expr::point(kv_first);
-    if (name == "kv_last") return expr::point(kv_last);
-    if (name == "seq_q") return expr::point(seq_q);
-    if (name == "seq_kv") return expr::point(seq_kv);
-    return {};  // b, h, h_kv
-  };
-  bounds.input = [](std::string_view) { return expr::Interval{}; };
-  expr::Bounder kept(test.kept), whole(test.full);
-  const Shares by_data = shares_by_data(test, static_cast<double>(place.q_last - place.q_first + 1),
-                                        tile_kv, static_cast<double>(seq_kv));
-  const int64_t first = place.keys.begin / tile_kv;
-  const int64_t count = (place.keys.end + tile_kv - 1) / tile_kv - first;
-  const int64_t asked = std::min(count, kMostBlocks);
-  const double share = static_cast<double>(count) / static_cast<double>(asked);
-  for (int64_t i = 0; i < asked; ++i) {
-    kv_first = (first + spread_sample(i, asked, count)) * tile_kv;
-    kv_last = std::min(kv_first + tile_kv, seq_kv) - 1;
-    const expr::Interval keeps = kept.bound(bounds);
-    if (keeps.is_false()) continue;
-    const double blocks = keeps.is_true() ? 1 : by_data.kept;
-    double full = 0;
-    if (kv_first + tile_kv <= seq_kv) {
-      const expr::Interval exists = whole.bound(bounds);
-      full = exists.is_true() ? 1 : exists.is_false() ? 0 : by_data.whole;
+BlockTester::BlockTester(const attention::BlockTest& test)
+    : kept_(test.kept),
+      whole_(test.full),
+      compares_ids_(compares_ids(test)),
+      by_data_{expr::inputs_of(test.kept).empty() ? 1 : kKeptByData,
+               expr::inputs_of(test.full).empty() ? 0 : kWholeByData} {}
+
+// A tile keeps the blocks of every stretch that it has a query of: the smaller, the fewer.
+BlockTester::Shares BlockTester::shares(const TilePlace& tile, const Call& call) const {
+  if (!compares_ids_) return by_data_;
+  const auto queries = static_cast<double>(tile.q_last - tile.q_first + 1);
+  const double touched = kStretch + queries + call.tile_kv;
+  const double within = std::max(0.0, kStretch - queries) * std::max(0.0, kStretch - call.tile_kv);
+  return {std::min(1.0, touched / static_cast<double>(call.seq_kv)), within / (kStretch * touched)};
+}
+
+std::vector<BlockTester::Block> BlockTester::kept_blocks(std::span<const TilePlace> tiles,
+                                                         const Call& call) {
+  std::vector<Block> blocks;
+  for (const TilePlace& tile : tiles) {
+    const Sample sample(tile.keys, call.tile_kv);
+    for (int64_t i = 0; i < sample.asked; ++i) {
+      const int64_t block = sample.first + spread_sample(i, sample.asked, sample.count);
+      const int64_t begin = block * call.tile_kv;
+      blocks.push_back({&tile, begin, std::min(begin + call.tile_kv, call.seq_kv) - 1});
     }
-    found.full += blocks * full;
-    found.partial += blocks * (1 - full);
   }
-  return {found.full * share, found.partial * share};
+  set_lengths(kept_, call.seq_q, call.seq_kv);
+  bound_each(kept_, std::span(blocks), [&](Block& block, const expr::Interval& keeps) {
+    if (keeps.is_false()) return;
+    block.kept = keeps.is_true() ? 1 : shares(*block.tile, call).kept;
+  });
+  std::erase_if(blocks, [](const Block& block) { return block.kept == 0; });
+  return blocks;
+}
+
+std::vector<TestedBlocks> BlockTester::ask(std::span<const TilePlace> tiles, const Call& call) {
+  std::vector<Block> blocks = kept_blocks(tiles, call);
+  set_lengths(whole_, call.seq_q, call.seq_kv);
+  bound_each(whole_, std::span(blocks), [&](Block& block, const expr::Interval& exists) {
+    if (block.first + call.tile_kv > call.seq_kv || exists.is_false()) return;
+    block.whole = exists.is_true() ? 1 : shares(*block.tile, call).whole;
+  });
+  std::vector<TestedBlocks> found(tiles.size());
+  for (const Block& block : blocks) {
+    TestedBlocks& of_tile = found[static_cast<size_t>(block.tile - tiles.data())];
+    of_tile.full += block.kept * block.whole;
+    of_tile.partial += block.kept * (1 - block.whole);
+  }
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    const double share = Sample(tiles[i].keys, call.tile_kv).share();
+    found[i] = {found[i].full * share, found[i].partial * share};
+  }
+  return found;
+}
+
+double BlockTester::pairs(std::span<const TilePlace> rows, int64_t seq_q, int64_t seq_kv) {
+  double pairs = 0;
+  for (const Block& key : kept_blocks(rows, {seq_q, seq_kv, 1})) {
+    pairs += key.kept * Sample(key.tile->keys, 1).share();
+  }
+  return pairs;
 }
 
 }  // namespace attngen::schedule

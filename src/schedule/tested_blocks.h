@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "attention/tiles.h"
+#include "expr/bound_lanes.h"
 #include "schedule/rows.h"
 
 namespace attngen::schedule {
@@ -13,6 +16,8 @@ struct TilePlace {
   int64_t q_first = 0, q_last = 0;
   RowKeys keys;
 };
+// Of each tile of `rows`, `queries` high.
+std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int queries);
 
 // Whether it compares ids of queries with ids of keys, both in no order: these are taken to come in
 // stretches of kStretch.
@@ -25,7 +30,38 @@ bool compares_ids(const attention::BlockTest& test);
 struct TestedBlocks {
   double full = 0, partial = 0;
 };
-TestedBlocks tested_blocks(const attention::BlockTest& test, const TilePlace& place, int64_t seq_q,
-                           int64_t seq_kv, int tile_kv);
+
+// Asks one test about the blocks of many tiles.
+class BlockTester {
+ public:
+  struct Call {
+    int64_t seq_q, seq_kv;
+    int tile_kv;
+  };
+
+  explicit BlockTester(const attention::BlockTest& test);
+  // Of each tile.
+  std::vector<TestedBlocks> ask(std::span<const TilePlace> tiles, const Call& call);
+  // Pairs of such rows of one query.
+  double pairs(std::span<const TilePlace> rows, int64_t seq_q, int64_t seq_kv);
+
+ private:
+  // Of blocks that inputs decide on: kept, and of these whole.
+  struct Shares {
+    double kept = 1, whole = 0;
+  };
+  struct Block {
+    const TilePlace* tile;
+    int64_t first, last;  // keys
+    double kept = 0, whole = 0;
+  };
+
+  Shares shares(const TilePlace& tile, const Call& call) const;
+  std::vector<Block> kept_blocks(std::span<const TilePlace> tiles, const Call& call);
+
+  expr::LaneBounder kept_, whole_;
+  bool compares_ids_;
+  Shares by_data_;  // of others
+};
 
 }  // namespace attngen::schedule

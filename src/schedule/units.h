@@ -54,6 +54,7 @@ inline constexpr double kStretch = 512;
 // of each, as masks repeat themselves; of neighbours one as far from its share's begin as the other
 // from its end, so that what grows evenly has the right sum.
 inline int64_t spread_sample(int64_t i, int64_t samples, int64_t count) {
+  if (samples == count) return i;
   constexpr double kGoldenRatio = 0.6180339887498949;
   const int64_t pair = i / 2 + 1;
   const double turn = static_cast<double>(pair) * kGoldenRatio;

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "attention/tiles.h"
 #include "schedule/rows.h"
@@ -15,14 +15,23 @@
 
 namespace attngen::schedule {
 
+// Queries and keys. Points of a workload that agree in them have the same rows, which are
+// evaluated once.
+using Lengths = std::pair<int64_t, int64_t>;
+inline Lengths lengths_of(const spec::Workload& point) { return {point.seq_q, point.seq_kv}; }
+
+// Rows that are evaluated of each point, of `most` over all: different lengths share them, down to
+// as many as a point needs.
+int64_t rows_of_each(std::span<const spec::Workload> workload, int64_t most);
+
 class WorkloadRows {
  public:
   // At most `most` rows of a point; `part_q` as tile_rows has it. What it is given must outlive it.
   WorkloadRows(const attention::KeyRange& range, std::span<const spec::Workload> workload,
                int64_t most, int part_q);
 
-  // Of tiles that are so many parts high, 1 to 4, at a point of the workload.
-  const TileRows& of(size_t point, int parts) const;
+  // Of tiles that are so many parts high, 1 to 4.
+  const TileRows& of(const Lengths& lengths, int parts) const;
   // Whether at some point tiles have different numbers of keys.
   bool uneven() const;
 
@@ -33,7 +42,7 @@ class WorkloadRows {
   std::span<const spec::Workload> workload_;
   int64_t most_;
   int part_q_;
-  mutable std::vector<Heights> points_;
+  mutable std::map<Lengths, Heights> rows_;
 };
 
 }  // namespace attngen::schedule

@@ -1,10 +1,16 @@
 #include "cli/files.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 using attngen::cli::Artefact;
 using attngen::cli::artefact_of;
 using attngen::cli::depfile_text;
+using attngen::cli::Differences;
+using attngen::cli::differences;
 using attngen::cli::path_in;
 using attngen::cli::read_text;
 
@@ -22,8 +28,8 @@ TEST_CASE("Paths are joined as the user wrote the folder") {
 }
 
 TEST_CASE("A depfile escapes what Make would read otherwise") {
-  CHECK(depfile_text({{{"out/a.cu", "out/a.h"}, {"my spec.yaml", "$x#1"}}, {{"b.h"}, {}}}) ==
-        "out/a.cu out/a.h: my\\ spec.yaml $$x\\#1\n"
+  CHECK(depfile_text({{{"out/a.cu", "out/a.h"}, {"my spec.yaml", "$x#1", "c:d"}}, {{"b.h"}, {}}}) ==
+        "out/a.cu out/a.h: my\\ spec.yaml $$x\\#1 c\\:d\n"
         "b.h:\n");
 }
 
@@ -33,4 +39,15 @@ TEST_CASE("Reading stops one byte behind the limit and says why it failed") {
         "cannot read '/no/such/file': No such file or directory");
   CHECK(read_text(ATTNGEN_SOURCE_DIR, 10).error == "cannot read '" ATTNGEN_SOURCE_DIR
                                                    "': Is a directory");
+}
+
+TEST_CASE("A pipe in the folder differs, and is not read") {
+  const std::string folder =
+      std::filesystem::temp_directory_path() / ("attngen_files_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  REQUIRE(::mkfifo(path_in(folder, "x.cu").c_str(), 0600) == 0);
+  const Differences found = differences(folder, {{"x.cu", "x"}});
+  std::filesystem::remove_all(folder);
+  CHECK(found.lines == "differs: " + path_in(folder, "x.cu") + "\n");
+  CHECK(found.errors.empty());
 }

@@ -126,6 +126,11 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
         depfile + "leave out --check\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--print-outputs", "--depfile", "a.d"}) ==
         depfile + "leave out --print-outputs\n");
+  for (const std::string path : {"d/", "d/.", "..", "/", "/tmp", "a\\b.d"}) {
+    CHECK(error_of({"a.yaml", "-o", "out", "--depfile", path.c_str()}) ==
+          "attngen: error: --depfile '" + path +
+              "' names no file\nhelp: give the file's own name, as in --depfile kernels.d\n");
+  }
 }
 
 TEST_CASE("An empty value is not the same as none") {

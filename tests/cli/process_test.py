@@ -481,6 +481,13 @@ class CommandLine(unittest.TestCase):
                    out="./sub_h100.cu\n./sub.h\n./sub.json\n")
         self.check("sub.json", "-o", ".", "--emit", "header")
 
+    def test_a_depfile_is_named_before_anything_is_written(self):
+        self.write("tiny.yaml", SPEC)
+        self.check("tiny.yaml", "-o", "out", "--depfile", "deps/", code=2,
+                   err="attngen: error: --depfile 'deps/' names no file\n"
+                       "help: give the file's own name, as in --depfile kernels.d\n")
+        self.assertIsNone(self.listing())
+
     def test_the_depfile_is_no_output(self):
         self.write("tiny.yaml", SPEC)
         for depfile in ("./out/tiny.h", str(self.folder / "out/x/../tiny.h")):

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -79,6 +80,22 @@ TEST_CASE("errors carry the system's reason") {
   const std::string long_name(300, 'x');
   CHECK(write(long_name, {{"x.h", "x"}}) ==
         "cannot create folder '" + long_name + "': File name too long");
+}
+
+TEST_CASE("a pipe is replaced, not read") {
+  const Folder folder;
+  fs::create_directories(folder.path);
+  REQUIRE(::mkfifo((folder.path / "x.cu").c_str(), 0600) == 0);
+  REQUIRE_FALSE(write(folder.path.string(), {{"x.cu", "one\n"}}));
+  CHECK(read(folder.path / "x.cu") == "one\n");
+}
+
+TEST_CASE("a file that cannot be written leaves the others as they were") {
+  const Folder folder;
+  REQUIRE_FALSE(write(folder.path.string(), {{"x.cu", "one\n"}}));
+  CHECK(write(folder.path.string(), {{"x.cu", "two\n"}, {std::string(300, 'x'), "x"}}));
+  CHECK(read(folder.path / "x.cu") == "one\n");
+  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
 }
 
 // Of a name too long rather than without permission: nothing is forbidden to root.

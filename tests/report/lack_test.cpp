@@ -179,3 +179,13 @@ TEST_CASE("a tie") {
   two.next.cost.seconds = 1.0004e-3;
   CHECK(two.lack() == "The runner-up, 128x128, is predicted to be as fast.");
 }
+
+TEST_CASE("without a pair no step takes time") {
+  Two two;
+  two.first.cost.blocks = two.next.cost.blocks = 0;
+  two.next.cost.fixed_clk *= 1.04;
+  two.next.cost.core_clk *= 1.04;
+  const std::string text = two.lack();
+  CHECK(text.find("nan") == std::string::npos);
+  CHECK(text.find("inf") == std::string::npos);
+}

@@ -60,6 +60,12 @@ TEST_CASE("steps of other lengths than the one shown") {
   CHECK(says(first, "takes 2400 clk; busy"));
 }
 
+TEST_CASE("without a pair no step has a mean") {
+  Candidate first = candidate(wide(), 1e-3, Bound::Latency);
+  first.cost.blocks = 0;
+  CHECK(says(first, "takes 2000 clk; busy"));
+}
+
 TEST_CASE("waits at the L2, and blocks that share a core") {
   Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
   first.cost.crowded = 0.05;

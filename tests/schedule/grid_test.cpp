@@ -46,6 +46,15 @@ TEST_CASE("a row that stands for several is met as often") {
   CHECK(span(tiles, 2, 2, Grid::Persistent, Order::Linear) == 6);
 }
 
+TEST_CASE("a head has a whole number of tiles, whatever is lost in the product") {
+  // 196 tiles of a head stand in 170 entries; 170 * (196 / 170.) is less than 196. On 196 cores
+  // each takes the same tile of every head, and one the only long tile.
+  std::vector<double> tiles(170, 1);
+  tiles.back() = 100;
+  const double found = makespan({&tiles, 196 / 170., 16}, 196, Grid::Persistent, Order::Linear);
+  CHECK(found > 1500);
+}
+
 TEST_CASE("a stride that resonates with the rows piles the long tiles on one core") {
   // Four rows on four cores: core 3 gets every longest tile.
   const std::vector<double> tiles{1, 2, 3, 4};

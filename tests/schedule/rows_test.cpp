@@ -101,7 +101,7 @@ TEST_CASE("a workload's rows are those of its points") {
     for (const int parts : {1, 3, 4}) {
       const spec::Workload& w = points[point];
       const TileRows expected = tile_rows(range, w.seq_q, w.seq_kv, 16 * parts, 4, 16);
-      const TileRows& found = rows.of(point, parts);
+      const TileRows& found = rows.of(lengths_of(w), parts);
       CHECK(found.first == expected.first);
       CHECK(found.keys == expected.keys);
       CHECK(found.parts == expected.parts);

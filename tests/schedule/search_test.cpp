@@ -177,6 +177,15 @@ TEST_CASE("a family without a template is one rejection") {
         "no template family for a100 yet");
 }
 
+TEST_CASE("lengths that come with the call want the longest first, of packed heads too") {
+  const Kernel kernel = read_kernel(
+      "heads: {q: 32, kv: 4}\ninputs: {len: {dtype: i32, shape: [batch]}}\n"
+      "mask: kv_idx < len[b]\nworkload: {batch: 64, seq_q: 4, seq_kv: 8192}\n");
+  const Ranking ranking = search(kernel, h100());
+  CHECK(ranking.ranked.front().schedule.pack_heads);
+  for (const Candidate& c : ranking.ranked) CHECK(c.schedule.order == Order::LongestFirst);
+}
+
 TEST_CASE("uneven tiles want the longest first; even ones have no order to choose") {
   const Ranking causal = search(benchmark_kernel(128, 128, 4096, true, true), h100());
   CHECK(causal.ranked.front().schedule.order == Order::LongestFirst);
@@ -269,6 +278,47 @@ TEST_CASE("few queries leave cores idle and wait for memory") {
   const Ranking ranking = search(kernel, h100());
   CHECK(ranking.ranked.front().cost.bound == Bound::Memory);
   CHECK(ranking.ranked.front().schedule.warpgroups == 1);
+}
+
+TEST_CASE("a workload's point says the same, however often it stands there") {
+  const auto seconds = [](const Ranking& ranking) {
+    std::vector<double> all;
+    for (const Candidate& c : ranking.ranked) all.push_back(c.cost.seconds);
+    return all;
+  };
+  for (const std::string mask :
+       {"kv_idx <= q_pos", "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"}) {
+    const auto copies = [&](int count) {
+      Kernel kernel = read_kernel("heads: {q: 16, kv: 16}\nmask: " + mask +
+                                  "\nworkload: {batch: 1, seq_q: 65536}\n");
+      kernel.workload.resize(static_cast<size_t>(count), kernel.workload.front());
+      return kernel;
+    };
+    CAPTURE(mask);
+    const std::vector<double> expected = seconds(search(copies(1), h100()));
+    const std::vector<double> found = seconds(search(copies(16), h100()));
+    REQUIRE(found.size() == expected.size());
+    for (size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]));
+  }
+}
+
+TEST_CASE("of different lengths a search says what the points say one by one") {
+  Kernel kernel = read_kernel(
+      "heads: {q: 16, kv: 16}\nmask: kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0\n");
+  std::vector<spec::Workload> points;
+  for (int64_t i = 0; i < 16; ++i) points.push_back({1, 65536 + 64 * i, 65536 + 64 * i, 1});
+  const auto seconds = [&](const Schedule& schedule) {
+    return judge(kernel, schedule, h100()).candidate->cost.seconds;
+  };
+  kernel.workload = points;
+  const Schedule best = search(kernel, h100()).ranked.front().schedule;
+  const double together = seconds(best);
+  double one_by_one = 0;
+  for (const spec::Workload& point : points) {
+    kernel.workload = {point};
+    one_by_one += seconds(best) / static_cast<double>(points.size());
+  }
+  CHECK(together == doctest::Approx(one_by_one).epsilon(0.05));
 }
 
 TEST_CASE("the workload is a weighted mean") {

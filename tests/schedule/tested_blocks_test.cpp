@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "kernels.h"
@@ -26,6 +27,11 @@ const GapMask kMasks[] = {
     {"kv_idx <= q_pos and (q_pos - kv_idx < 100 or kv_idx // 64 == 0)",
      [](auto q, auto k) { return k <= q && (q - k < 100 || k / 64 == 0); }},
 };
+
+TestedBlocks asked(const attention::BlockTest& test, const TilePlace& place, int64_t seq,
+                   int tile_kv) {
+  return BlockTester(test).ask(std::span(&place, 1), {seq, seq, tile_kv}).front();
+}
 
 // Of the pairs of a block: all, some, none.
 TestedBlocks counted(const GapMask& mask, const TilePlace& place, int64_t seq, int tile_kv) {
@@ -54,7 +60,7 @@ TEST_CASE("blocks that are asked about are counted as the kernel visits them") {
         for (size_t i = 0; i < rows.keys.size(); ++i) {
           const int64_t first = rows.first[i];
           const TilePlace place{first, std::min(first + queries, kSeq) - 1, rows.keys[i]};
-          const TestedBlocks found = tested_blocks(*test, place, kSeq, kSeq, tile_kv);
+          const TestedBlocks found = asked(*test, place, kSeq, tile_kv);
           const TestedBlocks expected = counted(mask, place, kSeq, tile_kv);
           CAPTURE(mask.text);
           CAPTURE(first);
@@ -74,8 +80,7 @@ TEST_CASE("of many blocks some stand for all") {
   const auto test = attention::block_test(parse_mask(kMasks[1].text), {});
   REQUIRE(test);
   // A quarter of 65536.
-  const TestedBlocks found =
-      tested_blocks(*test, {0, 63, {0, 1 << 20, 0, 0}}, 1 << 20, 1 << 20, 16);
+  const TestedBlocks found = asked(*test, {0, 63, {0, 1 << 20, 0, 0}}, 1 << 20, 16);
   CHECK(found.full + found.partial == doctest::Approx(16384).epsilon(0.1));
 }
 
@@ -86,7 +91,7 @@ TEST_CASE("a block that an input decides counts as a share") {
                         "mask: kv_idx <= q_pos and (kv_idx < n[b] or q_pos - kv_idx < 200)\n")
                         .test;
   REQUIRE(test);
-  const TestedBlocks found = tested_blocks(*test, {1024, 1087, {0, 1088, 0, 1025}}, 2048, 2048, 64);
+  const TestedBlocks found = asked(*test, {1024, 1087, {0, 1088, 0, 1025}}, 2048, 64);
   CHECK(found.full + found.partial == doctest::Approx(5 + 12 * kKeptByData));
 }
 
@@ -97,8 +102,7 @@ TEST_CASE("ids in no order are taken to come in stretches") {
                         .test;
   REQUIRE(test);
   const auto keys_of = [&](int64_t queries, int tile_kv) {
-    const TestedBlocks found =
-        tested_blocks(*test, {1024, 1023 + queries, {0, 8192, 0, 0}}, 8192, 8192, tile_kv);
+    const TestedBlocks found = asked(*test, {1024, 1023 + queries, {0, 8192, 0, 0}}, 8192, tile_kv);
     return std::array{found.full * tile_kv, found.partial * tile_kv};
   };
   // A tile has queries of 1 + 64 / 512 stretches, which end 64 keys beyond in the mean.
@@ -117,7 +121,7 @@ TEST_CASE("blocks of keys that are padding are a share") {
                         .test;
   REQUIRE(test);
   CHECK_FALSE(compares_ids(*test));
-  const TestedBlocks found = tested_blocks(*test, {0, 63, {0, 6400, 0, 0}}, 6400, 6400, 64);
+  const TestedBlocks found = asked(*test, {0, 63, {0, 6400, 0, 0}}, 6400, 64);
   CHECK(found.full == doctest::Approx(100 * kKeptByData * kWholeByData));
   CHECK(found.partial == doctest::Approx(100 * kKeptByData * (1 - kWholeByData)));
 }
