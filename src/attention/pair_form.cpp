@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
@@ -180,7 +179,15 @@ class Arranger {
     const auto scale = [&](const Expr& slope) {
       return slope ? expr::make(op, {slope, by}) : slope;
     };
-    return Slopes{scale(x->product), scale(x->key)};
+    Slopes result{scale(x->product), scale(x->key)};
+    if (!fits_float(result.product) || !fits_float(result.key)) return std::nullopt;
+    return result;
+  }
+  // Numbers may come together beyond what a float holds, though each of them is one.
+  static bool fits_float(const Expr& slope) {
+    if (!slope) return true;
+    const Expr simple = expr::simplify(slope);
+    return !simple.is_number() || simple.is_number(0) || expr::is_normal_float(simple.number());
   }
   // Whole numbers: evenly growing if kv_idx stands by itself, times a number.
   static std::optional<Slopes> slopes_of_int(const Expr& e) {
@@ -301,11 +308,6 @@ std::pair<double, Expr> split_factor(const Expr& e) {
   return {1, e};
 }
 
-// Whether a float holds it with all of its digits.
-bool is_normal_float(double factor) {
-  return factor >= std::numeric_limits<float>::min() && factor <= std::numeric_limits<float>::max();
-}
-
 // Whether the row that weights read is the largest score and nothing else, as a sink would be.
 bool max_of_scores_alone(const RowForm& rows) {
   const auto max = std::ranges::find(rows.rows, rows.max_row, &RowValue::name);
@@ -340,7 +342,7 @@ Expr arranged_score(Expr score, const RowForm& rows, Arranger& arranger, PairFor
     }
   }
   const auto [unit, rest] = split_factor(exponent);
-  if (!is_normal_float(unit)) return arranger.arrange(exponent);
+  if (!expr::is_normal_float(unit)) return arranger.arrange(exponent);
   form.unit = unit;
   return arranger.arrange(rest);
 }
@@ -407,7 +409,7 @@ PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
   if (spec.dtype == spec::DType::Bf16 && counts_only && rows.row_free()) {
     const auto [factor, rest] = split_factor(form.weight);
     // An output may take its reciprocal.
-    if (is_normal_float(factor) && is_normal_float(1 / factor)) {
+    if (expr::is_normal_float(factor) && expr::is_normal_float(1 / factor)) {
       form.weight_factor = factor;
       form.weight = rest;
     }

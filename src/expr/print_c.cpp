@@ -273,11 +273,10 @@ Text CPrinter::print_divide(const Expr& e) {
             Precedence::Product};
   }
   const double reciprocal = divisor.is_number() ? 1 / divisor.number() : 0;
-  const double size = std::fabs(reciprocal);
-  if (size < std::numeric_limits<float>::min() || size > std::numeric_limits<float>::max()) {
+  if (!is_normal_float(reciprocal)) {
     return call("__fdividef", e);
   }
-  const std::string factor = is_power_of_two(size)
+  const std::string factor = is_power_of_two(std::fabs(reciprocal))
                                  ? float_literal(reciprocal)
                                  : fmt::format("(1.0f / {})", float_literal(divisor.number()));
   return {fmt::format("{} * {}", at(e.operand(0), Precedence::Product), factor),
@@ -317,7 +316,7 @@ Text CPrinter::print_exp(const Expr& e) {
   const Expr* scaled = &x;
   double factor = std::numbers::log2e;
   for (size_t i = 0; i < 2 && x.op() == Op::Multiply; ++i) {
-    if (x.operand(i).is_number()) {
+    if (x.operand(i).is_number() && is_normal_float(factor * x.operand(i).number())) {
       factor *= x.operand(i).number();
       scaled = &x.operand(1 - i);
       break;

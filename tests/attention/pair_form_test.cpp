@@ -81,6 +81,19 @@ TEST_CASE("no factor that a float cannot hold is apart from its exponent") {
   CHECK(form_for("normalize: {weight: 3e38" + weight).weight_factor == 1);
 }
 
+TEST_CASE("factors that come together stay what a float holds") {
+  CHECK(text(form_for("score: 3e38 * tanh(score / 3e38)\n").score) ==
+        "1.4426950408889634 * (3e+38 * tanh($product * 0.5 / 3e+38))");
+  CHECK(text(form_for("score: 2 * tanh(score / 3e38)\n").score) == "tanh($product * 0.5 / 3e+38)");
+  CHECK(text(form_for("score: tanh(score * 1e30 * 1e30)\n").score) ==
+        "tanh($product * 5e+29 * 1e+30)");
+  // Powers along the keys; a product that is scaled and taken back.
+  const PairForm decay = form_for("score: tanh(score * exp2(kv_idx * 1e-30 * 1e-30))\n");
+  REQUIRE(decay.lines.size() == 1);
+  CHECK(text(decay.score) == "tanh($product * exp2(($column * 1e-30 + $l0) * 1e-30 - 1))");
+  CHECK(text(form_for("score: tanh(score * 1e-30 * 1e30)\n").score) == "tanh($product * 0.5)");
+}
+
 TEST_CASE("a decay is a power of two of what grows evenly along the keys") {
   const PairForm form = form_for(
       "score: score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))\nmask: kv_idx <= q_pos\n"

@@ -198,6 +198,7 @@ TEST_CASE("device code reads as if written by hand") {
   };
   CHECK(device("exp(score - m)") == "exp2_approx((score - m) * 1.442695f)");
   CHECK(device("exp(2 * x)") == "exp2_approx(x * 2.88539f)");
+  CHECK(device("exp(3e38 * x)") == "exp2_approx(3e+38f * x * 1.442695f)");
   CHECK(device("30 * tanh(score / 30)") == "30.0f * tanh_approx(score * (1.0f / 30.0f))");
   CHECK(device("x / 2") == "x * 0.5f");
   CHECK(device("x / y") == "__fdividef(x, y)");
