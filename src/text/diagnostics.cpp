@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -15,12 +16,23 @@ constexpr std::string_view kLineEnds = "\r\n";
 
 const char* name_of(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
 
-// Control bytes and broken UTF-8 must reach neither a terminal nor a JSON writer.
+// Whether a terminal may be given it as it is: U+0080 to U+009F are commands too, and what is
+// spelled in more bytes than it takes may be read as one.
+bool is_printable(std::string_view character) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return (byte(0) >= 0x20 && byte(0) < 0x7F) || character == "\t";
+  constexpr uint32_t kLeast[] = {0xA0, 0x800, 0x10000};  // of 2, 3, 4 bytes
+  const size_t length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  return character.size() == length && code_of(character) >= kLeast[length - 2];
+}
+
+// With a '?' for each character that is a command to a terminal, and for each that is broken.
 std::string printable(std::string_view text) {
   std::string out;
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? (c == '\t' ? '\t' : '?') : c;
+  while (!text.empty()) {
+    const std::string_view character = text.substr(0, character_length(text));
+    out += is_printable(character) ? character : "?";
+    text.remove_prefix(character.size());
   }
   return out;
 }
@@ -29,7 +41,7 @@ std::string printable(std::string_view text) {
 // tab stays a tab, so that columns agree in any terminal.
 std::string blank(std::string_view bytes) {
   std::string out;
-  for (char c : bytes) {
+  for (char c : printable(bytes)) {
     if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
       out += c == '\t' ? '\t' : ' ';
     }
@@ -50,7 +62,7 @@ std::string excerpt(const Source& source, const Diagnostic& diagnostic) {
 }
 
 std::string render_gcc(const Source& source, const Diagnostic& diagnostic) {
-  std::string out = source.name;
+  std::string out = printable(source.name);
   if (diagnostic.position.line > 0) {
     out += fmt::format(":{}:{}", diagnostic.position.line, diagnostic.position.column);
   }
@@ -75,7 +87,17 @@ std::string render_json(const Source& source, const Diagnostic& diagnostic) {
       {"help", with_codes(diagnostic.help)},
       {"pointer", diagnostic.pointer},
   };
-  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  // JSON has an escape for all commands to a terminal, but asks for those of ASCII's first 32 only.
+  std::string out;
+  const std::string text =
+      object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view character = rest.substr(0, character_length(rest));
+    out += is_printable(character) ? std::string(character)
+                                   : fmt::format("\\u{:04x}", code_of(character));
+    rest.remove_prefix(character.size());
+  }
+  return out + "\n";
 }
 
 // Insertions, deletions, changes and swaps of neighbours: optimal string alignment.

@@ -29,13 +29,6 @@ constexpr Lookalikes kLookalikes[] = {
 
 unsigned byte_of(char c) { return static_cast<unsigned char>(c); }
 
-uint32_t code_of(std::string_view text) {
-  const size_t length = character_length(text);
-  uint32_t code = byte_of(text[0]) & (0xFFU >> (length + 1));
-  for (size_t i = 1; i < length; ++i) code = code << 6U | (byte_of(text[i]) & 0x3FU);
-  return code;
-}
-
 const Lookalikes* find_lookalike(std::string_view text) {
   if (character_length(text) == 1) return nullptr;  // of ASCII, or broken
   const uint32_t code = code_of(text);
@@ -67,6 +60,14 @@ size_t character_length(std::string_view text) {
     ++length;
   }
   return length;
+}
+
+uint32_t code_of(std::string_view text) {
+  const size_t length = character_length(text);
+  if (length == 1) return byte_of(text[0]);
+  uint32_t code = byte_of(text[0]) & (0xFFU >> (length + 1));
+  for (size_t i = 1; i < length; ++i) code = code << 6U | (byte_of(text[i]) & 0x3FU);
+  return code;
 }
 
 std::string character_name(std::string_view text) {

@@ -1,6 +1,8 @@
 // Characters that look like plain ones, or like nothing at all: an error shows them by their codes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +10,9 @@ namespace attngen::text {
 
 // The bytes of the character that a text begins with: the lead byte and what continues it.
 size_t character_length(std::string_view text);
+
+// Its number, U+00A0 as 0xA0; of a broken one anything.
+uint32_t code_of(std::string_view text);
 
 // "U+00A0 (no-break space)" of the character of several bytes that a text begins with; of one that
 // looks like no other the code alone.

@@ -70,6 +70,20 @@ TEST_CASE("line 0 is the whole file") {
 TEST_CASE("control bytes never reach the terminal") {
   CHECK(rendered("\x1b[2Jx", at(1, 1, 1, "bad \x1b")) ==
         "spec.yaml:1:1: error: bad ?\n    1 | ?[2Jx\n      | ^\n");
+  // Of eight bits: by itself, and as U+009B.
+  CHECK(rendered("\x9b"
+                 "31mx",
+                 at(1, 5, 1, "bad \x9b")) ==
+        "spec.yaml:1:5: error: bad ?\n    1 | ?31mx\n      |     ^\n");
+  CHECK(rendered("\xC2\x9b"
+                 "31mx",
+                 at(1, 6, 1, "bad \xC2\x80 \xC2\x9F \xC2\xA3")) ==
+        "spec.yaml:1:6: error: bad ? ? \xC2\xA3\n    1 | ?31mx\n      |     ^\n");
+  // Broken characters: too short, and bytes that begin none.
+  CHECK(rendered("\xE2\x89 \xF0\x9F\x98\x80\xFF x", at(1, 10, 1, "m")) ==
+        "spec.yaml:1:10: error: m\n    1 | ? \xF0\x9F\x98\x80? x\n      |      ^\n");
+  CHECK(rendered("\xC0\x9B \xE0\x82\x9B", at(1, 1, 1, "m")) ==
+        "spec.yaml:1:1: error: m\n    1 | ? ?\n      | ^\n");
 }
 
 TEST_CASE("errors come in the order of their places") {
@@ -120,6 +134,14 @@ TEST_CASE("JSON has one object a line, whatever the bytes") {
   CHECK(object["message"] == "bytes \xEF\xBF\xBD and \"quotes\"");
   CHECK(object["help"] == "help");
   CHECK(object["pointer"] == "/heads/q");
+}
+
+TEST_CASE("commands to a terminal are escaped in JSON") {
+  Diagnostics diagnostics({"f", ""});
+  diagnostics.add(at(0, 0, 1, "\x1b \x7F \xC2\x9B \xC2\xA3"));
+  const std::string text = diagnostics.render(ErrorFormat::Json);
+  CHECK(text.find(R"("message":"\u001b \u007f \u009b )"
+                  "\xC2\xA3\"") != std::string::npos);
 }
 
 TEST_CASE("the nearest word is one that could have been meant") {
