@@ -34,13 +34,10 @@ enum Slot : size_t {
   kSeqQ,
   kSeqKv,
   kMap,
-  kScale,
-  kInf,
   kFixedSlots
 };
 constexpr std::array<const char*, kFixedSlots> kSlotNames = {
-    "score", "kv_idx", "acc",    "b",   "h",     "h_kv", "q_idx",
-    "q_pos", "seq_q",  "seq_kv", "map", "scale", "inf"};
+    "score", "kv_idx", "acc", "b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv", "map"};
 
 // Exact products of floats, summed in double. Eight sums, so that the compiler may use its vectors.
 double dot(const float* a, const float* b, int n) {
@@ -240,8 +237,6 @@ std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_
   put(kSeqQ, sequence.queries.length);
   put(kSeqKv, sequence.keys.length);
   put(kMap, map);
-  values[kScale] = scale;
-  values[kInf] = kInfinity;
   return values;
 }
 

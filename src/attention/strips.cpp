@@ -27,8 +27,7 @@ Reach join(Reach a, Reach b) {
 Reach reach_of_variable(const std::string& name) {
   if (name == "kv_idx") return Reach::Key;
   if (name == "q_idx" || name == "q_pos") return Reach::Row;
-  constexpr std::array<const char*, 8> kOfTile{"b",      "h",   "h_kv",  "seq_q",
-                                               "seq_kv", "map", "scale", "inf"};
+  constexpr std::array<const char*, 6> kOfTile{"b", "h", "h_kv", "seq_q", "seq_kv", "map"};
   const bool of_tile = std::ranges::any_of(kOfTile, [&](const char* own) { return name == own; });
   return of_tile ? Reach::Tile : Reach::Pair;  // products, row values
 }

@@ -58,8 +58,6 @@ std::string DeviceNames::variable(std::string_view name, const std::string& rows
     if (name == member) return fmt::format("row.{}", name);
   }
   if (name.starts_with(attention::kOwnName)) return own_name(name.substr(1));
-  if (name == "scale") return "kScale";
-  if (name == "inf") return "INFINITY";
   if (rows.empty()) return std::string(name);
   for (const attention::RowValue& row : rows_.rows) {
     if (name == row.name) return rows + "." + member(name);
