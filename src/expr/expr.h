@@ -2,7 +2,7 @@
 //
 // An Expr is a cheap handle to a shared node, so common subexpressions are shared, and every pass
 // is a free function from trees to trees or values:
-//   parse.h  evaluate.h  bound.h  derive.h  simplify.h  print.h  count.h
+//   parse.h  evaluate.h  bound.h  simplify.h  print.h  count.h
 // Trees are limited to kMaxDepth and kMaxNodes by the parser, so passes may recurse.
 #pragma once
 

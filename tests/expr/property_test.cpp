@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "expr/bound.h"
-#include "expr/derive.h"
 #include "expr/evaluate.h"
 #include "expr/parse.h"
 #include "expr/print.h"
@@ -135,49 +134,6 @@ TEST_CASE("the interval contains every sampled value") {
     }
   }
   CHECK(bounded > 500);
-}
-
-TEST_CASE("the derivative agrees with finite differences") {
-  const std::vector<std::string> names = all_names();
-  int compared = 0;
-  for (uint64_t seed = 0; seed < 2500; ++seed) {
-    RandomExpr random(seed, true);
-    const Expr e = random.make_float(kDepth);
-    const auto derived = derive(e, float_names());
-    REQUIRE(std::holds_alternative<std::vector<Expr>>(derived));
-    const auto& derivatives = std::get<std::vector<Expr>>(derived);
-    const Program program(e, names);
-    std::vector<double> values = random.values();
-    if (!traced(e, values).tame) {
-      continue;
-    }
-    for (size_t k = 0; k < float_names().size(); ++k) {
-      const double middle = values[k];
-      // Two step widths: where they disagree, the difference itself is not to be trusted.
-      const auto difference = [&](double step) {
-        values[k] = middle + step;
-        const double high = program(values);
-        values[k] = middle - step;
-        const double low = program(values);
-        values[k] = middle;
-        return (high - low) / (2 * step);
-      };
-      const double coarse = difference(2e-4);
-      const double fine = difference(1e-4);
-      if (!close(coarse, fine, 1e-5) || !(std::fabs(fine) < 1e5)) {
-        continue;
-      }
-      const double exact = Program(derivatives[k], names)(values);
-      if (!std::isfinite(exact)) {
-        continue;
-      }
-      ++compared;
-      CHECK_MESSAGE(close(exact, fine, 1e-4),
-                    fmt::format("seed {}: d({}) / d{} = {} is {}, by differences {}", seed,
-                                print(e), names[k], print(derivatives[k]), exact, fine));
-    }
-  }
-  CHECK(compared > 2000);
 }
 
 TEST_CASE("printed text parses to the same value") {

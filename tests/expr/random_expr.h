@@ -30,8 +30,7 @@ inline std::vector<std::string> all_names() {
 
 class RandomExpr {
  public:
-  // `smooth`: only what has a derivative everywhere that finite differences can check.
-  explicit RandomExpr(uint64_t seed, bool smooth = false) : random_(seed), smooth_(smooth) {}
+  explicit RandomExpr(uint64_t seed) : random_(seed) {}
 
   Expr make_float(int depth) {
     if (depth <= 0 || one_in(8)) {
@@ -141,7 +140,7 @@ class RandomExpr {
     constexpr std::array kKinked = {Op::Abs, Op::Relu, Op::Floor, Op::Sign};
     constexpr std::array kBinary = {Op::Add, Op::Subtract, Op::Multiply, Op::Divide};
     constexpr std::array kKinkedBinary = {Op::Min, Op::Max, Op::FloorDivide, Op::Modulo, Op::Pow};
-    const size_t choice = below(smooth_ ? 8 : 12);
+    const size_t choice = below(12);
     if (choice < 3) {
       return make(kSmooth[below(kSmooth.size())], {make_float(depth)});
     }
@@ -168,7 +167,6 @@ class RandomExpr {
   }
 
   std::mt19937_64 random_;
-  bool smooth_;
   std::vector<Expr> shared_;
 };
 

@@ -6,7 +6,6 @@
 
 #include "expr/bound.h"
 #include "expr/count.h"
-#include "expr/derive.h"
 #include "expr/evaluate.h"
 #include "expr/parse.h"
 #include "expr/print.h"
@@ -67,12 +66,6 @@ void check_passes(const Expr& e, const Scope& scope) {
   bound(simple, {});
   const std::vector<std::string> names = {"score", "x"};
   count(simple, names);
-  const auto derived = derive(simple, names);
-  if (const auto* derivatives = std::get_if<std::vector<Expr>>(&derived)) {
-    for (const Expr& derivative : *derivatives) {
-      evaluate(derivative, variable, loader);
-    }
-  }
 }
 
 }  // namespace
