@@ -357,78 +357,104 @@ bool PairForm::reads(const char* variable) const {
 namespace {
 
 // `scale` is that of the products.
-PairForm form_of(const spec::Spec& spec, const RowForm& rows, double scale,
-                 PairAbilities abilities) {
-  PairForm form;
-  if (abilities.bias) form.bias = pair_input(spec);
-  Arranger arranger(rows, form);
-  KeyRows key_row_of(spec, arranger, form.key_rows);
-  Strips strips([&](const Expr& e) { return arranger.grows_evenly(e); });
-  const auto biased = [&](const Expr& load) {
-    return form.bias && expr::same(load, form.bias->load) ? variable_of(kBias) : load;
-  };
-  const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
-  const auto prepared = [&](const Expr& e) {
+class Former {
+ public:
+  Former(const spec::Spec& spec, const RowForm& rows, double scale, PairAbilities abilities)
+      : spec_(spec), rows_(rows), abilities_(abilities) {
+    if (abilities.bias) form_.bias = pair_input(spec);
+    const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
+    score_ = prepared(expr::substitute(spec.score, {{"score", product}}));
+  }
+
+  PairForm form() {
+    form_mask();
+    if (rows_.exponential) {
+      form_.score = arranged_score(score_, rows_, arranger_, form_);
+    } else {
+      form_rows();
+      take_factor_of_weights();
+      form_far();
+    }
+    form_.of_key = strips_.of_key();
+    form_.of_distance = strips_.of_distance();
+    form_.key_words = strips_.key_words();
+    return std::move(form_);
+  }
+
+ private:
+  // With what comes by tiles, by strips and by the rows of keys.
+  Expr prepared(const Expr& e) {
+    const auto biased = [&](const Expr& load) {
+      return form_.bias && expr::same(load, form_.bias->load) ? variable_of(kBias) : load;
+    };
     Expr result = expr::simplify(by_powers_of_two(replace_loads(e, biased)));
-    if (abilities.strips) result = strips(result);
-    return abilities.key_rows ? replace_loads(result, std::ref(key_row_of)) : result;
-  };
-  const auto keep_strips = [&] {
-    form.of_key = strips.of_key();
-    form.of_distance = strips.of_distance();
-    form.key_words = strips.key_words();
-  };
-  const Expr score = prepared(expr::substitute(spec.score, {{"score", product}}));
-  const bool tested = !has_row_limits(key_range(spec.mask, spec.inputs));
-  // Lines are of a thread's keys that exist: which ones do is found without.
-  form.mask = spec.mask;
-  if (abilities.strips && tested && !has_searched_limits(spec, rows)) {
-    form.mask = strips.with_key_words(form.mask);
+    if (abilities_.strips) result = strips_(result);
+    return abilities_.key_rows ? replace_loads(result, std::ref(key_rows_)) : result;
   }
-  if (tested && arranger.varies(form.mask)) form.mask = arranger.with_constants(form.mask);
-  if (rows.exponential) {
-    form.score = arranged_score(score, rows, arranger, form);
-    keep_strips();
-    return form;
+
+  void form_mask() {
+    const bool tested = !has_row_limits(key_range(spec_.mask, spec_.inputs));
+    // Lines are of a thread's keys that exist: which ones do is found without.
+    form_.mask = spec_.mask;
+    if (abilities_.strips && tested && !has_searched_limits(spec_, rows_)) {
+      form_.mask = strips_.with_key_words(form_.mask);
+    }
+    if (tested && arranger_.varies(form_.mask)) form_.mask = arranger_.with_constants(form_.mask);
   }
-  // A score that is no more than a multiply-add, or that is the weight, is made where it is read,
-  // unless a later pass over the block reads it again.
-  const bool one_pass = std::all_of(rows.reductions.begin(), rows.reductions.end(),
-                                    [](const Reduction& reduction) { return reduction.deferred; });
-  const bool is_weight = rows.reductions.empty() && rows.weight.op() == Op::Variable;
-  const bool inline_score = one_pass && (is_weight || arranger.slopes(score));
-  const auto with_score = [&](const Expr& e) {
-    return arranger.arrange(prepared(inline_score ? expr::substitute(e, {{"score", score}}) : e));
-  };
-  if (!inline_score) form.score = arranger.arrange(score);
-  form.weight = with_score(rows.weight);
-  // In fp16 the weight may not fit without its factor; a sum may be that of the weights.
-  const bool counts_only =
-      std::all_of(rows.reductions.begin(), rows.reductions.end(),
-                  [](const Reduction& reduction) { return reduction.element.is_number(); });
-  if (spec.dtype == spec::DType::Bf16 && counts_only && rows.row_free()) {
-    const auto [factor, rest] = split_factor(form.weight);
-    // An output may take its reciprocal.
-    if (expr::is_normal_float(factor) && expr::is_normal_float(1 / factor)) {
-      form.weight_factor = factor;
-      form.weight = rest;
+
+  void form_rows() {
+    // A score that is no more than a multiply-add, or that is the weight, is made where it is read,
+    // unless a later pass over the block reads it again.
+    const bool one_pass = std::ranges::all_of(rows_.reductions, &Reduction::deferred);
+    const bool is_weight = rows_.reductions.empty() && rows_.weight.op() == Op::Variable;
+    const bool inline_score = one_pass && (is_weight || arranger_.slopes(score_));
+    const auto with_score = [&](const Expr& e) {
+      return arranger_.arrange(prepared(inline_score ? of_score(e) : e));
+    };
+    if (!inline_score) form_.score = arranger_.arrange(score_);
+    form_.weight = with_score(rows_.weight);
+    for (const Reduction& reduction : rows_.reductions) {
+      form_.elements.push_back(with_score(reduction.element));
     }
   }
-  if (abilities.rounds_positive_part && counts_only && form.weight.op() == Op::Relu) {
-    form.weight = form.weight.operand(0);
-    form.positive_part = true;
+
+  Expr of_score(const Expr& e) const { return expr::substitute(e, {{"score", score_}}); }
+
+  // In fp16 the weight may not fit without its factor; a sum may be that of the weights.
+  void take_factor_of_weights() {
+    const bool counts_only = std::ranges::all_of(
+        rows_.reductions, [](const Reduction& reduction) { return reduction.element.is_number(); });
+    if (!counts_only) return;
+    if (spec_.dtype == spec::DType::Bf16 && rows_.row_free()) {
+      const auto [factor, rest] = split_factor(form_.weight);
+      // An output may take its reciprocal.
+      if (expr::is_normal_float(factor) && expr::is_normal_float(1 / factor)) {
+        form_.weight_factor = factor;
+        form_.weight = rest;
+      }
+    }
+    if (abilities_.rounds_positive_part && form_.weight.op() == Op::Relu) {
+      form_.weight = form_.weight.operand(0);
+      form_.positive_part = true;
+    }
   }
-  for (const Reduction& reduction : rows.reductions) {
-    form.elements.push_back(with_score(reduction.element));
+
+  void form_far() {
+    auto sums = abilities_.far ? far_sums(spec_, rows_) : std::nullopt;
+    if (!sums) return;
+    const Expr slope = arranger_.slope_of_power(prepared(of_score(rows_.weight)));
+    if (slope) form_.far = FarForm{slope, std::move(*sums)};
   }
-  if (auto sums = abilities.far ? far_sums(spec, rows) : std::nullopt) {
-    const Expr weight = prepared(expr::substitute(rows.weight, {{"score", score}}));
-    const Expr slope = arranger.slope_of_power(weight);
-    if (slope) form.far = FarForm{slope, std::move(*sums)};
-  }
-  keep_strips();
-  return form;
-}
+
+  const spec::Spec& spec_;
+  const RowForm& rows_;
+  PairAbilities abilities_;
+  PairForm form_;
+  Arranger arranger_{rows_, form_};
+  KeyRows key_rows_{spec_, arranger_, form_.key_rows};
+  Strips strips_{[this](const Expr& e) { return arranger_.grows_evenly(e); }};
+  Expr score_;  // of products
+};
 
 // The factor of tanh(product * factor), or nothing.
 std::optional<double> cap_factor(const PairForm& form) {
@@ -445,12 +471,14 @@ std::optional<double> cap_factor(const PairForm& form) {
 }  // namespace
 
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities) {
-  PairForm form = form_of(spec, rows, spec.scale, abilities);
+  PairForm form = Former(spec, rows, spec.scale, abilities).form();
   if (!abilities.near || spec.dtype != spec::DType::Bf16) return form;
   if (rows.exponential) {
     const auto factor = cap_factor(form);
     const auto near = factor ? near_cap(form.unit, *factor) : std::nullopt;
-    if (near) form = form_of(spec, rows, std::ldexp(spec.scale, near->query_shift), abilities);
+    if (near) {
+      form = Former(spec, rows, std::ldexp(spec.scale, near->query_shift), abilities).form();
+    }
     form.near_cap = near;
   } else if (rows.row_free() && rows.reductions.empty()) {
     const Expr exponent = logistic_exponent(form.weight);

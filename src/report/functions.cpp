@@ -74,6 +74,49 @@ std::string line(std::string_view name, const Expr& written, std::string_view wh
                      fmt::join(costs, ", "));
 }
 
+std::string far_text(const spec::Spec& spec, const attention::FarForm& far) {
+  const int sums = attention::sums_of_products(far.sums);
+  return fmt::format(
+      "from {} queries on, whole chunks of {} keys behind a tile come as a state: {}\n",
+      schedule::fewest_far_queries(sums > 0, spec.head_dim.qk),
+      schedule::chunk_keys(spec.head_dim.qk),
+      sums == 0   ? "no product a pair"
+      : sums == 1 ? "one product and 1 multiply-add a pair"
+                  : fmt::format("one product and {} multiply-adds a pair", sums));
+}
+
+// What pairs do not compute each for itself, or in a cheaper way.
+std::string savings_text(const spec::Spec& spec, const attention::PairForm& pairs) {
+  std::string text;
+  if (pairs.bias) {
+    text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
+  }
+  if (pairs.of_key) {
+    text +=
+        fmt::format("computed once for a warpgroup's rows: {}\n", expr::print_brief(pairs.of_key));
+  }
+  if (pairs.of_distance) {
+    text += fmt::format("computed once for the pairs of a warpgroup that are as far apart: {}\n",
+                        expr::print_brief(pairs.of_distance));
+  }
+  if (pairs.near_cap) {
+    text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";
+  }
+  if (pairs.near_logistic) {
+    text += "while all of a block's weights are small: 1 special function, 1 multiply-add more\n";
+  }
+  if (pairs.far) text += far_text(spec, *pairs.far);
+  if (pairs.positive_part) text += "the relu is taken where weights are rounded, at no cost\n";
+  if (!pairs.constants.empty()) {
+    std::vector<std::string> constants;
+    for (const spec::NamedExpr& constant : pairs.constants) {
+      constants.push_back(expr::print_brief(constant.value));
+    }
+    text += fmt::format("computed once for a row: {}\n", fmt::join(constants, "; "));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string functions_text(const spec::Spec& spec, target::Family family, bool near, bool far,
@@ -101,42 +144,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     text +=
         line("weight", written(spec.normalize.weight, pairs.weight), "a pair", cost(pairs.weight));
   }
-  if (pairs.bias) {
-    text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
-  }
-  if (pairs.of_key) {
-    text +=
-        fmt::format("computed once for a warpgroup's rows: {}\n", expr::print_brief(pairs.of_key));
-  }
-  if (pairs.of_distance) {
-    text += fmt::format("computed once for the pairs of a warpgroup that are as far apart: {}\n",
-                        expr::print_brief(pairs.of_distance));
-  }
-  if (pairs.near_cap) {
-    text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";
-  }
-  if (pairs.near_logistic) {
-    text += "while all of a block's weights are small: 1 special function, 1 multiply-add more\n";
-  }
-  if (pairs.far) {
-    const int sums = attention::sums_of_products(pairs.far->sums);
-    text += fmt::format(
-        "from {} queries on, whole chunks of {} keys behind a tile come as a state: {}\n",
-        schedule::fewest_far_queries(sums > 0, spec.head_dim.qk),
-        schedule::chunk_keys(spec.head_dim.qk),
-        sums == 0   ? "no product a pair"
-        : sums == 1 ? "one product and 1 multiply-add a pair"
-                    : fmt::format("one product and {} multiply-adds a pair", sums));
-  }
-  if (pairs.positive_part) text += "the relu is taken where weights are rounded, at no cost\n";
-  if (!pairs.constants.empty()) {
-    std::vector<std::string> constants;
-    for (const spec::NamedExpr& constant : pairs.constants) {
-      constants.push_back(expr::print_brief(constant.value));
-    }
-    text += fmt::format("computed once for a row: {}\n", fmt::join(constants, "; "));
-  }
-  return text;
+  return text + savings_text(spec, pairs);
 }
 
 }  // namespace attngen::report
