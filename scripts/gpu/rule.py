@@ -12,6 +12,13 @@ SMALLEST_NORMAL = 2.0**-126  # of fp32 and bf16: the special function unit flush
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "f32": 2.0**-24}
 # fp32 saves: sums of head_dim products and the special functions' errors, relative to the largest.
 SAVE_ROUNDOFF = 1e-5
+# Of what saves err whose scores are rounded to the storage type, by 2^-9 or 2^-12: kernels keep
+# scores in fp32. That is 2^-13 or 2^-16, 2^8 or more roundoffs, for the sum of a score's products
+# and the functions that it goes through. The largest seen is a hundredth (emulated; on a GPU, with
+# the roundoff, a fiftieth).
+SAVE_SHARE = 1 / 16
+# What a kernel rounds one after the other: its weights, its result.
+ROUNDINGS = 2
 # How far a bf16 soft cap may be from its tanh (docs/spec.md section 4): 2^-8 of an exponent of two.
 CAP_EXPONENT = 2.0**-8 * math.log(2)
 
@@ -51,13 +58,13 @@ def finite_max(values):
     return float(values.max()) if values.size else 0.0
 
 
-def hold_largest(output, got, exact, naive, roundoff):
+def hold_largest(output, got, exact, naive, roundoff, share=2):
     """The rule itself, over all elements at once."""
     error = difference(got, exact)
     if error.size == 0:
         return Verdict(output, 0.0, 0.0, ())
     # Where the naive computation overflows it gives no yardstick.
-    allowed = 2 * finite_max(difference(naive, exact)) + roundoff * finite_max(np.abs(exact))
+    allowed = share * finite_max(difference(naive, exact)) + roundoff * finite_max(np.abs(exact))
     where = np.unravel_index(int(error.argmax()), error.shape)
     return Verdict(output, float(error.max()), allowed, tuple(int(i) for i in where))
 
@@ -67,7 +74,8 @@ def hold_by_magnitude(output, got, exact, naive, roundoff):
     mask are small, and a key left out there hides below the first rows' rounding errors. Rows of
     zeros must be zero. The worst verdict of all groups. A kernel rounds twice, its weights and its
     result; naive weights may cancel against their own sum (one key, divided by its absolute score),
-    so that this rule allows both roundings beside the naive error.
+    so that this rule allows both roundings beside the naive error: rounding one weight of 1 + 2^-8
+    may take 2^-8 of a whole row, and rounding that row about as much again.
     """
     exact = np.asarray(exact, np.float64)
     error, naive_error = difference(got, exact), difference(naive, exact)
@@ -79,7 +87,7 @@ def hold_by_magnitude(output, got, exact, naive, roundoff):
         rows = np.flatnonzero(group == one)
         root = [float(np.sqrt(np.mean(np.square(x[rows])))) for x in (error, naive_error, exact)]
         row = int(rows[error[rows].max(axis=1).argmax()])
-        allowed = 2 * root[1] + 2 * roundoff * root[2] + SMALLEST_NORMAL
+        allowed = 2 * root[1] + ROUNDINGS * roundoff * root[2] + SMALLEST_NORMAL
         verdict = Verdict(output, root[0], allowed, (row,))
         if not verdict.ratio <= worst.ratio:
             worst = verdict
@@ -94,7 +102,9 @@ def hold_output(got, exact, naive, dtype):
 
 
 def hold_save(name, got, exact, naive, spec):
-    verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF)
-    if spec["dtype"] == "bf16" and "tanh(score" in spec.get("score", ""):
+    verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF, SAVE_SHARE)
+    if spec["dtype"] == "bf16" and "tanh(" in f"{spec.get('score')} {spec.get('normalize')}":
+        # The hardware's tanh errs by a quarter of what a bf16's rounding does, all pairs alike.
+        verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF)
         verdict.allowed += CAP_EXPONENT
     return verdict

@@ -29,10 +29,8 @@ Expr quotient(const Expr& a, const Expr& b) {
 }
 
 bool is_minus_infinity(const Expr& e) {
-  const bool named =
-      e.op() == Op::Negate && e.operand(0).op() == Op::Variable && e.operand(0).name() == "inf";
   const bool negated = e.op() == Op::Negate && e.operand(0).is_number(kInfinity);
-  return named || negated || e.is_number(-kInfinity);
+  return negated || e.is_number(-kInfinity);
 }
 
 // pow(c, x) as exp2(x log2(c)), whose exponent comes apart; nothing of all other powers.

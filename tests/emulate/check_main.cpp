@@ -162,7 +162,7 @@ class Results {
     const double more = allowed_of_saves(spec_);
     for (size_t i = 0; i < saves_.size(); ++i) {
       const std::string& name = spec_.normalize.saves[i].name;
-      verdicts.push_back(hold::hold_largest(name, saves_[i], hold::kSaveRoundoff));
+      verdicts.push_back(hold::hold_save(name, saves_[i]));
       verdicts.back().allowed += more;
     }
     return verdicts;

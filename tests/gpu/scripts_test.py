@@ -3,6 +3,7 @@
 usage: scripts_test.py
 """
 
+import re
 import sys
 import tempfile
 import time
@@ -13,6 +14,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import build_gpu_cases  # noqa: E402
 from gpu import supervise  # noqa: E402
+
+try:
+    import numpy as np
+    from gpu import rule
+except ModuleNotFoundError:  # the GPU's machine has it
+    rule = None
 
 ENDS_AFTER_ONE = """
 import sys
@@ -34,6 +41,30 @@ class Supervise(unittest.TestCase):
 
             supervise.run_cases([["a", "b", "c"]], "{}", 1, on_result)
         self.assertEqual(results, {"a": 0, "b": 1, "c": 0})
+
+
+class Rule(unittest.TestCase):
+    def test_it_is_that_of_the_emulator(self):
+        root = Path(__file__).resolve().parents[2]
+        header = (root / "tests/hold/rule.h").read_text()
+        script = (root / "scripts/gpu/rule.py").read_text()
+        for name, constant in {"kRoundings": "ROUNDINGS", "kSaveRoundoff": "SAVE_ROUNDOFF",
+                               "kSaveShare": "SAVE_SHARE"}.items():
+            values = [re.search(rf"\b{word} = ([0-9./e -]+)", text).group(1).strip()
+                      for word, text in ((name, header), (constant, script))]
+            self.assertEqual(*map(eval, values))
+
+    @unittest.skipIf(rule is None, "no numpy")
+    def test_saves_of_rounded_scores_are_none_of_fp32(self):
+        scores = np.random.default_rng(1).normal(size=(64, 20))
+        rounded = np.round(scores * 2**8) / 2**8
+        lse, naive = (np.log(np.exp(s).sum(axis=1)) for s in (scores, rounded))
+        for dtype in ("bf16", "fp16"):
+            spec = {"dtype": dtype, "score": "score / 2"}
+            self.assertFalse(rule.hold_save("lse", naive, lse, naive, spec).ok)
+            self.assertTrue(rule.hold_save("lse", lse.astype(np.float32), lse, naive, spec).ok)
+        cap = {"dtype": "bf16", "score": "30 * tanh(score / 30)"}
+        self.assertTrue(rule.hold_save("lse", naive, lse, naive, cap).ok)
 
 
 class SanitizeDriver(unittest.TestCase):

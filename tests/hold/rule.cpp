@@ -23,14 +23,8 @@ double difference(double got, double exact) {
 }
 double finite_or_zero(double x) { return std::isfinite(x) ? x : 0; }
 
-}  // namespace
-
-double Verdict::ratio() const {
-  if (error == 0) return 0;
-  return allowed > 0 ? error / allowed : kInfinity;
-}
-
-Verdict hold_largest(std::string output, const Rows& rows, double roundoff) {
+// `share`: of the naive error.
+Verdict largest(std::string output, const Rows& rows, double roundoff, double share) {
   Verdict verdict{std::move(output), 0, 0, 0};
   double naive = 0, size = 0;
   for (size_t i = 0; i < rows.got.size(); ++i) {
@@ -42,8 +36,23 @@ Verdict hold_largest(std::string output, const Rows& rows, double roundoff) {
     naive = std::max(naive, finite_or_zero(difference(rows.naive[i], rows.exact[i])));
     size = std::max(size, finite_or_zero(std::abs(rows.exact[i])));
   }
-  verdict.allowed = 2 * naive + roundoff * size;
+  verdict.allowed = share * naive + roundoff * size;
   return verdict;
+}
+
+}  // namespace
+
+double Verdict::ratio() const {
+  if (error == 0) return 0;
+  return allowed > 0 ? error / allowed : kInfinity;
+}
+
+Verdict hold_largest(std::string output, const Rows& rows, double roundoff) {
+  return largest(std::move(output), rows, roundoff, 2);
+}
+
+Verdict hold_save(std::string output, const Rows& rows) {
+  return largest(std::move(output), rows, kSaveRoundoff, kSaveShare);
 }
 
 Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double roundoff) {
@@ -73,9 +82,10 @@ Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double ro
   for (const auto& entry : groups) {
     const Group& group = entry.second;
     const auto root = [&](double sum) { return std::sqrt(sum / static_cast<double>(group.count)); };
-    const Verdict verdict{output, root(group.error),
-                          2 * root(group.naive) + roundoff * root(group.exact) + kSmallestNormal,
-                          group.row};
+    const Verdict verdict{
+        output, root(group.error),
+        2 * root(group.naive) + kRoundings * roundoff * root(group.exact) + kSmallestNormal,
+        group.row};
     if (!(verdict.ratio() <= worst.ratio())) worst = verdict;
   }
   return worst;

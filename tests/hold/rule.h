@@ -23,10 +23,16 @@ struct Rows {
   std::vector<double> got, exact, naive;
 };
 Verdict hold_largest(std::string output, const Rows& rows, double roundoff);
-// In the mean square over rows of like magnitude: small rows do not hide below large ones.
+// In the mean square over rows of like magnitude: small rows do not hide below large ones. A kernel
+// rounds twice, its weights and its result.
+inline constexpr double kRoundings = 2;
 Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double roundoff);
+// A save is fp32, as the scores that it is made of are: allowed is a share of what it errs whose
+// scores are rounded to the storage type.
+inline constexpr double kSaveRoundoff = 1e-5;
+inline constexpr double kSaveShare = 1.0 / 16;
+Verdict hold_save(std::string output, const Rows& rows);
 
 double roundoff_of(spec::DType dtype);
-inline constexpr double kSaveRoundoff = 1e-5;
 
 }  // namespace attngen::hold

@@ -127,7 +127,7 @@ Held hold_rows(const spec::Spec& spec, const Shape& shape, const Call& call, int
   held.verdicts.push_back(hold_largest("o", o, roundoff));
   held.verdicts.push_back(hold_by_magnitude("o in the mean", o, roundoff));
   for (size_t s = 0; s < saves.size(); ++s) {
-    held.verdicts.push_back(hold_largest(spec.normalize.saves[s].name, saves[s], kSaveRoundoff));
+    held.verdicts.push_back(hold_save(spec.normalize.saves[s].name, saves[s]));
   }
   return held;
 }
