@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/linear.h"
+#include "attention/sum_range.h"
 #include "attention/tiles.h"
 #include "expr/bound.h"
 #include "expr/simplify.h"
@@ -95,45 +96,6 @@ bool reads_pair_or_row(const Expr& e) {
   return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
 }
 
-// No index is larger, nor a length: keys of 64 numbers of 16 bits, and values, would fill 137 GB.
-constexpr double kLargestIndex = 0x1p29;
-
-expr::Bounds bounds_of(Inputs inputs) {
-  expr::Bounds bounds;
-  bounds.variable = [](std::string_view name) {
-    const bool length = name == "seq_q" || name == "seq_kv";
-    return expr::Interval{length ? 1.0 : 0.0, kLargestIndex};
-  };
-  bounds.input = [inputs](std::string_view name) {
-    const auto input = std::ranges::find(inputs, name, &spec::Input::name);
-    const bool is_byte = input != inputs.end() && input->element == spec::Input::Element::U8;
-    return is_byte ? expr::Interval{0, 255} : expr::Interval{-0x1p31, 0x1p31 - 1};
-  };
-  return bounds;
-}
-
-// The sum, which saturates where it may leave 32 bits: kv_idx <= w[b] ends at w[b] + 1, and w may
-// be the largest number for no limit.
-Expr limit_of(const Linear& sum, Inputs inputs) {
-  const expr::Bounds bounds = bounds_of(inputs);
-  double low = 0, high = 0;  // of what is subtracted alone, and of what is added
-  const auto add_part = [&](double least, double greatest) {
-    low += std::min(least, 0.0);
-    high += std::max(greatest, 0.0);
-  };
-  const auto constant = static_cast<double>(sum.constant);
-  add_part(constant, constant);
-  for (const Linear::Term& term : sum.terms) {
-    const expr::Interval values = expr::bound(term.atom, bounds);
-    const auto factor = static_cast<double>(term.coefficient);
-    add_part(std::min(factor * values.low, factor * values.high),
-             std::max(factor * values.low, factor * values.high));
-  }
-  const Expr limit = to_expr(sum);
-  const bool fits = low >= -0x1p31 && high < 0x1p31;
-  return fits ? limit : expr::make(Op::Saturate, {limit});
-}
-
 // kv_idx <= limit (or >=, `above`).
 Keys half_line(const Linear& limit, bool above, Inputs inputs) {
   const auto first = above ? limit : add(limit, {1, {}});  // beyond the last, where it is one
@@ -141,8 +103,46 @@ Keys half_line(const Linear& limit, bool above, Inputs inputs) {
   const auto low = least(*first, inputs);
   const auto high = greatest(*first, inputs);
   if (!low || !high) return unknown_keys();
-  if (above) return {limit_of(*low, inputs), {}, true, limit_of(*high, inputs), {}};
-  return {{}, limit_of(*high, inputs), true, {}, limit_of(*low, inputs)};
+  // w[b] + 1 saturates: w[b] may be the largest number for no limit.
+  const auto outer = saturated(above ? *low : *high, inputs);
+  const auto inner = saturated(above ? *high : *low, inputs);
+  if (!outer || !inner) return unknown_keys();
+  return above ? Keys{*outer, {}, true, *inner, {}} : Keys{{}, *outer, true, {}, *inner};
+}
+
+// A search of `load`, an element of an input that ascends along the keys, for what is below
+// `value` (`or_equal`: or is it).
+struct CountOf {
+  Linear value;
+  bool or_equal = false;
+};
+
+// How many elements are at most `sum`, which are those below sum + 1: of the two searches, the
+// preferred one first, that whose value is within 32 bits, or else saturates where that changes no
+// count. Nothing is below the least number, and all is at most the greatest. Of a sum that may be
+// beyond either no search is exact; then it is `more` or none too many.
+std::optional<Expr> count_up_to(const Expr& load, const Linear& sum, bool prefer_below, bool more,
+                                Inputs inputs) {
+  const auto next = add(sum, {1, {}});
+  if (!next) return std::nullopt;
+  const CountOf up_to{sum, true}, below{*next, false};
+  const auto fits = [&](const CountOf& search) {
+    return fits_32_bits(range_of(search.value, inputs));
+  };
+  const auto exact = [&](const CountOf& search) {
+    const expr::Interval range = range_of(search.value, inputs);
+    return search.or_equal ? range.low >= -0x1p31 : range.high < 0x1p31;
+  };
+  const CountOf searches[] = {prefer_below ? below : up_to, prefer_below ? up_to : below};
+  const CountOf* chosen = std::ranges::find_if(searches, fits);
+  if (chosen == std::end(searches)) chosen = std::ranges::find_if(searches, exact);
+  if (chosen == std::end(searches)) chosen = more ? &up_to : &below;
+  const auto value = saturated(chosen->value, inputs);
+  if (!value) return std::nullopt;
+  std::vector<Expr> indices(load.operands().begin(), load.operands().end());
+  indices.back() = *value;
+  return expr::load(load.name() + std::string(chosen->or_equal ? kUpTo : kBelow), expr::Type::Int,
+                    std::move(indices));
 }
 
 // input[..., kv_idx] <= limit (or >=, `above`), where the input ascends along the keys: a search
@@ -152,25 +152,22 @@ Keys half_line_of(const Expr& load, const Linear& limit, bool above, Inputs inpu
   if (input == nullptr || input->shape.back().kind != spec::Input::Dim::Kind::SeqKv) {
     return unknown_keys();
   }
-  std::vector<Expr> indices(load.operands().begin(), load.operands().end());
+  const auto& indices = load.operands();
   if (indices.back().op() != Op::Variable ||
       std::any_of(indices.begin(), indices.end() - 1, reads_pair_or_row)) {
     return unknown_keys();
   }
-  // More than x is as good as x + 1 or more, and any x may stand there.
-  const int64_t step = above ? 1 : -1;
-  const bool strict = limit.constant == step;
-  const auto searched = strict ? add(limit, {-step, {}}) : limit;
-  const auto low = searched ? least(*searched, inputs) : std::nullopt;
-  const auto high = searched ? greatest(*searched, inputs) : std::nullopt;
+  // Keys from the first that is at least the limit on are those beyond all at most limit - 1.
+  const auto last = above ? add(limit, {-1, {}}) : limit;
+  const auto low = last ? least(*last, inputs) : std::nullopt;
+  const auto high = last ? greatest(*last, inputs) : std::nullopt;
   if (!low || !high) return unknown_keys();
-  const auto keys = [&](const Linear& value) {
-    indices.back() = limit_of(value, inputs);
-    return expr::load(load.name() + std::string(above != strict ? kBelow : kUpTo), expr::Type::Int,
-                      indices);
-  };
-  if (above) return {keys(*low), {}, true, keys(*high), {}};
-  return {{}, keys(*high), true, {}, keys(*low)};
+  // What an id alone is compared with needs no sum.
+  const bool prefer_below = above ? limit.constant != 1 : limit.constant == -1;
+  const auto outer = count_up_to(load, above ? *low : *high, prefer_below, !above, inputs);
+  const auto inner = count_up_to(load, above ? *high : *low, prefer_below, above, inputs);
+  if (!outer || !inner) return unknown_keys();
+  return above ? Keys{*outer, {}, true, *inner, {}} : Keys{{}, *outer, true, {}, *inner};
 }
 
 // Keys with sum <= 0: solved for kv_idx.

@@ -154,6 +154,15 @@ TEST_CASE("ends that may leave 32 bits saturate") {
         "0 .. doc_id.below[b, doc_id[b, q_first + seq_kv - seq_q]]");
   CHECK(expr::print(range_of("doc_id[b, kv_idx] > doc_id[b, q_pos]").begin) ==
         "doc_id.up_to[b, doc_id[b, q_first + seq_kv - seq_q]]");
+  // Of a sum that may be too large, what is at most it; that may be too small, what is below.
+  CHECK(expr::print(range_of("doc_id[b, kv_idx] >= doc_id[b, q_pos] + 3").begin) ==
+        "doc_id.up_to[b, saturate(doc_id[b, q_first + seq_kv - seq_q] + 2)]");
+  CHECK(end_of("doc_id[b, kv_idx] <= doc_id[b, q_pos] - 3") ==
+        "doc_id.below[b, saturate(doc_id[b, q_last + seq_kv - seq_q] - 2)]");
+  // Of one that may be both, a hull and a part.
+  CHECK(printed("doc_id[b, kv_idx] <= 2 * prefix[b]") ==
+        "0 .. doc_id.up_to[b, saturate(prefix[b] * 2)] full "
+        "0 .. doc_id.below[b, saturate(prefix[b] * 2 + 1)]");
 }
 
 TEST_CASE("limits are searched for a tile's first and last row alone where both ends rise") {

@@ -1,0 +1,118 @@
+#include "attention/sum_range.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "expr/interval.h"
+
+namespace attngen::attention {
+
+using expr::Expr;
+using expr::Interval;
+using expr::Op;
+
+namespace {
+
+// No index is larger, nor a length: keys of 64 numbers of 16 bits, and values, would fill 137 GB.
+constexpr double kLongest = 0x1p29;
+
+// Multiples of a first and a last place and of the length: 0 <= first <= last <= length. Their sum
+// is least and greatest at corners of what they may be.
+struct Side {
+  double first = 0, last = 0, length = 0;
+
+  Interval range() const {
+    const auto [low, high] = std::minmax({0.0, length, length + last, length + last + first});
+    return {low * kLongest, high * kLongest};
+  }
+};
+
+Interval multiple(const Interval& x, double factor) {
+  return {std::min(x.low * factor, x.high * factor), std::max(x.low * factor, x.high * factor)};
+}
+
+// A quotient is looked into, since an interval of its terms forgets that rows are within lengths.
+Interval range_of_atom(const Expr& atom, const expr::Bounds& bounds, Inputs inputs) {
+  if (atom.op() == Op::FloorDivide && atom.operand(1).is_number()) {
+    if (const auto dividend = linear(atom.operand(0))) {
+      return expr::integer_divide(range_of(*dividend, inputs),
+                                  expr::bound(atom.operand(1), bounds));
+    }
+  }
+  return expr::bound(atom, bounds);
+}
+
+// The parts of a sum: what is known of places together, and every other term, by itself.
+class SumParts {
+ public:
+  SumParts(const Linear& sum, Inputs inputs) {
+    const auto constant = static_cast<double>(sum.constant);
+    put({constant, constant});
+    const expr::Bounds bounds = bounds_of(inputs);
+    Side queries, keys;
+    for (const Linear::Term& term : sum.terms) {
+      const auto factor = static_cast<double>(term.coefficient);
+      if (double* place = place_of(term.atom, queries, keys)) {
+        *place += factor;
+      } else {
+        put(multiple(range_of_atom(term.atom, bounds, inputs), factor));
+      }
+    }
+    put(queries.range());
+    put(keys.range());
+  }
+
+  const Interval& sum() const { return sum_; }
+  // Of the sum of some of them.
+  const Interval& of_some() const { return some_; }
+
+ private:
+  static double* place_of(const Expr& atom, Side& queries, Side& keys) {
+    if (atom.op() != Op::Variable) return nullptr;
+    const std::string& name = atom.name();
+    if (name == "q_first") return &queries.first;
+    if (name == "q_last" || name == "q_idx") return &queries.last;
+    if (name == "seq_q") return &queries.length;
+    if (name == "kv_first") return &keys.first;
+    if (name == "kv_last" || name == "kv_idx") return &keys.last;
+    return name == "seq_kv" ? &keys.length : nullptr;
+  }
+  void put(const Interval& part) {
+    sum_ = {sum_.low + part.low, sum_.high + part.high};
+    some_ = {some_.low + std::min(part.low, 0.0), some_.high + std::max(part.high, 0.0)};
+  }
+
+  Interval sum_{0, 0}, some_{0, 0};
+};
+
+}  // namespace
+
+expr::Bounds bounds_of(Inputs inputs) {
+  expr::Bounds bounds;
+  bounds.variable = [](std::string_view name) {
+    if (name == "q_pos") return Interval{-kLongest, kLongest};
+    const bool length = name == "seq_q" || name == "seq_kv";
+    return Interval{length ? 1.0 : 0.0, kLongest};
+  };
+  bounds.input = [inputs](std::string_view name) {
+    const auto input = std::ranges::find(inputs, name, &spec::Input::name);
+    const bool is_byte = input != inputs.end() && input->element == spec::Input::Element::U8;
+    return is_byte ? Interval{0, 255} : Interval{-0x1p31, 0x1p31 - 1};
+  };
+  return bounds;
+}
+
+Interval range_of(const Linear& sum, Inputs inputs) { return SumParts(sum, inputs).sum(); }
+
+bool fits_32_bits(const Interval& range) { return range.low >= -0x1p31 && range.high < 0x1p31; }
+
+std::optional<Expr> saturated(const Linear& sum, Inputs inputs) {
+  constexpr double kWidest = 0x1p62;
+  const SumParts parts(sum, inputs);
+  if (parts.of_some().low < -kWidest || parts.of_some().high > kWidest) return std::nullopt;
+  const Expr whole = to_expr(sum);
+  return fits_32_bits(parts.of_some()) ? whole : expr::make(Op::Saturate, {whole});
+}
+
+}  // namespace attngen::attention
