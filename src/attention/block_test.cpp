@@ -1,6 +1,10 @@
 // block_test: interval arithmetic on the mask's text. Each number becomes its least and greatest
 // value over a block, each condition whether it may hold somewhere and whether it must everywhere.
+//
+// A pair's numbers are within 32 bits. Their ends need not be: one key's greatest id and another's
+// least may differ by more. Such an end saturates, and still is one of all pairs' numbers.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,6 +13,7 @@
 #include "attention/interval_mask.h"
 #include "attention/known.h"
 #include "attention/linear.h"
+#include "attention/sum_range.h"
 #include "attention/tiles.h"
 #include "expr/simplify.h"
 
@@ -67,11 +72,13 @@ class BlockBounds {
   Truth equal(const Expr& a, const Expr& b);
   Truth less_float(const Expr& a, const Expr& b, bool or_equal);
   Truth congruent(const Expr& modulo, const Expr& remainder);
+  Truth same_remainder(const Expr& difference);
 
   // Nothing where an end is unknown.
   std::optional<Ends> ends(const Expr& e);
   std::optional<Ends> ends_of_atom(const Expr& e);
   std::optional<Ends> ends_of_sum(const Linear& sum);
+  std::optional<Expr> negated(const Expr& e);
   std::optional<Ends> ends_of_load(const Expr& e);
   std::optional<size_t> table_of(const Expr& e);
   std::optional<Ends> ends_of_modulo(const Expr& e);
@@ -106,7 +113,19 @@ std::optional<Ends> BlockBounds::ends_of_sum(const Linear& sum) {
     low = *next_low;
     high = *next_high;
   }
-  return Ends{to_expr(low), to_expr(high)};
+  const auto least = saturated(low, inputs_);
+  const auto greatest = saturated(high, inputs_);
+  return least && greatest ? std::optional(Ends{*least, *greatest}) : std::nullopt;
+}
+
+// The least id has no opposite, and stands in tables even where no pair looks at it.
+std::optional<Expr> BlockBounds::negated(const Expr& e) {
+  const auto sum = linear(e);
+  const auto opposite = sum ? add({}, *sum, -1) : std::nullopt;
+  if (!opposite) return std::nullopt;
+  const Expr negative = expr::make(Op::Negate, {e});
+  return fits_32_bits(range_of(*opposite, inputs_)) ? negative
+                                                    : expr::make(Op::Saturate, {negative});
 }
 
 std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
@@ -135,10 +154,11 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
     }
     case Op::Abs: {
       const auto x = operand(0);
-      if (!x) return std::nullopt;
-      const Expr below = expr::make(Op::Negate, {x->low});
-      const Expr nearest = expr::make(Op::Max, {x->low, expr::make(Op::Negate, {x->high})});
-      return Ends{expr::make(Op::Relu, {nearest}), expr::make(Op::Max, {x->high, below})};
+      const auto above = x ? negated(x->low) : std::nullopt;
+      const auto below = x ? negated(x->high) : std::nullopt;
+      if (!above || !below) return std::nullopt;
+      const Expr nearest = expr::make(Op::Max, {x->low, *below});
+      return Ends{expr::make(Op::Relu, {nearest}), expr::make(Op::Max, {x->high, *above})};
     }
     case Op::Relu: {
       const auto x = operand(0);
@@ -298,6 +318,7 @@ Truth BlockBounds::less(const Expr& a, const Expr& b, bool or_equal) {
   auto right = linear(b);
   if (!left || !right) return {};
   if (share_terms(*left, *right)) {
+    // No pair's number, but against 0: saturating keeps its sign.
     left = add(*left, *right, -1);
     right = Linear{};
     if (!left) return {};
@@ -362,10 +383,25 @@ std::optional<Expr> as_congruence(const Expr& a, const Expr& b) {
   return expr::make(Op::Modulo, {apart, a.operand(1)});
 }
 
+// As congruent to 0. The difference is no pair's number: where its ends saturate, numbers between
+// them are missing.
+Truth BlockBounds::same_remainder(const Expr& difference) {
+  const Truth known = congruent(difference, expr::integer(0));
+  const auto sum = linear(difference.operand(0));
+  if (sum && fits_32_bits(range_of(*sum, inputs_))) return known;
+  const auto x = ends(difference.operand(0));
+  if (!x) return known;
+  constexpr int64_t kLowest = std::numeric_limits<int32_t>::min();
+  constexpr int64_t kHighest = std::numeric_limits<int32_t>::max();
+  const Expr cut = either(expr::make(Op::Equal, {x->low, expr::integer(kLowest)}),
+                          expr::make(Op::Equal, {x->high, expr::integer(kHighest)}));
+  return {either(known.may, cut), both(known.must, negation(cut))};
+}
+
 Truth BlockBounds::equal(const Expr& a, const Expr& b) {
   if (const auto congruence = as_congruence(a, b);
       congruence && positive_divisor(*congruence) > 0) {
-    return congruent(*congruence, expr::integer(0));
+    return same_remainder(*congruence);
   }
   if (a.op() == Op::Modulo && b.is_number()) return congruent(a, b);
   if (b.op() == Op::Modulo && a.is_number()) return congruent(b, a);

@@ -31,10 +31,13 @@ inline std::vector<spec::Input> random_inputs() {
            true}};
 }
 
+// Whether numbers are few and small, or also as large as 32 bits hold.
+enum class Numbers : uint8_t { Small, Extreme };
+
 // Values of b, h, h_kv and of every input's elements, fixed by a seed.
 class Data {
  public:
-  explicit Data(uint64_t seed) : seed_(seed) {
+  explicit Data(uint64_t seed, Numbers numbers = Numbers::Small) : seed_(seed), numbers_(numbers) {
     // Stretches of one to a few keys, from a negative id on.
     std::mt19937_64 random(seed);
     for (auto& ids : ascending_) {
@@ -61,6 +64,12 @@ class Data {
     return input == kSorted || input == kFalling || input == kChunks;
   }
   double element(std::string_view input, std::span<const int64_t> at) const {
+    const double value = small_element(input, at);
+    return numbers_ == Numbers::Small || input == kFloats ? value : stretched(value);
+  }
+
+ private:
+  double small_element(std::string_view input, std::span<const int64_t> at) const {
     if (const auto found = fixed_.find(input); found != fixed_.end()) return found->second;
     if (input == kSorted) return ascending_.at(at[0]).at(at[1]);
     if (input == kFalling) return 9 - ascending_.at(at[0]).at(at[1]);
@@ -73,20 +82,30 @@ class Data {
     return input == kFloats && seed_ % 4 == 0 ? spoiled(value, (mixed >> 50U) % 8) : value;
   }
 
- private:
+  // What ascends still does: from somewhere on all are the greatest, up to somewhere the least.
+  double stretched(double value) const {
+    constexpr double kLowest = std::numeric_limits<int32_t>::min();
+    constexpr double kHighest = std::numeric_limits<int32_t>::max();
+    if (value >= static_cast<double>(seed_ / 4 % 12)) return kHighest - (seed_ % 2 == 0 ? 0 : 1);
+    if (value <= static_cast<double>(seed_ / 64 % 8) - 5) return kLowest + (seed_ % 3 == 0 ? 1 : 0);
+    return value;
+  }
+
   static double spoiled(double value, uint64_t how) {
     if (how == 0) return std::numeric_limits<double>::quiet_NaN();
     return how == 1 ? std::copysign(expr::kInfinity, value) : value;
   }
 
   uint64_t seed_;
+  Numbers numbers_;
   std::array<std::array<double, 64>, 4> ascending_{}, chunks_{};  // by b and key
   std::map<std::string, double, std::less<>> fixed_;
 };
 
 class RandomMask {
  public:
-  explicit RandomMask(uint64_t seed) : random_(seed) {}
+  explicit RandomMask(uint64_t seed, Numbers numbers = Numbers::Small)
+      : numbers_(numbers), random_(seed) {}
   uint64_t next() { return random_(); }
 
   expr::Expr mask(int depth) {
@@ -153,8 +172,11 @@ class RandomMask {
       case 1:
         return expr::make(next() % 2 == 0 ? Op::Abs : Op::Negate, {term(depth - 1)});
       case 2:
-        return expr::make(Op::Multiply,
-                          {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 5) - 2)});
+        return expr::make(
+            Op::Multiply,
+            {term(depth - 1), numbers_ == Numbers::Extreme
+                                  ? number()
+                                  : expr::integer(static_cast<int64_t>(next() % 5) - 2)});
       case 3:
         return expr::make(next() % 2 == 0 ? Op::Modulo : Op::FloorDivide,
                           {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 7) - 2)});
@@ -196,10 +218,24 @@ class RandomMask {
                           {name("b"), name(kIndices[next() % kIndices.size()])});
       }
       default:
-        return expr::integer(static_cast<int64_t>(next() % 11) - 3);
+        return number();
     }
   }
 
+  expr::Expr number() {
+    constexpr std::array<int64_t, 6> kExtremes = {std::numeric_limits<int32_t>::max(),
+                                                  -std::numeric_limits<int32_t>::max(),
+                                                  std::numeric_limits<int32_t>::min(),
+                                                  int64_t{1} << 30,
+                                                  -(int64_t{1} << 30),
+                                                  65536};
+    if (numbers_ == Numbers::Extreme && next() % 4 == 0) {
+      return expr::integer(kExtremes[next() % kExtremes.size()]);
+    }
+    return expr::integer(static_cast<int64_t>(next() % 11) - 3);
+  }
+
+  Numbers numbers_;
   std::mt19937_64 random_;
 };
 

@@ -19,15 +19,16 @@ using testing::Lengths;
 using testing::Limits;
 using testing::mask_of;
 using testing::needed;
+using testing::Numbers;
 using testing::Pairs;
 using testing::RandomMask;
 using testing::Subject;
 using testing::Visits;
 using testing::visits;
 
-void check_sound(const Subject& subject, const Data& data, const Lengths& lengths, int64_t first,
-                 int64_t last) {
-  const Pairs pairs(subject.function, data, lengths);
+// Of rows first..last; `pairs` are those of the whole call.
+void check_sound(const Subject& subject, const Pairs& pairs, const Data& data,
+                 const Lengths& lengths, int64_t first, int64_t last) {
   const Limits limits = subject.ranges.of(data, lengths, first, last);
   bool sound = true;
   bool some = false;
@@ -227,6 +228,13 @@ TEST_CASE("blocks are tested where there are gaps alone") {
         "kv_first < prefix[b] or q_first + seq_kv - seq_q - kv_last < 5 full "
         "kv_last <= q_first + seq_kv - seq_q and "
         "(kv_last < prefix[b] or q_last + seq_kv - seq_q - kv_first < 5)");
+  // One key's id may differ from another's by more than 32 bits hold.
+  CHECK(test_of("page[b, kv_idx] - chunk[b, kv_idx] < 64") ==
+        "saturate(0.least[kv_first] - 1.greatest[kv_first]) < 64 full "
+        "saturate(0.greatest[kv_first] - 1.least[kv_first]) < 64");
+  CHECK(test_of("prefix[b] - kv_idx >= kv_idx - 13 or kv_idx > 900") ==
+        "saturate(kv_first * 2 - prefix[b] - 13) <= 0 or 900 < kv_last full "
+        "saturate(kv_last * 2 - prefix[b] - 13) <= 0 or 900 < kv_first");
 }
 
 // The sanitizers take minutes for all; the ordinary build asks for them.
@@ -249,10 +257,59 @@ TEST_CASE("key ranges and tile classes of random masks are sound") {
                             static_cast<int64_t>(random.next() % 14)};
       const auto first = static_cast<int64_t>(random.next() % lengths.q);
       const auto last = first + static_cast<int64_t>(random.next() % (lengths.q - first));
-      check_sound(subject, data, lengths, first, last);
+      check_sound(subject, Pairs(subject.function, data, lengths), data, lengths, first, last);
     }
   }
   CHECK(with_tables > kRandomMasks / 10);
+}
+
+// In the arithmetic of kernels, of calls in which no pair's own numbers leave 32 bits: how many of
+// some random ones are such.
+uint64_t check_extremes(const expr::Expr& mask, RandomMask& random, int calls) {
+  uint64_t checked = 0;
+  for (int call = 0; call < calls; ++call) {
+    const Subject subject(mask, Numbers::Extreme);
+    const Data data(random.next(), Numbers::Extreme);
+    const Lengths lengths{1 + static_cast<int64_t>(random.next() % 6),
+                          static_cast<int64_t>(random.next() % 14)};
+    const Pairs pairs(subject.function, data, lengths);
+    if (subject.function.overflowed()) continue;
+    const auto first = static_cast<int64_t>(random.next() % lengths.q);
+    const auto last = first + static_cast<int64_t>(random.next() % (lengths.q - first));
+    check_sound(subject, pairs, data, lengths, first, last);
+    ++checked;
+  }
+  return checked;
+}
+
+TEST_CASE("no number beyond 32 bits makes a kernel pass over a pair, or make one up") {
+  for (const char* mask :
+       {// Every key's difference is 0 where both ids say that it is none.
+        "page[b, kv_idx] - chunk[b, kv_idx] < 64", "abs(page[b, kv_idx] - chunk[b, q_pos]) <= 1",
+        "abs(page[b, kv_idx]) > 7 or kv_idx < 2",
+        // Terms that move to the other side.
+        "prefix[b] - kv_idx >= kv_idx - 13 or kv_idx > 9", "prefix[b] - kv_idx > kv_idx - 2",
+        // What is looked for is beyond all ids.
+        "span[b, q_pos] - span[b, kv_idx] < -2", "span[b, q_pos] - span[b, kv_idx] > 2",
+        "span[b, kv_idx] - prefix[b] <= span[b, q_pos]",
+        "span[b, kv_idx] > span[b, q_pos] + prefix[b]",
+        // The difference of remainders' numbers.
+        "q_idx * 1073741823 % 7 == kv_idx * -1073741823 % 7"}) {
+    CAPTURE(mask);
+    RandomMask random(1);
+    CHECK(check_extremes(mask_of(mask), random, 300) > 10);
+  }
+}
+
+TEST_CASE("nor does any of random masks") {
+  uint64_t checked = 0;
+  constexpr uint64_t kMasks = kRandomMasks / 3;
+  for (uint64_t seed = 1; seed <= kMasks; ++seed) {
+    CAPTURE(seed);
+    RandomMask random(seed, Numbers::Extreme);
+    checked += check_extremes(random.mask(2), random, 3);
+  }
+  CHECK(checked > kMasks);
 }
 
 TEST_CASE("masks that nest beyond reason bound nothing, and soon") {

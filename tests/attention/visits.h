@@ -15,6 +15,7 @@
 
 #include "attention/tiles.h"
 #include "expr/evaluate.h"
+#include "int_program.h"
 #include "random_mask.h"
 #include "support.h"
 
@@ -28,11 +29,16 @@ struct Lengths {
 // too), compiled once.
 class Function {
  public:
-  // `tables`: of a block test.
-  explicit Function(const expr::Expr& e, const std::vector<IdTable>& tables = {})
+  // `tables`: of a block test. Of small numbers the faster program gives what a kernel does.
+  explicit Function(const expr::Expr& e, const std::vector<IdTable>& tables = {},
+                    Numbers numbers = Numbers::Small)
       : program_(e, names()), tables_(tables) {
-    for (const IdTable& table : tables) ids_.emplace_back(table.value);
+    if (numbers == Numbers::Extreme) ints_.emplace(e, names());
+    for (const IdTable& table : tables)
+      ids_.emplace_back(table.value, std::vector<IdTable>(), numbers);
   }
+  // Whether a number of any evaluation so far was beyond 32 bits.
+  bool overflowed() const { return ints_ && ints_->overflowed(); }
 
   double at(const Data& data, const Lengths& lengths, int64_t first, int64_t last, int64_t kv,
             int64_t kv_last = 0) const {
@@ -42,7 +48,7 @@ class Function {
       values.push_back(static_cast<double>(value));
     }
     for (const char* name : {"b", "h", "h_kv"}) values.push_back(data.index(name));
-    return program_(values, [&](std::string_view input, std::span<const int64_t> indices) {
+    const expr::Loader load = [&](std::string_view input, std::span<const int64_t> indices) {
       if (const size_t meets = input.find(kMeets); meets != std::string_view::npos) {
         const auto bits = [&](std::string_view table) {
           const size_t i = std::stoul(std::string(table));
@@ -59,7 +65,8 @@ class Function {
                       input.ends_with(kGreatest));
       }
       return element(data, lengths, input, indices);
-    });
+    };
+    return ints_ ? (*ints_)(values, load) : program_(values, load);
   }
 
  private:
@@ -113,6 +120,7 @@ class Function {
     return static_cast<double>(count);
   }
   expr::Program program_;
+  mutable std::optional<IntProgram> ints_;
   std::vector<IdTable> tables_;
   std::vector<Function> ids_;  // of each table
 };
@@ -124,11 +132,11 @@ struct Limits {
 
 class Ranges {
  public:
-  explicit Ranges(const KeyRange& range)
-      : begin_(range.begin),
-        end_(range.end),
-        full_begin_(range.full_begin),
-        full_end_(range.full_end) {}
+  explicit Ranges(const KeyRange& range, Numbers numbers = Numbers::Small)
+      : begin_(range.begin, {}, numbers),
+        end_(range.end, {}, numbers),
+        full_begin_(range.full_begin, {}, numbers),
+        full_end_(range.full_end, {}, numbers) {}
   Limits of(const Data& data, const Lengths& lengths, int64_t first, int64_t last) const {
     const auto limit = [&](const Function& f) {
       const double value = f.at(data, lengths, first, last, 0);
@@ -165,11 +173,14 @@ class Pairs {
 
 // A mask with its closed forms, compiled.
 struct Subject {
-  explicit Subject(const expr::Expr& e)
-      : mask(e), function(e), range(key_range(e, random_inputs())), ranges(range) {
+  explicit Subject(const expr::Expr& e, Numbers numbers = Numbers::Small)
+      : mask(e),
+        function(e, {}, numbers),
+        range(key_range(e, random_inputs())),
+        ranges(range, numbers) {
     if (const auto test = block_test(e, random_inputs())) {
-      kept.emplace(test->kept, test->tables);
-      full.emplace(test->full, test->tables);
+      kept.emplace(test->kept, test->tables, numbers);
+      full.emplace(test->full, test->tables, numbers);
       tables = test->tables.size();
     }
   }
