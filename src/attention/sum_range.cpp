@@ -14,8 +14,8 @@ using expr::Op;
 
 namespace {
 
-// No index is larger, nor a length: keys of 64 numbers of 16 bits, and values, would fill 137 GB.
-constexpr double kLongest = 0x1p29;
+// No length, batch or index is larger (docs/spec.md, section 6).
+constexpr double kLongest = 0x1p31 - 0x1p16;
 
 // Multiples of a first and a last place and of the length: 0 <= first <= last <= length. Their sum
 // is least and greatest at corners of what they may be.

@@ -145,9 +145,11 @@ TEST_CASE("ends that may leave 32 bits saturate") {
   CHECK(end_of("kv_idx - chunk[b, 0] < prefix[b]") == "saturate(chunk[b, 0] + prefix[b])");
   CHECK(expr::print(range_of("q_pos - kv_idx < prefix[b]").begin) ==
         "saturate(q_first + seq_kv - seq_q - prefix[b] + 1)");
-  // Indices alone, where they are scaled.
+  // Indices alone, where they are scaled: a length may be almost 2^31.
   CHECK(end_of("kv_idx // 16777216 <= q_idx") == "saturate(q_last * 16777216 + 16777216)");
-  CHECK(end_of("kv_idx // 2 <= q_idx") == "q_last * 2 + 2");
+  CHECK(end_of("kv_idx // 2 <= q_idx") == "saturate(q_last * 2 + 2)");
+  CHECK(end_of("kv_idx // 2 <= q_pos // 2") == "(q_last + seq_kv - seq_q) // 2 * 2 + 2");
+  CHECK(end_of("kv_idx <= q_pos + 70000") == "saturate(q_last + seq_kv - seq_q + 70001)");
   CHECK(end_of("kv_idx // 16777216 <= level[b]") == "saturate(level[b] * 16777216 + 16777216)");
   // Any id may be looked for: no sum of one is.
   CHECK(printed("doc_id[b, kv_idx] < doc_id[b, q_pos]") ==
