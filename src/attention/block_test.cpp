@@ -4,12 +4,14 @@
 // A pair's numbers are within 32 bits. Their ends need not be: one key's greatest id and another's
 // least may differ by more. Such an end saturates, and still is one of all pairs' numbers.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "attention/ends.h"
 #include "attention/interval_mask.h"
 #include "attention/known.h"
 #include "attention/linear.h"
@@ -23,10 +25,6 @@ using expr::Expr;
 using expr::Op;
 
 namespace {
-
-struct Ends {
-  Expr low, high;
-};
 
 struct Truth {
   Expr may = expr::boolean(true);
@@ -43,14 +41,14 @@ bool varies(const Expr& e) {
   return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
 }
 
-// n of `x % n` or `x // n` where n is a positive number; 0 otherwise.
-int64_t positive_divisor(const Expr& e) {
+// n of `x % n` or `x // n` where n is a number, and the least Int can be divided by it; else 0.
+int64_t divisor_of(const Expr& e) {
   const Expr& divisor = e.operand(1);
   constexpr double kLargest = 1 << 30;
-  const bool positive =
-      divisor.is_number() && divisor.number() >= 1 && divisor.number() <= kLargest;
-  return positive ? static_cast<int64_t>(divisor.number()) : 0;
+  if (!divisor.is_number() || std::abs(divisor.number()) > kLargest) return 0;
+  return divisor.is_number(-1) ? 0 : static_cast<int64_t>(divisor.number());
 }
+int64_t positive_divisor(const Expr& e) { return std::max<int64_t>(0, divisor_of(e)); }
 
 class BlockBounds {
  public:
@@ -79,10 +77,14 @@ class BlockBounds {
   std::optional<Ends> ends_of_atom(const Expr& e);
   std::optional<Ends> ends_of_sum(const Linear& sum);
   std::optional<Expr> negated(const Expr& e);
+  std::optional<Ends> size_of(const Ends& x);
   std::optional<Ends> ends_of_load(const Expr& e);
   std::optional<size_t> table_of(const Expr& e);
   std::optional<Ends> ends_of_modulo(const Expr& e);
   std::optional<Ends> ends_of_float(const Expr& e);
+  std::optional<Ends> ends_of_float_sum(const Expr& e);
+  std::optional<Ends> ends_of_float_product(const Expr& e);
+  std::optional<Ends> ends_of_float_function(const Expr& e);
   bool loads(const Expr& e);
 
   Inputs inputs_;
@@ -141,9 +143,9 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
       return ends_of_modulo(e);
     case Op::FloorDivide: {
       const auto x = operand(0);
-      if (!x || positive_divisor(e) == 0) return std::nullopt;
-      return Ends{expr::make(e.op(), {x->low, e.operand(1)}),
-                  expr::make(e.op(), {x->high, e.operand(1)})};
+      const int64_t divisor = divisor_of(e);
+      if (!x || divisor == 0) return std::nullopt;
+      return divisor > 0 ? rising(e, *x) : falling(e, *x);
     }
     case Op::Min:
     case Op::Max: {
@@ -154,16 +156,23 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
     }
     case Op::Abs: {
       const auto x = operand(0);
-      const auto above = x ? negated(x->low) : std::nullopt;
-      const auto below = x ? negated(x->high) : std::nullopt;
-      if (!above || !below) return std::nullopt;
-      const Expr nearest = expr::make(Op::Max, {x->low, *below});
-      return Ends{expr::make(Op::Relu, {nearest}), expr::make(Op::Max, {x->high, *above})};
+      return x ? size_of(*x) : std::nullopt;
     }
-    case Op::Relu: {
+    case Op::Square:
+    case Op::Multiply: {  // of two that vary: a square too, where they are one
+      if (e.op() == Op::Multiply && !expr::same(e.operand(0), e.operand(1))) return std::nullopt;
       const auto x = operand(0);
-      if (!x) return std::nullopt;
-      return Ends{expr::make(Op::Relu, {x->low}), expr::make(Op::Relu, {x->high})};
+      const auto size = x ? size_of(*x) : std::nullopt;
+      return size ? std::optional(square_of_size(*size)) : std::nullopt;
+    }
+    case Op::Relu:
+    case Op::Sign: {
+      const auto x = operand(0);
+      return x ? std::optional(rising(e, *x)) : std::nullopt;
+    }
+    case Op::ToInt: {
+      const auto x = ends_of_float(e.operand(0));
+      return x ? std::optional(whole_where_finite(rising(e, *x), *x)) : std::nullopt;
     }
     case Op::Select: {
       const auto x = operand(1);
@@ -178,6 +187,14 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
     default:
       return std::nullopt;
   }
+}
+
+std::optional<Ends> BlockBounds::size_of(const Ends& x) {
+  const auto above = negated(x.low);
+  const auto below = negated(x.high);
+  if (!above || !below) return std::nullopt;
+  const Expr nearest = expr::make(Op::Max, {x.low, *below});
+  return Ends{expr::make(Op::Relu, {nearest}), expr::make(Op::Max, {x.high, *above})};
 }
 
 bool ascends(const Expr& load, Inputs inputs) {
@@ -246,42 +263,87 @@ std::optional<Ends> BlockBounds::ends_of_float(const Expr& e) {
       return Ends{least_of(*table, tables_), greatest_of(*table, tables_)};
     }
   }
-  const auto of_both = [&](const Expr& low, const Expr& high) {
-    return Ends{expr::make(e.op(), {low}), expr::make(e.op(), {high})};
-  };
   if (e.op() == Op::ToFloat) {
     const auto x = ends(e.operand(0));
-    return x ? std::optional(of_both(x->low, x->high)) : std::nullopt;
+    return x ? std::optional(rising(e, *x)) : std::nullopt;
   }
-  const auto operand = [&](size_t i) { return ends_of_float(e.operand(i)); };
   switch (e.op()) {
     case Op::Negate: {
-      const auto x = operand(0);
-      return x ? std::optional(of_both(x->high, x->low)) : std::nullopt;
+      const auto x = ends_of_float(e.operand(0));
+      return x ? std::optional(falling(e, *x)) : std::nullopt;
+    }
+    case Op::Floor: {
+      const auto x = ends_of_float(e.operand(0));
+      return x ? std::optional(rising(e, *x)) : std::nullopt;
     }
     case Op::Abs: {
-      const auto x = operand(0);
+      const auto x = ends_of_float(e.operand(0));
       if (!x) return std::nullopt;
       const Expr below = expr::make(Op::Negate, {x->high});
       const Expr above = expr::make(Op::Negate, {x->low});
       return Ends{expr::make(Op::Max, {x->low, below}), expr::make(Op::Max, {x->high, above})};
     }
-    case Op::Multiply: {
-      const Expr& factor = e.operand(e.operand(0).is_number() ? 0 : 1);
-      const auto x = operand(e.operand(0).is_number() ? 1 : 0);
-      if (!x || !factor.is_number() || factor.is_number(0)) return std::nullopt;
-      const bool falls = factor.number() < 0;
-      return Ends{expr::make(e.op(), {falls ? x->high : x->low, factor}),
-                  expr::make(e.op(), {falls ? x->low : x->high, factor})};
-    }
     case Op::Add:
-    case Op::Subtract: {
-      const auto x = operand(0);
-      const auto y = operand(1);
-      if (!x || !y) return std::nullopt;
-      const bool falls = e.op() == Op::Subtract;
-      return Ends{expr::make(e.op(), {x->low, falls ? y->high : y->low}),
-                  expr::make(e.op(), {x->high, falls ? y->low : y->high})};
+    case Op::Subtract:
+      return ends_of_float_sum(e);
+    case Op::Multiply:
+    case Op::Divide:
+    case Op::FloorDivide:
+      return ends_of_float_product(e);
+    default:
+      return ends_of_float_function(e);
+  }
+}
+
+std::optional<Ends> BlockBounds::ends_of_float_sum(const Expr& e) {
+  const auto x = ends_of_float(e.operand(0));
+  const auto y = ends_of_float(e.operand(1));
+  if (!x || !y) return std::nullopt;
+  const bool falls = e.op() == Op::Subtract;
+  return Ends{expr::make(e.op(), {x->low, falls ? y->high : y->low}),
+              expr::make(e.op(), {x->high, falls ? y->low : y->high})};
+}
+
+// By a number; of a factor that is none, which is the same for the block, the sign decides. What is
+// multiplied by itself is a square.
+std::optional<Ends> BlockBounds::ends_of_float_product(const Expr& e) {
+  const bool multiplies = e.op() == Op::Multiply;
+  const size_t varying = multiplies && !varies(e.operand(0)) ? 1 : 0;
+  const Expr& factor = e.operand(1 - varying);
+  const auto x = ends_of_float(e.operand(varying));
+  if (!x) return std::nullopt;
+  if (multiplies && expr::same(e.operand(0), e.operand(1))) return ends_of_square(*x);
+  if (varies(factor) || factor.is_number(0)) return std::nullopt;
+  const Ends up = rising(e, *x, varying), down = falling(e, *x, varying);
+  if (factor.is_number()) return factor.number() < 0 ? down : up;
+  if (!multiplies) return std::nullopt;
+  const Expr rises = expr::make(Op::GreaterEqual, {factor, expr::number(0)});
+  return Ends{expr::make(Op::Select, {rises, up.low, down.low}),
+              expr::make(Op::Select, {rises, up.high, down.high})};
+}
+
+std::optional<Ends> BlockBounds::ends_of_float_function(const Expr& e) {
+  std::vector<Ends> operands;
+  for (const Expr& operand : e.operands()) {
+    if (operand.type() != expr::Type::Float) return std::nullopt;
+    const auto x = ends_of_float(operand);
+    if (!x) return std::nullopt;
+    operands.push_back(*x);
+  }
+  if (operands.empty()) return std::nullopt;
+  const Ends& x = operands[0];
+  if (is_rising_function(e.op())) return ends_of_function(e.op(), x);
+  switch (e.op()) {
+    case Op::Square:
+      return ends_of_square(x);
+    case Op::Relu:
+    case Op::Sign:
+      return where_finite(rising(e, x), operands);
+    case Op::Min:
+    case Op::Max: {
+      const Ends& y = operands[1];
+      return where_finite(
+          {expr::make(e.op(), {x.low, y.low}), expr::make(e.op(), {x.high, y.high})}, operands);
     }
     default:
       return std::nullopt;
@@ -433,7 +495,12 @@ Truth BlockBounds::truth_of(const Expr& e) {
   const auto& y = e.operand(1);
   if (e.op() == Op::And) return all(truth(x), truth(y));
   if (e.op() == Op::Or) return any(truth(x), truth(y));
-  if (x.type() == expr::Type::Bool || x.type() != y.type()) return {};
+  if (x.type() != y.type()) return {};
+  if (x.type() == expr::Type::Bool) {
+    const Truth a = truth(x), b = truth(y);
+    const Truth same = any(all(a, b), all(inverse(a), inverse(b)));
+    return e.op() == Op::Equal ? same : inverse(same);
+  }
   switch (e.op()) {
     case Op::Less:
       return less(x, y, false);

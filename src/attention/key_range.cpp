@@ -1,6 +1,7 @@
 // key_range: a mask is taken apart into and / or / not of comparisons; each comparison that is
 // solvable for kv_idx bounds the keys of the rows, any other bounds nothing.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -202,6 +203,24 @@ Keys at_most_zero(const Linear& sum, Inputs inputs) {
   return next ? at_most_zero(*next, inputs) : unknown_keys();
 }
 
+// square(a) <= n as |a| <= the root of n, sign(a) <= n as what it says of a; `at_least`: n <= both.
+// Nothing for anything else.
+std::optional<Expr> as_bound_of_operand(const Expr& e, double n, bool at_least) {
+  const Op op = at_least ? Op::GreaterEqual : Op::LessEqual;
+  const auto bound = [&](const Expr& a, double limit) {
+    return expr::make(op, {a, expr::integer(static_cast<int64_t>(limit))});
+  };
+  if (e.op() == Op::Square) {
+    if (n < 0 || (at_least && n == 0)) return expr::boolean(at_least);
+    const Expr size = expr::make(Op::Abs, {e.operand(0)});
+    return bound(size, at_least ? std::ceil(std::sqrt(n)) : std::floor(std::sqrt(n)));
+  }
+  if (e.op() != Op::Sign) return std::nullopt;
+  if (at_least ? n < 0 : n < -1) return expr::boolean(at_least);
+  if (at_least ? n > 1 : n > 0) return expr::boolean(!at_least);
+  return bound(e.operand(0), n);
+}
+
 class KeyFinder {
  public:
   explicit KeyFinder(Inputs inputs) : inputs_(inputs) {}
@@ -237,6 +256,12 @@ Keys KeyFinder::ordered(const Expr& x, const Expr& y, bool strict) {
   };
   if (auto keys = split(x, true, Op::Max)) return *keys;
   if (auto keys = split(y, false, Op::Min)) return *keys;
+  if (x.is_number() || y.is_number()) {
+    const double step = strict ? 1 : 0;
+    const auto simpler = y.is_number() ? as_bound_of_operand(x, y.number() - step, false)
+                                       : as_bound_of_operand(y, x.number() + step, true);
+    if (simpler) return find(*simpler, false);
+  }
   const auto left = linear(x);
   const auto right = linear(y);
   const auto difference = left && right ? add(*left, *right, -1) : std::nullopt;
@@ -247,6 +272,15 @@ Keys KeyFinder::ordered(const Expr& x, const Expr& y, bool strict) {
 Keys KeyFinder::comparison(const Expr& e, bool negated) {
   const Expr& x = e.operand(0);
   const Expr& y = e.operand(1);
+  if (x.type() == expr::Type::Bool) {
+    const bool differ = (e.op() == Op::NotEqual) != negated;
+    for (size_t i : {size_t{0}, size_t{1}}) {
+      if (reads_pair_or_row(e.operand(i))) continue;
+      const Expr& other = e.operand(1 - i);
+      return choose(e.operand(i), find(other, differ), find(other, !differ));
+    }
+    return either(both(find(x, false), find(y, differ)), both(find(x, true), find(y, !differ)));
+  }
   if (x.type() == expr::Type::Float || y.type() == expr::Type::Float) return unknown_keys();
   switch (e.op()) {
     case Op::Less:
@@ -259,9 +293,7 @@ Keys KeyFinder::comparison(const Expr& e, bool negated) {
       return negated ? ordered(x, y, true) : ordered(y, x, false);
     case Op::Equal:
     case Op::NotEqual:
-      if ((e.op() == Op::NotEqual) != negated || x.type() == expr::Type::Bool) {
-        return unknown_keys();
-      }
+      if ((e.op() == Op::NotEqual) != negated) return unknown_keys();
       return both(ordered(x, y, false), ordered(y, x, false));
     default:
       return unknown_keys();

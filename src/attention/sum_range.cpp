@@ -33,7 +33,7 @@ Interval multiple(const Interval& x, double factor) {
 }
 
 // A quotient is looked into, since an interval of its terms forgets that rows are within lengths.
-Interval range_of_atom(const Expr& atom, const expr::Bounds& bounds, Inputs inputs) {
+Interval range_of_value(const Expr& atom, const expr::Bounds& bounds, Inputs inputs) {
   if (atom.op() == Op::FloorDivide && atom.operand(1).is_number()) {
     if (const auto dividend = linear(atom.operand(0))) {
       return expr::integer_divide(range_of(*dividend, inputs),
@@ -41,6 +41,12 @@ Interval range_of_atom(const Expr& atom, const expr::Bounds& bounds, Inputs inpu
     }
   }
   return expr::bound(atom, bounds);
+}
+
+// Itself it is an Int.
+Interval range_of_atom(const Expr& atom, const expr::Bounds& bounds, Inputs inputs) {
+  const Interval range = range_of_value(atom, bounds, inputs);
+  return {std::clamp(range.low, -0x1p31, 0x1p31 - 1), std::clamp(range.high, -0x1p31, 0x1p31 - 1)};
 }
 
 // The parts of a sum: what is known of places together, and every other term, by itself.

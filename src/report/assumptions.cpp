@@ -27,10 +27,11 @@ struct Deciders {
   Names lengths;  // other inputs
   Names limits;   // b, h and h_kv
   // Which blocks a kernel visits, of which it asks each.
-  Names blocks;     // b, h and h_kv
-  Names shares;     // inputs, of which the cost model knows no better than a share
-  Names stretches;  // or how long ids in no order stay the same
-  Names pairs;      // tested pair by pair
+  Names blocks;       // b, h and h_kv
+  Names shares;       // inputs, of which the cost model knows no better than a share
+  Names stretches;    // or how long ids in no order stay the same
+  Names pairs;        // tested pair by pair
+  bool none = false;  // of a mask of indices alone: all pairs are tested
 };
 
 // An index of a load decides nothing by itself. Tables of ids have numbers for names.
@@ -49,6 +50,8 @@ void add_deciders(const Expr& e, Names& sorted, Names& others) {
   }
   for (const Expr& operand : e.operands()) add_deciders(operand, sorted, others);
 }
+
+bool is_seq_kv(const Expr& end) { return end.op() == expr::Op::Variable && end.name() == "seq_kv"; }
 
 Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   Deciders found;
@@ -69,6 +72,9 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
       for (const std::string& name : expr::inputs_of(table.value)) deciders.insert(name);
     }
   }
+  const bool bounds = !range.begin.is_number(0) || !is_seq_kv(range.end) || spec.block_size > 0;
+  found.none =
+      !(range.always_full || bounds || (asks && test)) && expr::inputs_of(spec.mask).empty();
   for (Names* const blocks : {&found.blocks, &found.shares, &found.stretches}) {
     for (const std::string& name : found.sorted) blocks->erase(name);
     for (const std::string& name : *blocks) {
@@ -129,6 +135,7 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
     lines.push_back(said_of(mask.pairs, "is tested pair by pair: no block is passed over by it",
                             "are tested pair by pair: no block is passed over by them"));
   }
+  if (mask.none) lines.emplace_back("the mask is tested pair by pair: no block is passed over");
   return lines;
 }
 

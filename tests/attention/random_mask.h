@@ -111,7 +111,7 @@ class RandomMask {
   expr::Expr mask(int depth) {
     using expr::Op;
     if (depth == 0) return comparison();
-    switch (next() % 8) {
+    switch (next() % 9) {
       case 0:
         return expr::make(Op::Not, {mask(depth - 1)});
       case 1:
@@ -124,6 +124,9 @@ class RandomMask {
         return expr::make(Op::And, {mask(depth - 1), mask(depth - 1)});
       case 6:
         return next() % 8 != 0 ? comparison() : expr::boolean(next() % 2 == 0);
+      case 7:
+        return expr::make(next() % 2 == 0 ? Op::Equal : Op::NotEqual,
+                          {mask(depth - 1), mask(depth - 1)});
       default:
         return comparison();
     }
@@ -149,10 +152,23 @@ class RandomMask {
       return expr::load(std::string(kFloats), expr::Type::Float,
                         {name("b"), name(kIndices[next() % kIndices.size()])});
     }
-    switch (next() % 4) {
+    constexpr std::array kFunctions = {Op::Abs, Op::Negate, Op::Floor, Op::Relu, Op::Sqrt,
+                                       Op::Exp, Op::Log2,   Op::Tanh,  Op::Sign, Op::Square};
+    constexpr std::array kExtrema = {Op::Min, Op::Max};
+    switch (next() % 7) {
       case 0:
-        return expr::make(next() % 2 == 0 ? Op::Abs : Op::Negate, {float_term(depth - 1)});
       case 1:
+        return expr::make(kFunctions[next() % kFunctions.size()], {float_term(depth - 1)});
+      case 2:
+        return expr::make(
+            next() % 2 == 0 ? Op::Divide : Op::FloorDivide,
+            {float_term(depth - 1), expr::number(static_cast<double>(next() % 5) / 2 - 1.25)});
+      case 3:
+        return expr::make(Op::Multiply, {expr::load("prefix", expr::Type::Int, {name("b")}),
+                                         float_term(depth - 1)});
+      case 4:
+        return expr::make(kExtrema[next() % 2], {float_term(depth - 1), float_term(depth - 1)});
+      case 5:
         return expr::make(Op::Multiply, {float_term(depth - 1),
                                          expr::number(static_cast<double>(next() % 5) - 2)});
       default:
@@ -169,8 +185,10 @@ class RandomMask {
       case 0:
         return expr::make(Op::FloorDivide,
                           {term(depth - 1), expr::integer(1 + static_cast<int64_t>(next() % 4))});
-      case 1:
-        return expr::make(next() % 2 == 0 ? Op::Abs : Op::Negate, {term(depth - 1)});
+      case 1: {
+        constexpr std::array kFunctions = {Op::Abs, Op::Negate, Op::Square, Op::Sign};
+        return expr::make(kFunctions[next() % kFunctions.size()], {term(depth - 1)});
+      }
       case 2:
         return expr::make(
             Op::Multiply,
@@ -181,7 +199,7 @@ class RandomMask {
         return expr::make(next() % 2 == 0 ? Op::Modulo : Op::FloorDivide,
                           {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 7) - 2)});
       case 4:
-        return leaf();
+        return next() % 2 == 0 ? leaf() : expr::make(Op::ToInt, {float_term(1)});
       default:
         return expr::make(kOps[next() % kOps.size()], {term(depth - 1), term(depth - 1)});
     }

@@ -177,14 +177,30 @@ TEST_CASE("limits are searched for a tile's first and last row alone where both 
 }
 
 TEST_CASE("key ranges of the usual masks are tight") {
-  for (const char* mask :
-       {"kv_idx <= q_pos", "kv_idx < q_pos", "kv_idx <= q_idx", "q_pos - kv_idx < window",
-        "kv_idx <= q_pos and q_pos - kv_idx < window", "abs(q_pos - kv_idx) < window",
-        "abs(kv_idx - q_pos) <= 3", "q_pos - kv_idx < window and kv_idx - q_pos < 2",
-        "kv_idx < prefix[b] or kv_idx <= q_pos", "kv_idx < max(prefix[b], q_pos + 1)",
-        "not (kv_idx > q_pos)", "not (kv_idx > q_pos or q_pos - kv_idx >= window)",
-        "kv_idx // 4 <= q_pos // 4", "kv_idx + 2 * q_idx >= q_pos + q_idx", "kv_idx < prefix[b]",
-        "kv_idx <= q_pos if h == 0 else q_pos - kv_idx < window", "true"}) {
+  for (const char* mask : {"kv_idx <= q_pos",
+                           "kv_idx < q_pos",
+                           "kv_idx <= q_idx",
+                           "q_pos - kv_idx < window",
+                           "kv_idx <= q_pos and q_pos - kv_idx < window",
+                           "abs(q_pos - kv_idx) < window",
+                           "abs(kv_idx - q_pos) <= 3",
+                           "q_pos - kv_idx < window and kv_idx - q_pos < 2",
+                           "kv_idx < prefix[b] or kv_idx <= q_pos",
+                           "kv_idx < max(prefix[b], q_pos + 1)",
+                           "not (kv_idx > q_pos)",
+                           "not (kv_idx > q_pos or q_pos - kv_idx >= window)",
+                           "kv_idx // 4 <= q_pos // 4",
+                           "kv_idx + 2 * q_idx >= q_pos + q_idx",
+                           "kv_idx < prefix[b]",
+                           "kv_idx <= q_pos if h == 0 else q_pos - kv_idx < window",
+                           "square(kv_idx - q_pos) < 10",
+                           "9 >= square(kv_idx - q_pos)",
+
+                           "sign(kv_idx - q_pos) <= 0",
+                           "sign(q_pos - kv_idx) == 1",
+                           "(kv_idx <= q_pos) == (h < 7)",
+                           "(kv_idx < q_pos) != (h > 7)",
+                           "true"}) {
     check_tight(mask_of(mask));
   }
   check_tight(expr::boolean(false));  // of no spec: it would be refused
@@ -204,7 +220,13 @@ TEST_CASE("no block without a pair is visited, no full one tested") {
         "kv_idx < prefix[b] or q_pos - kv_idx < window", "kv_idx < 3 or kv_idx > 20",
         "(q_pos // 4 - kv_idx // 4) % 3 == 0 and kv_idx <= q_pos",
         "not (q_pos // 4 == kv_idx // 4)", "kv_idx // 4 % 2 == 1", "q_idx % 20 == kv_idx % 20",
-        "(q_idx + 7) % 20 == (kv_idx - seq_q) % 20", "not (abs(q_pos - kv_idx) <= 3)"}) {
+        "(q_idx + 7) % 20 == (kv_idx - seq_q) % 20", "not (abs(q_pos - kv_idx) <= 3)",
+        // Operators that bound blocks alone.
+        "square(q_pos - kv_idx) >= 10", "(q_pos - kv_idx) * (q_pos - kv_idx) <= 16",
+        "sqrt(abs(kv_idx - q_pos)) < 2", "sign(kv_idx - q_pos) != 0",
+        "(q_pos - kv_idx) // -4 == -1", "(q_pos - kv_idx) // 4.0 == 1.0",
+        "abs(kv_idx - q_pos) / 4 <= 1.5", "int(sqrt(square(kv_idx - q_pos))) > 5",
+        "max(kv_idx - 8.5, 0) < 1"}) {
     check_least(mask);
   }
 }

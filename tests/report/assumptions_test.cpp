@@ -37,6 +37,15 @@ TEST_CASE("a mask of indices assumes nothing") {
   CHECK(assumed("mask: kv_idx <= q_pos and (kv_idx < 128 or q_pos - kv_idx < 100)\n") == "");
 }
 
+TEST_CASE("a mask of indices that bounds nothing") {
+  const std::string said = "the mask is tested pair by pair: no block is passed over";
+  CHECK(assumed("mask: sin(kv_idx) < 0.5\n") == said);
+  CHECK(assumed("mask: (q_pos - kv_idx) % 4 == 0\n") == said);
+  CHECK(assumed("mask: sin(kv_idx) < 0.5 and kv_idx <= q_pos\n") == "");
+  CHECK(assumed("mask: sqrt(abs(kv_idx - q_pos)) < 10\n") == "");
+  CHECK(assumed("mask: not (q_pos // 32 == kv_idx // 32)\n", Family::Cdna2) == said);
+}
+
 TEST_CASE("what a caller keeps") {
   CHECK(assumed("blocks: {size: 64, from: indices}\n") ==
         "predictions assume that block_counts keep every block, that rows of blocks are alike");
