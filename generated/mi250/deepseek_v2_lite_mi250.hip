@@ -180,9 +180,9 @@ __device__ __forceinline__ KeyRange key_range(int q_first, int q_last, const Row
                                               const Inputs&) {
   KeyRange keys;
   keys.begin = 0;
-  keys.end = max(min(q_last + row.seq_kv - row.seq_q + 1, row.seq_kv), 0);
+  keys.end = max(min(q_last + (row.seq_kv - row.seq_q) + 1, row.seq_kv), 0);
   keys.full_begin = 0;
-  keys.full_end = max(min(q_first + row.seq_kv - row.seq_q + 1, row.seq_kv), 0);
+  keys.full_end = max(min(q_first + (row.seq_kv - row.seq_q) + 1, row.seq_kv), 0);
   return keys;
 }
 

@@ -179,10 +179,10 @@ struct KeyRange {
 __device__ __forceinline__ KeyRange key_range(int q_first, int q_last, const Row& row,
                                               const Inputs&) {
   KeyRange keys;
-  keys.begin = max(min(q_first + row.seq_kv - row.seq_q - 4095, row.seq_kv), 0);
-  keys.end = max(min(q_last + row.seq_kv - row.seq_q + 1, row.seq_kv), 0);
-  keys.full_begin = max(min(q_last + row.seq_kv - row.seq_q - 4095, row.seq_kv), 0);
-  keys.full_end = max(min(q_first + row.seq_kv - row.seq_q + 1, row.seq_kv), 0);
+  keys.begin = max(min(q_first + (row.seq_kv - row.seq_q) - 4095, row.seq_kv), 0);
+  keys.end = max(min(q_last + (row.seq_kv - row.seq_q) + 1, row.seq_kv), 0);
+  keys.full_begin = max(min(q_last + (row.seq_kv - row.seq_q) - 4095, row.seq_kv), 0);
+  keys.full_end = max(min(q_first + (row.seq_kv - row.seq_q) + 1, row.seq_kv), 0);
   return keys;
 }
 

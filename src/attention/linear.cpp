@@ -52,7 +52,7 @@ Direction both(Direction a, Direction b) {
 Expr at_row(const Expr& e, const char* row) {
   const Expr q = int_variable(row);
   const Expr aligned = expr::make(
-      Op::Subtract, {expr::make(Op::Add, {q, int_variable("seq_kv")}), int_variable("seq_q")});
+      Op::Add, {q, expr::make(Op::Subtract, {int_variable("seq_kv"), int_variable("seq_q")})});
   return expr::substitute(e, {{"q_idx", q}, {"q_pos", aligned}});
 }
 
@@ -72,6 +72,22 @@ std::optional<Linear> at_extremes(const Linear& sum, Inputs inputs, const char* 
     result = *next;
   }
   return result;
+}
+
+bool is_length(const Expr& atom) {
+  return atom.op() == Op::Variable && (atom.name() == "seq_q" || atom.name() == "seq_kv");
+}
+
+// The one length of a sum minus the other, if it has both so: an index and a length may add up to
+// more than 32 bits hold, an index and the difference of the lengths do not.
+std::optional<Expr> difference_of_lengths(const Linear& sum) {
+  Expr added, subtracted;
+  for (const Linear::Term& term : sum.terms) {
+    if (!is_length(term.atom) || std::abs(term.coefficient) != 1) continue;
+    (term.coefficient > 0 ? added : subtracted) = term.atom;
+  }
+  if (!added || !subtracted) return std::nullopt;
+  return expr::make(Op::Subtract, {added, subtracted});
 }
 
 }  // namespace
@@ -142,9 +158,14 @@ Expr to_expr(const Linear& sum) {
       result = expr::make(negative ? Op::Subtract : Op::Add, {result, term});
     }
   };
+  const auto lengths = difference_of_lengths(sum);
   for (const bool negative : {false, true}) {
     for (const Linear::Term& term : sum.terms) {
       if ((term.coefficient < 0) != negative) continue;
+      if (lengths && is_length(term.atom)) {
+        if (!negative) put(*lengths, false);
+        continue;
+      }
       const int64_t size = std::abs(term.coefficient);
       put(size == 1 ? term.atom : expr::make(Op::Multiply, {term.atom, expr::integer(size)}),
           negative);

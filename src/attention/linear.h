@@ -32,7 +32,7 @@ struct Linear {
 std::optional<Linear> linear(const expr::Expr& e);
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times = 1);
 
-// Readable: what is added first, the constant last: q_last + seq_kv - seq_q + 1.
+// Readable: what is added first, the constant last: q_last + (seq_kv - seq_q) + 1.
 expr::Expr to_expr(const Linear& sum);
 
 using Inputs = std::span<const spec::Input>;

@@ -112,27 +112,27 @@ std::string printed(const std::string& mask) {
 TEST_CASE("key ranges read as one would write them") {
   CHECK(printed("true") == "0 .. seq_kv full 0 .. seq_kv");
   CHECK(printed("kv_idx <= q_pos") ==
-        "0 .. q_last + seq_kv - seq_q + 1 full 0 .. q_first + seq_kv - seq_q + 1");
+        "0 .. q_last + (seq_kv - seq_q) + 1 full 0 .. q_first + (seq_kv - seq_q) + 1");
   CHECK(printed("kv_idx <= q_pos and q_pos - kv_idx < window") ==
-        "q_first + seq_kv - seq_q - 4 .. q_last + seq_kv - seq_q + 1 full "
-        "q_last + seq_kv - seq_q - 4 .. q_first + seq_kv - seq_q + 1");
+        "q_first + (seq_kv - seq_q) - 4 .. q_last + (seq_kv - seq_q) + 1 full "
+        "q_last + (seq_kv - seq_q) - 4 .. q_first + (seq_kv - seq_q) + 1");
   CHECK(printed("kv_idx < prefix[b] or kv_idx <= q_pos") ==
-        "0 .. max(prefix[b], q_last + seq_kv - seq_q + 1) full "
-        "0 .. max(prefix[b], q_first + seq_kv - seq_q + 1)");
+        "0 .. max(prefix[b], q_last + (seq_kv - seq_q) + 1) full "
+        "0 .. max(prefix[b], q_first + (seq_kv - seq_q) + 1)");
   CHECK(printed("page[b, q_idx] == page[b, kv_idx]") == "0 .. seq_kv full 0 .. 0");
   CHECK(printed("doc_id[b, q_pos] == doc_id[b, kv_idx]") ==
-        "doc_id.below[b, doc_id[b, q_first + seq_kv - seq_q]] .. "
-        "doc_id.up_to[b, doc_id[b, q_last + seq_kv - seq_q]] full "
-        "doc_id.below[b, doc_id[b, q_last + seq_kv - seq_q]] .. "
-        "doc_id.up_to[b, doc_id[b, q_first + seq_kv - seq_q]]");
+        "doc_id.below[b, doc_id[b, q_first + (seq_kv - seq_q)]] .. "
+        "doc_id.up_to[b, doc_id[b, q_last + (seq_kv - seq_q)]] full "
+        "doc_id.below[b, doc_id[b, q_last + (seq_kv - seq_q)]] .. "
+        "doc_id.up_to[b, doc_id[b, q_first + (seq_kv - seq_q)]]");
   // Clamped, an index beyond the keys would be none of a stretch.
   CHECK(printed("doc_id[b, kv_idx - 1] <= 3") == "0 .. seq_kv full 0 .. 0");
   CHECK(printed("q_pos // 8 == kv_idx // 8") ==
-        "(q_first + seq_kv - seq_q) // 8 * 8 .. (q_last + seq_kv - seq_q) // 8 * 8 + 8 full "
-        "(q_last + seq_kv - seq_q) // 8 * 8 .. (q_first + seq_kv - seq_q) // 8 * 8 + 8");
+        "(q_first + (seq_kv - seq_q)) // 8 * 8 .. (q_last + (seq_kv - seq_q)) // 8 * 8 + 8 full "
+        "(q_last + (seq_kv - seq_q)) // 8 * 8 .. (q_first + (seq_kv - seq_q)) // 8 * 8 + 8");
   CHECK(printed("h < 2 or kv_idx <= q_pos") ==
-        "0 .. seq_kv if h < 2 else q_last + seq_kv - seq_q + 1 full "
-        "0 .. seq_kv if h < 2 else q_first + seq_kv - seq_q + 1");
+        "0 .. seq_kv if h < 2 else q_last + (seq_kv - seq_q) + 1 full "
+        "0 .. seq_kv if h < 2 else q_first + (seq_kv - seq_q) + 1");
 }
 
 TEST_CASE("ends that may leave 32 bits saturate") {
@@ -144,24 +144,24 @@ TEST_CASE("ends that may leave 32 bits saturate") {
   CHECK(end_of("kv_idx // 10 <= prefix[b] - 107374182") == "saturate(prefix[b] * 10 - 1073741810)");
   CHECK(end_of("kv_idx - chunk[b, 0] < prefix[b]") == "saturate(chunk[b, 0] + prefix[b])");
   CHECK(expr::print(range_of("q_pos - kv_idx < prefix[b]").begin) ==
-        "saturate(q_first + seq_kv - seq_q - prefix[b] + 1)");
+        "saturate(q_first + (seq_kv - seq_q) - prefix[b] + 1)");
   // Indices alone, where they are scaled: a length may be almost 2^31.
   CHECK(end_of("kv_idx // 16777216 <= q_idx") == "saturate(q_last * 16777216 + 16777216)");
   CHECK(end_of("kv_idx // 2 <= q_idx") == "saturate(q_last * 2 + 2)");
-  CHECK(end_of("kv_idx // 2 <= q_pos // 2") == "(q_last + seq_kv - seq_q) // 2 * 2 + 2");
-  CHECK(end_of("kv_idx <= q_pos + 70000") == "saturate(q_last + seq_kv - seq_q + 70001)");
+  CHECK(end_of("kv_idx // 2 <= q_pos // 2") == "(q_last + (seq_kv - seq_q)) // 2 * 2 + 2");
+  CHECK(end_of("kv_idx <= q_pos + 70000") == "saturate(q_last + (seq_kv - seq_q) + 70001)");
   CHECK(end_of("kv_idx // 16777216 <= level[b]") == "saturate(level[b] * 16777216 + 16777216)");
   // Any id may be looked for: no sum of one is.
   CHECK(printed("doc_id[b, kv_idx] < doc_id[b, q_pos]") ==
-        "0 .. doc_id.below[b, doc_id[b, q_last + seq_kv - seq_q]] full "
-        "0 .. doc_id.below[b, doc_id[b, q_first + seq_kv - seq_q]]");
+        "0 .. doc_id.below[b, doc_id[b, q_last + (seq_kv - seq_q)]] full "
+        "0 .. doc_id.below[b, doc_id[b, q_first + (seq_kv - seq_q)]]");
   CHECK(expr::print(range_of("doc_id[b, kv_idx] > doc_id[b, q_pos]").begin) ==
-        "doc_id.up_to[b, doc_id[b, q_first + seq_kv - seq_q]]");
+        "doc_id.up_to[b, doc_id[b, q_first + (seq_kv - seq_q)]]");
   // Of a sum that may be too large, what is at most it; that may be too small, what is below.
   CHECK(expr::print(range_of("doc_id[b, kv_idx] >= doc_id[b, q_pos] + 3").begin) ==
-        "doc_id.up_to[b, saturate(doc_id[b, q_first + seq_kv - seq_q] + 2)]");
+        "doc_id.up_to[b, saturate(doc_id[b, q_first + (seq_kv - seq_q)] + 2)]");
   CHECK(end_of("doc_id[b, kv_idx] <= doc_id[b, q_pos] - 3") ==
-        "doc_id.below[b, saturate(doc_id[b, q_last + seq_kv - seq_q] - 2)]");
+        "doc_id.below[b, saturate(doc_id[b, q_last + (seq_kv - seq_q)] - 2)]");
   // Of one that may be both, a hull and a part.
   CHECK(printed("doc_id[b, kv_idx] <= 2 * prefix[b]") ==
         "0 .. doc_id.up_to[b, saturate(prefix[b] * 2)] full "
@@ -243,15 +243,15 @@ TEST_CASE("blocks are tested where there are gaps alone") {
   CHECK(test_of("page[b, q_pos] == page[b, kv_idx] and kv_idx <= q_pos") ==
         "0.least[q_first] <= 1.greatest[kv_first] and 1.least[kv_first] <= 0.greatest[q_first] and "
         "0.meets.1[q_first, kv_first] full 0.greatest[q_first] <= 1.least[kv_first] and "
-        "1.greatest[kv_first] <= 0.least[q_first] and kv_last <= q_first + seq_kv - seq_q");
+        "1.greatest[kv_first] <= 0.least[q_first] and kv_last <= q_first + (seq_kv - seq_q)");
   CHECK(test_of("page[b, q_idx] > 3 and kv_idx <= q_pos") ==
         "3 < 0.greatest[q_first] full 3 < 0.least[q_first] and "
-        "kv_last <= q_first + seq_kv - seq_q");
+        "kv_last <= q_first + (seq_kv - seq_q)");
   CHECK(test_of("(q_pos - kv_idx) % 4 == 0") == "none");  // some pair in every block
   CHECK(test_of("kv_idx <= q_pos and (kv_idx < prefix[b] or q_pos - kv_idx < window)") ==
-        "kv_first < prefix[b] or q_first + seq_kv - seq_q - kv_last < 5 full "
-        "kv_last <= q_first + seq_kv - seq_q and "
-        "(kv_last < prefix[b] or q_last + seq_kv - seq_q - kv_first < 5)");
+        "kv_first < prefix[b] or q_first + (seq_kv - seq_q) - kv_last < 5 full "
+        "kv_last <= q_first + (seq_kv - seq_q) and "
+        "(kv_last < prefix[b] or q_last + (seq_kv - seq_q) - kv_first < 5)");
   // One key's id may differ from another's by more than 32 bits hold.
   CHECK(test_of("page[b, kv_idx] - chunk[b, kv_idx] < 64") ==
         "saturate(0.least[kv_first] - 1.greatest[kv_first]) < 64 full "
