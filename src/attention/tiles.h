@@ -16,8 +16,9 @@ namespace attngen::attention {
 // expressions of q_first, q_last, seq_q, seq_kv, b, h, h_kv and inputs that a row can index:
 //   no pair of these rows exists outside [begin, end);
 //   every pair inside [full_begin, full_end) exists (nothing is claimed if full_begin >= full_end).
-// Causal: begin 0, end q_last + (seq_kv - seq_q) + 1, full_end q_first + (seq_kv - seq_q) + 1. Values
-// may lie outside [0, seq_kv]; the kernel clamps. A mask without such bounds gives 0, seq_kv, 0, 0.
+// Causal: begin 0, end q_last + (seq_kv - seq_q) + 1, full_end q_first + (seq_kv - seq_q) + 1.
+// Values may lie outside [0, seq_kv]; the kernel clamps. A mask without such bounds gives 0,
+// seq_kv, 0, 0.
 //
 // An input that ascends along the keys (`sorted`) is searched: the ends then read its name with
 // kBelow or kUpTo after it, indexed by all its dimensions but the last and then by a value: the
