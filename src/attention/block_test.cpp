@@ -453,4 +453,9 @@ std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs) {
   return BlockTest{kept, full, read ? bounds.take_tables() : std::vector<IdTable>()};
 }
 
+std::optional<BlockTest> block_test(const spec::Spec& spec) {
+  if (spec.block_size > 0) return std::nullopt;
+  return block_test(spec.mask, spec.inputs);
+}
+
 }  // namespace attngen::attention

@@ -2,6 +2,7 @@
 // replayable.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +63,11 @@ struct Schedule {
 // Whether a step takes two of the caller's blocks of so many keys; 0: there are none.
 inline bool gathers(const Schedule& s, int block_size) {
   return block_size > 0 && s.tile_kv > block_size;
+}
+
+// Whether the warpgroups of a tile keep different ones of these blocks, and pass over the others'.
+inline bool skips_blocks(const Schedule& s, int block_size, int group) {
+  return block_size > 0 && block_size % s.queries(group) != 0;
 }
 
 // Whether blocks draw their tiles from a counter: which takes which is known only as they come.
