@@ -74,19 +74,9 @@ std::string line(std::string_view name, const Expr& written, std::string_view wh
                      fmt::join(costs, ", "));
 }
 
-}  // namespace
-
-std::string functions_text(const spec::Spec& spec, target::Family family, bool near, bool far,
-                           bool strips) {
-  if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
-  const auto derived = attention::derive_row_form(spec.normalize);
-  const auto* rows = std::get_if<attention::RowForm>(&derived);
-  if (rows == nullptr) return "";
-  const bool amd = family == target::Family::Cdna2;
-  const attention::PairForm pairs =
-      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near, far, strips));
-  const auto accuracy =
-      spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+// What the user's functions add to a pair.
+std::string costs_text(const spec::Spec& spec, const attention::PairForm& pairs,
+                       expr::Accuracy accuracy) {
   const auto cost = [&](const Expr& e) {
     return e ? expr::count(e, kPair, accuracy) : expr::OperationCounts{};
   };
@@ -101,6 +91,12 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     text +=
         line("weight", written(spec.normalize.weight, pairs.weight), "a pair", cost(pairs.weight));
   }
+  return text;
+}
+
+// What pairs share.
+std::string shared_text(const attention::PairForm& pairs) {
+  std::string text;
   if (pairs.bias) {
     text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
   }
@@ -112,6 +108,12 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     text += fmt::format("computed once for the pairs of a warpgroup that are as far apart: {}\n",
                         expr::print_brief(pairs.of_distance));
   }
+  return text;
+}
+
+// What takes the functions' place where it is as good.
+std::string forms_text(const attention::PairForm& pairs, int head_dim_qk) {
+  std::string text;
   if (pairs.near_cap) {
     text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";
   }
@@ -122,13 +124,30 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
     const int sums = attention::sums_of_products(pairs.far->sums);
     text += fmt::format(
         "from {} queries on, whole chunks of {} keys behind a tile come as a state: {}\n",
-        schedule::fewest_far_queries(sums > 0, spec.head_dim.qk),
-        schedule::chunk_keys(spec.head_dim.qk),
+        schedule::fewest_far_queries(sums > 0, head_dim_qk), schedule::chunk_keys(head_dim_qk),
         sums == 0   ? "no product a pair"
         : sums == 1 ? "one product and 1 multiply-add a pair"
                     : fmt::format("one product and {} multiply-adds a pair", sums));
   }
   if (pairs.positive_part) text += "the relu is taken where weights are rounded, at no cost\n";
+  return text;
+}
+
+}  // namespace
+
+std::string functions_text(const spec::Spec& spec, target::Family family, bool near, bool far,
+                           bool strips) {
+  if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
+  const auto derived = attention::derive_row_form(spec.normalize);
+  const auto* rows = std::get_if<attention::RowForm>(&derived);
+  if (rows == nullptr) return "";
+  const bool amd = family == target::Family::Cdna2;
+  const attention::PairForm pairs =
+      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near, far, strips));
+  const auto accuracy =
+      spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  std::string text =
+      costs_text(spec, pairs, accuracy) + shared_text(pairs) + forms_text(pairs, spec.head_dim.qk);
   if (!pairs.constants.empty()) {
     std::vector<std::string> constants;
     for (const spec::NamedExpr& constant : pairs.constants) {

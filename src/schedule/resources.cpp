@@ -322,14 +322,12 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
-  resources.tensors = tensors_of(kernel, s, resources.query_stages);
   resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   const int most_shared = resources.blocks_per_core == 1
                               ? target.shared_bytes_per_block
                               : target.shared_bytes_per_core / 2 - kReservedBytes;
   if (resources.shared_bytes > most_shared) {
     resources.query_stages = 1;
-    resources.tensors = tensors_of(kernel, s, 1);
     resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   }
   return {std::move(resources), ""};

@@ -99,8 +99,7 @@ struct Resources {
   int query_stages = 1;     // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;     // per block
   int blocks_per_core = 1;  // Hopper: that share a core, each with a tile of its own
-  std::vector<Tensor> tensors;
-  int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
+  int waves_per_simd = 0;   // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
   RowOrder row_order = {};
 };
 
