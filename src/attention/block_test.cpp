@@ -448,7 +448,7 @@ std::optional<Expr> as_congruence(const Expr& a, const Expr& b) {
 // As congruent to 0. The difference is no pair's number: where its ends saturate, numbers between
 // them are missing.
 Truth BlockBounds::same_remainder(const Expr& difference) {
-  const Truth known = congruent(difference, expr::integer(0));
+  Truth known = congruent(difference, expr::integer(0));
   const auto sum = linear(difference.operand(0));
   if (sum && fits_32_bits(range_of(*sum, inputs_))) return known;
   const auto x = ends(difference.operand(0));
@@ -554,6 +554,11 @@ std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs) {
   // What was asked of a table may have been in vain: the other side of a maximum is unknown.
   const bool read = reads_table(kept) || reads_table(full);
   return BlockTest{kept, full, read ? bounds.take_tables() : std::vector<IdTable>()};
+}
+
+std::optional<BlockTest> block_test(const spec::Spec& spec) {
+  if (spec.block_size > 0) return std::nullopt;
+  return block_test(spec.mask, spec.inputs);
 }
 
 }  // namespace attngen::attention

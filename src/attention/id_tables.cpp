@@ -24,6 +24,11 @@ bool is_table(const std::string& load) { return load[0] >= '0' && load[0] <= '9'
 
 }  // namespace
 
+TableHeads heads_of(const IdTable& table) {
+  if (expr::mentions(table.value, "h")) return TableHeads::Q;
+  return expr::mentions(table.value, "h_kv") ? TableHeads::Kv : TableHeads::One;
+}
+
 std::optional<size_t> find_table(const Expr& value, std::vector<IdTable>& tables) {
   const bool of_queries = expr::mentions(value, "q_idx") || expr::mentions(value, "q_pos");
   const bool of_keys = expr::mentions(value, "kv_idx");

@@ -18,6 +18,10 @@ struct IdTable {
   bool of_keys = false;  // else of queries
 };
 
+// Whose ids it holds: they may differ by query head, by key head, or not at all.
+enum class TableHeads : unsigned char { One, Kv, Q };
+TableHeads heads_of(const IdTable& table);
+
 // A block test reads table 2 as 2.least[kv_first] and 2.greatest[kv_first] (q_first, where it is of
 // queries), and of tables 0 and 2 whether they may have an id in common as 0.meets.2[q_first,
 // kv_first].

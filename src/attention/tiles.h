@@ -12,6 +12,11 @@
 
 namespace attngen::attention {
 
+// Some pair may not exist, beyond those past seq_kv.
+inline bool is_masked(const spec::Spec& spec) {
+  return !(spec.mask.is_number() && spec.mask.number() != 0);
+}
+
 // The keys that rows q_first..q_last (both included) may need, in closed form. All four are Int
 // expressions of q_first, q_last, seq_q, seq_kv, b, h, h_kv and inputs that a row can index:
 //   no pair of these rows exists outside [begin, end);
@@ -44,5 +49,8 @@ struct BlockTest {
   std::vector<IdTable> tables;
 };
 std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs);
+// Of a spec: under block sparsity the caller's blocks are visited, not those that the mask would
+// keep.
+std::optional<BlockTest> block_test(const spec::Spec& spec);
 
 }  // namespace attngen::attention

@@ -66,7 +66,7 @@ void check_spec(Job& job, const Options& options, text::Diagnostics& diagnostics
   job.rows = std::get<attention::RowForm>(std::move(derived));
 }
 
-// "no schedule is feasible for h100", with the reasons that turned away most of the space.
+// "a.yaml: no schedule of 'a' is feasible for h100", with the first schedule and why not that one.
 std::string infeasible(const Job& job, const target::Target& target,
                        const std::vector<schedule::Rejection>& rejected, text::ErrorFormat format) {
   std::string message = fmt::format("{}: no schedule of '{}' is feasible for {}", job.path,

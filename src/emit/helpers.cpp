@@ -63,7 +63,7 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   for (const attention::KeyRow& row : pairs.key_rows) add(row.load);
   const attention::KeyRange range = range_of(spec);
   for (const expr::Expr& e : {range.begin, range.end, range.full_begin, range.full_end}) add(e);
-  if (const auto test = test_of(spec)) {
+  if (const auto test = attention::block_test(spec)) {
     add(test->kept);
     add(test->full);
     for (const attention::IdTable& table : test->tables) add(table.value);

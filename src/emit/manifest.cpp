@@ -44,8 +44,9 @@ Json pass_json(const PassApi& pass) {
           {"functions", functions}};
 }
 
-Json resources_json(const schedule::Resources& resources) {
-  if (resources.waves_per_simd > 0) {
+Json resources_json(const schedule::Candidate& candidate) {
+  const schedule::Resources& resources = candidate.resources;
+  if (candidate.cost.family == target::Family::Cdna2) {
     return {{"threads", resources.threads},
             {"waves_per_simd", resources.waves_per_simd},
             {"registers", resources.consumer_registers},
@@ -102,7 +103,7 @@ std::string manifest(const spec::Spec& spec, const Api& api,
                        {"model", choice.target->hash},
                        {"schedule", Json::parse(schedule::to_json(choice.candidate.schedule))},
                        {"schedule_given", choice.replayed},
-                       {"resources", resources_json(choice.candidate.resources)},
+                       {"resources", resources_json(choice.candidate)},
                        {"predicted", predictions_json(predictions)}});
   }
   json["targets"] = std::move(targets);

@@ -26,17 +26,12 @@ attention::KeyRange range_of(const Spec& spec) {
   return attention::key_range(spec.mask, spec.inputs);
 }
 
-std::optional<attention::BlockTest> test_of(const Spec& spec) {
-  if (spec.block_size > 0) return std::nullopt;
-  return attention::block_test(spec.mask, spec.inputs);
-}
-
 bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
 
-bool has_block_test(const Spec& spec) { return test_of(spec).has_value(); }
+bool has_block_test(const Spec& spec) { return attention::block_test(spec).has_value(); }
 
 size_t id_tables(const Spec& spec) {
-  const auto test = test_of(spec);
+  const auto test = attention::block_test(spec);
   return test ? test->tables.size() : 0;
 }
 
@@ -50,8 +45,6 @@ bool may_have_mask_ahead(const Spec& spec, const RowForm& rows) {
 bool has_walk(const Spec& spec) {
   return attention::searches(range_of(spec)) || has_block_test(spec);
 }
-
-bool is_masked(const Spec& spec) { return !(spec.mask.is_number() && spec.mask.number() != 0); }
 
 std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
                       const DeviceNames& names, bool amd) {
@@ -162,7 +155,7 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_
       "};\n\n";
   const std::vector<std::string> parameters{"int q_first", "int q_last", kRow, kInputs};
   const attention::KeyRange range = range_of(spec);
-  if (!is_masked(spec) || range.always_full) {
+  if (!attention::is_masked(spec) || range.always_full) {
     return text + text_of({"KeyRange", "key_range", parameters,
                            "  return {0, row.seq_kv, 0, row.seq_kv};\n"});
   }
@@ -214,7 +207,7 @@ std::string row_keys_text(const Spec& spec, const RowForm& form, const DeviceNam
 }
 
 std::string block_test_text(const Spec& spec, const DeviceNames& names) {
-  const auto test = test_of(spec);
+  const auto test = attention::block_test(spec);
   if (!test) return "";
   const std::vector<std::string> parameters{"int q_first", "int q_last", "int kv_first",
                                             "int kv_last", kRow,         kInputs};

@@ -13,8 +13,6 @@
 
 namespace attngen::emit {
 
-// Some pair may not exist, beyond those past seq_kv.
-bool is_masked(const spec::Spec& spec);
 // The pairs of a row are those of key_range: the mask needs no test by itself.
 bool is_interval(const spec::Spec& spec);
 // The producer alone finds a tile's blocks, by a search or block by block.
@@ -31,8 +29,6 @@ bool has_block_test(const spec::Spec& spec);
 size_t id_tables(const spec::Spec& spec);
 
 attention::KeyRange range_of(const spec::Spec& spec);
-// Under block sparsity the caller's blocks are visited, not those that the mask would keep.
-std::optional<attention::BlockTest> test_of(const spec::Spec& spec);
 
 // pair_exists; "" where limits of a row say it all.
 std::string mask_text(const spec::Spec& spec, const attention::RowForm& form,

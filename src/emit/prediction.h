@@ -16,6 +16,7 @@ struct PredictedChoice {
   Choice choice;
   std::vector<Prediction> predictions;
 };
+// Of points that the choice's schedule is feasible for: all, if a search or a judge let it through.
 PredictedChoice predicted(const spec::Spec& spec, const attention::RowForm& rows,
                           const Choice& choice);
 

@@ -21,15 +21,21 @@ struct Heads {
   const char* count;
   const char* index;
 };
-Heads heads_of(const IdTable& table) {
-  if (expr::mentions(table.value, "h")) return {"kHeadsQ", "row.h"};
-  if (expr::mentions(table.value, "h_kv")) return {"kHeadsKv", "row.h_kv"};
+Heads heads_text(const IdTable& table) {
+  switch (attention::heads_of(table)) {
+    case attention::TableHeads::Q:
+      return {"kHeadsQ", "row.h"};
+    case attention::TableHeads::Kv:
+      return {"kHeadsKv", "row.h_kv"};
+    case attention::TableHeads::One:
+      break;
+  }
   return {"1", ""};
 }
 
 // Where the entries of a row's batch and head begin, as templates/hopper/parts/entries.cuh has it.
 std::string first_entry_text(const IdTable& table, const char* size) {
-  const Heads heads = heads_of(table);
+  const Heads heads = heads_text(table);
   std::string plane = "int64_t{row.b}";
   if (heads.index[0] != 0) plane += fmt::format(" * {} + {}", heads.count, heads.index);
   return fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n",
@@ -40,7 +46,7 @@ std::string first_entry_text(const IdTable& table, const char* size) {
 // The same of a packed sequence: packed_entries.cuh.
 std::string packed_first_entry_text(const IdTable& table, const char* size,
                                     const DeviceNames& names) {
-  const Heads heads = heads_of(table);
+  const Heads heads = heads_text(table);
   std::string first =
       fmt::format("int64_t{{row.{}}} / {} + row.b", table.of_keys ? "kv_begin" : "q_begin", size);
   std::string text;
@@ -59,7 +65,7 @@ std::string shapes_text(const std::vector<IdTable>& tables) {
   std::vector<std::string> shapes;
   shapes.reserve(tables.size());
   for (const IdTable& table : tables) {
-    shapes.push_back(fmt::format("{{{}, {}}}", table.of_keys, heads_of(table).count));
+    shapes.push_back(fmt::format("{{{}, {}}}", table.of_keys, heads_text(table).count));
   }
   return "struct TableShape {\n  bool of_keys;  // else of queries\n"
          "  int heads;     // told apart\n};\n"

@@ -13,6 +13,14 @@ constexpr int kLargestHeadDim = 512;        // two wgmma accumulators of values
 constexpr int kLargestHeadDimOfMaps = 256;  // one accumulator
 constexpr int kWarpgroupRows = 64;
 
+std::vector<std::string> with_kernels() {
+  std::vector<std::string> names;
+  for (const target::Target& target : target::all()) {
+    if (target::has_kernels(target.family)) names.push_back(target.name);
+  }
+  return names;
+}
+
 class Support {
  public:
   Support(const spec::Spec& spec, const target::Target& target, text::Diagnostics& diagnostics)
@@ -42,7 +50,7 @@ class Support {
                                     ? "/targets"
                                     : fmt::format("/targets/{}", at - spec_.targets.begin());
     refuse(pointer, fmt::format("no kernels are emitted yet for {}", target_.name),
-           "targets that have kernels: h100, h200, mi250");
+           fmt::format("targets that have kernels: {}", fmt::join(with_kernels(), ", ")));
   }
 
   void check_passes() {

@@ -15,7 +15,7 @@ extern const std::span<const std::pair<std::string_view, std::string_view>> temp
 // The text of "hopper/forward.cu".
 std::optional<std::string_view> find_template(std::string_view path);
 
-// A part of that name as it goes into a source: what follows its `#pragma once`.
+// A part of that name as it goes into a source: what follows its `#pragma once`. It must be there.
 std::string_view part_text(std::string_view path);
 
 // Of a part whose functions have empty lines between them: those that the text calls, with an empty

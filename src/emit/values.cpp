@@ -17,11 +17,11 @@ namespace attngen::emit {
 namespace {
 
 attention::PairForm pair_form_of(const spec::Spec& spec, const attention::RowForm& rows,
-                                 const schedule::Resources& resources) {
-  const auto family = resources.waves_per_simd > 0 ? target::Family::Cdna2 : target::Family::Hopper;
-  return attention::pair_form(
-      spec, rows,
-      schedule::pair_abilities(family, resources.near, resources.far, resources.strips));
+                                 const schedule::Candidate& candidate) {
+  const schedule::Resources& resources = candidate.resources;
+  return attention::pair_form(spec, rows,
+                              schedule::pair_abilities(candidate.cost.family, resources.near,
+                                                       resources.far, resources.strips));
 }
 
 class TemplateValues {
@@ -32,9 +32,9 @@ class TemplateValues {
         rows_(rows),
         schedule_(candidate.schedule),
         resources_(candidate.resources),
-        pairs_(pair_form_of(spec, rows, candidate.resources)),
+        pairs_(pair_form_of(spec, rows, candidate)),
         plain_(is_plain_score(spec)),
-        masked_(is_masked(spec)),
+        masked_(attention::is_masked(spec)),
         walks_(spec.block_size > 0 || (has_walk(spec) && !has_searched_limits(spec, rows))) {}
 
   Values all() {
@@ -100,6 +100,7 @@ class TemplateValues {
     put("WAVES_PER_SIMD", resources_.waves_per_simd);
     put("QUERY_STAGES", resources_.query_stages);
     put("BLOCKS_PER_CORE", resources_.blocks_per_core);
+    put("SHARED_BYTES", resources_.shared_bytes);
   }
 
   void put_rows() {
@@ -202,9 +203,8 @@ class TemplateValues {
     put("SPARSE_BITMAP", spec_.sparsity == spec::Spec::Sparsity::BlockBitmap);
     put("SPARSE_SIZE", spec_.block_size);
     put("SPARSE_HEADS", spec_.block_heads);
-    // Warpgroups of a tile keep different blocks.
     const int group = spec_.heads.q / spec_.heads.kv();
-    put("SKIP", sparse && spec_.block_size % schedule_.queries(group) != 0);
+    put("SKIP", schedule::skips_blocks(schedule_, spec_.block_size, group));
     put("GATHER", schedule::gathers(schedule_, spec_.block_size));
     put("RANKED", sparse && !masked_ && schedule::counts_tiles(schedule_));
   }

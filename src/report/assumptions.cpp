@@ -60,10 +60,8 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   for (const std::string& name : expr::inputs_of(spec.mask)) {
     if (found.limits.erase(name) > 0) found.lengths.insert(name);
   }
-  // Beside blocks of the caller's nobody asks of them.
-  const bool asks = family == target::Family::Hopper && spec.block_size == 0;
-  const auto test = attention::block_test(spec.mask, spec.inputs);
-  if (asks && test) {
+  const auto test = attention::block_test(spec);
+  if (family == target::Family::Hopper && test) {
     Names& deciders = schedule::compares_ids(*test)          ? found.stretches
                       : !expr::inputs_of(test->kept).empty() ? found.shares
                                                              : found.blocks;

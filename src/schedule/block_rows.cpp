@@ -9,7 +9,7 @@ namespace attngen::schedule {
 
 int block_rows(const Kernel& kernel, const Schedule& s) {
   const int queries = s.queries(kernel.group());
-  if (kernel.block_size == 0 || kernel.block_size % queries == 0) return 1;
+  if (!skips_blocks(s, kernel.block_size, kernel.group())) return 1;
   return std::max(2, (queries + kernel.block_size - 1) / kernel.block_size);
 }
 

@@ -16,9 +16,10 @@ struct Load {
   bool first_rows_longest = false;  // else the last ones are taken to be
 };
 
-// Clocks until the last core is done. Persistent in linear order: core c takes the tiles c,
-// c + cores, ... Otherwise a core takes the next tile when it is free: head by head, in order of
-// rows; or, the longest first, from the rows at one end to those at the other, each of all heads.
+// Clocks until the last core is done; 0 without tiles. Persistent in linear order: core c takes the
+// tiles c, c + cores, ... Otherwise a core takes the next tile when it is free: head by head, in
+// order of rows; or, the longest first, from the rows at one end to those at the other, each of all
+// heads.
 double makespan(const Load& load, int cores, Grid grid, Order order);
 
 }  // namespace attngen::schedule

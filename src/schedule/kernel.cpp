@@ -160,8 +160,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
 // count.
 void describe_walk(const spec::Spec& spec, target::Family family, Kernel& kernel) {
   kernel.walks = attention::searches(kernel.range);
-  if (kernel.block_size > 0) return;
-  const auto test = attention::block_test(spec.mask, spec.inputs);
+  const auto test = attention::block_test(spec);
   if (!test) return;
   kernel.id_tables = !kernel.walks && !test->tables.empty();
   kernel.walks = true;

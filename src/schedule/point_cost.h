@@ -30,7 +30,7 @@ void add_points(Cost& cost, const std::vector<PointCost>& points,
                 const std::vector<spec::Workload>& workload, const target::Target& target);
 
 // The share of keys and values, read once more by later tiles, that the L2 has lost meanwhile: of
-// so many bytes in flight it keeps what has room.
+// so many bytes in flight, more than 0, it keeps what has room.
 double missed_share(double bytes_in_flight, const target::Target& target);
 
 }  // namespace attngen::schedule

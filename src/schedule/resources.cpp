@@ -33,8 +33,8 @@ constexpr int kReservedBytes = 1024;  // of shared memory, by the system for eve
 const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int blocks_per_core) {
   if (blocks_per_core == 2) return kSharedCorePlan;
   const bool sparse = kernel.block_size > 0;
-  const bool merges = sparse && (kernel.block_size % s.queries(kernel.group()) != 0 ||
-                                 gathers(s, kernel.block_size) || kernel.value_parts > 1);
+  const bool merges = skips_blocks(s, kernel.block_size, kernel.group()) ||
+                      gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1);
   if (merges) return kMergingPlans[s.warpgroups - 1];
   const bool searches = kernel.walks || kernel.varlen || sparse;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
@@ -267,7 +267,7 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     const int queries = s.queries(kernel.group());
     std::string reason = why_blocks_unfit(kernel, s.tile_kv, queries);
     if (!reason.empty()) return reason;
-    if (s.ping_pong && kernel.block_size % queries != 0) {
+    if (s.ping_pong && skips_blocks(s, kernel.block_size, kernel.group())) {
       return fmt::format(
           "{} queries do not divide blocks of {}: the warpgroups keep different blocks, and there "
           "is no ping-pong",
@@ -322,14 +322,12 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
-  resources.tensors = tensors_of(kernel, s, resources.query_stages);
   resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   const int most_shared = resources.blocks_per_core == 1
                               ? target.shared_bytes_per_block
                               : target.shared_bytes_per_core / 2 - kReservedBytes;
   if (resources.shared_bytes > most_shared) {
     resources.query_stages = 1;
-    resources.tensors = tensors_of(kernel, s, 1);
     resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   }
   return {std::move(resources), ""};

@@ -78,16 +78,6 @@ int register_need(const Kernel& kernel, const Schedule& s) {
   return query + output + 2 * scores + staging + kFragments + margin(kernel, s);
 }
 
-std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s) {
-  const int rows = s.tile_q();
-  return {{"query", rows, kernel.head_dim_qk, kElement, Place::Registers, 1},
-          {"key", s.tile_kv, kernel.head_dim_qk, kElement, Place::Shared, 1},
-          {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, 1},
-          {"scores", rows, s.tile_kv, 4, Place::Registers, 2},
-          {"weights", rows, s.tile_kv, kElement, Place::Registers, 1},
-          {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
-}
-
 // What the family does in one way alone.
 std::string fixed_refusal(const Schedule& s) {
   if (s.warpgroups == 3) return "3 warpgroups; this family's tiles divide among 1, 2 or 4";
@@ -111,7 +101,6 @@ Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& tar
   if (std::string reason = fixed_refusal(s); !reason.empty()) return {std::nullopt, reason};
   Resources resources;
   resources.threads = threads_of(s);
-  resources.tensors = tensors_of(kernel, s);
   resources.fixed_max = kernel.fixed_max;
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s);

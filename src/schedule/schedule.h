@@ -2,6 +2,7 @@
 // replayable.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +65,11 @@ inline bool gathers(const Schedule& s, int block_size) {
   return block_size > 0 && s.tile_kv > block_size;
 }
 
+// Whether the warpgroups of a tile keep different ones of these blocks, and pass over the others'.
+inline bool skips_blocks(const Schedule& s, int block_size, int group) {
+  return block_size > 0 && block_size % s.queries(group) != 0;
+}
+
 // Whether blocks draw their tiles from a counter: which takes which is known only as they come.
 inline bool counts_tiles(const Schedule& s) {
   return s.grid == Grid::Persistent && s.order == Order::LongestFirst;
@@ -93,8 +99,7 @@ struct Resources {
   int query_stages = 1;     // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;     // per block
   int blocks_per_core = 1;  // Hopper: that share a core, each with a tile of its own
-  std::vector<Tensor> tensors;
-  int waves_per_simd = 0;  // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
+  int waves_per_simd = 0;   // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
   RowOrder row_order = {};
 };
 

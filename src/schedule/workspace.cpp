@@ -22,13 +22,19 @@ constexpr int64_t kHighAndLowPart = 2;  // of a state's numbers
 constexpr double kMostBytes = 0x1p62;
 
 int64_t heads_of(const attention::IdTable& table, const spec::Spec& spec) {
-  if (expr::mentions(table.value, "h")) return spec.heads.q;
-  return expr::mentions(table.value, "h_kv") ? spec.heads.kv() : 1;
+  switch (attention::heads_of(table)) {
+    case attention::TableHeads::Q:
+      return spec.heads.q;
+    case attention::TableHeads::Kv:
+      return spec.heads.kv();
+    case attention::TableHeads::One:
+      break;
+  }
+  return 1;
 }
 
 std::vector<attention::IdTable> tables_of(const spec::Spec& spec) {
-  if (spec.block_size > 0) return {};
-  const auto test = attention::block_test(spec.mask, spec.inputs);
+  const auto test = attention::block_test(spec);
   return test ? test->tables : std::vector<attention::IdTable>{};
 }
 
@@ -55,8 +61,7 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   const bool sums = rows != nullptr && !rows->reductions.empty();
   const int qk = spec.head_dim.qk;
   if (call.seq_q < fewest_far_queries(sums, qk)) return 0;
-  const bool masked = !(spec.mask.is_number() && spec.mask.number() != 0);
-  const int64_t chunks = (call.seq_kv - (masked ? 1 : 0)) / chunk_keys(qk);
+  const int64_t chunks = (call.seq_kv - (attention::is_masked(spec) ? 1 : 0)) / chunk_keys(qk);
   const int64_t state = kHighAndLowPart * kElement * qk * spec.head_dim.v;
   return static_cast<double>(std::max<int64_t>(0, chunks) * call.batch) *
          static_cast<double>(spec.heads.q * state);

@@ -60,8 +60,9 @@ struct Target {
 
 // All models known to this build, by name, in alphabetical order.
 const std::vector<Target>& all();
+// nullptr if there is none of the name.
 const Target* find(std::string_view name);
-// The model's file as it is, for --print-target.
+// The model's file as it is, for --print-target; "" if there is none.
 std::string_view file_text(std::string_view name);
 
 // Reads a model from JSON text, strictly: every figure {value, unit, source}, no other key. The

@@ -33,7 +33,7 @@ inline schedule::Candidate candidate(const schedule::Schedule& schedule, double 
                                      schedule::Bound bound) {
   schedule::Candidate c;
   c.schedule = schedule;
-  c.resources = {384, 24, 240, 192, false, false, false, false, 1, 100'000, 1, {}};
+  c.resources = {384, 24, 240, 192, false, false, false, false, 1, 100'000, 1};
   c.cost.seconds = seconds;
   c.cost.bound = bound;
   c.cost.step_clk = 2000;
