@@ -61,7 +61,8 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
     if (found.limits.erase(name) > 0) found.lengths.insert(name);
   }
   const auto test = attention::block_test(spec);
-  if (family == target::Family::Hopper && test) {
+  const bool asks = family == target::Family::Hopper && test.has_value();
+  if (asks) {
     Names& deciders = schedule::compares_ids(*test)          ? found.stretches
                       : !expr::inputs_of(test->kept).empty() ? found.shares
                                                              : found.blocks;
@@ -71,8 +72,7 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
     }
   }
   const bool bounds = !range.begin.is_number(0) || !is_seq_kv(range.end) || spec.block_size > 0;
-  found.none =
-      !(range.always_full || bounds || (asks && test)) && expr::inputs_of(spec.mask).empty();
+  found.none = !(range.always_full || bounds || asks) && expr::inputs_of(spec.mask).empty();
   for (Names* const blocks : {&found.blocks, &found.shares, &found.stretches}) {
     for (const std::string& name : found.sorted) blocks->erase(name);
     for (const std::string& name : *blocks) {
