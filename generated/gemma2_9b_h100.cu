@@ -855,8 +855,6 @@ struct __align__(1024) Shared {
   Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
 };
 
-static_assert(sizeof(Shared) == 197632, "not what the schedule was chosen by");
-
 __device__ __forceinline__ void init_barriers(Shared& shared) {
   for (int stage = 0; stage < kQueryStages; ++stage) {
     for (int i = 0; i < kWarpgroups; ++i) {

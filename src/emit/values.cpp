@@ -100,7 +100,6 @@ class TemplateValues {
     put("WAVES_PER_SIMD", resources_.waves_per_simd);
     put("QUERY_STAGES", resources_.query_stages);
     put("BLOCKS_PER_CORE", resources_.blocks_per_core);
-    put("SHARED_BYTES", resources_.shared_bytes);
   }
 
   void put_rows() {

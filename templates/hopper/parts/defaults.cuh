@@ -120,9 +120,6 @@
 #ifndef ATTN_BLOCKS_PER_CORE
 #define ATTN_BLOCKS_PER_CORE 1
 #endif
-#ifndef ATTN_SHARED_BYTES
-#define ATTN_SHARED_BYTES 0
-#endif
 #ifndef ATTN_QUERY_STAGES
 #define ATTN_QUERY_STAGES 2
 #endif

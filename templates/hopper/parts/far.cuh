@@ -145,17 +145,20 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
     clear(output);
     return;
   }
-  FarSlots slots(*this);
   const uint8_t* const query_tile = shared.query[query_slot.index][warpgroup];
 #if ATTN_FAR_QUERIES
   Queries in_registers;
   load_queries(in_registers, query_tile);
 #endif
+#if ATTN_HEAD_DIM_QK > 128
+  const uint64_t query = kept(row_descriptor<kChunkQk>(query_tile));
+#endif
+  FarSlots slots(*this);
 #if ATTN_FAR_SUMS
   sum_far_keys(count, slots, in_registers);
 #endif
 #if ATTN_HEAD_DIM_QK > 128
-  multiply_state(slots, kept(row_descriptor<kChunkQk>(query_tile)));
+  multiply_state(slots, query);
 #else
   multiply_state(slots, in_registers);
 #endif

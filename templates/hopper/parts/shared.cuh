@@ -62,10 +62,6 @@ struct __align__(1024) Shared {
 #endif
 };
 
-#if ATTN_SHARED_BYTES
-static_assert(sizeof(Shared) == ATTN_SHARED_BYTES, "not what the schedule was chosen by");
-#endif
-
 __device__ __forceinline__ void init_barriers(Shared& shared) {
   for (int stage = 0; stage < kQueryStages; ++stage) {
     for (int i = 0; i < kWarpgroups; ++i) {
