@@ -153,7 +153,7 @@ class Derivation {
   // max(f + shift) = max(f) + shift; else max(A f) = A max(f) for A > 0.
   Expr add_max(const std::string& pointer, const Expr& reduction) {
     if (const auto shift = separate_shift(reduction.operand(0), names_)) {
-      const Expr running = intern(Reduction::Kind::Max, {{}, expr::number(1), shift->rest});
+      Expr running = intern(Reduction::Kind::Max, {{}, expr::number(1), shift->rest});
       if (!shift->shift) return running;
       moved_ = true;
       return expr::make(Op::Add, {running, shift->shift});

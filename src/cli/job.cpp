@@ -213,7 +213,7 @@ void choose(Job& job, const Options& options, const std::optional<schedule::Sche
     if (given) {
       schedule::Judged judged = schedule::judge(kernel, *given, *target);
       if (judged.candidate) {
-        ranking.ranked.push_back(*std::move(judged.candidate));
+        ranking.ranked.push_back(*judged.candidate);
       } else {
         ranking.rejected.push_back({judged.schedule, std::move(judged.reason)});
       }
@@ -231,7 +231,7 @@ void choose(Job& job, const Options& options, const std::optional<schedule::Sche
         job.pages.push_back(
             {report::html_name(job.spec, *target), report::html(job.spec, *target, ranking)});
       }
-      job.choices.push_back({target, std::move(ranking.ranked.front()), given.has_value()});
+      job.choices.push_back({target, ranking.ranked.front(), given.has_value()});
     }
   }
 }

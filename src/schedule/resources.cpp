@@ -330,7 +330,7 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
     resources.query_stages = 1;
     resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   }
-  return {std::move(resources), ""};
+  return {resources, ""};
 }
 
 }  // namespace attngen::schedule

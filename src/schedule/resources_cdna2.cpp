@@ -137,7 +137,7 @@ Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& tar
   }
   resources.waves_per_simd = std::max(1, blocks * waves / kSimds);
   resources.consumer_registers = simd_registers / resources.waves_per_simd / kGranule * kGranule;
-  return {std::move(resources), ""};
+  return {resources, ""};
 }
 
 }  // namespace attngen::schedule

@@ -25,7 +25,7 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
       continue;
     }
     const Cost predicted = cost(variant, *fit.resources);
-    ranking.ranked.push_back({variant, std::move(*fit.resources), predicted});
+    ranking.ranked.push_back({variant, *fit.resources, predicted});
   }
 }
 
@@ -50,7 +50,7 @@ void add_tiles(const Kernel& kernel, const target::Target& target, const CostMod
         ranking.rejected.push_back({tile, std::move(fit.reason)});
         continue;
       }
-      fitting.push_back({tile, std::move(*fit.resources), {}});
+      fitting.push_back({tile, *fit.resources, {}});
       add_variants(kernel, target, cost, tile, ranking);
       for (const int stages : kDeepStages) {
         tile.stages = stages;
@@ -117,7 +117,7 @@ Ranking search_cdna2(const Kernel& kernel, const target::Target& target) {
       continue;
     }
     const Cost predicted = cost(tile, *fit.resources);
-    ranking.ranked.push_back({tile, std::move(*fit.resources), predicted});
+    ranking.ranked.push_back({tile, *fit.resources, predicted});
   }
   rank(ranking);
   return ranking;
@@ -128,7 +128,7 @@ Judged judged(const Kernel& kernel, const Schedule& schedule, const target::Targ
               Fit fit) {
   if (!fit.resources) return {schedule, std::nullopt, std::move(fit.reason)};
   const Cost predicted = Model(kernel, target)(schedule, *fit.resources);
-  return {schedule, Candidate{schedule, std::move(*fit.resources), predicted}, ""};
+  return {schedule, Candidate{schedule, *fit.resources, predicted}, ""};
 }
 
 }  // namespace
