@@ -205,7 +205,8 @@ class TemplateValues {
     const int group = spec_.heads.q / spec_.heads.kv();
     put("SKIP", schedule::skips_blocks(schedule_, spec_.block_size, group));
     put("GATHER", schedule::gathers(schedule_, spec_.block_size));
-    put("RANKED", sparse && !masked_ && schedule::counts_tiles(schedule_));
+    const bool ranked = sparse && !masked_ && schedule::counts_tiles(schedule_);
+    put("RANKED", ranked ? schedule::kRankedTiles : 0);
   }
 
   const spec::Spec& spec_;

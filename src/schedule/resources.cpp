@@ -97,8 +97,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   } else if (kernel.walks || kernel.block_size > 0) {
     bytes += kAnyVisit * slots + kVisit * s.stages;
   }
-  constexpr int kRanked = 128;  // tiles, a byte each (the template's ranks.cuh)
-  if (kernel.block_size > 0) bytes += 2 * kBarrier + kRanked;
+  constexpr int kRank = 1;
+  if (kernel.block_size > 0) bytes += 2 * kBarrier + kRank * kRankedTiles;
   return round_up(bytes, kAlignment);
 }
 

@@ -75,6 +75,10 @@ inline bool counts_tiles(const Schedule& s) {
   return s.grid == Grid::Persistent && s.order == Order::LongestFirst;
 }
 
+// How many of the last tiles block-sparse kernels without a mask rank by what they keep, if they
+// count their tiles: about one for each core.
+constexpr int kRankedTiles = 128;
+
 // In what order the longest-first order takes a head's rows (row_order.h).
 struct RowOrder {
   // Whether a head's first rows have more blocks of keys than its last ones: queries at the

@@ -32,9 +32,7 @@ bool overflows(const Expr& e) {
 
 bool leaves_f32(const Expr& e) {
   if (!e.is_number() || e.type() != expr::Type::Float || !std::isfinite(e.number())) return false;
-  const double size = std::fabs(e.number());
-  return size > std::numeric_limits<float>::max() ||
-         (size != 0 && size < std::numeric_limits<float>::min());
+  return e.number() != 0 && !expr::is_normal_float(e.number());
 }
 
 std::optional<Error> wrong_folded(const Expr& e) {

@@ -15,7 +15,7 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 
 #if ATTN_RANKED
-constexpr int kRanked = 128;  // tiles: about one for each core
+constexpr int kRanked = ATTN_RANKED;  // tiles
 #endif
 
 struct __align__(1024) Shared {

@@ -13,7 +13,22 @@ constexpr float kScoreUnit = kExponentUnit / kLog2e;
 #endif
 
 #if !ATTN_MASK_AHEAD
-#if !ATTN_INTERVAL_MASK && !ATTN_SEARCHED_LIMITS
+#if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
+// A row's pairs are those of an interval of keys: two limits, relative to a thread's columns.
+struct Limits {
+  int begin, end;
+};
+__device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const Inputs& in) {
+#if ATTN_INTERVAL_MASK
+  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
+  return {keys.begin - kv_first, keys.end - kv_first};
+#else
+  const int2 keys = *row.keys;  // found when the tile began
+  return {keys.x - kv_first, keys.y - kv_first};
+#endif
+}
+
+#else
 // Whether a row's pair with the key `column` places behind kv_first exists.
 __device__ __forceinline__ bool exists_at(const Row& row, int kv_first, int column,
                                           const Inputs& in) {
@@ -44,16 +59,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
-#if ATTN_INTERVAL_MASK
-    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
-    // columns.
-    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
-    const int begin = keys.begin - kv_first;
-    const int end = keys.end - kv_first;
-#elif ATTN_SEARCHED_LIMITS
-    const int2 keys = *row.keys;  // found when the tile began
-    const int begin = keys.x - kv_first;
-    const int end = keys.y - kv_first;
+#if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
+    const Limits limits = limits_of(row, kv_first, in);
 #endif
 #pragma unroll
 #if ATTN_GATHER
@@ -64,7 +71,7 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
       const int column = group / 2 * 8 + group % 2;
       float& score = scores[group / 2][r][group % 2];
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
-      const bool exists = column >= begin && column < end;
+      const bool exists = column >= limits.begin && column < limits.end;
 #else
       const bool exists = exists_at(row, kv_first, column, in);
 #endif
@@ -106,16 +113,8 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
-#if ATTN_INTERVAL_MASK
-    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
-    // columns.
-    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
-    const int begin = keys.begin - kv_first;
-    const int end = keys.end - kv_first;
-#elif ATTN_SEARCHED_LIMITS
-    const int2 keys = kMasked ? *row.keys : int2{};  // found when the tile began
-    const int begin = keys.x - kv_first;
-    const int end = keys.y - kv_first;
+#if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
+    const Limits limits = limits_of(row, kv_first, in);
 #endif
 #if ATTN_AFFINE_SCORE
     const float base = exponent_base(row, kv_first, in) - shift[r];
@@ -154,7 +153,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #endif
       if (kMasked) {
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
-        const bool exists = column >= begin && column < end;
+        const bool exists = column >= limits.begin && column < limits.end;
 #else
         const bool exists = exists_at(row, kv_first, column, in);
 #endif
