@@ -509,22 +509,27 @@ constexpr float kLog2e = 1.44269504f;
 constexpr float kScoreUnit = kScale;  // scores stay raw products: the scale folds into the exponent
 constexpr float kExponentUnit = kScale * kLog2e;
 
+// A row's pairs are those of an interval of keys: two limits, relative to a thread's columns.
+struct Limits {
+  int begin, end;
+};
+__device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const Inputs& in) {
+  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
+  return {keys.begin - kv_first, keys.end - kv_first};
+}
+
 // Pairs that do not exist become -inf; scores stay raw products.
 __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                             const Row (&rows)[2], const Inputs& in) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
-    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
-    // columns.
-    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
-    const int begin = keys.begin - kv_first;
-    const int end = keys.end - kv_first;
+    const Limits limits = limits_of(row, kv_first, in);
 #pragma unroll
     for (int group = 0; group < kTileKv / 4; ++group) {
       const int column = group / 2 * 8 + group % 2;
       float& score = scores[group / 2][r][group % 2];
-      const bool exists = column >= begin && column < end;
+      const bool exists = column >= limits.begin && column < limits.end;
       score = exists ? score : -INFINITY;
     }
   }

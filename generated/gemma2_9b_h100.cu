@@ -540,6 +540,15 @@ constexpr float kLog2e = 1.44269504f;
 constexpr float kExponentUnit = 72.13475f;  // of a score here, as an exponent of two
 constexpr float kScoreUnit = kExponentUnit / kLog2e;
 
+// A row's pairs are those of an interval of keys: two limits, relative to a thread's columns.
+struct Limits {
+  int begin, end;
+};
+__device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const Inputs& in) {
+  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
+  return {keys.begin - kv_first, keys.end - kv_first};
+}
+
 // Turns raw products into scores; pairs that do not exist become -inf.
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
@@ -547,11 +556,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
-    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
-    // columns.
-    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
-    const int begin = keys.begin - kv_first;
-    const int end = keys.end - kv_first;
+    const Limits limits = limits_of(row, kv_first, in);
 #pragma unroll
     for (int group = 0; group < kTileKv / 4; ++group) {
       const int column = group / 2 * 8 + group % 2;
@@ -559,7 +564,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
       const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
       score = score_of(score, row, kv_idx, in);
       if (kMasked) {
-        const bool exists = column >= begin && column < end;
+        const bool exists = column >= limits.begin && column < limits.end;
         score = exists ? score : -INFINITY;
       }
     }

@@ -530,6 +530,15 @@ __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues&
 constexpr float kLog2e = 1.44269504f;
 constexpr float kScoreUnit = 0.693147181f;  // scores are exponents of two
 
+// A row's pairs are those of an interval of keys: two limits, relative to a thread's columns.
+struct Limits {
+  int begin, end;
+};
+__device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const Inputs& in) {
+  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
+  return {keys.begin - kv_first, keys.end - kv_first};
+}
+
 // Turns raw products into scores; pairs that do not exist become -inf.
 // Each row's are relative to its shift.
 template <bool kMasked>
@@ -539,11 +548,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Row& row = rows[r];
-    // A row's pairs are those of an interval of keys: two limits, relative to this thread's
-    // columns.
-    const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
-    const int begin = keys.begin - kv_first;
-    const int end = keys.end - kv_first;
+    const Limits limits = limits_of(row, kv_first, in);
     const float base = exponent_base(row, kv_first, in) - shift[r];
 #pragma unroll
     for (int group = 0; group < kTileKv / 4; ++group) {
@@ -551,7 +556,7 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
       float& score = scores[group / 2][r][group % 2];
       score = exponent_of(score, row, base, column);
       if (kMasked) {
-        const bool exists = column >= begin && column < end;
+        const bool exists = column >= limits.begin && column < limits.end;
         score = exists ? score : -INFINITY;
       }
     }

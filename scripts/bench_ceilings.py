@@ -14,7 +14,6 @@
 import argparse
 import ctypes
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -39,9 +38,10 @@ def options():
                         help="timed, per contestant and round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."),
-                                                       "bench_ceilings.json"))
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, help="default: in the build's folder")
+    args = parser.parse_args()
+    args.json = args.json or Path(args.build) / "bench_ceilings.json"
+    return args
 
 
 def copies(library, region, cores):

@@ -13,7 +13,6 @@ import argparse
 import ctypes
 import datetime
 import json
-import os
 import random
 import shlex
 import statistics
@@ -40,9 +39,10 @@ def options():
                         help="timed, per contestant and round")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--flex", action="store_true", help="compiled FlexAttention as well")
-    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."),
-                                                       "bench_gpu.json"))
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, help="default: in the build's folder")
+    args = parser.parse_args()
+    args.json = args.json or Path(args.build) / "bench_gpu.json"
+    return args
 
 
 def timed(call, flush):

@@ -28,7 +28,6 @@ Every kernel's result, the dense ones' too, is first held to the formula in fp32
 
 import argparse
 import json
-import os
 import sys
 from itertools import accumulate
 from pathlib import Path
@@ -55,9 +54,10 @@ def options():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1, help="of the lengths, the blocks, the data")
     parser.add_argument("--no-rivals", action="store_true", help="our own kernels alone")
-    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."),
-                                                       "bench_storage.json"))
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, help="default: in the build's folder")
+    args = parser.parse_args()
+    args.json = args.json or Path(args.build) / "bench_storage.json"
+    return args
 
 
 def draw_tokens(spec, tokens, seed, device):

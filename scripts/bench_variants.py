@@ -41,8 +41,10 @@ def options():
     parser.add_argument("--rivals", nargs="*", choices=("flex", "compile", "pair"),
                         default=("flex", "compile", "pair"),
                         help="whom to time beside; none: nobody")
-    parser.add_argument("--json", default="bench_variants.json")
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, help="default: in the build's folder")
+    args = parser.parse_args()
+    args.json = args.json or Path(args.build) / "bench_variants.json"
+    return args
 
 
 def indices(bench, rows, device, batches=None, heads=None):

@@ -15,7 +15,6 @@ share of blocks computed twice is of one head's scores, by arithmetic on the hos
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -35,9 +34,10 @@ def options():
     parser.add_argument("--milliseconds", type=float, default=120,
                         help="timed, per input and round")
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."),
-                                                       "bench_worst_case.json"))
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, help="default: in the build's folder")
+    args = parser.parse_args()
+    args.json = args.json or Path(args.build) / "bench_worst_case.json"
+    return args
 
 
 def built_entries(build):

@@ -44,9 +44,10 @@ def options():
     parser.add_argument("--workers", type=int, default=4, help="processes")
     parser.add_argument("--device", default="cuda", help="cpu: for libraries that mock a kernel")
     parser.add_argument("--seconds", type=float, default=480, help="start no case after this long")
-    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."),
-                                                       "gpu_check.json"))
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, help="default: in the build's folder")
+    args = parser.parse_args()
+    args.json = args.json or Path(args.build) / "gpu_check.json"
+    return args
 
 
 def settings_of(args):
