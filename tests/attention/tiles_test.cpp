@@ -195,7 +195,6 @@ TEST_CASE("key ranges of the usual masks are tight") {
                            "kv_idx <= q_pos if h == 0 else q_pos - kv_idx < window",
                            "square(kv_idx - q_pos) < 10",
                            "9 >= square(kv_idx - q_pos)",
-
                            "sign(kv_idx - q_pos) <= 0",
                            "sign(q_pos - kv_idx) == 1",
                            "(kv_idx <= q_pos) == (h < 7)",
