@@ -745,8 +745,8 @@ struct Producer {
   int next;  // the index of the tile after this one; none: p.tiles
 
   __device__ void run();
-  __device__ void begin_tile(const Tile& found);
-  __device__ Blocks find_blocks(const Tile& of);
+  __device__ Blocks find_blocks() const;
+  __device__ void begin_tile();
   __device__ void load_tile();
 
   __device__ void load_queries();
@@ -754,13 +754,13 @@ struct Producer {
   __device__ void load_value(int block);
 };
 
-__device__ __forceinline__ Blocks Producer::find_blocks(const Tile& of) {
-  return blocks_of(of, of.q_first, kTileQ, p);
+__device__ __forceinline__ Blocks Producer::find_blocks() const {
+  return blocks_of(tile, tile.q_first, kTileQ, p);
 }
 
 // In the order in which the consumers ask: the next block's keys before this block's values.
 __device__ __forceinline__ void Producer::load_tile() {
-  const Blocks blocks = find_blocks(tile);
+  const Blocks blocks = find_blocks();
   if (!blocks.none()) load_key(blocks.first());
   load_queries();
 #pragma unroll 1
@@ -770,11 +770,7 @@ __device__ __forceinline__ void Producer::load_tile() {
   }
 }
 
-__device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
-  tile = found;
-  h_kv = tile.h / kGroup;
-  next = p.tiles;
-}
+__device__ __forceinline__ void Producer::begin_tile() { h_kv = tile.h / kGroup; }
 
 // Tile after tile; in the end one that is none, for each consumer warpgroup.
 __device__ __forceinline__ void Producer::run() {
@@ -782,7 +778,8 @@ __device__ __forceinline__ void Producer::run() {
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(tile_at(index, p));
+    tile = tile_at(index, p);
+    begin_tile();
     next = index + gridDim.x;
     load_tile();
     index = uniform(next);

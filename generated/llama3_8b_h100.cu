@@ -679,6 +679,7 @@ struct Params {
   int tiles_per_head;
   int tiles;          // of the whole call
   int section_heads;  // heads whose keys and values share the L2
+  int section_tiles;  // of theirs
   int last_section;   // has all heads that are left
   int short_rows;     // of tiles of each head, that come after all sections
   Counter* counter;
@@ -721,7 +722,7 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int all = p.batch * kHeadsQ;
   const int rows = p.tiles_per_head - p.short_rows;
   const bool is_short = index >= all * rows;
-  const int section = is_short ? 0 : min(index / (p.section_heads * rows), p.last_section);
+  const int section = is_short ? 0 : min(index / p.section_tiles, p.last_section);
   const int first_head = section * p.section_heads;
   const int heads = is_short || section == p.last_section ? all - first_head : p.section_heads;
   const int rest = index - (is_short ? all : first_head) * rows;
@@ -805,6 +806,33 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   publish_barriers();
 }
 
+// Which tile comes next: a block's first is its own number, the others come from a counter.
+
+// Whether a block may draw a tile beyond its first. Who opens the counter, who draws and who leaves
+// must agree, or blocks hang.
+__device__ __forceinline__ bool draws_tiles(const Params& p) {
+  return p.tiles > static_cast<int>(gridDim.x);
+}
+
+// By a warp that has nothing else to do then: the others have no registers for it.
+__device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
+  if (threadIdx.x % 32 == 0 && draws_tiles(p)) {
+    if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
+    wait_for_counter(*p.counter, p.call);
+    barrier_arrive(shared.counter_open);
+  }
+  __syncwarp();  // or the other lanes' next work might come first
+}
+
+// The index of another tile, in lane 0; none: p.tiles.
+__device__ __forceinline__ int claim_tile(Shared& shared, const Params& p) {
+  int index = p.tiles;
+  if (!draws_tiles(p)) return index;
+  barrier_wait(shared.counter_open, 0);  // of one phase: true ever after
+  if (threadIdx.x % 32 == 0) index = gridDim.x + atomicAdd(&p.counter->next, 1);
+  return index;
+}
+
 // The producer: one warp that keeps the rings of key and value tiles full by TMA. All its lanes
 // walk along, so that addresses stay in uniform registers; one lane issues.
 
@@ -822,63 +850,37 @@ struct Producer {
   int next;  // the index of the tile after this one; none: p.tiles
 
   __device__ void run();
-  __device__ void begin_tile(const Tile& found);
-  __device__ Blocks find_blocks(const Tile& of);
+  __device__ Blocks find_blocks() const;
+  __device__ void begin_tile();
   __device__ void load_tile();
-  __device__ void claim_next();
 
   __device__ void load_queries();
   __device__ void load_key(int block);
   __device__ void load_value(int block);
 };
 
-// Whether a block may draw a tile beyond its first. Who opens the counter, who draws and who leaves
-// must agree, or blocks hang.
-__device__ __forceinline__ bool draws_tiles(const Params& p) {
-  return p.tiles > static_cast<int>(gridDim.x);
-}
-
-// By another warp: the producer has no registers for it.
-__device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
-  if (threadIdx.x % 32 != 0 || !draws_tiles(p)) return;
-  if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
-  wait_for_counter(*p.counter, p.call);
-  barrier_arrive(shared.counter_open);
-}
-
-// Asked for late, under the last loads: whoever finishes first gets the next tile.
-__device__ __forceinline__ void Producer::claim_next() {
-  if (!draws_tiles(p)) return;
-  barrier_wait(shared.counter_open, 0);  // of one phase: true ever after
-  if (issues) next = gridDim.x + atomicAdd(&p.counter->next, 1);
-}
-
-__device__ __forceinline__ Blocks Producer::find_blocks(const Tile& of) {
-  return blocks_of(of, of.q_first, kTileQ, p);
+__device__ __forceinline__ Blocks Producer::find_blocks() const {
+  return blocks_of(tile, tile.q_first, kTileQ, p);
 }
 
 // In the order in which the consumers ask: the next block's keys before this block's values.
 __device__ __forceinline__ void Producer::load_tile() {
-  const Blocks blocks = find_blocks(tile);
+  const Blocks blocks = find_blocks();
   if (!blocks.none()) load_key(blocks.first());
   load_queries();
 #pragma unroll 1
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
     if (block == blocks.last()) {
-      claim_next();
+      next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
     } else {
       load_key(Blocks::after(block));
     }
     load_value(block);
   }
-  if (blocks.none()) claim_next();
+  if (blocks.none()) next = claim_tile(shared, p);
 }
 
-__device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
-  tile = found;
-  h_kv = tile.h / kGroup;
-  next = p.tiles;
-}
+__device__ __forceinline__ void Producer::begin_tile() { h_kv = tile.h / kGroup; }
 
 // Tile after tile; in the end one that is none, for each consumer warpgroup.
 __device__ __forceinline__ void Producer::run() {
@@ -886,7 +888,9 @@ __device__ __forceinline__ void Producer::run() {
   int index = blockIdx.x;
 #pragma unroll 1
   while (index < tiles) {
-    begin_tile(tile_at(index, p));
+    tile = tile_at(index, p);
+    begin_tile();
+    next = p.tiles;
     load_tile();
     index = uniform(next);
   }
@@ -1733,6 +1737,7 @@ void place_sections(Params& p, const llama3_8b_forward_args& args, int places) {
   const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
   const int64_t most_rows = min(fit, int64_t{p.tiles_per_head});
   p.short_rows = short_rows(places, in_last, all * kHeads, most_rows);
+  p.section_tiles = p.section_heads * (p.tiles_per_head - p.short_rows);
 }
 
 }  // namespace

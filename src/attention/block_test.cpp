@@ -23,7 +23,7 @@ void split(const Expr& mask, std::vector<Expr>& parts) {
   }
 }
 
-// The producer asks of every block: beyond so many nodes it would take longer than it saves.
+// The scout asks of every block: beyond so many nodes it would take longer than it saves.
 constexpr size_t kMostAsked = 1000;
 
 }  // namespace

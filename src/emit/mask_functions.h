@@ -15,7 +15,7 @@ namespace attngen::emit {
 
 // The pairs of a row are those of key_range: the mask needs no test by itself.
 bool is_interval(const spec::Spec& spec);
-// The producer alone finds a tile's blocks, by a search or block by block.
+// The scout alone finds a tile's blocks, by a search or block by block.
 bool has_walk(const spec::Spec& spec);
 // Scores may begin as the mask (templates/hopper/parts/mask_ahead.cuh): they only grow with a
 // pair's product, so that -inf stays what it is, and its block is known before its products. Where

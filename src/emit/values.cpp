@@ -163,9 +163,8 @@ class TemplateValues {
     put("MASK_AHEAD", resources_.fixed_max && may_have_mask_ahead(spec_, rows_) &&
                           schedule_.overlap == schedule::Overlap::IntraWarpgroup);
     put("WALK", walks_);
-    // Not where finding a tile takes a trip to memory for the mask: its last values would wait.
-    put("FINDS_AHEAD", walks_ && schedule::counts_tiles(schedule_) && schedule_.stages == 2 &&
-                           schedule_.tile_kv >= 128 && id_tables(spec_) == 0 && !spec_.varlen);
+    // Where a tile's blocks take trips to memory to find. A packed sequence alone takes one or two.
+    put("SCOUT", walks_ || has_searched_limits(spec_, rows_));
     put("BLOCK_TEST", has_block_test(spec_));
     put("ID_TABLES", static_cast<int64_t>(id_tables(spec_)));
     // A mask may give each warpgroup's rows keys of their own.
@@ -215,7 +214,7 @@ class TemplateValues {
   const schedule::Resources& resources_;
   attention::PairForm pairs_;
   bool plain_, masked_;
-  bool walks_;  // the producer asks of each block of keys whether it is needed
+  bool walks_;  // the scout asks of each block of keys whether it is needed
   Values values_;
 };
 

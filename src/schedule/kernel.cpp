@@ -2,6 +2,7 @@
 
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
+#include "attention/tiles.h"
 #include "schedule/resources.h"
 #include "schedule/row_order.h"
 #include "schedule/search.h"
@@ -183,6 +184,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.fixed_max = attention::may_fix_max(rows);
   kernel.searched_limits =
       family == target::Family::Hopper && attention::has_searched_limits(spec, rows);
+  kernel.masked = attention::is_masked(spec);
   kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
   kernel.block_size = spec.block_size;
   kernel.rows_alike = spec.rows_alike;

@@ -12,6 +12,11 @@ namespace {
 constexpr int kMaxColumns = 256;  // of one wgmma
 constexpr int kNarrowChunk = 32;  // columns of the narrower of the two chunks
 constexpr int kAlignment = 1024;  // of the tiles, and so of all of it
+constexpr int kBarrier = 8;       // bytes of one
+
+// Whether a tile's blocks of keys take trips to memory to find, which a warp of its own then makes
+// (the template's scout.cuh).
+bool has_scout(const Kernel& kernel) { return kernel.walks || kernel.block_size > 0; }
 
 // setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
 // whose sum over all threads fits the registers that the launch grants (168 x 384, 128 x 512,
@@ -20,10 +25,10 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
-// For a producer that looks for its blocks or its sequence.
+// Where one of the producer's warps looks for blocks or for a sequence.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
-// For one that looks for the blocks of each warpgroup, for two at a time, or for those of a part of
-// the values.
+// Where it looks for the blocks of each warpgroup, for two at a time, or for those of a part of the
+// values.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
 
 // Of two blocks a core, with one consumer each: 128 x 256 at the launch.
@@ -36,7 +41,7 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
   const bool merges = skips_blocks(s, kernel.block_size, kernel.group()) ||
                       gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1);
   if (merges) return kMergingPlans[s.warpgroups - 1];
-  const bool searches = kernel.walks || kernel.varlen || sparse;
+  const bool searches = has_scout(kernel) || kernel.varlen;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
@@ -84,10 +89,20 @@ int strip_bytes(const Kernel& kernel, const Schedule& s) {
   return s.warpgroups * kBlocks * words * kWord;
 }
 
+// Of what the scout finds (the template's find.cuh), of the squares that it marks, 1024 of each of
+// the rows that a tile looks at, and its barriers.
+int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
+  constexpr int kBarriers = 3, kKeyRange = 16, kVisits = 34 * 4, kSquares = 1024 / 8;
+  const bool sparse = kernel.block_size > 0;
+  const int rows = skips_blocks(s, kernel.block_size, kernel.group()) ? s.warpgroups : 1;
+  const int content = kernel.searched_limits ? kKeyRange : kVisits;
+  return kBarriers * kBarrier + round_up(tile + content, 16) + (sparse ? rows * kSquares : 0);
+}
+
 // What the template's Shared holds beside its tensors: strips, barriers, tiles, what the producer
 // says of each slot, and each row's first and last key where it searches for them.
 int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
-  constexpr int kBarrier = 8, kVisit = 12, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
+  constexpr int kVisit = 8, kApart = 4, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
   const int tile = kernel.varlen ? 32 : 16;
   const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
   // The last barrier is the tile counter's.
@@ -95,10 +110,13 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.searched_limits) {
     bytes += kKeyRange * slots + kRowKeys * kWarpgroupRows * s.warpgroups;
   } else if (kernel.walks || kernel.block_size > 0) {
-    bytes += kAnyVisit * slots + kVisit * s.stages;
+    const int apart = gathers(s, kernel.block_size) ? kApart : 0;
+    bytes += kAnyVisit * slots + (kVisit + apart) * s.stages;
   }
+  if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
   constexpr int kRank = 1;
-  if (kernel.block_size > 0) bytes += 2 * kBarrier + kRank * kRankedTiles;
+  const bool ranked = kernel.block_size > 0 && !kernel.masked && counts_tiles(s);
+  if (ranked) bytes += kBarrier + kRank * kRankedTiles;
   return round_up(bytes, kAlignment);
 }
 

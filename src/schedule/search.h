@@ -42,9 +42,10 @@ struct Kernel {
   bool key_strip = false;           // values of a key are computed once for a warpgroup's rows
   bool distance_strip = false;      // and those of a distance (attention/strips.h)
   int key_words = 0;                // of what a mask reads of a key, computed once for them
+  bool masked = false;              // some pair may not exist
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
-  bool walks = false;               // the producer finds the blocks by itself
+  bool walks = false;               // the scout finds the blocks by itself
   std::optional<attention::BlockTest> test;  // and asks this of each one
   bool id_tables = false;                    // from tables of ids alone
   bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum

@@ -2,7 +2,12 @@
 //
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
+#if ATTN_SCOUT
+// after block. A storer warp brings its output out. A scout warp finds tiles, and their blocks of
+// keys, ahead of the producer.
+#else
 // after block. A storer warp brings its output out.
+#endif
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -61,12 +66,21 @@ namespace {
 #if ATTN_ID_TABLES
 #include "parts/prepass.cuh"
 #endif
+#if ATTN_SCOUT
+#include "parts/find.cuh"
+#endif
 #include "parts/shared.cuh"
 #if ATTN_FAR
 #include "parts/chunks.cuh"
 #endif
 #if ATTN_RANKED
 #include "parts/ranks.cuh"
+#endif
+#if ATTN_TILES_COUNTED
+#include "parts/claim.cuh"
+#endif
+#if ATTN_SCOUT
+#include "parts/scout.cuh"
 #endif
 #include "parts/producer.cuh"
 #include "parts/loads.cuh"
@@ -153,7 +167,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     if (warp == 2) open_counter(shared, p);
 #endif
 #if ATTN_RANKED
-    if (warp == 3) rank_tiles(shared, p);
+    if (warp == 2) rank_tiles(shared, p);
+#endif
+#if ATTN_SCOUT
+    if (warp == 3) Scout{shared, p}.run();
 #endif
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();

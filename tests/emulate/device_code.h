@@ -68,6 +68,10 @@ T atomicMax(T* at, T x) {
   return std::exchange(*at, std::max(*at, x));
 }
 template <typename T>
+T atomicOr(T* at, T x) {
+  return std::exchange(*at, *at | x);
+}
+template <typename T>
 T __ldg(const T* at) {
   return *at;
 }

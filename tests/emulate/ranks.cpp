@@ -74,6 +74,7 @@ bool check(const Call& call, std::mt19937& random) {
   args.seq_kv = call.seq_kv;
   Params p = params_of(args);
   place_sections(p, args, call.blocks);
+  p.first_ranked = first_ranked(p.tiles, call.blocks);
   const std::vector<int> counts = draw_counts(p, random);
   std::vector<uint8_t> memory;
   keep(p, counts, memory);

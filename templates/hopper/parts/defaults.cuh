@@ -183,8 +183,8 @@
 #ifndef ATTN_GATHER
 #define ATTN_GATHER 0
 #endif
-#ifndef ATTN_FINDS_AHEAD
-#define ATTN_FINDS_AHEAD 0
+#ifndef ATTN_SCOUT
+#define ATTN_SCOUT 0
 #endif
 #ifndef ATTN_RANKED
 #define ATTN_RANKED 0

@@ -71,6 +71,9 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   place_sections(p, *args, places);
 #endif
+#if ATTN_RANKED
+  p.first_ranked = first_ranked(p.tiles, places);
+#endif
 
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
 #if ATTN_VARLEN && ATTN_ID_TABLES

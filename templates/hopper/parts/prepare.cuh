@@ -72,6 +72,11 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #endif
 #endif
 #endif
+#if ATTN_SHORT_ROWS
+  p.section_tiles = p.section_heads * (p.tiles_per_head - p.short_rows);
+#else
+  p.section_tiles = p.section_heads * p.tiles_per_head;
+#endif
 }
 #endif
 #if ATTN_ID_TABLES

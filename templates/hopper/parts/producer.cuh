@@ -14,12 +14,16 @@ struct Producer {
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
 
+  Tile tile;
+  int h_kv;
+#if ATTN_SCOUT
+  uint32_t find_round = 0;  // its parity
+#else
 #if ATTN_VARLEN
   TileFinder finder;
 #endif
-  Tile tile;
-  int h_kv;
   int next;  // the index of the tile after this one; none: p.tiles
+#endif
 #if ATTN_BIAS
   int bias_row, bias_plane;  // the tile's first row, and the matrix that it is in
 #endif
@@ -27,25 +31,31 @@ struct Producer {
   KeyRange tile_keys;  // of all its rows
 #endif
 #if ATTN_WALK
-  bool any_visit;   // a tile may have no block
-  Visit announced;  // what the consumers are told of the next keys
+  Visits visits;     // of the find at hand
+  int taken;         // of these
+  bool last_visits;  // of the tile
+  bool any_visit;    // a tile may have no block
+  Visit announced;   // what the consumers are told of the next keys
 #endif
 #if ATTN_GATHER
   int beside;  // the second block of the next values
 #endif
 
   __device__ void run();
-  __device__ void begin_tile(const Tile& found);
-  __device__ Blocks find_blocks(const Tile& of);
-#if ATTN_FINDS_AHEAD
-  template <typename Find>
-  __device__ void load_tile(Walk& walk, const Find& find_next);
+#if ATTN_SCOUT
+  __device__ bool take_find();
+#if ATTN_PERSISTENT
+  __device__ void call_for_tile();
+#endif
+#endif
+#if ATTN_WALK
+  __device__ int next_word();
+  __device__ Visit next_visit();
 #else
+  __device__ Blocks find_blocks() const;
+#endif
+  __device__ void begin_tile();
   __device__ void load_tile();
-#endif
-#if ATTN_TILES_COUNTED
-  __device__ void claim_next();
-#endif
 
   __device__ void load_queries();
   __device__ void load_key(int block);
@@ -64,104 +74,104 @@ struct Producer {
 #endif
 };
 
-#if ATTN_TILES_COUNTED
-// Whether a block may draw a tile beyond its first. Who opens the counter, who draws and who leaves
-// must agree, or blocks hang.
-__device__ __forceinline__ bool draws_tiles(const Params& p) {
-  return p.tiles > static_cast<int>(gridDim.x);
-}
-
-#if ATTN_COUNTER
-// By another warp: the producer has no registers for it.
-__device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
-  if (threadIdx.x % 32 != 0 || !draws_tiles(p)) return;
-  if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
-  wait_for_counter(*p.counter, p.call);
-  barrier_arrive(shared.counter_open);
-}
-
-#endif
-// Asked for late, under the last loads: whoever finishes first gets the next tile.
-__device__ __forceinline__ void Producer::claim_next() {
-  if (!draws_tiles(p)) return;
-#if ATTN_COUNTER
-  barrier_wait(shared.counter_open, 0);  // of one phase: true ever after
-  if (issues) next = gridDim.x + atomicAdd(&p.counter->next, 1);
-#else
-  if (issues) next = gridDim.x + atomicAdd(p.next_tile, 1);
-#endif
-}
-
-#endif
-__device__ __forceinline__ Blocks Producer::find_blocks(const Tile& of) {
+#if ATTN_SCOUT
+// What the scout found next; false: no tile is left.
+__device__ __forceinline__ bool Producer::take_find() {
+  barrier_wait(shared.find_full, find_round);
+  const Find& find = shared.find;
+  tile = uniform(find.tile);
 #if ATTN_SEARCHED_LIMITS
-  tile_keys = {};
-  return blocks_of(of, of.q_first, kTileQ, tile_keys, p);
-#else
-  return blocks_of(of, of.q_first, kTileQ, p);
+  tile_keys = find.keys;
 #endif
+#if ATTN_WALK
+  visits = {find.visits[threadIdx.x % 32], uniform(find.count)};
+  last_visits = uniform(find.last);
+  taken = 0;
+#endif
+  __syncwarp();
+  if (issues) barrier_arrive(shared.find_empty);
+  find_round ^= 1;
+#if ATTN_WALK && ATTN_PERSISTENT
+  if (last_visits && visits.count <= kCallAhead) call_for_tile();
+#endif
+  return tile.b >= 0;
 }
 
+#if ATTN_PERSISTENT
+__device__ __forceinline__ void Producer::call_for_tile() {
+  if (issues) barrier_arrive(shared.tile_called);
+}
+
+#endif
+#endif
 #if ATTN_WALK
-// In the order in which the consumers ask: the next block's keys before this block's values. A
-// visit says whether another follows, so the walk is a block ahead of the loads.
-#if ATTN_FINDS_AHEAD
-// The next tile is found, and asks memory for its walk, before the last values wait for their slot:
-// with two long steps on their way at most, consumers would else wait for it.
-template <typename Find>
-__device__ __forceinline__ void Producer::load_tile(Walk& walk, const Find& find_next) {
+// The tile's next block, as a word; none: -1.
+__device__ __forceinline__ int Producer::next_word() {
+  if (taken == visits.count) {
+    if (last_visits) return -1;
+    take_find();
+  }
+  const int word = __shfl_sync(0xffffffffu, visits.word, taken++);
+#if ATTN_PERSISTENT
+  if (last_visits && visits.count - taken == kCallAhead) call_for_tile();
+#endif
+  return word;
+}
+
+#if ATTN_GATHER
+// The next two blocks; the last of an odd number by itself; then none.
+__device__ __forceinline__ Visit Producer::next_visit() {
+  const int word = next_word();
+  if (word < 0) return kNoVisit;
+  const int second = next_word();
+  if (second < 0) return {word & ~Visit::kFull, -1};
+  return {word & (second | ~Visit::kFull), second >> Visit::kShift};
+}
 #else
+__device__ __forceinline__ Visit Producer::next_visit() { return {next_word()}; }
+#endif
+
+// In the order in which the consumers ask: the next block's keys before this block's values. Of a
+// block's keys they are told whether another follows, so that visits are taken one further ahead.
 __device__ __forceinline__ void Producer::load_tile() {
-  Walk walk(tile, find_blocks(tile), p);
-#endif
-#if ATTN_SPARSE
-  walk.begin();
-#endif
-  Visit visit = walk.next(p.inputs);
-  Visit following = walk.next(p.inputs);
-  any_visit = visit.exists();
-  announced = visit.with_more(following.exists());
-  if (any_visit) load_key(visit.block());
-  load_queries();
-#if ATTN_FINDS_AHEAD
-  bool claimed = false;
-#endif
+  Visit visit = kNoVisit, following = kNoVisit;
 #pragma unroll 1
-  while (visit.exists()) {
-    const Visit after = walk.next(p.inputs);
+  for (int asked = 1;; ++asked) {
+    const Visit after = next_visit();
     announced = following.with_more(after.exists());
     if (following.exists()) load_key(following.block());
-#if ATTN_FINDS_AHEAD
-    if (!after.exists() && !claimed) {
-      claim_next();
-      claimed = true;
+    if (asked == 2) {
+      any_visit = following.exists();
+      load_queries();
     }
-    if (!following.exists()) find_next();
-#elif ATTN_TILES_COUNTED
-    if (!following.exists()) claim_next();
-#endif
+    if (visit.exists()) {
 #if ATTN_GATHER
-    beside = visit.second;
+      beside = visit.second;
 #endif
-    load_value(visit.block());
+      load_value(visit.block());
+    } else if (asked > 2) {
+      return;
+    }
     visit = following;
     following = after;
   }
-#if ATTN_TILES_COUNTED
-  if (!any_visit) claim_next();
-#endif
-#if ATTN_FINDS_AHEAD
-  if (!any_visit) find_next();
-#endif
 }
 #else
+__device__ __forceinline__ Blocks Producer::find_blocks() const {
+#if ATTN_SEARCHED_LIMITS
+  return blocks_of(tile_keys);
+#else
+  return blocks_of(tile, tile.q_first, kTileQ, p);
+#endif
+}
+
 // In the order in which the consumers ask: the next block's keys before this block's values.
 __device__ __forceinline__ void Producer::load_tile() {
 #if ATTN_FAR
-  Blocks blocks = find_blocks(tile);
+  Blocks blocks = find_blocks();
   const int far = far_blocks(blocks, p);
 #else
-  const Blocks blocks = find_blocks(tile);
+  const Blocks blocks = find_blocks();
 #endif
 #if ATTN_FAR && !ATTN_FAR_SUMS
   if (far == 0 && !blocks.none()) load_key(blocks.first());
@@ -176,11 +186,15 @@ __device__ __forceinline__ void Producer::load_tile() {
     if (!blocks.none()) load_key(far);
   }
 #endif
+#if ATTN_SCOUT && ATTN_PERSISTENT
+  int left = blocks.end - blocks.begin;
+  if (left <= kCallAhead) call_for_tile();
+#endif
 #pragma unroll 1
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
-#if ATTN_TILES_COUNTED
+#if ATTN_TILES_COUNTED && !ATTN_SCOUT
     if (block == blocks.last()) {
-      claim_next();
+      next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
     } else {
       load_key(Blocks::after(block));
     }
@@ -188,17 +202,18 @@ __device__ __forceinline__ void Producer::load_tile() {
     if (block != blocks.last()) load_key(Blocks::after(block));
 #endif
     load_value(block);
+#if ATTN_SCOUT && ATTN_PERSISTENT
+    if (--left == kCallAhead) call_for_tile();
+#endif
   }
-#if ATTN_TILES_COUNTED
-  if (blocks.none()) claim_next();
+#if ATTN_TILES_COUNTED && !ATTN_SCOUT
+  if (blocks.none()) next = claim_tile(shared, p);
 #endif
 }
 #endif
 
-__device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
-  tile = found;
+__device__ __forceinline__ void Producer::begin_tile() {
   h_kv = tile.h / kGroup;
-  next = p.tiles;
 #if ATTN_BIAS
   bias_row = tile.q_first;
   bias_plane = bias_matrix(row_at(tile.b, tile.h, tile.q_first, p), p.inputs);
@@ -207,52 +222,42 @@ __device__ __forceinline__ void Producer::begin_tile(const Tile& found) {
 
 // Tile after tile; in the end one that is none, for each consumer warpgroup.
 __device__ __forceinline__ void Producer::run() {
+#if ATTN_SCOUT && ATTN_PERSISTENT
+#pragma unroll 1
+  while (take_find()) {
+    begin_tile();
+    load_tile();
+  }
+#elif ATTN_SCOUT
+  take_find();
+  begin_tile();
+  load_tile();
+#else
 #if ATTN_VARLEN
   const int tiles = min(*p.tile_count, p.tiles);
 #else
   const int tiles = p.tiles;
 #endif
   int index = blockIdx.x;
-#if ATTN_FINDS_AHEAD
-  Tile found;
-  Walk walk;
-  const auto find = [&] {
-    if (index >= tiles) return;
-#if ATTN_RANKED
-    found = tile_at(ranked(shared, index, p), p);
-#else
-    found = tile_at(index, p);
-#endif
-    walk = Walk(found, find_blocks(found), p);
-  };
-  find();
-#pragma unroll 1
-  while (index < tiles) {
-    begin_tile(found);
-    load_tile(walk, [&] {
-      index = uniform(next);
-      find();
-    });
-  }
-#else
 #pragma unroll 1
   while (index < tiles) {
 #if ATTN_VARLEN
-    begin_tile(finder.find(index, p));
-#elif ATTN_RANKED
-    begin_tile(tile_at(ranked(shared, index, p), p));
+    tile = finder.find(index, p);
 #else
-    begin_tile(tile_at(index, p));
+    tile = tile_at(index, p);
 #endif
+    begin_tile();
 #if ATTN_PERSISTENT && !ATTN_LONGEST_FIRST
     next = index + gridDim.x;
+#else
+    next = p.tiles;
 #endif
     load_tile();
     index = uniform(next);
   }
-#endif
 #if ATTN_COUNTER
   if (issues && draws_tiles(p)) leave_counter(*p.counter, p.call);
+#endif
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1

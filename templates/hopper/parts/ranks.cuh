@@ -3,10 +3,8 @@
 // ranks them, all alike, while the others are at work.
 #pragma once
 
-// Lanes rank four of them each. The first tile of each block is not among them: nobody asks for it.
-__device__ __forceinline__ int ranked_tiles(const Params& p) {
-  return max(min(kRanked, p.tiles - static_cast<int>(gridDim.x)), 0);
-}
+// The first of them: of each block's own first tile nobody asks.
+int first_ranked(int tiles, int blocks) { return max(tiles - kRanked, min(tiles, blocks)); }
 
 // How many squares a tile's first row keeps; of a long row of a bitmap, among those looked at.
 __device__ __forceinline__ int kept_squares(const Tile& tile, const Params& p) {
@@ -32,7 +30,8 @@ __device__ __forceinline__ int kept_squares(const Tile& tile, const Params& p) {
 }
 
 __device__ __forceinline__ void rank_tiles(Shared& shared, const Params& p) {
-  const int lane = threadIdx.x % 32, count = ranked_tiles(p), first = p.tiles - count;
+  // Lanes rank four of them each.
+  const int lane = threadIdx.x % 32, first = p.first_ranked, count = p.tiles - first;
   if (count == 0) return;
   // No two are alike: of tiles that keep as much the first comes first.
   int keys[kRanked / 32], ranks[kRanked / 32] = {};
@@ -64,8 +63,7 @@ __device__ __forceinline__ void rank_tiles(Shared& shared, const Params& p) {
 
 // Which tile comes at a place of the order.
 __device__ __forceinline__ int ranked(Shared& shared, int index, const Params& p) {
-  const int first = p.tiles - ranked_tiles(p);
-  if (index < first) return index;
+  if (index < p.first_ranked) return index;
   barrier_wait(shared.ranks_there, 0);  // of one phase: true ever after
-  return first + shared.ranked[index - first];
+  return p.first_ranked + shared.ranked[index - p.first_ranked];
 }

@@ -42,6 +42,16 @@ struct __align__(1024) Shared {
 #if ATTN_COUNTER
   uint64_t counter_open;
 #endif
+#if ATTN_SCOUT
+  uint64_t find_full, find_empty;
+#if ATTN_PERSISTENT
+  uint64_t tile_called;
+#endif
+  Find find;  // the producer keeps what it takes
+#endif
+#if ATTN_SPARSE
+  Kept kept;  // what the scout knows of the tile at hand
+#endif
 #if ATTN_RANKED
   uint64_t ranks_there;
   uint8_t ranked[kRanked];  // the last tiles, in the order in which they come
@@ -78,6 +88,13 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   }
 #if ATTN_COUNTER
   barrier_init(shared.counter_open, 1);
+#endif
+#if ATTN_SCOUT
+  barrier_init(shared.find_full, 1);
+  barrier_init(shared.find_empty, 1);
+#if ATTN_PERSISTENT
+  barrier_init(shared.tile_called, 1);
+#endif
 #endif
 #if ATTN_RANKED
   barrier_init(shared.ranks_there, 1);

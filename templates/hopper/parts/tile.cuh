@@ -29,10 +29,14 @@ struct Params {
 #endif
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2
+  int section_tiles;  // of theirs
   int last_section;   // has all heads that are left
 #if ATTN_SHORT_ROWS
   int short_rows;  // of tiles of each head, that come after all sections
 #endif
+#endif
+#if ATTN_RANKED
+  int first_ranked;  // tile
 #endif
 #if ATTN_COUNTER
   Counter* counter;
@@ -142,13 +146,13 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #if ATTN_SHORT_ROWS
   const int rows = p.tiles_per_head - p.short_rows;
   const bool is_short = index >= all * rows;
-  const int section = is_short ? 0 : min(index / (p.section_heads * rows), p.last_section);
+  const int section = is_short ? 0 : min(index / p.section_tiles, p.last_section);
   const int first_head = section * p.section_heads;
   const int heads = is_short || section == p.last_section ? all - first_head : p.section_heads;
   const int rest = index - (is_short ? all : first_head) * rows;
   const int place = rest / heads + (is_short ? rows : 0);  // in the order of rows
 #else
-  const int section = min(index / (p.section_heads * p.tiles_per_head), p.last_section);
+  const int section = min(index / p.section_tiles, p.last_section);
   const int first_head = section * p.section_heads;
   const int heads = section < p.last_section ? p.section_heads : all - first_head;
   const int rest = index - first_head * p.tiles_per_head;

@@ -13,10 +13,8 @@ struct Visit {
 #if ATTN_GATHER
   int second;  // the block that comes with it, or -1
 #endif
-#if ATTN_SPARSE
-  static constexpr int kKeeperBits = 4;  // a bit for each warpgroup that may keep it
-#endif
 #if ATTN_SKIP
+  static constexpr int kKeeperBits = 4;  // a bit for each warpgroup that may keep it
   static constexpr int kMore = 1 << kKeeperBits, kFull = 2 << kKeeperBits, kShift = 2 + kKeeperBits;
   __device__ __forceinline__ bool keeps(int warpgroup) const {
     return __any_sync(0xffffffffu, word >> warpgroup & 1);
@@ -38,14 +36,31 @@ struct Visit {
 };
 
 #if ATTN_GATHER
-__device__ __forceinline__ Visit visit_of(int block, int second, bool full) {
-  return {block << Visit::kShift | (full ? Visit::kFull : 0), second};
-}
+constexpr Visit kNoVisit{-1, -1};
 #else
-__device__ __forceinline__ Visit visit_of(int block, bool full) {
-  return {block << Visit::kShift | (full ? Visit::kFull : 0)};
-}
+constexpr Visit kNoVisit{-1};
 #endif
+
+__device__ __forceinline__ int visit_of(int block, bool full) {
+  return block << Visit::kShift | (full ? Visit::kFull : 0);
+}
+
+// Visits of up to 32 blocks in their order, one in each of the first `count` lanes.
+struct Visits {
+  int word = -1, count = 0;
+};
+
+// Of each lane's block, where it has one (not -1): those that come later have lower lanes already.
+__device__ __forceinline__ Visits visits_of(int word) {
+  const unsigned kept = __ballot_sync(0xffffffffu, word >= 0);
+  int place = 0;  // the last one that has no more lanes with a block before it than this lane
+#pragma unroll
+  for (int half = 16; half > 0; half /= 2) {
+    const unsigned before = kept & ((1u << (place + half)) - 1);
+    if (__popc(before) <= static_cast<int>(threadIdx.x % 32)) place += half;
+  }
+  return {__shfl_sync(0xffffffffu, word, place), __popc(kept)};
+}
 
 // Where a warpgroup stands in its blocks: in the one of the visit, or before the first.
 struct Cursor {

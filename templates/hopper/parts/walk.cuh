@@ -1,14 +1,11 @@
 // The blocks of keys that a tile visits where the mask leaves gaps, or where its ends take a
-// search: the producer alone finds them, and says with every block of keys which one it is, whether
-// all its pairs exist, and whether another follows.
+// search: the scout alone finds them, and the producer says with every block of keys which one it
+// is, whether all its pairs exist, and whether another follows.
 #pragma once
 
-// From the last block to the first. All lanes of the producer's warp walk along.
+// From the last block to the first. All lanes of a warp walk along.
 class Walk {
  public:
-#if ATTN_FINDS_AHEAD
-  Walk() = default;
-#endif
   __device__ __forceinline__ Walk(const Tile& tile, const Blocks& blocks, const Params& p)
       : begin_(blocks.begin),
 #if ATTN_BLOCK_TEST
@@ -26,32 +23,26 @@ class Walk {
         left_(blocks.end) {
   }
 
-  // The next block, or one that does not exist.
-  __device__ __forceinline__ Visit next(const Inputs& in) {
-#if ATTN_BLOCK_TEST
-    // The lanes ask about 32 blocks at once.
+  // The next ones, of 32 blocks at a time; none: no more.
+  __device__ __forceinline__ Visits next(const Inputs& in) {
+    Visits visits;
 #pragma unroll 1
-    for (; left_ > begin_; left_ = max(left_ - 32, begin_)) {
+    while (left_ > begin_ && visits.count == 0) {
       const int block = left_ - 1 - static_cast<int>(threadIdx.x % 32);
+      const bool exists = block >= begin_;
+#if ATTN_BLOCK_TEST
       const int kv_first = block * kTileKv;
       const int kv_last = min(kv_first + kTileKv, row_.seq_kv) - 1;
-      const bool kept =
-          block >= begin_ && block_kept(row_.q_idx, q_last_, kv_first, kv_last, row_, in);
-      const unsigned found = __ballot_sync(0xffffffffu, kept);
-      if (found == 0) continue;
+      const bool kept = exists && block_kept(row_.q_idx, q_last_, kv_first, kv_last, row_, in);
       const bool full = kept && kv_first + kTileKv <= row_.seq_kv &&
                         block_full(row_.q_idx, q_last_, kv_first, kv_last, row_, in);
-      const int lane = __ffs(found) - 1;
-      left_ -= lane + 1;
-      return visit_of(left_, __ballot_sync(0xffffffffu, full) >> lane & 1);
-    }
+      visits = visits_of(kept ? visit_of(block, full) : -1);
 #else
-    if (left_ > begin_) {
-      --left_;
-      return visit_of(left_, blocks_.is_full(left_));
-    }
+      visits = visits_of(exists ? visit_of(block, blocks_.is_full(block)) : -1);
 #endif
-    return {-1};
+      left_ = max(left_ - 32, begin_);
+    }
+    return visits;
   }
 
  private:
