@@ -88,8 +88,7 @@ __device__ __forceinline__ bool Producer::take_find() {
   last_visits = uniform(find.last);
   taken = 0;
 #endif
-  __syncwarp();
-  if (issues) barrier_arrive(shared.find_empty);
+  barrier_arrive(shared.find_empty);
   find_round ^= 1;
 #if ATTN_WALK && ATTN_PERSISTENT
   if (last_visits && visits.count <= kCallAhead) call_for_tile();

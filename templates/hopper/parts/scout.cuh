@@ -23,8 +23,7 @@ template <typename Fill>
 __device__ __forceinline__ void Scout::hand_over(const Fill& fill) {
   barrier_wait(shared.find_empty, round ^ 1);
   fill(shared.find);
-  __syncwarp();
-  if (threadIdx.x % 32 == 0) barrier_arrive(shared.find_full);
+  barrier_arrive(shared.find_full);
   round ^= 1;
 }
 

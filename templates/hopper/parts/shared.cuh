@@ -90,8 +90,8 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   barrier_init(shared.counter_open, 1);
 #endif
 #if ATTN_SCOUT
-  barrier_init(shared.find_full, 1);
-  barrier_init(shared.find_empty, 1);
+  barrier_init(shared.find_full, 32);   // by each lane of the scout
+  barrier_init(shared.find_empty, 32);  // and of the producer
 #if ATTN_PERSISTENT
   barrier_init(shared.tile_called, 1);
 #endif
