@@ -1,5 +1,5 @@
 // Packed sequences: which tile of which sequence an index stands for. A small kernel sorts the
-// sequences, longest first, and counts their tiles; the producer then looks a tile up.
+// sequences, longest first, and counts their tiles; a warp of each block then looks tiles up.
 #pragma once
 
 constexpr int kSortThreads = 1024;
