@@ -163,8 +163,7 @@ class TemplateValues {
     put("MASK_AHEAD", resources_.fixed_max && may_have_mask_ahead(spec_, rows_) &&
                           schedule_.overlap == schedule::Overlap::IntraWarpgroup);
     put("WALK", walks_);
-    // Where a tile's blocks take trips to memory to find. A packed sequence alone takes one or two.
-    put("SCOUT", walks_ || has_searched_limits(spec_, rows_));
+    put("SCOUT", resources_.scout);
     put("BLOCK_TEST", has_block_test(spec_));
     put("ID_TABLES", static_cast<int64_t>(id_tables(spec_)));
     // A mask may give each warpgroup's rows keys of their own.

@@ -14,8 +14,8 @@ constexpr int kNarrowChunk = 32;  // columns of the narrower of the two chunks
 constexpr int kAlignment = 1024;  // of the tiles, and so of all of it
 constexpr int kBarrier = 8;       // bytes of one
 
-// Whether a tile's blocks of keys take trips to memory to find, which a warp of its own then makes
-// (the template's scout.cuh).
+// Whether a tile's blocks of keys take trips to memory to find. A packed sequence alone takes one
+// or two, for which a warp of its own brought nothing.
 bool has_scout(const Kernel& kernel) { return kernel.walks || kernel.block_size > 0; }
 
 // setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
@@ -336,6 +336,7 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
                   has_slots_for_far_keys(kernel, s) &&
                   register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
   resources.strips = kernel.has_strips();
+  resources.scout = has_scout(kernel);
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
   // A persistent block that has room loads the next tile's queries early.

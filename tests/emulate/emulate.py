@@ -312,7 +312,6 @@ GROUPS = {
     "walk": [
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
          CALLS),
-        # In steps of 128 keys the next tile is found before the last values are loaded.
         (spec(mask="q_idx < 70 or kv_idx < 70 or abs(q_idx - kv_idx) < 40"),
          [schedule(1, 64, 2), schedule(2, 128, 2)], CALLS[:4]),
         (spec(mask=DILATED, varlen=True), [schedule(2, 64, 2)], PACKED),
@@ -330,8 +329,9 @@ GROUPS = {
         (spec(blocks={"size": 64, "from": "bitmap"}), [schedule(3, 64, 4)], CALLS),
         (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
          [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
-        # More blocks than a warp has bits for.
+        # More blocks than are marked at once: 1024 of lists, 128 of bitmaps.
         (spec((1, 1), blocks={"size": 64, "from": "indices"}), [schedule(2, 64, 2)], ["1,5,66000"]),
+        (spec((1, 1), blocks={"size": 64, "from": "bitmap"}), [schedule(2, 64, 2)], ["1,70,17000"]),
     ],
     # Blocks that the query heads of a key head share, and steps of two blocks that stand apart.
     "groups": [

@@ -1,5 +1,5 @@
-// The scout: one warp that finds tiles, and where it takes trips to memory their blocks of keys,
-// ahead of the producer, which so waits for slots alone.
+// The scout, where a tile's blocks of keys take trips to memory to find: one warp that finds tiles
+// and their blocks ahead of the producer, which so waits for slots alone.
 #pragma once
 
 struct Scout {
