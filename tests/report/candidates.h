@@ -33,7 +33,11 @@ inline schedule::Candidate candidate(const schedule::Schedule& schedule, double 
                                      schedule::Bound bound) {
   schedule::Candidate c;
   c.schedule = schedule;
-  c.resources = {384, 24, 240, 192, false, false, false, false, 1, 100'000, 1};
+  c.resources.threads = 384;
+  c.resources.producer_registers = 24;
+  c.resources.consumer_registers = 240;
+  c.resources.register_need = 192;
+  c.resources.shared_bytes = 100'000;
   c.cost.seconds = seconds;
   c.cost.bound = bound;
   c.cost.step_clk = 2000;
