@@ -190,13 +190,13 @@ class Arranger {
     return !simple.is_number() || simple.is_number(0) || expr::is_normal_float(simple.number());
   }
   // Whole numbers: evenly growing if kv_idx stands by itself, times a number.
-  static std::optional<Slopes> slopes_of_int(const Expr& e) {
+  std::optional<Slopes> slopes_of_int(const Expr& e) const {
     const auto sum = linear(e);
     if (!sum) return std::nullopt;
     Slopes result;
     for (const Linear::Term& term : sum->terms) {
-      if (!expr::mentions(term.atom, "kv_idx")) continue;
-      if (term.atom.op() != Op::Variable) return std::nullopt;
+      if (!varies(term.atom)) continue;
+      if (term.atom.op() != Op::Variable || term.atom.name() != "kv_idx") return std::nullopt;
       result.key = expr::number(static_cast<double>(term.coefficient));
     }
     return result;

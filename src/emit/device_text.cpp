@@ -101,6 +101,17 @@ bool has_word(std::string_view text, std::string_view word) {
   return find_word(text, word, 0) != std::string_view::npos;
 }
 
+std::string code_of(std::string_view text) {
+  std::string code;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    code.append(line.substr(0, line.find("//"))).append("\n");
+    text.remove_prefix(end);
+  }
+  return code;
+}
+
 bool calls(std::string_view text, std::string_view function) {
   for (size_t at = find_word(text, function, 0); at != std::string_view::npos;
        at = find_word(text, function, at + 1)) {

@@ -17,6 +17,8 @@ std::string wrapped(std::string_view line);
 
 // Whether `word` occurs as a whole identifier.
 bool has_word(std::string_view text, std::string_view word);
+// Emitted text without its comments.
+std::string code_of(std::string_view text);
 // Whether it is called: as `function(...)` or `function<...>(...)`.
 bool calls(std::string_view text, std::string_view function);
 

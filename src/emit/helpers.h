@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "attention/pair_form.h"
 #include "attention/row_form.h"
@@ -12,7 +13,7 @@ namespace attngen::emit {
 
 std::string helpers_text(const spec::Spec& spec, const attention::RowForm& form,
                          const attention::PairForm& pairs, const Fragment& fragment,
-                         std::string text);
+                         std::string_view text);
 
 // CUDA's own functions in the text, by this project's for AMD, which come before it.
 std::string for_amd(std::string text);

@@ -1,8 +1,10 @@
 // The functions that printed C calls beyond the language's own.
 #include <array>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "expr/print.h"
 
@@ -148,6 +150,15 @@ __device__ __forceinline__ float tanh_approx(float x) {
 };
 
 }  // namespace
+
+std::vector<std::string_view> device_function_names() {
+  std::set<std::string_view> names;
+  for (const std::span<const Definition> table :
+       {std::span<const Definition>(kAmd), std::span<const Definition>(kDevice)}) {
+    for (const Definition& definition : table) names.insert(definition.name);
+  }
+  return {names.begin(), names.end()};
+}
 
 std::string device_function(std::string_view name, Vendor vendor, Accuracy accuracy) {
   const bool nvidia = vendor == Vendor::Nvidia;

@@ -49,9 +49,9 @@ struct Statements {
 };
 Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names, int indent);
 
-// The functions that the Device dialect of `e` calls beyond the vendor's own: "exp2_approx",
-// "floor_divide", ... Sorted. The emitter writes the ones needed, from `device_function`.
-std::vector<std::string> device_functions_of(const Expr& e);
+// The functions that the Device dialect may call beyond the vendor's own: "cosine", "exp2_approx",
+// ... Sorted; each calls only those that come before it.
+std::vector<std::string_view> device_function_names();
 // The definition of one, as CUDA or HIP source that stands by itself: a `__device__
 // __forceinline__` function. Empty for any other name.
 enum class Vendor : uint8_t { Nvidia, Amd };

@@ -45,14 +45,11 @@ class CPrinter {
 
   Text print(const Expr& e);
   void name_subtree(const Expr& e, std::string name) { named_[e.identity()] = std::move(name); }
-  // The functions called that `device_function` defines.
-  const std::set<std::string>& called() const { return called_; }
 
  private:
   std::string at(const Expr& e, Precedence loosest) { return in_parentheses(print(e), loosest); }
   std::string argument(const Expr& e) { return at(e, Precedence::Conditional); }
   Text call(const std::string& function, const Expr& e);
-  Text helper(const std::string& function, const Expr& e);
   Text infix(const Expr& e, std::string_view symbol);
   Text print_number(const Expr& e) const;
   std::string literal(double value) const;
@@ -76,7 +73,6 @@ class CPrinter {
   const Names& names_;
   bool wide_ = false;  // within a sum that is taken in 64 bits
   std::map<const void*, std::string> named_;
-  std::set<std::string> called_;
 };
 
 // The pair's own variables; "$..." are those of an arranged form.
@@ -148,7 +144,7 @@ Text CPrinter::print(const Expr& e) {
 // saturate((long long)start + (long long)length * 64): the host's Ints are wide already.
 Text CPrinter::print_saturated(const Expr& e) {
   wide_ = device_;
-  Text text = helper("saturate", e);
+  Text text = call("saturate", e);
   wide_ = false;
   return text;
 }
@@ -169,11 +165,6 @@ Text CPrinter::call(const std::string& function, const Expr& e) {
     arguments += (arguments.empty() ? "" : ", ") + argument(operand);
   }
   return {fmt::format("{}({})", function, arguments)};
-}
-
-Text CPrinter::helper(const std::string& function, const Expr& e) {
-  called_.insert(function);
-  return call(function, e);
 }
 
 Text CPrinter::infix(const Expr& e, std::string_view symbol) {
@@ -266,7 +257,6 @@ Text CPrinter::print_divide(const Expr& e) {
   }
   const Expr& divisor = e.operand(1);
   if (is_normal(divisor)) {
-    called_.insert("reciprocal");
     const std::string inverse = fmt::format("reciprocal({})", argument(divisor));
     if (e.operand(0).is_number(1)) return {inverse};
     return {fmt::format("{} * {}", at(e.operand(0), Precedence::Product), inverse),
@@ -287,7 +277,7 @@ Text CPrinter::print_integer_division(const Expr& e) {
   const Expr& divisor = e.operand(1);
   const bool divides = e.op() == Op::FloorDivide;
   if (!divisor.is_number() || !is_power_of_two(divisor.number())) {
-    return helper(divides ? "floor_divide" : "floor_modulo", e);
+    return call(divides ? "floor_divide" : "floor_modulo", e);
   }
   // Of two's complement, a shift floors and a mask is the positive remainder. Compilers warn about
   // either beside arithmetic without parentheses.
@@ -300,7 +290,7 @@ Text CPrinter::print_integer_division(const Expr& e) {
 // Not by an approximate quotient: 6.0 // 3.0 is 2.
 Text CPrinter::print_float_division(const Expr& e) {
   if (e.op() == Op::Modulo) {
-    return helper("float_modulo", e);
+    return call("float_modulo", e);
   }
   return {fmt::format("{}({} / {})", device_ ? "floorf" : "floor",
                       at(e.operand(0), Precedence::Product), at(e.operand(1), Precedence::Unary))};
@@ -311,7 +301,6 @@ Text CPrinter::print_exp(const Expr& e) {
   if (!device_) {
     return call("exp", e);
   }
-  called_.insert("exp2_approx");
   const Expr& x = e.operand(0);
   const Expr* scaled = &x;
   double factor = std::numbers::log2e;
@@ -335,7 +324,6 @@ Text CPrinter::print_power(const Expr& e) {
   if (!device_ || exponent == 0) {
     return call(device_ ? "powf" : "pow", e);
   }
-  called_.insert("power");
   const std::string power =
       fmt::format("power<{}>({})", std::abs(exponent), argument(e.operand(0)));
   return {exponent > 0 ? power : fmt::format("__fdividef(1.0f, {})", power)};
@@ -365,21 +353,21 @@ Text CPrinter::print_function(const Expr& e) {
         const std::string x = at(e.operand(0), Precedence::Unary);
         return {fmt::format("{} * {}", x, x), Precedence::Product};
       }
-      return helper(!device_ && is_int ? "square_int" : "square", e);
+      return call(!device_ && is_int ? "square_int" : "square", e);
     case Op::Sign:
-      return helper(!device_ && is_int ? "sign_int" : "sign", e);
+      return call(!device_ && is_int ? "sign_int" : "sign", e);
     case Op::Exp2:
-      return device_ ? helper("exp2_approx", e) : call("exp2", e);
+      return device_ ? call("exp2_approx", e) : call("exp2", e);
     case Op::Log:
       return call(logarithm(e, "log"), e);
     case Op::Log2:
       return call(logarithm(e, "log2"), e);
     case Op::Tanh:
-      return device_ ? helper("tanh_approx", e) : call("tanh", e);
+      return device_ ? call("tanh_approx", e) : call("tanh", e);
     case Op::Sin:
-      return device_ ? helper("sine", e) : call("sin", e);
+      return device_ ? call("sine", e) : call("sin", e);
     case Op::Cos:
-      return device_ ? helper("cosine", e) : call("cos", e);
+      return device_ ? call("cosine", e) : call("cos", e);
     case Op::Sqrt:
     case Op::Erf:
     case Op::Floor: {
@@ -387,13 +375,13 @@ Text CPrinter::print_function(const Expr& e) {
       return call(device_ ? function + "f" : function, e);
     }
     case Op::ToInt:
-      return device_ ? call("__float2int_rd", e) : helper("to_int", e);
+      return device_ ? call("__float2int_rd", e) : call("to_int", e);
     case Op::Rsqrt:
-      return device_ ? call("rsqrtf", e) : helper("rsqrt", e);
+      return device_ ? call("rsqrtf", e) : call("rsqrt", e);
     case Op::Sigmoid:
     case Op::Gelu:
     case Op::Silu:
-      return helper(std::string(spelling(e.op())), e);
+      return call(std::string(spelling(e.op())), e);
     default:  // RowMax, RowSum: the emitter's to compute, printed for messages
       return call(std::string(spelling(e.op())), e);
   }
@@ -511,18 +499,6 @@ Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names
   }
   statements.value = printer.print(e).text;
   return statements;
-}
-
-std::vector<std::string> device_functions_of(const Expr& e) {
-  Uses uses;
-  uses.visit(e, true);
-  const Names names;
-  CPrinter printer(Dialect::Device, names);
-  for (const Expr& node : uses.postorder) {
-    printer.print(node);
-    printer.name_subtree(node, "x");  // its users need not print it again
-  }
-  return {printer.called().begin(), printer.called().end()};
 }
 
 }  // namespace attngen::expr

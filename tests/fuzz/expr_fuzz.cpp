@@ -54,9 +54,6 @@ void check_passes(const Expr& e, const Scope& scope) {
     print_c(simple, dialect);
     print_c_statements(simple, dialect, {}, 2);
   }
-  for (const std::string& name : device_functions_of(simple)) {
-    require(!device_function(name).empty());
-  }
   const auto variable = [](std::string_view name) { return static_cast<double>(name.size()); };
   const auto loader = [](std::string_view, std::span<const int64_t>) { return 1.5; };
   evaluate(e, variable, loader);
