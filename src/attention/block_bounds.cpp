@@ -33,7 +33,10 @@ bool ascends(const Expr& load, Inputs inputs) {
 }  // namespace
 
 bool varies(const Expr& e) {
-  return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
+  return expr::find_node(e, [](const Expr& node) {
+           return node.op() == Op::Variable &&
+                  (node.name() == "kv_idx" || node.name() == "q_idx" || node.name() == "q_pos");
+         }) != nullptr;
 }
 
 int64_t positive_divisor(const Expr& e) { return std::max<int64_t>(0, divisor_of(e)); }

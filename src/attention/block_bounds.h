@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -40,10 +39,8 @@ class BlockBounds {
 
   Truth truth(const expr::Expr& e) {
     if (!varies(e)) return {e, e};
-    if (const auto done = truths_.find(e.identity()); done != truths_.end()) return done->second;
-    Truth result = truth_of(e);
-    truths_.emplace(e.identity(), result);
-    return result;
+    if (const Truth* known = truths_.find(e)) return *known;
+    return truths_.keep(e, truth_of(e));
   }
 
   std::vector<IdTable> take_tables() { return std::move(tables_); }
@@ -75,7 +72,7 @@ class BlockBounds {
   bool loads(const expr::Expr& e);
 
   Inputs inputs_;
-  std::map<const void*, Truth> truths_;
+  Known<Truth> truths_;
   std::vector<IdTable> tables_;
   Known<bool> loads_;
 };

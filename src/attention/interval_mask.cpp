@@ -21,10 +21,10 @@ bool has_row_limits(const KeyRange& range) { return is_interval_mask(range) && !
 namespace {
 
 bool reads_search(const expr::Expr& e) {
-  if (e.op() == expr::Op::Load && (e.name().ends_with(kBelow) || e.name().ends_with(kUpTo))) {
-    return true;
-  }
-  return std::ranges::any_of(e.operands(), reads_search);
+  return expr::find_node(e, [](const expr::Expr& node) {
+           return node.op() == expr::Op::Load &&
+                  (node.name().ends_with(kBelow) || node.name().ends_with(kUpTo));
+         }) != nullptr;
 }
 
 // Whether searches stand in minima and maxima alone.

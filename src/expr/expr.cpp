@@ -115,25 +115,31 @@ bool same_tree(const Expr& a, const Expr& b, Visited& equal) {
   return true;
 }
 
-// Calls visit on each node once, by identity.
-template <typename Visit>
-void for_each_node(const Expr& e, std::set<const void*>& seen, const Visit& visit) {
+// The first node, each asked once by identity, of which `is_meant` is true; none: null.
+template <typename Condition>
+const Expr* first_node(const Expr& e, std::set<const void*>& seen, const Condition& is_meant) {
   if (!seen.insert(e.identity()).second) {
-    return;
+    return nullptr;
   }
-  visit(e);
+  if (is_meant(e)) {
+    return &e;
+  }
   for (const Expr& operand : e.operands()) {
-    for_each_node(operand, seen, visit);
+    if (const Expr* found = first_node(operand, seen, is_meant)) {
+      return found;
+    }
   }
+  return nullptr;
 }
 
 std::vector<std::string> names_of(const Expr& e, Op op) {
   std::set<std::string> names;
   std::set<const void*> seen;
-  for_each_node(e, seen, [&](const Expr& node) {
+  first_node(e, seen, [&](const Expr& node) {
     if (node.op() == op) {
       names.insert(node.name());
     }
+    return false;
   });
   return {names.begin(), names.end()};
 }
@@ -262,23 +268,18 @@ bool same(const Expr& a, const Expr& b) {
 
 size_t count_nodes(const Expr& e) {
   std::set<const void*> seen;
-  for_each_node(e, seen, [](const Expr&) {});
+  first_node(e, seen, [](const Expr&) { return false; });
   return seen.size();
 }
 
 const Expr* find_node(const Expr& e, const std::function<bool(const Expr&)>& is_meant) {
-  const Expr* found = nullptr;
   std::set<const void*> seen;
-  for_each_node(e, seen, [&](const Expr& node) {
-    if (found == nullptr && is_meant(node)) {
-      found = &node;
-    }
-  });
-  return found;
+  return first_node(e, seen, is_meant);
 }
 
 bool mentions(const Expr& e, std::string_view variable) {
-  return find_node(e, [&](const Expr& node) {
+  std::set<const void*> seen;
+  return first_node(e, seen, [&](const Expr& node) {
            return node.op() == Op::Variable && node.name() == variable;
          }) != nullptr;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 #include <string_view>
 
@@ -13,6 +12,7 @@
 #include "expr/ops.h"
 #include "schedule/tested_blocks.h"
 #include "schedule/units.h"
+#include "text/characters.h"
 
 namespace attngen::report {
 namespace {
@@ -34,29 +34,41 @@ struct Deciders {
   bool none = false;  // of a mask of indices alone: all pairs are tested
 };
 
-// An index of a load decides nothing by itself. Tables of ids have numbers for names.
-void add_deciders(const Expr& e, Names& sorted, Names& others) {
-  if (e.op() == expr::Op::Load) {
-    const std::string_view name = e.name();
-    const std::string_view input = name.substr(0, name.find('.'));
-    const bool searched = name.ends_with(attention::kBelow) || name.ends_with(attention::kUpTo);
-    const bool table = std::isdigit(static_cast<unsigned char>(input.front())) != 0;
-    if (!table) (searched ? sorted : others).emplace(input);
-    return;
+// Gathers them, once from what is shared: limits of masks share much.
+class DeciderNames {
+ public:
+  DeciderNames(Names& sorted, Names& others) : sorted_(sorted), others_(others) {}
+
+  // An index of a load decides nothing by itself. Tables of ids have numbers for names.
+  void add(const Expr& e) {
+    if (!seen_.insert(e.identity()).second) return;
+    if (e.op() == expr::Op::Load) {
+      const std::string_view name = e.name();
+      const std::string_view input = name.substr(0, name.find('.'));
+      const bool searched = name.ends_with(attention::kBelow) || name.ends_with(attention::kUpTo);
+      if (!text::is_digit(input.front())) (searched ? sorted_ : others_).emplace(input);
+      return;
+    }
+    constexpr std::array<std::string_view, 3> kPlaces{"b", "h", "h_kv"};
+    if (e.op() == expr::Op::Variable && std::ranges::count(kPlaces, e.name()) > 0) {
+      others_.emplace(e.name());
+    }
+    for (const Expr& operand : e.operands()) add(operand);
   }
-  constexpr std::array<std::string_view, 3> kPlaces{"b", "h", "h_kv"};
-  if (e.op() == expr::Op::Variable && std::ranges::count(kPlaces, e.name()) > 0) {
-    others.emplace(e.name());
-  }
-  for (const Expr& operand : e.operands()) add_deciders(operand, sorted, others);
-}
+
+ private:
+  Names& sorted_;
+  Names& others_;
+  std::set<const void*> seen_;
+};
 
 bool is_seq_kv(const Expr& end) { return end.op() == expr::Op::Variable && end.name() == "seq_kv"; }
 
 Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   Deciders found;
   const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
-  for (const Expr& end : {range.begin, range.end}) add_deciders(end, found.sorted, found.limits);
+  DeciderNames limits(found.sorted, found.limits);
+  for (const Expr& end : {range.begin, range.end}) limits.add(end);
   for (const std::string& name : expr::inputs_of(spec.mask)) {
     if (found.limits.erase(name) > 0) found.lengths.insert(name);
   }
@@ -66,7 +78,7 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
     Names& deciders = schedule::compares_ids(*test)          ? found.stretches
                       : !expr::inputs_of(test->kept).empty() ? found.shares
                                                              : found.blocks;
-    add_deciders(test->kept, found.sorted, deciders);
+    DeciderNames(found.sorted, deciders).add(test->kept);
     for (const attention::IdTable& table : test->tables) {
       for (const std::string& name : expr::inputs_of(table.value)) deciders.insert(name);
     }

@@ -83,6 +83,14 @@ TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
         "tree is tested pair by pair: no block is passed over by it");
 }
 
+// Each level's ends read those of the level below several times.
+TEST_CASE("what a mask's limits share is read once") {
+  std::string id = "(kv_idx + h)";
+  for (int i = 0; i < 40; ++i) id = fmt::format("({} % {})", id, 997 - i);
+  CHECK(assumed(fmt::format("mask: {} < 20 and kv_idx <= q_pos\n", id)) ==
+        "predictions assume that h empties no block");
+}
+
 TEST_CASE("--explain and the page say it") {
   const attngen::spec::Spec spec = spec_of("blocks: {size: 64, from: indices}\n");
   const attngen::target::Target& target = *attngen::target::find("h100");
