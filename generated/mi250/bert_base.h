@@ -30,8 +30,9 @@ typedef enum bert_base_status {
   BERT_BASE_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   BERT_BASE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   BERT_BASE_BAD_WORKSPACE = 7,  // the workspace is null
-  BERT_BASE_BAD_DEVICE = 8,     // the current device is not a gfx90a
-  BERT_BASE_LAUNCH_FAILED = 9   // the launch failed
+  // the current device is not one that the kernel is for, or its driver is too old
+  BERT_BASE_BAD_DEVICE = 8,
+  BERT_BASE_LAUNCH_FAILED = 9  // the launch failed
 } bert_base_status;
 
 // The meaning of a status.

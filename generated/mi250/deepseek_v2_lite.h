@@ -32,8 +32,9 @@ typedef enum deepseek_v2_lite_status {
   // a stride is not a positive multiple of 8 elements, or too large
   DEEPSEEK_V2_LITE_BAD_STRIDE = 6,
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
-  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,     // the current device is not a gfx90a
-  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
+  // the current device is not one that the kernel is for, or its driver is too old
+  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,
+  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9  // the launch failed
 } deepseek_v2_lite_status;
 
 // The meaning of a status.

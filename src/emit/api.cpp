@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "emit/comment.h"
@@ -23,22 +24,23 @@ struct StatusText {
 };
 // In the order of their values; the texts are those of the templates. Values are part of the binary
 // interface: add at the end.
-std::vector<StatusText> statuses(const char* bad_device) {
-  return {
-      {"OK", "ok"},
-      {"BAD_ARGS_SIZE", "args.size is not the size of the argument struct"},
-      {"NULL_POINTER", "a required pointer is null"},
-      {"MISALIGNED",
-       "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element"},
-      {"BAD_LENGTH",
-       "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices"},
-      {"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
-      {"BAD_STRIDE", "a stride is not a positive multiple of 8 elements, or too large"},
-      {"BAD_WORKSPACE", "the workspace is null"},
-      {"BAD_DEVICE", bad_device},
-      {"LAUNCH_FAILED", "the launch failed"},
-  };
-}
+constexpr std::array kStatuses = {
+    StatusText{"OK", "ok"},
+    StatusText{"BAD_ARGS_SIZE", "args.size is not the size of the argument struct"},
+    StatusText{"NULL_POINTER", "a required pointer is null"},
+    StatusText{
+        "MISALIGNED",
+        "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element"},
+    StatusText{
+        "BAD_LENGTH",
+        "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices"},
+    StatusText{"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
+    StatusText{"BAD_STRIDE", "a stride is not a positive multiple of 8 elements, or too large"},
+    StatusText{"BAD_WORKSPACE", "the workspace is null"},
+    StatusText{"BAD_DEVICE",
+               "the current device is not one that the kernel is for, or its driver is too old"},
+    StatusText{"LAUNCH_FAILED", "the launch failed"},
+};
 
 std::string prototype(const Function& function) {
   std::vector<std::string> parameters;
@@ -147,12 +149,12 @@ std::string shape_text(const spec::Spec& spec, const Input& input) {
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
-Api api_of(const spec::Spec& spec, const std::string& bad_device) {
+Api api_of(const spec::Spec& spec) {
   Api api;
   api.name = spec.name;
   api.upper_name = upper(spec.name);
   int value = 0;
-  for (const StatusText& status : statuses(bad_device.c_str())) {
+  for (const StatusText& status : kStatuses) {
     api.statuses.push_back({api.upper_name + "_" + status.name, value++, status.text});
   }
   api.status_string = {"const char*",

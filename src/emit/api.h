@@ -48,9 +48,8 @@ struct Api {
   std::vector<PassApi> passes;
 };
 
-// Of the passes that templates carry, in the spec's order. `bad_device` is the text of that status,
-// which depends on the targets.
-Api api_of(const spec::Spec& spec, const std::string& bad_device);
+// Of the passes that templates carry, in the spec's order.
+Api api_of(const spec::Spec& spec);
 
 // The type of an input inside the argument struct and the kernel: "const float*", "int32_t".
 std::string c_type_of(const spec::Input& input);

@@ -1,6 +1,5 @@
 #include "emit/emit.h"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -11,23 +10,6 @@
 #include "emit/source.h"
 
 namespace attngen::emit {
-
-namespace {
-
-// The header serves all targets of a call: what it says of the device depends on them.
-std::string bad_device_text(const std::vector<Choice>& choices) {
-  const auto all = [&](target::Family family) {
-    return std::ranges::all_of(
-        choices, [&](const Choice& choice) { return choice.target->family == family; });
-  };
-  if (all(target::Family::Hopper)) {
-    return "not a device of compute capability 9.0, or too old a driver";
-  }
-  if (all(target::Family::Cdna2)) return "the current device is not a gfx90a";
-  return "the current device is not the one that the kernel was generated for";
-}
-
-}  // namespace
 
 std::vector<std::string> output_names(const spec::Spec& spec,
                                       std::span<const target::Target* const> targets) {
@@ -40,7 +22,7 @@ std::vector<std::string> output_names(const spec::Spec& spec,
 
 std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
                        const std::vector<Choice>& choices) {
-  const Api api = api_of(spec, bad_device_text(choices));
+  const Api api = api_of(spec);
   std::vector<File> files;
   std::vector<PredictedChoice> with_predictions;
   for (const Choice& choice : choices) {

@@ -29,11 +29,6 @@ inline spec::Spec spec_of_text(const std::string& text) {
 }
 inline spec::Spec spec_of(const std::string& lines) { return spec_of_text(spec_text(lines)); }
 
-// With the text of Hopper's template.
-inline Api api_of(const spec::Spec& spec) {
-  return api_of(spec, "not a device of compute capability 9.0, or too old a driver");
-}
-
 inline attention::RowForm form_of(const spec::Spec& spec) {
   const auto form = attention::derive_row_form(spec.normalize);
   REQUIRE(std::holds_alternative<attention::RowForm>(form));

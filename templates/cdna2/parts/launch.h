@@ -140,7 +140,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:
-      return "the current device is not a gfx90a";
+      return "the current device is not one that the kernel is for, or its driver is too old";
     case ATTENTION_LAUNCH_FAILED:
       return "the launch failed";
   }
