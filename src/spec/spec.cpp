@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "spec/document.h"
-
 namespace attngen::spec {
 
 const char* name_of(Pattern pattern) {
@@ -134,10 +132,6 @@ text::Diagnostic Locations::inside(const text::Source& source, std::string_view 
       diagnostic_at(source, begin, end, std::move(message), std::move(help));
   diagnostic.pointer = pointer;
   return diagnostic;
-}
-
-bool Spec::has_pass(Pass pass) const {
-  return std::find(passes.begin(), passes.end(), pass) != passes.end();
 }
 
 const Input* Spec::find_input(std::string_view wanted) const {

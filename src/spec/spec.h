@@ -164,7 +164,6 @@ struct Spec {
   std::string hash;  // 16 hexadecimal digits
   Locations locations;
 
-  bool has_pass(Pass pass) const;
   const Input* find_input(std::string_view name) const;  // nullptr if there is none
 };
 

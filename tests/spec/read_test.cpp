@@ -148,8 +148,7 @@ TEST_CASE("all fields") {
   CHECK(spec.varlen);
   CHECK(spec.page == 64);
   CHECK(spec.scale == 0.5);
-  CHECK(spec.has_pass(Pass::Decode));
-  CHECK_FALSE(spec.has_pass(Pass::Step));
+  CHECK(spec.passes == std::vector{Pass::Forward, Pass::Backward, Pass::Decode});
   REQUIRE(spec.inputs.size() == 4);
   CHECK(spec.inputs[0].name == "slopes");
   CHECK(spec.find_input("doc_id")->sorted);
