@@ -93,7 +93,8 @@ def by_index(d):
 def bend(d):
     form = d.random.choice(["where(({0}) > 0, {0}, 0.125 * ({0}))", "clamp({0}, -2, 3)", "gelu({0})",
                             "silu({0})", "2 * erf({0})", "3 * sigmoid({0})", "abs({0})",
-                            "max({0}, -1)", "0.5 * ({0}) + 0.25 * relu({0})"])
+                            "max({0}, -1)", "0.5 * ({0}) + 0.25 * relu({0})",
+                            "({0}) * (2 if ({0}) > 0 else 1)"])
     return form.format(d.score)
 
 

@@ -51,6 +51,10 @@ def variant_cases():
                   score="cap * tanh(score / cap)", mask=CAUSAL)
     yield variant("softcap_constant", 256, (4, 2), score="50 * tanh(score / 50)",
                   mask=MASKS["window"], dtype="fp16", layout="bhsd")
+    yield variant("leaky", 128, (4, 2), score="score * (2 if score > 0 else 1)", mask=CAUSAL)
+    yield variant("bias_decides", 64, (4, 2), {"bias": {"fill": "normal"}}, 1000,
+                  inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+                  score="score + (1 if bias[h, q_idx, kv_idx] > 0 else 2)")
     yield variant("alibi", 64, (8, 8), {"slopes": {"fill": "slopes"}}, inputs=SLOPES, score=ALIBI,
                   mask=CAUSAL)
     yield variant("alibi_full", 128, (8, 1), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,

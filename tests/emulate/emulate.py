@@ -104,6 +104,12 @@ GROUPS = {
               normalize={"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
                          "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
+        # Whole numbers that the score or its bias decides.
+        (spec(mask=CAUSAL, score="score * (2 if score > 0 else 1)"), [schedule(2, 64, 2)], CALLS[:3]),
+        (spec(inputs=bias("bf16", "heads"), score="score + (1 if bias[h, q_idx, kv_idx] > 0 else 2)"),
+         [schedule(2, 64, 2)], CALLS[:3]),
+        (spec(normalize={"weight": "score * (3 if score > 0 else 1)"}), [schedule(2, 64, 2)],
+         CALLS[:3]),
         # Near forms: they hold, and they do not.
         (spec(mask=CAUSAL, score="30 * tanh(score / 30)"), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="40 * tanh(score / 4)"), [schedule(2, 64, 2)], CALLS[:3]),
