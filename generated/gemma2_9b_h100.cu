@@ -1550,9 +1550,8 @@ typedef enum gemma2_9b_status {
   GEMMA2_9B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   GEMMA2_9B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GEMMA2_9B_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not one that the kernel is for, or its driver is too old
-  GEMMA2_9B_BAD_DEVICE = 8,
-  GEMMA2_9B_LAUNCH_FAILED = 9  // the launch failed
+  GEMMA2_9B_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
+  GEMMA2_9B_LAUNCH_FAILED = 9   // the launch failed
 } gemma2_9b_status;
 
 // The meaning of a status.
@@ -1899,7 +1898,7 @@ const char* gemma2_9b_status_string(gemma2_9b_status status) {
     case GEMMA2_9B_BAD_WORKSPACE:
       return "the workspace is null";
     case GEMMA2_9B_BAD_DEVICE:
-      return "the current device is not one that the kernel is for, or its driver is too old";
+      return "not a device that the kernel is for, or too old a driver";
     case GEMMA2_9B_LAUNCH_FAILED:
       return "the launch failed";
   }

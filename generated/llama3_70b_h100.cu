@@ -1449,9 +1449,8 @@ typedef enum llama3_70b_status {
   LLAMA3_70B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   LLAMA3_70B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   LLAMA3_70B_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not one that the kernel is for, or its driver is too old
-  LLAMA3_70B_BAD_DEVICE = 8,
-  LLAMA3_70B_LAUNCH_FAILED = 9  // the launch failed
+  LLAMA3_70B_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
+  LLAMA3_70B_LAUNCH_FAILED = 9   // the launch failed
 } llama3_70b_status;
 
 // The meaning of a status.
@@ -1798,7 +1797,7 @@ const char* llama3_70b_status_string(llama3_70b_status status) {
     case LLAMA3_70B_BAD_WORKSPACE:
       return "the workspace is null";
     case LLAMA3_70B_BAD_DEVICE:
-      return "the current device is not one that the kernel is for, or its driver is too old";
+      return "not a device that the kernel is for, or too old a driver";
     case LLAMA3_70B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1042,9 +1042,8 @@ typedef enum bert_base_status {
   BERT_BASE_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   BERT_BASE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   BERT_BASE_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not one that the kernel is for, or its driver is too old
-  BERT_BASE_BAD_DEVICE = 8,
-  BERT_BASE_LAUNCH_FAILED = 9  // the launch failed
+  BERT_BASE_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
+  BERT_BASE_LAUNCH_FAILED = 9   // the launch failed
 } bert_base_status;
 
 // The meaning of a status.
@@ -1220,7 +1219,7 @@ const char* bert_base_status_string(bert_base_status status) {
     case BERT_BASE_BAD_WORKSPACE:
       return "the workspace is null";
     case BERT_BASE_BAD_DEVICE:
-      return "the current device is not one that the kernel is for, or its driver is too old";
+      return "not a device that the kernel is for, or too old a driver";
     case BERT_BASE_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1062,9 +1062,8 @@ typedef enum deepseek_v2_lite_status {
   // a stride is not a positive multiple of 8 elements, or too large
   DEEPSEEK_V2_LITE_BAD_STRIDE = 6,
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not one that the kernel is for, or its driver is too old
-  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,
-  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9  // the launch failed
+  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
+  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
 } deepseek_v2_lite_status;
 
 // The meaning of a status.
@@ -1250,7 +1249,7 @@ const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status) {
     case DEEPSEEK_V2_LITE_BAD_WORKSPACE:
       return "the workspace is null";
     case DEEPSEEK_V2_LITE_BAD_DEVICE:
-      return "the current device is not one that the kernel is for, or its driver is too old";
+      return "not a device that the kernel is for, or too old a driver";
     case DEEPSEEK_V2_LITE_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1069,9 +1069,8 @@ typedef enum mistral_7b_status {
   MISTRAL_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   MISTRAL_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   MISTRAL_7B_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not one that the kernel is for, or its driver is too old
-  MISTRAL_7B_BAD_DEVICE = 8,
-  MISTRAL_7B_LAUNCH_FAILED = 9  // the launch failed
+  MISTRAL_7B_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
+  MISTRAL_7B_LAUNCH_FAILED = 9   // the launch failed
 } mistral_7b_status;
 
 // The meaning of a status.
@@ -1255,7 +1254,7 @@ const char* mistral_7b_status_string(mistral_7b_status status) {
     case MISTRAL_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case MISTRAL_7B_BAD_DEVICE:
-      return "the current device is not one that the kernel is for, or its driver is too old";
+      return "not a device that the kernel is for, or too old a driver";
     case MISTRAL_7B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1089,9 +1089,8 @@ typedef enum mpt_7b_status {
   MPT_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   MPT_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   MPT_7B_BAD_WORKSPACE = 7,  // the workspace is null
-  // the current device is not one that the kernel is for, or its driver is too old
-  MPT_7B_BAD_DEVICE = 8,
-  MPT_7B_LAUNCH_FAILED = 9  // the launch failed
+  MPT_7B_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
+  MPT_7B_LAUNCH_FAILED = 9   // the launch failed
 } mpt_7b_status;
 
 // The meaning of a status.
@@ -1276,7 +1275,7 @@ const char* mpt_7b_status_string(mpt_7b_status status) {
     case MPT_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case MPT_7B_BAD_DEVICE:
-      return "the current device is not one that the kernel is for, or its driver is too old";
+      return "not a device that the kernel is for, or too old a driver";
     case MPT_7B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -37,8 +37,7 @@ constexpr std::array kStatuses = {
     StatusText{"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
     StatusText{"BAD_STRIDE", "a stride is not a positive multiple of 8 elements, or too large"},
     StatusText{"BAD_WORKSPACE", "the workspace is null"},
-    StatusText{"BAD_DEVICE",
-               "the current device is not one that the kernel is for, or its driver is too old"},
+    StatusText{"BAD_DEVICE", "not a device that the kernel is for, or too old a driver"},
     StatusText{"LAUNCH_FAILED", "the launch failed"},
 };
 

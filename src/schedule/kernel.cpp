@@ -130,6 +130,14 @@ bool has_states(const spec::Spec& spec, const attention::PairForm& pairs) {
          parts.columns * parts.count == v;
 }
 
+bool reads_bytes(const expr::Expr& e, const spec::Spec& spec) {
+  return expr::find_node(e, [&](const expr::Expr& node) {
+           const spec::Input* input =
+               node.op() == expr::Op::Load ? spec.find_input(node.name()) : nullptr;
+           return input != nullptr && input->element == spec::Input::Element::U8;
+         }) != nullptr;
+}
+
 // The user's functions, per pair: what a kernel computes beyond the plain product's exponent or
 // weight.
 void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
@@ -152,6 +160,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   if (!kernel.range.always_full) {
     kernel.mask = kernel.tested_mask ? expr::count(pairs.mask, count.pair) : kIntervalTest;
   }
+  kernel.mask_bytes = kernel.tested_mask && reads_bytes(pairs.mask, spec);
   kernel.key_words = static_cast<int>(pairs.key_words.size());
   kernel.mask.load += 0.5 * kernel.key_words;  // of two columns at a time
   kernel.mask.logic += 1;                      // the select

@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from mi250 import loops, toolchain  # noqa: E402
 
-NO_DEVICE = "the current device is not one that the kernel is for, or its driver is too old"
+NO_DEVICE = "not a device that the kernel is for, or too old a driver"
 MAIN = """
 #include <stdio.h>
 #include "{name}.h"

@@ -166,6 +166,18 @@ TEST_CASE("the user's own score needs registers too") {
   CHECK_FALSE(fit_hopper(kernel, shape(2, 128), h100()).resources.has_value());
 }
 
+TEST_CASE("a softmax whose mask reads a byte of each pair takes registers for them") {
+  const auto need = [](const std::string& element, const std::string& lines) {
+    const Kernel kernel = read_kernel("heads: {q: 8, kv: 2}\ninputs: {keep: {dtype: " + element +
+                                      ", shape: [seq_q, seq_kv]}}\n" + lines);
+    return fit_hopper(kernel, shape(2, 80), h100()).resources->register_need;
+  };
+  const std::string mask = "mask: keep[q_idx, kv_idx] != 0\n";
+  CHECK(need("u8", mask) == need("i32", mask) + 27);
+  const std::string sigmoid = mask + "normalize: {weight: sigmoid(score - 3)}\n";
+  CHECK(need("u8", sigmoid) == need("i32", sigmoid));
+}
+
 TEST_CASE("a lone warpgroup shares its core where keys have gaps") {
   Kernel kernel = plain_kernel(128, 128);
   CHECK(fit_hopper(kernel, shape(1, 64), h100()).resources->blocks_per_core == 1);

@@ -140,7 +140,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:
-      return "the current device is not one that the kernel is for, or its driver is too old";
+      return "not a device that the kernel is for, or too old a driver";
     case ATTENTION_LAUNCH_FAILED:
       return "the launch failed";
   }
