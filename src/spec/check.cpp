@@ -229,7 +229,7 @@ class Checker {
     }
     entry.valid = false;
     const bool of_pattern = !pointer.empty() || pattern_ == Pattern::Parallel;
-    std::string help = of_pattern ? hint_on_key(entry.key, pointer) : "";
+    std::string help = of_pattern ? hint_on_key(entry, pointer) : "";
     if (foreign != nullptr) {
       report_.at_key(entry, pointer,
                      fmt::format("'{}' belongs to pattern {}", entry.key, name_of(*foreign->only)),

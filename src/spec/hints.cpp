@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <set>
 
 #include "expr/evaluate.h"
@@ -18,19 +20,20 @@ namespace {
 struct Hint {
   std::string_view word;
   const char* text;
+  const char* number = "";  // at each '$' of the text, where the user gives none
 };
 
 constexpr const char* kCausalMask = "write mask: kv_idx <= q_pos";
-constexpr const char* kWindowMask = "write mask: kv_idx <= q_pos and q_pos - kv_idx < 1024";
+constexpr const char* kWindowMask = "write mask: kv_idx <= q_pos and q_pos - kv_idx < $";
 constexpr const char* kMaskMod = "write mask: and the condition, such as kv_idx <= q_pos";
-constexpr const char* kSoftCap = "write score: 30 * tanh(score / 30)";
+constexpr const char* kSoftCap = "write score: $ * tanh(score / $)";
 constexpr const char* kAlibi =
     "write score: score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs";
 constexpr const char* kBias =
     "write score: score + bias[h, q_idx, kv_idx], bias being one of the inputs";
 constexpr const char* kScale = "write scale: and the number; the default is 1/sqrt(head_dim.qk)";
 constexpr const char* kHeads = "write heads: {q: 32, kv: 8}";
-constexpr const char* kHeadDim = "write head_dim: {qk: 128, v: 128}";
+constexpr const char* kHeadDim = "write head_dim: {qk: $, v: $}";
 constexpr const char* kSizes =
     "a call says it; what is to be fast is written as workload: {batch: 1, seq_q: 4096}";
 constexpr const char* kTarget = "write targets: [h100]";
@@ -39,26 +42,29 @@ constexpr const char* kVarlen = "write varlen: true";
 constexpr const char* kPages = "write kv_cache: {paged: 64}";
 constexpr const char* kNormalizer =
     "it belongs in normalize: {rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}";
+constexpr const char* kSave =
+    "it belongs in normalize, here softmax's: {rows: {m: rowmax(score), l: rowsum(exp(score - m))}"
+    ", weight: exp(score - m), output: acc / l, save: {lse: m + log(l)}}";
 constexpr const char* kSinks =
     "write them in normalize, as m: max(rowmax(score), sink[h]) and l: rowsum(exp(score - m)) + "
     "exp(sink[h] - m), sink being one of the inputs";
-constexpr const char* kBlocks = "write blocks: {size: 64, from: bitmap}";
+constexpr const char* kBlocks = "write blocks: {size: $, from: bitmap}";
 
 // Of the whole text.
 constexpr Hint kKeys[] = {
     {"causal", kCausalMask},
     {"is_causal", kCausalMask},
-    {"window", kWindowMask},
-    {"window_size", kWindowMask},
-    {"sliding_window", kWindowMask},
+    {"window", kWindowMask, "1024"},
+    {"window_size", kWindowMask, "1024"},
+    {"sliding_window", kWindowMask, "1024"},
     {"mask_mod", kMaskMod},
     {"attn_mask", kMaskMod},
     {"attention_mask", kMaskMod},
     {"score_mod", "write score: and the expression, such as 30 * tanh(score / 30)"},
-    {"softcap", kSoftCap},
-    {"soft_cap", kSoftCap},
-    {"logits_soft_cap", kSoftCap},
-    {"attn_logit_softcapping", kSoftCap},
+    {"softcap", kSoftCap, "30"},
+    {"soft_cap", kSoftCap, "30"},
+    {"logits_soft_cap", kSoftCap, "30"},
+    {"attn_logit_softcapping", kSoftCap, "30"},
     {"alibi", kAlibi},
     {"alibi_slopes", kAlibi},
     {"bias", kBias},
@@ -74,8 +80,8 @@ constexpr Hint kKeys[] = {
     {"num_kv_heads", kHeads},
     {"kv_heads", kHeads},
     {"enable_gqa", kHeads},
-    {"head_size", kHeadDim},
-    {"d_head", kHeadDim},
+    {"head_size", kHeadDim, "128"},
+    {"d_head", kHeadDim, "128"},
     {"seq", kSizes},
     {"seq_q", kSizes},
     {"seq_kv", kSizes},
@@ -93,17 +99,17 @@ constexpr Hint kKeys[] = {
     {"dropout_p", kDropout},
     {"attention_dropout", kDropout},
     {"cu_seqlens", kVarlen},
-    {"page_size", kPages},
+    {"page_size", "write kv_cache: {paged: $}", "64"},
     {"block_table", kPages},
     {"torch_dtype", "write dtype: bf16"},
     {"rows", kNormalizer},
     {"weight", kNormalizer},
-    {"save", kNormalizer},
+    {"save", kSave},
     {"output", kNormalizer},
     {"sink", kSinks},
     {"sinks", kSinks},
-    {"block_mask", kBlocks},
-    {"block_size", kBlocks},
+    {"block_mask", kBlocks, "64"},
+    {"block_size", kBlocks, "64"},
     {"version", "write attngen: 1"},
 };
 
@@ -222,10 +228,34 @@ constexpr ValueHint kValues[] = {
 };
 
 template <size_t N>
-const char* find(const Hint (&hints)[N], std::string_view word) {
+Hint find_hint(const Hint (&hints)[N], std::string_view word) {
   const auto* found =
       std::find_if(hints, hints + N, [&](const Hint& hint) { return hint.word == word; });
-  return found == hints + N ? "" : found->text;
+  return found == hints + N ? Hint{word, ""} : *found;
+}
+
+template <size_t N>
+const char* find(const Hint (&hints)[N], std::string_view word) {
+  return find_hint(hints, word).text;
+}
+
+// Not so 0 and -1, which others write for no cap, or for a window of all keys.
+bool is_amount(const Node& value) {
+  const double number = number_of(value).value_or(0);
+  return number > 0 && number <= std::numeric_limits<int32_t>::max() &&
+         value.text.size() <= kMaxName;
+}
+
+std::string with_number(const Hint& hint, const Node& value) {
+  std::string out;
+  for (const char c : std::string_view(hint.text)) {
+    if (c != '$') {
+      out += c;
+    } else {
+      out += is_amount(value) ? value.text : hint.number;
+    }
+  }
+  return out;
 }
 
 bool takes_number(const Type& type) {
@@ -292,10 +322,10 @@ bool begins_value(char c) {
 
 }  // namespace
 
-std::string hint_on_key(std::string_view key, std::string_view pointer) {
-  if (pointer.empty()) return find(kKeys, text::lower(key));
+std::string hint_on_key(const Node& entry, std::string_view pointer) {
+  if (pointer.empty()) return with_number(find_hint(kKeys, text::lower(entry.key)), entry);
   const bool of_lengths = pointer.starts_with("/workload") || pointer == "/fixed";
-  return of_lengths ? find(kLengths, key) : "";
+  return of_lengths ? find(kLengths, entry.key) : "";
 }
 
 std::string hint_on_colon(std::string_view written) {

@@ -10,9 +10,9 @@
 
 namespace attngen::spec {
 
-// Of a key in the object at a pointer: "write mask: kv_idx <= q_pos" for `causal` in the whole
-// text; "" if there is no hint.
-std::string hint_on_key(std::string_view key, std::string_view pointer);
+// Of an entry of the object at a pointer: "write mask: kv_idx <= q_pos" for `causal` in the whole
+// text, "write score: 50 * tanh(score / 50)" for `softcap: 50`; "" if there is no hint.
+std::string hint_on_key(const Node& entry, std::string_view pointer);
 
 // Of a line, or what was read as a key: "write layout: bshd" for `layout bshd` and `layout:bshd`, a
 // key and its value without ': ' or with a space that is none; "" of all else.

@@ -35,7 +35,6 @@ TEST_CASE("keys and values that other tools have") {
         "write scale: and the number; the default is 1/sqrt(head_dim.qk)");
   CHECK(help(errors_with("sm_scale: 0.1\n")).starts_with("write scale: "));
   CHECK(help(errors_with("num_heads: 8\n")) == "write heads: {q: 32, kv: 8}");
-  CHECK(help(errors_with("head_size: 64\n")) == "write head_dim: {qk: 128, v: 128}");
   for (const std::string size : {"seq_len", "batch"}) {
     CHECK(help(errors_with(size + ": 8\n")) ==
           "a call says it; what is to be fast is written as workload: {batch: 1, seq_q: 4096}");
@@ -61,6 +60,32 @@ TEST_CASE("keys and values that other tools have") {
   CHECK(help(with_dtype("fp32")) ==
         "q, k, v and o are stored in 16 bits; sums are fp32 in any case");
   CHECK(help(errors_with("inputs: {x: {dtype: float32, shape: []}}\n")) == "write f32");
+}
+
+TEST_CASE("hints have the number that is given") {
+  CHECK(errors_with("softcap: 50.0\nwindow: 128\n") ==
+        "s.yaml:6:1: error: unknown key 'softcap'\n"
+        "    6 | softcap: 50.0\n"
+        "      | ^~~~~~~\n"
+        "help: write score: 50.0 * tanh(score / 50.0)\n"
+        "s.yaml:7:1: error: unknown key 'window'\n"
+        "    7 | window: 128\n"
+        "      | ^~~~~~\n"
+        "help: write mask: kv_idx <= q_pos and q_pos - kv_idx < 128\n");
+  CHECK(errors_with("sliding_window: 512\n").ends_with("q_pos - kv_idx < 512\n"));
+  CHECK(errors_with("attn_logit_softcapping: 50\n")
+            .ends_with("help: write score: 50 * tanh(score / 50)\n"));
+  CHECK(errors_with("head_size: 64\n").ends_with("help: write head_dim: {qk: 64, v: 64}\n"));
+  CHECK(errors_with("page_size: 16\n").ends_with("help: write kv_cache: {paged: 16}\n"));
+  CHECK(errors_with("block_size: 128\n")
+            .ends_with("help: write blocks: {size: 128, from: bitmap}\n"));
+  for (const std::string none :
+       {"none", "'128'", "[128, 0]", "", "0", "-1", "0.0e5", "3000000000", "1e999"}) {
+    CHECK(errors_with("window: " + none + "\n")
+              .ends_with("help: write mask: kv_idx <= q_pos and q_pos - kv_idx < 1024\n"));
+    CHECK(errors_with("softcap: " + none + "\n")
+              .ends_with("help: write score: 30 * tanh(score / 30)\n"));
+  }
 }
 
 TEST_CASE("keys and values of another case") {
@@ -106,9 +131,16 @@ TEST_CASE("keys of another place, and entries that are missing") {
         "/ l}\n");
   CHECK(errors_with(
             "normalize: {rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}\n") == "");
-  for (const std::string key : {"weight", "save"}) {
-    CHECK(errors_with(key + ": 1\n").find("help: it belongs in normalize: ") != std::string::npos);
-  }
+  CHECK(errors_with("weight: 1\n").find("help: it belongs in normalize: ") != std::string::npos);
+  CHECK(errors_with("save: {lse: m}\n") ==
+        "s.yaml:6:1: error: unknown key 'save'\n"
+        "    6 | save: {lse: m}\n"
+        "      | ^~~~\n"
+        "help: it belongs in normalize, here softmax's: {rows: {m: rowmax(score), l: "
+        "rowsum(exp(score - m))}, weight: exp(score - m), output: acc / l, save: {lse: m + "
+        "log(l)}}\n");
+  CHECK(errors_with("normalize: {rows: {m: rowmax(score), l: rowsum(exp(score - m))}, "
+                    "weight: exp(score - m), output: acc / l, save: {lse: m + log(l)}}\n") == "");
   CHECK(
       errors_with("sinks: true\n") ==
       "s.yaml:6:1: error: unknown key 'sinks'\n"
