@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "spec/doubts.h"
 #include "spec/empty_mask.h"
 #include "spec/hints.h"
 #include "spec/indices.h"
@@ -42,20 +43,6 @@ struct Reason {
   const char* name;
   const char* reason;
 };
-
-// Blanks and line ends to one space each: what a comment in emitted code shows.
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (!text::is_space(c)) {
-      out += c;
-    } else if (!out.empty() && out.back() != ' ') {
-      out += ' ';
-    }
-  }
-  if (out.ends_with(' ')) out.pop_back();
-  return out;
-}
 
 // The first place outside of rowmax and rowsum that reads a value of a pair.
 const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& seen) {
@@ -132,19 +119,23 @@ class ExpressionReader {
   void read_parallel() {
     const Node* score = root_.find("score");
     const Node* mask = root_.find("mask");
-    spec_.score_text = score != nullptr ? one_line(score->text) : "score";
-    spec_.mask_text = mask != nullptr ? one_line(mask->text) : "true";
+    spec_.score_text = score != nullptr ? text::one_line(score->text) : "score";
+    spec_.mask_text = mask != nullptr ? text::one_line(mask->text) : "true";
     spec_.score = parse(score, "/score", "score", scope({{"acc", kOnlyOutput}}), expr::Type::Float);
     spec_.mask = parse(mask, "/mask", "true",
                        scope({{"acc", kOnlyOutput},
                               {"score", "a mask cannot read it"},
                               {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
-    if (score != nullptr && spec_.score) warn_of_masking(*score);
+    if (score != nullptr && spec_.score) {
+      warn_of_masking(*score);
+      warn_in_text(*score, "/score", score_of_nothing(spec_.score, score->text));
+    }
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }
     read_normalizer();
+    warn_of_unread_map();
   }
 
   void read_recurrent() {
@@ -275,13 +266,25 @@ class ExpressionReader {
     const auto [choice, negated, value] = *masking;
     const expr::Span span = choice->operand(0).span();
     const std::string condition =
-        text::shortened(one_line(score.text.substr(span.begin, span.end - span.begin)), 200);
+        text::shortened(text::one_line(score.text.substr(span.begin, span.end - span.begin)), 200);
     report_.in_text(score, "/score",
                     {choice->span(),
                      fmt::format("pairs with a score of {:g} are computed like all others", value),
                      fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
                                  negated ? "not (" : "", condition, negated ? ")" : "")},
                     text::Severity::Warning);
+  }
+
+  void warn_of_unread_map() {
+    if (spec_.maps == 1 || read_.contains("map")) return;
+    report_.warn(*root_.find("maps"), "/maps",
+                 "nothing reads 'map': both maps are treated alike, and O is their sum",
+                 "to take the second off, write output: acc / l * (1 if map == 0 else -1)");
+  }
+
+  void warn_in_text(const Node& node, std::string_view pointer,
+                    const std::optional<expr::Error>& doubt) {
+    if (doubt) report_.in_text(node, pointer, *doubt, text::Severity::Warning);
   }
 
   void warn_of_unread(const Node* names, std::string_view pointer, std::string_view what) {
@@ -329,15 +332,14 @@ class ExpressionReader {
         report_.in_text(*node, pointer, *error);
         return {};
       }
+      warn_in_text(*node, pointer, exchanged_clamp(e, text));
     }
     if (node != nullptr && knows_heads()) {
       if (const auto error = wrong_index(e, spec_)) {
         report_.in_text(*node, pointer, *error);
         return {};
       }
-      if (const auto clamped = clamped_index(e, spec_)) {
-        report_.in_text(*node, pointer, *clamped, text::Severity::Warning);
-      }
+      warn_in_text(*node, pointer, clamped_index(e, spec_));
     }
     return of_type(e, node, pointer, type);
   }
@@ -378,7 +380,7 @@ class ExpressionReader {
   void read_long_form(const Node& normalize) {
     std::string& shown = spec_.normalize_text;
     const auto show = [&](std::string_view name, std::string_view text) {
-      shown += fmt::format("{}{} = {}", shown.empty() ? "" : "\n", name, one_line(text));
+      shown += fmt::format("{}{} = {}", shown.empty() ? "" : "\n", name, text::one_line(text));
     };
     if (const Node* rows = normalize.find("rows")) {
       for (const Node& row : rows->children) later_rows_.insert(row.key);

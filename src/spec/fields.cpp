@@ -169,7 +169,12 @@ class FieldReader {
   void read_scale() {
     const Node* scale = root_.find("scale");
     if (spec_.head_dim.qk > 0) spec_.scale = 1 / std::sqrt(static_cast<double>(spec_.head_dim.qk));
-    if (scale != nullptr && number_of(*scale)) spec_.scale = *number_of(*scale);
+    if (scale == nullptr || !number_of(*scale)) return;
+    spec_.scale = *number_of(*scale);
+    if (spec_.scale == 0 && !is_recurrent()) {
+      report_.warn(*scale, "/scale", "scale 0 takes queries and keys out of the scores",
+                   "the default is 1/sqrt(head_dim.qk)");
+    }
   }
 
   void read_memory() {
@@ -268,6 +273,11 @@ class FieldReader {
     return std::nullopt;
   }
 
+  // A number may count blocks: first_of_block[kv_idx // 64].
+  static bool may_be_searched(Input::Dim::Kind last) {
+    return is_length(last) || last == Input::Dim::Kind::Seq || last == Input::Dim::Kind::Number;
+  }
+
   void check_sorted(const Node& sorted, const std::string& pointer, Input& input) {
     read_bool(&sorted, input.sorted);
     if (!input.sorted) return;
@@ -277,6 +287,12 @@ class FieldReader {
                                    name_of(input.element)));
     } else if (input.shape.empty()) {
       report_.at_value(sorted, pointer + "/sorted", "a scalar input cannot be sorted");
+    } else if (!may_be_searched(input.shape.back().kind)) {
+      report_.warn(
+          sorted, pointer + "/sorted",
+          fmt::format("sorted does nothing: the last dimension of '{}' is {}, which counts "
+                      "neither queries nor keys",
+                      input.name, name_of(input.shape.back())));
     }
   }
 

@@ -62,6 +62,13 @@ const Counter* counter_of(const Expr& index) {
   return index.op() == expr::Op::Variable ? counter_named(index.name()) : nullptr;
 }
 
+// How many values an index takes, from 0 on, if it is a variable of which the spec knows that.
+std::optional<int64_t> values_of(const Expr& index, const Spec& spec) {
+  if (index.op() == expr::Op::Variable && index.name() == "map") return spec.maps;
+  const Counter* counter = counter_of(index);
+  return counter != nullptr ? length_of(spec, {counter->dim, 0}) : std::nullopt;
+}
+
 std::string index_over(DimensionKind kind) {
   const auto* found = std::find_if(std::begin(kCounters), std::end(kCounters),
                                    [&](const Counter& c) { return c.dim == kind; });
@@ -112,9 +119,10 @@ class IndexChecker {
 
   std::optional<expr::Error> check_clamped(const Expr& load, const Input& input) const {
     for (size_t i = 0; i < input.shape.size(); ++i) {
+      if (const auto past = check_past(load, input, i)) return past;
       const Counter* counter = counter_of(load.operand(i));
       if (counter == nullptr || counter->dim != DimensionKind::SeqKv ||
-          input.shape[i].kind != DimensionKind::SeqQ) {
+          input.shape[i].kind != DimensionKind::SeqQ || has_one_length()) {
         continue;
       }
       return of_another(load, input, i,
@@ -126,6 +134,27 @@ class IndexChecker {
   }
 
  private:
+  bool has_one_length() const {
+    return spec_.fixed.seq_q && spec_.fixed.seq_q == spec_.fixed.seq_kv;
+  }
+
+  // A variable by itself that is known to run past the end of a dimension that is a number.
+  std::optional<expr::Error> check_past(const Expr& load, const Input& input, size_t i) const {
+    const Expr& index = load.operand(i);
+    const Input::Dim& dim = input.shape[i];
+    const auto values = values_of(index, spec_);
+    if (dim.kind != DimensionKind::Number || !values || *values <= dim.number) return std::nullopt;
+    const Counter* counter = counter_of(index);
+    return expr::Error{
+        index.span(),
+        fmt::format("'{}' runs to {}, but dimension {} of '{}' is {}", index.name(), *values - 1, i,
+                    input.name, dim.number),
+        fmt::format(
+            "make it {}; beyond its end the last element is read, as min({}, {}) would say",
+            counter != nullptr ? name_of(Input::Dim{counter->dim, 0}) : fmt::format("{}", *values),
+            index.name(), dim.number - 1)};
+  }
+
   static expr::Error of_another(const Expr& load, const Input& input, size_t i, std::string help) {
     const Expr& index = load.operand(i);
     return {index.span(),
@@ -177,7 +206,6 @@ std::optional<expr::Error> wrong_index(const Expr& e, const Spec& spec) {
 }
 
 std::optional<expr::Error> clamped_index(const Expr& e, const Spec& spec) {
-  if (spec.fixed.seq_q && spec.fixed.seq_q == spec.fixed.seq_kv) return std::nullopt;
   return IndexChecker(spec, &IndexChecker::check_clamped).find(e);
 }
 

@@ -16,8 +16,9 @@ namespace attngen::spec {
 //   outside for some pairs alone is clamped, and no error.
 std::optional<expr::Error> wrong_index(const expr::Expr& e, const Spec& spec);
 
-// The first index in `e` that runs to seq_kv on a dimension of seq_q. What is beyond the end is
-// clamped, which is hardly meant: a warning, unless both lengths are fixed and the same.
+// The first index in `e` that is a variable by itself and runs to seq_kv on a dimension of seq_q,
+// unless both lengths are fixed and the same, or past a dimension that is a number: `h` of 8 heads
+// on 4. What is beyond the end is clamped, which is hardly meant: a warning.
 std::optional<expr::Error> clamped_index(const expr::Expr& e, const Spec& spec);
 
 // The shape of an input of these indices, "[heads, seq_kv]" of "[h, kv_idx] + 1"; "[...]" if they

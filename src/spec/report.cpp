@@ -38,9 +38,10 @@ void Report::at_key(const Node& node, std::string_view pointer, std::string mess
   add(node.key_begin, node.key_end, pointer, std::move(message), std::move(help));
 }
 
-void Report::warn(const Node& node, std::string_view pointer, std::string message) {
-  text::Diagnostic diagnostic =
-      diagnostic_at(diagnostics_.source(), node.key_begin, node.key_end, std::move(message));
+void Report::warn(const Node& node, std::string_view pointer, std::string message,
+                  std::string help) {
+  text::Diagnostic diagnostic = diagnostic_at(diagnostics_.source(), node.key_begin, node.key_end,
+                                              std::move(message), std::move(help));
   diagnostic.severity = text::Severity::Warning;
   diagnostic.pointer = pointer;
   diagnostics_.add(std::move(diagnostic));

@@ -22,7 +22,7 @@ class Report {
   void at_key(const Node& node, std::string_view pointer, std::string message,
               std::string help = {});
   // A warning at the key of an entry.
-  void warn(const Node& node, std::string_view pointer, std::string message);
+  void warn(const Node& node, std::string_view pointer, std::string message, std::string help = {});
   // An error, or a warning, of an expression's text.
   void in_text(const Node& node, std::string_view pointer, const expr::Error& error,
                text::Severity severity = text::Severity::Error);

@@ -13,6 +13,20 @@ inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || is_capital(c); 
 inline bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+// Blanks and line ends to one space each, none at the ends.
+inline std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (!is_space(c)) {
+      out += c;
+    } else if (!out.empty() && out.back() != ' ') {
+      out += ' ';
+    }
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
 // Capitals as small letters.
 inline std::string lower(std::string_view text) {
   std::string out(text);

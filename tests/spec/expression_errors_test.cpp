@@ -182,6 +182,16 @@ TEST_CASE("the map") {
         "    8 | score: score + x[map + 2]\n"
         "      |                  ^~~~~~~\n"
         "help: indices count from 0\n");
+  CHECK(errors_with("maps: 2\nmask: kv_idx <= q_pos\n") ==
+        "s.yaml:6:1: warning: nothing reads 'map': both maps are treated alike, and O is their "
+        "sum\n"
+        "    6 | maps: 2\n"
+        "      | ^~~~\n"
+        "help: to take the second off, write output: acc / l * (1 if map == 0 else -1)\n");
+  for (const std::string value : {"rows: {l: rowsum(score) + map}, weight: score, output: acc / l",
+                                  "weight: score * map", "weight: score, output: acc * map"}) {
+    CHECK(errors_with("maps: 2\nnormalize: {" + value + "}\n") == "");
+  }
   CHECK(errors_with("inputs: {map: {dtype: f32, shape: []}}\n") ==
         "s.yaml:6:10: error: 'map' cannot name an input\n"
         "    6 | inputs: {map: {dtype: f32, shape: []}}\n"
@@ -353,6 +363,76 @@ TEST_CASE("an index that runs to seq_kv on a dimension of seq_q is a warning") {
   CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 64}\n") == "");
   CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 65}\n").find("warning") != std::string::npos);
   CHECK(warning("kv_idx", "fixed: {seq_q: 64}\n").find("warning") != std::string::npos);
+}
+
+TEST_CASE("an index that runs past a dimension that is a number is a warning") {
+  const auto warning = [](const std::string& shape, const std::string& load,
+                          const std::string& lines = "") {
+    return errors_with("inputs: {t: {dtype: f32, shape: [" + shape + "]}}\nscore: score + t[" +
+                       load + "]\n" + lines);
+  };
+  CHECK(warning("4", "h") ==
+        "s.yaml:7:18: warning: 'h' runs to 7, but dimension 0 of 't' is 4\n"
+        "    7 | score: score + t[h]\n"
+        "      |                  ^\n"
+        "help: make it heads; beyond its end the last element is read, as min(h, 3) would say\n");
+  CHECK(warning("batch, 64", "b, kv_idx", "fixed: {seq_kv: 128}\n") ==
+        "s.yaml:7:21: warning: 'kv_idx' runs to 127, but dimension 1 of 't' is 64\n"
+        "    7 | score: score + t[b, kv_idx]\n"
+        "      |                     ^~~~~~\n"
+        "help: make it seq_kv; beyond its end the last element is read, as min(kv_idx, 63) would "
+        "say\n");
+  CHECK(warning("1", "h_kv").find("'h_kv' runs to 1, but dimension 0 of 't' is 1\n") !=
+        std::string::npos);
+  CHECK(warning("64", "q_pos", "fixed: {seq_kv: 65}\n").find("'q_pos' runs to 64, but") !=
+        std::string::npos);
+  CHECK(warning("64", "q_idx", "fixed: {seq_q: 65, seq_kv: 65}\n").find("'q_idx' runs to 64") !=
+        std::string::npos);
+  CHECK(warning("2", "b", "fixed: {batch: 3}\n").find("'b' runs to 2") != std::string::npos);
+  CHECK(warning("1", "map", "maps: 2\n") ==
+        "s.yaml:7:18: warning: 'map' runs to 1, but dimension 0 of 't' is 1\n"
+        "    7 | score: score + t[map]\n"
+        "      |                  ^~~\n"
+        "help: make it 2; beyond its end the last element is read, as min(map, 0) would say\n");
+  // All that is read, ranges that the call decides, and what says itself what is read.
+  CHECK(warning("8, 128", "h, kv_idx", "fixed: {seq_kv: 128}\n") == "");
+  CHECK(warning("2, 64", "h_kv, kv_idx") == "");
+  CHECK(warning("4, 2", "min(h, 3), h // 2") == "");
+}
+
+TEST_CASE("a clamp of exchanged ends is a warning") {
+  CHECK(errors_with("score: clamp(score, 10, 5)\n") ==
+        "s.yaml:6:8: warning: clamp from 10 to 5 gives 5 for every value\n"
+        "    6 | score: clamp(score, 10, 5)\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~\n"
+        "help: write clamp(score, 5, 10)\n");
+  CHECK(errors_with(
+            "constants: {cap: 2}\nmask: clamp(q_pos -\n  kv_idx, 2 * cap, -cap) > 3 or h > 1\n")
+            .ends_with("warning: clamp from 4 to -2 gives -2 for every value\n"
+                       "    7 | mask: clamp(q_pos -\n"
+                       "      |       ^~~~~~~~~~~~~\n"
+                       "help: write clamp(q_pos - kv_idx, -cap, 2 * cap)\n"));
+  CHECK(errors_with("normalize: {weight: 'clamp(score, inf, 0.5)'}\n")
+            .find("clamp from inf to 0.5 gives 0.5 for every value\n") != std::string::npos);
+  CHECK(errors_with("score: clamp(score, 5, 5) + clamp(score, h, -1)\n") == "");
+  CHECK(errors_with("score: min(max(score, 10), 5)\n") == "");
+}
+
+TEST_CASE("a score without the product is a warning") {
+  CHECK(errors_with("score: 3\n") ==
+        "s.yaml:6:8: warning: the score does not read 'score': queries and keys have no effect\n"
+        "    6 | score: 3\n"
+        "      |        ^\n"
+        "help: leave the key out, and the score is the product of the two\n");
+  CHECK(errors_with("score: -inf\n").find("the score does not read 'score'") != std::string::npos);
+  CHECK(errors_with("inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
+                    "score: slopes[h] * (kv_idx - q_pos)\n") ==
+        "s.yaml:7:8: warning: the score does not read 'score': queries and keys have no effect\n"
+        "    7 | score: slopes[h] * (kv_idx - q_pos)\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write score + slopes[h] * (kv_idx - q_pos)\n");
+  CHECK(errors_with("score: 1 if h > 3 else h\n")
+            .ends_with("help: write score + (1 if h > 3 else h)\n"));
 }
 
 TEST_CASE("numbers that kernels cannot hold") {

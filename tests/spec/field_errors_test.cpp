@@ -89,6 +89,12 @@ TEST_CASE("types and ranges") {
         "s.yaml:6:8: error: scale must be 0 or at least 1.1754943508222875e-38 in size, got 1e-50\n"
         "    6 | scale: 1e-50\n"
         "      |        ^~~~~\n");
+  CHECK(errors_with("scale: -0.0\n") ==
+        "s.yaml:6:1: warning: scale 0 takes queries and keys out of the scores\n"
+        "    6 | scale: -0.0\n"
+        "      | ^~~~~\n"
+        "help: the default is 1/sqrt(head_dim.qk)\n");
+  CHECK(errors_with_recurrent("scale: 0\n") == "");
   CHECK(errors_with("constants: {x: 0.0e-50, y: -1.2e-38}\nscore: score * x + y\n") == "");
   // Where a number leaves a double's range is seen from all of it.
   const std::string zeros(400, '0');
@@ -258,6 +264,18 @@ TEST_CASE("inputs") {
         "s.yaml:6:45: error: a scalar input cannot be sorted\n"
         "    6 | inputs: {x: {dtype: i32, shape: [], sorted: true}}\n"
         "      |                                             ^~~~\n");
+  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [seq_kv, heads], sorted: true}}\n"
+                    "mask: x[kv_idx, h] > 0\n") ==
+        "s.yaml:6:50: warning: sorted does nothing: the last dimension of 'x' is heads, which "
+        "counts neither queries nor keys\n"
+        "    6 | inputs: {x: {dtype: i32, shape: [seq_kv, heads], sorted: true}}\n"
+        "      |                                                  ^~~~~~\n");
+  for (const std::string dim : {"seq_q", "seq_kv", "64"}) {
+    CHECK(errors_with("inputs: {x: {dtype: i32, shape: [" + dim +
+                      "], sorted: true}}\nmask: x[kv_idx // 64] > 0\n") == "");
+  }
+  CHECK(errors_with("inputs: {x: {dtype: i32, shape: [batch], sorted: false}}\nmask: x[b] > 0\n") ==
+        "");
   // One error, not a second one where the input is used.
   CHECK(errors_with("inputs: {x: {dtype: i32, shape: [seq]}}\nmask: x[kv_idx] > 0\n") ==
         "s.yaml:6:34: error: dimension 'seq' belongs to pattern recurrent\n"

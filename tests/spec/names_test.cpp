@@ -62,7 +62,7 @@ TEST_CASE("names that no spec can have") {
   }
   // Inputs name no headers.
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nconstants: {math: 1}\n"
-                    "score: x + math\n") == "");
+                    "score: score + x + math\n") == "");
 }
 
 TEST_CASE("names that macros have") {
@@ -136,7 +136,8 @@ TEST_CASE("names that are taken") {
         "    6 | inputs: {lse: {dtype: f32, shape: []}}\n"
         "      |          ^~~\n"
         "help: a value of softmax has that name already\n");
-  CHECK(errors_with("inputs: {lse: {dtype: f32, shape: []}}\nnormalize: none\nscore: lse\n") == "");
+  CHECK(errors_with(
+            "inputs: {lse: {dtype: f32, shape: []}}\nnormalize: none\nscore: score + lse\n") == "");
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nconstants: {x: 1}\n") ==
         "s.yaml:7:13: error: 'x' cannot name a constant\n"
         "    7 | constants: {x: 1}\n"

@@ -1,0 +1,73 @@
+#include "spec/doubts.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "expr/ops.h"
+#include "expr/simplify.h"
+#include "text/characters.h"
+#include "text/diagnostics.h"
+
+namespace attngen::spec {
+namespace {
+
+using expr::Expr;
+using expr::Op;
+
+// What an expression was parsed of, in one line of a message.
+std::string written(const Expr& e, std::string_view text) {
+  const auto [begin, end] = e.span();
+  return text::shortened(text::one_line(text.substr(begin, end - begin)), 200);
+}
+
+// A call of clamp, of which the parser makes two operators at one place.
+struct Clamp {
+  const Expr *value, *low, *high;
+};
+std::optional<Clamp> clamp_of(const Expr& e) {
+  if (e.op() != Op::Min) return std::nullopt;
+  const Expr& first = e.operand(0);
+  const Expr& inner = first.op() == Op::ToFloat ? first.operand(0) : first;
+  const bool at_one_place =
+      inner.span().begin == e.span().begin && inner.span().end == e.span().end;
+  if (inner.op() != Op::Max || !at_one_place) return std::nullopt;
+  return Clamp{&inner.operand(0), &inner.operand(1), &e.operand(1)};
+}
+
+bool is_exchanged(const Expr& e) {
+  const auto clamp = clamp_of(e);
+  if (!clamp) return false;
+  const Expr low = expr::simplify(*clamp->low), high = expr::simplify(*clamp->high);
+  return low.is_number() && high.is_number() && low.number() > high.number();
+}
+
+}  // namespace
+
+std::optional<expr::Error> exchanged_clamp(const Expr& e, std::string_view text) {
+  const Expr* found = expr::find_node(e, is_exchanged);
+  if (found == nullptr) return std::nullopt;
+  const Clamp clamp = *clamp_of(*found);
+  const double low = expr::simplify(*clamp.low).number();
+  const double high = expr::simplify(*clamp.high).number();
+  return expr::Error{
+      found->span(),
+      fmt::format("clamp from {:g} to {:g} gives {:g} for every value", low, high, high),
+      fmt::format("write clamp({}, {}, {})", written(*clamp.value, text),
+                  written(*clamp.high, text), written(*clamp.low, text))};
+}
+
+std::optional<expr::Error> score_of_nothing(const Expr& score, std::string_view text) {
+  if (expr::mentions(score, "score")) return std::nullopt;
+  const bool varies = !expr::variables_of(score).empty() || !expr::inputs_of(score).empty();
+  const Op op = score.op() == Op::ToFloat ? score.operand(0).op() : score.op();
+  const bool is_looser = expr::precedence_of(op) < expr::Precedence::Sum;
+  const std::string term = written(score, text);
+  return expr::Error{score.span(),
+                     "the score does not read 'score': queries and keys have no effect",
+                     !varies     ? "leave the key out, and the score is the product of the two"
+                     : is_looser ? fmt::format("write score + ({})", term)
+                                 : fmt::format("write score + {}", term)};
+}
+
+}  // namespace attngen::spec

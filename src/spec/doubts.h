@@ -1,0 +1,18 @@
+// Expressions that have a meaning, but hardly the one that was meant: each is a warning.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "expr/parse.h"
+
+namespace attngen::spec {
+
+// The first clamp in `e`, which was parsed of the text, whose low end is a greater number than its
+// high end: it gives that for every value.
+std::optional<expr::Error> exchanged_clamp(const expr::Expr& e, std::string_view text);
+
+// A score that does not read the product of query and key.
+std::optional<expr::Error> score_of_nothing(const expr::Expr& score, std::string_view text);
+
+}  // namespace attngen::spec
