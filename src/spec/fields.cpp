@@ -75,6 +75,9 @@ class UserNames {
   std::map<std::string, std::string, std::less<>> names_;
 };
 
+// Of the numbers of a shape. The place of an element is an int64, lengths of the call included.
+constexpr double kMostElements = 0x1p40;
+
 class FieldReader {
  public:
   FieldReader(const Node& root, Spec& spec, Report& report)
@@ -243,12 +246,19 @@ class FieldReader {
 
   // An input without a shape is none: its uses have no errors of their own.
   bool read_shape(const Node& shape, const std::string& pointer, Input& input) {
+    double elements = 1;  // where all else is 1
     for (size_t i = 0; i < shape.children.size(); ++i) {
       const auto dim = read_dim(shape.children[i], child(pointer, std::to_string(i)));
       if (!dim) return false;
+      if (dim->kind == Input::Dim::Kind::Number) elements *= dim->number;
       input.shape.push_back(*dim);
     }
-    return true;
+    if (elements <= kMostElements) return true;
+    report_.at_value(
+        shape, pointer,
+        fmt::format("{} has more than {:.0f} elements", dotted(pointer), kMostElements),
+        "no GPU has memory for so many");
+    return false;
   }
 
   std::optional<Input::Dim> read_dim(const Node& node, const std::string& pointer) {

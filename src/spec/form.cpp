@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "text/diagnostics.h"
@@ -11,8 +13,9 @@ namespace {
 
 using Kind = Type::Kind;
 
-// int32 is what emitted kernels count with.
-constexpr double kMaxLength = 2147483647;
+// Emitted kernels count with int32, and refuse lengths so large that a tile's end would be none.
+constexpr double kMaxInt = std::numeric_limits<int32_t>::max();
+constexpr double kMaxLength = kMaxInt - std::numeric_limits<uint16_t>::max();
 
 Type simple(Kind kind) {
   Type type;
@@ -95,7 +98,7 @@ Type input() {
   Type recurrent = one_of({"seq", "dim"});
   recurrent.only = Pattern::Recurrent;
   const Type dimension =
-      either({one_of({"batch", "heads"}), parallel, recurrent, whole(1, kMaxLength)});
+      either({one_of({"batch", "heads"}), parallel, recurrent, whole(1, kMaxInt)});
   return object({
       required("dtype", one_of({"f32", "i32", "bf16", "fp16", "u8"}), "Element type."),
       required("shape", list(dimension, 0, 8), "Dimensions, outermost first; [] is a scalar."),

@@ -78,9 +78,16 @@ TEST_CASE("types and ranges") {
         "    6 | fixed: {batch: 1.5, seq_q: 010, seq_kv: }\n"
         "      |                                 ^~~~~~\n");
   CHECK(errors_with("workload: [{seq_q: 1}, {seq_q: 3000000000}]\n") ==
-        "s.yaml:6:32: error: workload[1].seq_q must be from 1 to 2147483647, got 3000000000\n"
+        "s.yaml:6:32: error: workload[1].seq_q must be from 1 to 2147418112, got 3000000000\n"
         "    6 | workload: [{seq_q: 1}, {seq_q: 3000000000}]\n"
         "      |                                ^~~~~~~~~~\n");
+  CHECK(errors_with(
+            "fixed: {seq_q: 2147418112}\nworkload: {seq_q: 2147418112, batch: 2147418112}\n") ==
+        "");
+  CHECK(errors_with("fixed: {seq_q: 2147483647}\n") ==
+        "s.yaml:6:16: error: fixed.seq_q must be from 1 to 2147418112, got 2147483647\n"
+        "    6 | fixed: {seq_q: 2147483647}\n"
+        "      |                ^~~~~~~~~~\n");
   CHECK(errors_with("workload: {seq_q: 1, weight: 0}\n") ==
         "s.yaml:6:30: error: workload.weight must be from 1e-09 to 1000000000, got 0\n"
         "    6 | workload: {seq_q: 1, weight: 0}\n"
@@ -187,6 +194,20 @@ TEST_CASE("dimensions are those of the pattern") {
         "    7 | inputs: {x: {dtype: f32, shape: [n]}}\n"
         "      |                                  ^\n"
         "help: write 64\n");
+}
+
+TEST_CASE("a shape of numbers that no memory holds") {
+  const auto error = [](const std::string& shape) {
+    return errors_with("inputs: {x: {dtype: u8, shape: [" + shape +
+                       "]}}\nscore: score + x[0, 0, b]\n");
+  };
+  CHECK(error("2147483647, 2147483647, 2147483647") ==  // and none where it is read
+        "s.yaml:6:32: error: inputs.x.shape has more than 1099511627776 elements\n"
+        "    6 | inputs: {x: {dtype: u8, shape: [2147483647, 2147483647, 2147483647]}}\n"
+        "      |                                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: no GPU has memory for so many\n");
+  CHECK(error("1048577, 1048576, batch").find("more than 1099511627776") != std::string::npos);
+  CHECK(error("1048576, 1048576, batch") == "");
 }
 
 TEST_CASE("inputs along packed sequences have neither batch nor pairs") {
