@@ -10,6 +10,7 @@
 #include "spec/alignment.h"
 #include "spec/document.h"
 #include "spec/hints.h"
+#include "text/characters.h"
 #include "text/tree_builder.h"
 
 namespace attngen::spec {
@@ -186,8 +187,11 @@ class YamlEvents final : public YAML::EventHandler {
     report(at, "tags are not supported in a spec", double_mark ? "" : "to negate, write 'not'");
   }
 
+  // Not so the beginning of a key on the next line: nullable.
   static bool is_null_word(std::string_view text) {
-    return text.starts_with("null") || text.starts_with("Null") || text.starts_with("NULL");
+    const bool begins =
+        text.starts_with("null") || text.starts_with("Null") || text.starts_with("NULL");
+    return begins && (text.size() == 4 || !text::is_word(text[4]));
   }
 
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {

@@ -61,6 +61,21 @@ TEST_CASE("a key without its colon") {
             .ends_with("help: write mask: kv_idx <= q_pos\n"));
 }
 
+TEST_CASE("a value that is left out is none of the next line") {
+  CHECK(errors_with("fixed:\nnullable: 3\n") ==
+        "s.yaml:6:1: error: fixed must be a map, got nothing\n"
+        "    6 | fixed:\n"
+        "      | ^~~~~\n"
+        "s.yaml:7:1: error: unknown key 'nullable'\n"
+        "    7 | nullable: 3\n"
+        "      | ^~~~~~~~\n");
+  CHECK(errors_with("fixed: null\n") ==
+        "s.yaml:6:8: error: fixed must be a map, got nothing\n"
+        "    6 | fixed: null\n"
+        "      |        ^~~~\n");
+  CHECK(errors_with("fixed: NULL").ends_with("      |        ^~~~\n"));
+}
+
 TEST_CASE("characters that look like others, or like nothing") {
   CHECK(errors_with("mask:\xC2\xA0true\n") ==
         "s.yaml:6:1: error: unknown key 'mask:<U+00A0>true'\n"
