@@ -220,6 +220,17 @@ class ExpressionReader {
         }
       }
     }
+    if (const Node* normalize = root_.find("normalize")) add_broken_rows(*normalize);
+  }
+
+  void add_broken_rows(const Node& normalize) {
+    for (const Node& rows : normalize.children) {
+      if (rows.key != "rows") continue;
+      all_broken_ = all_broken_ || (!rows.valid && rows.kind != Node::Kind::Map);
+      for (const Node& row : rows.children) {
+        if (!rows.valid || !row.valid) broken_.insert(row.key);
+      }
+    }
   }
 
   // All names of the pattern but the forbidden ones.

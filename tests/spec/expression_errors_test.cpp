@@ -239,6 +239,17 @@ TEST_CASE("rows") {
         "      |                                                   ^~~\n");
 }
 
+TEST_CASE("rows that are wrong are not unknown where they are read") {
+  CHECK(errors_with("normalize:\n  rows: {m: [rowmax(score)]}\n  weight: exp(score - m)\n") ==
+        "s.yaml:7:13: error: normalize.rows.m must be an expression, got a list\n"
+        "    7 |   rows: {m: [rowmax(score)]}\n"
+        "      |             ^~~~~~~~~~~~~~~\n");
+  CHECK(errors_with("normalize:\n  rows: [m]\n  weight: exp(score - m)\n") ==
+        "s.yaml:7:9: error: normalize.rows must be a map, got a list\n"
+        "    7 |   rows: [m]\n"
+        "      |         ^~~\n");
+}
+
 TEST_CASE("weight, output and saved values") {
   CHECK(errors_with("normalize:\n"
                     "  weight: rowmax(score)\n"

@@ -210,6 +210,12 @@ TEST_CASE("limits") {
   CHECK(errors_of("[" + deep + "]").starts_with("s.yaml:1:65: error: nested more than 64 deep\n"));
   CHECK(errors_of("[" + deep + "]", "s.json")
             .starts_with("s.json:1:65: error: nested more than 64 deep\n"));
+  std::string rows;
+  for (int i = 0; i < 33; ++i) rows += "r" + std::to_string(i) + ": rowsum(score), ";
+  CHECK(errors_with("normalize:\n  rows: {" + rows + "}\n  weight: score\n  output: acc / r32\n") ==
+        "s.yaml:7:9: error: normalize.rows has 33 entries; at most 32 are possible\n"
+        "    7 |   rows: {" +
+            rows + "}\n      |         ^" + std::string(rows.size() + 1, '~') + "\n");
   std::string many;
   for (int i = 0; i < 30; ++i) many += "k" + std::to_string(i) + ": 1\n";
   CHECK(errors_with(many).ends_with("s.yaml: error: 10 more errors not shown\n"));
