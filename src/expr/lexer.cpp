@@ -137,12 +137,15 @@ Token Lexer::take_symbol() {
   for (const Foreign& foreign : kForeign) {
     const bool longer_symbol = is_next("==") || is_next("!=");
     if (is_next(foreign.text) && !longer_symbol) {
+      const bool is_slice = foreign.text == ":" && brackets_ > 0;
       fail(foreign.text.size(), fmt::format("unexpected '{}'", foreign.text),
-           std::string(foreign.help));
+           is_slice ? "an index is an expression, such as kv_idx: there are no slices"
+                    : std::string(foreign.help));
     }
   }
   for (const std::string_view symbol : kSymbols) {
     if (is_next(symbol)) {
+      brackets_ += symbol == "[" ? 1 : symbol == "]" ? -1 : 0;
       return take(Token::Kind::Symbol, symbol.size());
     }
   }

@@ -33,6 +33,7 @@ class Lexer {
 
   std::string_view text_;
   size_t at_ = 0;
+  int brackets_ = 0;  // [ that are not closed
 };
 
 }  // namespace attngen::expr

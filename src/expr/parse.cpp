@@ -88,7 +88,9 @@ Expr balanced(Op op, std::span<const Expr> terms) {
 
 class Parser {
  public:
-  Parser(std::string_view text, const Scope& scope) : lexer_(text), scope_(scope) { advance(); }
+  Parser(std::string_view text, const Scope& scope) : text_(text), lexer_(text), scope_(scope) {
+    advance();
+  }
 
   Expr parse_all() {
     Expr e = parse_conditional();
@@ -193,12 +195,15 @@ class Parser {
   Expr parse_named();
   Expr parse_call(const Token& name);
   Expr parse_load(const Token& name, const Scope::Input& input);
+  [[noreturn]] void fail_indices(const Token& name, const Scope::Input& input,
+                                 const std::vector<Expr>& indices, Span span) const;
   std::vector<Expr> parse_list(std::string_view closer, Span opener);
   Expr build_call(std::string_view name, std::vector<Expr> arguments, Span span);
   void close(std::string_view closer, Span opener);
   std::vector<std::string> names_near(bool call) const;
   [[noreturn]] void fail_unknown(const Token& name, bool call) const;
 
+  std::string_view text_;
   Lexer lexer_;
   const Scope& scope_;
   Token token_;            // the next, not yet taken
@@ -409,27 +414,42 @@ Expr Parser::parse_named() {
 }
 
 Expr Parser::parse_load(const Token& name, const Scope::Input& input) {
-  const size_t rank = input.dims.size();
   std::vector<Expr> indices;
-  Span brackets = name.span;
-  if (at("[")) {
+  const uint32_t begin = token_.span.begin;
+  int brackets = 0;
+  for (; at("["); ++brackets) {
     const Span opener = token_.span;
     advance();
-    indices = parse_list("]", opener);
-    brackets = since(opener.begin);
+    const std::vector<Expr> more = parse_list("]", opener);
+    indices.insert(indices.end(), more.begin(), more.end());
   }
-  if (indices.size() != rank) {
-    const std::string needed =
-        rank == 0
-            ? "is a scalar"
-            : fmt::format("needs {} [{}]", plural(rank, "index", "indices"), joined(input.dims));
-    fail(indices.empty() ? name.span : brackets,
-         fmt::format("input '{}' {}, got {}", name.text, needed,
-                     indices.empty() ? "none" : plural(indices.size(), "index", "indices")));
+  if (brackets > 1 || indices.size() != input.dims.size()) {
+    fail_indices(name, input, indices, indices.empty() ? name.span : since(begin));
   }
   check(Op::Load, indices);
   return counted(
       load(std::string(name.text), input.element, std::move(indices), since(name.span.begin)));
+}
+
+// Too few or too many, or right but in brackets of their own, as in C: t[h][kv_idx].
+void Parser::fail_indices(const Token& name, const Scope::Input& input,
+                          const std::vector<Expr>& indices, Span span) const {
+  const size_t rank = input.dims.size();
+  const std::string needed =
+      rank == 0
+          ? "is a scalar"
+          : fmt::format("needs {} [{}]", plural(rank, "index", "indices"), joined(input.dims));
+  if (indices.size() != rank || rank == 0) {
+    fail(span, fmt::format("input '{}' {}, got {}", name.text, needed,
+                           indices.empty() ? "none" : plural(indices.size(), "index", "indices")));
+  }
+  std::vector<std::string> words;
+  for (const Expr& index : indices) {
+    const auto [begin, end] = index.span();
+    words.push_back(text::one_line(text_.substr(begin, end - begin)));
+  }
+  fail(span, fmt::format("input '{}' {} in one pair of brackets", name.text, needed),
+       text::shortened(fmt::format("write {}[{}]", name.text, joined(words)), 200));
 }
 
 std::vector<Expr> Parser::parse_list(std::string_view closer, Span opener) {

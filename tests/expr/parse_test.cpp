@@ -107,6 +107,15 @@ TEST_CASE("calls and indices") {
   CHECK(error_of("bias[h]") == "[[h]] input 'bias' needs 2 indices [heads, seq_q], got 1 index");
   CHECK(error_of("slopes") == "[slopes] input 'slopes' needs 1 index [heads], got none");
   CHECK(error_of("cap[h]") == "[[h]] input 'cap' is a scalar, got 1 index");
+  CHECK(error_of("1 + bias[h] [q_idx %\n 4] * 2") ==
+        "[[h] [q_idx %\n 4]] input 'bias' needs 2 indices [heads, seq_q] in one pair of brackets; "
+        "write bias[h, q_idx % 4]");
+  CHECK(error_of("slopes[h][q_idx]") ==
+        "[[h][q_idx]] input 'slopes' needs 1 index [heads], got 2 indices");
+  CHECK(error_of("bias[:, h]") ==
+        "[:] unexpected ':'; an index is an expression, such as kv_idx: there are no slices");
+  CHECK(error_of("bias[slopes[h]:, h]") == error_of("bias[:, h]"));
+  CHECK(error_of("slopes[h] : x") == "[:] unexpected ':'; write 'a if condition else b'");
   CHECK(error_of("slopes[x]") == "[x] an index must be i32, got f32");
   CHECK(error_of("slopes[h") == "[[] '[' is not closed; add ']'");
   CHECK(error_of("rowmax(rowsum(score))") ==
