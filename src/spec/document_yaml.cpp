@@ -115,7 +115,7 @@ class YamlEvents final : public YAML::EventHandler {
 
   void report(const YAML::Exception& error) {
     const size_t at = byte_of(error.mark);
-    const size_t line_begin = text_.substr(0, at).rfind('\n') + 1;  // npos + 1 is 0
+    const size_t line_begin = line_begin_of(at);
     const size_t indent_end = std::min(text_.find_first_not_of(" \t", line_begin), text_.size());
     const size_t tab = text_.substr(0, indent_end).find('\t', line_begin);
     if (tab != std::string_view::npos) {
@@ -136,11 +136,16 @@ class YamlEvents final : public YAML::EventHandler {
   }
 
  private:
+  // Of the first line behind a byte order mark.
+  size_t line_begin_of(size_t at) const {
+    return std::max(text_.substr(0, at).rfind('\n') + 1, start_);  // npos + 1 is 0
+  }
+
   // Of a line without a colon YAML makes one text with the next line's key, and refuses the colon
   // that follows; or that in its own braces: heads {q: 8, kv: 2}.
   bool report_colon(size_t line_begin, size_t at) {
     const size_t above_end = text_.substr(0, line_begin).find_last_not_of(" \t\r\n") + 1;
-    const size_t above = text_.substr(0, above_end).rfind('\n') + 1;  // npos + 1 is 0
+    const size_t above = line_begin_of(above_end);
     const size_t line_end = std::min(text_.find_first_of("\r\n", at), text_.size());
     return report_colon_of(line_begin, line_end) || report_colon_of(above, above_end);
   }

@@ -43,9 +43,11 @@ bool check_characters(Diagnostics& diagnostics) {
   for (size_t at = 0; at < bytes.size();) {
     const size_t length = utf8_sequence(bytes, at);
     if (length == 0) {
+      const bool utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF");
       diagnostics.add(diagnostic_at(
           source, at, at + 1,
-          fmt::format("invalid UTF-8: byte 0x{:02x}", static_cast<unsigned char>(bytes[at]))));
+          fmt::format("invalid UTF-8: byte 0x{:02x}", static_cast<unsigned char>(bytes[at])),
+          utf16 ? "save the file as UTF-8" : ""));
       return false;
     }
     const char c = bytes[at];
@@ -74,7 +76,7 @@ std::optional<size_t> check_bytes(Diagnostics& diagnostics, std::string_view wha
     return std::nullopt;
   }
   if (!check_characters(diagnostics)) return std::nullopt;
-  return content.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  return content.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
 }
 
 }  // namespace attngen::text

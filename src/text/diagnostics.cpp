@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "text/bytes.h"
 #include "text/characters.h"
 #include "text/lookalikes.h"
 
@@ -161,13 +162,18 @@ std::string_view nearest(std::string_view word, const std::vector<std::string>& 
 Position Source::position(size_t offset) const {
   offset = std::min(offset, content.size());
   const std::string_view before = std::string_view(content).substr(0, offset);
-  const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  // Editors count no column for the mark.
+  if (line_begin == 0 && content.starts_with(kByteOrderMark)) {
+    line_begin = std::min(offset, kByteOrderMark.size());
+  }
   return {1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
           1 + static_cast<int>(offset - line_begin)};
 }
 
 std::string_view Source::line(int line) const {
   std::string_view rest = content;
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   for (int i = 1; i < line; ++i) {
     const size_t end = rest.find('\n');
     if (end == std::string_view::npos) {

@@ -9,7 +9,8 @@
 
 namespace attngen::text {
 
-// A place in a text: 1-based line and column, the column in bytes of that line.
+// A place in a text: 1-based line and column, the column in bytes of that line, of the first those
+// behind a byte order mark.
 struct Position {
   int line = 0;
   int column = 0;
@@ -23,7 +24,7 @@ struct Source {
 
   // The position of byte `offset`; offsets past the end give the position after the last byte.
   Position position(size_t offset) const;
-  // Line `line` (1-based) without its line end; empty beyond the text.
+  // Line `line` (1-based) without its line end or a byte order mark; empty beyond the text.
   std::string_view line(int line) const;
 };
 

@@ -201,6 +201,29 @@ TEST_CASE("bytes that no text has") {
   CHECK(errors_of("a: 1\rb: 2").starts_with("s.yaml:1:5: error: control character 0x0d"));
 }
 
+TEST_CASE("byte order marks") {
+  CHECK(errors_of("\xEF\xBB\xBFnaem: a\nname: 1\n")
+            .find("s.yaml:1:1: error: unknown key 'naem'\n"
+                  "    1 | naem: a\n"
+                  "      | ^~~~\n") != std::string::npos);
+  CHECK(errors_of("\xEF\xBB\xBFname y\nattngen: 1\n") ==
+        "s.yaml:1:1: error: no ': ' between a key and its value\n"
+        "    1 | name y\n"
+        "      | ^~~~~~\n"
+        "help: write name: y\n");
+  CHECK(errors_of("\xEF\xBB\xBF{\"a\": 1,}", "s.json")
+            .find("\n    1 | {\"a\": 1,}\n      |         ^\n") != std::string::npos);
+  CHECK(errors_of(std::string("\xFF\xFE"
+                              "a\0",
+                              4)) ==
+        "s.yaml:1:1: error: invalid UTF-8: byte 0xff\n"
+        "    1 | ??a?\n"
+        "      | ^\n"
+        "help: save the file as UTF-8\n");
+  CHECK(errors_of(std::string("\xFE\xFF\0a", 4)).ends_with("help: save the file as UTF-8\n"));
+  CHECK(errors_of("a\xFF\xFE").find("help:") == std::string::npos);
+}
+
 TEST_CASE("limits") {
   CHECK(errors_of(std::string((1 << 20) + 1, ' ')) ==
         "s.yaml: error: the text has 1048577 bytes; a spec has at most 1048576\n");

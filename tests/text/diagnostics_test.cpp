@@ -67,6 +67,18 @@ TEST_CASE("line 0 is the whole file") {
         "spec.yaml: error: the file is empty\n");
 }
 
+TEST_CASE("a byte order mark takes no column") {
+  const Source source{"a.yaml",
+                      "\xEF\xBB\xBF"
+                      "ab\ncd"};
+  CHECK(source.position(0) == Position{1, 1});
+  CHECK(source.position(3) == Position{1, 1});
+  CHECK(source.position(4) == Position{1, 2});
+  CHECK(source.position(7) == Position{2, 2});
+  CHECK(source.line(1) == "ab");
+  CHECK(source.line(2) == "cd");
+}
+
 TEST_CASE("control bytes never reach the terminal") {
   CHECK(rendered("\x1b[2Jx", at(1, 1, 1, "bad \x1b")) ==
         "spec.yaml:1:1: error: bad ?\n    1 | ?[2Jx\n      | ^\n");
