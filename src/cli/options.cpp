@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -319,12 +318,7 @@ std::string help_on_target(std::string_view name) { return help_on(name, target_
 
 std::string format_error(text::ErrorFormat format, const std::string& message,
                          const std::string& help) {
-  if (format == text::ErrorFormat::Json) {
-    nlohmann::ordered_json json{{"severity", "error"}, {"message", message}, {"help", help}};
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  }
-  return fmt::format("attngen: error: {}\n{}", message,
-                     help.empty() ? "" : fmt::format("help: {}\n", help));
+  return text::render_error(format, "attngen", message, help);
 }
 
 }  // namespace attngen::cli

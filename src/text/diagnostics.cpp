@@ -80,17 +80,9 @@ std::string render_gcc(const Source& source, const Diagnostic& diagnostic) {
   return out;
 }
 
-std::string render_json(const Source& source, const Diagnostic& diagnostic) {
-  const nlohmann::ordered_json object = {
-      {"file", source.name},
-      {"line", diagnostic.position.line},
-      {"column", diagnostic.position.column},
-      {"severity", name_of(diagnostic.severity)},
-      {"message", with_codes(diagnostic.message)},
-      {"help", with_codes(diagnostic.help)},
-      {"pointer", diagnostic.pointer},
-  };
-  // JSON has an escape for all commands to a terminal, but asks for those of ASCII's first 32 only.
+// In one line. JSON has an escape for all commands to a terminal, but asks for those of ASCII's
+// first 32 only.
+std::string json_line(const nlohmann::ordered_json& object) {
   std::string out;
   const std::string text =
       object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -101,6 +93,18 @@ std::string render_json(const Source& source, const Diagnostic& diagnostic) {
     rest.remove_prefix(character.size());
   }
   return out + "\n";
+}
+
+std::string render_json(const Source& source, const Diagnostic& diagnostic) {
+  return json_line({
+      {"file", source.name},
+      {"line", diagnostic.position.line},
+      {"column", diagnostic.position.column},
+      {"severity", name_of(diagnostic.severity)},
+      {"message", with_codes(diagnostic.message)},
+      {"help", with_codes(diagnostic.help)},
+      {"pointer", diagnostic.pointer},
+  });
 }
 
 // Insertions, deletions, changes and swaps of neighbours: optimal string alignment.
@@ -214,6 +218,19 @@ std::string Diagnostics::render(ErrorFormat format) const {
     out += format == ErrorFormat::Gcc ? render_gcc(source_, rest) : render_json(source_, rest);
   }
   return out;
+}
+
+std::string render_error(ErrorFormat format, std::string_view program, std::string_view message,
+                         std::string_view help) {
+  if (format == ErrorFormat::Json) {
+    return json_line({{"severity", name_of(Severity::Error)},
+                      {"message", with_codes(message)},
+                      {"help", with_codes(help)}});
+  }
+  Diagnostic diagnostic;
+  diagnostic.message = message;
+  diagnostic.help = help;
+  return render_gcc({std::string(program), {}}, diagnostic);
 }
 
 Diagnostic diagnostic_at(const Source& source, size_t begin, size_t end, std::string message,

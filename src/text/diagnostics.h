@@ -70,6 +70,11 @@ class Diagnostics {
   std::vector<Diagnostic> kept_;
 };
 
+// An error about no text in particular: "attngen: error: ..." of that program, or an object of
+// severity, message and help.
+std::string render_error(ErrorFormat format, std::string_view program, std::string_view message,
+                         std::string_view help);
+
 // A diagnostic at source bytes [begin, end), cut at the end of the line.
 Diagnostic diagnostic_at(const Source& source, size_t begin, size_t end, std::string message,
                          std::string help = {});

@@ -517,6 +517,13 @@ class CommandLine(unittest.TestCase):
                    err="attngen: error: cannot read 'none.yaml': No such file or directory\n")
         self.assertIsNone(self.listing())
 
+    def test_no_path_is_a_command_to_the_terminal(self):
+        self.check("\x1b[31m\u009bx.yaml", "-o", "out", code=4,
+                   err="attngen: error: cannot read '?[31m?x.yaml': No such file or directory\n")
+        self.check("\x1b[31m\u009bx.yaml", "-o", "out", "--error-format", "json", code=4,
+                   err='{"severity":"error","message":"cannot read \'\\u001b[31m\\u009bx.yaml\': '
+                       'No such file or directory","help":""}\n')
+
     def test_an_endless_spec(self):
         result = self.run_raw("/dev/zero", "-o", "out")
         self.assertEqual((result.returncode, result.stdout), (1, b""))

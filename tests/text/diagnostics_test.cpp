@@ -79,6 +79,17 @@ TEST_CASE("a byte order mark takes no column") {
   CHECK(source.line(2) == "cd");
 }
 
+TEST_CASE("an error about no text in particular") {
+  const std::string message = "cannot read '\x1b[31m \xC2\x9B \xC2\xA0'";
+  CHECK(render_error(ErrorFormat::Gcc, "attngen", message, "a \x7F") ==
+        "attngen: error: cannot read '?[31m ? <U+00A0>'\nhelp: a ?\n");
+  CHECK(render_error(ErrorFormat::Gcc, "attngen", "m", "") == "attngen: error: m\n");
+  CHECK(
+      render_error(ErrorFormat::Json, "attngen", message, "") ==
+      "{\"severity\":\"error\",\"message\":\"cannot read '\\u001b[31m \\u009b <U+00A0>'\",\"help\":"
+      "\"\"}\n");
+}
+
 TEST_CASE("control bytes never reach the terminal") {
   CHECK(rendered("\x1b[2Jx", at(1, 1, 1, "bad \x1b")) ==
         "spec.yaml:1:1: error: bad ?\n    1 | ?[2Jx\n      | ^\n");
