@@ -66,16 +66,23 @@ void check_spec(Job& job, const Options& options, text::Diagnostics& diagnostics
   job.rows = std::get<attention::RowForm>(std::move(derived));
 }
 
-// "a.yaml: no schedule of 'a' is feasible for h100", with the first schedule and why not that one.
+// "a.yaml: no schedule of 'a' is feasible for h100", with the first schedule and why not that one;
+// if one is given, no other was tried.
 std::string infeasible(const Job& job, const target::Target& target,
-                       const std::vector<schedule::Rejection>& rejected, text::ErrorFormat format) {
-  std::string message = fmt::format("{}: no schedule of '{}' is feasible for {}", job.path,
-                                    job.spec.name, target.name);
+                       const std::vector<schedule::Rejection>& rejected, const Options& options) {
+  const bool given = !options.schedule.empty();
+  std::string message =
+      given ? fmt::format("{}: the schedule of {} does not fit '{}' on {}", job.path,
+                          shown_name(options.schedule), job.spec.name, target.name)
+            : fmt::format("{}: no schedule of '{}' is feasible for {}", job.path, job.spec.name,
+                          target.name);
   if (!rejected.empty()) {
     message += fmt::format(": {}: {}", schedule::describe(rejected.front().schedule),
                            rejected.front().reason);
   }
-  return format_error(format, message, "--explain lists every schedule and why");
+  return format_error(options.error_format, message,
+                      given ? "without --schedule, one that fits is searched for"
+                            : "--explain lists every schedule and why");
 }
 
 }  // namespace
@@ -224,8 +231,7 @@ void choose(Job& job, const Options& options, const std::optional<schedule::Sche
       log.out += report::explain(job.spec, *target, ranking);
     }
     if (ranking.ranked.empty()) {
-      log.fail(ExitCode::NoSchedule,
-               infeasible(job, *target, ranking.rejected, options.error_format));
+      log.fail(ExitCode::NoSchedule, infeasible(job, *target, ranking.rejected, options));
     } else {
       if (options.html_report) {
         job.pages.push_back(

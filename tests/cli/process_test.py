@@ -350,11 +350,14 @@ class CommandLine(unittest.TestCase):
 
     def test_an_infeasible_schedule_has_its_own_exit_code(self):
         self.write_schedule(tile_kv=256, stages=8)
-        result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
-        self.assertEqual((result.returncode, result.stdout), (3, b""))
-        self.assertRegex(result.stderr.decode(),
-                         r"\Aattngen: error: tiny.yaml: no schedule of 'tiny' is feasible for h100: "
-                         r".*\nhelp: --explain lists every schedule and why\n\Z")
+        schedule = (self.folder / "schedule.json").read_bytes()
+        for name, shown in (("schedule.json", "schedule.json"), ("-", "<stdin>")):
+            result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", name, stdin=schedule)
+            self.assertEqual((result.returncode, result.stdout), (3, b""))
+            self.assertRegex(result.stderr.decode(),
+                             rf"\Aattngen: error: tiny.yaml: the schedule of {shown} does not fit "
+                             r"'tiny' on h100: 128x256, 8 stages, .*: needs \d+ registers .*\n"
+                             r"help: without --schedule, one that fits is searched for\n\Z")
         self.assertIsNone(self.listing())
 
     def test_a_wrong_schedule_file(self):
