@@ -116,9 +116,10 @@ std::vector<std::string> parse_targets(const std::string& list) {
   std::vector<std::string> targets;
   for (std::string& name : split(list)) {
     require_kernels(name);
-    if (std::find(targets.begin(), targets.end(), name) == targets.end()) {
-      targets.push_back(std::move(name));
+    if (std::find(targets.begin(), targets.end(), name) != targets.end()) {
+      throw UsageError{fmt::format("'{}' is in --target twice", name), {}};
     }
+    targets.push_back(std::move(name));
   }
   return targets;
 }
