@@ -53,7 +53,11 @@ std::string in_lines(std::string_view text, std::string first, const std::string
 std::string comment(std::string_view lead, std::string_view text, size_t indent) {
   const std::string slashes = "// " + std::string(indent, ' ');
   if (lead.empty()) return in_lines(text, slashes, slashes);
-  return in_lines(text, slashes + std::string(lead) + ": ", slashes + "  ");
+  const std::string further = slashes + "  ";
+  const std::string first = slashes + std::string(lead) + ": ";
+  const size_t word = std::min(text.find_first_of(" \n"), text.size());
+  if (first.size() + word <= kColumns || text.empty()) return in_lines(text, first, further);
+  return in_lines(std::string(lead) + ":", slashes, further) + in_lines(text, further, further);
 }
 
 std::string commented(const std::vector<CommentedLine>& lines) {
