@@ -493,6 +493,12 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities ab
   return form;
 }
 
+std::span<const std::string> pair_variables() {
+  static const std::vector<std::string> names{"score", "kv_idx", kProduct,   kColumn,
+                                              kBias,   kOfKey,   kOfDistance};
+  return names;
+}
+
 Expr logistic_exponent(const Expr& e) {
   if (e.op() != Op::Divide || !e.operand(0).is_number(1)) return {};
   const Expr& sum = e.operand(1);

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ inline constexpr const char* kColumn = "$column";
 inline constexpr const char* kBase = "$base";
 inline constexpr const char* kBias = "$bias";
 inline constexpr char kOwnName = '$';
+
+// Those of them that differ between the pairs of a row, beside a spec's own: the rest is computed
+// once.
+std::span<const std::string> pair_variables();
 
 // Evenly growing along the keys: its value at the thread's first key of a block, of kv_idx there.
 struct Line {

@@ -84,20 +84,11 @@ std::string help_on(std::string_view word, const std::vector<std::string>& candi
   return help.empty() ? fmt::format("one of: {}", fmt::join(candidates, ", ")) : help;
 }
 
-std::vector<std::string> target_names(bool with_kernels) {
-  std::vector<std::string> names;
-  for (const target::Target& target : target::all()) {
-    if (!with_kernels || target::has_kernels(target.family)) {
-      names.push_back(target.name);
-    }
-  }
-  return names;
-}
-
 void require_model(const std::string& name) {
-  if (target::find(name) == nullptr) {
-    throw UsageError{fmt::format("unknown target '{}'", name), help_on(name, target_names(false))};
-  }
+  if (target::find(name) != nullptr) return;
+  std::vector<std::string> names;
+  for (const target::Target& target : target::all()) names.push_back(target.name);
+  throw UsageError{fmt::format("unknown target '{}'", name), help_on(name, names)};
 }
 
 void require_kernels(const std::string& name) {
@@ -108,7 +99,7 @@ void require_kernels(const std::string& name) {
   if (!target::has_kernels(target->family)) {
     throw UsageError{
         fmt::format("no kernels are emitted yet for {}: it has a hardware model alone", name),
-        fmt::format("one of: {}", fmt::join(target_names(true), ", "))};
+        fmt::format("one of: {}", fmt::join(target::names_with_kernels(), ", "))};
   }
 }
 
@@ -315,7 +306,9 @@ Parsed parse(int argc, const char* const* argv) {
   }
 }
 
-std::string help_on_target(std::string_view name) { return help_on(name, target_names(true)); }
+std::string help_on_target(std::string_view name) {
+  return help_on(name, target::names_with_kernels());
+}
 
 std::string format_error(text::ErrorFormat format, const std::string& message,
                          const std::string& help) {

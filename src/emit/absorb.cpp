@@ -24,9 +24,9 @@ using attention::PairForm;
 using attention::Reduction;
 using attention::RowForm;
 using attention::RowValue;
-using Name = std::set<std::string, std::less<>>;
+using NameSet = std::set<std::string, std::less<>>;
 
-bool mentions_any(const expr::Expr& e, const Name& names) {
+bool mentions_any(const expr::Expr& e, const NameSet& names) {
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return expr::mentions(e, name); });
 }
@@ -79,7 +79,7 @@ class Absorb : public PairText {
       (reduction.deferred ? last_pass_ : waiting).push_back(&reduction);
     }
     while (!waiting.empty()) {
-      Name stale;  // rows that wait for a reduction, and what reads them
+      NameSet stale;  // rows that wait for a reduction, and what reads them
       for (const Reduction* reduction : waiting) stale.insert(reduction->name);
       for (const RowValue* row : loop_rows_) {
         if (mentions_any(row->value, stale)) stale.insert(row->name);
@@ -138,12 +138,12 @@ class Absorb : public PairText {
            "\n";
   }
   // The loop rows that a maximum decides, by way of other rows too.
-  Name rows_from_max() const {
-    Name found;
+  NameSet rows_from_max() const {
+    NameSet found;
     for (const Reduction& reduction : form_.reductions) {
       if (reduction.kind == Reduction::Kind::Max) found.insert(reduction.name);
     }
-    Name rows;
+    NameSet rows;
     for (const RowValue* row : loop_rows_) {
       if (!mentions_any(row->value, found)) continue;
       found.insert(row->name);
@@ -332,7 +332,7 @@ class Absorb : public PairText {
 
   std::vector<std::vector<const Reduction*>> passes_;  // before the weights
   std::vector<const Reduction*> last_pass_;            // together with the weights
-  Name rows_from_max_;
+  NameSet rows_from_max_;
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ std::string getter(const std::string& head, const std::string& args,
   const std::string signature = head + "(" + args + (members.empty() ? "" : " args") + ") {";
   const std::string body = fmt::format("return {{{}}};", fmt::join(members, ", "));
   const std::string line = signature + " " + body + " }\n";
-  return line.size() <= 101 ? line : signature + "\n" + wrapped("  " + body) + "}\n";
+  return line.size() <= kColumns + 1 ? line : signature + "\n" + wrapped("  " + body) + "}\n";
 }
 
 const char* element_type(Input::Element element) {

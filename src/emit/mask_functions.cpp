@@ -159,28 +159,26 @@ std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_
     return text + text_of({"KeyRange", "key_range", parameters,
                            "  return {0, row.seq_kv, 0, row.seq_kv};\n"});
   }
-  const auto clamped = [](const expr::Expr& value, const char* low) {
-    const expr::Expr floor =
-        low[0] == '0' ? expr::integer(0) : expr::variable(low, expr::Type::Int);
+  const auto clamped = [](const expr::Expr& value) {
     const expr::Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
-    return expr::make(Op::Max, {expr::make(Op::Min, {value, seq_kv}), floor});
+    return expr::make(Op::Max, {expr::make(Op::Min, {value, seq_kv}), expr::integer(0)});
   };
   // A bound that is in range by itself stays as it is.
-  const auto printed = [&](const char* member, const expr::Expr& value, const char* low) {
-    const bool safe = value.is_number(0) ||
-                      (value.op() == Op::Variable && value.name() == "seq_kv" && low[0] == '0');
-    return assignment(fmt::format("keys.{}", member),
-                      safe && low[0] == '0' ? value : clamped(value, low), names.mask_names());
+  const auto printed = [&](const char* member, const expr::Expr& value) {
+    const bool safe =
+        value.is_number(0) || (value.op() == Op::Variable && value.name() == "seq_kv");
+    return assignment(fmt::format("keys.{}", member), safe ? value : clamped(value),
+                      names.mask_names());
   };
   std::string body;
   if (reads_keys(range, spec)) body += "  if (row.seq_kv == 0) return {};  // no key to ask\n";
   attention::KeyRange found = range;
   if (!amd) body += searches_text(found, names);
   body += "  KeyRange keys;\n";
-  body += printed("begin", found.begin, "0");
-  body += printed("end", found.end, "0");
-  body += printed("full_begin", found.full_begin, "0");
-  body += printed("full_end", found.full_end, "0");
+  body += printed("begin", found.begin);
+  body += printed("end", found.end);
+  body += printed("full_begin", found.full_begin);
+  body += printed("full_end", found.full_end);
   return text + text_of({"KeyRange", "key_range", parameters, body + "  return keys;\n"});
 }
 

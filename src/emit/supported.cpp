@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "emit/emit.h"
+#include "schedule/units.h"
 
 namespace attngen::emit {
 namespace {
@@ -11,15 +12,6 @@ namespace {
 constexpr int kLargestHeadDimCdna2 = 256;   // of accumulators that fit a wave
 constexpr int kLargestHeadDim = 512;        // two wgmma accumulators of values
 constexpr int kLargestHeadDimOfMaps = 256;  // one accumulator
-constexpr int kWarpgroupRows = 64;
-
-std::vector<std::string> with_kernels() {
-  std::vector<std::string> names;
-  for (const target::Target& target : target::all()) {
-    if (target::has_kernels(target.family)) names.push_back(target.name);
-  }
-  return names;
-}
 
 class Support {
  public:
@@ -50,7 +42,8 @@ class Support {
                                     ? "/targets"
                                     : fmt::format("/targets/{}", at - spec_.targets.begin());
     refuse(pointer, fmt::format("no kernels are emitted yet for {}", target_.name),
-           fmt::format("targets that have kernels: {}", fmt::join(with_kernels(), ", ")));
+           fmt::format("targets that have kernels: {}",
+                       fmt::join(target::names_with_kernels(), ", ")));
   }
 
   void check_passes() {
@@ -110,9 +103,9 @@ class Support {
 
   // A warpgroup's rows keep or leave a block as one.
   void check_blocks() {
-    if (spec_.block_size % kWarpgroupRows == 0) return;
+    if (spec_.block_size % schedule::kWarpgroupRows == 0) return;
     not_emitted("/blocks/size", fmt::format("blocks.size {} is", spec_.block_size),
-                fmt::format("multiples of {}", kWarpgroupRows));
+                fmt::format("multiples of {}", schedule::kWarpgroupRows));
   }
 
   void check_head_dim(const char* which, int dim) {

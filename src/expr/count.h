@@ -17,6 +17,15 @@ struct OperationCounts {
   double multiply = 0;  // float add, multiply, multiply-add
   double logic = 0;     // compare, select, min, max, integer and bit operations, conversions
   double load = 0;      // elements read from inputs
+
+  OperationCounts& operator+=(const OperationCounts& other) {
+    special += other.special;
+    multiply += other.multiply;
+    logic += other.logic;
+    load += other.load;
+    return *this;
+  }
+  friend OperationCounts operator+(OperationCounts a, const OperationCounts& b) { return a += b; }
 };
 // `accuracy` as of device_function; on AMD always full.
 OperationCounts count(const Expr& e, std::span<const std::string> varying,

@@ -242,7 +242,7 @@ Text CPrinter::print_conversion(const Expr& e) {
 }
 
 // Whether a divisor is never so small that its reciprocal overflows: 1 + exp2(x), as in sigmoids.
-bool is_normal(const Expr& divisor) {
+bool exceeds_one(const Expr& divisor) {
   if (divisor.op() != Op::Add) return false;
   const auto has = [&](size_t i) {
     return divisor.operand(i).is_number() && divisor.operand(i).number() >= 1 &&
@@ -256,7 +256,7 @@ Text CPrinter::print_divide(const Expr& e) {
     return infix(e, "/");
   }
   const Expr& divisor = e.operand(1);
-  if (is_normal(divisor)) {
+  if (exceeds_one(divisor)) {
     const std::string inverse = fmt::format("reciprocal({})", argument(divisor));
     if (e.operand(0).is_number(1)) return {inverse};
     return {fmt::format("{} * {}", at(e.operand(0), Precedence::Product), inverse),

@@ -22,11 +22,6 @@ namespace {
 
 using expr::Expr;
 
-// What varies along a row: the rest is computed once.
-const std::vector<std::string> kPair{
-    "score",          "kv_idx",          attention::kProduct,   attention::kColumn,
-    attention::kBias, attention::kOfKey, attention::kOfDistance};
-
 bool is_call(const Expr& e) {
   return !e.operands().empty() && e.op() != expr::Op::Load && e.op() != expr::Op::Select &&
          e.op() != expr::Op::ToFloat && e.op() != expr::Op::Not &&
@@ -37,7 +32,8 @@ bool is_call(const Expr& e) {
 void count_calls(const Expr& e, std::set<const void*>& seen, std::map<std::string, int>& calls) {
   if (!seen.insert(e.identity()).second) return;
   const bool varies =
-      std::ranges::any_of(kPair, [&](const std::string& name) { return expr::mentions(e, name); });
+      std::ranges::any_of(attention::pair_variables(),
+                          [&](const std::string& name) { return expr::mentions(e, name); });
   if (varies && is_call(e)) ++calls[std::string(expr::spelling(e.op()))];
   for (const Expr& operand : e.operands()) count_calls(operand, seen, calls);
 }
@@ -131,7 +127,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family, bool n
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
-    return e ? expr::count(e, kPair, accuracy) : expr::OperationCounts{};
+    return e ? expr::count(e, attention::pair_variables(), accuracy) : expr::OperationCounts{};
   };
   std::string text;
   if (spec.score.op() != expr::Op::Variable) {

@@ -14,6 +14,13 @@
 namespace attngen::schedule {
 namespace {
 
+// Of tile rows, where each of a row's blocks is asked for.
+constexpr int64_t kMostTestedRows = 64;
+
+// Keys and values of the heads whose tiles stand side by side in the longest-first order, as the
+// template has it.
+constexpr double kSectionBytes = 16 << 20;
+
 // Whole kernels draw more than the loops of products and exponentials that the hardware file's
 // clocks were measured with: loads, stores, L2. At 16384 keys of head dim 128 the tensor cores are
 // busy for 93 % of softmax's time and 95 % of ReLU's (ncu); at the 734 and 787 TFLOP/s of a hot
@@ -232,9 +239,11 @@ CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resourc
                                            : Block::First;
   const int together = resources.blocks_per_core;
   const Kernel& kernel = kernel_.of(s);
-  Steps steps{step_of(kernel, s, t, Block::First, together), step_of(kernel, s, t, full, together),
-              step_of(kernel, s, t, Block::Partial, together),
-              resources.far ? step_of(kernel, s, t, Block::Far) : Step{}};
+  Steps steps;
+  steps.first = step_of(kernel, s, t, Block::First, together);
+  steps.full = step_of(kernel, s, t, full, together);
+  steps.partial = step_of(kernel, s, t, Block::Partial, together);
+  if (resources.far) steps.far = step_of(kernel, s, t, Block::Far);
   steps.fixed = fixed_clk(s, resources, steps);
   steps.start = kTileClk * s.warpgroups;
   steps.refill = refill_clk(s, steps.full, t);

@@ -1,4 +1,4 @@
-// The predicted time of a kernel: DESIGN "the cost model", docs/design.md.
+// The predicted time of a kernel: "the cost model" of docs/design.md.
 #pragma once
 
 #include <array>
@@ -19,11 +19,7 @@
 namespace attngen::schedule {
 
 // Tile rows that are evaluated of one kernel, over all points of its workload.
-inline constexpr int64_t kMostRows = 512, kMostTestedRows = 64;
-
-// Keys and values of the heads whose tiles stand side by side in the longest-first order, as the
-// template has it.
-inline constexpr double kSectionBytes = 16 << 20;
+inline constexpr int64_t kMostRows = 512;
 
 double bytes_of_keys(const Kernel& kernel, int64_t keys);
 // Of pairs in tiles: the parts of the values share a pair's score, though each computes it.

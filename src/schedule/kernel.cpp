@@ -12,14 +12,7 @@ namespace attngen::schedule {
 namespace {
 
 // Two limits of the row.
-constexpr expr::OperationCounts kIntervalTest{0, 0, 2, 0};
-
-void add(expr::OperationCounts& sum, const expr::OperationCounts& n) {
-  sum.special += n.special;
-  sum.multiply += n.multiply;
-  sum.logic += n.logic;
-  sum.load += n.load;
-}
+constexpr expr::OperationCounts kIntervalTest{.logic = 2};
 
 // The heads of a tile visit the same blocks of keys. The template has no packed form of what else
 // makes tiles or finds blocks.
@@ -52,9 +45,6 @@ bool is_product(const expr::Expr& score) {
 
 // Counts what varies along a row, as a kernel of the family computes it.
 struct Counter {
-  std::vector<std::string> pair{
-      "score",          "kv_idx",          attention::kProduct,   attention::kColumn,
-      attention::kBias, attention::kOfKey, attention::kOfDistance};
   expr::Accuracy accuracy;
 
   // CDNA2 has no tanh: an exponential and a reciprocal in both storage types.
@@ -63,7 +53,7 @@ struct Counter {
                      ? expr::Accuracy::Bf16
                      : expr::Accuracy::Full) {}
   expr::OperationCounts operator()(const expr::Expr& e) const {
-    return expr::count(e, pair, accuracy);
+    return expr::count(e, attention::pair_variables(), accuracy);
   }
 };
 
@@ -73,7 +63,7 @@ void count_weight(const attention::PairForm& pairs, const Counter& count, target
   kernel.weight = count(pairs.weight);
   kernel.key_loads += static_cast<int>(kernel.weight.load);
   for (size_t i = 0; i < pairs.elements.size(); ++i) {
-    add(kernel.weight, count(pairs.elements[i]));
+    kernel.weight += count(pairs.elements[i]);
     // The reduction itself: a maximum or a sum; pairs are counted by the block.
     const attention::Reduction& reduction = kernel.rows.reductions[i];
     if (reduction.element.is_number()) continue;
@@ -85,15 +75,17 @@ void count_weight(const attention::PairForm& pairs, const Counter& count, target
       kernel.rows.reductions, [](const auto& reduction) { return reduction.element.is_number(); });
   kernel.shares_reciprocals =
       family == target::Family::Hopper && one_pass && attention::logistic_exponent(pairs.weight);
-  if (kernel.shares_reciprocals) add(kernel.weight, {-0.5, 2, 0.5, 0});
+  if (kernel.shares_reciprocals) kernel.weight += {.special = -0.5, .multiply = 2, .logic = 0.5};
 }
 
 void count_near_form(const attention::PairForm& pairs, const Counter& count, Kernel& kernel) {
   kernel.has_near = pairs.near_cap || pairs.near_logistic;
-  if (pairs.near_cap) kernel.near = {0, 2, 0, 0};  // beside the exponent's own multiply-add
+  if (pairs.near_cap) kernel.near = {.multiply = 2};  // beside the exponent's own multiply-add
   if (pairs.near_logistic) {
     kernel.near = count(pairs.near_logistic->exponent);
-    add(kernel.near, {1, 1, 0.5, 0});  // the power and its square; half of a maximum of three
+    kernel.near += {.special = 1,
+                    .multiply = 1,
+                    .logic = 0.5};  // the power and its square; half of a maximum of three
   }
 }
 
@@ -108,8 +100,8 @@ void count_bias(const spec::Input& bias, Kernel& kernel) {
   kernel.bias_bytes = bias.element == spec::Input::Element::F32 ? 4 : 2;
   // A load for two columns of a row; of 16 bits an ldmatrix for eight, a conversion each, and
   // half of an operation more for addresses: 46 where there are 32 conversions.
-  add(kernel.score, kernel.bias_bytes == 4 ? expr::OperationCounts{0, 0, 0, 0.5}
-                                           : expr::OperationCounts{0, 0, 1.5, 0.125});
+  kernel.score += kernel.bias_bytes == 4 ? expr::OperationCounts{.load = 0.5}
+                                         : expr::OperationCounts{.logic = 1.5, .load = 0.125};
 }
 
 // A warpgroup computes a value for its 64 rows; a thread reads those of two columns at a time.
@@ -118,8 +110,10 @@ void count_strip(const expr::Expr& value, const Counter& count, bool& strip, Ker
   if (!strip) return;
   const expr::OperationCounts n = count(value);
   constexpr double kShare = 1.0 / kWarpgroupRows;
-  add(kernel.score,
-      {kShare * n.special, kShare * n.multiply, kShare * n.logic, kShare * n.load + 0.5});
+  kernel.score += {.special = kShare * n.special,
+                   .multiply = kShare * n.multiply,
+                   .logic = kShare * n.logic,
+                   .load = kShare * n.load + 0.5};
 }
 
 // Rows of a state are columns of the values; a tile of wide ones takes those of its part.
@@ -158,7 +152,8 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.indexed_score = pairs.reads("kv_idx");
   if (!kernel.range.always_full) {
-    kernel.mask = kernel.tested_mask ? expr::count(pairs.mask, count.pair) : kIntervalTest;
+    kernel.mask =
+        kernel.tested_mask ? expr::count(pairs.mask, attention::pair_variables()) : kIntervalTest;
   }
   kernel.mask_bytes = kernel.tested_mask && reads_bytes(pairs.mask, spec);
   kernel.key_words = static_cast<int>(pairs.key_words.size());

@@ -274,10 +274,8 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     if (!reason.empty()) return reason;
   }
   if (s.warpgroups % kernel.maps != 0) {
-    return fmt::format(
-        "{} cannot share out {} maps of scores, one each",
-        s.warpgroups == 1 ? "1 warpgroup" : fmt::format("{} warpgroups", s.warpgroups),
-        kernel.maps);
+    return fmt::format("{} cannot share out {} maps of scores, one each",
+                       plural(s.warpgroups, "warpgroup"), kernel.maps);
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
   if (kernel.varlen && !counts_tiles(s)) {
@@ -299,9 +297,8 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
   const int need = register_need(kernel, s, false);
   const int granted = register_plan(kernel, s, blocks_per_core(kernel, s, target)).consumer;
   if (need > granted && !least) {
-    return fmt::format(
-        "needs {} registers a thread; with {} a thread gets {}", need,
-        s.warpgroups == 1 ? "1 warpgroup" : fmt::format("{} warpgroups", s.warpgroups), granted);
+    return fmt::format("needs {} registers a thread; with {} a thread gets {}", need,
+                       plural(s.warpgroups, "warpgroup"), granted);
   }
   const int bytes = shared_bytes_of(kernel, s, 1);
   if (bytes > target.shared_bytes_per_block) {

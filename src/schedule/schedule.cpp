@@ -26,11 +26,11 @@ const char* find_name(const Names<Enum, n>& names, Enum value) {
   return "";
 }
 
+}  // namespace
+
 std::string plural(int count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
-
-}  // namespace
 
 const char* name_of(Place place) { return find_name(kPlaces, place); }
 const char* name_of(Overlap overlap) { return find_name(kOverlaps, overlap); }

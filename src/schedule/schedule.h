@@ -12,7 +12,7 @@ namespace attngen::schedule {
 
 enum class Place : unsigned char { Registers, Shared };
 
-// An intermediate tensor of a tile's computation (seed paper section 4.2): query, key, value,
+// An intermediate tensor of a tile's computation: query, key, value,
 // scores, weights, accumulator.
 struct Tensor {
   std::string name;
@@ -113,5 +113,7 @@ std::string to_json(const Schedule& schedule);
 // "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, ping-pong,
 // persistent"
 std::string describe(const Schedule& schedule);
+// "1 warpgroup", "2 warpgroups"
+std::string plural(int count, const char* noun);
 
 }  // namespace attngen::schedule

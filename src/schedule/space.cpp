@@ -27,8 +27,14 @@ std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv,
   for (int warpgroups = 1; warpgroups <= 4; ++warpgroups) {
     for (const int tile_kv : tiles_kv) {
       for (const Order order : orders) {
-        all.push_back({warpgroups, tile_kv, kLeastStages, way.weights, way.overlap, false,
-                       Grid::Persistent, order});
+        all.push_back({.warpgroups = warpgroups,
+                       .tile_kv = tile_kv,
+                       .stages = kLeastStages,
+                       .weights = way.weights,
+                       .overlap = way.overlap,
+                       .ping_pong = false,
+                       .grid = Grid::Persistent,
+                       .order = order});
       }
     }
   }

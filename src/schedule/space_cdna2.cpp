@@ -14,8 +14,14 @@ std::vector<Schedule> tiles_cdna2(bool uneven_tiles) {
     for (const int tile_kv : kTilesKvCdna2) {
       for (const Order order : {Order::Linear, Order::LongestFirst}) {
         if (order == Order::LongestFirst && !uneven_tiles) continue;
-        all.push_back({warpgroups, tile_kv, 1, Place::Registers, Overlap::IntraWarpgroup, false,
-                       Grid::Plain, order});
+        all.push_back({.warpgroups = warpgroups,
+                       .tile_kv = tile_kv,
+                       .stages = 1,
+                       .weights = Place::Registers,
+                       .overlap = Overlap::IntraWarpgroup,
+                       .ping_pong = false,
+                       .grid = Grid::Plain,
+                       .order = order});
       }
     }
   }

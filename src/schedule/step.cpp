@@ -18,13 +18,9 @@ constexpr int kNarrowestProduct = 32;
 constexpr int kProductDepth = 16;
 
 // The exponential path of the template, per pair: ex2; multiply-add and sum; half a pack.
-constexpr expr::OperationCounts kExponential{1, 2, 0.5, 0};
+constexpr expr::OperationCounts kExponential{.special = 1, .multiply = 2, .logic = 0.5};
 // The chain whose times stand in the hardware file: a maximum and a quarter LOP3 more.
-constexpr expr::OperationCounts kMeasuredChain{1, 2, 1.75, 0};
-
-expr::OperationCounts operator+(const expr::OperationCounts& a, const expr::OperationCounts& b) {
-  return {a.special + b.special, a.multiply + b.multiply, a.logic + b.logic, a.load + b.load};
-}
+constexpr expr::OperationCounts kMeasuredChain{.special = 1, .multiply = 2, .logic = 1.75};
 
 // Of one warpgroup's scores.
 double elements_of_lane(const Schedule& s) {
@@ -165,14 +161,14 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
     n = kExponential;
     const bool keeps_max = block == Block::Full || block == Block::Near;
     if (!keeps_max || !kernel.fixed_max) n.logic += 1;  // the maximum
-    n = n + (block == Block::Near ? kernel.near : kernel.score);
+    n += block == Block::Near ? kernel.near : kernel.score;
   } else if (block == Block::Near) {
-    n = kernel.near + expr::OperationCounts{0, 0, 0.5, 0};
+    n = kernel.near + expr::OperationCounts{.logic = 0.5};
   } else {
-    n = kernel.weight + kernel.score + expr::OperationCounts{0, 0, 0.5, 0};
+    n = kernel.weight + kernel.score + expr::OperationCounts{.logic = 0.5};
   }
   // Beyond the user's mask, every cut block tests the end of the keys.
-  if (block == Block::Partial) n = n + kernel.mask + expr::OperationCounts{0, 0, 1, 0};
+  if (block == Block::Partial) n += kernel.mask + expr::OperationCounts{.logic = 1};
   return n;
 }
 
@@ -244,7 +240,7 @@ Step far_step(const Kernel& kernel, const Schedule& s, const target::Target& t) 
   Step step;
   step.matrix =
       s.warpgroups * 2.0 * kWarpgroupRows * s.tile_kv * kernel.head_dim_qk / t.matrix_flop;
-  step.arithmetic = s.warpgroups * elements_of_lane(s) * issue_clk({0, 1, 0, 0}, t);
+  step.arithmetic = s.warpgroups * elements_of_lane(s) * issue_clk({.multiply = 1}, t);
   step.chain = step.arithmetic;
   step.length = step.matrix * (1 + kFarExposed / std::max(1, s.warpgroups - 1));
   return step;

@@ -42,12 +42,9 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   const double pack = elements * (kernel.bf16 ? kPackBf16 : kPackFp16);
 
   // What the user's functions take.
-  expr::OperationCounts n{1, 0, 0, 0};
-  if (!kernel.rows.exponential) n = kernel.weight;
-  n.special += kernel.score.special;
-  n.multiply += kernel.score.multiply;
-  n.logic += kernel.score.logic;
-  n.load += kernel.score.load;
+  const expr::OperationCounts n =
+      kernel.score +
+      (kernel.rows.exponential ? expr::OperationCounts{.special = 1} : kernel.weight);
   const double user = elements * (n.multiply + n.logic + 2 * n.load);
 
   // A thread's share of K and V in 16-byte words: V goes through four permutations for two.

@@ -34,13 +34,6 @@ Json object_of(const std::vector<Key>& keys, std::optional<Pattern> pattern) {
   return out;
 }
 
-Json bounded(const char* type, const Type& bounds) {
-  Json out{{"type", type}};
-  if (bounds.minimum > Type{}.minimum) out["minimum"] = bounds.minimum;
-  if (bounds.maximum < Type{}.maximum) out["maximum"] = bounds.maximum;
-  return out;
-}
-
 Json schema_of(const Type& type) {
   Json out = Json::object();
   switch (type.kind) {
@@ -51,7 +44,10 @@ Json schema_of(const Type& type) {
       if (type.multiple != 1) out["multipleOf"] = type.multiple;
       return out;
     case Kind::Number:
-      return bounded("number", type);
+      out["type"] = "number";
+      if (type.minimum > Type{}.minimum) out["minimum"] = type.minimum;
+      if (type.maximum < Type{}.maximum) out["maximum"] = type.maximum;
+      return out;
     case Kind::Bool:
       return {{"type", "boolean"}};
     case Kind::False:

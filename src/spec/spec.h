@@ -76,7 +76,7 @@ struct NamedExpr {
   expr::Expr value;
 };
 
-// The long form of SPEC section 2; `softmax` and `none` are spelled in it too.
+// The long form of docs/spec.md, section 2; `softmax` and `none` are spelled in it too.
 // `rows` and `saves` are Float expressions; row names are Float variables, RowMax / RowSum reduce
 // over the existing pairs. `weight` may read score, kv_idx and the rest of a pair; `output` reads
 // `acc` and what is constant along a row.
@@ -87,7 +87,7 @@ struct Normalizer {
   std::vector<NamedExpr> saves;
 };
 
-// The recurrent pattern (SPEC section 3); parsed and checked, not emitted yet.
+// The recurrent pattern (docs/spec.md, section 3); parsed and checked, not emitted yet.
 struct Recurrent {
   expr::Expr query, key, value, log_decay;
   expr::Expr delta, skip;  // may be empty

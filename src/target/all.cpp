@@ -32,6 +32,14 @@ const std::vector<Target>& all() {
   return targets;
 }
 
+std::vector<std::string> names_with_kernels() {
+  std::vector<std::string> names;
+  for (const Target& target : all()) {
+    if (has_kernels(target.family)) names.push_back(target.name);
+  }
+  return names;
+}
+
 const Target* find(std::string_view name) {
   for (const Target& target : all()) {
     if (target.name == name) return &target;

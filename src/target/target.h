@@ -60,6 +60,8 @@ struct Target {
 
 // All models known to this build, by name, in alphabetical order.
 const std::vector<Target>& all();
+// Of those that kernels are emitted for.
+std::vector<std::string> names_with_kernels();
 // nullptr if there is none of the name.
 const Target* find(std::string_view name);
 // The model's file as it is, for --print-target; "" if there is none.
