@@ -204,6 +204,19 @@ TEST_CASE("a mask knows no lines, which begin at a key that exists") {
   CHECK(text(form.mask) == "0.75 * kv_idx <= $c0");
 }
 
+TEST_CASE("a whole number that the score decides is no constant") {
+  const std::string doubled = "$product * 0.7213475204444817 * (2 if $product * 0.5 > 0 else 1)";
+  CHECK(text(form_for("score: score * (2 if score > 0 else 1)\n").score) == doubled);
+  CHECK(text(form_for("score: score + int(score)\n").score) ==
+        "$product * 0.5 + int($product * 0.5)");
+  CHECK(text(form_for("normalize: {weight: score * (kv_idx + int(score))}\n").weight) ==
+        "$product * 0.5 * (kv_idx + int($product * 0.5))");
+  // Nor is one that an input decides which comes by tiles.
+  const PairForm biased = form_for("score: score * (2 if bias[b, h, q_idx, kv_idx] > 0 else 1)\n",
+                                   spec::DType::Bf16, {.bias = true});
+  CHECK(text(biased.score) == "$product * 0.7213475204444817 * (2 if $bias > 0 else 1)");
+}
+
 TEST_CASE("what may be wrong when taken out stays") {
   // Not evenly along the keys, not affine, or of a running row value.
   CHECK_FALSE(form_for("score: score * (kv_idx - q_pos)\n").affine);

@@ -48,8 +48,9 @@ inline bool is_at_jump(const Expr& e, double a, double b, double roundoff) {
 }
 
 // Evaluates with every subexpression's value.
-inline Traced traced(const Expr& e, const std::vector<double>& values, double roundoff = 1e-7) {
-  const std::vector<std::string> names = all_names();
+inline Traced traced(const Expr& e, const std::vector<std::string>& names,
+                     const std::vector<double>& values, const Loader& load,
+                     double roundoff = 1e-7) {
   Traced result;
   const auto visit = [&](const auto& self, const Expr& node) -> double {
     std::vector<double> operands{0, 0};
@@ -57,7 +58,7 @@ inline Traced traced(const Expr& e, const std::vector<double>& values, double ro
       operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(i),
                       self(self, node.operand(i)));
     }
-    const double value = Program(node, names)(values);
+    const double value = Program(node, names)(values, load);
     const double size = std::fabs(value);
     const bool moderate = node.type() == Type::Float
                               ? size == 0 || (size > 1e-9 && size < 1e6)
@@ -70,6 +71,10 @@ inline Traced traced(const Expr& e, const std::vector<double>& values, double ro
   };
   result.value = visit(visit, e);
   return result;
+}
+// Of a random one, which reads all_names() alone.
+inline Traced traced(const Expr& e, const std::vector<double>& values, double roundoff = 1e-7) {
+  return traced(e, all_names(), values, {}, roundoff);
 }
 
 }  // namespace attngen::expr::testing
