@@ -91,16 +91,20 @@ class Arranger {
   }
 
   // An affine expression: as few multiply-adds as it takes. The base of one that reads kv_idx is a
-  // line, or kBase if that is asked for.
+  // line, or kBase if that is asked for: a pair then has registers alone, and no inputs.
   Expr affine(const Expr& e, const Slopes& found, bool own_base) {
     Expr sum = rest(e);
+    // Keys that cancel, as whole numbers may, leave the same at any.
+    if (!found.key) sum = expr::simplify(expr::substitute(sum, {{"kv_idx", expr::integer(0)}}));
+    const auto slope = [&](const Expr& of) {
+      const Expr simple = expr::simplify(of);
+      return own_base && !expr::inputs_of(simple).empty() ? kept(simple) : constant(simple);
+    };
     if (found.key) {
       const Expr first = with_constants(sum);
       const Expr base = own_base ? variable_of(kBase) : variable_of(line(first).c_str());
-      sum = expr::make(
-          Op::Add,
-          {expr::make(Op::Multiply, {variable_of(kColumn), constant(expr::simplify(found.key))}),
-           base});
+      sum = expr::make(Op::Add,
+                       {expr::make(Op::Multiply, {variable_of(kColumn), slope(found.key)}), base});
       if (own_base) form_.base = first;
     } else if (own_base) {
       form_.base = constant(sum);
@@ -109,7 +113,7 @@ class Arranger {
       sum = constant(sum);
     }
     if (!found.product) return sum;
-    const Expr factor = constant(expr::simplify(found.product));
+    const Expr factor = slope(found.product);
     const Expr term = factor.is_number(1)
                           ? variable_of(kProduct)
                           : expr::make(Op::Multiply, {variable_of(kProduct), factor});
@@ -226,10 +230,14 @@ class Arranger {
       return with_arranged(e, [this](const Expr& operand) { return constant(operand); });
     }
     if (Expr simple = expr::simplify(e); simple.is_number()) return simple;
+    const bool is_kept = std::ranges::any_of(
+        form_.constants, [&](const spec::NamedExpr& known) { return expr::same(known.value, e); });
+    return is_kept || form_.constants.size() < kMostKept ? kept(e) : e;
+  }
+  Expr kept(const Expr& e) {
     for (const spec::NamedExpr& known : form_.constants) {
       if (expr::same(known.value, e)) return expr::variable(known.name, e.type());
     }
-    if (form_.constants.size() >= kMostKept) return e;
     form_.constants.push_back({fmt::format("{}c{}", kOwnName, form_.constants.size()), e});
     return expr::variable(form_.constants.back().name, e.type());
   }
@@ -369,7 +377,7 @@ class Former {
   PairForm form() {
     form_mask();
     if (rows_.exponential) {
-      form_.score = arranged_score(score_, rows_, arranger_, form_);
+      form_.score = arranged_score(by_key_rows(score_), rows_, arranger_, form_);
     } else {
       form_rows();
       take_factor_of_weights();
@@ -382,14 +390,17 @@ class Former {
   }
 
  private:
-  // With what comes by tiles, by strips and by the rows of keys.
+  // With what comes by tiles and by strips.
   Expr prepared(const Expr& e) {
     const auto biased = [&](const Expr& load) {
       return form_.bias && expr::same(load, form_.bias->load) ? variable_of(kBias) : load;
     };
-    Expr result = expr::simplify(by_powers_of_two(replace_loads(e, biased)));
-    if (abilities_.strips) result = strips_(result);
-    return abilities_.key_rows ? replace_loads(result, std::ref(key_rows_)) : result;
+    const Expr result = expr::simplify(by_powers_of_two(replace_loads(e, biased)));
+    return abilities_.strips ? strips_(result) : result;
+  }
+  // Of what is prepared to the end: an address says no more on which pairs its elements depend.
+  Expr by_key_rows(const Expr& e) {
+    return abilities_.key_rows ? replace_loads(e, std::ref(key_rows_)) : e;
   }
 
   void form_mask() {
@@ -409,9 +420,9 @@ class Former {
     const bool is_weight = rows_.reductions.empty() && rows_.weight.op() == Op::Variable;
     const bool inline_score = one_pass && (is_weight || arranger_.slopes(score_));
     const auto with_score = [&](const Expr& e) {
-      return arranger_.arrange(prepared(inline_score ? of_score(e) : e));
+      return arranger_.arrange(by_key_rows(prepared(inline_score ? of_score(e) : e)));
     };
-    if (!inline_score) form_.score = arranger_.arrange(score_);
+    if (!inline_score) form_.score = arranger_.arrange(by_key_rows(score_));
     form_.weight = with_score(rows_.weight);
     for (const Reduction& reduction : rows_.reductions) {
       form_.elements.push_back(with_score(reduction.element));

@@ -32,7 +32,7 @@ using testing::RandomPair;
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint64_t kRandomForms = 500;
 #else
-constexpr uint64_t kRandomForms = 3'000;
+constexpr uint64_t kRandomForms = 5'000;
 #endif
 
 spec::Spec spec_with_inputs(const std::string& lines) {

@@ -8,6 +8,7 @@
 namespace attngen::attention {
 namespace {
 
+using testing::read_spec;
 using testing::spec_of;
 
 PairForm form_for(const std::string& lines, spec::DType dtype = spec::DType::Bf16,
@@ -215,6 +216,37 @@ TEST_CASE("a whole number that the score decides is no constant") {
   const PairForm biased = form_for("score: score * (2 if bias[b, h, q_idx, kv_idx] > 0 else 1)\n",
                                    spec::DType::Bf16, {.bias = true});
   CHECK(text(biased.score) == "$product * 0.7213475204444817 * (2 if $bias > 0 else 1)");
+}
+
+TEST_CASE("an affine score reads no inputs: its slopes have registers however many there are") {
+  const auto inputs_of = [](const PairForm& form) {
+    CHECK(form.affine);
+    return expr::inputs_of(form.score).size();
+  };
+  CHECK(inputs_of(form_for("mask: sqrt(kv_idx) < sink[h] or sqrt(kv_idx) < page[b, q_pos] or "
+                           "sqrt(kv_idx) < chunk[b, q_pos] or sqrt(kv_idx) < span[b, q_pos] or "
+                           "sqrt(kv_idx) < prefix[b] or sqrt(kv_idx) < level[b]\n"
+                           "score: score * square(sink[h]) + exp(sink[h]) * kv_idx\n")) == 0);
+  // Nor one that is at hand elsewhere: the logarithm's base may be all that it is scaled by.
+  spec::Spec spec = read_spec(
+      "attngen: 1\nname: t\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 16, v: 8}\n"
+      "scale: 0.6931471805599453\ninputs: {tau: {dtype: f32, shape: []}}\nscore: score * tau\n");
+  const auto rows = derive_row_form(spec.normalize);
+  REQUIRE(std::holds_alternative<RowForm>(rows));
+  CHECK(inputs_of(pair_form(spec, std::get<RowForm>(rows))) == 0);
+}
+
+TEST_CASE("keys that cancel are in no constant") {
+  const PairForm form = form_for("score: score + (kv_idx * 2 - (kv_idx + (kv_idx - q_pos)))\n");
+  REQUIRE(form.constants.size() == 1);
+  CHECK(text(form.constants[0].value) == "1.4426950408889634 * q_pos");
+}
+
+TEST_CASE("an address is no strip: it is its row's") {
+  const PairForm form = form_for("score: max(score, pair[q_idx, kv_idx])\nnormalize: none\n",
+                                 spec::DType::Bf16, {.key_rows = true, .strips = true});
+  CHECK_FALSE(form.of_key);
+  CHECK(text(form.weight) == "max($product * 0.5, pair.k0[kv_idx])");
 }
 
 TEST_CASE("what may be wrong when taken out stays") {
