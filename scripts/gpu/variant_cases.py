@@ -124,6 +124,10 @@ def variant_cases():
     yield variant("row_holes", 64, (4, 2), {"row": {"fill": "holes"}, "key": {"fill": "normal"}},
                   inputs={**key, "row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}},
                   mask=CAUSAL, score="key[b, kv_idx] + 30 * tanh(score / 30) + row[b, h, q_idx]")
+    yield variant("token_kinds", 64, (4, 2), {"kind": {"fill": "bits"}, "shift": {"fill": "normal"}},
+                  inputs={"kind": {"dtype": "u8", "shape": ["batch", "seq_kv"]},
+                          "shift": {"dtype": "f32", "shape": [2]}},
+                  score="score + shift[kind[b, kv_idx]]", mask=CAUSAL)
     yield variant("relative_table", 80, (4, 4), {"table": {"fill": "normal"}},
                   inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
                   score="score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32]")

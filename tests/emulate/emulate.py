@@ -105,11 +105,18 @@ GROUPS = {
                          "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
         # Whole numbers that the score or its bias decides.
-        (spec(mask=CAUSAL, score="score * (2 if score > 0 else 1)"), [schedule(2, 64, 2)], CALLS[:3]),
-        (spec(inputs=bias("bf16", "heads"), score="score + (1 if bias[h, q_idx, kv_idx] > 0 else 2)"),
+        (spec(mask=CAUSAL, score="score * (2 if score > 0 else 1)"), [schedule(2, 64, 2)],
+         CALLS[:3]),
+        (spec(inputs=bias("bf16", "heads"),
+              score="score + (1 if bias[h, q_idx, kv_idx] > 0 else 2)"),
          [schedule(2, 64, 2)], CALLS[:3]),
         (spec(normalize={"weight": "score * (3 if score > 0 else 1)"}), [schedule(2, 64, 2)],
          CALLS[:3]),
+        # A byte is an index.
+        (spec(mask=CAUSAL, inputs={"kind": {"dtype": "u8", "shape": ["batch", "seq_kv"]},
+                                   "shift": {"dtype": "f32", "shape": [2]}},
+              score="score + shift[kind[b, kv_idx]]"), [schedule(2, 64, 2)], CALLS[:3],
+         "kind=bits"),
         # Near forms: they hold, and they do not.
         (spec(mask=CAUSAL, score="30 * tanh(score / 30)"), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="40 * tanh(score / 4)"), [schedule(2, 64, 2)], CALLS[:3]),

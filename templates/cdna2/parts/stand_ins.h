@@ -7,8 +7,8 @@ __device__ __forceinline__ float divide_approx(float x, float y) {
   return x * __builtin_amdgcn_rcpf(y);
 }
 
-// Memory that nobody writes while the kernel runs.
+// Memory that nobody writes while the kernel runs. A byte comes as an int, as min and max want it.
 template <typename T>
-__device__ __forceinline__ T read_only(const T* pointer) {
-  return *(const __attribute__((address_space(4))) T*)(pointer);
+__device__ __forceinline__ auto read_only(const T* pointer) {
+  return +*(const __attribute__((address_space(4))) T*)(pointer);
 }
