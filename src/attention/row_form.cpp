@@ -115,8 +115,9 @@ class Derivation {
       changing_.insert(row.name);
     }
     if (is_positive(value, names_)) positive_.insert(row.name);
-    form_.rows.push_back({row.name, value, false});
-    if (moved_) form_.rows.back().without_pairs = of_identities(row.value);
+    form_.rows.push_back({.name = row.name,
+                          .value = value,
+                          .without_pairs = moved_ ? of_identities(row.value) : Expr()});
     moved_ = false;
   }
 
@@ -180,8 +181,10 @@ class Derivation {
       }
     }
     const std::string name = fresh_name(kind, separation.kept);
-    form_.reductions.push_back(
-        {kind, name, separation.kept, ratio(separation.exponent, names_, old_name), true});
+    form_.reductions.push_back({.kind = kind,
+                                .name = name,
+                                .element = separation.kept,
+                                .rescale = ratio(separation.exponent, names_, old_name)});
     reductions_.insert(name);
     changing_.insert(name);
     if (is_positive(separation.kept, names_)) positive_.insert(name);
@@ -302,8 +305,10 @@ class Derivation {
     }
     const std::string name =
         fresh_name(Reduction::Kind::Sum, expr::variable("pairs", expr::Type::Float));
-    form_.reductions.push_back(
-        {Reduction::Kind::Sum, name, expr::number(1), expr::number(1), true});
+    form_.reductions.push_back({.kind = Reduction::Kind::Sum,
+                                .name = name,
+                                .element = expr::number(1),
+                                .rescale = expr::number(1)});
     form_.empty = EmptyTest::Count;
     form_.empty_reduction = name;
   }

@@ -101,36 +101,41 @@ std::string text_of(const Instruction& in) {
 std::string wgmma_functions(const MatrixWidths& widths) {
   const char* type = widths.dtype == spec::DType::Bf16 ? "bf16" : "f16";
   const Instruction scores{
-      fmt::format(
+      .comment = fmt::format(
           "// scores[64 x {0}] (+)= query[64 x 16] key^T[16 x {0}], both in shared memory.\n",
           widths.tile_kv),
-      "wgmma_scores",
-      widths.tile_kv,
-      type,
-      false,
-      false};
+      .name = "wgmma_scores",
+      .n = widths.tile_kv,
+      .type = type};
   const Instruction output{
-      fmt::format("// output[64 x {0}] (+)= weights[64 x 16] value[16 x {0}], {1}.\n",
-                  widths.head_dim_v,
-                  widths.weights_shared ? "both in shared memory" : "the weights in registers"),
-      "wgmma_output",
-      widths.head_dim_v,
-      type,
-      !widths.weights_shared,
-      true};
+      .comment = fmt::format(
+          "// output[64 x {0}] (+)= weights[64 x 16] value[16 x {0}], {1}.\n", widths.head_dim_v,
+          widths.weights_shared ? "both in shared memory" : "the weights in registers"),
+      .name = "wgmma_output",
+      .n = widths.head_dim_v,
+      .type = type,
+      .a_in_registers = !widths.weights_shared,
+      .b_transposed = true};
   std::string text = "// The matrix instructions at this kernel's widths.\n\n" + text_of(scores) +
                      "\n" + text_of(output);
   if (widths.state_columns > 0) {
     constexpr auto kComment =
         "// state[64 x {0}] (+)= value^T[64 x 16] key[16 x {0}], the values in registers.\n";
-    text += "\n" + text_of({fmt::format(kComment, widths.state_columns), "wgmma_state",
-                            widths.state_columns, type, true, true});
+    text += "\n" + text_of({.comment = fmt::format(kComment, widths.state_columns),
+                            .name = "wgmma_state",
+                            .n = widths.state_columns,
+                            .type = type,
+                            .a_in_registers = true,
+                            .b_transposed = true});
   }
   if (widths.far_queries) {
     constexpr auto kComment =
         "// scores[64 x {0}] (+)= query[64 x 16] key^T[16 x {0}], the queries in registers.\n";
-    text += "\n" + text_of({fmt::format(kComment, widths.tile_kv), "wgmma_far", widths.tile_kv,
-                            type, true, false});
+    text += "\n" + text_of({.comment = fmt::format(kComment, widths.tile_kv),
+                            .name = "wgmma_far",
+                            .n = widths.tile_kv,
+                            .type = type,
+                            .a_in_registers = true});
   }
   return text;
 }
