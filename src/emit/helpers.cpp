@@ -1,6 +1,5 @@
 #include "emit/helpers.h"
 
-#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,12 +49,12 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   std::string result;
   // From the last on: a function may call one whose name comes before its own.
   const std::vector<std::string_view> names = expr::device_function_names();
-  for (const std::string_view name : names | std::views::reverse) {
-    if (!calls(code, name) && !calls(result, name)) continue;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!calls(code, *name) && !calls(result, *name)) continue;
     // AMD's template of exponential forms defines it, after the user's functions.
-    result.insert(0, amd && form.exponential && name == "exp2_approx"
+    result.insert(0, amd && form.exponential && *name == "exp2_approx"
                          ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
-                         : expr::device_function(name, fragment.vendor, accuracy) + "\n");
+                         : expr::device_function(*name, fragment.vendor, accuracy) + "\n");
   }
   return result + called_functions(fragment.helpers, code);
 }

@@ -357,17 +357,17 @@ Text CPrinter::print_function(const Expr& e) {
     case Op::Sign:
       return call(!device_ && is_int ? "sign_int" : "sign", e);
     case Op::Exp2:
-      return device_ ? call("exp2_approx", e) : call("exp2", e);
+      return call(device_ ? "exp2_approx" : "exp2", e);
     case Op::Log:
       return call(logarithm(e, "log"), e);
     case Op::Log2:
       return call(logarithm(e, "log2"), e);
     case Op::Tanh:
-      return device_ ? call("tanh_approx", e) : call("tanh", e);
+      return call(device_ ? "tanh_approx" : "tanh", e);
     case Op::Sin:
-      return device_ ? call("sine", e) : call("sin", e);
+      return call(device_ ? "sine" : "sin", e);
     case Op::Cos:
-      return device_ ? call("cosine", e) : call("cos", e);
+      return call(device_ ? "cosine" : "cos", e);
     case Op::Sqrt:
     case Op::Erf:
     case Op::Floor: {
@@ -375,14 +375,10 @@ Text CPrinter::print_function(const Expr& e) {
       return call(device_ ? function + "f" : function, e);
     }
     case Op::ToInt:
-      return device_ ? call("__float2int_rd", e) : call("to_int", e);
+      return call(device_ ? "__float2int_rd" : "to_int", e);
     case Op::Rsqrt:
-      return device_ ? call("rsqrtf", e) : call("rsqrt", e);
-    case Op::Sigmoid:
-    case Op::Gelu:
-    case Op::Silu:
-      return call(std::string(spelling(e.op())), e);
-    default:  // RowMax, RowSum: the emitter's to compute, printed for messages
+      return call(device_ ? "rsqrtf" : "rsqrt", e);
+    default:  // sigmoid, gelu, silu; RowMax, RowSum: the emitter's to compute, printed for messages
       return call(std::string(spelling(e.op())), e);
   }
 }

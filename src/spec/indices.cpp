@@ -119,7 +119,7 @@ class IndexChecker {
 
   std::optional<expr::Error> check_clamped(const Expr& load, const Input& input) const {
     for (size_t i = 0; i < input.shape.size(); ++i) {
-      if (const auto past = check_past(load, input, i)) return past;
+      if (auto past = check_past(load, input, i)) return past;
       const Counter* counter = counter_of(load.operand(i));
       if (counter == nullptr || counter->dim != DimensionKind::SeqKv ||
           input.shape[i].kind != DimensionKind::SeqQ || has_one_length()) {
