@@ -163,7 +163,8 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   if (kernel.tested_mask) {
     registers += exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;
     registers += static_cast<int>(16 * kernel.mask.load);
-    // Fitted to 191 kernels at the edge and beyond: 101 of them spill (2026-11-25).
+    // Fitted to 191 kernels at the edge and beyond, of which 101 spill (2026-11-25, a throw-away
+    // script).
     if (exponential && kernel.mask_bytes) registers += s.tile_kv / 3 + 1;
     if (!exponential || s.overlap == Overlap::IntraWarpgroup) {
       registers += std::max(0, s.tile_kv - 128) / 3;

@@ -44,7 +44,7 @@ struct Kernel {
   int key_words = 0;                // of what a mask reads of a key, computed once for them
   bool masked = false;              // some pair may not exist
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
-  bool mask_bytes = false;          // of which it reads one of a u8 input
+  bool mask_bytes = false;          // and reads an element of a u8 input
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the scout finds the blocks by itself
   std::optional<attention::BlockTest> test;  // and asks this of each one

@@ -10,27 +10,23 @@
 #include <vector>
 
 #include "expr/expr.h"
+#include "support.h"
 
 namespace attngen::attention::testing {
 
 // A spec with an input of every kind that they read, and `lines` after them.
 inline std::string random_pair_text(const std::string& lines) {
-  return "attngen: 1\n"
-         "name: t\n"
-         "dtype: bf16\n"
-         "heads: {q: 4, kv: 2}\n"
-         "head_dim: {qk: 16, v: 8}\n"
-         "inputs:\n"
-         "  cap: {dtype: f32, shape: []}\n"
-         "  sink: {dtype: f32, shape: [heads]}\n"
-         "  key: {dtype: f32, shape: [batch, seq_kv]}\n"
-         "  gate: {dtype: bf16, shape: [batch, heads, seq_kv]}\n"
-         "  query: {dtype: f32, shape: [batch, seq_q]}\n"
-         "  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
-         "  prefix: {dtype: i32, shape: [batch]}\n"
-         "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
-         "  table: {dtype: i32, shape: [32]}\n" +
-         lines;
+  return text_with_inputs(
+      "  cap: {dtype: f32, shape: []}\n"
+      "  sink: {dtype: f32, shape: [heads]}\n"
+      "  key: {dtype: f32, shape: [batch, seq_kv]}\n"
+      "  gate: {dtype: bf16, shape: [batch, heads, seq_kv]}\n"
+      "  query: {dtype: f32, shape: [batch, seq_q]}\n"
+      "  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
+      "  prefix: {dtype: i32, shape: [batch]}\n"
+      "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
+      "  table: {dtype: i32, shape: [32]}\n" +
+      lines);
 }
 
 class RandomPair {

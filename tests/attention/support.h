@@ -11,25 +11,31 @@
 
 namespace attngen::attention::testing {
 
-// A spec of 4 query and 2 key heads of 16 elements, with some inputs, and `body` after it.
-inline std::string spec_text(const std::string& body) {
+// A spec of 4 query and 2 key heads of 16 elements, whose lines end in its inputs.
+inline std::string text_with_inputs(const std::string& inputs) {
   return "attngen: 1\n"
          "name: t\n"
          "dtype: bf16\n"
          "heads: {q: 4, kv: 2}\n"
          "head_dim: {qk: 16, v: 8}\n"
-         "inputs:\n"
-         "  sink: {dtype: f32, shape: [heads]}\n"
-         "  prefix: {dtype: i32, shape: [batch]}\n"
-         "  level: {dtype: u8, shape: [batch]}\n"
-         "  doc_id: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
-         "  page: {dtype: i32, shape: [batch, seq_kv]}\n"
-         "  span: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
-         "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
-         "  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
-         "  pair: {dtype: i32, shape: [seq_q, seq_kv]}\n"
-         "constants: {window: 5}\n" +
-         body;
+         "inputs:\n" +
+         inputs;
+}
+
+// With some inputs, and `body` after it.
+inline std::string spec_text(const std::string& body) {
+  return text_with_inputs(
+      "  sink: {dtype: f32, shape: [heads]}\n"
+      "  prefix: {dtype: i32, shape: [batch]}\n"
+      "  level: {dtype: u8, shape: [batch]}\n"
+      "  doc_id: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
+      "  page: {dtype: i32, shape: [batch, seq_kv]}\n"
+      "  span: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
+      "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
+      "  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
+      "  pair: {dtype: i32, shape: [seq_q, seq_kv]}\n"
+      "constants: {window: 5}\n" +
+      body);
 }
 
 inline spec::Spec read_spec(const std::string& text) {

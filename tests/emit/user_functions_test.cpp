@@ -158,6 +158,26 @@ TEST_CASE("only what the spec needs") {
   CHECK(has(full, "return {0, row.seq_kv, 0, row.seq_kv};"));
 }
 
+TEST_CASE("functions that emitted code calls are defined, whoever calls them") {
+  // The mask's constants leave the row's own term no register: it is computed where it is added.
+  std::string inputs = "inputs:\n  gate: {dtype: f32, shape: [batch, heads, seq_kv]}\n";
+  std::string mask = "mask: true";
+  for (int i = 0; i < 7; ++i) {
+    inputs += fmt::format("  r{0}: {{dtype: i32, shape: [batch, seq_q]}}\n", i) +
+              fmt::format("  k{0}: {{dtype: i32, shape: [batch, seq_kv]}}\n", i);
+    mask += fmt::format(" and r{0}[b, q_idx] != k{0}[b, kv_idx]", i);
+  }
+  const std::string text = text_for(
+      (inputs + mask + "\nscore: score + gelu(gate[b, h, q_pos]) - square(gate[b, h, kv_idx])\n")
+          .c_str());
+  CHECK(text.find("      gelu(") != std::string::npos);
+  CHECK(text.find("__device__ __forceinline__ float gelu(float x) {") != std::string::npos);
+  // Not what a comment quotes alone: -3 is folded in.
+  const std::string quoted = text_for("score: score + sign(-3)\n");
+  CHECK(quoted.find("// score: score + sign(-3)\n") != std::string::npos);
+  CHECK(quoted.find("T sign(T x)") == std::string::npos);
+}
+
 TEST_CASE("inputs are addressed row-major, and clamped where an index is not the dimension's own") {
   const std::string bias = text_for(kVariants[6].lines);
   CHECK(has(bias, "in.half_bias[max(min(row.h - 3, 63), 0)]"));

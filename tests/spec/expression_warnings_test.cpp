@@ -1,0 +1,167 @@
+// What has a meaning, but hardly the one that was meant: the spec is read, with a warning.
+#include <doctest/doctest.h>
+
+#include "errors_of.h"
+
+namespace attngen::spec {
+namespace {
+
+TEST_CASE("an index that runs to seq_kv on a dimension of seq_q is a warning") {
+  const auto warning = [](const std::string& load, const std::string& lines = "") {
+    return errors_with("inputs: {x: {dtype: f32, shape: [batch, seq_q]}}\nscore: score + x[b, " +
+                       load + "]\n" + lines);
+  };
+  CHECK(warning("q_pos") ==
+        "s.yaml:7:21: warning: 'q_pos' counts positions, but dimension 1 of 'x' is seq_q\n"
+        "    7 | score: score + x[b, q_pos]\n"
+        "      |                     ^~~~~\n"
+        "help: write q_idx; beyond its end, if seq_kv is greater than seq_q, its last element is "
+        "read\n");
+  CHECK(warning("kv_idx") ==
+        "s.yaml:7:21: warning: 'kv_idx' counts keys, but dimension 1 of 'x' is seq_q\n"
+        "    7 | score: score + x[b, kv_idx]\n"
+        "      |                     ^~~~~~\n"
+        "help: make it seq_kv; beyond its end, if seq_kv is greater than seq_q, its last element "
+        "is read\n");
+  CHECK(warning("q_idx") == "");
+  CHECK(warning("q_pos % 64") == "");
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 64}\n") == "");
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64, seq_kv: 65}\n").find("warning") != std::string::npos);
+  CHECK(warning("kv_idx", "fixed: {seq_q: 64}\n").find("warning") != std::string::npos);
+}
+
+TEST_CASE("an index that runs past a dimension that is a number is a warning") {
+  const auto warning = [](const std::string& shape, const std::string& load,
+                          const std::string& lines = "") {
+    return errors_with("inputs: {t: {dtype: f32, shape: [" + shape + "]}}\nscore: score + t[" +
+                       load + "]\n" + lines);
+  };
+  CHECK(warning("4", "h") ==
+        "s.yaml:7:18: warning: 'h' runs to 7, but dimension 0 of 't' is 4\n"
+        "    7 | score: score + t[h]\n"
+        "      |                  ^\n"
+        "help: make it heads; beyond its end the last element is read, as min(h, 3) would say\n");
+  CHECK(warning("batch, 64", "b, kv_idx", "fixed: {seq_kv: 128}\n") ==
+        "s.yaml:7:21: warning: 'kv_idx' runs to 127, but dimension 1 of 't' is 64\n"
+        "    7 | score: score + t[b, kv_idx]\n"
+        "      |                     ^~~~~~\n"
+        "help: make it seq_kv; beyond its end the last element is read, as min(kv_idx, 63) would "
+        "say\n");
+  CHECK(warning("1", "h_kv").find("'h_kv' runs to 1, but dimension 0 of 't' is 1\n") !=
+        std::string::npos);
+  CHECK(warning("64", "q_pos", "fixed: {seq_kv: 65}\n").find("'q_pos' runs to 64, but") !=
+        std::string::npos);
+  CHECK(warning("64", "q_idx", "fixed: {seq_q: 65, seq_kv: 65}\n").find("'q_idx' runs to 64") !=
+        std::string::npos);
+  CHECK(warning("2", "b", "fixed: {batch: 3}\n").find("'b' runs to 2") != std::string::npos);
+  CHECK(warning("1", "map", "maps: 2\n") ==
+        "s.yaml:7:18: warning: 'map' runs to 1, but dimension 0 of 't' is 1\n"
+        "    7 | score: score + t[map]\n"
+        "      |                  ^~~\n"
+        "help: make it 2; beyond its end the last element is read, as min(map, 0) would say\n");
+  // All that is read, ranges that the call decides, and what says itself what is read.
+  CHECK(warning("8, 128", "h, kv_idx", "fixed: {seq_kv: 128}\n") == "");
+  CHECK(warning("2, 64", "h_kv, kv_idx") == "");
+  CHECK(warning("4, 2", "min(h, 3), h // 2") == "");
+}
+
+TEST_CASE("a clamp of exchanged ends is a warning") {
+  CHECK(errors_with("score: clamp(score, 10, 5)\n") ==
+        "s.yaml:6:8: warning: clamp from 10 to 5 gives 5 for every value\n"
+        "    6 | score: clamp(score, 10, 5)\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~\n"
+        "help: write clamp(score, 5, 10)\n");
+  CHECK(errors_with(
+            "constants: {cap: 2}\nmask: clamp(q_pos -\n  kv_idx, 2 * cap, -cap) > 3 or h > 1\n")
+            .ends_with("warning: clamp from 4 to -2 gives -2 for every value\n"
+                       "    7 | mask: clamp(q_pos -\n"
+                       "      |       ^~~~~~~~~~~~~\n"
+                       "help: write clamp(q_pos - kv_idx, -cap, 2 * cap)\n"));
+  CHECK(errors_with("normalize: {weight: 'clamp(score, inf, 0.5)'}\n")
+            .find("clamp from inf to 0.5 gives 0.5 for every value\n") != std::string::npos);
+  CHECK(errors_with("score: clamp(score, 5, 5) + clamp(score, h, -1)\n") == "");
+  CHECK(errors_with("score: min(max(score, 10), 5)\n") == "");
+}
+
+TEST_CASE("a score without the product is a warning") {
+  CHECK(errors_with("score: 3\n") ==
+        "s.yaml:6:8: warning: the score does not read 'score': queries and keys have no effect\n"
+        "    6 | score: 3\n"
+        "      |        ^\n"
+        "help: leave the key out, and the score is the product of the two\n");
+  CHECK(errors_with("score: -inf\n").find("the score does not read 'score'") != std::string::npos);
+  CHECK(errors_with("inputs: {slopes: {dtype: f32, shape: [heads]}}\n"
+                    "score: slopes[h] * (kv_idx - q_pos)\n") ==
+        "s.yaml:7:8: warning: the score does not read 'score': queries and keys have no effect\n"
+        "    7 | score: slopes[h] * (kv_idx - q_pos)\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write score + slopes[h] * (kv_idx - q_pos)\n");
+  CHECK(errors_with("score: 1 if h > 3 else h\n")
+            .ends_with("help: write score + (1 if h > 3 else h)\n"));
+}
+
+TEST_CASE("what no expression reads is a warning") {
+  CHECK(errors_with(
+            "inputs: {bias: {dtype: f32, shape: [heads]}, doc: {dtype: i32, shape: [seq_kv]}}\n"
+            "constants: {window: 64, cap: 2}\n"
+            "mask: doc[kv_idx] < window\n"
+            "normalize:\n"
+            "  rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowmax(-score)}\n"
+            "  weight: score\n"
+            "  save: {lse: l}\n") ==
+        "s.yaml:6:10: warning: input 'bias' is never read\n"
+        "    6 | inputs: {bias: {dtype: f32, shape: [heads]}, doc: {dtype: i32, shape: [seq_kv]}}\n"
+        "      |          ^~~~\n"
+        "s.yaml:7:25: warning: constant 'cap' is never read\n"
+        "    7 | constants: {window: 64, cap: 2}\n"
+        "      |                         ^~~\n"
+        "s.yaml:10:55: warning: row value 'n' is never read\n"
+        "   10 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowmax(-score)}\n"
+        "      |                                                       ^\n");
+  // An error may be why.
+  CHECK(errors_with("inputs: {bias: {dtype: f32, shape: [heads]}}\nscore: score + bais[h]\n") ==
+        "s.yaml:7:16: error: unknown name 'bais'\n"
+        "    7 | score: score + bais[h]\n"
+        "      |                ^~~~\n"
+        "help: did you mean 'bias'?\n");
+  CHECK(errors_with_recurrent("inputs: {dt: {dtype: f32, shape: [heads]}}\n")
+            .starts_with("s.yaml:7:10: warning: input 'dt' is never read\n"));
+}
+
+TEST_CASE("a mask that is written as a score is a warning") {
+  CHECK(errors_with("score: score if kv_idx <= q_pos else -inf\n") ==
+        "s.yaml:6:8: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score if kv_idx <= q_pos else -inf\n"
+        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: kv_idx <= q_pos\n");
+  CHECK(errors_with("score: score + where(kv_idx > q_pos, -inf, 0)\n") ==
+        "s.yaml:6:16: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score + where(kv_idx > q_pos, -inf, 0)\n"
+        "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, 0, -1e9)\n") ==
+        "s.yaml:6:16: warning: pairs with a score of -1e+09 are computed like all others\n"
+        "    6 | score: score + where(kv_idx <= q_pos, 0, -1e9)\n"
+        "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: kv_idx <= q_pos\n");
+  CHECK(errors_with("score: score - inf * (1 if kv_idx > q_pos else 0)\n") ==
+        "s.yaml:6:23: warning: pairs with a score of -inf are computed like all others\n"
+        "    6 | score: score - inf * (1 if kv_idx > q_pos else 0)\n"
+        "      |                       ^~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: write it in mask, which lets blocks of keys be skipped: not (kv_idx > q_pos)\n");
+  CHECK(errors_with("score: score if kv_idx <= q_pos else -10000\n").find("score of -10000 ") !=
+        std::string::npos);
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, 0, -9999)\n") == "");
+  CHECK(errors_with("score: score + where(kv_idx <= q_pos, -1e5, -1e9)\n") == "");
+  CHECK(errors_with("score: score + 1e9 * where(kv_idx <= q_pos, 0, 1)\n") == "");
+  // What no mask can say.
+  CHECK(errors_with("score: score if score > 0 else -inf\n") == "");
+  CHECK(errors_with("maps: 2\nscore: score if map == 0 or kv_idx > 0 else -inf\n") == "");
+  CHECK(errors_with("score: max(score, 1 if kv_idx <= q_pos else -inf)\n") == "");
+  CHECK(errors_with("score: score if kv_idx <= q_pos else inf\n") == "");
+  CHECK(errors_with("score: score - where(kv_idx <= q_pos, 0, -inf)\n") == "");
+  CHECK(errors_with("score: score if h == 0 else score if kv_idx <= q_pos else -inf\n") == "");
+}
+
+}  // namespace
+}  // namespace attngen::spec
