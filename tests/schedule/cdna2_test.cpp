@@ -52,6 +52,21 @@ TEST_CASE("a mask that is tested and loads, and weights beside loads, ask for re
         }) == plain + 24 + 8 + 64 / 2);
 }
 
+TEST_CASE("where no tile fits by its estimate the least one is taken") {
+  Kernel heavy = kernel(256);
+  heavy.rows.exponential = false;
+  heavy.plain_score = false;
+  heavy.key_loads = 2;
+  heavy.tested_mask = true;
+  heavy.mask.load = 2;
+  CHECK_FALSE(fit_cdna2(heavy, tile(1, 32), mi250()).resources);
+  CHECK_FALSE(fit_cdna2(heavy, tile(2, 64), mi250()).resources);
+  CHECK_FALSE(fit_cdna2(heavy, tile(4, 32), mi250()).resources);
+  const Fit least = fit_cdna2(heavy, tile(2, 32), mi250());
+  REQUIRE(least.resources);
+  CHECK(least.resources->register_need <= least.resources->consumer_registers);
+}
+
 TEST_CASE("tanh is an exponential and a reciprocal, in bf16 too; reports speak of AMD's units") {
   text::Diagnostics diagnostics(
       {"s.yaml",
