@@ -739,7 +739,8 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int place = rest / heads + (is_short ? rows : 0);  // in the order of rows
   const int head = first_head + rest % heads;
   const int row = p.tiles_per_head - 1 - place;
-  return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
+  const int b = head / kHeadsQ, h = head % kHeadsQ;
+  return {row * kTileQ, h, b};
 }
 
 // The blocks of keys that rows visit, from end - 1 down; those within the full range need no test.

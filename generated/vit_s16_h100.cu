@@ -660,7 +660,8 @@ __device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Params& len
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;
-  return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
+  const int b = head / kHeadsQ, h = head % kHeadsQ;
+  return {row * kTileQ, h, b};
 }
 
 // The blocks of keys that rows visit, from end - 1 down; those within the full range need no test.

@@ -78,6 +78,17 @@ std::optional<PairInput> pair_input(const spec::Spec& spec) {
   return search.in(spec.normalize.weight);
 }
 
+bool batches_share_pairs(const spec::Spec& spec) {
+  using Kind = Input::Dim::Kind;
+  bool any = false;
+  for (const Input& input : spec.inputs) {
+    if (!has_dim(input, Kind::SeqQ) || !has_dim(input, Kind::SeqKv)) continue;
+    if (has_dim(input, Kind::Batch)) return false;
+    any = true;
+  }
+  return any;
+}
+
 Expr replace_loads(const Expr& e, const Replace& replace) {
   std::map<const void*, Expr> done;
   return replaced(e, replace, done);

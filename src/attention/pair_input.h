@@ -19,6 +19,9 @@ struct PairInput {
 // are those of their dimensions (b, h, h_kv): a tile of one head finds its elements in rows.
 std::optional<PairInput> pair_input(const spec::Spec& spec);
 
+// Whether inputs have elements for each pair, and all of them the same ones for every batch.
+bool batches_share_pairs(const spec::Spec& spec);
+
 // Puts `replace(load)` in the place of each Load, those in another's indices first.
 expr::Expr replace_loads(const expr::Expr& e,
                          const std::function<expr::Expr(const expr::Expr& load)>& replace);

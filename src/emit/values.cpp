@@ -129,6 +129,7 @@ class TemplateValues {
     using Element = spec::Input::Element;
     const Element element = pairs_.bias ? pairs_.bias->input.element : Element::Bf16;
     put("BIAS", pairs_.bias.has_value());
+    put("BATCHES_SHARE", attention::batches_share_pairs(spec_));
     put("BIAS_BYTES", element == Element::F32 ? 4 : 2);
     put("BIAS_FP16", element == Element::Fp16);
   }

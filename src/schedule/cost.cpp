@@ -130,6 +130,12 @@ bool copies_biases(const Kernel& kernel, const spec::Workload& w) {
   return kernel.bias_bytes > 0 && w.seq_kv * kernel.bias_bytes % 16 != 0;
 }
 
+// Heads, of all batches, that read the same biases.
+double readers_of_biases(const Kernel& kernel, const spec::Workload& w) {
+  return static_cast<double>(kernel.bias_sharing) *
+         (kernel.batches_share ? static_cast<double>(w.batch) : 1);
+}
+
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
   const bool fits = kernel.group() > 1 && kWarpgroupRows % kernel.group() == 0;
@@ -197,8 +203,11 @@ double CostModel::pairs_of_head(const spec::Workload& w) const {
 bool CostModel::uneven_tiles(bool pack_heads) const {
   if (kernel_.block_size > 0) return true;
   if ((pack_heads ? packed_rows_ : rows_).uneven() || tiles_by_data(kernel_)) return true;
+  if (pack_heads) return false;
   // Side by side, heads that read the same biases find them in the L2.
-  return !pack_heads && (kernel_.varlen || kernel_.bias_sharing > 1);
+  return kernel_.varlen || std::ranges::any_of(kernel_.workload, [&](const spec::Workload& w) {
+           return readers_of_biases(kernel_, w) > 1;
+         });
 }
 
 std::span<const Order> CostModel::orders(bool pack_heads) const {
@@ -349,7 +358,7 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
   // A section's heads have their tiles side by side.
   const double section = std::max(1.0, kSectionBytes / head_bytes) * kernel_.group();
   const double sharing_biases =
-      s.order == Order::LongestFirst ? std::clamp<double>(kernel_.bias_sharing, 1, section) : 1;
+      s.order == Order::LongestFirst ? std::min(readers_of_biases(kernel_, w), section) : 1;
   const double biases = blocks * kernel_.bias_bytes * s.tile_q() * s.tile_kv;
   return {(read + query_bytes + biases) / t.l2_bytes_per_s,
           (once + query_bytes + biases / sharing_biases + missed * std::max(0.0, read - once)) /

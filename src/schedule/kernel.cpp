@@ -90,13 +90,12 @@ void count_near_form(const attention::PairForm& pairs, const Counter& count, Ker
 }
 
 // Of an input that comes by tiles.
-void count_bias(const spec::Input& bias, Kernel& kernel) {
+void count_bias(const spec::Spec& spec, const spec::Input& bias, Kernel& kernel) {
   using Kind = spec::Input::Dim::Kind;
-  const auto has = [&](Kind kind) {
-    return std::ranges::any_of(bias.shape,
-                               [&](const spec::Input::Dim& dim) { return dim.kind == kind; });
-  };
-  kernel.bias_sharing = has(Kind::Heads) ? 1 : has(Kind::HeadsKv) ? kernel.group() : kernel.heads_q;
+  kernel.bias_sharing = spec::has_dim(bias, Kind::Heads)     ? 1
+                        : spec::has_dim(bias, Kind::HeadsKv) ? kernel.group()
+                                                             : kernel.heads_q;
+  kernel.batches_share = attention::batches_share_pairs(spec);
   kernel.bias_bytes = bias.element == spec::Input::Element::F32 ? 4 : 2;
   // A load for two columns of a row; of 16 bits an ldmatrix for eight, a conversion each, and
   // half of an operation more for addresses: 46 where there are 32 conversions.
@@ -145,7 +144,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
-  if (pairs.bias) count_bias(pairs.bias->input, kernel);
+  if (pairs.bias) count_bias(spec, pairs.bias->input, kernel);
   count_strip(pairs.of_key, count, kernel.key_strip, kernel);
   count_strip(pairs.of_distance, count, kernel.distance_strip, kernel);
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);

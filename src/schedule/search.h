@@ -39,6 +39,7 @@ struct Kernel {
   int key_rows = 0;                 // of which a block's elements stand behind an address
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
+  bool batches_share = false;       // so do all batches, which then come side by side
   bool key_strip = false;           // values of a key are computed once for a warpgroup's rows
   bool distance_strip = false;      // and those of a distance (attention/strips.h)
   int key_words = 0;                // of what a mask reads of a key, computed once for them

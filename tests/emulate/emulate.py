@@ -461,6 +461,10 @@ SECTIONS = [
     (spec((8, 2), mask=CAUSAL), packed(2, 64, 2)),
     (spec((4, 2), maps=2, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL), schedule(4, 32, 2)),
     (spec((4, 2), blocks={"size": 64, "from": "bitmap"}), schedule(2, 64, 2)),
+    (spec((4, 2), mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]"),
+     schedule(2, 64, 2), "-DBATCHES_SHARE"),
+    (spec((8, 2), inputs={"keep": {"dtype": "u8", "shape": ["seq_q", "seq_kv"]}},
+          mask="kv_idx <= q_pos and keep[q_idx, kv_idx] > 0"), packed(2, 64, 2), "-DBATCHES_SHARE"),
 ]
 # And those whose last tiles come in an order of their own (ranks.cpp).
 RANKS = [
@@ -490,10 +494,10 @@ def emulated(attngen, one, given, place):
 
 
 def check_order(attngen, compiler, folder, kernels, source):
-    for i, (one, given) in enumerate(kernels):
+    for i, (one, given, *defined) in enumerate(kernels):
         host = emulated(attngen, one, given, folder / str(i))
         program = folder / str(i) / "order"
-        run([*compile_command(compiler), f'-DEMITTED="{host}"', HERE / source, "-o", program])
+        run([*compile_command(compiler), f'-DEMITTED="{host}"', *defined, HERE / source, "-o", program])
         print(json.dumps(one), run([program]), sep="\n")
 
 

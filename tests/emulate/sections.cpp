@@ -1,6 +1,6 @@
 // The order of tiles: each tile of a call comes once, however its heads fall into sections, and
-// however many short rows come after them.
-// EMITTED is an emitted kernel as to_host.py makes it, named "emulated".
+// however many short rows come after them. With BATCHES_SHARE those of all batches stand side by
+// side. EMITTED is an emitted kernel as to_host.py makes it, named "emulated".
 #include EMITTED
 
 #include <algorithm>
@@ -46,6 +46,26 @@ bool each_tile_once(const Params& p) {
   return std::ranges::all_of(times, [](int n) { return n == 1; });
 }
 
+bool batches_side_by_side(const Params& p) {
+  if (p.last_section > 0) return true;  // their ends part some
+  const int heads = p.tiles / p.tiles_per_head / p.batch;
+  const int beside = kGroup * heads / kHeadsQ;  // 1 if a group's heads share a tile
+  for (int index = 0; index < p.tiles; ++index) {
+    const Tile tile = tile_at(index, p);
+    if (tile.b == 0) continue;
+    const Tile other = tile_at(index - beside, p);
+    if (other.b != tile.b - 1 || other.h != tile.h || other.q_first != tile.q_first) return false;
+  }
+  return true;
+}
+
+bool is_right(const Params& p) {
+#ifdef BATCHES_SHARE
+  if (!batches_side_by_side(p)) return false;
+#endif
+  return each_tile_once(p);
+}
+
 }  // namespace
 
 int main() {
@@ -57,9 +77,9 @@ int main() {
           const Params p = params_of(Call{batch, seq_q, seq_kv, places});
           most = std::max(most, p.last_section + 1);
           most_short = std::max(most_short, short_rows_of(p));
-          if (each_tile_once(p)) continue;
-          std::printf("batch %d, seq_q %d, seq_kv %d, %d places: not each tile once\n", p.batch,
-                      p.seq_q, p.seq_kv, places);
+          if (is_right(p)) continue;
+          std::printf("batch %d, seq_q %d, seq_kv %d, %d places: not the order\n", p.batch, p.seq_q,
+                      p.seq_kv, places);
           return 1;
         }
       }

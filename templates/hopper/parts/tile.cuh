@@ -168,12 +168,23 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;
 #endif
-#if ATTN_VALUE_PARTS > 1
-  return {row * kTileQ, head % kHeadsQ, head / kHeadsQ, part};
+#if ATTN_BATCHES_SHARE
+  // All batches read the same for a pair of a head, and come side by side.
+#endif
+#if ATTN_BATCHES_SHARE && ATTN_PACKED_HEADS
+  const int b = head % p.batch, h = head / p.batch * kGroup;
+#elif ATTN_BATCHES_SHARE
+  const int b = head / kGroup % p.batch;
+  const int h = head / kGroup / p.batch * kGroup + head % kGroup;
 #elif ATTN_PACKED_HEADS
-  return {row * kTileQ, head % kHeadsKv * kGroup, head / kHeadsKv};
+  const int b = head / kHeadsKv, h = head % kHeadsKv * kGroup;
 #else
-  return {row * kTileQ, head % kHeadsQ, head / kHeadsQ};
+  const int b = head / kHeadsQ, h = head % kHeadsQ;
+#endif
+#if ATTN_VALUE_PARTS > 1
+  return {row * kTileQ, h, b, part};
+#else
+  return {row * kTileQ, h, b};
 #endif
 }
 #endif
