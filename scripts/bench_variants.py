@@ -140,6 +140,13 @@ def sdpa_call(bench, q, k, v):
         q, k, v, is_causal=bench.keep is causal, enable_gqa=q.shape[1] != k.shape[1])
 
 
+def masked_call(bench, q, k, v, inputs):
+    """The same under a mask with an element for each pair."""
+    mask = bench.attn_mask(inputs)
+    return lambda: torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask, enable_gqa=q.shape[1] != k.shape[1])
+
+
 def compiled_call(bench, q, k, v, inputs, scale):
     compiled = torch.compile(lambda q, k, v, rows: formula(bench, q, k, v, rows, inputs, scale))
     rows = torch.arange(bench.seq_q, device=q.device)
@@ -227,7 +234,8 @@ class Contestant:
             return differential_calls(*data)
         if self.bench.flex:
             plain = {} if self.bench.rival != self.bench.name else {"sdpa": sdpa_call(*data[:4])}
-            return {"flex": flex_call(*data), **plain}
+            masked = {"sdpa": masked_call(*data)} if self.bench.attn_mask else {}
+            return {"flex": flex_call(*data), **plain, **masked}
         return {"compile": compiled_call(*data, self.scale)}
 
     def rivals(self):

@@ -68,6 +68,14 @@ def not_self(b, h, q, k, inputs):
     return q // 32 != k // 32
 
 
+def pair_mask(b, h, q, k, inputs):
+    return inputs["keep"][b, q, k] > 0
+
+
+def attn_mask(inputs):
+    return inputs["keep"].unsqueeze(1) > 0
+
+
 def with_logit(score, keep, logit):
     """Softmax in which a logit [.., heads, 1, 1] takes part that has no value."""
     score = score.masked_fill(~keep, -math.inf)
@@ -125,6 +133,8 @@ FILES = {
     "image_spans": (2, 8192, {"keep": image_spans, "flex": True,
                               "fills": (("span", {"fill": "documents_1024"}),
                                         ("image", {"fill": "every_other_1024"}))}),
+    "pair_mask": (2, 4096, {"keep": pair_mask, "flex": True, "attn_mask": attn_mask,
+                            "fills": (("keep", {"fill": "coins"}),)}),
     # T5 has no scale, but queries whose scores have a deviation of about one.
     "t5_bias": (8, 2048, {"keep": everything, "score": t5_bias, "flex": True,
                           "fills": (("table", NORMAL),), "changes": {"scale": 0.125}}),

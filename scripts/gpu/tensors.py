@@ -377,6 +377,11 @@ def bits(dims, shape, random, device):
     return value
 
 
+def coins(dims, shape, random, device):
+    """Half of all pairs; every row has some."""
+    return torch.randint(0, 2, dims, generator=random, device=device)
+
+
 FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slopes,
          "log_decay": log_decay, "log_gates": log_gates, "broken_gates": broken_gates,
          "lambdas": lambdas,
@@ -384,4 +389,4 @@ FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slo
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,
          "every_other_1024": every_other_1024, "prefix_64": prefix_64,
-         "prefix_2048": prefix_2048, "bits": bits}
+         "prefix_2048": prefix_2048, "bits": bits, "coins": coins}

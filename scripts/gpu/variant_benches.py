@@ -32,6 +32,7 @@ class VariantBench:
     maps: int = 1  # two: the first less lambda times the second
     rescale: object = None  # of FlexAttention's output, by its lse: what has no value
     queries: int = 0  # if they are not as many as keys
+    attn_mask: object = None  # of the inputs: what PyTorch's own call takes for it
     yardstick: bool = False  # no row of its own
 
     @property

@@ -177,6 +177,17 @@ def variant_cases():
     yield variant("bitmask", 128, (4, 4), {"allowed": {"fill": "bits"}}, 1000,
                   inputs={"allowed": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
                   mask="allowed[b, q_idx, kv_idx] != 0")
+    keep = {"keep": {"dtype": "u8", "shape": ["heads_kv", "seq_q", "seq_kv"]}}
+    # A byte of 0 keeps a pair, and so stands behind the last key too.
+    yield variant("unkept", 64, (8, 2), {"keep": {"fill": "bits"}}, 1000, inputs=keep, dtype="fp16",
+                  mask="kv_idx <= q_pos and keep[h_kv, q_idx, kv_idx] != 1")
+    yield variant("kept_sigmoid", 128, (4, 4), {"keep": {"fill": "bits"}}, 1000, inputs=keep,
+                  mask="kv_idx <= q_pos and keep[h_kv, q_idx, kv_idx] > 0",
+                  normalize=row_free("sigmoid(score - 5)"))
+    yield variant("kept_packed", 128, (16, 2), {"keep": {"fill": "bits"}}, 1000,
+                  inputs={"keep": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
+                  mask="keep[b, q_idx, kv_idx] > 0",
+                  workload={"batch": 4, "seq_q": 8, "seq_kv": 8192})
     yield variant("scaled_d8", 8, (4, 4), scale=1.0, mask=CAUSAL)
     yield from sparse_cases()
     yield from varlen_cases()

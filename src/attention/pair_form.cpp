@@ -14,6 +14,7 @@
 #include "attention/reductions.h"
 #include "attention/terms.h"
 #include "attention/tiles.h"
+#include "expr/bound.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -130,6 +131,15 @@ bool PairForm::reads(const char* variable) const {
   return any(score) || any(weight) || std::any_of(elements.begin(), elements.end(), any);
 }
 
+bool PairForm::zero_is_masked() const {
+  if (!expr::mentions(mask, kByte) || mask_loads()) return false;
+  const auto any = [](std::string_view) { return expr::Interval{}; };
+  const auto zero = [&](std::string_view name) {
+    return name == kByte ? expr::point(0) : any(name);
+  };
+  return expr::bound(mask, {zero, any}).is_false();
+}
+
 namespace {
 
 // `scale` is that of the products.
@@ -158,12 +168,18 @@ class Former {
   }
 
  private:
-  // With what comes by tiles and by strips.
+  // With what comes by tiles.
+  Expr biased(const Expr& e) const {
+    if (!form_.bias) return e;
+    const PairInput& bias = *form_.bias;
+    return replace_loads(e, [&](const Expr& load) {
+      if (!expr::same(load, bias.load)) return load;
+      return expr::variable(bias.has_bytes() ? kByte : kBias, load.type());
+    });
+  }
+  // And by strips.
   Expr prepared(const Expr& e) {
-    const auto biased = [&](const Expr& load) {
-      return form_.bias && expr::same(load, form_.bias->load) ? variable_of(kBias) : load;
-    };
-    const Expr result = expr::simplify(by_powers_of_two(replace_loads(e, biased)));
+    const Expr result = expr::simplify(by_powers_of_two(biased(e)));
     return abilities_.strips ? strips_(result) : result;
   }
   // Of what is prepared to the end: an address says no more on which pairs its elements depend.
@@ -174,7 +190,7 @@ class Former {
   void form_mask() {
     const bool tested = !has_row_limits(key_range(spec_.mask, spec_.inputs));
     // Lines are of a thread's keys that exist: which ones do is found without.
-    form_.mask = spec_.mask;
+    form_.mask = tested ? biased(spec_.mask) : spec_.mask;
     if (abilities_.strips && tested && !has_searched_limits(spec_, rows_)) {
       form_.mask = strips_.with_key_words(form_.mask);
     }
@@ -273,8 +289,8 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities ab
 }
 
 std::span<const std::string> pair_variables() {
-  static const std::vector<std::string> names{"score", "kv_idx", kProduct,   kColumn,
-                                              kBias,   kOfKey,   kOfDistance};
+  static const std::vector<std::string> names{"score", "kv_idx", kProduct, kColumn,
+                                              kBias,   kByte,    kOfKey,   kOfDistance};
   return names;
 }
 

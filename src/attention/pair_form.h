@@ -32,12 +32,13 @@ namespace attngen::attention {
 
 // Variables of the expressions below, beside those of specs: the unscaled product of query and key,
 // a pair's key counted from the thread's first of the block, the base of an affine score, and the
-// pair's element of the input that comes by tiles. Names of constants and lines begin with
-// kOwnName, which no name of a spec does.
+// pair's element of the input that comes by tiles, a float or a byte. Names of constants and lines
+// begin with kOwnName, which no name of a spec does.
 inline constexpr const char* kProduct = "$product";
 inline constexpr const char* kColumn = "$column";
 inline constexpr const char* kBase = "$base";
 inline constexpr const char* kBias = "$bias";
+inline constexpr const char* kByte = "$byte";
 inline constexpr char kOwnName = '$';
 
 // Those of them that differ between the pairs of a row, beside a spec's own: the rest is computed
@@ -84,13 +85,19 @@ struct PairForm {
   std::optional<NearCap> near_cap;            // in the place of unit * score
   std::optional<NearLogistic> near_logistic;  // in the place of weight
   std::optional<FarForm> far;                 // for keys that all rows of a tile see whole
-  std::optional<PairInput> bias;              // score, weight and elements read kBias for it
+  std::optional<PairInput> bias;              // all of these read kBias or kByte for it
   expr::Expr of_key, of_distance;             // and kOfKey, kOfDistance (attention/strips.h)
   std::vector<expr::Expr> key_words;          // mask reads kKeyWord for these
 
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
   bool has_value_strips() const { return of_key || of_distance; }
+  bool scores_read_bias() const { return reads(kBias) || reads(kByte); }
+  bool mask_reads_bias() const {
+    return expr::mentions(mask, kBias) || expr::mentions(mask, kByte);
+  }
+  // Whether no pair exists whose byte is 0, as it is of keys behind the last one in a tile.
+  bool zero_is_masked() const;
   bool mask_loads() const { return !expr::inputs_of(mask).empty(); }  // for each pair
 };
 

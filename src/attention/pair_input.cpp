@@ -14,9 +14,10 @@ using expr::Expr;
 using expr::Op;
 using spec::Input;
 
-bool is_pair_input(const Input& input, const Expr& load) {
+bool is_pair_input(const Input& input, const Expr& load, bool of_mask) {
   using Kind = Input::Dim::Kind;
-  if (input.element == Input::Element::I32 || input.element == Input::Element::U8) return false;
+  if (input.element == Input::Element::I32) return false;
+  if (input.element == Input::Element::U8 && !of_mask) return false;
   const size_t dims = input.shape.size();
   if (dims < 2 || input.shape[dims - 2].kind != Kind::SeqQ ||
       input.shape[dims - 1].kind != Kind::SeqKv) {
@@ -37,13 +38,15 @@ bool is_pair_input(const Input& input, const Expr& load) {
 // In the order of the text.
 class Search {
  public:
-  explicit Search(const spec::Spec& spec) : spec_(spec) {}
+  Search(const spec::Spec& spec, bool of_mask) : spec_(spec), of_mask_(of_mask) {}
 
   std::optional<PairInput> in(const Expr& e) {
     if (!e || e.operands().empty() || !seen_.insert(e.identity()).second) return std::nullopt;
     if (e.op() == Op::Load) {
       const Input* input = spec_.find_input(e.name());
-      if (input != nullptr && is_pair_input(*input, e)) return PairInput{*input, e};
+      if (input != nullptr && is_pair_input(*input, e, of_mask_)) {
+        return PairInput{*input, e, of_mask_};
+      }
     }
     for (const Expr& operand : e.operands()) {
       if (auto found = in(operand)) return found;
@@ -53,6 +56,7 @@ class Search {
 
  private:
   const spec::Spec& spec_;
+  bool of_mask_;
   std::set<const void*> seen_;
 };
 
@@ -70,12 +74,13 @@ Expr replaced(const Expr& e, const Replace& replace, std::map<const void*, Expr>
 }  // namespace
 
 std::optional<PairInput> pair_input(const spec::Spec& spec) {
-  Search search(spec);
+  Search search(spec, false);
   if (auto found = search.in(spec.score)) return found;
   for (const spec::NamedExpr& row : spec.normalize.rows) {
     if (auto found = search.in(row.value)) return found;
   }
-  return search.in(spec.normalize.weight);
+  if (auto found = search.in(spec.normalize.weight)) return found;
+  return Search(spec, true).in(spec.mask);
 }
 
 bool batches_share_pairs(const spec::Spec& spec) {

@@ -1,5 +1,6 @@
-// An input with an element for each pair, read where the pair stands: `bias[h, q_idx, kv_idx]`. A
-// kernel may load it by the tiles of its scores instead of element by element.
+// An input with an element for each pair, read where the pair stands: `bias[h, q_idx, kv_idx]`, or
+// `keep[b, q_idx, kv_idx]` in a mask. A kernel may load it by the tiles of its scores instead of
+// element by element.
 #pragma once
 
 #include <functional>
@@ -13,10 +14,17 @@ namespace attngen::attention {
 struct PairInput {
   spec::Input input;
   expr::Expr load;  // its last two indices are q_idx and kv_idx
+  bool of_mask = false;
+
+  bool has_bytes() const { return input.element == spec::Input::Element::U8; }
+  int element_bytes() const {
+    return has_bytes() ? 1 : input.element == spec::Input::Element::F32 ? 4 : 2;
+  }
 };
 
-// The first one of 16 or 32 bit floats that scores or weights read. The indices before the last two
-// are those of their dimensions (b, h, h_kv): a tile of one head finds its elements in rows.
+// The first one of 16 or 32 bit floats that scores or weights read, else the first one of these or
+// of bytes that the mask reads. The indices before the last two are those of their dimensions (b,
+// h, h_kv): a tile of one head finds its elements in rows.
 std::optional<PairInput> pair_input(const spec::Spec& spec);
 
 // Whether inputs have elements for each pair, and all of them the same ones for every batch.

@@ -11,6 +11,7 @@
 #include "attention/pair_input.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
+#include "emit/pair_text.h"
 #include "emit/prepass.h"
 #include "emit/user_functions.h"
 #include "expr/simplify.h"
@@ -52,7 +53,8 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
   // Loads of all pairs at once would take more registers than there are.
   const expr::Names printed = pairs.mask_loads() ? names.names() : names.pair_names();
   std::vector<std::string> parameters{kRow};
-  if (!pairs.key_words.empty()) parameters.emplace_back("int column");
+  if (pairs.mask_reads_bias()) parameters.push_back(bias_declaration(pairs));
+  if (!amd) parameters.emplace_back("int column");
   parameters.insert(parameters.end(), {"int kv_idx", kInputs});
   const bool joins = pairs.mask.op() == expr::Op::And || pairs.mask.op() == expr::Op::Or;
   return comment("mask", spec.mask_text) +

@@ -23,9 +23,16 @@ bool needs_column(const PairForm& pairs) {
 
 }  // namespace
 
+std::string bias_declaration(const PairForm& pairs) {
+  return pairs.bias->has_bytes() ? "int byte" : "float bias";
+}
+std::string bias_argument(const PairForm& pairs) {
+  return pairs.bias->has_bytes() ? "byte, " : "bias, ";
+}
+
 std::vector<std::string> pair_parameters(const PairForm& pairs) {
   std::vector<std::string> parameters{"float product"};
-  if (pairs.bias) parameters.emplace_back("float bias");
+  if (pairs.scores_read_bias()) parameters.push_back(bias_declaration(pairs));
   parameters.emplace_back(kRow);
   if (pairs.has_lines()) parameters.emplace_back("const Lines& lines");
   if (needs_column(pairs)) parameters.emplace_back("int column");
@@ -34,7 +41,8 @@ std::vector<std::string> pair_parameters(const PairForm& pairs) {
 }
 
 std::string pair_arguments(const PairForm& pairs, std::string_view first) {
-  return fmt::format("{}, {}row, {}{}kv_idx, in", first, pairs.bias ? "bias, " : "",
+  return fmt::format("{}, {}row, {}{}kv_idx, in", first,
+                     pairs.scores_read_bias() ? bias_argument(pairs) : "",
                      pairs.has_lines() ? "lines, " : "", needs_column(pairs) ? "column, " : "");
 }
 
@@ -91,14 +99,16 @@ std::string PairText::loop(const std::string& guard, const std::string& body) co
 }
 std::string PairText::exists_line(const std::string& guard) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
-  const bool eager =
-      fragment_.vendor == expr::Vendor::Nvidia && !pairs_.mask_loads();  // as pair_exists is
+  const bool nvidia = fragment_.vendor == expr::Vendor::Nvidia;
+  const bool eager = nvidia && !pairs_.mask_loads();  // as pair_exists is
+  const char* const before = pairs_.zero_is_masked() ? ""
+                             : eager                 ? "(key < row.seq_kv) & "
+                                                     : "key < row.seq_kv && ";
   const std::string inside =
-      is_interval(spec_)
-          ? "key >= keys.begin && key < keys.end"
-          : fmt::format(fmt::runtime(eager ? "(key < row.seq_kv) & pair_exists(row, {}kv_idx, in)"
-                                           : "key < row.seq_kv && pair_exists(row, {}kv_idx, in)"),
-                        pairs_.key_words.empty() ? "" : "column, ");
+      is_interval(spec_) ? "key >= keys.begin && key < keys.end"
+                         : fmt::format("{}pair_exists(row, {}{}kv_idx, in)", before,
+                                       pairs_.mask_reads_bias() ? bias_argument(pairs_) : "",
+                                       nvidia ? "column, " : "");
   const std::string exists = fmt::format("!kMasked || ({})", inside);
   return wrapped(
       "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
@@ -123,7 +133,9 @@ std::string PairText::wrapped_loop(const std::string& body, std::string_view beh
       has_word(body, "kv_idx")
           ? "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n"
           : "",
-      pairs_.bias && has_word(body, "bias") ? "      const float bias = biases(j, r, e);\n" : "",
+      pairs_.bias && (has_word(body, "bias") || has_word(body, "byte"))
+          ? fmt::format("      const {} = biases(j, r, e);\n", bias_declaration(pairs_))
+          : "",
       body, behind);
 }
 

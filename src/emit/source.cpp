@@ -36,6 +36,7 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
                      {.near = choice.candidate.resources.near,
                       .far = choice.candidate.resources.far,
                       .strips = choice.candidate.resources.strips,
+                      .bias = choice.candidate.resources.bias,
                       .gathers = schedule::gathers(schedule, spec.block_size)});
   Substitution substitution;
   substitution.name = spec.name;

@@ -319,7 +319,8 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form, fragment.vendor);
   const PairForm pairs = attention::pair_form(
-      spec, form, schedule::pair_abilities(family, forms.near, forms.far, forms.strips));
+      spec, form,
+      schedule::pair_abilities(family, forms.near, forms.far, forms.strips, forms.bias));
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),

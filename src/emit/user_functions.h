@@ -34,6 +34,7 @@ struct Forms {
   bool near = false;     // by a near form first (attention/near_form.h)
   bool far = false;      // with those of states (attention/far_form.h)
   bool strips = false;   // with what pairs share (attention/strips.h)
+  bool bias = true;      // with what comes by tiles (attention/pair_input.h)
   bool gathers = false;  // of steps of two blocks that need not stand side by side
 };
 UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows,

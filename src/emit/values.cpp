@@ -19,9 +19,10 @@ namespace {
 attention::PairForm pair_form_of(const spec::Spec& spec, const attention::RowForm& rows,
                                  const schedule::Candidate& candidate) {
   const schedule::Resources& resources = candidate.resources;
-  return attention::pair_form(spec, rows,
-                              schedule::pair_abilities(candidate.cost.family, resources.near,
-                                                       resources.far, resources.strips));
+  return attention::pair_form(
+      spec, rows,
+      schedule::pair_abilities(candidate.cost.family, resources.near, resources.far,
+                               resources.strips, resources.bias));
 }
 
 class TemplateValues {
@@ -126,12 +127,13 @@ class TemplateValues {
   }
 
   void put_bias() {
-    using Element = spec::Input::Element;
-    const Element element = pairs_.bias ? pairs_.bias->input.element : Element::Bf16;
     put("BIAS", pairs_.bias.has_value());
+    put("BIAS_BYTES", pairs_.bias ? pairs_.bias->element_bytes() : 2);
+    put("BIAS_FP16", pairs_.bias && pairs_.bias->input.element == spec::Input::Element::Fp16);
+    put("SCORE_BIAS", pairs_.scores_read_bias());
+    put("MASK_BIAS", pairs_.mask_reads_bias());
+    put("ZERO_IS_MASKED", pairs_.zero_is_masked());
     put("BATCHES_SHARE", attention::batches_share_pairs(spec_));
-    put("BIAS_BYTES", element == Element::F32 ? 4 : 2);
-    put("BIAS_FP16", element == Element::Fp16);
   }
 
   void put_near_forms() {

@@ -14,6 +14,7 @@ namespace attngen::report {
 // (attention/pair_form.h). `near`: that kernel takes near forms; `far`: it takes states; `strips`:
 // it computes what pairs share once. Empty for plain softmax.
 std::string functions_text(const spec::Spec& spec, target::Family family = target::Family::Hopper,
-                           bool near = true, bool far = false, bool strips = true);
+                           bool near = true, bool far = false, bool strips = true,
+                           bool bias = true);
 
 }  // namespace attngen::report

@@ -22,7 +22,9 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
   if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
   if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
-  if (attention::pair_input(spec)) return "each head has biases of its own";
+  if (const auto bias = attention::pair_input(spec); bias && !bias->of_mask) {
+    return "each head has biases of its own";
+  }
   if (kernel.walks && !kernel.id_tables) {
     return "heads are not packed where a mask's blocks are searched or tested";
   }
@@ -31,7 +33,9 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
 
 // A step takes two blocks that do not stand side by side, but not what is loaded with them.
 std::string why_blocks_apart(const spec::Spec& spec, const Kernel& kernel) {
-  if (attention::pair_input(spec)) return "biases are loaded for one at a time";
+  if (const auto bias = attention::pair_input(spec); bias && !bias->of_mask) {
+    return "biases are loaded for one at a time";
+  }
   if (kernel.key_rows > 0) return "an input's elements are read from one address on";
   if (kernel.value_parts > 1) return "the values need several accumulators";
   return {};
@@ -90,17 +94,21 @@ void count_near_form(const attention::PairForm& pairs, const Counter& count, Ker
 }
 
 // Of an input that comes by tiles.
-void count_bias(const spec::Spec& spec, const spec::Input& bias, Kernel& kernel) {
+void count_bias(const spec::Spec& spec, const attention::PairInput& input, Kernel& kernel) {
   using Kind = spec::Input::Dim::Kind;
+  const spec::Input& bias = input.input;
   kernel.bias_sharing = spec::has_dim(bias, Kind::Heads)     ? 1
                         : spec::has_dim(bias, Kind::HeadsKv) ? kernel.group()
                                                              : kernel.heads_q;
   kernel.batches_share = attention::batches_share_pairs(spec);
-  kernel.bias_bytes = bias.element == spec::Input::Element::F32 ? 4 : 2;
-  // A load for two columns of a row; of 16 bits an ldmatrix for eight, a conversion each, and
-  // half of an operation more for addresses: 46 where there are 32 conversions.
-  kernel.score += kernel.bias_bytes == 4 ? expr::OperationCounts{.load = 0.5}
-                                         : expr::OperationCounts{.logic = 1.5, .load = 0.125};
+  kernel.bias_bytes = input.element_bytes();
+  // A load for two columns of a row, and of bytes one operation to tell them apart; of 16 bits an
+  // ldmatrix for eight, a conversion each, and half of an operation more for addresses: 46 where
+  // there are 32 conversions.
+  expr::OperationCounts& reader = input.of_mask ? kernel.mask : kernel.score;
+  reader += kernel.bias_bytes == 4   ? expr::OperationCounts{.load = 0.5}
+            : kernel.bias_bytes == 1 ? expr::OperationCounts{.logic = 1, .load = 0.5}
+                                     : expr::OperationCounts{.logic = 1.5, .load = 0.125};
 }
 
 // A warpgroup computes a value for its 64 rows; a thread reads those of two columns at a time.
@@ -144,7 +152,6 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
-  if (pairs.bias) count_bias(spec, pairs.bias->input, kernel);
   count_strip(pairs.of_key, count, kernel.key_strip, kernel);
   count_strip(pairs.of_distance, count, kernel.distance_strip, kernel);
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
@@ -154,7 +161,9 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
     kernel.mask =
         kernel.tested_mask ? expr::count(pairs.mask, attention::pair_variables()) : kIntervalTest;
   }
+  if (pairs.bias) count_bias(spec, *pairs.bias, kernel);
   kernel.mask_bytes = kernel.tested_mask && reads_bytes(pairs.mask, spec);
+  kernel.mask_tile = expr::mentions(pairs.mask, attention::kByte) && !pairs.mask_loads();
   kernel.key_words = static_cast<int>(pairs.key_words.size());
   kernel.mask.load += 0.5 * kernel.key_words;  // of two columns at a time
   kernel.mask.logic += 1;                      // the select
@@ -172,7 +181,7 @@ void describe_walk(const spec::Spec& spec, target::Family family, Kernel& kernel
 }
 
 Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,
-                 bool strips) {
+                 bool tiles) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
   const ValueParts parts = value_parts(spec.head_dim.v);
@@ -196,9 +205,9 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.varlen = spec.varlen;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel);
-  count_functions(spec,
-                  attention::pair_form(spec, rows, pair_abilities(family, true, true, strips)),
-                  family, kernel);
+  count_functions(
+      spec, attention::pair_form(spec, rows, pair_abilities(family, true, true, tiles, tiles)),
+      family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
   kernel.row_order = row_order(kernel);
   return kernel;
@@ -208,24 +217,25 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
 
 const Kernel& Kernel::of(const Schedule& schedule) const {
   const bool apart = schedule.pack_heads || gathers(schedule, block_size);
-  return apart && without_strips ? *without_strips : *this;
+  return apart && without_tiles ? *without_tiles : *this;
 }
 
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family) {
   Kernel kernel = described(spec, rows, family, true);
-  if (kernel.has_strips()) {
-    kernel.without_strips = std::make_shared<const Kernel>(described(spec, rows, family, false));
-    kernel.apart_blocks = kernel.without_strips->apart_blocks;
+  if (kernel.has_strips() || kernel.bias_bytes > 0) {
+    kernel.without_tiles = std::make_shared<const Kernel>(described(spec, rows, family, false));
+    kernel.apart_blocks = kernel.without_tiles->apart_blocks;
   }
   return kernel;
 }
 
-attention::PairAbilities pair_abilities(target::Family family, bool near, bool far, bool strips) {
+attention::PairAbilities pair_abilities(target::Family family, bool near, bool far, bool strips,
+                                        bool bias) {
   if (family != target::Family::Hopper) return {};
   return {.near = near,
           .far = far,
-          .bias = true,
+          .bias = bias,
           .key_rows = true,
           .strips = strips,
           .rounds_positive_part = true};

@@ -160,7 +160,11 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   // These two are fitted to 560 kernels of random specs with given schedules, at the edge and
   // beyond: 204 of them spill (2026-11-23, a throw-away script).
   registers += kernel.row_constants + (16 + s.tile_kv / 4) * kernel.key_loads;
-  if (kernel.tested_mask) {
+  // Bytes in shared memory leave nothing to keep. NNN kernels (2026-11-26, a throw-away script), of
+  // which MMM spill: those that fit do not.
+  if (kernel.mask_tile) {
+    if (!exponential) registers += 4;
+  } else if (kernel.tested_mask) {
     registers += exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;
     registers += static_cast<int>(16 * kernel.mask.load);
     // Fitted to 191 kernels at the edge and beyond, of which 101 spill (2026-11-25, a throw-away
@@ -336,6 +340,7 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
                   has_slots_for_far_keys(kernel, s) &&
                   register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
   resources.strips = kernel.has_strips();
+  resources.bias = kernel.bias_bytes > 0;
   resources.scout = has_scout(kernel);
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);

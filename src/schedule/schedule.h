@@ -100,6 +100,7 @@ struct Resources {
   bool near = false;        // and take a near form (attention/near_form.h)
   bool far = false;         // keys far behind come as states (attention/far_form.h)
   bool strips = false;      // what pairs share is computed once (attention/strips.h)
+  bool bias = false;        // an input with an element for each pair comes by tiles
   bool scout = false;       // Hopper: a warp of its own finds blocks of keys ahead of their loads
   int query_stages = 1;     // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;     // per block

@@ -45,7 +45,8 @@ struct Kernel {
   int key_words = 0;                // of what a mask reads of a key, computed once for them
   bool masked = false;              // some pair may not exist
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
-  bool mask_bytes = false;          // and reads an element of a u8 input
+  bool mask_bytes = false;          // and loads an element of a u8 input
+  bool mask_tile = false;           // and reads no more than bytes that come by tiles
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the scout finds the blocks by itself
   std::optional<attention::BlockTest> test;  // and asks this of each one
@@ -59,20 +60,20 @@ struct Kernel {
   std::string apart_blocks;   // why a step cannot take two of these blocks, or ""
   std::string heads_apart;    // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
-  std::shared_ptr<const Kernel> without_strips;  // null: there are none
+  std::shared_ptr<const Kernel> without_tiles;  // nor strips; null: there are neither
 
   bool has_strips() const { return key_strip || distance_strip || key_words > 0; }
-  // As a schedule has it: there are no strips where a tile's rows are of several heads, or where
-  // its keys stand in two places.
+  // As a schedule has it: there are no strips, and nothing comes by tiles, where a tile's rows are
+  // of several heads, or where its keys stand in two places.
   const Kernel& of(const Schedule& schedule) const;
   int group() const { return heads_q / heads_kv; }  // query heads that share a key head
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family = target::Family::Hopper);
 
-// What a family's template can do for pairs; `near`, `far` and `strips` as Resources has them.
+// What a family's template can do for pairs; `near` to `bias` as Resources has them.
 attention::PairAbilities pair_abilities(target::Family family, bool near, bool far = false,
-                                        bool strips = false);
+                                        bool strips = false, bool bias = true);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.

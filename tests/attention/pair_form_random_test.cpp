@@ -127,7 +127,7 @@ class Comparison {
   // What random forms are to have, or it is not tested.
   void count(const char* what, bool has) { counts_[what] += has ? 1 : 0; }
   void count_parts(const PairForm& form) {
-    count("bias", form.reads(kBias));
+    count("bias", form.scores_read_bias());
     count("lines", !form.lines.empty());
     count("key rows", !form.key_rows.empty());
     count("strip of keys", bool{form.of_key});
@@ -234,6 +234,7 @@ TEST_CASE("of a random mask a kernel tests what the spec says") {
     spec.mask = random.mask(3);
     const RandomForm subject(std::move(spec), random);
     INFO("seed ", seed, "\n", subject.text());
+    compare.count("byte", subject.form.mask_reads_bias());
     compare(subject, subject.spec.mask, random,
             [](const PairKernel& kernel) { return kernel.exists() ? 1.0 : 0.0; });
     compare.count("constants", !subject.form.constants.empty());

@@ -174,7 +174,31 @@ TEST_CASE("an input with an element for each pair comes by tiles") {
   CHECK_FALSE(form_of("score: score + bias[b, h_kv + 1, q_idx, kv_idx]\n").bias);
   CHECK_FALSE(form_of("score: score + bias[b, h, 0, kv_idx]\n").bias);
   CHECK_FALSE(form_of("score: score + pair[q_idx, kv_idx]\n").bias);
-  CHECK_FALSE(form_of("mask: bias[b, h, q_idx, kv_idx] > 0\n").bias);
+  CHECK_FALSE(form_of("score: score + keep[q_idx, kv_idx]\n").bias);
+
+  // A mask may be bytes, and behind the last key the tile has zeros.
+  const PairForm masked = form_of("mask: kv_idx <= q_pos and keep[q_idx, kv_idx] > 0\n");
+  REQUIRE(masked.bias);
+  CHECK(masked.bias->of_mask);
+  CHECK(text(masked.mask) == "kv_idx <= q_pos and $byte > 0");
+  CHECK(masked.mask_reads_bias());
+  CHECK_FALSE(masked.scores_read_bias());
+  CHECK_FALSE(masked.mask_loads());
+  CHECK(masked.zero_is_masked());
+  for (const char* const mask :
+       {"keep[q_idx, kv_idx] < 2", "keep[q_idx, kv_idx] > 0 or kv_idx == 3",
+        "bias[b, h, q_idx, kv_idx] > 0", "keep[q_idx, kv_idx] > 0 and keep[0, kv_idx] > 0"}) {
+    CAPTURE(mask);
+    const PairForm other = form_of(std::string("mask: ") + mask + "\n");
+    CHECK(other.mask_reads_bias());
+    CHECK_FALSE(other.zero_is_masked());
+  }
+  // Scores come first.
+  const PairForm both =
+      form_of("score: score + bias[b, h, q_idx, kv_idx]\nmask: keep[q_idx, kv_idx] > 0\n");
+  CHECK(both.bias->input.name == "bias");
+  CHECK(both.scores_read_bias());
+  CHECK_FALSE(both.mask_reads_bias());
 }
 
 TEST_CASE("elements along the keys stand behind an address") {

@@ -44,7 +44,7 @@ struct Place {
 };
 
 // An element of an input of random_pair_text, whatever its indices: between -2 and 2, or a whole
-// number from -2 to 6.
+// number from -2 to 6, or a byte from 0 to 3.
 inline double element_of(std::string_view input, std::span<const int64_t> indices) {
   if (input.find('.') != std::string_view::npos) FAIL_CHECK("no address of " << input << " here");
   uint64_t mixed = 1;
@@ -53,6 +53,7 @@ inline double element_of(std::string_view input, std::span<const int64_t> indice
   for (int64_t i : indices) mix(static_cast<uint64_t>(i) + 1000);
   mixed ^= mixed >> 32U;
   const bool whole = input == "prefix" || input == "chunk" || input == "table";
+  if (input == "keep") return static_cast<double>(mixed % 4);
   return whole ? static_cast<double>(mixed % 9) - 2
                : static_cast<double>(mixed % 65536) / 16384 - 2;
 }
@@ -75,7 +76,7 @@ class PairKernel {
     }
     block_ = with_constants(place.with_key(place.first));
     pair_ = with_constants(place.with_key(place.kv_idx));
-    if (form.bias) pair_[kBias] = value_of(form.bias->load, pair_, element_of);
+    put_bias(pair_);
     for (const Line& line : form.lines) pair_[line.name] = value_of(line.first, block_, element_of);
     pair_[kColumn] = column();
     if (form.of_key) pair_[kOfKey] = of_key(form.of_key);
@@ -98,6 +99,7 @@ class PairKernel {
 
   bool exists() const {
     Names names = with_constants(place_.with_key(place_.kv_idx));
+    put_bias(names);
     for (size_t i = 0; i < form_.key_words.size(); ++i) {
       const expr::Expr& word = form_.key_words[i];
       const char* const kind = word.type() == expr::Type::Int ? kKeyWord : kKeyFloat;
@@ -107,6 +109,10 @@ class PairKernel {
   }
 
  private:
+  void put_bias(Names& names) const {
+    if (!form_.bias) return;
+    names[form_.bias->has_bytes() ? kByte : kBias] = value_of(form_.bias->load, names, element_of);
+  }
   double column() const { return static_cast<double>(place_.kv_idx - place_.first); }
   Names with_constants(Names names) const {
     names.insert(constants_.begin(), constants_.end());

@@ -23,6 +23,7 @@ inline std::string random_pair_text(const std::string& lines) {
       "  gate: {dtype: bf16, shape: [batch, heads, seq_kv]}\n"
       "  query: {dtype: f32, shape: [batch, seq_q]}\n"
       "  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
+      "  keep: {dtype: u8, shape: [batch, seq_q, seq_kv]}\n"
       "  prefix: {dtype: i32, shape: [batch]}\n"
       "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
       "  table: {dtype: i32, shape: [32]}\n" +
@@ -175,10 +176,12 @@ class RandomPair {
 
   Expr whole_leaf() {
     constexpr std::array kIndices = {"kv_idx", "kv_idx", "q_pos", "q_idx", "h", "b", "seq_kv"};
-    switch (below(7)) {
+    switch (below(8)) {
       case 0:
       case 1:
         return expr::make(Op::Subtract, {key(), name("q_pos")});
+      case 7:
+        return expr::load("keep", expr::Type::Int, {name("b"), name("q_idx"), key()});
       case 2:
         return expr::load("chunk", expr::Type::Int, {name("b"), index()});
       case 3:

@@ -34,6 +34,7 @@ inline std::string spec_text(const std::string& body) {
       "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
       "  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
       "  pair: {dtype: i32, shape: [seq_q, seq_kv]}\n"
+      "  keep: {dtype: u8, shape: [seq_q, seq_kv]}\n"
       "constants: {window: 5}\n" +
       body);
 }

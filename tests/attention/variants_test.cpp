@@ -31,6 +31,7 @@ double document(int64_t b, int64_t j) {
   return static_cast<double>(id);
 }
 double image(int64_t b, int64_t j) { return (j + b) / 7 % 2 == 0 ? 1 : 0; }
+double kept(int64_t b, int64_t i, int64_t j) { return (b + i * 5 + j * 3) % 4 < 2 ? 1 : 0; }
 double pair_bias(int64_t h, int64_t i, int64_t j) {
   return std::sin(static_cast<double>(h * 31 + i * 7 + j));
 }
@@ -128,6 +129,8 @@ std::map<std::string, Formula> formulas() {
   });
   all["key_padding"] =
       masked([](const Pair& x) { return static_cast<double>(x.j) < key_length(x.b); });
+
+  all["pair_mask"] = masked([](const Pair& x) { return kept(x.b, x.i, x.j) != 0; });
 
   const auto distance = [](const Pair& x) { return static_cast<double>(x.p - x.j); };
   all["alibi"] =
@@ -247,6 +250,7 @@ class VariantData {
     put("temperature", 1, kHeads, [](int64_t, int64_t h) { return slope(h); });
     put("sink", 1, kHeads, [](int64_t, int64_t h) { return sink(h); });
     put("table", 32, kHeads, bucket_bias);
+    put("keep", kBatch * sq, sk, [sq](int64_t r, int64_t j) { return kept(r / sq, r % sq, j); });
     put("pair", sq, sk, [](int64_t i, int64_t j) { return pair_bias(0, i, j); });
     put("bias", spec.name == "sigmoid" ? 1 : kHeads * sq, spec.name == "sigmoid" ? 1 : sk,
         [&](int64_t r, int64_t j) {

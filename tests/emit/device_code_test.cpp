@@ -179,6 +179,7 @@ bool has_mask_ahead(const spec::Spec& spec, const attention::RowForm& form) {
 std::string softmax_part(const spec::Spec& spec, const attention::RowForm& form) {
   schedule::Candidate candidate;
   candidate.resources.fixed_max = attention::may_fix_max(form);
+  candidate.resources.bias = true;
   const auto values = template_values(spec, form, candidate);
   std::string text;
   for (const std::string name : {"mask_ahead.cuh", "softmax.cuh"}) {
@@ -211,18 +212,22 @@ std::string find_biases(const spec::Spec& spec) {
   const auto bias = attention::pair_input(spec);
   if (!bias) return "";
   using Element = spec::Input::Element;
-  const char* const convert = bias->input.element == Element::F32    ? ""
-                              : bias->input.element == Element::Fp16 ? "half_to_float"
-                                                                     : "bf16_to_float";
+  const Element element = bias->input.element;
+  const char* const convert = element == Element::Fp16   ? "half_to_float"
+                              : element == Element::Bf16 ? "bf16_to_float"
+                                                         : "";
   return fmt::format(
       "Biases biases;\n"
       "    for (int i = 0; i < kTileKv / 4; ++i) {{\n"
       "      const int key = min(kv_first + i / 2 * 8 + i % 2, seq_kv - 1);\n"
       "      biases.x[i / 2][i % 2] =\n"
       "          {}(bias_data(in)[(bias_matrix(row, in) * seq_q + q) * seq_kv + key]);\n"
+      "      {}\n"
       "    }}\n"
       "    row.bias = reinterpret_cast<const uint8_t*>(&biases);\n",
-      convert);
+      convert,
+      bias->has_bytes() ? "if (kv_first + i / 2 * 8 + i % 2 > key) biases.x[i / 2][i % 2] = 0;"
+                        : "");
 }
 
 bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {

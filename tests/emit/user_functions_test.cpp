@@ -70,7 +70,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
   if (attention::has_searched_limits(spec, form)) {
     text += "  out[4] = row_keys(row, keys, in).x;\n";
   } else if (!is_interval(spec)) {
-    text += "  out[4] = pair_exists(row, keys.begin, in);\n";
+    text += "  out[4] = pair_exists(row, 0, keys.begin, in);\n";
   }
   if (form.exponential) {
     text +=

@@ -197,7 +197,8 @@ std::vector<double> Data::drawn(const spec::Input& input) {
   } else if (!real && !half && along_sequence(input)) {
     draw_stretches(values);
   }
-  if (const auto pairs = attention::pair_input(spec_); pairs && pairs->input.name == input.name) {
+  const auto pairs = attention::pair_input(spec_);
+  if (pairs && !pairs->of_mask && pairs->input.name == input.name) {
     poison_absent(values);
   }
   return values;

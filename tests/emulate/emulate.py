@@ -38,6 +38,10 @@ def bias(dtype, *dims):
     return {"bias": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]}}
 
 
+def keep(*dims):
+    return {"keep": {"dtype": "u8", "shape": [*dims, "seq_q", "seq_kv"]}}
+
+
 def packed_input(dtype, *dims, **rest):
     return {"x": {"dtype": dtype, "shape": dims, **rest}}
 
@@ -195,6 +199,29 @@ GROUPS = {
          [schedule(1, 80, 2)], BIASED[:2]),
         (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
               score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+    ],
+    # A byte for each pair, that the mask reads, comes by tiles too, and by threads where its rows do
+    # not begin at multiples of 16; with packed heads each thread loads its own.
+    "masks": [
+        (spec(inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
+         [schedule(2, 128, 2), schedule(3, 48, 2, overlap="none")], ["2,70,144", "1,205,336", "1,1,1"],
+         "keep=bits"),
+        # Pairs behind the last key have zeros, which this mask keeps.
+        (spec((4, 2), inputs=keep("heads"), mask="kv_idx <= q_pos and keep[h, q_idx, kv_idx] != 1"),
+         [schedule(2, 64, 2)], ["2,130,144", "1,70,71"], "keep=bits"),
+        (spec(inputs={**IDS, **keep()}, mask="doc[b, q_pos] == doc[b, kv_idx] and keep[q_idx, kv_idx] > 0"),
+         [schedule(2, 64, 2)], ["2,70,144", "1,130,131"], "keep=bits"),
+        (spec(inputs={**SLOPES, **keep("batch")}, score=ALIBI, mask="keep[b, q_idx, kv_idx] == 1"),
+         [schedule(2, 64, 2)], ["2,70,144", "1,130,131"], "keep=bits"),
+        (spec(inputs=keep("heads"), mask=f"{CAUSAL} and keep[h, q_idx, kv_idx] > 0",
+              normalize={"weight": "sigmoid(score - 8)"}), [schedule(1, 64, 2)],
+         ["1,130,144", "1,70,71"], "keep=bits"),
+        (spec(maps=2, inputs={**LAMBDA, **keep()}, mask="keep[q_idx, kv_idx] > 0",
+              normalize=DIFFERENTIAL), [schedule(2, 64, 2)], ["1,130,144", "1,70,71"], "keep=bits"),
+        (spec(inputs=bias("bf16", "heads"), mask="bias[h, q_idx, kv_idx] > 0.3"),
+         [schedule(2, 64, 2)], ["1,130,144", "1,70,71"]),
+        (spec((8, 2), inputs=keep("batch"), mask="kv_idx <= q_pos and keep[b, q_idx, kv_idx] > 0"),
+         [packed(1, 64, 2)], ["1,5,144"], "keep=bits"),
     ],
     # What pairs share: a value for a key, one for a distance, both.
     "strips": [

@@ -24,11 +24,12 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
 }
 """,
     "load_biases": """Biases load_biases(const uint8_t* tile) {
-  Biases biases;
+  constexpr int kPairBytes = sizeof(Biases) / (kTileKv / 4);
+  Biases biases{};
   for (int j = 0; j < kTileKv / 8; ++j) {
     for (int r = 0; r < 2; ++r) {
       const int byte = (8 * j + column_of()) * kBiasBytes;
-      std::memcpy(reinterpret_cast<uint8_t*>(&biases) + (2 * j + r) * 2 * kBiasBytes,
+      std::memcpy(reinterpret_cast<uint8_t*>(&biases) + (2 * j + r) * kPairBytes,
                   tile + swizzled<kChunkBias>(64, row_of(r), byte / 16) + byte % 16,
                   2 * kBiasBytes);
     }

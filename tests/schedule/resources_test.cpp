@@ -172,10 +172,13 @@ TEST_CASE("a softmax whose mask reads a byte of each pair takes registers for th
                                       ", shape: [seq_q, seq_kv]}}\n" + lines);
     return fit_hopper(kernel, shape(2, 80), h100()).resources->register_need;
   };
-  const std::string mask = "mask: keep[q_idx, kv_idx] != 0\n";
+  // Not where the pair stands: each thread loads its own.
+  const std::string mask = "mask: keep[q_idx, max(kv_idx - 1, 0)] != 0\n";
   CHECK(need("u8", mask) == need("i32", mask) + 27);
   const std::string sigmoid = mask + "normalize: {weight: sigmoid(score - 3)}\n";
   CHECK(need("u8", sigmoid) == need("i32", sigmoid));
+  // What comes by tiles leaves nothing to keep.
+  CHECK(need("u8", "mask: keep[q_idx, kv_idx] != 0\n") == need("u8", "") + 8 + (80 - 64) / 5);
 }
 
 TEST_CASE("a lone warpgroup shares its core where keys have gaps") {

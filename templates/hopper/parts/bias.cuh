@@ -9,6 +9,11 @@ struct Biases {
   uint32_t pairs[kTileKv / 8][2];  // of two columns
 #endif
 
+#if ATTN_BIAS_BYTES == 1
+  __device__ __forceinline__ int operator()(int j, int r, int e) const {
+    return static_cast<int>(e == 0 ? pairs[j][r] & 0xff : pairs[j][r] >> 8);
+  }
+#else
   __device__ __forceinline__ float operator()(int j, int r, int e) const {
 #if ATTN_BIAS_BYTES == 4
     return elements[j][r][e];
@@ -18,6 +23,7 @@ struct Biases {
     return __uint_as_float(e == 0 ? pairs[j][r] << 16 : pairs[j][r] & 0xffff0000u);
 #endif
   }
+#endif
 };
 
 __device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
@@ -33,6 +39,16 @@ __device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
           tile + swizzled<kChunkBias>(64, row, 2 * j + lane % 4 / 2) + lane % 2 * 8);
       biases.elements[j][r][0] = pair.x;
       biases.elements[j][r][1] = pair.y;
+    }
+  }
+#elif ATTN_BIAS_BYTES == 1
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
+      biases.pairs[j][r] = *reinterpret_cast<const uint16_t*>(
+          tile + swizzled<kChunkBias>(64, row, j / 2) + j % 2 * 8 + lane % 4 * 2);
     }
   }
 #else

@@ -60,12 +60,14 @@ constexpr int kChunkKv = chunk_columns(kTileKv);
 constexpr int kChunksKv = (kTileKv + kChunkKv - 1) / kChunkKv;
 #endif
 #if ATTN_BIAS
-// An element of four bytes counts as two columns.
+// An element of four bytes counts as two columns, one of a byte as half of one.
 constexpr int kBiasBytes = ATTN_BIAS_BYTES;
 constexpr int kChunkBias = chunk_columns(kTileKv * kBiasBytes / 2);
 constexpr int kChunksBias = (kTileKv * kBiasBytes / 2 + kChunkBias - 1) / kChunkBias;
 #if ATTN_BIAS_BYTES == 4
 using BiasElement = float;
+#elif ATTN_BIAS_BYTES == 1
+using BiasElement = uint8_t;
 #else
 using BiasElement = uint16_t;
 #endif

@@ -26,6 +26,7 @@ __device__ __forceinline__ uint8_t* bias_at(uint8_t* tile, int row, int column) 
   return tile + swizzled<kChunkBias>(64, row, column / kOfGroup) + column % kOfGroup * kBiasBytes;
 }
 
+#if ATTN_BIAS_BYTES > 1
 // Of 4 bytes, on its way until wait_for_words.
 __device__ __forceinline__ void copy_word(void* to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from)
@@ -35,7 +36,40 @@ __device__ __forceinline__ void wait_for_words() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-#if ATTN_BIAS_BYTES == 4
+#endif
+#if ATTN_BIAS_BYTES != 4
+#if ATTN_BIAS_BYTES == 1
+// An element a lane and time. Rows beyond the last repeat it, columns are zeros there.
+#else
+// An element a lane and time, in no hurry. Rows and columns beyond the last repeat it.
+#endif
+__device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& rows) {
+#pragma unroll 4
+  for (int i = 0; i < 16; ++i) {
+    const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
+#pragma unroll
+    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
+      const int column = 32 * j + threadIdx.x % 32;
+      if (column < kTileKv) {
+        const BiasElement element = __ldg(from + min(column, rows.last_key));
+#if ATTN_BIAS_BYTES == 1
+        *bias_at(tile, rows.first + i, column) = column <= rows.last_key ? element : 0;
+#else
+        *reinterpret_cast<BiasElement*>(bias_at(tile, rows.first + i, column)) = element;
+#endif
+      }
+    }
+  }
+}
+
+#endif
+#if ATTN_BIAS_BYTES == 1
+__device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows) {
+  copy_elements(tile, rows);
+}
+
+__device__ __forceinline__ void finish_biases(uint8_t*, const BiasRows&) { __syncwarp(); }
+#elif ATTN_BIAS_BYTES == 4
 // Rows and columns beyond the last repeat it.
 __device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows) {
 #pragma unroll 4
@@ -88,22 +122,6 @@ __device__ __forceinline__ void start_words(uint8_t* tile, const BiasRows& rows)
     for (int j = 0; j < (kTileKv + 63) / 64; ++j) {
       const int word = 32 * j + threadIdx.x % 32;
       if (2 * word < kTileKv) copy_word(bias_at(tile, rows.first + i, 2 * word), words + word);
-    }
-  }
-}
-
-// An element a lane and time, in no hurry. Rows and columns beyond the last repeat it.
-__device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& rows) {
-#pragma unroll 4
-  for (int i = 0; i < 16; ++i) {
-    const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
-#pragma unroll
-    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
-      const int column = 32 * j + threadIdx.x % 32;
-      if (column < kTileKv) {
-        *reinterpret_cast<BiasElement*>(bias_at(tile, rows.first + i, column)) =
-            __ldg(from + min(column, rows.last_key));
-      }
     }
   }
 }

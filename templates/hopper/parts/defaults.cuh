@@ -210,6 +210,18 @@
 #ifndef ATTN_BIAS_FP16
 #define ATTN_BIAS_FP16 0
 #endif
+#ifndef ATTN_SCORE_BIAS
+#define ATTN_SCORE_BIAS 0
+#endif
+#ifndef ATTN_MASK_BIAS
+#define ATTN_MASK_BIAS 0
+#endif
+#ifndef ATTN_ZERO_IS_MASKED
+#define ATTN_ZERO_IS_MASKED 0
+#endif
+#ifndef ATTN_BATCHES_SHARE
+#define ATTN_BATCHES_SHARE 0
+#endif
 #ifndef ATTN_MASK_LOADS
 #define ATTN_MASK_LOADS 0
 #endif

@@ -30,19 +30,33 @@ __device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const 
 
 #else
 // Whether a row's pair with the key `column` places behind kv_first exists.
+#if ATTN_ZERO_IS_MASKED
+// Behind the last key the tile has zeros.
+#endif
+#if ATTN_MASK_BIAS
+template <typename Bias>
+__device__ __forceinline__ bool exists_at(const Row& row, Bias bias, int kv_first, int column,
+                                          const Inputs& in) {
+  const int key = kv_first + column;
+#if ATTN_ZERO_IS_MASKED
+  return pair_exists(row, bias, column, key, in);
+#elif ATTN_MASK_LOADS
+  return key < row.seq_kv && pair_exists(row, bias, column, key, in);
+#else
+  return (key < row.seq_kv) & pair_exists(row, bias, column, key, in);
+#endif
+}
+#else
 __device__ __forceinline__ bool exists_at(const Row& row, int kv_first, int column,
                                           const Inputs& in) {
   const int key = kv_first + column;
-#if ATTN_KEY_WORDS && ATTN_MASK_LOADS
+#if ATTN_MASK_LOADS
   return key < row.seq_kv && pair_exists(row, column, key, in);
-#elif ATTN_KEY_WORDS
-  return (key < row.seq_kv) & pair_exists(row, column, key, in);
-#elif ATTN_MASK_LOADS
-  return key < row.seq_kv && pair_exists(row, key, in);
 #else
-  return (key < row.seq_kv) & pair_exists(row, key, in);
+  return (key < row.seq_kv) & pair_exists(row, column, key, in);
 #endif
 }
+#endif
 
 #endif
 #if ATTN_PLAIN_SCORE
@@ -55,6 +69,9 @@ __device__ __forceinline__ void mask_square(float (&scores)[kTileKv / 8][2][2], 
 #else
 __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                             const Row (&rows)[2], const Inputs& in) {
+#endif
+#if ATTN_MASK_BIAS
+  const Biases biases = load_biases(rows[0].bias);
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -73,7 +90,12 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
       const bool exists = column >= limits.begin && column < limits.end;
 #else
+#if ATTN_MASK_BIAS
+      const auto bias = biases(group / 2, r, group % 2);
+      const bool exists = exists_at(row, bias, kv_first, column, in);
+#else
       const bool exists = exists_at(row, kv_first, column, in);
+#endif
 #endif
       score = exists ? score : -INFINITY;
     }
@@ -130,18 +152,18 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #endif
       const int column = group / 2 * 8 + group % 2;
       float& score = scores[group / 2][r][group % 2];
+#if ATTN_BIAS
+      const auto bias = biases(group / 2, r, group % 2);
+#endif
 #if ATTN_AFFINE_SCORE
       score = exponent_of(score, row, base, column);
 #else
       const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
-#if ATTN_BIAS
-      const float bias = biases(group / 2, r, group % 2);
-#endif
-#if ATTN_BIAS && ATTN_LINES
+#if ATTN_SCORE_BIAS && ATTN_LINES
       score = score_of(score, bias, row, lines, column, kv_idx, in);
-#elif ATTN_BIAS && ATTN_VALUE_STRIPS
+#elif ATTN_SCORE_BIAS && ATTN_VALUE_STRIPS
       score = score_of(score, bias, row, column, kv_idx, in);
-#elif ATTN_BIAS
+#elif ATTN_SCORE_BIAS
       score = score_of(score, bias, row, kv_idx, in);
 #elif ATTN_LINES
       score = score_of(score, row, lines, column, kv_idx, in);
@@ -155,7 +177,11 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
         const bool exists = column >= limits.begin && column < limits.end;
 #else
+#if ATTN_MASK_BIAS
+        const bool exists = exists_at(row, bias, kv_first, column, in);
+#else
         const bool exists = exists_at(row, kv_first, column, in);
+#endif
 #endif
         score = exists ? score : -INFINITY;
       }
@@ -236,6 +262,20 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
+#if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
+__device__ __forceinline__ void to_exponents(float (&scores)[kTileKv / 8][2][2],
+                                             const float (&shift)[2]) {
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float& score = scores[j][i / 2][i % 2];
+      score = score * kExponentUnit - shift[i / 2];
+    }
+  }
+}
+
+#endif
 // A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
 // if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
 // more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
@@ -257,6 +297,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
   finish_scores<kMasked>(scores, kv_first, rows, in);
 #endif
 #if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
+  to_exponents(scores, shift);  // a mask between would part the multiply-add
   if (kMasked) mask_scores(scores, kv_first, rows, in);
 #endif
   bool fits = true;
@@ -267,7 +308,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
     for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-#if ATTN_AFFINE_SCORE
+#if ATTN_AFFINE_SCORE || (ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD)
         scores[j][r][e] = exp2_approx(scores[j][r][e]);  // relative to the maximum already
 #else
         scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);

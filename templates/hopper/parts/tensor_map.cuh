@@ -135,7 +135,7 @@ attention_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) 
 #if ATTN_BIAS
 // The bias as a tensor of elements of two bytes, [matrices, seq_q, seq_kv].
 Tensor bias_of(const Params& p) {
-  const int64_t row = int64_t{p.seq_kv} * (kBiasBytes / 2);
+  const int64_t row = int64_t{p.seq_kv} * kBiasBytes / 2;
   const int matrices = static_cast<int>(bias_matrices(p.batch));
   return {bias_data(p.inputs),
           {0, row, row * p.seq_q},

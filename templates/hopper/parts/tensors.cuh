@@ -55,8 +55,14 @@ attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors)
 attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const Tensor& any) {
   const Tensor bias = bias_of(p);
   constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
+#if ATTN_BIAS_BYTES == 1
+  const bool whole = p.seq_kv % 2 == 0;  // two bytes are a column
+  p.bias_by_tma =
+      p.seq_kv > 0 && p.seq_kv < kMostByTma && whole && aligned(bias.data) && valid_strides(bias);
+#else
   p.bias_by_tma =
       p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias);
+#endif
   return encode(encoder, maps.bias, p.bias_by_tma ? bias : any);
 }
 #endif

@@ -27,7 +27,7 @@ struct Row {
 
 #if ATTN_MASKED
 // mask: kv_idx <= q_pos
-__device__ __forceinline__ bool pair_exists(const Row& row, int kv_idx, const Inputs&) {
+__device__ __forceinline__ bool pair_exists(const Row& row, int, int kv_idx, const Inputs&) {
   return kv_idx <= row.q_pos;
 }
 #endif
