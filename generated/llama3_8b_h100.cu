@@ -574,18 +574,6 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
-__device__ __forceinline__ void to_exponents(float (&scores)[kTileKv / 8][2][2],
-                                             const float (&shift)[2]) {
-#pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float& score = scores[j][i / 2][i % 2];
-      score = score * kExponentUnit - shift[i / 2];
-    }
-  }
-}
-
 // A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
 // if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
 // more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
@@ -597,7 +585,6 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
   constexpr float kLimit = 32768;
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
-  to_exponents(scores, shift);  // a mask between would part the multiply-add
   if (kMasked) mask_scores(scores, kv_first, rows, in);
   bool fits = true;
 #pragma unroll
@@ -607,7 +594,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
     for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        scores[j][r][e] = exp2_approx(scores[j][r][e]);  // relative to the maximum already
+        scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);
       }
       sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }

@@ -77,6 +77,9 @@ T __ldg(const T* at) {
 }
 inline int __clz(unsigned x) { return x == 0 ? 32 : __builtin_clz(x); }
 inline unsigned __vimax3_u32(unsigned x, unsigned y, unsigned z) { return std::max({x, y, z}); }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+  return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (by & 31));
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }

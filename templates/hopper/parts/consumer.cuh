@@ -32,7 +32,7 @@ struct Consumer {
   Reductions reductions[2];
 #if ATTN_BIAS
   int tile_row = 0;  // the warpgroup's first
-#if ATTN_BIAS_BYTES == 2
+#if ATTN_BIAS_BYTES < 4
   uint32_t last_biases = 0;  // of copies on their way: what finish_biases takes
 #endif
 #endif

@@ -26,7 +26,6 @@ __device__ __forceinline__ uint8_t* bias_at(uint8_t* tile, int row, int column) 
   return tile + swizzled<kChunkBias>(64, row, column / kOfGroup) + column % kOfGroup * kBiasBytes;
 }
 
-#if ATTN_BIAS_BYTES > 1
 // Of 4 bytes, on its way until wait_for_words.
 __device__ __forceinline__ void copy_word(void* to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from)
@@ -36,10 +35,59 @@ __device__ __forceinline__ void wait_for_words() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
+#if ATTN_BIAS_BYTES == 4
+// Rows and columns beyond the last repeat it.
+__device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows) {
+#pragma unroll 4
+  for (int i = 0; i < 16; ++i) {
+    const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
+#pragma unroll
+    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
+      const int column = 32 * j + threadIdx.x % 32;
+      if (column < kTileKv) {
+        copy_word(bias_at(tile, rows.first + i, column), from + min(column, rows.last_key));
+      }
+    }
+  }
+}
+
+__device__ __forceinline__ void finish_biases(uint8_t*, const BiasRows&) {
+  wait_for_words();
+  __syncwarp();
+}
+#else
+// A row is copied by the words that hold it, and then moved to the front of them.
+constexpr int kOfWord = 4 / kBiasBytes, kRowWords = kTileKv / kOfWord;
+
+__device__ __forceinline__ uintptr_t row_address(const BiasRows& rows, int i) {
+  return reinterpret_cast<uintptr_t>(rows.from + int64_t{min(i, rows.last_row)} * rows.length);
+}
+__device__ __forceinline__ const uint32_t* row_words(const BiasRows& rows, int i) {
+  return reinterpret_cast<const uint32_t*>(row_address(rows, i) & ~uintptr_t{3});
+}
+
+// Whether all rows begin with a word.
+__device__ __forceinline__ bool begin_words(const BiasRows& rows) {
+  return row_address(rows, 0) % 4 == 0 && rows.length % kOfWord == 0;
+}
+
+// Words may hold elements of the rows before and behind, which must be the tensor's. The whole warp
+// votes, so that the compiler does not think it apart.
+__device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p) {
+  const BiasElement* const begin = bias_data(p.inputs);
+  const BiasElement* const end = begin + bias_matrices(p.batch) * p.seq_q * p.seq_kv;
+  const uint32_t* const behind = row_words(rows, rows.last_row) + kRowWords + 1;
+  bool inside = row_words(rows, 0) >= static_cast<const void*>(begin) &&
+                behind <= static_cast<const void*>(end);
+#if ATTN_MAPS > 1
+  // The warps of both maps write the tile: nothing may move in it.
+  inside = inside && begin_words(rows);
 #endif
-#if ATTN_BIAS_BYTES != 4
+  return __all_sync(0xffffffffu, inside);
+}
+
 #if ATTN_BIAS_BYTES == 1
-// An element a lane and time. Rows beyond the last repeat it, columns are zeros there.
+// An element a lane and time, in no hurry. Rows beyond the last repeat it, columns are zeros there.
 #else
 // An element a lane and time, in no hurry. Rows and columns beyond the last repeat it.
 #endif
@@ -62,113 +110,79 @@ __device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& row
   }
 }
 
-#endif
-#if ATTN_BIAS_BYTES == 1
-__device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows) {
-  copy_elements(tile, rows);
-}
-
-__device__ __forceinline__ void finish_biases(uint8_t*, const BiasRows&) { __syncwarp(); }
-#elif ATTN_BIAS_BYTES == 4
-// Rows and columns beyond the last repeat it.
-__device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows) {
-#pragma unroll 4
-  for (int i = 0; i < 16; ++i) {
-    const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
-#pragma unroll
-    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
-      const int column = 32 * j + threadIdx.x % 32;
-      if (column < kTileKv) {
-        copy_word(bias_at(tile, rows.first + i, column), from + min(column, rows.last_key));
-      }
-    }
-  }
-}
-
-__device__ __forceinline__ void finish_biases(uint8_t*, const BiasRows&) {
-  wait_for_words();
-  __syncwarp();
-}
-#else
-__device__ __forceinline__ bool between_words(const BiasElement* element) {
-  return reinterpret_cast<uintptr_t>(element) % 4 != 0;
-}
-
-// Words may hold an element of the rows before and behind, which must be the tensor's. Of an odd
-// length every second row begins between two words, of an even one none may. The whole warp votes,
-// so that the compiler does not think it apart.
-__device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p) {
-  const bool has_first = rows.from > bias_data(p.inputs) || !between_words(rows.from);
-  const bool has_last = rows.last_key + 1 >= kTileKv ||
-                        (rows.last_row >= 16 && rows.last_key + rows.length >= kTileKv);
-#if ATTN_MAPS > 1
-  // The warps of both maps write the tile: nothing may move in it.
-  const bool fits = rows.length % 2 == 0 && !between_words(rows.from);
-#else
-  const bool fits = rows.length % 2 != 0 || !between_words(rows.from);
-#endif
-  return __all_sync(0xffffffffu, has_first && has_last && fits);
-}
-
-// Two elements a lane and time, the first of them that of an even address. Rows beyond the last
-// repeat it, or what stands a column beside.
-__device__ __forceinline__ void start_words(uint8_t* tile, const BiasRows& rows) {
-#pragma unroll
-  for (int i = 0; i < 16; ++i) {
-    const auto address =
-        reinterpret_cast<uintptr_t>(rows.from + int64_t{min(i, rows.last_row)} * rows.length);
-    const auto* const words = reinterpret_cast<const uint32_t*>(address & ~uintptr_t{3});
-#pragma unroll
-    for (int j = 0; j < (kTileKv + 63) / 64; ++j) {
-      const int word = 32 * j + threadIdx.x % 32;
-      if (2 * word < kTileKv) copy_word(bias_at(tile, rows.first + i, 2 * word), words + word);
-    }
-  }
-}
-
-// Returns what finish_biases takes: of row lane % 16 the tile's last element, which is in no word
-// of a row that begins between two.
+// Returns what finish_biases takes: of row lane % 16 the word behind, which has the end of a row
+// that begins within a word.
 __device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& rows,
                                                  const Params& p) {
+  const int lane = threadIdx.x % 32;
   if (!has_words(rows, p)) {
     copy_elements(tile, rows);
     return 0;
   }
-  start_words(tile, rows);
-  const int row = min(static_cast<int>(threadIdx.x % 16), rows.last_row);
-  return __ldg(rows.from + int64_t{row} * rows.length + kTileKv - 1);
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    const uint32_t* const words = row_words(rows, i);
+#pragma unroll
+    for (int j = 0; j < (kRowWords + 31) / 32; ++j) {
+      const int word = 32 * j + lane;
+      if (word < kRowWords) {
+        copy_word(bias_at(tile, rows.first + i, kOfWord * word), words + word);
+      }
+    }
+  }
+  return __ldg(row_words(rows, lane % 16) + kRowWords);
 }
 
-// Of two rows of an odd length one begins between two words: its own are put together from these.
+#if ATTN_BIAS_BYTES == 1
+// Bits of a word's first `count` bytes.
+__device__ __forceinline__ uint32_t first_bytes(int count) {
+  return count >= 4 ? 0xffffffffu : (1u << 8 * max(count, 0)) - 1;
+}
+
+#endif
 __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& rows,
-                                              uint32_t last_elements, const Params& p) {
-  constexpr int kGroups = (kTileKv + 63) / 64;
+                                              uint32_t words_behind, const Params& p) {
+  constexpr int kGroups = (kRowWords + 31) / 32;
   const int lane = threadIdx.x % 32;
   wait_for_words();
   __syncwarp();
-  if (!has_words(rows, p) || __all_sync(0xffffffffu, rows.length % 2 == 0)) return;
-  const int odd = between_words(rows.from) ? 0 : 1;
-#pragma unroll 4
-  for (int i = 0; i < 16; i += 2) {
-    const int row = rows.first + i + odd;
+  if (!has_words(rows, p)) return;
+#if ATTN_BIAS_BYTES == 1
+  const bool whole = rows.last_key >= kTileKv - 1;
+#else
+  constexpr bool whole = true;  // what stands behind the last key is not read
+#endif
+  if (__all_sync(0xffffffffu, whole && begin_words(rows))) return;
+  const auto first = static_cast<uint32_t>(row_address(rows, 0));
+#pragma unroll 2
+  for (int i = 0; i < 16; ++i) {
+    const uint32_t moved = (first + i * rows.length * kBiasBytes) % 4 * 8;  // bits
     uint32_t words[kGroups];
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
-      const int column = min(64 * j + 2 * lane, kTileKv - 2);
-      words[j] = *reinterpret_cast<const uint32_t*>(bias_at(tile, row, column));
+      const int word = 32 * j + lane;
+      words[j] = 0;
+      if (word < kRowWords) {
+        words[j] =
+            *reinterpret_cast<const uint32_t*>(bias_at(tile, rows.first + i, kOfWord * word));
+      }
     }
-    const uint32_t last = __shfl_sync(0xffffffffu, last_elements, i + odd);
+    const uint32_t behind = __shfl_sync(0xffffffffu, words_behind, i);
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
-      const int column = 64 * j + 2 * lane;
+      const int word = 32 * j + lane;
       uint32_t next = __shfl_sync(0xffffffffu, words[j], (lane + 1) % 32);
       if (j + 1 < kGroups) {
         const uint32_t of_group = __shfl_sync(0xffffffffu, words[j + 1], 0);
         if (lane == 31) next = of_group;
       }
-      if (column == kTileKv - 2) next = last;
-      if (column < kTileKv) {
-        *reinterpret_cast<uint32_t*>(bias_at(tile, row, column)) = words[j] >> 16 | next << 16;
+      if (word == kRowWords - 1) next = behind;
+      if (word < kRowWords) {
+        uint32_t own = __funnelshift_r(words[j], next, moved);
+#if ATTN_BIAS_BYTES == 1
+        own &= first_bytes(rows.last_key + 1 - 4 * word);
+#endif
+        *reinterpret_cast<uint32_t*>(bias_at(tile, rows.first + i, kOfWord * word)) = own;
       }
     }
   }

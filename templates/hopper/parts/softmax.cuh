@@ -262,7 +262,7 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
-#if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
+#if ATTN_PLAIN_SCORE && ATTN_MASK_BIAS
 __device__ __forceinline__ void to_exponents(float (&scores)[kTileKv / 8][2][2],
                                              const float (&shift)[2]) {
 #pragma unroll
@@ -296,8 +296,10 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #elif !ATTN_PLAIN_SCORE
   finish_scores<kMasked>(scores, kv_first, rows, in);
 #endif
-#if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
+#if ATTN_PLAIN_SCORE && ATTN_MASK_BIAS
   to_exponents(scores, shift);  // a mask between would part the multiply-add
+#endif
+#if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
   if (kMasked) mask_scores(scores, kv_first, rows, in);
 #endif
   bool fits = true;
@@ -308,7 +310,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
     for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-#if ATTN_AFFINE_SCORE || (ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD)
+#if ATTN_AFFINE_SCORE || (ATTN_PLAIN_SCORE && ATTN_MASK_BIAS)
         scores[j][r][e] = exp2_approx(scores[j][r][e]);  // relative to the maximum already
 #else
         scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);

@@ -67,7 +67,7 @@ __device__ __forceinline__ uint8_t* Consumer::bias_tile(int slot) const {
 // Where TMA does not bring them: of the block that comes into `slot`.
 __device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
   const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
-#if ATTN_BIAS_BYTES != 2
+#if ATTN_BIAS_BYTES == 4
   start_biases(bias_tile(slot), biases);
 #else
   last_biases = start_biases(bias_tile(slot), biases, p);
@@ -75,7 +75,7 @@ __device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
 }
 __device__ __forceinline__ void Consumer::finish_copies(int block) {
   const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
-#if ATTN_BIAS_BYTES != 2
+#if ATTN_BIAS_BYTES == 4
   finish_biases(bias_tile(key_slot.index), biases);
 #else
   finish_biases(bias_tile(key_slot.index), biases, last_biases, p);
