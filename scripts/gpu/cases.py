@@ -63,6 +63,11 @@ def sanitize_cases():
     yield Case(ids["name"], ids, "sanitize", {
         name: {"fill": "documents_anyhow"} for name in ("doc", "key_doc")},
                data=ids["name"])
+    mask = make_spec("sanitize_mask", (64, 64), (2, 2), inputs={
+        "keep": {"dtype": "u8", "shape": ["heads", "seq_q", "seq_kv"]}},
+        mask="kv_idx <= q_pos and keep[h, q_idx, kv_idx] > 0")
+    yield Case(mask["name"], mask, "sanitize", {"keep": {"fill": "bits"}}, longest=1000,
+               data=mask["name"])
     sparse = make_spec("sanitize_sparse", (128, 128), (4, 2), mask=CAUSAL, blocks={
         "size": 64, "from": "indices", "per": "heads_kv"})
     yield Case(sparse["name"], sparse, "sanitize", data=sparse["name"], schedule={

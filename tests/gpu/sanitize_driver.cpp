@@ -16,6 +16,7 @@
 #include "sanitize_full.h"
 #include "sanitize_ids.h"
 #include "sanitize_maps.h"
+#include "sanitize_mask.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_sparse.h"
 #include "sanitize_strips.h"
@@ -104,6 +105,16 @@ std::vector<int32_t> random_ids(size_t count, uint32_t seed) {
   return ids;
 }
 
+// Whether each pair exists: half of them do.
+std::vector<uint8_t> random_bytes(size_t count, uint32_t seed) {
+  std::vector<uint8_t> bytes(count);
+  for (uint8_t& byte : bytes) {
+    seed = seed * 1664525u + 1013904223u;
+    byte = static_cast<uint8_t>(seed >> 31);
+  }
+  return bytes;
+}
+
 // The blocks of keys that each row of blocks keeps: two of three, and every fifth row none. What
 // stands behind a list is no block.
 struct BlockLists {
@@ -162,6 +173,11 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
   if constexpr (requires { args.bias; }) {
     bias.fill(random_values(pairs, dims.bf16, 4));
     args.bias = static_cast<const uint16_t*>(bias.data());
+  }
+  const Buffer keep(pairs);
+  if constexpr (requires { args.keep; }) {
+    keep.fill(random_bytes(pairs, 8));
+    args.keep = static_cast<const uint8_t*>(keep.data());
   }
   const auto key_values = static_cast<size_t>(n.batch * n.seq_kv);
   const Buffer key(2 * key_values);
@@ -228,6 +244,6 @@ int main() {
       RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true}) &
       RUN(sanitize_far, Dims{2, 1, 128, true, 1, true}) &
       RUN(sanitize_sparse, Dims{4, 2, 128, true}) & RUN(sanitize_strips, Dims{2, 2, 64, true}) &
-      RUN(sanitize_ids, Dims{2, 2, 64, true});
+      RUN(sanitize_ids, Dims{2, 2, 64, true}) & RUN(sanitize_mask, Dims{2, 2, 64, true});
   return all ? 0 : 1;
 }
