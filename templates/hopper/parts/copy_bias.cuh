@@ -74,16 +74,18 @@ __device__ __forceinline__ bool begin_words(const BiasRows& rows) {
 // Words may hold elements of the rows before and behind, which must be the tensor's. The whole warp
 // votes, so that the compiler does not think it apart.
 __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p) {
-  const BiasElement* const begin = bias_data(p.inputs);
-  const BiasElement* const end = begin + bias_matrices(p.batch) * p.seq_q * p.seq_kv;
-  const uint32_t* const behind = row_words(rows, rows.last_row) + kRowWords + 1;
-  bool inside = row_words(rows, 0) >= static_cast<const void*>(begin) &&
-                behind <= static_cast<const void*>(end);
+  constexpr int kColumns = kTileKv + kOfWord;  // that words may reach
+  const bool has_first =
+      rows.from >= bias_data(p.inputs) + kOfWord || row_address(rows, 0) % 4 == 0;
+  const bool has_last = rows.last_key + 1 >= kColumns ||
+                        (rows.last_row >= 16 && rows.last_key + rows.length >= kColumns);
 #if ATTN_MAPS > 1
   // The warps of both maps write the tile: nothing may move in it.
-  inside = inside && begin_words(rows);
+  const bool fits = begin_words(rows);
+#else
+  constexpr bool fits = true;
 #endif
-  return __all_sync(0xffffffffu, inside);
+  return __all_sync(0xffffffffu, has_first && has_last && fits);
 }
 
 #if ATTN_BIAS_BYTES == 1
