@@ -15,11 +15,12 @@
 
 namespace attngen::emit {
 
-// What the functions of a pair take, and how they are called: (product or score, row, lines,
-// column, kv_idx, in), as far as the form has them.
 // The pair's element of the input that comes by tiles: "float bias" or "int byte", and "bias, ".
 std::string bias_declaration(const attention::PairForm& pairs);
 std::string bias_argument(const attention::PairForm& pairs);
+
+// What the functions of a pair take, and how they are called: (product or score, bias, row, lines,
+// column, kv_idx, in), as far as the form has them.
 std::vector<std::string> pair_parameters(const attention::PairForm& pairs);
 std::string pair_arguments(const attention::PairForm& pairs, std::string_view first);
 
