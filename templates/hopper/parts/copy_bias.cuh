@@ -156,9 +156,10 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
 #endif
   if (__all_sync(0xffffffffu, whole && begin_words(rows))) return;
   const auto first = static_cast<uint32_t>(row_address(rows, 0));
+  const uint32_t row_bytes = static_cast<uint32_t>(rows.length) * kBiasBytes;
 #pragma unroll 2
   for (int i = 0; i < 16; ++i) {
-    const uint32_t moved = (first + i * rows.length * kBiasBytes) % 4 * 8;  // bits
+    const uint32_t moved = (first + i * row_bytes) % 4 * 8;  // bits
     uint32_t words[kGroups];
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
