@@ -617,8 +617,7 @@ struct Tile {
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;
-  const int b = head / kHeadsQ, h = head % kHeadsQ;
-  return {uniform(row * kTileQ), uniform(h), uniform(b)};
+  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
 __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {

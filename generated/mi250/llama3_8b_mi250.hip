@@ -629,8 +629,7 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int rest = index - first_head * p.tiles_per_head;
   const int head = first_head + rest % heads;
   const int row = p.tiles_per_head - 1 - rest / heads;
-  const int b = head / kHeadsQ, h = head % kHeadsQ;
-  return {uniform(row * kTileQ), uniform(h), uniform(b)};
+  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
 __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {

@@ -44,14 +44,7 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;
 #endif
-#if ATTN_BATCHES_SHARE
-  // All batches read the same for a pair of a head, and come side by side.
-  const int b = head / kGroup % p.batch;
-  const int h = head / kGroup / p.batch * kGroup + head % kGroup;
-#else
-  const int b = head / kHeadsQ, h = head % kHeadsQ;
-#endif
-  return {uniform(row * kTileQ), uniform(h), uniform(b)};
+  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 }
 
 __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
