@@ -14,6 +14,12 @@ namespace {
 // Two limits of the row.
 constexpr expr::OperationCounts kIntervalTest{.logic = 2};
 
+// An element for each pair that scores read.
+bool has_biases(const spec::Spec& spec) {
+  const auto input = attention::pair_input(spec);
+  return input && !input->of_mask;
+}
+
 // The heads of a tile visit the same blocks of keys. The template has no packed form of what else
 // makes tiles or finds blocks.
 std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
@@ -22,9 +28,7 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
   if (kernel.varlen) return "heads are not packed in packed sequences (varlen)";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
   if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
-  if (const auto bias = attention::pair_input(spec); bias && !bias->of_mask) {
-    return "each head has biases of its own";
-  }
+  if (has_biases(spec)) return "each head has biases of its own";
   if (kernel.walks && !kernel.id_tables) {
     return "heads are not packed where a mask's blocks are searched or tested";
   }
@@ -33,9 +37,7 @@ std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
 
 // A step takes two blocks that do not stand side by side, but not what is loaded with them.
 std::string why_blocks_apart(const spec::Spec& spec, const Kernel& kernel) {
-  if (const auto bias = attention::pair_input(spec); bias && !bias->of_mask) {
-    return "biases are loaded for one at a time";
-  }
+  if (has_biases(spec)) return "biases are loaded for one at a time";
   if (kernel.key_rows > 0) return "an input's elements are read from one address on";
   if (kernel.value_parts > 1) return "the values need several accumulators";
   return {};

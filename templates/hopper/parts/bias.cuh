@@ -1,5 +1,14 @@
 // The bias tile: of a tensor with an element for each pair, which comes with the keys.
+#if ATTN_MASK_BIAS
+// Here the mask reads it.
+#endif
 #pragma once
+
+// Where an element lies in the tile of 64 rows, in bytes.
+__device__ __forceinline__ int bias_place(int row, int column) {
+  constexpr int kOfGroup = 16 / kBiasBytes;
+  return swizzled<kChunkBias>(64, row, column / kOfGroup) + column % kOfGroup * kBiasBytes;
+}
 
 // The biases of a thread's pairs, which lie as its scores do.
 struct Biases {
@@ -29,26 +38,20 @@ struct Biases {
 __device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
   Biases biases;
   const int lane = threadIdx.x % 32;
+#if ATTN_BIAS_BYTES != 2
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
+      const uint8_t* const pair = tile + bias_place(row, 8 * j + lane % 4 * 2);
 #if ATTN_BIAS_BYTES == 4
-#pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
-      const float2 pair = *reinterpret_cast<const float2*>(
-          tile + swizzled<kChunkBias>(64, row, 2 * j + lane % 4 / 2) + lane % 2 * 8);
-      biases.elements[j][r][0] = pair.x;
-      biases.elements[j][r][1] = pair.y;
-    }
-  }
-#elif ATTN_BIAS_BYTES == 1
-#pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
-      biases.pairs[j][r] = *reinterpret_cast<const uint16_t*>(
-          tile + swizzled<kChunkBias>(64, row, j / 2) + j % 2 * 8 + lane % 4 * 2);
+      const float2 elements = *reinterpret_cast<const float2*>(pair);
+      biases.elements[j][r][0] = elements.x;
+      biases.elements[j][r][1] = elements.y;
+#else
+      biases.pairs[j][r] = *reinterpret_cast<const uint16_t*>(pair);
+#endif
     }
   }
 #else

@@ -20,12 +20,6 @@ __device__ __forceinline__ BiasRows bias_rows(int q_first, int kv_first, const R
           max(p.seq_q - 1 - q_first - first, 0), p.seq_kv - 1 - kv_first};
 }
 
-// Where the elements of a group of columns lie in the tile.
-__device__ __forceinline__ uint8_t* bias_at(uint8_t* tile, int row, int column) {
-  constexpr int kOfGroup = 16 / kBiasBytes;
-  return tile + swizzled<kChunkBias>(64, row, column / kOfGroup) + column % kOfGroup * kBiasBytes;
-}
-
 // Of 4 bytes, on its way until wait_for_words.
 __device__ __forceinline__ void copy_word(void* to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from)
@@ -45,7 +39,7 @@ __device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows
     for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
       const int column = 32 * j + threadIdx.x % 32;
       if (column < kTileKv) {
-        copy_word(bias_at(tile, rows.first + i, column), from + min(column, rows.last_key));
+        copy_word(tile + bias_place(rows.first + i, column), from + min(column, rows.last_key));
       }
     }
   }
@@ -103,9 +97,9 @@ __device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& row
       if (column < kTileKv) {
         const BiasElement element = __ldg(from + min(column, rows.last_key));
 #if ATTN_BIAS_BYTES == 1
-        *bias_at(tile, rows.first + i, column) = column <= rows.last_key ? element : 0;
+        tile[bias_place(rows.first + i, column)] = column <= rows.last_key ? element : 0;
 #else
-        *reinterpret_cast<BiasElement*>(bias_at(tile, rows.first + i, column)) = element;
+        *reinterpret_cast<BiasElement*>(tile + bias_place(rows.first + i, column)) = element;
 #endif
       }
     }
@@ -128,7 +122,7 @@ __device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& 
     for (int j = 0; j < (kRowWords + 31) / 32; ++j) {
       const int word = 32 * j + lane;
       if (word < kRowWords) {
-        copy_word(bias_at(tile, rows.first + i, kOfWord * word), words + word);
+        copy_word(tile + bias_place(rows.first + i, kOfWord * word), words + word);
       }
     }
   }
@@ -167,7 +161,7 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
       words[j] = 0;
       if (word < kRowWords) {
         words[j] =
-            *reinterpret_cast<const uint32_t*>(bias_at(tile, rows.first + i, kOfWord * word));
+            *reinterpret_cast<const uint32_t*>(tile + bias_place(rows.first + i, kOfWord * word));
       }
     }
     const uint32_t behind = __shfl_sync(0xffffffffu, words_behind, i);
@@ -185,7 +179,7 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
 #if ATTN_BIAS_BYTES == 1
         own &= first_bytes(rows.last_key + 1 - 4 * word);
 #endif
-        *reinterpret_cast<uint32_t*>(bias_at(tile, rows.first + i, kOfWord * word)) = own;
+        *reinterpret_cast<uint32_t*>(tile + bias_place(rows.first + i, kOfWord * word)) = own;
       }
     }
   }

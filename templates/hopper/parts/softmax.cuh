@@ -31,7 +31,7 @@ __device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const 
 #else
 // Whether a row's pair with the key `column` places behind kv_first exists.
 #if ATTN_ZERO_IS_MASKED
-// Behind the last key the tile has zeros.
+// None does behind the last key, where the tile has zeros.
 #endif
 #if ATTN_MASK_BIAS
 template <typename Bias>
