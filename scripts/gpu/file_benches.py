@@ -161,6 +161,17 @@ FILES = {
 }
 
 
+def mask_benches():
+    """pair_mask at head dim 64, and of rows that TMA cannot take: of an even length, of an odd one."""
+    batch, _, more = FILES["pair_mask"]
+    for dim, seq in ((64, 4096), (128, 4088), (128, 4091), (64, 4088), (64, 4091)):
+        name = f"variant_pair_mask_d{dim}_s{seq}"
+        spec = {**read("pair_mask"), "name": name, "layout": "bshd",
+                "head_dim": {"qk": dim, "v": dim},
+                "workload": {"batch": batch, "seq_q": seq, "seq_kv": seq}}
+        yield VariantBench(name, spec, batch, seq, **more)
+
+
 def is_causal(spec):
     """Whether every query sees keys up to itself alone."""
     return "kv_idx <= q_pos and" in spec.get("mask", "") or spec.get("mask") == CAUSAL
@@ -186,15 +197,18 @@ def is_plain(spec):
 def file_benches():
     """The files' benches, and once each the plain ones that they are held to."""
     plain_ones = {}
+
+    def beside_plain(bench):
+        beside = plain_bench(bench)
+        plain_ones[beside.name] = beside
+        return replace(bench, rival=beside.name)
+
     for file, (batch, seq, more) in FILES.items():
         name = f"variant_{file}"
         changes, more = more.get("changes", {}), {k: more[k] for k in more if k != "changes"}
         spec = {**read(file), "name": name, "layout": "bshd", **changes}
         spec["workload"] = {"batch": batch, "seq_q": more.get("queries", seq), "seq_kv": seq}
         bench = VariantBench(name, spec, batch, seq, rival=name, **more)
-        if not is_plain(spec):
-            beside = plain_bench(bench)
-            plain_ones[beside.name] = beside
-            bench = replace(bench, rival=beside.name)
-        yield bench
+        yield bench if is_plain(spec) else beside_plain(bench)
+    yield from map(beside_plain, mask_benches())
     yield from plain_ones.values()
