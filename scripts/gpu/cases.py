@@ -68,6 +68,11 @@ def sanitize_cases():
         mask="kv_idx <= q_pos and keep[h, q_idx, kv_idx] > 0")
     yield Case(mask["name"], mask, "sanitize", {"keep": {"fill": "bits"}}, longest=1000,
                data=mask["name"])
+    bits = make_spec("sanitize_bits", (64, 64), (4, 4), inputs={
+        "keep": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
+        mask="kv_idx <= q_pos and keep[b, q_idx, kv_idx] > 0")
+    yield Case(bits["name"], bits, "sanitize", {"keep": {"fill": "patches"}}, longest=1000,
+               data=bits["name"])
     sparse = make_spec("sanitize_sparse", (128, 128), (4, 2), mask=CAUSAL, blocks={
         "size": 64, "from": "indices", "per": "heads_kv"})
     yield Case(sparse["name"], sparse, "sanitize", data=sparse["name"], schedule={

@@ -162,7 +162,7 @@ FILES = {
 
 
 def mask_benches():
-    """pair_mask at head dim 64, and of rows that TMA cannot take: of an even length, of an odd one."""
+    """pair_mask at head dim 64, of rows that begin anywhere, and of masks that leave blocks out."""
     batch, _, more = FILES["pair_mask"]
     for dim, seq in ((64, 4096), (128, 4088), (128, 4091), (64, 4088), (64, 4091)):
         name = f"variant_pair_mask_d{dim}_s{seq}"
@@ -170,6 +170,11 @@ def mask_benches():
                 "head_dim": {"qk": dim, "v": dim},
                 "workload": {"batch": batch, "seq_q": seq, "seq_kv": seq}}
         yield VariantBench(name, spec, batch, seq, **more)
+    for fill in ("lower_triangle", "squares_1024"):
+        name = f"variant_pair_mask_{fill}"
+        spec = {**read("pair_mask"), "name": name, "layout": "bshd",
+                "workload": {"batch": batch, "seq_q": 4096, "seq_kv": 4096}}
+        yield VariantBench(name, spec, batch, 4096, **{**more, "fills": (("keep", {"fill": fill}),)})
 
 
 def is_causal(spec):

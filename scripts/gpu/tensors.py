@@ -382,6 +382,26 @@ def coins(dims, shape, random, device):
     return torch.randint(0, 2, dims, generator=random, device=device)
 
 
+def patches(dims, shape, random, device):
+    """Of 80 rows and 112 columns: zeros, ones or both."""
+    row = torch.arange(dims[-2], device=device)[:, None]
+    column = torch.arange(dims[-1], device=device)
+    kind = (row // 80 * 5 + column // 112 * 3) % 7
+    return coins(dims, shape, random, device).masked_fill(kind < 3, 0).masked_fill(
+        (kind >= 3) & (kind < 5), 1)
+
+
+def lower_triangle(dims, shape, random, device):
+    """A causal mask as ones."""
+    return torch.ones(dims, device=device).tril(dims[-1] - dims[-2])
+
+
+def squares_1024(dims, shape, random, device):
+    """Ones for the pairs within documents of 1024 tokens."""
+    document = torch.arange(max(dims[-2:]), device=device) // 1024
+    return (document[:dims[-2], None] == document[:dims[-1]]).expand(dims)
+
+
 FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slopes,
          "log_decay": log_decay, "log_gates": log_gates, "broken_gates": broken_gates,
          "lambdas": lambdas,
@@ -389,4 +409,5 @@ FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slo
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,
          "every_other_1024": every_other_1024, "prefix_64": prefix_64,
-         "prefix_2048": prefix_2048, "bits": bits, "coins": coins}
+         "prefix_2048": prefix_2048, "bits": bits, "coins": coins, "patches": patches,
+         "lower_triangle": lower_triangle, "squares_1024": squares_1024}

@@ -194,6 +194,47 @@ def variant_cases():
     yield from wide_cases()
     yield from maps_cases()
     yield from far_cases()
+    yield from asked_cases()
+
+
+def asked_cases():
+    """`--filter asked_`: masks that a kernel before asks of all pairs, which leave out blocks and
+    keep others whole; bytes in memory that begin anywhere."""
+    def one(name, head_dim, heads, fill="patches", offset=0, given=None, dims=("batch",),
+            dtype="u8", **spec):
+        inputs = {"keep": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]},
+                  **spec.pop("inputs", {})}
+        fills = {"keep": {"fill": fill, "offset": offset}, **spec.pop("fills", {})}
+        case = variant(f"asked_{name}", head_dim, heads, fills, 1000, inputs=inputs,
+                       **{"mask": "keep[b, q_idx, kv_idx] > 0", **spec})
+        return replace(case, schedule=given)
+
+    yield one("d128", 128, (8, 8))
+    yield one("d64", 64, (4, 2), dims=(), offset=1, mask="kv_idx <= q_pos and keep[q_idx, kv_idx] != 0")
+    yield one("d256", 256, (8, 2), offset=3)
+    yield one("narrow", 64, (4, 4), given=schedule(4, 32, 2, overlap="none"))
+    yield one("narrowest", 128, (4, 4), given=schedule(1, 16, 2, ping_pong=False))
+    yield one("wide", 128, (8, 2), offset=2, given=schedule(2, 144, 2, overlap="none"))
+    yield one("widest", 40, (4, 2), given=schedule(1, 208, 2, weights="shared", ping_pong=False, grid="plain"))
+    yield one("shared", 72, (4, 4), given=schedule(2, 96, 2, weights="shared"))
+    yield one("turns", 128, (4, 4), given=schedule(2, 80, 2, ping_pong=True, order="longest_first"))
+    yield one("heads", 128, (16, 4), dims=("batch", "heads_kv"),
+              mask="keep[b, h_kv, q_idx, kv_idx] == 1")
+    yield one("packed", 64, (8, 1), given={**schedule(1, 64, 2, ping_pong=False), "pack_heads": True})
+    yield one("unkept", 128, (4, 4), fill="bits", mask="keep[b, q_idx, kv_idx] == 0")
+    yield one("floats", 128, (4, 4), fill="normal", dtype="bf16", mask="abs(keep[b, q_idx, kv_idx]) < 1")
+    yield one("sigmoid", 128, (8, 8), normalize=row_free("sigmoid(score - 5)"))
+    yield one("relu", 64, (4, 4), mask="kv_idx <= q_pos and keep[b, q_idx, kv_idx] > 0",
+              normalize=row_free("relu(score)", "acc / (q_pos + 1)"))
+    yield one("softcap", 128, (8, 2), score="30 * tanh(score / 30)")
+    yield one("alibi", 64, (4, 4), fills={"slopes": {"fill": "slopes"}}, inputs=SLOPES, score=ALIBI)
+    yield one("bias", 64, (4, 4), fills={"bias": {"fill": "normal"}}, score="score + bias[h, q_idx, kv_idx]",
+              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}})
+    yield one("maps", (64, 128), (4, 4), maps=2, fills={"lambda": {"fill": "lambdas"}}, inputs=LAMBDA,
+              normalize=DIFFERENTIAL)
+    yield variant("asked_near", 128, (4, 2), {"near": {"fill": "stretches"}}, 1000,
+                  inputs={"near": {"dtype": "u8", "shape": [3000]}},
+                  mask="near[q_pos - kv_idx + 1000] > 0")
 
 
 LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}

@@ -50,9 +50,38 @@ std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs) {
   return BlockTest{kept, full, read ? bounds.take_tables() : std::vector<IdTable>()};
 }
 
+namespace {
+
+// Heads that share a pair's answer: for fewer, asking beforehand takes longer than it saves.
+constexpr int kFewestReaders = 4;
+
+int readers(const spec::Spec& spec) {
+  if (expr::mentions(spec.mask, "h")) return 1;
+  return expr::mentions(spec.mask, "h_kv") ? spec.heads.group() : spec.heads.q;
+}
+
+bool loads_by_pair(const Expr& mask) {
+  return expr::find_node(mask, [](const Expr& node) {
+           return node.op() == Op::Load && expr::mentions(node, "kv_idx") &&
+                  (expr::mentions(node, "q_idx") || expr::mentions(node, "q_pos"));
+         }) != nullptr;
+}
+
+}  // namespace
+
+bool asks_pairs(const spec::Spec& spec) {
+  return spec.block_size == 0 && !spec.varlen && loads_by_pair(spec.mask) &&
+         readers(spec) >= kFewestReaders;
+}
+
+bool asks_pairs(const BlockTest& test) {
+  return !test.tables.empty() && test.tables.front().of == TableOf::Pairs;
+}
+
 std::optional<BlockTest> block_test(const spec::Spec& spec) {
   if (spec.block_size > 0) return std::nullopt;
-  return block_test(spec.mask, spec.inputs);
+  if (!asks_pairs(spec)) return block_test(spec.mask, spec.inputs);
+  return BlockTest{any_pair(), all_pairs(), {{expr::simplify(spec.mask), TableOf::Pairs}}};
 }
 
 }  // namespace attngen::attention

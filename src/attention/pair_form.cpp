@@ -147,7 +147,9 @@ class Former {
  public:
   Former(const spec::Spec& spec, const RowForm& rows, double scale, PairAbilities abilities)
       : spec_(spec), rows_(rows), abilities_(abilities) {
+    form_.mask_bits = abilities.mask_bits && asks_pairs(spec);
     if (abilities.bias) form_.bias = pair_input(spec);
+    if (form_.mask_bits && form_.bias && form_.bias->of_mask) form_.bias.reset();
     const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
     score_ = prepared(expr::substitute(spec.score, {{"score", product}}));
   }
@@ -188,6 +190,10 @@ class Former {
   }
 
   void form_mask() {
+    if (form_.mask_bits) {
+      form_.mask = expr::boolean(true);
+      return;
+    }
     const bool tested = !has_row_limits(key_range(spec_.mask, spec_.inputs));
     // Lines are of a thread's keys that exist: which ones do is found without.
     form_.mask = tested ? biased(spec_.mask) : spec_.mask;

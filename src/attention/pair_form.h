@@ -88,6 +88,7 @@ struct PairForm {
   std::optional<PairInput> bias;              // all of these read kBias or kByte for it
   expr::Expr of_key, of_distance;             // and kOfKey, kOfDistance (attention/strips.h)
   std::vector<expr::Expr> key_words;          // mask reads kKeyWord for these
+  bool mask_bits = false;                     // or is `true`: bits come by tiles (asks_pairs)
 
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
@@ -106,6 +107,7 @@ struct PairAbilities {
   bool near = false;                  // to compute a block of keys again: near forms
   bool far = false;                   // to keep states of keys far behind: far forms
   bool bias = false;                  // to load an input by the tiles of its scores
+  bool mask_bits = false;             // and a mask that a kernel before has made
   bool key_rows = false;              // to keep an address for a block
   bool strips = false;                // to compute what pairs of a block share once
   bool rounds_positive_part = false;  // to round a weight and take its positive part in one

@@ -80,6 +80,10 @@ std::optional<PairInput> pair_input(const spec::Spec& spec) {
     if (auto found = search.in(row.value)) return found;
   }
   if (auto found = search.in(spec.normalize.weight)) return found;
+  return pair_input_of_mask(spec);
+}
+
+std::optional<PairInput> pair_input_of_mask(const spec::Spec& spec) {
   return Search(spec, true).in(spec.mask);
 }
 

@@ -26,6 +26,8 @@ struct PairInput {
 // of bytes that the mask reads. The indices before the last two are those of their dimensions (b,
 // h, h_kv): a tile of one head finds its elements in rows.
 std::optional<PairInput> pair_input(const spec::Spec& spec);
+// Of these, what the mask reads.
+std::optional<PairInput> pair_input_of_mask(const spec::Spec& spec);
 
 // Whether inputs have elements for each pair, and all of them the same ones for every batch.
 bool batches_share_pairs(const spec::Spec& spec);

@@ -49,8 +49,14 @@ struct BlockTest {
   std::vector<IdTable> tables;
 };
 std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs);
-// Of a spec: under block sparsity the caller's blocks are visited, not those that the mask would
+// Of a spec. Under block sparsity the caller's blocks are visited, not those that the mask would
 // keep.
 std::optional<BlockTest> block_test(const spec::Spec& spec);
+
+// Whether a mask is asked of all pairs before the kernel, which then finds a bit for each: it loads
+// an element of an input for each, of which no bounds tell, and enough heads share the answer. The
+// block test is that of a table of pairs.
+bool asks_pairs(const spec::Spec& spec);
+bool asks_pairs(const BlockTest& test);
 
 }  // namespace attngen::attention

@@ -237,6 +237,20 @@ std::string DeviceNames::matrix(const Input& input) const {
   return index.empty() ? "0" : index;
 }
 
+std::string DeviceNames::matrices(const spec::Input& input) {
+  std::string product;
+  for (const spec::Input::Dim& dim : input.shape) {
+    using Kind = spec::Input::Dim::Kind;
+    const char* const length = dim.kind == Kind::Batch     ? "batch"
+                               : dim.kind == Kind::Heads   ? "kHeadsQ"
+                               : dim.kind == Kind::HeadsKv ? "kHeadsKv"
+                                                           : "";
+    if (*length == 0) continue;
+    product += (product.empty() ? "" : " * ") + std::string(length);
+  }
+  return product.empty() ? "1" : product;
+}
+
 std::string DeviceNames::address(const Input& input, std::span<const std::string> indices) const {
   std::string address;
   bool wide = false;

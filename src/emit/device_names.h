@@ -64,6 +64,7 @@ class DeviceNames {
 
   // Which of its matrices [seq_q, seq_kv] an input with an element for each pair has for a row.
   std::string matrix(const spec::Input& input) const;
+  static std::string matrices(const spec::Input& input);  // how many there are
 
   // "in.batch": a length of the call, "batch", "total_q" or "total_kv", that `Row` does not hold.
   std::string of_call(std::string length) const;

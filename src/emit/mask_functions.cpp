@@ -49,7 +49,7 @@ bool has_walk(const Spec& spec) {
 
 std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
                       const DeviceNames& names, bool amd) {
-  if (is_interval(spec) || (!amd && has_searched_limits(spec, form))) return "";
+  if (is_interval(spec) || (!amd && has_searched_limits(spec, form)) || pairs.mask_bits) return "";
   // Loads of all pairs at once would take more registers than there are.
   const expr::Names printed = pairs.mask_loads() ? names.names() : names.pair_names();
   std::vector<std::string> parameters{kRow};
@@ -214,7 +214,7 @@ std::string block_test_text(const Spec& spec, const DeviceNames& names) {
   const auto tested = [&](const expr::Expr& condition) {
     return entries_text(condition, test->tables) + returned(condition, names.mask_names());
   };
-  return tables_text(*test, spec.varlen, names) +
+  return tables_text(spec, *test, names) +
          "// Whether a pair of rows q_first..q_last may exist among keys kv_first..kv_last.\n" +
          text_of({"bool", "block_kept", parameters, tested(test->kept)}) +
          "\n// Whether all of them exist.\n" +

@@ -105,11 +105,13 @@ std::string PairText::exists_line(const std::string& guard) const {
                              : eager                 ? "(key < row.seq_kv) & "
                                                      : "key < row.seq_kv && ";
   const std::string inside =
-      is_interval(spec_) ? "key >= keys.begin && key < keys.end"
-                         : fmt::format("{}pair_exists(row, {}{}kv_idx, in)", before,
-                                       pairs_.mask_reads_bias() ? bias_argument(pairs_) : "",
-                                       nvidia ? "column, " : "");
-  const std::string exists = fmt::format("!kMasked || ({})", inside);
+      pairs_.mask_bits     ? "bits(j, e)"
+      : is_interval(spec_) ? "key >= keys.begin && key < keys.end"
+                           : fmt::format("{}pair_exists(row, {}{}kv_idx, in)", before,
+                                         pairs_.mask_reads_bias() ? bias_argument(pairs_) : "",
+                                         nvidia ? "column, " : "");
+  const std::string exists =
+      fmt::format(fmt::runtime(pairs_.mask_bits ? "!kMasked || {}" : "!kMasked || ({})"), inside);
   return wrapped(
       "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
 }

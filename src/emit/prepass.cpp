@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "attention/pair_form.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/template_files.h"
@@ -33,13 +34,15 @@ Heads heads_text(const IdTable& table) {
   return {"1", ""};
 }
 
+bool of_keys(const IdTable& table) { return table.of == attention::TableOf::Keys; }
+
 // Where the entries of a row's batch and head begin, as templates/hopper/parts/entries.cuh has it.
 std::string first_entry_text(const IdTable& table, const char* size) {
   const Heads heads = heads_text(table);
   std::string plane = "int64_t{row.b}";
   if (heads.index[0] != 0) plane += fmt::format(" * {} + {}", heads.count, heads.index);
   return fmt::format("  const int blocks = ({0} + {1} - 1) / {1};\n",
-                     table.of_keys ? "row.seq_kv" : "row.seq_q", size) +
+                     of_keys(table) ? "row.seq_kv" : "row.seq_q", size) +
          fmt::format("  const int64_t first = ({}) * blocks;\n", plane);
 }
 
@@ -48,11 +51,11 @@ std::string packed_first_entry_text(const IdTable& table, const char* size,
                                     const DeviceNames& names) {
   const Heads heads = heads_text(table);
   std::string first =
-      fmt::format("int64_t{{row.{}}} / {} + row.b", table.of_keys ? "kv_begin" : "q_begin", size);
+      fmt::format("int64_t{{row.{}}} / {} + row.b", of_keys(table) ? "kv_begin" : "q_begin", size);
   std::string text;
   if (heads.index[0] != 0) {
     text = fmt::format("  const int64_t of_head = int64_t{{{}}} / {} + {};\n",
-                       names.of_call(table.of_keys ? "total_kv" : "total_q"), size,
+                       names.of_call(of_keys(table) ? "total_kv" : "total_q"), size,
                        names.of_call("batch"));
     first = fmt::format("{} * of_head + {}", heads.index, first);
   }
@@ -65,7 +68,7 @@ std::string shapes_text(const std::vector<IdTable>& tables) {
   std::vector<std::string> shapes;
   shapes.reserve(tables.size());
   for (const IdTable& table : tables) {
-    shapes.push_back(fmt::format("{{{}, {}}}", table.of_keys, heads_text(table).count));
+    shapes.push_back(fmt::format("{{{}, {}}}", of_keys(table), heads_text(table).count));
   }
   return "struct TableShape {\n  bool of_keys;  // else of queries\n"
          "  int heads;     // told apart\n};\n"
@@ -88,8 +91,8 @@ std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames
 }
 
 std::string entry_text(const IdTable& table, size_t i, bool packed, const DeviceNames& names) {
-  const char* const index = table.of_keys ? "kv_first" : "q_first";
-  const char* const size = table.of_keys ? "kTileKv" : "kTileQueries";
+  const char* const index = of_keys(table) ? "kv_first" : "q_first";
+  const char* const size = of_keys(table) ? "kTileKv" : "kTileQueries";
   const bool floats = of_floats(table);
   const std::string body =
       (packed ? packed_first_entry_text(table, size, names) : first_entry_text(table, size)) +
@@ -101,18 +104,72 @@ std::string entry_text(const IdTable& table, size_t i, bool packed, const Device
                   body});
 }
 
+std::string bytes_text(const attention::PairInput& input, const DeviceNames& names) {
+  std::vector<expr::Expr> indices(input.load.operands().begin(), input.load.operands().end());
+  indices.back() = expr::integer(0);
+  const expr::Expr first = expr::load(input.load.name(), input.load.type(), std::move(indices));
+  return "// Where the bytes of a row begin, and all of them; how many matrices [seq_q, seq_kv] "
+         "there "
+         "are.\n" +
+         text_of({"const uint8_t*",
+                  "first_byte",
+                  {kRow, kInputs},
+                  fmt::format("  return &{};\n", names.element(first))}) +
+         fmt::format(
+             "__device__ const uint8_t* all_bytes(const Inputs& in) {{ return in.{}; }}\n"
+             "__device__ int64_t byte_matrices({}) {{ return {}; }}\n\n",
+             input.input.name,
+             spec::has_dim(input.input, spec::Input::Dim::Kind::Batch) ? "int64_t batch"
+                                                                       : "int64_t",
+             DeviceNames::matrices(input.input));
+}
+
+std::string pairs_text(const spec::Spec& spec, const IdTable& table, const DeviceNames& names) {
+  expr::Expr mask = table.value;
+  std::vector<std::string> parameters{kRow, "int kv_idx", kInputs};
+  std::string bytes;
+  if (const auto input = bytes_of_mask(spec)) {
+    mask = attention::replace_loads(mask, [&](const expr::Expr& load) {
+      return expr::same(load, input->load) ? expr::variable(attention::kByte, load.type()) : load;
+    });
+    parameters.insert(parameters.begin() + 1, "int byte");
+    bytes = bytes_text(*input, names);
+  }
+  return "// No bounds tell of this mask: a kernel before this one asks it of all pairs.\n" +
+         fmt::format(
+             "constexpr bool kPairsOfBatch = {};  // it differs by batch\n"
+             "constexpr int kPairHeads = {};  // heads told apart\n\n",
+             expr::mentions(table.value, "b"), heads_text(table).count) +
+         text_of({"bool", "mask_holds", std::move(parameters), returned(mask, names.names())}) +
+         "\n" + bytes + std::string(part_text("hopper/parts/pair_entry.cuh")) +
+         text_of({"PairEntry",
+                  "entry_of_0",
+                  {"int q_first", "int kv_first", kRow, kInputs},
+                  fmt::format("  return unpacked_pairs(__ldg(&in.{}[0][pair_entry(q_first, "
+                              "kv_first, row)]));\n",
+                              kTables)}) +
+         "\n";
+}
+
 }  // namespace
 
-std::string tables_text(const attention::BlockTest& test, bool packed, const DeviceNames& names) {
+std::optional<attention::PairInput> bytes_of_mask(const spec::Spec& spec) {
+  const auto input = attention::pair_input_of_mask(spec);
+  return input && input->has_bytes() ? input : std::nullopt;
+}
+
+std::string tables_text(const spec::Spec& spec, const attention::BlockTest& test,
+                        const DeviceNames& names) {
   const std::vector<IdTable>& tables = test.tables;
   if (tables.empty()) return "";
+  if (attention::asks_pairs(test)) return pairs_text(spec, tables.front(), names);
   std::string text =
       "// In no order: a kernel before this one tabulates what a block holds of these.\n";
   for (size_t i = 0; i < tables.size(); ++i) {
     text += comment(fmt::format("  {}", i),
                     fmt::format("{}, {}", expr::print_brief(tables[i].value),
-                                tables[i].of_keys ? "over the keys of each block"
-                                                  : "over the queries of each tile"));
+                                of_keys(tables[i]) ? "over the keys of each block"
+                                                   : "over the queries of each tile"));
   }
   text += part_text("hopper/parts/ids.cuh");
   if (!std::ranges::all_of(tables, of_floats)) text += part_text("hopper/parts/id_entry.cuh");
@@ -121,7 +178,7 @@ std::string tables_text(const attention::BlockTest& test, bool packed, const Dev
   for (size_t i = 0; i < tables.size(); ++i) {
     // What was asked of a table may have fallen out of both conditions.
     if (attention::reads_table(test.kept, i) || attention::reads_table(test.full, i)) {
-      text += entry_text(tables[i], i, packed, names) + "\n";
+      text += entry_text(tables[i], i, spec.varlen, names) + "\n";
     }
   }
   return text;
@@ -131,9 +188,13 @@ std::string entries_text(const expr::Expr& condition, const std::vector<IdTable>
   std::string text;
   for (size_t i = 0; i < tables.size(); ++i) {
     if (!attention::reads_table(condition, i)) continue;
+    if (tables[i].of == attention::TableOf::Pairs) {
+      text += "  const PairEntry entry_0 = entry_of_0(q_first, kv_first, row, in);\n";
+      continue;
+    }
     text += fmt::format("  const {0} entry_{1} = entry_of_{1}({2}, row, in);\n",
                         of_floats(tables[i]) ? "Floats" : "Ids", i,
-                        tables[i].of_keys ? "kv_first" : "q_first");
+                        of_keys(tables[i]) ? "kv_first" : "q_first");
   }
   return text;
 }
@@ -142,6 +203,8 @@ std::optional<std::string> table_entry(std::string_view load) {
   const std::string_view table = load.substr(0, load.find('.'));
   if (load.ends_with(attention::kLeast)) return fmt::format("entry_{}.least", table);
   if (load.ends_with(attention::kGreatest)) return fmt::format("entry_{}.greatest", table);
+  if (load.ends_with(attention::kAny)) return fmt::format("entry_{}.any", table);
+  if (load.ends_with(attention::kAll)) return fmt::format("entry_{}.all", table);
   const size_t meets = load.find(attention::kMeets);
   if (meets == std::string_view::npos) return std::nullopt;
   return fmt::format("((entry_{}.bits & entry_{}.bits) != 0)", table,

@@ -4,7 +4,13 @@
 // templates/hopper/parts/prepass.cuh calls
 //   table_shape   what a table tells apart
 //   tabulated     the id of a query or of a key that a table is about, or a float as it is ordered
-// and block tests entry_of_0, entry_of_1, ...: an entry.
+// and block tests entry_of_0, entry_of_1, ...: an entry. For a table of pairs, pair_prepass.cuh
+// calls
+//   mask_holds    whether a pair exists
+// and, of a mask that reads bytes of pairs, pair_bytes.cuh
+//   first_byte    where a row's begin
+//   all_bytes     where all of them do
+//   byte_matrices how many rows of them there are, over seq_q
 #pragma once
 
 #include <optional>
@@ -13,6 +19,7 @@
 #include <vector>
 
 #include "attention/id_tables.h"
+#include "attention/pair_input.h"
 #include "attention/tiles.h"
 #include "emit/device_names.h"
 
@@ -20,9 +27,15 @@ namespace attngen::emit {
 
 // The member of Inputs that holds the tables; no input has such a name.
 inline constexpr std::string_view kTables = "attn_tables";
+// And of the bits beside a table of pairs.
+inline constexpr std::string_view kMaskBits = "attn_mask_bits";
 
-// "" without tables. `packed`: of packed sequences.
-std::string tables_text(const attention::BlockTest& test, bool packed, const DeviceNames& names);
+// The bytes of pairs that a mask reads for a table of pairs, if it does.
+std::optional<attention::PairInput> bytes_of_mask(const spec::Spec& spec);
+
+// "" without tables.
+std::string tables_text(const spec::Spec& spec, const attention::BlockTest& test,
+                        const DeviceNames& names);
 
 // The entries that a condition of a block test reads, as statements: `const Ids entry_0 = ...;`.
 std::string entries_text(const expr::Expr& condition,

@@ -35,9 +35,11 @@ using attention::RowForm;
 using expr::Op;
 using spec::Spec;
 
-std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, size_t tables) {
-  if (spec.inputs.empty()) return "struct Inputs {};\n";
-  std::string text = "// The spec's inputs.\nstruct Inputs {\n";
+std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, size_t tables,
+                        bool mask_bits) {
+  if (spec.inputs.empty() && tables == 0) return "struct Inputs {};\n";
+  std::string text = spec.inputs.empty() ? "" : "// The spec's inputs.\n";
+  text += "struct Inputs {\n";
   std::vector<CommentedLine> members;
   members.reserve(lengths.size() + spec.inputs.size() + 1);
   for (const std::string& length : lengths) members.push_back({"  int " + length + ";", ""});
@@ -47,6 +49,7 @@ std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, 
   }
   // An input may have the type's name.
   if (tables > 0) members.push_back({fmt::format("  ::int4* {}[{}] = {{}};", kTables, tables), ""});
+  if (mask_bits) members.push_back({fmt::format("  ::uint4* {} = nullptr;", kMaskBits), ""});
   return text + commented(members) + "};\n";
 }
 
@@ -65,6 +68,10 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, boo
   if (pairs.bias) {
     members.push_back(
         {"  const uint8_t* bias;", "in shared memory: the tile of the block at hand"});
+  }
+  if (pairs.mask_bits) {
+    members.push_back(
+        {"  const uint32_t* bits;", "in shared memory: the mask of its pairs at hand"});
   }
   if (pairs.of_key) {
     members.push_back({"  const float* of_key;", "in shared memory: values of the thread's keys"});
@@ -121,21 +128,6 @@ std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
-// How many matrices [seq_q, seq_kv] an input with an element for each pair has.
-std::string matrices_of(const spec::Input& input) {
-  std::string product;
-  for (const spec::Input::Dim& dim : input.shape) {
-    using Kind = spec::Input::Dim::Kind;
-    const char* const length = dim.kind == Kind::Batch     ? "batch"
-                               : dim.kind == Kind::Heads   ? "kHeadsQ"
-                               : dim.kind == Kind::HeadsKv ? "kHeadsKv"
-                                                           : "";
-    if (*length == 0) continue;
-    product += (product.empty() ? "" : " * ") + std::string(length);
-  }
-  return product.empty() ? "1" : product;
-}
-
 std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
   if (!pairs.bias) return "";
   const spec::Input& input = pairs.bias->input;
@@ -149,7 +141,7 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
              "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
              "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
              spec::has_dim(input, spec::Input::Dim::Kind::Batch) ? "int64_t batch" : "int64_t",
-             matrices_of(input), c_type_of(input), input.name);
+             DeviceNames::matrices(input), c_type_of(input), input.name);
 }
 
 std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
@@ -350,9 +342,9 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   result.helpers = helpers_text(spec, form, pairs, fragment, body);
   std::string text = body.substr(1);
   if (amd) text = for_amd(std::exchange(result.helpers, "") + text);
-  result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec)) + "\n" +
-                row_text(spec, pairs, !amd && has_searched_limits(spec, form), forms.gathers) +
-                "\n" + text;
+  result.text =
+      inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec), pairs.mask_bits) + "\n" +
+      row_text(spec, pairs, !amd && has_searched_limits(spec, form), forms.gathers) + "\n" + text;
   return result;
 }
 

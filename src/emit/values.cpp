@@ -6,6 +6,7 @@
 #include "attention/interval_mask.h"
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
+#include "emit/prepass.h"
 #include "emit/user_functions.h"
 #include "expr/decimal.h"
 #include "expr/expr.h"
@@ -160,6 +161,7 @@ class TemplateValues {
   void put_mask() {
     put("MASKED", masked_);
     put("MASK_LOADS", pairs_.mask_loads());
+    put("MASK_BITS", pairs_.mask_bits);
     put("INTERVAL_MASK", is_interval(spec_));
     put("SEARCHED_LIMITS", has_searched_limits(spec_, rows_));
     // Without overlap of their own, tiles at the edge of the registers would spill.
@@ -169,6 +171,7 @@ class TemplateValues {
     put("SCOUT", resources_.scout);
     put("BLOCK_TEST", has_block_test(spec_));
     put("ID_TABLES", static_cast<int64_t>(id_tables(spec_)));
+    put("PAIR_BYTES", attention::asks_pairs(spec_) && bytes_of_mask(spec_).has_value());
     // A mask may give each warpgroup's rows keys of their own.
     put("TRIMMED", masked_ && schedule_.row_blocks() > 1 && !walks_);
   }

@@ -27,11 +27,12 @@ struct Deciders {
   Names lengths;  // other inputs
   Names limits;   // b, h and h_kv
   // Which blocks a kernel visits, of which it asks each.
-  Names blocks;       // b, h and h_kv
-  Names shares;       // inputs, of which the cost model knows no better than a share
-  Names stretches;    // or how long ids in no order stay the same
-  Names pairs;        // tested pair by pair
-  bool none = false;  // of a mask of indices alone: all pairs are tested
+  Names blocks;        // b, h and h_kv
+  Names shares;        // inputs, of which the cost model knows no better than a share
+  Names stretches;     // or how long ids in no order stay the same
+  bool asked = false;  // of which a kernel before asks all pairs
+  Names pairs;         // tested pair by pair
+  bool none = false;   // of a mask of indices alone: all pairs are tested
 };
 
 // Gathers them, once from what is shared: limits of masks share much.
@@ -74,6 +75,8 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   }
   const auto test = attention::block_test(spec);
   const bool asks = family == target::Family::Hopper && test.has_value();
+  found.asked = asks && attention::asks_pairs(*test);
+  if (found.asked) return found;
   if (asks) {
     Names& deciders = schedule::compares_ids(*test)          ? found.stretches
                       : !expr::inputs_of(test->kept).empty() ? found.shares
@@ -128,6 +131,9 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   if (!mask.blocks.empty()) {
     assumed.push_back(said_of(mask.blocks, "empties no block", "empty no block"));
   }
+  if (mask.asked) {
+    assumed.emplace_back("the mask keeps half of the blocks, and half of these whole");
+  }
   if (!mask.shares.empty()) {
     assumed.push_back(said_of(mask.shares, "keeps a fifth of the blocks that it decides",
                               "keep a fifth of the blocks that they decide"));
@@ -140,6 +146,10 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   std::vector<std::string> lines;
   if (!assumed.empty()) {
     lines.push_back(fmt::format("predictions assume that {}", fmt::join(assumed, ", that ")));
+  }
+  if (mask.asked) {
+    lines.emplace_back(
+        "a kernel before asks the mask of all pairs: blocks without one are passed over");
   }
   if (!mask.pairs.empty()) {
     lines.push_back(said_of(mask.pairs, "is tested pair by pair: no block is passed over by it",

@@ -87,6 +87,10 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
   if (pairs.bias) {
     text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
   }
+  if (pairs.mask_bits) {
+    text +=
+        "the mask comes by tiles, with the keys: a bit for each pair, made by a kernel before\n";
+  }
   if (pairs.of_key) {
     text +=
         fmt::format("computed once for a warpgroup's rows: {}\n", expr::print_brief(pairs.of_key));

@@ -136,6 +136,19 @@ double readers_of_biases(const Kernel& kernel, const spec::Workload& w) {
          (kernel.batches_share ? static_cast<double>(w.batch) : 1);
 }
 
+// Of pairs a clk that a core asks a mask of before the kernel: bytes, 33.5 million took 18 us
+// beside the launch (H200, 2026-11-26, a throw-away script, 128x128).
+constexpr double kAskedPairs = 8;
+
+double asking_seconds(const Kernel& kernel, const spec::Workload& w, const target::Target& t) {
+  if (!kernel.test || !attention::asks_pairs(*kernel.test)) return 0;
+  const expr::Expr& mask = kernel.test->tables.front().value;
+  const double planes = (expr::mentions(mask, "b") ? static_cast<double>(w.batch) : 1) *
+                        (expr::mentions(mask, "h_kv") ? kernel.heads_kv : 1);
+  return planes * static_cast<double>(w.seq_q) * static_cast<double>(w.seq_kv) /
+         (kAskedPairs * t.cores * t.boost_clock_hz);
+}
+
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
   const bool fits = kernel.group() > 1 && kWarpgroupRows % kernel.group() == 0;
@@ -409,7 +422,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   }
   // A kernel that sorts sequences or fills tables comes first.
   const bool prepares = kernel_.varlen || (kernel_.test && !kernel_.test->tables.empty());
-  p.launch_seconds = t.launch_s * (prepares ? 2 : 1);
+  p.launch_seconds = t.launch_s * (prepares ? 2 : 1) + asking_seconds(kernel_, w, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   p.seconds = side_by_side({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds +
               p.states_seconds;

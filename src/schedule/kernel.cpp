@@ -13,6 +13,7 @@ namespace {
 
 // Two limits of the row.
 constexpr expr::OperationCounts kIntervalTest{.logic = 2};
+constexpr expr::OperationCounts kBitTest{.logic = 1};
 
 // An element for each pair that scores read.
 bool has_biases(const spec::Spec& spec) {
@@ -159,7 +160,10 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.indexed_score = pairs.reads("kv_idx");
-  if (!kernel.range.always_full) {
+  kernel.mask_bits = pairs.mask_bits;
+  if (kernel.mask_bits) {
+    kernel.mask = kBitTest;
+  } else if (!kernel.range.always_full) {
     kernel.mask =
         kernel.tested_mask ? expr::count(pairs.mask, attention::pair_variables()) : kIntervalTest;
   }
@@ -238,6 +242,7 @@ attention::PairAbilities pair_abilities(target::Family family, bool near, bool f
   return {.near = near,
           .far = far,
           .bias = bias,
+          .mask_bits = true,
           .key_rows = true,
           .strips = strips,
           .rounds_positive_part = true};

@@ -89,6 +89,13 @@ int strip_bytes(const Kernel& kernel, const Schedule& s) {
   return s.warpgroups * kBlocks * words * kWord;
 }
 
+// Of the mask's bits of a tile and a block, whose rows are words, in each stage (the template's
+// mask_bits.cuh).
+int mask_bytes(const Kernel& kernel, const Schedule& s) {
+  if (!kernel.mask_bits) return 0;
+  return s.stages * mask_tile_bytes(s, kernel.group());
+}
+
 // Of what the scout finds (the template's find.cuh), of the squares that it marks, 1024 of each of
 // the rows that a tile looks at, and its barriers.
 int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
@@ -114,6 +121,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     bytes += kAnyVisit * slots + (kVisit + apart) * s.stages;
   }
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
+  bytes += mask_bytes(kernel, s);
   constexpr int kRank = 1;
   const bool ranked = kernel.block_size > 0 && !kernel.masked && counts_tiles(s);
   if (ranked) bytes += kBarrier + kRank * kRankedTiles;
@@ -161,7 +169,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   registers += kernel.row_constants + (16 + s.tile_kv / 4) * kernel.key_loads;
   // Bytes in shared memory leave nothing to keep. 408 kernels (2026-11-26, a throw-away script), of
   // which 133 spill: those that fit do not.
-  if (kernel.mask_tile) {
+  if (kernel.mask_tile || kernel.mask_bits) {
     if (!exponential) registers += 4;
   } else if (kernel.tested_mask) {
     registers += exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;

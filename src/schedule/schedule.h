@@ -70,6 +70,11 @@ inline bool skips_blocks(const Schedule& s, int block_size, int group) {
   return block_size > 0 && block_size % s.queries(group) != 0;
 }
 
+// Bytes of a mask's bits for a tile and a block of keys: 16 for each query and up to 128 keys.
+inline int mask_tile_bytes(const Schedule& s, int group) {
+  return s.queries(group) * 16 * ((s.tile_kv + 127) / 128);
+}
+
 // Whether blocks draw their tiles from a counter: which takes which is known only as they come.
 inline bool counts_tiles(const Schedule& s) {
   return s.grid == Grid::Persistent && s.order == Order::LongestFirst;

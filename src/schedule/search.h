@@ -47,6 +47,7 @@ struct Kernel {
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool mask_bytes = false;          // and loads an element of a u8 input
   bool mask_tile = false;           // and reads no more than bytes that come by tiles
+  bool mask_bits = false;           // and comes by tiles itself, a bit for each pair
   bool searched_limits = false;     // a row's limits are searched for once a tile
   bool walks = false;               // the scout finds the blocks by itself
   std::optional<attention::BlockTest> test;  // and asks this of each one
@@ -94,7 +95,8 @@ struct Cost {
   double idle = 0;      // share of core_clk spent waiting for that core
   double crowded = 0;   // and for other cores at the L2
   double clock_hz = 0;  // under the power limit
-  // Of that point, the kernel's time, and what launches and the making of states take of it.
+  // Of that point, the kernel's time, and what launches (with what a kernel before asks a mask) and
+  // the making of states take of it.
   double first_seconds = 0, launch_seconds = 0, states_seconds = 0;
 };
 

@@ -163,7 +163,8 @@ double serial_clk(const Kernel& kernel, const Schedule& s, const expr::Operation
 
 // Of a softmax. Where bytes that come by tiles are the mask, no block is whole, and all are tried.
 bool keeps_max(const Kernel& kernel, Block block) {
-  const bool tries = block == Block::Full || block == Block::Near || kernel.mask_tile;
+  const bool tries =
+      block == Block::Full || block == Block::Near || kernel.mask_tile || kernel.mask_bits;
   return kernel.rows.exponential && kernel.fixed_max && block != Block::First && tries;
 }
 
@@ -180,7 +181,7 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
   }
   if (block == Block::Partial) n += kernel.mask;
   // Beyond the user's mask, every cut block tests the end of the keys.
-  if (block == Block::Partial && !kernel.mask_tile) n.logic += 1;
+  if (block == Block::Partial && !kernel.mask_tile && !kernel.mask_bits) n.logic += 1;
   return n;
 }
 

@@ -66,12 +66,12 @@ std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int querie
 }
 
 bool compares_ids(const attention::BlockTest& test) {
-  const auto has_ids = [&](bool of_keys) {
+  const auto has_ids = [&](attention::TableOf of) {
     return std::ranges::any_of(test.tables, [&](const attention::IdTable& table) {
-      return table.of_keys == of_keys && table.value.type() == expr::Type::Int;
+      return table.of == of && table.value.type() == expr::Type::Int;
     });
   };
-  return has_ids(true) && has_ids(false);
+  return has_ids(attention::TableOf::Keys) && has_ids(attention::TableOf::Queries);
 }
 
 BlockTester::BlockTester(const attention::BlockTest& test)
@@ -79,7 +79,9 @@ BlockTester::BlockTester(const attention::BlockTest& test)
       whole_(test.full),
       compares_ids_(compares_ids(test)),
       by_data_{expr::inputs_of(test.kept).empty() ? 1 : kKeptByData,
-               expr::inputs_of(test.full).empty() ? 0 : kWholeByData} {}
+               expr::inputs_of(test.full).empty() ? 0 : kWholeByData} {
+  if (attention::asks_pairs(test)) by_data_ = {kKeptByPairs, kWholeByPairs};
+}
 
 // A tile keeps the blocks of every stretch that it has a query of: the smaller, the fewer.
 BlockTester::Shares BlockTester::shares(const TilePlace& tile, const Call& call) const {

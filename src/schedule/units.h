@@ -43,6 +43,8 @@ inline constexpr int kDirectRegisters = 256;  // that instructions name; what li
 // Of blocks that a call's data decide on, a fifth is taken to be kept: block sparsity, and masks
 // with gaps that inputs decide. Of these, half may exist whole.
 inline constexpr double kKeptByData = 0.2, kWholeByData = 0.5;
+// Where a mask is asked of all pairs beforehand, half of the blocks are, and of these half whole.
+inline constexpr double kKeptByPairs = 0.5, kWholeByPairs = 0.5;
 // Rows of blocks that are alike keep so many of those that the row before keeps. Of masks drawn by
 // a throw-away script (2026-11-24): stripes 0.97, slashes 0.82, the top fifth of smooth scores
 // 0.73.

@@ -38,13 +38,28 @@ std::vector<attention::IdTable> tables_of(const spec::Spec& spec) {
   return test ? test->tables : std::vector<attention::IdTable>{};
 }
 
+// An entry, and bits, for each tile and block.
+double pair_table_bytes(const spec::Spec& spec, const attention::IdTable& table, const Schedule& s,
+                        const spec::Workload& call) {
+  const int64_t queries = s.queries(spec.heads.group());
+  const int64_t tiles = (call.seq_q + queries - 1) / queries;
+  const int64_t blocks = (call.seq_kv + s.tile_kv - 1) / s.tile_kv;
+  const int64_t planes =
+      (expr::mentions(table.value, "b") ? call.batch : 1) * heads_of(table, spec);
+  const int64_t bits = mask_tile_bytes(s, spec.heads.group());
+  return static_cast<double>(planes) * static_cast<double>(tiles * blocks) *
+         static_cast<double>(kTableEntry + bits);
+}
+
 double table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
   if (call.seq_kv == 0) return 0;
-  const int64_t queries = s.queries(spec.heads.q / spec.heads.kv());
+  const int64_t queries = s.queries(spec.heads.group());
   double entries = 0;
   for (const attention::IdTable& table : tables_of(spec)) {
-    const int64_t length = table.of_keys ? call.seq_kv : call.seq_q;
-    const int64_t size = table.of_keys ? s.tile_kv : queries;
+    if (table.of == attention::TableOf::Pairs) return pair_table_bytes(spec, table, s, call);
+    const bool of_keys = table.of == attention::TableOf::Keys;
+    const int64_t length = of_keys ? call.seq_kv : call.seq_q;
+    const int64_t size = of_keys ? s.tile_kv : queries;
     // Packed sequences of any lengths have one for each more than fills their sum.
     const int64_t blocks = spec.varlen ? call.batch * length / size + call.batch
                                        : call.batch * ((length + size - 1) / size);

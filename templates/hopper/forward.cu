@@ -32,6 +32,9 @@ namespace {
 #if ATTN_BIAS
 #include "parts/bias.cuh"
 #endif
+#if ATTN_MASK_BITS
+#include "parts/mask_bits.cuh"
+#endif
 #if ATTN_STRIPS
 #include "parts/strips.cuh"
 #endif
@@ -63,7 +66,9 @@ namespace {
 #elif ATTN_WALK
 #include "parts/walk.cuh"
 #endif
-#if ATTN_ID_TABLES
+#if ATTN_MASK_BITS
+#include "parts/pair_prepass.cuh"
+#elif ATTN_ID_TABLES
 #include "parts/prepass.cuh"
 #endif
 #if ATTN_SCOUT

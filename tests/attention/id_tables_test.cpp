@@ -24,7 +24,8 @@ TEST_CASE("a table for every id of a query or of a key, each once") {
     const auto test = test_of(mask);
     if (!test) return text;
     for (const IdTable& table : test->tables) {
-      text += expr::print(table.value) + (table.of_keys ? " of keys; " : " of queries; ");
+      text +=
+          expr::print(table.value) + (table.of == TableOf::Keys ? " of keys; " : " of queries; ");
     }
     return text;
   };
@@ -47,7 +48,7 @@ TEST_CASE("floats: a table of all that depends on the query, or the key, alone")
   REQUIRE(test->tables.size() == 2);
   CHECK(expr::print(test->tables[0].value) == "sink[q_idx % 4]");
   CHECK(expr::print(test->tables[1].value) == "2 * sink[kv_idx % 4]");
-  CHECK(test->tables[1].of_keys);
+  CHECK(test->tables[1].of == TableOf::Keys);
   // A NaN in a table makes a comparison false: some pair may exist, not all must.
   const auto floor = test_of("sink[q_idx % 4] - sink[kv_idx % 4] > -20");
   REQUIRE(floor);
@@ -79,6 +80,31 @@ TEST_CASE("nor of ids in no order") {
   CHECK(reads_table(test.kept, 1));
   CHECK_FALSE(reads_table(test.kept, 2));
   CHECK_FALSE(reads_table(mask_of("chunk[b, q_pos] == 3")));
+}
+
+// The tests' specs have four query and two key heads.
+TEST_CASE(
+    "a mask that loads for each pair is asked beforehand, where four heads share the answer") {
+  const auto asks = [](const std::string& mask, const std::string& more = "") {
+    return asks_pairs(testing::spec_of("mask: '" + mask + "'\n" + more));
+  };
+  CHECK(asks("page[b, q_pos - kv_idx] == 3"));
+  CHECK(asks("kv_idx <= q_pos and not page[b, page[b, q_idx] + kv_idx] == 3"));
+  CHECK_FALSE(asks("page[b, q_pos] == page[b, kv_idx]"));
+  CHECK_FALSE(asks("sin(q_pos * kv_idx) > 0"));
+  CHECK_FALSE(asks("page[b, q_pos - kv_idx] == h"));
+  CHECK_FALSE(asks("page[b, q_pos - kv_idx] == h_kv"));
+  CHECK_FALSE(asks("page[b, q_pos - kv_idx] == 3", "blocks: {size: 64, from: bitmap}\n"));
+
+  const auto spec = testing::spec_of("mask: 'page[b, q_pos - kv_idx] == 3 and kv_idx <= q_pos'\n");
+  const BlockTest test = *block_test(spec);
+  CHECK(asks_pairs(test));
+  CHECK(expr::print(test.kept) == "0.any[q_first, kv_first]");
+  CHECK(expr::print(test.full) == "0.all[q_first, kv_first]");
+  REQUIRE(test.tables.size() == 1);
+  CHECK(test.tables[0].of == TableOf::Pairs);
+  CHECK_FALSE(asks_pairs(*test_of("page[b, q_pos] == page[b, kv_idx]")));
+  CHECK_FALSE(asks_pairs(*test_of("kv_idx // 64 % 2 == 0")));
 }
 
 }  // namespace

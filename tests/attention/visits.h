@@ -52,14 +52,14 @@ class Function {
       if (const size_t meets = input.find(kMeets); meets != std::string_view::npos) {
         const auto bits = [&](std::string_view table) {
           const size_t i = std::stoul(std::string(table));
-          const bool of_keys = tables_.at(i).of_keys;
+          const bool of_keys = tables_.at(i).of == TableOf::Keys;
           return bits_of(i, data, lengths, of_keys ? kv : first, of_keys ? kv_last : last);
         };
         return (bits(input) & bits(input.substr(meets + kMeets.size()))) != 0 ? 1.0 : 0.0;
       }
       if (input.ends_with(kLeast) || input.ends_with(kGreatest)) {
         const size_t table = std::stoul(std::string(input));
-        const bool of_keys = tables_.at(table).of_keys;
+        const bool of_keys = tables_.at(table).of == TableOf::Keys;
         if (indices[0] != (of_keys ? kv : first)) FAIL("the entry of another block is read");
         return end_of(table, data, lengths, indices[0], of_keys ? kv_last : last,
                       input.ends_with(kGreatest));
@@ -82,8 +82,8 @@ class Function {
     return best;
   }
   double id_of(size_t table, const Data& data, const Lengths& lengths, int64_t i) const {
-    return tables_[table].of_keys ? ids_[table].at(data, lengths, 0, 0, i)
-                                  : ids_[table].at(data, lengths, i, i, 0);
+    return tables_[table].of == TableOf::Keys ? ids_[table].at(data, lengths, 0, 0, i)
+                                              : ids_[table].at(data, lengths, i, i, 0);
   }
   // The set of ids, folded to 64 bits as kernels do.
   uint64_t bits_of(size_t table, const Data& data, const Lengths& lengths, int64_t begin,

@@ -19,6 +19,8 @@
 #include "attention/oracle.h"
 #include "attention/pair_form.h"
 #include "emit/api.h"
+#include "emit/mask_functions.h"
+#include "emit/prepass.h"
 #include "emit/preprocess.h"
 #include "emit/user_functions.h"
 #include "emit/values.h"
@@ -77,6 +79,7 @@ inline unsigned __ballot_sync(unsigned, bool vote) {
 }
 struct int2 { int x, y; };
 struct int4 { int x, y, z, w; };
+struct uint4;
 inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 inline bool __all_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) == 15; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -109,6 +112,7 @@ static void run_row(int b, int h, int map, int q, int seq_q, int seq_kv, const I
   for (int block = end - 1; block >= begin; --block) {
     const int kv_first = block * kTileKv + lane * 2;
     BIASES
+    MASK_BITS
     BLOCK
     float scores[kTileKv / 8][2][2];
     for (int j = 0; j < kTileKv / 8; ++j) {
@@ -165,6 +169,35 @@ static void tabulate(Inputs in, int seq_q, int seq_kv) {
 }
 )";
 
+// And for a table of pairs.
+constexpr const char* kAskPairs = R"(
+static int4 entries[1][1024];
+static void tabulate(Inputs in, int seq_q, int seq_kv) {
+  for (int b = 0; b < kBatch; ++b) for (int h = 0; h < kHeadsQ; ++h) {
+    for (int first = 0; first < seq_q; first += kTileQueries) {
+      for (int kv_first = 0; kv_first < seq_kv; kv_first += kTileKv) {
+        bool any = false, all = true;
+        Row row{b, h, h / (kHeadsQ / kHeadsKv), first, first + seq_kv - seq_q, seq_q, seq_kv};
+        const int64_t entry = pair_entry(first, kv_first, row);
+        for (; row.q_idx < min(first + kTileQueries, seq_q); ++row.q_idx, ++row.q_pos) {
+          for (int key = kv_first; key < min(kv_first + kTileKv, seq_kv); ++key) {
+            const bool holds = HOLDS;
+            any |= holds;
+            all &= holds;
+          }
+        }
+        entries[0][entry] = packed_pairs(any, all);
+      }
+    }
+  }
+}
+)";
+
+std::string mask_holds(const spec::Spec& spec) {
+  return fmt::format("mask_holds(row, {}key, in)",
+                     bytes_of_mask(spec) ? "first_byte(row, in)[key], " : "");
+}
+
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
     text.replace(at, from.size(), to);
@@ -210,7 +243,7 @@ static Biases load_biases(const uint8_t* tile) {
 )";
 std::string find_biases(const spec::Spec& spec) {
   const auto bias = attention::pair_input(spec);
-  if (!bias) return "";
+  if (!bias || (bias->of_mask && attention::asks_pairs(spec))) return "";
   using Element = spec::Input::Element;
   const Element element = bias->input.element;
   const char* const convert = element == Element::Fp16   ? "half_to_float"
@@ -228,6 +261,26 @@ std::string find_biases(const spec::Spec& spec) {
       convert,
       bias->has_bytes() ? "if (kv_first + i / 2 * 8 + i % 2 > key) biases.x[i / 2][i % 2] = 0;"
                         : "");
+}
+
+// Likewise, of bits.
+constexpr const char* kMaskBits = R"(
+struct MaskBits {
+  const uint32_t* x;
+  bool operator()(int j, int e) const { return x[2 * j + e] != 0; }
+};
+static MaskBits load_mask_bits(const uint32_t* bits) { return {bits}; }
+)";
+std::string find_mask_bits(const spec::Spec& spec) {
+  if (!attention::asks_pairs(spec)) return "";
+  return fmt::format(
+      "uint32_t bits[kTileKv / 4];\n"
+      "    for (int i = 0; i < kTileKv / 4; ++i) {{\n"
+      "      const int key = kv_first + i / 2 * 8 + i % 2;\n"
+      "      bits[i] = key < seq_kv && {};\n"
+      "    }}\n"
+      "    row.bits = bits;\n",
+      mask_holds(spec));
 }
 
 bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {
@@ -436,7 +489,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   std::string text =
       fmt::format("namespace {} {{\nconstexpr float kScale = {};\nconstexpr int kMaps = {};\n",
                   name, expr::float_literal(spec.scale), spec.maps);
-  text += user.helpers + kBiases + user.text;
+  text += user.helpers + kBiases + kMaskBits + user.text;
   // The lanes that search together are four here.
   replace_all(text, "(end[i] - counts[i] + 31) / 32", "(end[i] - counts[i] + 3) / 4");
   replace_all(text, "threadIdx.x % 32", "threadIdx.x % 4");
@@ -446,6 +499,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
                   ? "const int2 own_keys = row_keys(row, keys, in);\n  row.keys = &own_keys;"
                   : "");
   replace_all(driver, "BIASES", find_biases(spec));
+  replace_all(driver, "MASK_BITS", find_mask_bits(spec));
   replace_all(driver, "SET_MAP", spec.maps > 1 ? "row.map = map;" : "");
   replace_all(driver, "SET_CONSTANTS", has_constants(spec, form) ? "set_constants(row, in);" : "");
   replace_all(
@@ -475,7 +529,13 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
               "y = half_to_float(x);");
   const std::string members = data.input_members(user.lengths.contains("batch"));
   const size_t tables = id_tables(spec);
-  if (tables > 0) text += kTabulate;
+  if (attention::asks_pairs(spec)) {
+    std::string ask = kAskPairs;
+    replace_all(ask, "HOLDS", mask_holds(spec));
+    text += ask;
+  } else if (tables > 0) {
+    text += kTabulate;
+  }
   std::string use_tables;
   for (size_t i = 0; i < tables; ++i) {
     use_tables += fmt::format("  in.attn_tables[{0}] = entries[{0}];\n", i);

@@ -24,7 +24,7 @@ std::string text_for(const char* lines) {
 // What surrounds the user's functions in a template, and a kernel that calls all of them.
 std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
   const attention::PairForm pairs =
-      attention::pair_form(spec, form, {.bias = true, .key_rows = true});
+      attention::pair_form(spec, form, {.bias = true, .mask_bits = true, .key_rows = true});
   std::string text =
       "#include <cuda_runtime.h>\n#include <stdint.h>\n"
       "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64, kMaps = 2;\n"
@@ -36,6 +36,13 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
         "  __device__ float operator()(int j, int r, int e) const { return j + r + e; }\n"
         "};\n"
         "__device__ Biases load_biases(const uint8_t*) { return {}; }\n";
+  }
+  if (pairs.mask_bits && !form.exponential) {
+    text +=
+        "struct MaskBits {\n"
+        "  __device__ bool operator()(int j, int e) const { return j > e; }\n"
+        "};\n"
+        "__device__ MaskBits load_mask_bits(const uint32_t*) { return {}; }\n";
   }
   const UserFunctions functions = user_functions(spec, form);
   text += functions.helpers + functions.text;
@@ -62,14 +69,20 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
   if (has_block_test(spec)) {
     text += "  out[2] = block_kept(0, 1, 2, 3, row, in) + block_full(0, 1, 2, 3, row, in);\n";
   }
-  if (id_tables(spec) > 0) {
+  if (pairs.mask_bits) {
+    text += bytes_of_mask(spec)
+                ? "  out[3] = mask_holds(row, *first_byte(row, in), keys.begin, in) +\n"
+                  "           all_bytes(in)[byte_matrices(2)];\n"
+                : "  out[3] = mask_holds(row, keys.begin, in);\n";
+    text += "  out[3] += packed_pairs(true, out[3] > 0).x;\n";
+  } else if (id_tables(spec) > 0) {
     text +=
         "  const int id = tabulated(0, row, keys.begin, in);\n"
         "  out[3] = table_shape(0).heads + packed_ids({id, id, bit_of(id)}).x;\n";
   }
   if (attention::has_searched_limits(spec, form)) {
     text += "  out[4] = row_keys(row, keys, in).x;\n";
-  } else if (!is_interval(spec)) {
+  } else if (!is_interval(spec) && !pairs.mask_bits) {
     text += "  out[4] = pair_exists(row, 0, keys.begin, in);\n";
   }
   if (form.exponential) {
@@ -232,9 +245,9 @@ TEST_CASE("a table that no block test reads has no function") {
   const attention::RowForm form = form_of(spec);
   const DeviceNames names(spec, form);
   attention::BlockTest test = *attention::block_test(spec.mask, spec.inputs);
-  CHECK(has(tables_text(test, false, names), "entry_of_0("));
+  CHECK(has(tables_text(spec, test, names), "entry_of_0("));
   test.kept = test.full = expr::boolean(true);
-  CHECK_FALSE(has(tables_text(test, false, names), "entry_of_0("));
+  CHECK_FALSE(has(tables_text(spec, test, names), "entry_of_0("));
 }
 
 TEST_CASE("searches of one input go on side by side, as many as have a bit each") {

@@ -198,14 +198,15 @@ std::vector<double> Data::drawn(const spec::Input& input) {
     draw_stretches(values);
   }
   const auto pairs = attention::pair_input(spec_);
-  if (pairs && !pairs->of_mask && pairs->input.name == input.name) {
+  const bool by_place = expr::inputs_of(spec_.mask).empty();
+  if (pairs && !pairs->of_mask && pairs->input.name == input.name && by_place) {
     poison_absent(values);
   }
   return values;
 }
 
-// Of [.., seq_q, seq_kv], what the mask leaves out is NaN: it must reach no pair. Masks of such
-// specs know a query and a key by their numbers alone.
+// Of [.., seq_q, seq_kv], what the mask leaves out is NaN: it must reach no pair. The mask knows a
+// query and a key by their numbers alone.
 void Data::poison_absent(std::vector<double>& values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const int64_t row = static_cast<int64_t>(i) / call_.max_kv;

@@ -36,6 +36,17 @@ inline void __syncwarp(unsigned = 0xffffffffu) { emulator::exchange(0); }
 inline void __syncthreads() {
   emulator::named_sync(0, static_cast<int>(emulator::core->fibers.size()));
 }
+inline int __syncthreads_or(int x) {
+  static int all;
+  all = 0;
+  __syncthreads();
+  all |= x != 0;
+  __syncthreads();
+  const int any = all;
+  __syncthreads();  // before the next call clears it
+  return any;
+}
+inline int __syncthreads_and(int x) { return __syncthreads_or(x == 0) == 0; }
 template <typename T, typename U>
 T atomicAdd(T* at, U by) {
   emulator::require_waited();

@@ -325,6 +325,37 @@ GROUPS = {
     ],
     # Ids in no order, of which another kernel makes tables. Keys and values of blocks that no query
     # sees are NaN where `valid` says so (data.cpp): they must not be visited.
+    # Of four heads and more that share the mask, which a kernel before makes into bits.
+    "pairs": [
+        (spec((4, 2), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
+         [schedule(2, 128, 2), schedule(3, 48, 2, overlap="none"),
+          schedule(2, 64, 2, ping_pong=True, grid="plain", order="linear")],
+         ["2,250,400", "1,205,331", "1,1,1", "1,64,0"], "keep=patches"),
+        (spec((4, 4), inputs=keep("batch"), mask=f"{CAUSAL} and keep[b, q_idx, kv_idx] > 0"),
+         [schedule(2, 112, 2, weights="shared")], ["1,130,144", "1,70,71"], "keep=bits"),
+        (spec((4, 2), inputs={**SLOPES, **keep()}, score=ALIBI, mask="keep[q_idx, kv_idx] == 1"),
+         [schedule(2, 64, 2)], ["2,170,300"], "keep=patches"),
+        (spec((4, 4), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] == 0", score="score + square(q_pos - kv_idx) / 10000"),
+         [schedule(1, 80, 2)], ["1,100,300"], "keep=patches"),
+        (spec((4, 2), inputs=keep("batch"), mask=f"{CAUSAL} and keep[b, q_idx, kv_idx] > 0",
+              normalize={"weight": "sigmoid(score - 8)"}), [schedule(1, 64, 2)],
+         ["1,230,300"], "keep=patches"),
+        (spec((8, 2), inputs=keep("batch", "heads_kv"), mask="keep[b, h_kv, q_idx, kv_idx] > 0",
+              normalize={"weight": "relu(score)", "output": "acc"}),
+         [packed(2, 64, 2), packed(1, 16, 3)], ["2,70,144", "1,5,300"], "keep=patches"),
+        (spec((4, 4), maps=2, inputs={**LAMBDA, **keep()}, mask="keep[q_idx, kv_idx] > 0",
+              normalize=DIFFERENTIAL), [schedule(2, 64, 2)], ["1,130,144"], "keep=patches"),
+        (spec((4, 2), inputs={**keep("batch"), **bias("bf16", "heads")},
+              score="score + bias[h, q_idx, kv_idx]", mask="keep[b, q_idx, kv_idx] > 0"),
+         [schedule(2, 64, 2)], ["2,130,144", "1,70,71"], "keep=patches"),
+        (spec((4, 2), inputs=bias("f32", "batch"), mask="bias[b, q_idx, kv_idx] > 0.3"),
+         [schedule(2, 64, 2)], ["2,70,136"]),
+        # Loads by pair that are no matrix: each lane loads its own.
+        (spec((4, 2), inputs={"near": {"dtype": "u8", "shape": [700]}},
+              mask="near[q_pos - kv_idx + 300] > 0"),
+         [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none")], ["2,210,300", "1,1,1", "1,64,0"],
+         "near=stretches"),
+    ],
     "ids": [
         (spec(inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
          [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none"),

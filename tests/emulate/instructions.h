@@ -22,6 +22,9 @@ inline void barrier_expect(uint64_t& barrier, int bytes) {
   emulator::core->mbarriers.at(&barrier).bytes += bytes;
   barrier_arrive(barrier);
 }
+inline void barrier_expect_more(uint64_t& barrier, int bytes) {
+  emulator::core->mbarriers.at(&barrier).bytes += bytes;
+}
 inline bool barrier_test(uint64_t& barrier, uint32_t parity) {
   return emulator::core->mbarriers.at(&barrier).phase != parity;
 }

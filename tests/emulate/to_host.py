@@ -67,7 +67,8 @@ void recompute_scores(float (&scores)[kTileKv / 8][2][2], bool full, int kv_firs
 }
 """,
 }
-EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect", "barrier_test",
+EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect",
+            "barrier_expect_more", "barrier_test",
             "barrier_wait", "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait",
             "bulk_load", "bulk_store", "warp_or", "copy_word", "wait_for_words",
             "prefetch_map", "tma_prefetch", "fence_async_proxy", "wait_for_stream",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
-from emulate import CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, packed, packed_input, run, schedule, spec  # noqa: E402
+from emulate import CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, keep, packed, packed_input, run, schedule, spec  # noqa: E402
 from generate import generate  # noqa: E402
 from to_host import compile_command, to_host  # noqa: E402
 
@@ -34,6 +34,11 @@ CASES = [
     (spec((8, 2), inputs={**VALID, **IDS},
           mask="valid[b, kv_idx] != 0 and doc[b, q_pos] >= doc[b, kv_idx]",
           workload=[{"batch": 7, "seq_q": 700, "seq_kv": 7000}]), packed(2, 64, 2)),
+    (spec((8, 2), inputs=keep("batch", "heads_kv"), mask="keep[b, h_kv, q_idx, kv_idx] > 0",
+          workload=[{"batch": 3, "seq_q": 777, "seq_kv": 5001}]), packed(2, 144, 2)),
+    (spec((4, 2), inputs=keep(), mask="keep[q_idx, kv_idx] > 0",
+          workload=[{"batch": 3, "seq_q": 1000, "seq_kv": 2000}]),
+     schedule(3, 48, 2, order="linear")),
     (spec(varlen=True, mask=CAUSAL, workload=[{"batch": 1000, "seq_q": 100, "seq_kv": 100}]),
      schedule(2, 64, 2)),
     (spec((4, 2), varlen=True, inputs=packed_input("i32", "heads_kv", "seq_kv"),

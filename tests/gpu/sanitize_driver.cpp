@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sanitize_bias.h"
+#include "sanitize_bits.h"
 #include "sanitize_causal.h"
 #include "sanitize_far.h"
 #include "sanitize_full.h"
@@ -244,6 +245,7 @@ int main() {
       RUN(sanitize_maps, Dims{2, 1, 64, true, 2}) & RUN(sanitize_bias, Dims{2, 2, 64, true}) &
       RUN(sanitize_far, Dims{2, 1, 128, true, 1, true}) &
       RUN(sanitize_sparse, Dims{4, 2, 128, true}) & RUN(sanitize_strips, Dims{2, 2, 64, true}) &
-      RUN(sanitize_ids, Dims{2, 2, 64, true}) & RUN(sanitize_mask, Dims{2, 2, 64, true});
+      RUN(sanitize_ids, Dims{2, 2, 64, true}) & RUN(sanitize_mask, Dims{2, 2, 64, true}) &
+      RUN(sanitize_bits, Dims{4, 4, 64, true});
   return all ? 0 : 1;
 }

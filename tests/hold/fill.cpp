@@ -54,6 +54,10 @@ class Filler {
                  ? 0
                  : std::floor(share() * static_cast<double>(lengths_.seq_kv + 1));
     }
+    if (how_ == "patches") {  // of 80 rows and 112 columns: zeros, ones or both
+      const int64_t kind = (row / 80 * 5 + column / 112 * 3) % 7;
+      return kind < 3 ? 0 : kind < 5 ? 1 : static_cast<double>(share() < 0.5);
+    }
     if (how_ == "bits") return row % 7 == 3 ? 0 : static_cast<double>(share() < 0.5);
     return std::stod(how_);
   }

@@ -22,7 +22,8 @@ struct Lengths {
 // How an input is filled: normal; holes (normal, -inf here and there and in whole rows); key_holes
 // (0, -inf for a third of the keys); slopes; log_decay; log_gates (running sums); broken_gates
 // (among them infinities and NaNs); documents (ascending ids); documents_anyhow (ids in no order);
-// stretches (of zeros and ones); lengths (0 to seq_kv); bits; or a number. The values are rounded
+// stretches (of zeros and ones); lengths (0 to seq_kv); bits; patches (of bits:
+// none, all or some); or a number. The values are rounded
 // as the input's type stores them.
 std::vector<double> fill(const spec::Spec& spec, const spec::Input& input, const Lengths& lengths,
                          const std::string& how, uint64_t seed);

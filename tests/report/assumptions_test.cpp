@@ -78,8 +78,16 @@ TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
         "predictions assume that valid keeps a fifth of the blocks that it decides");
   CHECK(assumed(unsorted, Family::Cdna2) ==
         "doc is tested pair by pair: no block is passed over by it");
-  CHECK(assumed("inputs: {tree: {dtype: u8, shape: [seq_q, seq_kv]}}\n"
-                "mask: kv_idx <= q_pos and tree[q_idx, kv_idx] != 0\n") ==
+  CHECK(assumed("inputs: {tree: {dtype: u8, shape: [heads, seq_q, seq_kv]}}\n"
+                "mask: kv_idx <= q_pos and tree[h, q_idx, kv_idx] != 0\n") ==
+        "tree is tested pair by pair: no block is passed over by it");
+  const std::string shared =
+      "inputs: {tree: {dtype: u8, shape: [seq_q, seq_kv]}}\n"
+      "mask: kv_idx <= q_pos and tree[q_idx, kv_idx] != 0\n";
+  CHECK(assumed(shared) ==
+        "predictions assume that the mask keeps half of the blocks, and half of these whole\n"
+        "a kernel before asks the mask of all pairs: blocks without one are passed over");
+  CHECK(assumed(shared, Family::Cdna2) ==
         "tree is tested pair by pair: no block is passed over by it");
 }
 

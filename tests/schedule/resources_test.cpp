@@ -167,18 +167,19 @@ TEST_CASE("the user's own score needs registers too") {
 }
 
 TEST_CASE("a softmax whose mask reads a byte of each pair takes registers for them") {
+  // Of each head, so that no kernel asks before.
   const auto need = [](const std::string& element, const std::string& lines) {
     const Kernel kernel = read_kernel("heads: {q: 8, kv: 2}\ninputs: {keep: {dtype: " + element +
-                                      ", shape: [seq_q, seq_kv]}}\n" + lines);
+                                      ", shape: [heads, seq_q, seq_kv]}}\n" + lines);
     return fit_hopper(kernel, shape(2, 80), h100()).resources->register_need;
   };
   // Not where the pair stands: each thread loads its own.
-  const std::string mask = "mask: keep[q_idx, max(kv_idx - 1, 0)] != 0\n";
+  const std::string mask = "mask: keep[h, q_idx, max(kv_idx - 1, 0)] != 0\n";
   CHECK(need("u8", mask) == need("i32", mask) + 27);
   const std::string sigmoid = mask + "normalize: {weight: sigmoid(score - 3)}\n";
   CHECK(need("u8", sigmoid) == need("i32", sigmoid));
   // What comes by tiles leaves nothing to keep.
-  CHECK(need("u8", "mask: keep[q_idx, kv_idx] != 0\n") == need("u8", "") + 8 + (80 - 64) / 5);
+  CHECK(need("u8", "mask: keep[h, q_idx, kv_idx] != 0\n") == need("u8", "") + 8 + (80 - 64) / 5);
 }
 
 TEST_CASE("a lone warpgroup shares its core where keys have gaps") {

@@ -28,6 +28,16 @@ __device__ __forceinline__ void barrier_expect(uint64_t& barrier, int bytes) {
       : "memory");
 }
 
+#if ATTN_MASK_BITS
+// Of TMA traffic besides, before the arrival.
+__device__ __forceinline__ void barrier_expect_more(uint64_t& barrier, int bytes) {
+  asm volatile(
+      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+#endif
 // Whether the phase of this parity has completed.
 __device__ __forceinline__ bool barrier_test(uint64_t& barrier, uint32_t parity) {
   uint32_t done;

@@ -36,13 +36,3 @@ __device__ __forceinline__ int far_blocks(const Blocks& loaded, const Params& p)
   if (loaded.full_begin > 0) return 0;
   return min(max(loaded.full_end, 0) / kChunkBlocks, p.chunks) * kChunkBlocks;
 }
-
-// A stretch of memory as it is.
-__device__ __forceinline__ void bulk_load(uint64_t& barrier, void* to, const void* from,
-                                          int bytes) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(&barrier))
-      : "memory");
-}

@@ -59,6 +59,9 @@ constexpr int kChunksV = (kHeadDimV + kChunkV - 1) / kChunkV;
 constexpr int kChunkKv = chunk_columns(kTileKv);
 constexpr int kChunksKv = (kTileKv + kChunkKv - 1) / kChunkKv;
 #endif
+#if ATTN_MASK_BITS
+constexpr int kMaskWords = (kTileKv + 127) / 128 * 4;  // of a query's bits for a block of keys
+#endif
 #if ATTN_BIAS
 // An element of four bytes counts as two columns, one of a byte as half of one.
 constexpr int kBiasBytes = ATTN_BIAS_BYTES;

@@ -109,6 +109,9 @@ struct Consumer {
 #if ATTN_STRIPS
   __device__ void fill_strips(const Cursor& cursor);
 #endif
+#if ATTN_MASK_BITS
+  __device__ void find_mask();
+#endif
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();
 #if ATTN_VARLEN

@@ -162,6 +162,12 @@
 #ifndef ATTN_ID_TABLES
 #define ATTN_ID_TABLES 0
 #endif
+#ifndef ATTN_PAIR_BYTES
+#define ATTN_PAIR_BYTES 0
+#endif
+#ifndef ATTN_MASK_BITS
+#define ATTN_MASK_BITS 0
+#endif
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif

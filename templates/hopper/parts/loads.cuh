@@ -111,6 +111,15 @@ __device__ __forceinline__ void Producer::load_biases(uint64_t& full, int block)
 }
 
 #endif
+#if ATTN_MASK_BITS
+// Of a block's pairs, likewise.
+__device__ __forceinline__ void Producer::load_mask(uint64_t& full, int block) {
+  barrier_expect_more(full, kMaskBytes);
+  bulk_load(full, shared.mask[key_slot.index], tile_mask + int64_t{block} * (kMaskBytes / 16),
+            kMaskBytes);
+}
+
+#endif
 __device__ __forceinline__ void Producer::load_key(int block) {
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
   if (issues) {
@@ -124,6 +133,9 @@ __device__ __forceinline__ void Producer::load_key(int block) {
                                                         : (announced.second - block - 1) * kBlockKv;
 #endif
     uint64_t& full = shared.key_full[key_slot.index];
+#if ATTN_MASK_BITS
+    if ((announced.word & Visit::kFull) == 0) load_mask(full, block);  // else none is tested
+#endif
 #if ATTN_BIAS
     const int biases = p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0;
 #if ATTN_MAPS > 1

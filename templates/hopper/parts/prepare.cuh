@@ -92,12 +92,27 @@ size_t prepared_bytes(const attention_forward_args& args) {
     return 0;
   }
 #endif
+#if ATTN_MASK_BITS
+  return (sizeof(int4) + kMaskBytes) * table_entries(args);
+#else
   size_t bytes = 0;
   for (int table = 0; table < kIdTables; ++table)
     bytes += sizeof(int4) * table_entries(table, args);
   return bytes;
+#endif
 }
 
+#if ATTN_MASK_BITS
+// Gives it its place. Returns how many blocks of the kernel that fills it are worth while.
+int place_tables(Params& p, void* workspace, int cores) {
+  constexpr int kMostPerCore = 2048 / kTableThreads;
+  const int64_t entries = table_entries(p);
+  p.inputs.attn_tables[0] = static_cast<int4*>(workspace);
+  p.inputs.attn_mask_bits = reinterpret_cast<uint4*>(p.inputs.attn_tables[0] + entries);
+  const int64_t most = int64_t{cores} * kMostPerCore;
+  return static_cast<int>(entries < 1 ? 1 : entries < most ? entries : most);
+}
+#else
 // Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
 int place_tables(Params& p, void* workspace, int cores) {
   constexpr int kWarps = kTableThreads / 32, kMostPerCore = 2048 / kTableThreads;
@@ -112,6 +127,7 @@ int place_tables(Params& p, void* workspace, int cores) {
   const int64_t most = int64_t{cores} * kMostPerCore;
   return static_cast<int>(blocks < most ? blocks : most);
 }
+#endif
 #if !ATTN_VARLEN
 
 // By the kernel before the main one.

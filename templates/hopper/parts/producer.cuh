@@ -27,6 +27,9 @@ struct Producer {
 #if ATTN_BIAS
   int bias_row, bias_plane;  // the tile's first row, and the matrix that it is in
 #endif
+#if ATTN_MASK_BITS
+  const uint4* tile_mask;  // of its first block of keys
+#endif
 #if ATTN_SEARCHED_LIMITS
   KeyRange tile_keys;  // of all its rows
 #endif
@@ -62,6 +65,9 @@ struct Producer {
   __device__ void load_value(int block);
 #if ATTN_BIAS
   __device__ void load_biases(uint64_t& full, int block);
+#endif
+#if ATTN_MASK_BITS
+  __device__ void load_mask(uint64_t& full, int block);
 #endif
 #if ATTN_FAR
   template <typename Load>
@@ -216,6 +222,14 @@ __device__ __forceinline__ void Producer::begin_tile() {
 #if ATTN_BIAS
   bias_row = tile.q_first;
   bias_plane = bias_matrix(row_at(tile.b, tile.h, tile.q_first, p), p.inputs);
+#endif
+#if ATTN_MASK_BITS && ATTN_PACKED_HEADS
+  const Row row = row_at(tile.b, tile.h, tile.q_first / kGroup, p);
+#elif ATTN_MASK_BITS
+  const Row row = row_at(tile.b, tile.h, tile.q_first, p);
+#endif
+#if ATTN_MASK_BITS
+  tile_mask = p.inputs.attn_mask_bits + pair_entry(row.q_idx, 0, row) * (kMaskBytes / 16);
 #endif
 }
 

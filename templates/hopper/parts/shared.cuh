@@ -29,6 +29,9 @@ struct __align__(1024) Shared {
 #if ATTN_BIAS
   uint8_t bias[kStages][kBiasTiles][kBiasTileBytes];  // comes and goes with the keys
 #endif
+#if ATTN_MASK_BITS
+  __align__(16) uint8_t mask[kStages][kMaskBytes];
+#endif
 #if ATTN_WEIGHTS_SHARED
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];
 #endif

@@ -28,7 +28,7 @@ __device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const 
 #endif
 }
 
-#else
+#elif !ATTN_MASK_BITS
 // Whether a row's pair with the key `column` places behind kv_first exists.
 #if ATTN_ZERO_IS_MASKED
 // None does behind the last key, where the tile has zeros.
@@ -78,6 +78,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
     const Row& row = rows[r];
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
     const Limits limits = limits_of(row, kv_first, in);
+#elif ATTN_MASK_BITS
+    const MaskBits bits = load_mask_bits(row.bits);
 #endif
 #pragma unroll
 #if ATTN_GATHER
@@ -85,16 +87,20 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
 #else
     for (int group = 0; group < kTileKv / 4; ++group) {
 #endif
+#if !ATTN_MASK_BITS
       const int column = group / 2 * 8 + group % 2;
+#endif
       float& score = scores[group / 2][r][group % 2];
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
       const bool exists = column >= limits.begin && column < limits.end;
+#elif ATTN_MASK_BITS
+      const bool exists = bits(group / 2, group % 2);
 #else
 #if ATTN_MASK_BIAS
-      const auto bias = biases(group / 2, r, group % 2);
-      const bool exists = exists_at(row, bias, kv_first, column, in);
+  const auto bias = biases(group / 2, r, group % 2);
+  const bool exists = exists_at(row, bias, kv_first, column, in);
 #else
-      const bool exists = exists_at(row, kv_first, column, in);
+  const bool exists = exists_at(row, kv_first, column, in);
 #endif
 #endif
       score = exists ? score : -INFINITY;
@@ -137,6 +143,8 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     const Row& row = rows[r];
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
     const Limits limits = limits_of(row, kv_first, in);
+#elif ATTN_MASK_BITS
+    const MaskBits bits = load_mask_bits(row.bits);
 #endif
 #if ATTN_AFFINE_SCORE
     const float base = exponent_base(row, kv_first, in) - shift[r];
@@ -176,11 +184,15 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
       if (kMasked) {
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
         const bool exists = column >= limits.begin && column < limits.end;
+#elif ATTN_MASK_BITS
+        const bool exists = bits(group / 2, group % 2);
 #else
 #if ATTN_MASK_BIAS
-        const bool exists = exists_at(row, bias, kv_first, column, in);
+                                                    const bool exists =
+                                                        exists_at(row, bias, kv_first, column, in);
 #else
-        const bool exists = exists_at(row, kv_first, column, in);
+                                                    const bool exists =
+                                                        exists_at(row, kv_first, column, in);
 #endif
 #endif
         score = exists ? score : -INFINITY;
@@ -262,7 +274,7 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
-#if ATTN_PLAIN_SCORE && ATTN_MASK_BIAS
+#if ATTN_PLAIN_SCORE && (ATTN_MASK_BIAS || ATTN_MASK_BITS)
 __device__ __forceinline__ void to_exponents(float (&scores)[kTileKv / 8][2][2],
                                              const float (&shift)[2]) {
 #pragma unroll
@@ -296,7 +308,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #elif !ATTN_PLAIN_SCORE
   finish_scores<kMasked>(scores, kv_first, rows, in);
 #endif
-#if ATTN_PLAIN_SCORE && ATTN_MASK_BIAS
+#if ATTN_PLAIN_SCORE && (ATTN_MASK_BIAS || ATTN_MASK_BITS)
   to_exponents(scores, shift);  // a mask between would part the multiply-add
 #endif
 #if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
@@ -310,7 +322,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
     for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-#if ATTN_AFFINE_SCORE || (ATTN_PLAIN_SCORE && ATTN_MASK_BIAS)
+#if ATTN_AFFINE_SCORE || (ATTN_PLAIN_SCORE && (ATTN_MASK_BIAS || ATTN_MASK_BITS))
         scores[j][r][e] = exp2_approx(scores[j][r][e]);  // relative to the maximum already
 #else
         scores[j][r][e] = weight_of(scores[j][r][e], shift[r]);

@@ -188,6 +188,20 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
 }
 
 #endif
+#if ATTN_MASK_BITS
+// Of the block in the key slot: read only if not all of its pairs exist.
+__device__ __forceinline__ void Consumer::find_mask() {
+  const auto* const words = reinterpret_cast<const uint32_t*>(shared.mask[key_slot.index]);
+#if ATTN_PACKED_HEADS
+  const int q_first = tile.q_first / kGroup;
+#else
+  const int q_first = tile.q_first;
+#endif
+#pragma unroll
+  for (int r = 0; r < 2; ++r) rows[r].bits = words + (rows[r].q_idx - q_first) * kMaskWords;
+}
+
+#endif
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
 #if ATTN_GATHER
@@ -195,6 +209,9 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
   const int kv_first = cursor.block() * kBlockKv + lane % 4 * 2;
 #else
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
+#endif
+#if ATTN_MASK_BITS
+  find_mask();
 #endif
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
                shared.query[query_slot.index][warpgroup],

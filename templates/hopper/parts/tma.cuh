@@ -29,6 +29,18 @@ __device__ __forceinline__ void tma_prefetch(const CUtensorMap& map, int column,
 }
 
 #endif
+#if ATTN_FAR || ATTN_MASK_BITS
+// A stretch of memory as it is.
+__device__ __forceinline__ void bulk_load(uint64_t& barrier, void* to, const void* from,
+                                          int bytes) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&barrier))
+      : "memory");
+}
+
+#endif
 // What lies outside the tensor is not written.
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile, int column,
                                           int row, int head, int batch) {
