@@ -43,12 +43,13 @@ __device__ __forceinline__ bool has_words(const Pairs& pairs, const Params& p) {
 
 // Of a whole tile.
 template <bool kAligned>
-__device__ __forceinline__ Found ask_all_bytes(const Pairs& pairs, uint4* bits, const Inputs& in) {
-  constexpr int kAtOnce = kVotesAtOnce<8>;
-  const int begin = first_query_of_warp(), end = min(begin + kWarpQueries, kTileQueries);
+__device__ __forceinline__ Found ask_all_bytes(const Pairs& pairs, const Inputs& in) {
+  constexpr int kMost = kAligned ? 16 : 8, kAtOnce = kVotesAtOnce<kMost>;
+  const int begin = first_query_of_warp();
   Found found;
 #pragma unroll 1
-  for (int first = begin; first < end; first += kAtOnce * kVoteQueries) {
+  for (int turn = 0; turn < kWarpQueries / kVoteQueries; turn += kAtOnce) {
+    const int first = begin + turn * kVoteQueries;
     FourBytes<kAligned> bytes[kAtOnce][kMaskWords / 4];
 #pragma unroll
     for (int n = 0; n < kAtOnce; ++n) {
@@ -68,8 +69,7 @@ __device__ __forceinline__ Found ask_all_bytes(const Pairs& pairs, uint4* bits, 
         const bool holds = mask_holds(row, bytes[n][i / 4][i % 4], kv_idx, in);
         votes[i] = __ballot_sync(0xffffffffu, holds) & lanes_of_vote(i);
       }
-      found.add<true>(pairs, query, votes);
-      store(bits, query, votes);
+      found.add<true>(pairs, query, turn + n, votes);
     }
   }
   return found;

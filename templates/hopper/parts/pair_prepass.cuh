@@ -19,13 +19,19 @@ constexpr int kVoteQueries = kTileKv <= 16 ? 8 : kTileKv <= 32 ? 4 : kTileKv <= 
 constexpr int kVoteLanes = 32 / kVoteQueries;  // of a query
 __device__ __forceinline__ int query_of_lane() { return threadIdx.x % 32 / kVoteLanes; }
 
+// Each warp has a share of the queries, no more than it has lanes.
+constexpr int kTableWarps = kTableThreads / 32;
+constexpr int kWarpQueries =
+    (kTileQueries + kTableWarps * kVoteQueries - 1) / (kTableWarps * kVoteQueries) * kVoteQueries;
+static_assert(kWarpQueries <= 32, "a lane keeps a query's bits");
+
 // What an entry is about: the first query's row and the first key, and how many there are.
 struct Pairs {
   Row row;
   int kv_first, queries, keys;
 
   __device__ __forceinline__ bool whole() const {
-    return queries == kTileQueries && keys == kTileKv && kTileQueries % kVoteQueries == 0;
+    return queries == kTableWarps * kWarpQueries && keys == kTileKv;
   }
   __device__ __forceinline__ Row row_of(int query) const {
     Row of_query = row;
@@ -84,7 +90,40 @@ __device__ __forceinline__ void ask(bool (&holds)[kMaskWords], const Pairs& pair
   }
 }
 
-// The votes of 128 keys as the threads of a row of scores take them (mask_bits.cuh): of lanes 2 j,
+__device__ __forceinline__ int first_query_of_warp() {
+  return uniform(static_cast<int>(threadIdx.x) / 32) * kWarpQueries;
+}
+
+// It asks of some at once: all loads are on their way before the first vote.
+template <int kMost>
+constexpr int kVotesAtOnce =
+    kWarpQueries / kVoteQueries % kMost == 0 ? kMost : kVotesAtOnce<kMost / 2>;
+template <>
+constexpr int kVotesAtOnce<1> = 1;
+
+// What a warp has found.
+struct Found {
+  uint32_t any = 0, missing = 0;
+  Votes own = {};  // on the lane's query: the first one's on lane 0
+
+  // On the queries from `query` on, which are the warp's `turn`-th to vote on.
+  template <bool kWhole>
+  __device__ __forceinline__ void add(const Pairs& pairs, int query, int turn, const Votes& votes) {
+    const bool counts = query + query_of_lane() < pairs.queries;
+    const uint32_t counted = kWhole ? 0xffffffffu : __ballot_sync(0xffffffffu, counts);
+    const bool keeps = threadIdx.x % 32 / kVoteQueries == turn;
+#pragma unroll
+    for (int i = 0; i < kMaskWords; i += 4) {
+      any |= votes[i] | votes[i + 1] | votes[i + 2] | votes[i + 3];
+      const uint32_t all = votes[i] & votes[i + 1] & votes[i + 2] & votes[i + 3];
+      missing |= lanes_of_vote(i) & counted & ~all;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) own[i + e] = keeps ? votes[i + e] : own[i + e];
+    }
+  }
+};
+
+// The votes on 128 keys as the threads of a row of scores take them (mask_bits.cuh): of lanes 2 j,
 // threads 0 and 1 have the first two votes' bits side by side and the last two's, of lanes 2 j + 1
 // threads 2 and 3.
 __device__ __forceinline__ uint4 by_threads(const uint32_t* votes) {
@@ -95,59 +134,27 @@ __device__ __forceinline__ uint4 by_threads(const uint32_t* votes) {
           of_odd(votes[2], votes[3])};
 }
 
-// Each query's lane among the first writes its bits.
-__device__ __forceinline__ void store(uint4* bits, int query, const Votes& votes) {
-  const int lane = threadIdx.x % 32, own = lane % kVoteQueries;
+// Each lane writes its query's bits. `bits`: of the tile and the block.
+__device__ __forceinline__ void store(uint4* bits, const Found& found) {
+  const int lane = threadIdx.x % 32, query = first_query_of_warp() + lane;
+  if (lane >= kWarpQueries || query >= kTileQueries) return;
 #pragma unroll
   for (int i = 0; i < kMaskWords; i += 4) {
-    uint32_t of_query[4];
+    uint32_t votes[4];
 #pragma unroll
-    for (int e = 0; e < 4; ++e) of_query[e] = votes[i + e] >> own * kVoteLanes;
-    const uint4 words = by_threads(of_query);
-    if (lane < kVoteQueries && query + own < kTileQueries) {
-      bits[((query + own) * kMaskWords + i) / 4] = words;
-    }
+    for (int e = 0; e < 4; ++e) votes[e] = found.own[i + e] >> lane % kVoteQueries * kVoteLanes;
+    bits[(query * kMaskWords + i) / 4] = by_threads(votes);
   }
-}
-
-// What one warp has found.
-struct Found {
-  uint32_t any = 0, missing = 0;
-
-  template <bool kWhole>
-  __device__ __forceinline__ void add(const Pairs& pairs, int query, const Votes& votes) {
-    const bool counts = query + query_of_lane() < pairs.queries;
-    const uint32_t counted = kWhole ? 0xffffffffu : __ballot_sync(0xffffffffu, counts);
-#pragma unroll
-    for (int i = 0; i < kMaskWords; i += 4) {
-      any |= votes[i] | votes[i + 1] | votes[i + 2] | votes[i + 3];
-      const uint32_t all = votes[i] & votes[i + 1] & votes[i + 2] & votes[i + 3];
-      missing |= lanes_of_vote(i) & counted & ~all;
-    }
-  }
-};
-
-// Each warp has a share of the queries and asks of some at once: all loads are on their way before
-// the first vote.
-constexpr int kTableWarps = kTableThreads / 32;
-constexpr int kWarpQueries =
-    (kTileQueries + kTableWarps * kVoteQueries - 1) / (kTableWarps * kVoteQueries) * kVoteQueries;
-template <int kMost>
-constexpr int kVotesAtOnce =
-    kWarpQueries / kVoteQueries % kMost == 0 ? kMost : kVotesAtOnce<kMost / 2>;
-template <>
-constexpr int kVotesAtOnce<1> = 1;
-__device__ __forceinline__ int first_query_of_warp() {
-  return uniform(static_cast<int>(threadIdx.x) / 32) * kWarpQueries;
 }
 
 template <bool kWhole>
-__device__ __forceinline__ Found ask_all(const Pairs& pairs, uint4* bits, const Inputs& in) {
+__device__ __forceinline__ Found ask_all(const Pairs& pairs, const Inputs& in) {
   constexpr int kAtOnce = kVotesAtOnce<4>;
-  const int begin = first_query_of_warp(), end = min(begin + kWarpQueries, kTileQueries);
+  const int begin = first_query_of_warp();
   Found found;
 #pragma unroll 1
-  for (int first = begin; first < end; first += kAtOnce * kVoteQueries) {
+  for (int turn = 0; turn < kWarpQueries / kVoteQueries; turn += kAtOnce) {
+    const int first = begin + turn * kVoteQueries;
     bool holds[kAtOnce][kMaskWords];
 #pragma unroll
     for (int n = 0; n < kAtOnce; ++n) {
@@ -160,8 +167,7 @@ __device__ __forceinline__ Found ask_all(const Pairs& pairs, uint4* bits, const 
       for (int i = 0; i < kMaskWords; ++i) {
         votes[i] = __ballot_sync(0xffffffffu, holds[n][i]) & lanes_of_vote(i);
       }
-      found.add<kWhole>(pairs, first + n * kVoteQueries, votes);
-      store(bits, first + n * kVoteQueries, votes);
+      found.add<kWhole>(pairs, first + n * kVoteQueries, turn + n, votes);
     }
   }
   return found;
@@ -170,14 +176,21 @@ __device__ __forceinline__ Found ask_all(const Pairs& pairs, uint4* bits, const 
 #if ATTN_PAIR_BYTES
 #include "pair_bytes.cuh"
 #endif
-__device__ __forceinline__ Found found_in(const Pairs& pairs, uint4* bits, const Params& p) {
+__device__ __forceinline__ Found found_in(const Pairs& pairs, const Params& p) {
 #if ATTN_PAIR_BYTES
-  if (pairs.whole() && begin_words(p)) return ask_all_bytes<true>(pairs, bits, p.inputs);
-  if (pairs.whole() && has_words(pairs, p)) return ask_all_bytes<false>(pairs, bits, p.inputs);
+  if (pairs.whole() && begin_words(p)) return ask_all_bytes<true>(pairs, p.inputs);
+  if (pairs.whole() && has_words(pairs, p)) return ask_all_bytes<false>(pairs, p.inputs);
 #else
-  if (pairs.whole()) return ask_all<true>(pairs, bits, p.inputs);
+  if (pairs.whole()) return ask_all<true>(pairs, p.inputs);
 #endif
-  return ask_all<false>(pairs, bits, p.inputs);
+  return ask_all<false>(pairs, p.inputs);
+}
+
+// Whether the block is among those that the tile's rows may need.
+__device__ __forceinline__ bool may_be_asked(const Pairs& pairs, const Inputs& in) {
+  const int q_first = pairs.row.q_idx;
+  const KeyRange keys = key_range(q_first, q_first + pairs.queries - 1, pairs.row, in);
+  return pairs.kv_first < keys.end && pairs.kv_first + pairs.keys > keys.begin;
 }
 
 __global__ void __launch_bounds__(kTableThreads)
@@ -192,7 +205,9 @@ __global__ void __launch_bounds__(kTableThreads)
 #pragma unroll 1
   for (int64_t entry = blockIdx.x; entry < entries; entry += gridDim.x) {
     const Pairs pairs = pairs_of(entry, p);
-    const Found found = found_in(pairs, p.inputs.attn_mask_bits + entry * (kMaskBytes / 16), p);
+    if (!may_be_asked(pairs, p.inputs)) continue;
+    const Found found = found_in(pairs, p);
+    store(p.inputs.attn_mask_bits + entry * (kMaskBytes / 16), found);
     const bool any = __syncthreads_or(found.any != 0);
     const bool all = !__syncthreads_or(found.missing != 0);
     if (threadIdx.x == 0) p.inputs.attn_tables[0][entry] = packed_pairs(any, all);
