@@ -134,6 +134,38 @@ int shared_bytes_of(const Kernel& kernel, const Schedule& s, int query_stages) {
   return bytes;
 }
 
+// What a mask that is tested pair by pair keeps at hand.
+int mask_margin(const Kernel& kernel, const Schedule& s) {
+  const bool exponential = kernel.rows.exponential;
+  // Of 493 kernels whose mask comes as bits, at the edge (2026-11-26, a throw-away script), 56
+  // spilled without these. Nine do with them, up to 32 bytes.
+  if (kernel.mask_bits) {
+    if (exponential) {
+      const bool light = kernel.plain_score || kernel.has_near;
+      return light ? 0 : 8 + std::max(0, s.tile_kv - 128) / 4;
+    }
+    if (!kernel.rows.row_free()) return 8 + s.tile_kv / 8;
+    const bool sums =  // beyond counts of pairs
+        std::ranges::any_of(kernel.rows.reductions, [](const attention::Reduction& reduction) {
+          return !reduction.element.is_number();
+        });
+    return sums ? 4 + s.tile_kv / 4 : 4;
+  }
+  // Bytes in shared memory leave nothing to keep. 408 kernels (2026-11-26, a throw-away script), of
+  // which 133 spill: those that fit do not.
+  if (kernel.mask_tile) return exponential ? 0 : 4;
+  if (!kernel.tested_mask) return 0;
+  int registers = exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;
+  registers += static_cast<int>(16 * kernel.mask.load);
+  // Fitted to 191 kernels at the edge and beyond, of which 101 spill (2026-11-25, a throw-away
+  // script).
+  if (exponential && kernel.mask_bytes) registers += s.tile_kv / 3 + 1;
+  if (!exponential || s.overlap == Overlap::IntraWarpgroup) {
+    registers += std::max(0, s.tile_kv - 128) / 3;
+  }
+  return registers;
+}
+
 // Registers of a consumer thread beyond its fragments: addresses, row state, loop, and what the
 // user's functions keep at hand. Fitted to what ptxas 13.0 made of 945 emitted kernels (2026-11-21;
 // all head dims, one to four warpgroups, nine kinds of spec) and of 413 (2026-11-22; all shipped
@@ -167,30 +199,7 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   // These two are fitted to 560 kernels of random specs with given schedules, at the edge and
   // beyond: 204 of them spill (2026-11-23, a throw-away script).
   registers += kernel.row_constants + (16 + s.tile_kv / 4) * kernel.key_loads;
-  // Bytes in shared memory leave nothing to keep. 408 kernels (2026-11-26, a throw-away script), of
-  // which 133 spill: those that fit do not.
-  if (kernel.mask_bits) {
-    // Of 493 kernels at the edge (2026-11-26, a throw-away script) 56 spilled without these. Nine
-    // do with them, up to 32 bytes.
-    if (exponential && !kernel.plain_score && !kernel.has_near) {
-      registers += 8 + std::max(0, s.tile_kv - 128) / 4;
-    } else if (!exponential) {
-      registers += !kernel.rows.row_free()          ? 8 + s.tile_kv / 8
-                   : kernel.rows.reductions.empty() ? 4
-                                                    : 4 + s.tile_kv / 4;
-    }
-  } else if (kernel.mask_tile) {
-    if (!exponential) registers += 4;
-  } else if (kernel.tested_mask) {
-    registers += exponential ? s.tile_kv / 3 : s.tile_kv / 2 - 4;
-    registers += static_cast<int>(16 * kernel.mask.load);
-    // Fitted to 191 kernels at the edge and beyond, of which 101 spill (2026-11-25, a throw-away
-    // script).
-    if (exponential && kernel.mask_bytes) registers += s.tile_kv / 3 + 1;
-    if (!exponential || s.overlap == Overlap::IntraWarpgroup) {
-      registers += std::max(0, s.tile_kv - 128) / 3;
-    }
-  }
+  registers += mask_margin(kernel, s);
   if (!kernel.range.always_full && !exponential) {
     // Weights that a multiply or two make of the product keep nothing but a row's last key, up to
     // 128 keys (92 kernels of ReLU and polynomials, 2026-11-22).
