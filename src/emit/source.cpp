@@ -32,12 +32,8 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
   const schedule::Schedule& schedule = choice.candidate.schedule;
   const bool cdna2 = choice.target->family == target::Family::Cdna2;
   const UserFunctions user =
-      user_functions(spec, rows, choice.target->family,
-                     {.near = choice.candidate.resources.near,
-                      .far = choice.candidate.resources.far,
-                      .strips = choice.candidate.resources.strips,
-                      .bias = choice.candidate.resources.bias,
-                      .gathers = schedule::gathers(schedule, spec.block_size)});
+      user_functions(spec, rows, choice.target->family, choice.candidate.resources.forms,
+                     schedule::gathers(schedule, spec.block_size));
   Substitution substitution;
   substitution.name = spec.name;
   substitution.values = template_values(spec, rows, choice.candidate);
@@ -49,7 +45,7 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
       {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.lengths)}};
   if (!cdna2) {
     substitution.replacements["parts/helpers.cuh"] = user.helpers;
-    const bool far = choice.candidate.resources.far, far_sums = !rows.reductions.empty();
+    const bool far = choice.candidate.resources.forms.far, far_sums = !rows.reductions.empty();
     substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
         {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,
          schedule.weights == schedule::Place::Shared,

@@ -305,14 +305,12 @@ bool is_plain_score(const Spec& spec) {
 }
 
 UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family,
-                             const Forms& forms) {
+                             const schedule::Forms& forms, bool gathers) {
   Fragment fragment = fragment_of(family);
-  if (forms.gathers) fragment.key = kGatheredKey;
+  if (gathers) fragment.key = kGatheredKey;
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form, fragment.vendor);
-  const PairForm pairs = attention::pair_form(
-      spec, form,
-      schedule::pair_abilities(family, forms.near, forms.far, forms.strips, forms.bias));
+  const PairForm pairs = attention::pair_form(spec, form, schedule::pair_abilities(family, forms));
   std::vector<std::string> sections{
       constants_text(pairs, names),
       lines_text(pairs, names),
@@ -342,9 +340,9 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   result.helpers = helpers_text(spec, form, pairs, fragment, body);
   std::string text = body.substr(1);
   if (amd) text = for_amd(std::exchange(result.helpers, "") + text);
-  result.text =
-      inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec), pairs.mask_bits) + "\n" +
-      row_text(spec, pairs, !amd && has_searched_limits(spec, form), forms.gathers) + "\n" + text;
+  result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec), pairs.mask_bits) +
+                "\n" + row_text(spec, pairs, !amd && has_searched_limits(spec, form), gathers) +
+                "\n" + text;
   return result;
 }
 

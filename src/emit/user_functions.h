@@ -19,6 +19,7 @@
 
 #include "attention/row_form.h"
 #include "emit/mask_functions.h"
+#include "schedule/schedule.h"
 #include "spec/spec.h"
 #include "target/target.h"
 
@@ -29,17 +30,10 @@ struct UserFunctions {
   std::string text;
   std::set<std::string> lengths;  // of the call, with which struct Inputs begins
 };
-// What the schedule adds.
-struct Forms {
-  bool near = false;     // by a near form first (attention/near_form.h)
-  bool far = false;      // with those of states (attention/far_form.h)
-  bool strips = false;   // with what pairs share (attention/strips.h)
-  bool bias = true;      // with what comes by tiles (attention/pair_input.h)
-  bool gathers = false;  // of steps of two blocks that need not stand side by side
-};
+// `gathers`: of steps of two blocks that need not stand side by side.
 UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows,
                              target::Family family = target::Family::Hopper,
-                             const Forms& forms = {});
+                             const schedule::Forms& forms = {.bias = true}, bool gathers = false);
 
 // The score is the scaled product: the scale may fold into an exponent.
 bool is_plain_score(const spec::Spec& spec);

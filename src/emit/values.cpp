@@ -19,11 +19,8 @@ namespace {
 
 attention::PairForm pair_form_of(const spec::Spec& spec, const attention::RowForm& rows,
                                  const schedule::Candidate& candidate) {
-  const schedule::Resources& resources = candidate.resources;
   return attention::pair_form(
-      spec, rows,
-      schedule::pair_abilities(candidate.cost.family, resources.near, resources.far,
-                               resources.strips, resources.bias));
+      spec, rows, schedule::pair_abilities(candidate.cost.family, candidate.resources.forms));
 }
 
 class TemplateValues {
@@ -107,7 +104,7 @@ class TemplateValues {
   void put_rows() {
     put("EXPONENTIAL", rows_.exponential);
     put("FIXED_MAX", resources_.fixed_max);
-    put("RECOMPUTE", resources_.fixed_max || resources_.near);
+    put("RECOMPUTE", resources_.fixed_max || resources_.forms.near);
     put("ROW_FREE", rows_.row_free());
   }
 

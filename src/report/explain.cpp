@@ -109,9 +109,7 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
   const schedule::Resources first =
       ranking.ranked.empty() ? schedule::Resources{} : ranking.ranked.front().resources;
   std::string text =
-      heading(spec, target) +
-      wrap_lines(
-          functions_text(spec, target.family, first.near, first.far, first.strips, first.bias), 4);
+      heading(spec, target) + wrap_lines(functions_text(spec, target.family, first.forms), 4);
   for (const std::string& assumed : assumptions(spec, target.family)) text += wrap(assumed, 4);
   if (ranking.ranked.empty() && ranking.rejected.size() == 1) {
     return text + "\n" + wrap("No schedule fits: " + ranking.rejected.front().reason, 4);

@@ -119,15 +119,15 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
 
 }  // namespace
 
-std::string functions_text(const spec::Spec& spec, target::Family family, bool near, bool far,
-                           bool strips, bool bias) {
+std::string functions_text(const spec::Spec& spec, target::Family family,
+                           const schedule::Forms& forms) {
   if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
   const bool amd = family == target::Family::Cdna2;
   const attention::PairForm pairs =
-      attention::pair_form(spec, *rows, schedule::pair_abilities(family, near, far, strips, bias));
+      attention::pair_form(spec, *rows, schedule::pair_abilities(family, forms));
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {

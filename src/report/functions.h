@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "schedule/schedule.h"
 #include "spec/spec.h"
 #include "target/target.h"
 
@@ -11,10 +12,9 @@ namespace attngen::report {
 // A line for each function of the spec that costs anything: "the score adds 1 tanh to a pair: 1
 // special function, 1 multiply-add", and what a kernel computes once for a row. The counts are
 // those that enter a step's time, of the functions as a kernel of the family has them
-// (attention/pair_form.h). `near`: that kernel takes near forms; `far`: it takes states; `strips`:
-// it computes what pairs share once. Empty for plain softmax.
+// (attention/pair_form.h). Empty for plain softmax.
 std::string functions_text(const spec::Spec& spec, target::Family family = target::Family::Hopper,
-                           bool near = true, bool far = false, bool strips = true,
-                           bool bias = true);
+                           const schedule::Forms& forms = {
+                               .near = true, .strips = true, .bias = true});
 
 }  // namespace attngen::report

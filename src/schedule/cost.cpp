@@ -256,7 +256,7 @@ double CostModel::fixed_clk(const Schedule& s, const Resources& resources,
 
 CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resources) const {
   const target::Target& t = target_;
-  const Block full = resources.near        ? Block::Near
+  const Block full = resources.forms.near  ? Block::Near
                      : resources.fixed_max ? Block::Full
                                            : Block::First;
   const int together = resources.blocks_per_core;
@@ -265,7 +265,7 @@ CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resourc
   steps.first = step_of(kernel, s, t, Block::First, together);
   steps.full = step_of(kernel, s, t, full, together);
   steps.partial = step_of(kernel, s, t, Block::Partial, together);
-  if (resources.far) steps.far = step_of(kernel, s, t, Block::Far);
+  if (resources.forms.far) steps.far = step_of(kernel, s, t, Block::Far);
   steps.fixed = fixed_clk(s, resources, steps);
   steps.start = kTileClk * s.warpgroups;
   steps.refill = refill_clk(s, steps.full, t);
@@ -383,7 +383,8 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const target::Target& t = target_;
   const TileRows& rows = rows_of(s, w);
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
-  const bool has_states = resources.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);
+  const bool has_states =
+      resources.forms.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);
   // Each part of the values has tiles as a head of its own would.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   // What has tiles of its own: a query head, or the group that shares them.

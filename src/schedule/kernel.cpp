@@ -212,7 +212,10 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel);
   count_functions(
-      spec, attention::pair_form(spec, rows, pair_abilities(family, true, true, tiles, tiles)),
+      spec,
+      attention::pair_form(
+          spec, rows,
+          pair_abilities(family, {.near = true, .far = true, .strips = tiles, .bias = tiles})),
       family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
   kernel.row_order = row_order(kernel);
@@ -236,15 +239,14 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   return kernel;
 }
 
-attention::PairAbilities pair_abilities(target::Family family, bool near, bool far, bool strips,
-                                        bool bias) {
+attention::PairAbilities pair_abilities(target::Family family, const Forms& forms) {
   if (family != target::Family::Hopper) return {};
-  return {.near = near,
-          .far = far,
-          .bias = bias,
+  return {.near = forms.near,
+          .far = forms.far,
+          .bias = forms.bias,
           .mask_bits = true,
           .key_rows = true,
-          .strips = strips,
+          .strips = forms.strips,
           .rounds_positive_part = true};
 }
 

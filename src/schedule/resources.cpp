@@ -360,16 +360,16 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   resources.consumer_registers = plan.consumer;
   resources.fixed_max =
       kernel.fixed_max && register_need(kernel, s, true) <= resources.consumer_registers;
-  resources.near = kernel.has_near && (resources.fixed_max || !kernel.rows.exponential) &&
-                   register_need(kernel, s, true) <= resources.consumer_registers;
-  resources.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
-                  has_slots_for_far_keys(kernel, s) &&
-                  register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
-  resources.strips = kernel.has_strips();
-  resources.bias = kernel.bias_bytes > 0;
+  resources.forms.near = kernel.has_near && (resources.fixed_max || !kernel.rows.exponential) &&
+                         register_need(kernel, s, true) <= resources.consumer_registers;
+  resources.forms.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
+                        has_slots_for_far_keys(kernel, s) &&
+                        register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
+  resources.forms.strips = kernel.has_strips();
+  resources.forms.bias = kernel.bias_bytes > 0;
   resources.scout = has_scout(kernel);
   resources.row_order = kernel.row_order;
-  resources.register_need = register_need(kernel, s, resources.fixed_max || resources.near);
+  resources.register_need = register_need(kernel, s, resources.fixed_max || resources.forms.near);
   // A persistent block that has room loads the next tile's queries early.
   resources.query_stages = s.grid == Grid::Persistent ? 2 : 1;
   resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);

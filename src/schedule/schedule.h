@@ -95,17 +95,22 @@ struct RowOrder {
   int64_t span = 0;
 };
 
+// In which forms a kernel has the spec's functions.
+struct Forms {
+  bool near = false;    // a block that may be computed again takes near forms (near_form.h)
+  bool far = false;     // keys far behind come as states (far_form.h)
+  bool strips = false;  // what pairs share is computed once (strips.h)
+  bool bias = false;    // an input with an element for each pair comes by tiles (pair_input.h)
+};
+
 // What a schedule needs of a core.
 struct Resources {
   int threads = 0;
   int producer_registers = 0;  // setmaxnreg targets; 0 where the family has none
   int consumer_registers = 0;
-  int register_need = 0;    // estimate, of a consumer thread
-  bool fixed_max = false;   // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
-  bool near = false;        // and take a near form (attention/near_form.h)
-  bool far = false;         // keys far behind come as states (attention/far_form.h)
-  bool strips = false;      // what pairs share is computed once (attention/strips.h)
-  bool bias = false;        // an input with an element for each pair comes by tiles
+  int register_need = 0;   // estimate, of a consumer thread
+  bool fixed_max = false;  // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
+  Forms forms = {};
   bool scout = false;       // Hopper: a warp of its own finds blocks of keys ahead of their loads
   int query_stages = 1;     // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;     // per block

@@ -72,9 +72,8 @@ struct Kernel {
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family = target::Family::Hopper);
 
-// What a family's template can do for pairs; `near` to `bias` as Resources has them.
-attention::PairAbilities pair_abilities(target::Family family, bool near, bool far = false,
-                                        bool strips = false, bool bias = true);
+// What a family's template can do for pairs.
+attention::PairAbilities pair_abilities(target::Family family, const Forms& forms);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.

@@ -70,7 +70,7 @@ double table_bytes(const spec::Spec& spec, const Schedule& s, const spec::Worklo
 
 // A state stands at the end of each chunk of keys; under a mask no tile has the last key behind it.
 double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spec::Workload& call) {
-  if (!candidate.resources.far) return 0;
+  if (!candidate.resources.forms.far) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   const bool sums = rows != nullptr && !rows->reductions.empty();

@@ -212,7 +212,7 @@ bool has_mask_ahead(const spec::Spec& spec, const attention::RowForm& form) {
 std::string softmax_part(const spec::Spec& spec, const attention::RowForm& form) {
   schedule::Candidate candidate;
   candidate.resources.fixed_max = attention::may_fix_max(form);
-  candidate.resources.bias = true;
+  candidate.resources.forms.bias = true;
   const auto values = template_values(spec, form, candidate);
   std::string text;
   for (const std::string name : {"mask_ahead.cuh", "softmax.cuh"}) {
@@ -335,7 +335,7 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
 
 // What the template leaves to the rounding of weights.
 std::string positive_part(const spec::Spec& spec, const attention::RowForm& form) {
-  const auto abilities = schedule::pair_abilities(target::Family::Hopper, false);
+  const auto abilities = schedule::pair_abilities(target::Family::Hopper, {.bias = true});
   if (!attention::pair_form(spec, form, abilities).positive_part) return "";
   return "\n    for (auto& group : scores) for (float& x : group[0]) x = fmaxf(x, 0);";
 }

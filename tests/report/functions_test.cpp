@@ -17,7 +17,8 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
            lines});
   const auto spec = attngen::spec::read(diagnostics);
   REQUIRE(spec.has_value());
-  return attngen::report::functions_text(*spec, family, true, far);
+  return attngen::report::functions_text(*spec, family,
+                                         {.near = true, .far = far, .strips = true, .bias = true});
 }
 
 }  // namespace

@@ -23,23 +23,23 @@ TEST_CASE("long decaying rows take tiles whose far keys come as states") {
   for (const int head_dim : {64, 128}) {
     const Candidate with = best(decaying_kernel(head_dim, 16384, true));
     const Candidate without = best(decaying_kernel(head_dim, 16384, false));
-    CHECK(with.resources.far);
+    CHECK(with.resources.forms.far);
     CHECK(with.schedule.tile_kv == 64);
-    CHECK_FALSE(without.resources.far);
+    CHECK_FALSE(without.resources.forms.far);
     CHECK(with.cost.seconds < 0.75 * without.cost.seconds);
   }
 }
 
 TEST_CASE("far keys that are summed want four slots") {
   Kernel kernel = decaying_kernel(256, 16384, true);  // two stages of keys, and of values
-  CHECK(best(kernel).resources.far);
+  CHECK(best(kernel).resources.forms.far);
   kernel.head_dim_v = 128;  // keys do not fit slots of values
   for (const Candidate& candidate : search(kernel, h200()).ranked) {
-    CHECK(candidate.resources.far ==
+    CHECK(candidate.resources.forms.far ==
           (candidate.schedule.tile_kv == 64 && candidate.schedule.stages >= 4));
   }
   kernel.rows.reductions.clear();
-  CHECK(best(kernel).resources.far);
+  CHECK(best(kernel).resources.forms.far);
 }
 
 TEST_CASE("calls of few queries are predicted without states") {
