@@ -90,7 +90,7 @@ def with_totals(call):
 
 def extreme_calls():
     """Of lengths that no call may have, too."""
-    ends = [-2**63, 0, 1, 2**31 - 1, 2**63 - 1]
+    ends = [-2**63, 0, 1, 2**20, 2**31 - 2**16, 2**31 - 1, 2**63 - 1]
     for batch, q, kv in itertools.product(ends, ends, ends):
         yield {"batch": batch, "seq_q": q, "seq_kv": kv, "total_q": q, "total_kv": kv}
 

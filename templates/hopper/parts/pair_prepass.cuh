@@ -5,12 +5,14 @@
 constexpr int kTableThreads = 256;
 
 // Of each tile of queries and block of keys, for every batch and head that the table tells apart.
-// `Call`: Params, or arguments that are in range.
-template <typename Call>
-__host__ __device__ __forceinline__ int64_t table_entries(const Call& call) {
-  const int64_t tiles = (call.seq_q + kTileQueries - 1) / kTileQueries;
-  const int64_t blocks = (call.seq_kv + kTileKv - 1) / kTileKv;
-  return (kPairsOfBatch ? call.batch : 1) * int64_t{kPairHeads} * tiles * blocks;
+// `Call`: Params, or arguments that are in range. `Number`: double for lengths that no memory
+// holds, whose product may leave 64 bits.
+template <typename Number, typename Call>
+__host__ __device__ __forceinline__ Number table_entries(const Call& call) {
+  const auto tiles = static_cast<Number>((call.seq_q + kTileQueries - 1) / kTileQueries);
+  const auto blocks = static_cast<Number>((call.seq_kv + kTileKv - 1) / kTileKv);
+  const auto planes = static_cast<Number>(kPairsOfBatch ? call.batch : 1) * kPairHeads;
+  return planes * tiles * blocks;
 }
 
 // Lanes vote on four keys each, a vote a key. Where a query's keys leave lanes over, others'
@@ -201,7 +203,7 @@ __global__ void __launch_bounds__(kTableThreads)
 #if ATTN_TILES_COUNTED
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.next_tile = 0;
 #endif
-  const int64_t entries = p.seq_kv > 0 ? table_entries(p) : 0;
+  const int64_t entries = p.seq_kv > 0 ? table_entries<int64_t>(p) : 0;
 #pragma unroll 1
   for (int64_t entry = blockIdx.x; entry < entries; entry += gridDim.x) {
     const Pairs pairs = pairs_of(entry, p);

@@ -93,7 +93,9 @@ size_t prepared_bytes(const attention_forward_args& args) {
   }
 #endif
 #if ATTN_MASK_BITS
-  return (sizeof(int4) + kMaskBytes) * table_entries(args);
+  constexpr double kEntry = sizeof(int4) + kMaskBytes, kMostBytes = 0x1p62;
+  const double bytes = kEntry * table_entries<double>(args);
+  return static_cast<size_t>(bytes < kMostBytes ? bytes : kMostBytes);
 #else
   size_t bytes = 0;
   for (int table = 0; table < kIdTables; ++table)
@@ -106,7 +108,7 @@ size_t prepared_bytes(const attention_forward_args& args) {
 // Gives it its place. Returns how many blocks of the kernel that fills it are worth while.
 int place_tables(Params& p, void* workspace, int cores) {
   constexpr int kMostPerCore = 2048 / kTableThreads;
-  const int64_t entries = table_entries(p);
+  const auto entries = table_entries<int64_t>(p);
   p.inputs.attn_tables[0] = static_cast<int4*>(workspace);
   p.inputs.attn_mask_bits = reinterpret_cast<uint4*>(p.inputs.attn_tables[0] + entries);
   const int64_t most = int64_t{cores} * kMostPerCore;
