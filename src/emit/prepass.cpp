@@ -108,9 +108,7 @@ std::string bytes_text(const attention::PairInput& input, const DeviceNames& nam
   std::vector<expr::Expr> indices(input.load.operands().begin(), input.load.operands().end());
   indices.back() = expr::integer(0);
   const expr::Expr first = expr::load(input.load.name(), input.load.type(), std::move(indices));
-  return "// Where the bytes of a row begin, and all of them; how many matrices [seq_q, seq_kv] "
-         "there "
-         "are.\n" +
+  return "// Where a row's bytes begin, and all; how many matrices [seq_q, seq_kv] there are.\n" +
          text_of({"const uint8_t*",
                   "first_byte",
                   {kRow, kInputs},
@@ -137,7 +135,7 @@ std::string pairs_text(const spec::Spec& spec, const IdTable& table, const Devic
   }
   return "// No bounds tell of this mask: a kernel before this one asks it of all pairs.\n" +
          fmt::format(
-             "constexpr bool kPairsOfBatch = {};  // it differs by batch\n"
+             "constexpr bool kPairsOfBatch = {};  // whether it differs by batch\n"
              "constexpr int kPairHeads = {};  // heads told apart\n\n",
              expr::mentions(table.value, "b"), heads_text(table).count) +
          text_of({"bool", "mask_holds", std::move(parameters), returned(mask, names.names())}) +
