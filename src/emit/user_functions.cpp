@@ -37,9 +37,8 @@ using spec::Spec;
 
 std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, size_t tables,
                         bool mask_bits) {
-  if (spec.inputs.empty() && tables == 0) return "struct Inputs {};\n";
-  std::string text = spec.inputs.empty() ? "" : "// The spec's inputs.\n";
-  text += "struct Inputs {\n";
+  if (spec.inputs.empty()) return "struct Inputs {};\n";
+  std::string text = "// The spec's inputs.\nstruct Inputs {\n";
   std::vector<CommentedLine> members;
   members.reserve(lengths.size() + spec.inputs.size() + 1);
   for (const std::string& length : lengths) members.push_back({"  int " + length + ";", ""});

@@ -89,13 +89,6 @@ int strip_bytes(const Kernel& kernel, const Schedule& s) {
   return s.warpgroups * kBlocks * words * kWord;
 }
 
-// Of the mask's bits of a tile and a block, whose rows are words, in each stage (the template's
-// mask_bits.cuh).
-int mask_bytes(const Kernel& kernel, const Schedule& s) {
-  if (!kernel.mask_bits) return 0;
-  return s.stages * mask_tile_bytes(s, kernel.group());
-}
-
 // Of what the scout finds (the template's find.cuh), of the squares that it marks, 1024 of each of
 // the rows that a tile looks at, and its barriers.
 int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
@@ -121,7 +114,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     bytes += kAnyVisit * slots + (kVisit + apart) * s.stages;
   }
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
-  bytes += mask_bytes(kernel, s);
+  if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   constexpr int kRank = 1;
   const bool ranked = kernel.block_size > 0 && !kernel.masked && counts_tiles(s);
   if (ranked) bytes += kBarrier + kRank * kRankedTiles;

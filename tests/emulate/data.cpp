@@ -247,18 +247,21 @@ int64_t Data::index_of(int64_t key) const {
   return key;
 }
 
-// No key of every third 128 exists, and some of the others. Of [batch, keys] those 128 are NaN.
+// No key of every third 128 exists, and some of the others. Of [batch, keys], and of [batch,
+// queries, keys], those 128 are NaN: who visits a block of them has it in the results.
 void Data::draw_valid(std::vector<double>& values, const spec::Input& input) {
   const int64_t keys = lengths().of(spec_, input.shape.back());
   const bool of_all_heads = !spec::has_dim(input, spec::Input::Dim::Kind::Heads) &&
                             !spec::has_dim(input, spec::Input::Dim::Kind::HeadsKv);
+  const int64_t rows = spec::has_dim(input, spec::Input::Dim::Kind::SeqQ) ? call_.max_q : 1;
   for (size_t i = 0; i < values.size(); ++i) {
     const auto key = static_cast<int64_t>(i) % keys;
     const bool none = index_of(key) / 128 % 3 == 1;
     values[i] = none || random_() % 9 == 0 ? 0 : static_cast<double>(1 + random_() % 255);
     if (!none || !of_all_heads) continue;
-    k_.poison(static_cast<int64_t>(i) / keys, key);
-    v_.poison(static_cast<int64_t>(i) / keys, key);
+    const int64_t batch = static_cast<int64_t>(i) / keys / rows;
+    k_.poison(batch, key);
+    v_.poison(batch, key);
   }
 }
 

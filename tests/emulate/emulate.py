@@ -331,6 +331,9 @@ GROUPS = {
          [schedule(2, 128, 2), schedule(3, 48, 2, overlap="none"),
           schedule(2, 64, 2, ping_pong=True, grid="plain", order="linear")],
          ["1,250,400", "1,205,331", "1,1,1", "1,64,0"], "keep=patches"),
+        # Keys and values of blocks without a pair are NaN, as in "ids".
+        (spec((4, 2), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
+         [schedule(2, 64, 2), schedule(1, 128, 2, overlap="none")], ["2,70,400", "1,130,331"]),
         (spec((4, 4), inputs=keep("batch"), mask=f"{CAUSAL} and keep[b, q_idx, kv_idx] > 0"),
          [schedule(2, 112, 2, weights="shared")], ["1,130,144", "1,70,71"], "keep=bits"),
         (spec((4, 2), inputs={**SLOPES, **keep()}, score=ALIBI, mask="keep[q_idx, kv_idx] == 1"),

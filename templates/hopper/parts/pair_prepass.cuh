@@ -96,7 +96,7 @@ __device__ __forceinline__ int first_query_of_warp() {
   return uniform(static_cast<int>(threadIdx.x) / 32) * kWarpQueries;
 }
 
-// It asks of some at once: all loads are on their way before the first vote.
+// A warp asks of some queries at once: all loads are on their way before the first vote.
 template <int kMost>
 constexpr int kVotesAtOnce =
     kWarpQueries / kVoteQueries % kMost == 0 ? kMost : kVotesAtOnce<kMost / 2>;

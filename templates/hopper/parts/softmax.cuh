@@ -28,12 +28,19 @@ __device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const 
 #endif
 }
 
-#elif !ATTN_MASK_BITS
+#else
 // Whether a row's pair with the key `column` places behind kv_first exists.
+#if ATTN_MASK_BITS
+// Of keys behind the last one the bits are 0.
+#endif
 #if ATTN_ZERO_IS_MASKED
 // None does behind the last key, where the tile has zeros.
 #endif
-#if ATTN_MASK_BIAS
+#if ATTN_MASK_BITS
+__device__ __forceinline__ bool exists_at(const Row& row, int, int column, const Inputs&) {
+  return load_mask_bits(row.bits)(column / 8, column % 2);
+}
+#elif ATTN_MASK_BIAS
 template <typename Bias>
 __device__ __forceinline__ bool exists_at(const Row& row, Bias bias, int kv_first, int column,
                                           const Inputs& in) {
@@ -78,8 +85,6 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
     const Row& row = rows[r];
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
     const Limits limits = limits_of(row, kv_first, in);
-#elif ATTN_MASK_BITS
-    const MaskBits bits = load_mask_bits(row.bits);
 #endif
 #pragma unroll
 #if ATTN_GATHER
@@ -87,20 +92,16 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
 #else
     for (int group = 0; group < kTileKv / 4; ++group) {
 #endif
-#if !ATTN_MASK_BITS
       const int column = group / 2 * 8 + group % 2;
-#endif
       float& score = scores[group / 2][r][group % 2];
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
       const bool exists = column >= limits.begin && column < limits.end;
-#elif ATTN_MASK_BITS
-      const bool exists = bits(group / 2, group % 2);
 #else
 #if ATTN_MASK_BIAS
-  const auto bias = biases(group / 2, r, group % 2);
-  const bool exists = exists_at(row, bias, kv_first, column, in);
+      const auto bias = biases(group / 2, r, group % 2);
+      const bool exists = exists_at(row, bias, kv_first, column, in);
 #else
-  const bool exists = exists_at(row, kv_first, column, in);
+      const bool exists = exists_at(row, kv_first, column, in);
 #endif
 #endif
       score = exists ? score : -INFINITY;
@@ -143,8 +144,6 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
     const Row& row = rows[r];
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
     const Limits limits = limits_of(row, kv_first, in);
-#elif ATTN_MASK_BITS
-    const MaskBits bits = load_mask_bits(row.bits);
 #endif
 #if ATTN_AFFINE_SCORE
     const float base = exponent_base(row, kv_first, in) - shift[r];
@@ -184,15 +183,11 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
       if (kMasked) {
 #if ATTN_INTERVAL_MASK || ATTN_SEARCHED_LIMITS
         const bool exists = column >= limits.begin && column < limits.end;
-#elif ATTN_MASK_BITS
-        const bool exists = bits(group / 2, group % 2);
 #else
 #if ATTN_MASK_BIAS
-                                                    const bool exists =
-                                                        exists_at(row, bias, kv_first, column, in);
+        const bool exists = exists_at(row, bias, kv_first, column, in);
 #else
-                                                    const bool exists =
-                                                        exists_at(row, kv_first, column, in);
+        const bool exists = exists_at(row, kv_first, column, in);
 #endif
 #endif
         score = exists ? score : -INFINITY;
