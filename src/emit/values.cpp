@@ -149,6 +149,7 @@ class TemplateValues {
     const bool sums = pairs_.far && !rows_.reductions.empty();
     put("FAR", pairs_.far.has_value());
     put("FAR_SUMS", sums);
+    put("PARTS_IN_TURN", resources_.parts_in_turn);
     put("FAR_QUERIES", schedule::holds_far_queries(sums, spec_.head_dim.qk));
     put("STATE_COLUMNS", schedule::state_columns(sums, spec_.head_dim.qk));
     put("CHUNK_KEYS", schedule::chunk_keys(spec_.head_dim.qk));

@@ -313,8 +313,9 @@ const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s,
   return entry->second;
 }
 
+// `turns`: how many parts of its values a tile takes, one after the other.
 CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, const spec::Workload& w,
-                                     bool has_states) const {
+                                     bool has_states, int turns) const {
   const TileRows& rows = rows_of(s, w);
   const std::vector<TestedBlocks>* const asked = tester_ ? &tested(s, w) : nullptr;
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
@@ -329,12 +330,13 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
     const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
     const double full = std::max(0.0, own.full - far);
     const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
+    const double summed = sums ? far : 0;
     tiles.blocks += blocks;
-    tiles.visited += blocks - (sums ? far / 2 : far);  // no values, or no keys either
-    tiles.state_slots += state_slots;
-    tiles.clk.push_back(steps.beyond(blocks, s.stages) + full * steps.full.length +
-                        own.partial * steps.partial.length +
-                        ((sums ? far : 0) + state_slots) * steps.far.length);
+    tiles.visited += turns * (blocks - far) + summed / 2;  // of far ones no values
+    tiles.state_slots += turns * state_slots;
+    const double turn = steps.beyond(blocks, s.stages) + full * steps.full.length +
+                        own.partial * steps.partial.length + state_slots * steps.far.length;
+    tiles.clk.push_back(turns * turn + summed * steps.far.length);
   }
   if (kernel_.block_size > 0) {
     // Which blocks are kept is known at run time alone: one tile in two is taken to be three times
@@ -385,13 +387,14 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
   const bool has_states =
       resources.forms.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);
-  // Each part of the values has tiles as a head of its own would.
+  // Each part of the values has tiles as a head of its own would, if a tile does not take all.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
+  const int turns = has_states && resources.parts_in_turn ? kernel_.value_parts : 1;
   // What has tiles of its own: a query head, or the group that shares them.
-  const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads;
+  const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads / turns;
   const int places = t.cores * resources.blocks_per_core;
 
-  const Tiles tiles = tiles_of(s, steps, w, has_states);
+  const Tiles tiles = tiles_of(s, steps, w, has_states, turns);
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const double read = tiles.visited * scale, read_per_core = read / places;
   const double clk =
@@ -403,8 +406,9 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   PointCost p;
   // A slot of a state takes one product, a block's two.
   p.blocks = (tiles.visited + tiles.state_slots / 2) * scale / places;
-  p.tile_clk = steps.beyond(
-      tiles.blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size())), s.stages);
+  p.tile_clk = turns * steps.beyond(tiles.blocks /
+                                        static_cast<double>(std::max<size_t>(1, rows.keys.size())),
+                                    s.stages);
   p.clock = clock_under_load(t, read_per_core * steps.full.matrix / clk,
                              read_per_core * steps.full.special / clk);
   p.core_seconds = clk / p.clock;

@@ -361,6 +361,9 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   resources.forms.strips = kernel.has_strips();
   resources.forms.bias = kernel.bias_bytes > 0;
   resources.scout = has_scout(kernel);
+  resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
+                            kernel.value_parts > 1 && s.grid == Grid::Persistent &&
+                            !resources.scout;
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.forms.near);
   // A persistent block that has room loads the next tile's queries early.

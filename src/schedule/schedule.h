@@ -111,6 +111,8 @@ struct Resources {
   int register_need = 0;   // estimate, of a consumer thread
   bool fixed_max = false;  // unmasked blocks keep the row's first maximum (attention/fixed_max.h)
   Forms forms = {};
+  // Hopper: a tile takes the parts of its values one after the other, and sums far keys once.
+  bool parts_in_turn = false;
   bool scout = false;       // Hopper: a warp of its own finds blocks of keys ahead of their loads
   int query_stages = 1;     // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;     // per block

@@ -285,8 +285,8 @@ GROUPS = {
               score="score * exp((q_pos - kv_idx) / 500)", normalize=SUMS),
          [schedule(2, 64, 4)], ["1,600,1100"]),
         # Values in two parts; states whose columns take two blocks of the kernel that makes them.
-        (spec((1, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
-         [schedule(2, 64, 2)], ["1,520,800"]),
+        (spec((2, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
+         [schedule(2, 64, 2), schedule(1, 64, 2, grid="plain")], ["1,520,800", "1,70,200"]),
         (spec((1, 1), (256, 256), mask=CAUSAL, score=SLOWLY, normalize=RETENTION),
          [schedule(2, 64, 2)], ["1,520,1100"]),
         (spec((1, 1), (256, 384), mask=CAUSAL, score=SLOWLY, normalize=LINEAR),

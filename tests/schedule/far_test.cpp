@@ -42,6 +42,20 @@ TEST_CASE("far keys that are summed want four slots") {
   CHECK(best(kernel).resources.forms.far);
 }
 
+TEST_CASE("values in parts share their sums over far keys, on a grid whose blocks take more than one") {
+  Kernel kernel = decaying_kernel(256, 16384, true);
+  const double one_part = best(kernel).cost.seconds;
+  kernel.value_parts = 2;
+  const Candidate both = best(kernel);
+  CHECK(both.resources.parts_in_turn);
+  CHECK(both.cost.seconds < 1.6 * one_part);  // half of the products are those of far keys
+  Schedule plain = both.schedule;
+  plain.grid = Grid::Plain;
+  CHECK_FALSE(fit_hopper(kernel, plain, h200()).resources->parts_in_turn);
+  kernel.rows.reductions.clear();
+  CHECK_FALSE(best(kernel).resources.parts_in_turn);
+}
+
 TEST_CASE("calls of few queries are predicted without states") {
   const Candidate with = best(decaying_kernel(128, 2047, true));
   const Candidate without = best(decaying_kernel(128, 2047, false));

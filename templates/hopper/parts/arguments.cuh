@@ -105,6 +105,19 @@ attention_status check_args(const attention_forward_args& args) {
   return check_pointers(args);
 }
 
+#if ATTN_FAR
+// Chunks of keys whose states are worth a kernel of their own.
+int chunks_of(const attention_forward_args& args) {
+  constexpr int64_t kFewestQueries = ATTN_FEWEST_FAR_QUERIES;
+  if (args.seq_q < kFewestQueries || args.seq_kv <= 0 || args.seq_kv > kMost) return 0;
+#if ATTN_MASKED
+  return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it
+#else
+  return static_cast<int>(args.seq_kv / kChunkKeys);
+#endif
+}
+
+#endif
 Params params_of(const attention_forward_args& args) {
   Params p{};
   p.batch = static_cast<int>(args.batch);
@@ -120,7 +133,16 @@ Params params_of(const attention_forward_args& args) {
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
   p.tiles_per_head = static_cast<int>(tiles_per_head(args));
+#if ATTN_FAR
+  p.chunks = chunks_of(args);
+#endif
+#if ATTN_PARTS_IN_TURN
+  // One sum over far keys serves all parts; where no keys are far, more tiles keep more cores busy.
+  p.parts_apart = p.chunks > 0 ? 1 : kValueParts;
+  p.tiles = p.tiles_per_head * kHeadsQ * p.parts_apart * p.batch;
+#else
   p.tiles = p.tiles_per_head * kTilesBeside * p.batch;
+#endif
 #if ATTN_SPARSE
   p.squares_q = (p.seq_q + kSquare - 1) / kSquare;
   p.squares_kv = (p.seq_kv + kSquare - 1) / kSquare;

@@ -201,6 +201,9 @@
 #ifndef ATTN_VALUE_PARTS
 #define ATTN_VALUE_PARTS 1
 #endif
+#ifndef ATTN_PARTS_IN_TURN
+#define ATTN_PARTS_IN_TURN 0
+#endif
 #ifndef ATTN_BIAS
 #define ATTN_BIAS 0
 #endif

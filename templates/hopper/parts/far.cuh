@@ -154,7 +154,16 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
   const uint64_t query = kept(row_descriptor<kChunkQk>(query_tile));
 #endif
   FarSlots slots(*this);
-#if ATTN_FAR_SUMS
+#if ATTN_PARTS_IN_TURN
+  if (tile.part == 0) {
+    sum_far_keys(count, slots, in_registers);
+    of_far_keys[0] = reductions[0];
+    of_far_keys[1] = reductions[1];
+  } else {
+    reductions[0] = of_far_keys[0];
+    reductions[1] = of_far_keys[1];
+  }
+#elif ATTN_FAR_SUMS
   sum_far_keys(count, slots, in_registers);
 #endif
 #if ATTN_HEAD_DIM_QK > 128

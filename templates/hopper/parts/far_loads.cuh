@@ -47,7 +47,14 @@ __device__ __forceinline__ void Producer::load_state(int chunks) {
 
 // Of the first `count` blocks, of which the first one's keys are on their way if rows sum them.
 __device__ __forceinline__ void Producer::load_far_keys(int count) {
-#if ATTN_FAR_SUMS
+#if ATTN_PARTS_IN_TURN
+  // Their sums are those of the first part.
+#pragma unroll 1
+  for (int block = tile.part == 0 ? 1 : count; block < count; block += 2) {
+    load_far_key(true, block);
+    if (block + 1 < count) load_far_key(false, block + 1);
+  }
+#elif ATTN_FAR_SUMS
 #pragma unroll 1
   for (int block = 1; block < count; block += 2) {
     load_far_key(true, block);

@@ -65,7 +65,9 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #endif
   const int64_t in_last = all * kHeads - int64_t{p.last_section} * p.section_heads;
   const int64_t most_rows = min(fit, int64_t{p.tiles_per_head});
-#if ATTN_VALUE_PARTS > 1
+#if ATTN_PARTS_IN_TURN
+  p.short_rows = short_rows(places / p.parts_apart, in_last, all * kHeads, most_rows);
+#elif ATTN_VALUE_PARTS > 1
   p.short_rows = short_rows(places / kValueParts, in_last, all * kHeads, most_rows);
 #else
   p.short_rows = short_rows(places, in_last, all * kHeads, most_rows);
@@ -173,17 +175,6 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
 
 #if ATTN_FAR
 
-// Chunks of keys whose states are worth a kernel of their own.
-int chunks_of(const attention_forward_args& args) {
-  constexpr int64_t kFewestQueries = ATTN_FEWEST_FAR_QUERIES;
-  if (args.seq_q < kFewestQueries || args.seq_kv <= 0 || args.seq_kv > kMost) return 0;
-#if ATTN_MASKED
-  return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it
-#else
-  return static_cast<int>(args.seq_kv / kChunkKeys);
-#endif
-}
-
 // Bytes of the states, or none for a call that is refused. They begin the workspace.
 size_t prepared_bytes(const attention_forward_args& args) {
   if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
@@ -193,7 +184,6 @@ size_t prepared_bytes(const attention_forward_args& args) {
 // By the kernel before the main one, if any.
 bool sum_states(Params& p, const attention_forward_args& args, const Maps& maps, void* workspace,
                 cudaStream_t stream) {
-  p.chunks = chunks_of(args);
   p.states = static_cast<uint8_t*>(workspace);
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(p.states + prepared_bytes(args));

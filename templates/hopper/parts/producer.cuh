@@ -59,6 +59,9 @@ struct Producer {
 #endif
   __device__ void begin_tile();
   __device__ void load_tile();
+#if ATTN_PARTS_IN_TURN
+  __device__ bool has_next_part() const;
+#endif
 
   __device__ void load_queries();
   __device__ void load_key(int block);
@@ -178,7 +181,9 @@ __device__ __forceinline__ void Producer::load_tile() {
 #else
   const Blocks blocks = find_blocks();
 #endif
-#if ATTN_FAR && !ATTN_FAR_SUMS
+#if ATTN_PARTS_IN_TURN
+  if ((far == 0 || tile.part == 0) && !blocks.none()) load_key(blocks.first());
+#elif ATTN_FAR && !ATTN_FAR_SUMS
   if (far == 0 && !blocks.none()) load_key(blocks.first());
 #else
   if (!blocks.none()) load_key(blocks.first());
@@ -198,11 +203,19 @@ __device__ __forceinline__ void Producer::load_tile() {
 #pragma unroll 1
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
 #if ATTN_TILES_COUNTED && !ATTN_SCOUT
+#if ATTN_PARTS_IN_TURN
+    if (block != blocks.last()) {
+      load_key(Blocks::after(block));
+    } else if (!has_next_part()) {
+      next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
+    }
+#else
     if (block == blocks.last()) {
       next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
     } else {
       load_key(Blocks::after(block));
     }
+#endif
 #else
     if (block != blocks.last()) load_key(Blocks::after(block));
 #endif
@@ -212,8 +225,19 @@ __device__ __forceinline__ void Producer::load_tile() {
 #endif
   }
 #if ATTN_TILES_COUNTED && !ATTN_SCOUT
+#if ATTN_PARTS_IN_TURN
+  if (blocks.none() && !has_next_part()) next = claim_tile(shared, p);
+#else
   if (blocks.none()) next = claim_tile(shared, p);
 #endif
+#endif
+}
+#endif
+#if ATTN_PARTS_IN_TURN
+
+// Whether the tile's rows come once more, for the next part of the values.
+__device__ __forceinline__ bool Producer::has_next_part() const {
+  return p.parts_apart == 1 && tile.part + 1 < kValueParts;
 }
 #endif
 
@@ -265,7 +289,15 @@ __device__ __forceinline__ void Producer::run() {
 #else
     next = p.tiles;
 #endif
+#if ATTN_PARTS_IN_TURN
+#pragma unroll 1
+    for (;; ++tile.part) {
+      load_tile();
+      if (!has_next_part()) break;
+    }
+#else
     load_tile();
+#endif
     index = uniform(next);
   }
 #if ATTN_COUNTER
