@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from generate import generate  # noqa: E402
-from to_host import compile_command, to_host  # noqa: E402
+from to_host import compile_command, library_command, to_host  # noqa: E402
 
 
 def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
@@ -573,7 +573,7 @@ def check_outputs(attngen, check, compiler, folder, group):
             if group == "far" and "_forward_states(" not in host.read_text():
                 sys.exit(f"{json.dumps(one)}\na kernel without states")
             library = place / "emulated.so"
-            run([*compile_command(compiler, one["dtype"]), "-fPIC", "-shared", host, "-o", library])
+            run([*library_command(compiler, one["dtype"], folder.parent), "-shared", host, "-o", library])
             print(json.dumps(one), json.dumps(given), sep="\n")
             print(run([check, place / "spec.json", place / "emulated.json", library, *calls,
                        *options]), flush=True)
