@@ -72,6 +72,18 @@ def pair_mask(b, h, q, k, inputs):
     return inputs["keep"][b, q, k] > 0
 
 
+def added(score, b, h, q, k, inputs):
+    return score + inputs["attn_mask"][b, q, k]
+
+
+def exists(b, h, q, k, inputs):
+    return inputs["attn_mask"][b, q, k] > -10000
+
+
+def added_mask(inputs):
+    return inputs["attn_mask"].unsqueeze(1)
+
+
 def attn_mask(inputs):
     return inputs["keep"].unsqueeze(1) > 0
 
@@ -135,6 +147,9 @@ FILES = {
                                         ("image", {"fill": "every_other_1024"}))}),
     "pair_mask": (2, 4096, {"keep": pair_mask, "flex": True, "attn_mask": attn_mask,
                             "fills": (("keep", {"fill": "coins"}),)}),
+    "additive_mask": (2, 4096, {"keep": exists, "score": added, "flex": True,
+                                "attn_mask": added_mask,
+                                "fills": (("attn_mask", {"fill": "biased_triangle"}),)}),
     # T5 has no scale, but queries whose scores have a deviation of about one.
     "t5_bias": (8, 2048, {"keep": everything, "score": t5_bias, "flex": True,
                           "fills": (("table", NORMAL),), "changes": {"scale": 0.125}}),

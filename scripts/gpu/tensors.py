@@ -396,6 +396,12 @@ def lower_triangle(dims, shape, random, device):
     return torch.ones(dims, device=device).tril(dims[-1] - dims[-2])
 
 
+def biased_triangle(dims, shape, random, device):
+    """An additive causal mask, with a bias where it leaves pairs."""
+    kept = lower_triangle(dims, shape, random, device) > 0
+    return normal(dims, shape, random, device).masked_fill(~kept, -torch.inf)
+
+
 def squares_1024(dims, shape, random, device):
     """Ones for the pairs within documents of 1024 tokens."""
     document = torch.arange(max(dims[-2:]), device=device) // 1024
@@ -410,4 +416,4 @@ FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slo
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,
          "every_other_1024": every_other_1024, "prefix_64": prefix_64,
          "prefix_2048": prefix_2048, "bits": bits, "coins": coins, "patches": patches,
-         "lower_triangle": lower_triangle, "squares_1024": squares_1024}
+         "lower_triangle": lower_triangle, "biased_triangle": biased_triangle, "squares_1024": squares_1024}

@@ -55,11 +55,13 @@ constexpr auto kRecurrent =
 constexpr auto kTensors = std::to_array<std::string_view>({"k", "o", "q", "v"});
 // Other fields of the argument structs, and names of emitted code, sorted.
 constexpr auto kArguments = std::to_array<std::string_view>(
-    {"args",       "batch",         "blockDim",     "blockIdx",  "block_counts", "block_indices",
-     "block_mask", "cu_seqlens_kv", "cu_seqlens_q", "gridDim",   "heads_kv",     "heads_q",
-     "int32_t",    "int64_t",       "max_seq_kv",   "max_seq_q", "page_size",    "page_table",
-     "size",       "size_t",        "status",       "stream",    "threadIdx",    "token_indices",
-     "total_kv",   "total_q",       "uint16_t",     "uint8_t",   "v_prefix",     "workspace"});
+    {"args",          "attn_mask_bits", "attn_tables",   "batch",         "blockDim",
+     "blockIdx",      "block_counts",   "block_indices", "block_mask",    "cu_seqlens_kv",
+     "cu_seqlens_q",  "gridDim",        "heads_kv",      "heads_q",       "int32_t",
+     "int64_t",       "max_seq_kv",     "max_seq_q",     "page_size",     "page_table",
+     "size",          "size_t",         "status",        "stream",        "threadIdx",
+     "token_indices", "total_kv",       "total_q",       "uint16_t",      "uint8_t",
+     "v_prefix",      "workspace"});
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& sorted, std::string_view name) {
@@ -102,8 +104,7 @@ std::optional<std::string> why_reserved(std::string_view name, Pattern pattern) 
   if (name.find("_stride") != std::string_view::npos) {
     return "names with '_stride' belong to the argument struct";
   }
-  if (name.starts_with("old_") || name.starts_with("attn_") || name.starts_with("ATTN_") ||
-      names_reduction(name)) {
+  if (name.starts_with("old_") || name.starts_with("ATTN_") || names_reduction(name)) {
     return "emitted code uses such names";
   }
   return std::nullopt;

@@ -131,6 +131,8 @@ std::map<std::string, Formula> formulas() {
       masked([](const Pair& x) { return static_cast<double>(x.j) < key_length(x.b); });
 
   all["pair_mask"] = masked([](const Pair& x) { return kept(x.b, x.i, x.j) != 0; });
+  all["additive_mask"] = all["pair_mask"];
+  all["additive_mask"].score = [](double s, const Pair& x) { return s + pair_bias(x.b, x.i, x.j); };
 
   const auto distance = [](const Pair& x) { return static_cast<double>(x.p - x.j); };
   all["alibi"] =
@@ -251,6 +253,9 @@ class VariantData {
     put("sink", 1, kHeads, [](int64_t, int64_t h) { return sink(h); });
     put("table", 32, kHeads, bucket_bias);
     put("keep", kBatch * sq, sk, [sq](int64_t r, int64_t j) { return kept(r / sq, r % sq, j); });
+    put("attn_mask", kBatch * sq, sk, [sq](int64_t r, int64_t j) {
+      return kept(r / sq, r % sq, j) != 0 ? pair_bias(r / sq, r % sq, j) : -expr::kInfinity;
+    });
     put("pair", sq, sk, [](int64_t i, int64_t j) { return pair_bias(0, i, j); });
     put("bias", spec.name == "sigmoid" ? 1 : kHeads * sq, spec.name == "sigmoid" ? 1 : sk,
         [&](int64_t r, int64_t j) {

@@ -351,6 +351,9 @@ GROUPS = {
         (spec((4, 2), inputs={**keep("batch"), **bias("bf16", "heads")},
               score="score + bias[h, q_idx, kv_idx]", mask="keep[b, q_idx, kv_idx] > 0"),
          [schedule(2, 64, 2)], ["2,130,144", "1,70,71"], "keep=patches"),
+        (spec((4, 2), inputs=bias("bf16", "batch"), score="score + bias[b, q_idx, kv_idx]",
+              mask="bias[b, q_idx, kv_idx] > -10000"), [schedule(2, 64, 2)], ["2,70,136"],
+         "bias=holes"),
         (spec((4, 2), inputs=bias("f32", "batch"), mask="bias[b, q_idx, kv_idx] > 0.3"),
          [schedule(2, 64, 2)], ["2,70,136"]),
         # Loads by pair that are no matrix: each lane loads its own.
