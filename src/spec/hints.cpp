@@ -138,6 +138,8 @@ constexpr Hint kDims[] = {
 constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
 constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
 constexpr const char* kKey = "write kv_idx, which counts keys from 0";
+constexpr const char* kWindow = "write kv_idx <= q_pos and q_pos - kv_idx < 128";
+constexpr const char* kCap = "write 30 * tanh(score / 30)";
 
 constexpr const char* kNoValue = "leave the key out: it has a default";
 
@@ -155,6 +157,8 @@ constexpr Hint kNames[] = {
     {"heads_q", kNumber},
     {"infinity", "write inf"},
     {"k_pos", kKey},
+    {"kv", kKey},
+    {"kv_len", "write seq_kv"},
     {"kv_pos", kKey},
     {"l", "declare it in normalize, which alone reads it: rows: {l: rowsum(exp(score - m))}"},
     {"m", "declare it in normalize, which alone reads it: rows: {m: rowmax(score)}"},
@@ -162,14 +166,18 @@ constexpr Hint kNames[] = {
     {"none", kNoValue},
     {"null", kNoValue},
     {"pi", "write 3.14159265"},
+    {"q_len", "write seq_q"},
     {"seq", kOneLength},
     {"seq_len", kOneLength},
     {"seqlen", kOneLength},
     {"seqlen_k", "write seq_kv"},
     {"seqlen_q", "write seq_q"},
+    {"alibi(", "write score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs"},
+    {"causal(", "write kv_idx <= q_pos"},
     {"ceil(", "write -floor(-x)"},
     {"clip(", "write clamp(x, low, high)"},
     {"cumsum(", kNoOrder},
+    {"dropout(", kDropout},
     {"expm1(", "write exp(x) - 1"},
     {"float(", "an i32 becomes an f32 where it must; of infinity, write inf"},
     {"fmod(", "write x % y"},
@@ -184,13 +192,15 @@ constexpr Hint kNames[] = {
     {"rowcumsum(", kNoOrder},
     {"rowmean(", "write rowsum(x) / rowsum(1)"},
     {"rowmin(", "write -rowmax(-x)"},
-    {"sliding_window(", "write kv_idx <= q_pos and q_pos - kv_idx < 128"},
-    {"softcap(", "write 30 * tanh(score / 30)"},
+    {"sliding_window(", kWindow},
+    {"soft_cap(", kCap},
+    {"softcap(", kCap},
     {"softmax(", "write normalize: softmax, which is the default"},
     {"softplus(", "write relu(x) + log(1 + exp(-abs(x)))"},
     {"sum(", "write rowsum(x)"},
     {"swish(", "write silu(x)"},
     {"tan(", "write sin(x) / cos(x)"},
+    {"window(", kWindow},
 };
 
 // What others write, in small letters, and specs.
