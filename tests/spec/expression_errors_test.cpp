@@ -91,12 +91,13 @@ TEST_CASE("names that other tools have") {
         "    6 | score: softcap(score, 30)\n"
         "      |        ^~~~~~~\n"
         "help: write 30 * tanh(score / 30)\n");
-  CHECK(errors_with("score: alibi(score)\n").ends_with(
-      "help: write score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs\n"));
-  CHECK(errors_with("score: dropout(score, 0.1)\n").ends_with(
-      "help: kernels have no dropout: leave it out\n"));
-  CHECK(errors_with("mask: kv <= q_idx\n").ends_with(
-      "help: write kv_idx, which counts keys from 0\n"));
+  CHECK(errors_with("score: alibi(score)\n")
+            .ends_with("help: write score + slopes[h] * (kv_idx - q_pos), slopes being one of the "
+                       "inputs\n"));
+  CHECK(errors_with("score: dropout(score, 0.1)\n")
+            .ends_with("help: kernels have no dropout: leave it out\n"));
+  CHECK(errors_with("mask: kv <= q_idx\n")
+            .ends_with("help: write kv_idx, which counts keys from 0\n"));
   CHECK(errors_with("mask: sliding_window(128)\n")
             .ends_with("help: write kv_idx <= q_pos and q_pos - kv_idx < 128\n"));
   CHECK(errors_with("score: score if kv_idx > 3 else -infinity\n") ==
