@@ -132,7 +132,8 @@ def draw_far(d):
             "normalize": d.random.choice([{"weight": "score"}, absolute_sum(d), absolute_sum(d),
                                           unit_length(d), counted(d)])}
     heads = d.random.choice([(1, 1), (2, 1)])
-    qk, v = d.random.choice([(64, 64), (64, 64), (64, 128), (128, 64), (128, 128), (192, 128)])
+    qk, v = d.random.choice([(64, 64), (64, 64), (64, 128), (128, 64), (128, 128), (192, 128),
+                            (64, 384)])
     spec |= {"heads": {"q": heads[0], "kv": heads[1]}, "head_dim": {"qk": qk, "v": v}}
     n = d.random.randint(0, 700)
     mask = d.random.choice(["", "kv_idx <= q_pos", "kv_idx <= q_pos",
