@@ -19,9 +19,10 @@ inline constexpr int kStateRows = 64;  // of a state, that a slot of keys takes
 constexpr int chunk_keys(int head_dim_qk) { return 2 * std::max(head_dim_qk, 128); }
 // Columns of a state that a block of the kernel before the main one makes. Where far keys have
 // sums, these come before the states, so that the main kernel runs beside that one: which then
-// takes few cores, and each value is made ready once. Else all wait for it, and many make it; but of
-// states so wide that many make them anyway, the L2 would bring keys and values too often: head dim
-// 256 takes 7 to 9 % less by 128 columns, 128 4 to 6 % more (H100, 2026-11-26, a throw-away script).
+// takes few cores, and each value is made ready once. Else all wait for it, and many make it; but
+// of states so wide that many make them anyway, the L2 would bring keys and values too often: head
+// dim 256 takes 7 to 9 % less by 128 columns, 128 4 to 6 % more (H100, 2026-11-26, a throw-away
+// script).
 constexpr int state_columns(bool sums, int head_dim_qk) {
   const bool wide = sums || head_dim_qk >= 4 * kStateRows;
   return wide && head_dim_qk % (2 * kStateRows) == 0 ? 2 * kStateRows : kStateRows;

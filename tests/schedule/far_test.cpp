@@ -42,7 +42,7 @@ TEST_CASE("far keys that are summed want four slots") {
   CHECK(best(kernel).resources.forms.far);
 }
 
-TEST_CASE("values in parts share their sums over far keys, on a grid whose blocks take more than one") {
+TEST_CASE("values in parts share their sums over far keys, if a block takes several tiles") {
   Kernel kernel = decaying_kernel(256, 16384, true);
   const double one_part = best(kernel).cost.seconds;
   kernel.value_parts = 2;

@@ -156,8 +156,8 @@ TEST_CASE("names that are taken") {
         "    6 | normalize: {rows: {old_m: 1, max_1: 2}, weight: score, save: {q: 1}}\n"
         "      |                                                               ^\n"
         "help: q, k, v and o are the tensors of a call\n");
-  CHECK(errors_with("inputs: {attn_tables: {dtype: f32, shape: []}}\n").ends_with(
-      "help: the argument struct or emitted code uses that name already\n"));
+  CHECK(errors_with("inputs: {attn_tables: {dtype: f32, shape: []}}\n")
+            .ends_with("help: the argument struct or emitted code uses that name already\n"));
   CHECK(errors_with("inputs: {attn_mask: {dtype: f32, shape: []}}\nscore: score + attn_mask\n") ==
         "");
   CHECK(errors_with("constants: {k: 7}\n") ==

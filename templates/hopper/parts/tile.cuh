@@ -60,9 +60,10 @@ struct Params {
 #if ATTN_FAR
   int chunks;       // of keys, at whose ends there are states
   uint8_t* states;  // [batch, heads, chunks, kStateBytes]
-#endif
 #if ATTN_PARTS_IN_TURN
-  int parts_apart;  // of the values, with tiles of their own; 1: a tile has all of them in turn
+  // Of the values, that have tiles of their own; 1: a tile has all of them in turn.
+  int parts_apart;
+#endif
 #endif
   Inputs inputs;
   Saves saves;
@@ -131,12 +132,13 @@ __device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Params& len
 
 #if !ATTN_VARLEN
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
+#if ATTN_VALUE_PARTS > 1 && !ATTN_PARTS_IN_TURN
+  const int part = index % kValueParts;  // the parts of a tile share its keys in the L2
+  index /= kValueParts;
+#endif
 #if ATTN_PARTS_IN_TURN
   const int part = index % p.parts_apart;  // the parts of a tile share its keys in the L2
   index /= p.parts_apart;
-#elif ATTN_VALUE_PARTS > 1
-  const int part = index % kValueParts;  // the parts of a tile share its keys in the L2
-  index /= kValueParts;
 #endif
 #if ATTN_LONGEST_FIRST
 #if ATTN_FIRST_ROWS_LONGEST
