@@ -142,6 +142,14 @@ __device__ __forceinline__ void barrier_wait(uint64_t& barrier, uint32_t parity)
 // from it, wgmma descriptors above all, in uniform registers.
 __device__ __forceinline__ int uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 
+// What lane 0 reads, which arrives for its warp once a slot may be written again.
+template <typename T>
+__device__ __forceinline__ T read_by_lane_0(const T& from) {
+  T x{};
+  if (threadIdx.x % 32 == 0) x = from;
+  return uniform(x);
+}
+
 // A slot of a ring and the parity of its current round: two plain variables, since their latency
 // stands between two products (one counter that both derive from costs 2-9 % of the kernel's time).
 template <int kSlots>
@@ -1014,7 +1022,7 @@ __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) 
 #pragma unroll 1
     for (int i = 0; i < kWarpgroups; ++i) {
       barrier_wait(shared.query_full[slot.index][i], slot.parity);
-      const Tile tile = shared.tile[slot.index][i];
+      const Tile tile = read_by_lane_0(shared.tile[slot.index][i]);
       if (tile.b < 0) return;
       barrier_wait(shared.output_full[slot.index][i], slot.parity);
       store_output(shared.query[slot.index][i], map_o, tile, i);
@@ -1215,7 +1223,7 @@ __device__ __forceinline__ void Consumer::run() {
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-    tile = uniform(shared.tile[query_slot.index][warpgroup]);
+    tile = read_by_lane_0(shared.tile[query_slot.index][warpgroup]);
     if (tile.b < 0) break;
     attend();
     finish_rows();
@@ -1256,7 +1264,7 @@ __device__ __forceinline__ void Consumer::begin_rows() {
 
 // Once more at the tile's end: the loop has no registers to keep it in.
 __device__ __forceinline__ void Consumer::recall_tile() {
-  tile = uniform(shared.tile[query_slot.index][warpgroup]);
+  tile = read_by_lane_0(shared.tile[query_slot.index][warpgroup]);
   place_rows();
 }
 

@@ -30,8 +30,8 @@ NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "
               "-fPIC"]
 # Kernels that the sanitizer runs: the driver calls them by name.
 SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid",
-            "sanitize_maps", "sanitize_bias", "sanitize_far", "sanitize_sparse", "sanitize_strips",
-            "sanitize_ids", "sanitize_mask", "sanitize_bits"]
+            "sanitize_maps", "sanitize_bias", "sanitize_far", "sanitize_wide", "sanitize_sparse",
+            "sanitize_strips", "sanitize_ids", "sanitize_mask", "sanitize_bits"]
 SANITIZE_DRIVER = ROOT / "tests" / "gpu" / "sanitize_driver.cpp"
 CEILINGS = ROOT / "scripts" / "gpu" / "ceilings.cu"  # of bench_ceilings.py
 

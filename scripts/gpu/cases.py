@@ -46,6 +46,9 @@ def sanitize_cases():
                     score="score * exp((kv_idx - q_pos) / 100)")
     yield Case(far["name"], far, "sanitize", data=far["name"],
                schedule=schedule(3, 64, 4, order="longest_first"))
+    wide = {**far, "name": "sanitize_wide", "head_dim": {"qk": 64, "v": 384}}
+    yield Case(wide["name"], wide, "sanitize", data=wide["name"],
+               schedule=schedule(2, 64, 2, order="longest_first"))
     bias = make_spec("sanitize_bias", (64, 64), (2, 2), mask=CAUSAL, inputs={
         "bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
         score="score + bias[h, q_idx, kv_idx]")

@@ -72,6 +72,14 @@ __device__ __forceinline__ void barrier_wait(uint64_t& barrier, uint32_t parity)
 // from it, wgmma descriptors above all, in uniform registers.
 __device__ __forceinline__ int uniform(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 
+// What lane 0 reads, which arrives for its warp once a slot may be written again.
+template <typename T>
+__device__ __forceinline__ T read_by_lane_0(const T& from) {
+  T x{};
+  if (threadIdx.x % 32 == 0) x = from;
+  return uniform(x);
+}
+
 // A slot of a ring and the parity of its current round: two plain variables, since their latency
 // stands between two products (one counter that both derive from costs 2-9 % of the kernel's time).
 template <int kSlots>

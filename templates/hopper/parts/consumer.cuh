@@ -171,8 +171,8 @@ __device__ __forceinline__ void Consumer::attend() {
   begin_rows();
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all rows' keys are there
   const int2(&row_keys)[64] = shared.row_keys[warpgroup];
-  const Work work =
-      work_of(shared.tile_keys[query_slot.index][warpgroup], row_keys[0], row_keys[63]);
+  const KeyRange keys = read_by_lane_0(shared.tile_keys[query_slot.index][warpgroup]);
+  const Work work = work_of(keys, row_keys[0], row_keys[63]);
 #elif !ATTN_WALK
   const Work work = work_of(tile, warpgroup, p);
 #endif
@@ -196,7 +196,7 @@ __device__ __forceinline__ void Consumer::attend() {
   add_far_keys(work.far);
 #endif
 #if ATTN_WALK
-  const bool any = uniform(shared.any_visit[query_slot.index][warpgroup]);
+  const bool any = read_by_lane_0(shared.any_visit[query_slot.index][warpgroup]);
   visit_blocks({Visit{}.with_more(any)});
 #else
   visit_blocks({blocks, blocks.before_first()});
@@ -214,7 +214,7 @@ __device__ __forceinline__ void Consumer::run() {
 #pragma unroll 1
   while (true) {
     barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-    tile = uniform(shared.tile[query_slot.index][warpgroup]);
+    tile = read_by_lane_0(shared.tile[query_slot.index][warpgroup]);
 #if ATTN_PERSISTENT
     if (tile.b < 0) break;
 #endif

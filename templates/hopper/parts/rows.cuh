@@ -58,6 +58,9 @@ __device__ __forceinline__ void Consumer::begin_rows() {
 #if ATTN_ROW_CONSTANTS && (!ATTN_INTRA_OVERLAP || ATTN_SKIP || ATTN_FAR)
   if (rows[0].seq_kv > 0) set_row_constants();  // inputs may be empty otherwise
 #endif
+#if ATTN_SEARCHED_LIMITS
+  const KeyRange tile_keys = read_by_lane_0(shared.tile_keys[query_slot.index][warpgroup]);
+#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
 #if ATTN_SEARCHED_LIMITS
@@ -65,7 +68,7 @@ __device__ __forceinline__ void Consumer::begin_rows() {
     int2& found = shared.row_keys[warpgroup][thread / 32 * 16 + lane / 4 + 8 * r];
     found = {};
     if (rows[r].seq_kv > 0) {
-      found = row_keys(rows[r], shared.tile_keys[query_slot.index][warpgroup], p.inputs);
+      found = row_keys(rows[r], tile_keys, p.inputs);
     }
     rows[r].keys = &found;
 #endif
@@ -78,6 +81,6 @@ __device__ __forceinline__ void Consumer::begin_rows() {
 
 // Once more at the tile's end: the loop has no registers to keep it in.
 __device__ __forceinline__ void Consumer::recall_tile() {
-  tile = uniform(shared.tile[query_slot.index][warpgroup]);
+  tile = read_by_lane_0(shared.tile[query_slot.index][warpgroup]);
   place_rows();
 }

@@ -79,7 +79,7 @@ __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) 
     for (int i = 0; i < kWarpgroups; ++i) {
 #endif
       barrier_wait(shared.query_full[slot.index][i], slot.parity);
-      const Tile tile = shared.tile[slot.index][i];
+      const Tile tile = read_by_lane_0(shared.tile[slot.index][i]);
 #if ATTN_PERSISTENT
       if (tile.b < 0) return;
 #endif

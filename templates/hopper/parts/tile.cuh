@@ -98,6 +98,16 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
   return tile;
 }
 
+#if ATTN_SEARCHED_LIMITS
+__device__ __forceinline__ KeyRange uniform(KeyRange keys) {
+  keys.begin = uniform(keys.begin);
+  keys.end = uniform(keys.end);
+  keys.full_begin = uniform(keys.full_begin);
+  keys.full_end = uniform(keys.full_end);
+  return keys;
+}
+
+#endif
 // Where the 64 rows of a consumer warpgroup begin.
 __device__ __forceinline__ int first_row_of(Tile tile, int warpgroup) {
 #if ATTN_MAPS > 1
