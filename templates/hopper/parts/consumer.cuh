@@ -171,8 +171,8 @@ __device__ __forceinline__ void Consumer::attend() {
   begin_rows();
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all rows' keys are there
   const int2(&row_keys)[64] = shared.row_keys[warpgroup];
-  const KeyRange keys = read_by_lane_0(shared.tile_keys[query_slot.index][warpgroup]);
-  const Work work = work_of(keys, row_keys[0], row_keys[63]);
+  const KeyRange tile_keys = read_by_lane_0(shared.tile_keys[query_slot.index][warpgroup]);
+  const Work work = work_of(tile_keys, row_keys[0], row_keys[63]);
 #elif !ATTN_WALK
   const Work work = work_of(tile, warpgroup, p);
 #endif
