@@ -133,7 +133,7 @@ def draw_far(d):
                                           unit_length(d), counted(d)])}
     heads = d.random.choice([(1, 1), (2, 1)])
     qk, v = d.random.choice([(64, 64), (64, 64), (64, 128), (128, 64), (128, 128), (192, 128),
-                            (64, 384)])
+                             (64, 384)])
     spec |= {"heads": {"q": heads[0], "kv": heads[1]}, "head_dim": {"qk": qk, "v": v}}
     n = d.random.randint(0, 700)
     mask = d.random.choice(["", "kv_idx <= q_pos", "kv_idx <= q_pos",

@@ -416,4 +416,5 @@ FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slo
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,
          "every_other_1024": every_other_1024, "prefix_64": prefix_64,
          "prefix_2048": prefix_2048, "bits": bits, "coins": coins, "patches": patches,
-         "lower_triangle": lower_triangle, "biased_triangle": biased_triangle, "squares_1024": squares_1024}
+         "lower_triangle": lower_triangle, "biased_triangle": biased_triangle,
+         "squares_1024": squares_1024}

@@ -362,8 +362,7 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   resources.forms.bias = kernel.bias_bytes > 0;
   resources.scout = has_scout(kernel);
   resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
-                            kernel.value_parts > 1 && s.grid == Grid::Persistent &&
-                            !resources.scout;
+                            kernel.value_parts > 1 && s.grid == Grid::Persistent;
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.forms.near);
   // A persistent block that has room loads the next tile's queries early.
