@@ -218,6 +218,7 @@ void choose(Job& job, const Options& options, const std::optional<schedule::Sche
     const schedule::Kernel kernel = schedule::describe_kernel(job.spec, job.rows, target->family);
     schedule::Ranking ranking;
     if (given) {
+      ranking.of_given = true;
       schedule::Judged judged = schedule::judge(kernel, *given, *target);
       if (judged.candidate) {
         ranking.ranked.push_back(*judged.candidate);

@@ -112,15 +112,20 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
       heading(spec, target) + wrap_lines(functions_text(spec, target.family, first.forms), 4);
   for (const std::string& assumed : assumptions(spec, target.family)) text += wrap(assumed, 4);
   if (ranking.ranked.empty() && ranking.rejected.size() == 1) {
-    return text + "\n" + wrap("No schedule fits: " + ranking.rejected.front().reason, 4);
+    const Rejection& only = ranking.rejected.front();
+    const std::string title = ranking.of_given ? fmt::format("The given schedule does not fit: {}",
+                                                             describe(only.schedule))
+                                               : "No schedule fits";
+    return text + "\n" + wrap(title + ": " + only.reason, 4);
   }
   if (ranking.ranked.empty()) {
     text += "\nNo schedule fits.\n";
   } else {
     const std::vector<size_t> best = best_of_shapes(ranking.ranked);
     const size_t count = ranking.ranked.size();
-    text += count == 1 ? "\n1 schedule fits:\n"
-                       : fmt::format("\n{} schedules fit; the fastest of each shape:\n", count);
+    text += ranking.of_given ? "\nThe given schedule:\n"
+            : count == 1     ? "\n1 schedule fits:\n"
+                         : fmt::format("\n{} schedules fit; the fastest of each shape:\n", count);
     text += kTitles;
     for (size_t i = 0; i < std::min(limit, best.size()); ++i) {
       text += line(best[i] + 1, ranking.ranked[best[i]]);

@@ -119,6 +119,7 @@ struct Rejection {
 struct Ranking {
   std::vector<Candidate> ranked;    // fastest first; ties in the order of the space
   std::vector<Rejection> rejected;  // in the order of the space
+  bool of_given = false;            // one schedule was judged, none searched for
 };
 
 // Exhaustive and deterministic.

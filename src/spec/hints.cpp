@@ -138,8 +138,8 @@ constexpr Hint kDims[] = {
 constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
 constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
 constexpr const char* kKey = "write kv_idx, which counts keys from 0";
-constexpr const char* kWindow = "write kv_idx <= q_pos and q_pos - kv_idx < 128";
-constexpr const char* kCap = "write 30 * tanh(score / 30)";
+constexpr const char* kWindow = "write kv_idx <= q_pos and q_pos - kv_idx < n, n being the number";
+constexpr const char* kCap = "write cap * tanh(score / cap), cap being the number";
 
 constexpr const char* kNoValue = "leave the key out: it has a default";
 

@@ -88,6 +88,14 @@ workload: batch 2, seq_q 128, seq_kv 256, weight 1
 No schedule fits: no template family for tiny yet
 )");
 
+  ranking.of_given = true;
+  CHECK(explain(spec, tiny_target(), ranking)
+            .ends_with(
+                "\nThe given schedule does not fit: 128x128, 2 stages, 2 warpgroups, weights in "
+                "registers,\n    intra-warpgroup overlap, ping-pong, persistent: no template "
+                "family for tiny yet\n"));
+
+  ranking.of_given = false;
   ranking.rejected.push_back({Schedule{}, "ping-pong needs two warpgroups; there is 1"});
   CHECK(explain(spec, tiny_target(), ranking) ==
         R"(toy on tiny: A tiny GPU, model 0123456789abcdef

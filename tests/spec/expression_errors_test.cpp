@@ -90,7 +90,7 @@ TEST_CASE("names that other tools have") {
         "s.yaml:6:8: error: unknown function 'softcap'\n"
         "    6 | score: softcap(score, 30)\n"
         "      |        ^~~~~~~\n"
-        "help: write 30 * tanh(score / 30)\n");
+        "help: write cap * tanh(score / cap), cap being the number\n");
   CHECK(errors_with("score: alibi(score)\n")
             .ends_with("help: write score + slopes[h] * (kv_idx - q_pos), slopes being one of the "
                        "inputs\n"));
@@ -99,7 +99,7 @@ TEST_CASE("names that other tools have") {
   CHECK(errors_with("mask: kv <= q_idx\n")
             .ends_with("help: write kv_idx, which counts keys from 0\n"));
   CHECK(errors_with("mask: sliding_window(128)\n")
-            .ends_with("help: write kv_idx <= q_pos and q_pos - kv_idx < 128\n"));
+            .ends_with("help: write kv_idx <= q_pos and q_pos - kv_idx < n, n being the number\n"));
   CHECK(errors_with("score: score if kv_idx > 3 else -infinity\n") ==
         "s.yaml:6:34: error: unknown name 'infinity'\n"
         "    6 | score: score if kv_idx > 3 else -infinity\n"
