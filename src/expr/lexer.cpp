@@ -93,7 +93,7 @@ Token Lexer::next() {
     return take_number();
   }
   if (begins_name(c)) {
-    const auto* end = std::find_if_not(text_.begin() + at_, text_.end(), is_word);
+    const auto end = std::find_if_not(text_.begin() + at_, text_.end(), is_word);
     return take(Token::Kind::Name, static_cast<size_t>(end - text_.begin()) - at_);
   }
   return take_symbol();

@@ -63,6 +63,13 @@ class JsonEvents final : public nlohmann::json_sax<nlohmann::json> {
                          (message.front() == '[' || message.starts_with("parse error at"));
       if (found) message.remove_prefix(at + 2);
     }
+    constexpr int kOutOfRange = 406;  // a number, behind which it stands
+    if (error.id == kOutOfRange) {
+      const Node number = token();
+      diagnostics_.add(diagnostic_at(diagnostics_.source(), number.begin, number.end,
+                                     shortened(message, 200), ""));
+      return false;
+    }
     const size_t at = start_ + (position > 0 ? position - 1 : 0);
     diagnostics_.add(diagnostic_at(diagnostics_.source(), at, at + 1, shortened(message, 200),
                                    follows_last_comma(at) ? "remove the comma before it" : ""));
