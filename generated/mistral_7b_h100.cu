@@ -729,7 +729,7 @@ __device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Params& len
   row.h = h;
   row.h_kv = h / kGroup;
   row.q_idx = q_idx;
-  row.q_pos = q_idx + lengths.seq_kv - lengths.seq_q;
+  row.q_pos = q_idx + (lengths.seq_kv - lengths.seq_q);
   row.seq_q = lengths.seq_q;
   row.seq_kv = lengths.seq_kv;
   return row;
@@ -789,8 +789,9 @@ __device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) 
 
 // Shared memory: the tiles, the rings, and their barriers.
 
-constexpr int kQueryBytes = chunk_bytes(
-    64, kChunksQk* kChunkQk > kChunksV * kChunkV ? kChunksQk * kChunkQk : kChunksV * kChunkV);
+constexpr int kQueryColumns = kChunksQk * kChunkQk, kOutputColumns = kChunksV * kChunkV;
+constexpr int kQueryBytes =
+    chunk_bytes(64, kQueryColumns > kOutputColumns ? kQueryColumns : kOutputColumns);
 constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
 
@@ -1261,7 +1262,7 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
     row.h_kv = tile.h / kGroup;
-    row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
+    row.q_pos = row.q_idx + (row.seq_kv - row.seq_q);
   }
 }
 

@@ -576,6 +576,23 @@ __device__ __forceinline__ float weight_of(float score, float shift) {
   return exp2_approx(score - shift);
 }
 
+// Beyond this a maximum's product with log2(e) rounds by more than a weight may err, or overflows:
+// of scores to which a mask adds -1e9, or the least float. Exponents are then of differences.
+constexpr float kLargeShift = 1 << 20;
+
+// Scores of row r relative to its maximum, if that is large.
+__device__ __forceinline__ void subtract_large(float (&scores)[kTileKv / 8][2][2], int r, float max,
+                                               bool large) {
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const float difference = __fsub_rn(__fmul_rn(scores[j][r][e], kScoreUnit), max);
+      scores[j][r][e] = large ? difference * (1 / kScoreUnit) : scores[j][r][e];
+    }
+  }
+}
+
 // Takes one block of row r: scores in, weights out. Returns the factor by which the row's
 // accumulator shrinks. A maximum of -inf (no pair yet) counts as 0, so that no exponent is inf -
 // inf.
@@ -589,8 +606,14 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   }
   red.max_score = fmaxf(red.max_score, quad_max(max_raw) * kScoreUnit);
   const float new_max = row_max(red.max_score, row, in);
-  const float shift = new_max == -INFINITY ? 0 : new_max * kLog2e;
-  const float factor = exp2_approx(old_max * kLog2e - shift);
+  float shift = new_max == -INFINITY ? 0 : new_max * kLog2e;
+  float factor = exp2_approx(old_max * kLog2e - shift);
+  const bool large = fabsf(shift) > kLargeShift;
+  if (__any_sync(0xffffffffu, large)) {
+    subtract_large(scores, r, new_max, large);
+    factor = large ? exp2_approx((old_max - new_max) * kLog2e) : factor;
+    shift = large ? 0 : shift;
+  }
 
   float sum = 0;
 #pragma unroll
@@ -622,7 +645,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
   finish_scores<kMasked>(scores, kv_first, rows, shift, in);
-  bool fits = true;
+  bool fits = fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float sum = 0;
@@ -747,7 +770,7 @@ __device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Params& len
   row.h = h;
   row.h_kv = h / kGroup;
   row.q_idx = q_idx;
-  row.q_pos = q_idx + lengths.seq_kv - lengths.seq_q;
+  row.q_pos = q_idx + (lengths.seq_kv - lengths.seq_q);
   row.seq_q = lengths.seq_q;
   row.seq_kv = lengths.seq_kv;
   return row;
@@ -807,8 +830,9 @@ __device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) 
 
 // Shared memory: the tiles, the rings, and their barriers.
 
-constexpr int kQueryBytes = chunk_bytes(
-    64, kChunksQk* kChunkQk > kChunksV * kChunkV ? kChunksQk * kChunkQk : kChunksV * kChunkV);
+constexpr int kQueryColumns = kChunksQk * kChunkQk, kOutputColumns = kChunksV * kChunkV;
+constexpr int kQueryBytes =
+    chunk_bytes(64, kQueryColumns > kOutputColumns ? kQueryColumns : kOutputColumns);
 constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
 
@@ -1282,7 +1306,7 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
     row.h_kv = tile.h / kGroup;
-    row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
+    row.q_pos = row.q_idx + (row.seq_kv - row.seq_q);
   }
 }
 

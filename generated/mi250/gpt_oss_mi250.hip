@@ -657,7 +657,7 @@ __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&
   row.h = tile.h;
   row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
   row.q_idx = q_idx;
-  row.q_pos = q_idx + p.seq_kv - p.seq_q;
+  row.q_pos = q_idx + (p.seq_kv - p.seq_q);
   row.seq_q = p.seq_q;
   row.seq_kv = p.seq_kv;
   return row;
@@ -667,9 +667,6 @@ __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&
 // need no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
-  __device__ __forceinline__ bool is_full(int block) const {
-    return block >= full_begin && block < full_end;
-  }
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
@@ -806,7 +803,7 @@ class Existing<true> {
   __device__ __forceinline__ Existing(const Wave& w, int block, const Params& p)
       : row_(w.row), kv_first_(block * kTileKv + 4 * lane_half()) {
     pin(row_.q_idx);  // keeps what follows from it out of the loop's registers
-    row_.q_pos = row_.q_idx + row_.seq_kv - row_.seq_q;
+    row_.q_pos = row_.q_idx + (row_.seq_kv - row_.seq_q);
     const KeyRange range = key_range(row_.q_idx, row_.q_idx, row_, p.inputs);
     // Pinned, keys compare with numbers that fit an instruction.
     end_ = range.end - kv_first_;
@@ -934,7 +931,8 @@ __device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
 }
 
 // A round multiplies the keys of the block before `block` beside this block's weights, then this
-// block's values beside the scores of the block before. If kCut, limits may cut these.
+// block's values beside the scores of the block before.
+// If kCut, limits may cut these.
 template <bool kCut>
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
@@ -1011,8 +1009,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   finish(w, terms_at(w, block, p), 0, kPairs, Existing<1>(w, block, p), p);
   finish_block(w, block, blocks, p);
 
-  // A test of blocks inside one loop would cost registers: so one loop for the blocks before one
-  // that limits cut, one for the others, and one for cut ones again.
+  // A test of blocks inside one loop would cost registers: blocks that limits cut have their own.
   const int full_end = uniform(max(blocks.full_end, begin));
 #pragma unroll 1
   for (; block > full_end; --block) {

@@ -34,7 +34,7 @@ __device__ __forceinline__ int count(const int* values, int length, int limit) {
 template <bool kOrEqual>
 __device__ __forceinline__ int count_within(const int* values, int begin, int end, int limit) {
   while (begin < end) {
-    const int middle = (begin + end) / 2;
+    const int middle = begin + (end - begin) / 2;
     const int value = read_only(&values[middle]);
     if (kOrEqual ? value <= limit : value < limit) {
       begin = middle + 1;

@@ -7,7 +7,9 @@
 #pragma once
 
 typedef float Block __attribute__((ext_vector_type(16)));
+#if ATTN_EXPONENTIAL
 typedef float Pair __attribute__((ext_vector_type(2)));
+#endif
 #if ATTN_BF16
 typedef int16_t Operand __attribute__((ext_vector_type(4)));
 #else

@@ -53,7 +53,10 @@ __device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
 }
 
 // A round multiplies the keys of the block before `block` beside this block's weights, then this
-// block's values beside the scores of the block before. If kCut, limits may cut these.
+// block's values beside the scores of the block before.
+#if ATTN_EXPONENTIAL
+// If kCut, limits may cut these.
+#endif
 template <bool kCut>
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
@@ -143,8 +146,9 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   finish_block(w, block, blocks, p);
 #endif
 
-  // A test of blocks inside one loop would cost registers: so one loop for the blocks before one
-  // that limits cut, one for the others, and one for cut ones again.
+#if ATTN_CUT_LAST || ATTN_CUT_FIRST
+  // A test of blocks inside one loop would cost registers: blocks that limits cut have their own.
+#endif
 #if ATTN_CUT_LAST
   const int full_end = uniform(max(blocks.full_end, begin));
 #pragma unroll 1

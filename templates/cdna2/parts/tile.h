@@ -53,7 +53,7 @@ __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&
   row.h = tile.h;
   row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
   row.q_idx = q_idx;
-  row.q_pos = q_idx + p.seq_kv - p.seq_q;
+  row.q_pos = q_idx + (p.seq_kv - p.seq_q);
   row.seq_q = p.seq_q;
   row.seq_kv = p.seq_kv;
   return row;
@@ -63,9 +63,11 @@ __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&
 // need no test.
 struct Blocks {
   int begin, end, full_begin, full_end;
+#if !ATTN_EXPONENTIAL || !ATTN_INTERVAL_MASK
   __device__ __forceinline__ bool is_full(int block) const {
     return block >= full_begin && block < full_end;
   }
+#endif
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {

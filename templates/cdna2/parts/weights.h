@@ -31,7 +31,7 @@ class Existing<true> {
   __device__ __forceinline__ Existing(const Wave& w, int block, const Params& p)
       : row_(w.row), kv_first_(block * kTileKv + 4 * lane_half()) {
     pin(row_.q_idx);  // keeps what follows from it out of the loop's registers
-    row_.q_pos = row_.q_idx + row_.seq_kv - row_.seq_q;
+    row_.q_pos = row_.q_idx + (row_.seq_kv - row_.seq_q);
 #if ATTN_INTERVAL_MASK
     const KeyRange range = key_range(row_.q_idx, row_.q_idx, row_, p.inputs);
     // Pinned, keys compare with numbers that fit an instruction.

@@ -58,7 +58,7 @@ attention_status check_lengths(const attention_forward_args& args) {
   if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
 #endif
 #if ATTN_PACKED_HEADS
-  if (args.seq_q > kMost / kGroup) return ATTENTION_BAD_LENGTH;
+  if (args.seq_q > kMost / kGroup || args.batch > kMost / kHeadsQ) return ATTENTION_BAD_LENGTH;
 #endif
   const int64_t tiles = tiles_per_head(args);
   const bool fits = tiles == 0 || args.batch <= kMost / kTilesBeside / tiles;

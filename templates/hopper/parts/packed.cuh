@@ -84,7 +84,8 @@ __device__ __forceinline__ void sort_sequences(const Params& p) {
 }
 #if !ATTN_ID_TABLES
 
-__global__ void __launch_bounds__(kSortThreads, 1) attention_forward_prepare(const Params p) {
+__global__ void __launch_bounds__(kSortThreads, 1)
+    attention_forward_prepare(const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   call_next_kernel();
   wait_for_stream();

@@ -125,7 +125,7 @@ struct Found {
   }
 };
 
-// The votes on 128 keys as the threads of a row of scores take them (mask_bits.cuh): of lanes 2 j,
+// The votes on 128 keys as the threads of a row of scores take them (MaskBits): of lanes 2 j,
 // threads 0 and 1 have the first two votes' bits side by side and the last two's, of lanes 2 j + 1
 // threads 2 and 3.
 __device__ __forceinline__ uint4 by_threads(const uint32_t* votes) {

@@ -22,7 +22,7 @@ __device__ __forceinline__ Ids gather_ids(int table, int64_t entry, const Params
   Ids ids{INT32_MAX, INT32_MIN, 0};
   for (int i = first + static_cast<int>(threadIdx.x % 32); i < end; i += 32) {
     row.q_idx = i;
-    row.q_pos = i + row.seq_kv - row.seq_q;
+    row.q_pos = i + (row.seq_kv - row.seq_q);
     const int id = tabulated(table, row, i, p.inputs);
     ids.least = min(ids.least, id);
     ids.greatest = max(ids.greatest, id);

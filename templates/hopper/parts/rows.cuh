@@ -31,7 +31,7 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
 #endif
     row.h_kv = tile.h / kGroup;
-    row.q_pos = row.q_idx + row.seq_kv - row.seq_q;
+    row.q_pos = row.q_idx + (row.seq_kv - row.seq_q);
 #if ATTN_MAPS > 1
     row.map = map();
 #endif

@@ -1,8 +1,9 @@
 // Shared memory: the tiles, the rings, and their barriers.
 #pragma once
 
-constexpr int kQueryBytes = chunk_bytes(
-    64, kChunksQk* kChunkQk > kChunksV * kChunkV ? kChunksQk * kChunkQk : kChunksV * kChunkV);
+constexpr int kQueryColumns = kChunksQk * kChunkQk, kOutputColumns = kChunksV * kChunkV;
+constexpr int kQueryBytes =
+    chunk_bytes(64, kQueryColumns > kOutputColumns ? kQueryColumns : kOutputColumns);
 constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
 #if ATTN_BIAS
@@ -29,11 +30,11 @@ struct __align__(1024) Shared {
 #if ATTN_BIAS
   uint8_t bias[kStages][kBiasTiles][kBiasTileBytes];  // comes and goes with the keys
 #endif
-#if ATTN_MASK_BITS
-  __align__(16) uint8_t mask[kStages][kMaskBytes];
-#endif
 #if ATTN_WEIGHTS_SHARED
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];
+#endif
+#if ATTN_MASK_BITS
+  __align__(16) uint8_t mask[kStages][kMaskBytes];
 #endif
 #if ATTN_STRIPS
   Strips strips[kWarpgroups][2];  // of this block and the next
@@ -74,6 +75,9 @@ struct __align__(1024) Shared {
   int2 row_keys[kWarpgroups][64];  // each row's first key, and the one behind its last
 #endif
 };
+#if ATTN_WEIGHTS_SHARED
+static_assert(offsetof(Shared, weights) % 1024 == 0, "a tile is swizzled by its address");
+#endif
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {
   for (int stage = 0; stage < kQueryStages; ++stage) {

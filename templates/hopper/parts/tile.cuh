@@ -130,7 +130,7 @@ __device__ __forceinline__ Row row_at(int b, int h, int q_idx, const Params& len
   row.h = h;
   row.h_kv = h / kGroup;
   row.q_idx = q_idx;
-  row.q_pos = q_idx + lengths.seq_kv - lengths.seq_q;
+  row.q_pos = q_idx + (lengths.seq_kv - lengths.seq_q);
   row.seq_q = lengths.seq_q;
   row.seq_kv = lengths.seq_kv;
 #if ATTN_VARLEN

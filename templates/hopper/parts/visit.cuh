@@ -2,9 +2,14 @@
 #pragma once
 
 // A block on its way, in one word: its number, whether all its pairs exist (full), whether another
-// of the tile follows (more), and, where they differ in that, which warpgroups keep it. Block 3,
-// full, the last, is 3 * 4 + 2. Consumers vote on it: their branches are the whole warp's, and no
+// of the tile follows (more). Consumers vote on it: their branches are the whole warp's, and no
 // value moves to a uniform register.
+#if ATTN_SKIP
+// Also which warpgroups keep it, since they differ in that: block 3, full, the last, which
+// warpgroup 0 alone keeps, is 3 * 64 + 32 + 1.
+#else
+// Block 3, full, the last, is 3 * 4 + 2.
+#endif
 #if ATTN_GATHER
 // A step takes two blocks: full if both are.
 #endif
