@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "attention/interval_mask.h"
+#include "attention/large_scores.h"
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/prepass.h"
@@ -111,6 +112,7 @@ class TemplateValues {
   void put_score() {
     put("PLAIN_SCORE", plain_);
     put("AFFINE_SCORE", rows_.exponential && !plain_ && pairs_.affine);
+    put("LARGE_SCORES", rows_.exponential && !plain_ && attention::may_be_large(spec_));
     put_float("EXPONENT_UNIT", pairs_.unit);
     put("POSITIVE_PART", pairs_.positive_part);
     put("ROW_CONSTANTS", !pairs_.constants.empty());

@@ -18,6 +18,9 @@ inline constexpr const char* kShim = R"(
 #define __forceinline__ inline
 using std::isinf; using std::isnan; using std::max; using std::min;
 template <class T> T __ldg(const T* p) { return *p; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return expf(x); }
 inline float __logf(float x) { return logf(x); }
@@ -48,6 +51,7 @@ struct int4 { int x, y, z, w; };
 struct uint4;
 inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 inline bool __all_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) == 15; }
+inline bool __any_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) != 0; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
 inline float __shfl_xor_sync(unsigned, float x, int mask) {

@@ -106,6 +106,10 @@ inline int __float2int_rd(float x) {
 inline float __log2f(float x) { return std::log2(x); }
 inline float __logf(float x) { return std::log(x); }
 inline float __expf(float x) { return std::exp(x); }
+// Not inlined, so that the host's compiler does not merge them either.
+[[gnu::noinline]] inline float __fadd_rn(float a, float b) { return a + b; }
+[[gnu::noinline]] inline float __fsub_rn(float a, float b) { return a - b; }
+[[gnu::noinline]] inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline int min(int a, int b) { return std::min(a, b); }

@@ -108,6 +108,16 @@ GROUPS = {
               normalize={"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
                          "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
+        # Masks that are added, beyond what exponents hold; of rows without another pair too.
+        (spec(inputs=LENGTHS, score="score + (0 if kv_idx < len[b] else -3.3895314e38)"),
+         [schedule(2, 64, 2), schedule(1, 80, 2, overlap="none")],
+         ["2,70,130", "1,64,300", "1,64,20"], "len=30"),
+        (spec(inputs=LENGTHS, score="score + (0 if kv_idx < len[b] else -1e10)", mask=CAUSAL),
+         [schedule(3, 64, 2)], ["2,70,130", "1,200,300"], "len=30"),
+        (spec(inputs=LENGTHS, dtype="fp16", score="score + 1e9 * ((1 if kv_idx < len[b] else 0) - 1)"),
+         [schedule(2, 64, 2)], ["2,70,130", "1,64,300"], "len=30"),
+        (spec(inputs=LENGTHS, score="score - 1e9 * (kv_idx - len[b])"), [schedule(2, 64, 2)],
+         ["2,70,130"], "len=0"),
         # Whole numbers that the score or its bias decides.
         (spec(mask=CAUSAL, score="score * (2 if score > 0 else 1)"), [schedule(2, 64, 2)],
          CALLS[:3]),
@@ -346,6 +356,9 @@ GROUPS = {
         (spec((8, 2), inputs=keep("batch", "heads_kv"), mask="keep[b, h_kv, q_idx, kv_idx] > 0",
               normalize={"weight": "relu(score)", "output": "acc"}),
          [packed(2, 64, 2), packed(1, 16, 3)], ["2,70,144", "1,5,300"], "keep=patches"),
+        # Bits of fewer bytes than the weights behind them begin at a multiple of.
+        (spec((8, 2), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
+         [packed(1, 128, 2, weights="shared")], ["2,17,300"], "keep=patches"),
         (spec((4, 4), maps=2, inputs={**LAMBDA, **keep()}, mask="keep[q_idx, kv_idx] > 0",
               normalize=DIFFERENTIAL), [schedule(2, 64, 2)], ["1,130,144"], "keep=patches"),
         (spec((4, 2), inputs={**keep("batch"), **bias("bf16", "heads")},

@@ -6,6 +6,7 @@ usage: to_host.py <kernel.cu> <out.cpp>
        to_host.py --precompile <c++> <folder>
 """
 
+import platform
 import re
 import subprocess
 import sys
@@ -112,7 +113,9 @@ def to_host(text):
 def compile_command(compiler, dtype="bf16"):
     """What a C++ compiler needs for such a source, but for files and the kind of output."""
     fp16 = ["-DEMULATE_FP16"] if dtype == "fp16" else []
-    return [compiler, "-std=c++20", "-O1", "-w", "-I", HERE, "-I", HERE / "cuda", *fp16]
+    # As nvcc does, a product and a sum become one operation.
+    fused = ["-mfma", "-ffp-contract=fast"] if platform.machine() == "x86_64" else []
+    return [compiler, "-std=c++20", "-O1", "-w", "-I", HERE, "-I", HERE / "cuda", *fused, *fp16]
 
 
 def library_command(compiler, dtype, folder):

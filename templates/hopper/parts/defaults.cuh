@@ -123,6 +123,9 @@
 #ifndef ATTN_QUERY_STAGES
 #define ATTN_QUERY_STAGES 2
 #endif
+#ifndef ATTN_LARGE_SCORES
+#define ATTN_LARGE_SCORES 0
+#endif
 #ifndef ATTN_AFFINE_SCORE
 #define ATTN_AFFINE_SCORE 0
 #endif

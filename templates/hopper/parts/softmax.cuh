@@ -226,6 +226,25 @@ __device__ __forceinline__ float weight_of(float score, float shift) {
 #endif
 }
 
+#if ATTN_LARGE_SCORES
+// Beyond this a maximum's product with log2(e) rounds by more than a weight may err, or overflows:
+// of scores to which a mask adds -1e9, or the least float. Exponents are then of differences.
+constexpr float kLargeShift = 1 << 20;
+
+// Scores of row r relative to its maximum, if that is large.
+__device__ __forceinline__ void subtract_large(float (&scores)[kTileKv / 8][2][2], int r, float max,
+                                               bool large) {
+#pragma unroll
+  for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const float difference = __fsub_rn(__fmul_rn(scores[j][r][e], kScoreUnit), max);
+      scores[j][r][e] = large ? difference * (1 / kScoreUnit) : scores[j][r][e];
+    }
+  }
+}
+
+#endif
 // Takes one block of row r: scores in, weights out. Returns the factor by which the row's
 // accumulator shrinks. A maximum of -inf (no pair yet) counts as 0, so that no exponent is inf -
 // inf.
@@ -239,8 +258,19 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   }
   red.max_score = fmaxf(red.max_score, quad_max(max_raw) * kScoreUnit);
   const float new_max = row_max(red.max_score, row, in);
+#if ATTN_LARGE_SCORES
+  float shift = new_max == -INFINITY ? 0 : new_max * kLog2e;
+  float factor = exp2_approx(old_max * kLog2e - shift);
+  const bool large = fabsf(shift) > kLargeShift;
+  if (__any_sync(0xffffffffu, large)) {
+    subtract_large(scores, r, new_max, large);
+    factor = large ? exp2_approx((old_max - new_max) * kLog2e) : factor;
+    shift = large ? 0 : shift;
+  }
+#else
   const float shift = new_max == -INFINITY ? 0 : new_max * kLog2e;
   const float factor = exp2_approx(old_max * kLog2e - shift);
+#endif
 
   float sum = 0;
 #pragma unroll
@@ -309,7 +339,11 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
   if (kMasked) mask_scores(scores, kv_first, rows, in);
 #endif
+#if ATTN_LARGE_SCORES
+  bool fits = fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift;
+#else
   bool fits = true;
+#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float sum = 0;
