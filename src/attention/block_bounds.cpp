@@ -47,6 +47,11 @@ Expr negation(const Expr& a) { return expr::make(Op::Not, {a}); }
 
 std::optional<Ends> BlockBounds::ends(const Expr& e) {
   if (!varies(e)) return Ends{e, e};
+  if (const auto* known = ends_.find(e)) return *known;
+  return ends_.keep(e, ends_of_linear(e));
+}
+
+std::optional<Ends> BlockBounds::ends_of_linear(const Expr& e) {
   const auto sum = linear(e);
   return sum ? ends_of_sum(*sum) : std::nullopt;
 }

@@ -56,6 +56,7 @@ class BlockBounds {
 
   // Of whole numbers (block_bounds.cpp). Nothing where an end is unknown.
   std::optional<Ends> ends(const expr::Expr& e);
+  std::optional<Ends> ends_of_linear(const expr::Expr& e);
   std::optional<Ends> ends_of_atom(const expr::Expr& e);
   std::optional<Ends> ends_of_sum(const Linear& sum);
   std::optional<expr::Expr> negated(const expr::Expr& e);
@@ -66,6 +67,7 @@ class BlockBounds {
 
   // Of floats (block_floats.cpp).
   std::optional<Ends> ends_of_float(const expr::Expr& e);
+  std::optional<Ends> ends_of_varying_float(const expr::Expr& e);
   std::optional<Ends> ends_of_float_sum(const expr::Expr& e);
   std::optional<Ends> ends_of_float_product(const expr::Expr& e);
   std::optional<Ends> ends_of_float_function(const expr::Expr& e);
@@ -73,6 +75,7 @@ class BlockBounds {
 
   Inputs inputs_;
   Known<Truth> truths_;
+  Known<std::optional<Ends>> ends_;
   std::vector<IdTable> tables_;
   Known<bool> loads_;
 };

@@ -1,5 +1,6 @@
 // Ends of floats over a block.
 #include <algorithm>
+#include <cmath>
 
 #include "attention/block_bounds.h"
 
@@ -24,6 +25,11 @@ bool BlockBounds::loads(const Expr& e) {
 // 0 has none.
 std::optional<Ends> BlockBounds::ends_of_float(const Expr& e) {
   if (!varies(e)) return Ends{e, e};
+  if (const auto* known = ends_.find(e)) return *known;
+  return ends_.keep(e, ends_of_varying_float(e));
+}
+
+std::optional<Ends> BlockBounds::ends_of_varying_float(const Expr& e) {
   if (loads(e)) {
     if (const auto table = find_table(e, tables_)) {
       return Ends{least_of(*table, tables_), greatest_of(*table, tables_)};
@@ -70,8 +76,9 @@ std::optional<Ends> BlockBounds::ends_of_float_sum(const Expr& e) {
               expr::make(e.op(), {x->high, falls ? y->low : y->high})};
 }
 
-// By a number; of a factor that is none, which is the same for the block, the sign decides. What is
-// multiplied by itself is a square.
+// By a number; of a factor that is none, which is the same for the block, the sign decides. By 0 an
+// infinite element would be a NaN between ends that are none. What is multiplied by itself is a
+// square.
 std::optional<Ends> BlockBounds::ends_of_float_product(const Expr& e) {
   const bool multiplies = e.op() == Op::Multiply;
   const size_t varying = multiplies && !varies(e.operand(0)) ? 1 : 0;
@@ -79,13 +86,21 @@ std::optional<Ends> BlockBounds::ends_of_float_product(const Expr& e) {
   const auto x = ends_of_float(e.operand(varying));
   if (!x) return std::nullopt;
   if (multiplies && expr::same(e.operand(0), e.operand(1))) return ends_of_square(*x);
-  if (varies(factor) || factor.is_number(0)) return std::nullopt;
+  if (varies(factor)) return std::nullopt;
   const Ends up = rising(e, *x, varying), down = falling(e, *x, varying);
-  if (factor.is_number()) return factor.number() < 0 ? down : up;
+  if (factor.is_number()) {
+    if (factor.number() == 0 || !std::isfinite(factor.number())) return std::nullopt;
+    return factor.number() < 0 ? down : up;
+  }
   if (!multiplies) return std::nullopt;
-  const Expr rises = expr::make(Op::GreaterEqual, {factor, expr::number(0)});
-  return Ends{expr::make(Op::Select, {rises, up.low, down.low}),
-              expr::make(Op::Select, {rises, up.high, down.high})};
+  const Expr zero = expr::number(0);
+  const auto by_sign = [&](const Expr& rises, const Expr& falls, double unknown) {
+    const Expr rest = expr::make(
+        Op::Select, {expr::make(Op::Less, {factor, zero}), falls, expr::number(unknown)});
+    return expr::make(Op::Select, {expr::make(Op::Greater, {factor, zero}), rises, rest});
+  };
+  return Ends{by_sign(up.low, down.low, -expr::kInfinity),
+              by_sign(up.high, down.high, expr::kInfinity)};
 }
 
 std::optional<Ends> BlockBounds::ends_of_float_function(const Expr& e) {

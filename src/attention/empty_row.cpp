@@ -67,7 +67,11 @@ class Folder {
 
 }  // namespace
 
-bool is_zero_without_pairs(const RowForm& form) {
+namespace {
+
+// Of an expression of acc, reductions and rows, for a row without pairs; inputs may be anything
+// within `input`.
+expr::Interval without_pairs(const RowForm& form, const Expr& e, const expr::Interval& input) {
   std::map<std::string, Expr, std::less<>> values;
   values["acc"] = expr::number(0);
   for (const Reduction& reduction : form.reductions) {
@@ -76,15 +80,25 @@ bool is_zero_without_pairs(const RowForm& form) {
   }
   Folder folder;
   for (const RowValue& row : form.rows) {
-    values[row.name] = folder.fold(expr::substitute(row.value, values));
+    const Expr& value = row.without_pairs ? row.without_pairs : row.value;
+    values[row.name] = folder.fold(expr::substitute(value, values));
   }
-  const Expr output = folder.fold(expr::substitute(form.output, values));
   expr::Bounds bounds;
   // Indices and lengths.
   bounds.variable = [](std::string_view) { return expr::Interval{-0x1p31, 0x1p31}; };
-  bounds.input = [](std::string_view) { return expr::Interval{-kLargest, kLargest}; };
-  const expr::Interval interval = expr::bound(output, bounds);
-  return interval.low >= 0 && interval.high <= 0 && !interval.may_be_nan;
+  bounds.input = [input](std::string_view) { return input; };
+  return expr::bound(folder.fold(expr::substitute(e, values)), bounds);
+}
+
+}  // namespace
+
+bool is_zero_without_pairs(const RowForm& form) {
+  const expr::Interval output = without_pairs(form, form.output, {-kLargest, kLargest});
+  return output.low >= 0 && output.high <= 0 && !output.may_be_nan;
+}
+
+bool may_be_nan_without_pairs(const RowForm& form, const expr::Expr& save) {
+  return without_pairs(form, save, {-kInfinity, kInfinity}).may_be_nan;
 }
 
 }  // namespace attngen::attention

@@ -9,4 +9,7 @@ namespace attngen::attention {
 // sums, -inf for maxima), for all finite inputs.
 bool is_zero_without_pairs(const RowForm& form);
 
+// Whether a saved value may be NaN then, by inputs that are no NaN themselves (a sink may be -inf).
+bool may_be_nan_without_pairs(const RowForm& form, const expr::Expr& save);
+
 }  // namespace attngen::attention

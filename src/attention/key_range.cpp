@@ -335,13 +335,6 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
   }
 }
 
-// Whether key 0 is a pair of every row, for all lengths of at least 1.
-bool has_first_key(const KeyRange& range, Inputs inputs) {
-  const expr::Bounds bounds = bounds_of(inputs);
-  return expr::bound(range.full_begin, bounds).high <= 0 &&
-         expr::bound(range.full_end, bounds).low >= 1;
-}
-
 }  // namespace
 
 bool searches(const KeyRange& range) {
@@ -364,7 +357,6 @@ KeyRange key_range(const Expr& mask, Inputs inputs) {
   range.full_begin = keys.full && keys.full_begin ? expr::simplify(keys.full_begin) : zero;
   range.full_end = !keys.full ? zero : keys.full_end ? expr::simplify(keys.full_end) : seq_kv;
   range.always_full = simple.is_number(1);
-  range.may_be_empty = !range.always_full && !has_first_key(range, inputs);
   return range;
 }
 

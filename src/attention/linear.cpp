@@ -92,11 +92,6 @@ std::optional<Expr> difference_of_lengths(const Linear& sum) {
 
 }  // namespace
 
-bool Linear::mentions(std::string_view variable) const {
-  return std::any_of(terms.begin(), terms.end(),
-                     [&](const Term& term) { return expr::mentions(term.atom, variable); });
-}
-
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times) {
   Linear sum = a;
   sum.constant += b.constant * b_times;

@@ -23,8 +23,6 @@ struct Linear {
   };
   int64_t constant = 0;
   std::vector<Term> terms;
-
-  bool mentions(std::string_view variable) const;
 };
 
 // Nothing if `e` is no Int, of more terms than a mask has in earnest, or if a constant would leave

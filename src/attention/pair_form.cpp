@@ -196,7 +196,8 @@ class Former {
     }
     const bool tested = !has_row_limits(key_range(spec_.mask, spec_.inputs));
     // Lines are of a thread's keys that exist: which ones do is found without.
-    form_.mask = tested ? biased(spec_.mask) : spec_.mask;
+    // Simple, as what tells of blocks: other operations would round to another answer.
+    form_.mask = tested ? expr::simplify(biased(spec_.mask)) : spec_.mask;
     if (abilities_.strips && tested && !has_searched_limits(spec_, rows_)) {
       form_.mask = strips_.with_key_words(form_.mask);
     }

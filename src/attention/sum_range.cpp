@@ -102,9 +102,12 @@ expr::Bounds bounds_of(Inputs inputs) {
     return Interval{length ? 1.0 : 0.0, kLongest};
   };
   bounds.input = [inputs](std::string_view name) {
+    using Element = spec::Input::Element;
     const auto input = std::ranges::find(inputs, name, &spec::Input::name);
-    const bool is_byte = input != inputs.end() && input->element == spec::Input::Element::U8;
-    return is_byte ? Interval{0, 255} : Interval{-0x1p31, 0x1p31 - 1};
+    const Element element = input == inputs.end() ? Element::I32 : input->element;
+    if (element == Element::U8) return Interval{0, 255};
+    if (element == Element::I32) return Interval{-0x1p31, 0x1p31 - 1};
+    return Interval{-expr::kInfinity, expr::kInfinity, true};
   };
   return bounds;
 }

@@ -32,8 +32,7 @@ inline bool is_masked(const spec::Spec& spec) {
 inline constexpr std::string_view kBelow = ".below", kUpTo = ".up_to";
 struct KeyRange {
   expr::Expr begin, end, full_begin, full_end;
-  bool always_full = false;   // the mask is `true`: only the tail of seq_kv is partial
-  bool may_be_empty = false;  // some row may have no pair (any mask but `true`, unless proven)
+  bool always_full = false;  // the mask is `true`: only the tail of seq_kv is partial
 };
 KeyRange key_range(const expr::Expr& mask, std::span<const spec::Input> inputs);
 // Whether an end searches an input.

@@ -76,7 +76,12 @@ expr::Names DeviceNames::names(std::string rows) const {
           }};
 }
 
-expr::Names DeviceNames::mask_names() const { return names(""); }
+expr::Names DeviceNames::mask_names() const { return exact(names("")); }
+
+expr::Names DeviceNames::exact(expr::Names names) const {
+  names.exact = vendor_ == expr::Vendor::Nvidia;
+  return names;
+}
 
 expr::Names DeviceNames::names_at_end(std::string rows) const {
   expr::Names result = names(std::move(rows));

@@ -30,6 +30,9 @@ class DeviceNames {
   // the parameter.
   expr::Names mask_names() const;
 
+  // For what a mask computes of a pair, a key or a row, which decides as the test of a block does.
+  expr::Names exact(expr::Names names) const;
+
   // For what ends a row, where its sequence may have no key: an element along the keys is then 0.
   expr::Names names_at_end(std::string rows = "rows") const;
 

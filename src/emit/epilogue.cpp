@@ -4,16 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 #include <optional>
-#include <span>
 #include <vector>
 
+#include "attention/empty_row.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
-#include "expr/evaluate.h"
 
 namespace attngen::emit {
 namespace {
@@ -40,30 +36,6 @@ std::optional<expr::Expr> output_scale(const expr::Expr& output) {
   return expr::make(output.op(), {*scale, other});
 }
 
-// Whether a saved value of an empty row is NaN, tried with a few values of all that is not a
-// reduction, and with elements of inputs that are -inf, as a sink may be: then it is saved as -inf.
-bool save_is_nan(const RowForm& form, const expr::Expr& save) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (const double other : {-2.5, 0.0, 1.0, 3.0, -kInfinity}) {
-    std::map<std::string, double, std::less<>> values;
-    const auto variable = [&](std::string_view name) {
-      const auto found = values.find(name);
-      if (found != values.end()) return found->second;
-      return std::isinf(other) ? 1 : other;
-    };
-    const auto load = [&](std::string_view, std::span<const int64_t>) { return other; };
-    for (const Reduction& reduction : form.reductions) {
-      values[reduction.name] = reduction.kind == Reduction::Kind::Max ? -kInfinity : 0;
-    }
-    for (const attention::RowValue& row : form.rows) {
-      values[row.name] =
-          expr::evaluate(row.without_pairs ? row.without_pairs : row.value, variable, load);
-    }
-    if (std::isnan(expr::evaluate(save, variable, load))) return true;
-  }
-  return false;
-}
-
 class Epilogue {
  public:
   Epilogue(const Spec& spec, const RowForm& form, const expr::Expr& row_term,
@@ -88,8 +60,9 @@ class Epilogue {
 
  private:
   bool any_save_is_nan() const {
-    return std::any_of(form_.saves.begin(), form_.saves.end(),
-                       [&](const auto& save) { return save_is_nan(form_, save.value); });
+    return std::any_of(form_.saves.begin(), form_.saves.end(), [&](const auto& save) {
+      return attention::may_be_nan_without_pairs(form_, save.value);
+    });
   }
   std::string empty_condition() const {
     return fmt::format("red.{} == {}", names_.reduction(*empty_),
@@ -204,7 +177,7 @@ class Epilogue {
     expr::Names names = names_.names_at_end("values");
     names.quick_log = true;  // the exact one is 38 instructions, for each row of a tile
     std::string body = returned(save.value, names);
-    if (save_is_nan(form_, save.value)) {
+    if (attention::may_be_nan_without_pairs(form_, save.value)) {
       // Of a row without pairs: the formula at the reductions' identities, NaN becoming -inf.
       const size_t at = body.rfind("  return ");
       std::string value = body.substr(at + 9);

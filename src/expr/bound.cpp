@@ -1,6 +1,7 @@
 #include "expr/bound.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -9,6 +10,8 @@
 
 namespace attngen::expr {
 namespace {
+
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
 
 Interval truth(bool may_be_false, bool may_be_true) {
   return {may_be_false ? 0.0 : 1.0, may_be_true ? 1.0 : 0.0, false};
@@ -87,8 +90,10 @@ Interval bound_arithmetic(const Expr& e, const Interval& a, const Interval& b) {
       return widened(add(a, b), ulps);
     case Op::Subtract:
       return widened(add(a, negate(b)), ulps);
-    case Op::Multiply:
-      return widened(multiply(a, b), ulps);
+    case Op::Multiply: {
+      const Interval product = multiply(a, b);
+      return product.low == 0 && product.high == 0 ? product : widened(product, ulps);
+    }
     case Op::Divide:
       return widened(divide(a, b), ulps);
     case Op::FloorDivide: {
@@ -215,7 +220,10 @@ std::vector<BoundStep> steps_of(const Expr& e) {
 Interval bound_step(const Expr& e, const Interval& a, const Interval& b, const Interval& c,
                     const Bounds& bounds) {
   Interval result = bound_node(e, a, b, c, bounds);
-  if (e.type() != Type::Float) {
+  if (e.type() == Type::Float) {
+    if (result.low < -kLargestFloat) result.low = -kInfinity;
+    if (result.high > kLargestFloat) result.high = kInfinity;
+  } else {
     result.may_be_nan = false;
   }
   if (e.type() == Type::Bool) {

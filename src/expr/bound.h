@@ -13,7 +13,8 @@ namespace attngen::expr {
 
 // All values lie in [low, high], ends included (infinities too); a NaN only if `may_be_nan`.
 // Bools are within [0, 1]. Int bounds are exact: [3, 3] means 3. An interval from a Float operation
-// is widened so that the rounded double result lies inside.
+// is widened so that the rounded double result lies inside, and the float, which is infinite beyond
+// a float's range.
 struct Interval {
   double low = -kInfinity;
   double high = kInfinity;

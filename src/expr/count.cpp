@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "expr/exact_quotients.h"
 #include "expr/ops.h"
 
 namespace attngen::expr {
@@ -11,8 +12,8 @@ namespace {
 
 class Counter {
  public:
-  Counter(std::span<const std::string> varying, Accuracy accuracy)
-      : varying_(varying), accuracy_(accuracy) {}
+  Counter(const Expr& whole, std::span<const std::string> varying, Accuracy accuracy)
+      : varying_(varying), accuracy_(accuracy), exact_quotients_(whole) {}
 
   // Adds the costs of `e`, each node once; whether it varies.
   bool visit(const Expr& e) {
@@ -44,6 +45,7 @@ class Counter {
 
   std::span<const std::string> varying_;
   Accuracy accuracy_;
+  ExactQuotients exact_quotients_;
   std::map<const void*, bool> varies_;
   std::map<const void*, bool> fused_;  // multiplies that an add has taken in
   OperationCounts counts_;
@@ -106,6 +108,7 @@ void Counter::charge_float(const Expr& e) {
     case Op::Square:
       return functions(0, 1);
     case Op::Divide:
+      if (exact_quotients_.contains(e)) return functions(1, 8);
       return e.operand(1).is_number() ? functions(0, 1) : functions(1, 1);
     case Op::FloorDivide:
     case Op::Modulo:
@@ -148,7 +151,7 @@ void Counter::charge_float(const Expr& e) {
 }  // namespace
 
 OperationCounts count(const Expr& e, std::span<const std::string> varying, Accuracy accuracy) {
-  Counter counter(varying, accuracy);
+  Counter counter(e, varying, accuracy);
   counter.visit(e);
   return counter.counts();
 }

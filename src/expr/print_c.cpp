@@ -9,6 +9,7 @@
 #include <set>
 
 #include "expr/decimal.h"
+#include "expr/exact_quotients.h"
 #include "expr/ops.h"
 #include "expr/print.h"
 
@@ -24,11 +25,6 @@ std::string in_parentheses(const Text& text, Precedence loosest) {
   return text.precedence < loosest ? "(" + text.text + ")" : text.text;
 }
 
-bool is_power_of_two(double value) {
-  int exponent = 0;
-  return value > 0 && std::isfinite(value) && std::frexp(value, &exponent) == 0.5;
-}
-
 // The exponent of a pow that repeated multiplication does best; 0 when it is not such a one.
 int small_exponent(const Expr& power) {
   constexpr double kLargest = 16;
@@ -38,10 +34,32 @@ int small_exponent(const Expr& power) {
   return small ? static_cast<int>(exponent.number()) : 0;
 }
 
+// Whether its last operation is no multiplication, which the compiler would make one with a sum.
+bool ends_without_product(const Expr& e) {
+  switch (e.op()) {
+    case Op::Number:
+    case Op::Variable:
+    case Op::Load:
+    case Op::ToFloat:
+    case Op::Add:
+    case Op::Subtract:
+    case Op::Abs:
+    case Op::Floor:
+    case Op::Min:
+    case Op::Max:
+    case Op::Relu:
+      return true;
+    case Op::Negate:
+      return ends_without_product(e.operand(0));
+    default:
+      return false;
+  }
+}
+
 class CPrinter {
  public:
-  CPrinter(Dialect dialect, const Names& names)
-      : device_(dialect == Dialect::Device), names_(names) {}
+  CPrinter(const Expr& whole, Dialect dialect, const Names& names)
+      : device_(dialect == Dialect::Device), names_(names), exact_quotients_(whole, names.exact) {}
 
   Text print(const Expr& e);
   void name_subtree(const Expr& e, std::string name) { named_[e.identity()] = std::move(name); }
@@ -51,6 +69,7 @@ class CPrinter {
   std::string argument(const Expr& e) { return at(e, Precedence::Conditional); }
   Text call(const std::string& function, const Expr& e);
   Text infix(const Expr& e, std::string_view symbol);
+  Text print_sum(const Expr& e);
   Text print_number(const Expr& e) const;
   std::string literal(double value) const;
   Text print_load(const Expr& e);
@@ -71,6 +90,7 @@ class CPrinter {
 
   bool device_;
   const Names& names_;
+  ExactQuotients exact_quotients_;
   bool wide_ = false;  // within a sum that is taken in 64 bits
   std::map<const void*, std::string> named_;
 };
@@ -113,6 +133,7 @@ Text CPrinter::print(const Expr& e) {
       return print_unary(e, '!');
     case Op::Add:
     case Op::Subtract:
+      return print_sum(e);
     case Op::Multiply:
       return infix(e, spelling(e.op()));
     case Op::Divide:
@@ -172,6 +193,13 @@ Text CPrinter::infix(const Expr& e, std::string_view symbol) {
   const Precedence left = own == Precedence::Comparison ? tighter(own) : own;
   return {fmt::format("{} {} {}", at(e.operand(0), left), symbol, at(e.operand(1), tighter(own))),
           own};
+}
+
+Text CPrinter::print_sum(const Expr& e) {
+  const bool fuses = names_.exact && e.type() == Type::Float &&
+                     !(ends_without_product(e.operand(0)) && ends_without_product(e.operand(1)));
+  if (fuses) return call(e.op() == Op::Add ? "__fadd_rn" : "__fsub_rn", e);
+  return infix(e, spelling(e.op()));
 }
 
 std::string CPrinter::literal(double value) const {
@@ -263,6 +291,7 @@ Text CPrinter::print_divide(const Expr& e) {
             Precedence::Product};
   }
   const double reciprocal = divisor.is_number() ? 1 / divisor.number() : 0;
+  if (exact_quotients_.contains(e)) return infix(e, "/");
   if (!is_normal_float(reciprocal)) {
     return call("__fdividef", e);
   }
@@ -461,7 +490,7 @@ const char* c_type(Type type, Dialect dialect) {
 }  // namespace
 
 std::string print_c(const Expr& e, Dialect dialect, const Names& names) {
-  return CPrinter(dialect, names).print(e).text;
+  return CPrinter(e, dialect, names).print(e).text;
 }
 
 Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names, int indent) {
@@ -474,7 +503,7 @@ Statements print_c_statements(const Expr& e, Dialect dialect, const Names& names
   for (const std::string& name : inputs_of(e)) {
     taken.insert(name);
   }
-  CPrinter printer(dialect, names);
+  CPrinter printer(e, dialect, names);
   Statements statements;
   int next = 0;
   for (const Expr& node : uses.postorder) {

@@ -296,20 +296,15 @@ Expr Simplifier::power_rule(const std::vector<Expr>& operands, Span span) {
 Expr Simplifier::function_rule(Op op, const std::vector<Expr>& operands, Span span) {
   const Expr& x = operands[0];
   const Op inner = x.op();
-  // What undoes what: exp(log(x)) is x, wherever it is finite; of a negative x it is a NaN.
-  struct Inverse {
-    Op outer, undone;
-    bool of_all;
-  };
-  constexpr Inverse kInverses[] = {{Op::Exp, Op::Log, false},
-                                   {Op::Log, Op::Exp, true},
-                                   {Op::Exp2, Op::Log2, false},
-                                   {Op::Log2, Op::Exp2, true},
-                                   {Op::Square, Op::Sqrt, false}};
-  for (const auto& [outer, undone, of_all] : kInverses) {
-    if (op == outer && inner == undone && (of_all || !keeps_nans(x.type()))) {
-      return x.operand(0);
-    }
+  // What undoes what, wherever both are finite: exp(log(x)) is a NaN of a negative x, log(exp(x))
+  // infinite of a large one.
+  constexpr std::pair<Op, Op> kInverses[] = {{Op::Exp, Op::Log},
+                                             {Op::Log, Op::Exp},
+                                             {Op::Exp2, Op::Log2},
+                                             {Op::Log2, Op::Exp2},
+                                             {Op::Square, Op::Sqrt}};
+  for (const auto& [outer, undone] : kInverses) {
+    if (op == outer && inner == undone && !keeps_nans(x.type())) return x.operand(0);
   }
   switch (op) {
     case Op::Abs:

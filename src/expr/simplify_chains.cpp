@@ -267,6 +267,8 @@ bool Simplifier::merge_exponentials(Op op, Parts& factors, Span span) {
   if (exponents.empty() || (exponents.size() == 1 && !exponents[0].negative)) {
     return false;
   }
+  // Of exp(800) * exp(-800), a NaN, it would make 1.
+  if (exponents.size() > 1 && keeps_nans(Type::Float)) return false;
   const Expr merged = build(op, {sum_of(exponents, Type::Float, span)}, span);
   // exp(log(x)) may have become a product or a quotient: its parts join the chain.
   Parts parts;

@@ -25,10 +25,9 @@ inline constexpr std::string_view kSorted = "span", kFalling = "page", kChunks =
 inline constexpr std::string_view kFloats = "weight";
 inline std::vector<spec::Input> random_inputs() {
   using Kind = spec::Input::Dim::Kind;
-  return {{std::string(kSorted),
-           spec::Input::Element::I32,
-           {{Kind::Batch, 0}, {Kind::SeqKv, 0}},
-           true}};
+  const std::vector<spec::Input::Dim> shape{{Kind::Batch, 0}, {Kind::SeqKv, 0}};
+  return {{std::string(kSorted), spec::Input::Element::I32, shape, true},
+          {std::string(kFloats), spec::Input::Element::F32, shape, false}};
 }
 
 // Whether numbers are few and small, or also as large as 32 bits hold.
@@ -155,7 +154,7 @@ class RandomMask {
     constexpr std::array kFunctions = {Op::Abs, Op::Negate, Op::Floor, Op::Relu, Op::Sqrt,
                                        Op::Exp, Op::Log2,   Op::Tanh,  Op::Sign, Op::Square};
     constexpr std::array kExtrema = {Op::Min, Op::Max};
-    switch (next() % 7) {
+    switch (next() % 9) {
       case 0:
       case 1:
         return expr::make(kFunctions[next() % kFunctions.size()], {float_term(depth - 1)});
@@ -171,10 +170,24 @@ class RandomMask {
       case 5:
         return expr::make(Op::Multiply, {float_term(depth - 1),
                                          expr::number(static_cast<double>(next() % 5) - 2)});
+      case 6: {  // there and back, but for its rounding
+        const expr::Expr factor = expr::number(next() % 2 == 0 ? 0.7 : 49.0);
+        return expr::make(Op::Divide,
+                          {expr::make(Op::Multiply, {float_term(depth - 1), factor}), factor});
+      }
+      case 7:
+        return expr::make(Op::Multiply, {power(depth - 1), power(depth - 1)});
       default:
         return expr::make(next() % 2 == 0 ? Op::Subtract : Op::Add,
                           {float_term(depth - 1), float_term(depth - 1)});
     }
+  }
+
+  // One that may be infinite, or 0.
+  expr::Expr power(int depth) {
+    const double factor = next() % 2 == 0 ? 200 : -200;
+    return expr::make(expr::Op::Exp,
+                      {expr::make(expr::Op::Multiply, {float_term(depth), expr::number(factor)})});
   }
 
   expr::Expr term(int depth) {

@@ -150,6 +150,14 @@ TEST_CASE("what kernels round to 0 keeps no divisor from it") {
   CHECK(empty("max(l, 1e-37 * exp(l - 5))") == EmptyTest::Count);
 }
 
+TEST_CASE("a finite factor keeps 0 what is 0") {
+  const auto empty = [](const std::string& output) {
+    return form_of("  weight: relu(score)\n  output: " + output + "\n").empty;
+  };
+  CHECK(empty("acc * sink[h]") == EmptyTest::None);
+  CHECK(empty("acc * (sink[h] * sink[h])") == EmptyTest::Count);  // may be infinite
+}
+
 TEST_CASE("equal reductions are one") {
   const RowForm form = form_of(R"(
   rows:

@@ -32,6 +32,7 @@ inline std::string spec_text(const std::string& body) {
       "  page: {dtype: i32, shape: [batch, seq_kv]}\n"
       "  span: {dtype: i32, shape: [batch, seq_kv], sorted: true}\n"
       "  chunk: {dtype: i32, shape: [batch, seq_kv]}\n"
+      "  weight: {dtype: f32, shape: [batch, seq_kv]}\n"
       "  bias: {dtype: bf16, shape: [batch, heads, seq_q, seq_kv]}\n"
       "  pair: {dtype: i32, shape: [seq_q, seq_kv]}\n"
       "  keep: {dtype: u8, shape: [seq_q, seq_kv]}\n"

@@ -296,6 +296,15 @@ TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {
   CHECK(has(general, "if (values.empty) return 0;"));
   CHECK(has(general, "return values.empty && isnan(value) ? -INFINITY : value;"));
   CHECK_FALSE(has(text_for(""), "isnan"));
+  // A factor may be infinite, a logarithm's argument below 0.
+  for (const char* save : {"l * exp(top)", "log(7 - top)"}) {
+    const std::string lines =
+        "inputs: {top: {dtype: f32, shape: []}}\n"
+        "normalize: {rows: {m: rowmax(score), l: rowsum(exp(score - m))}, weight: exp(score - m), "
+        "output: acc / l, save: {n: \"" +
+        std::string(save) + "\"}}\n";
+    CHECK(has(text_for(lines.c_str()), "values.empty && isnan(value)"));
+  }
 }
 
 TEST_CASE("text is the same each time and fits its columns") {

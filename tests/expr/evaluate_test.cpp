@@ -68,6 +68,7 @@ TEST_CASE("operations are counted by the unit that does them") {
   check(counted("score * score + score * m"), 0, 2, 0, 0);  // a multiply and a multiply-add
   check(counted("exp(score - m)"), 1, 2, 0, 0);             // the factor log2 e
   check(counted("score / 3"), 0, 1, 0, 0);
+  check(counted("int(kv_idx / 121)"), 1, 8, 2, 0);  // a step: divided
   check(counted("kv_idx <= q_pos and q_pos - kv_idx < 9"), 0, 0, 4, 0);
   check(counted("kv_idx // 8"), 0, 0, 1, 0);
   check(counted("bias[h, kv_idx]"), 0, 0, 0, 1);

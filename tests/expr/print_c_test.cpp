@@ -192,6 +192,25 @@ TEST_CASE("printed device code compiled for the host equals the evaluator in flo
   check_compiled(all, Dialect::Device, "c++ -x c++ -std=c++17", 2e-3, 1);
 }
 
+TEST_CASE("a step is made of an exact quotient") {
+  const auto device = [](std::string_view text, bool exact = false) {
+    Names names;
+    names.exact = exact;
+    return print_c(simplify(parsed(text)), Dialect::Device, names);
+  };
+  CHECK(device("x / 121") == "x * (1.0f / 121.0f)");
+  CHECK(device("int(x / 121)") == "__float2int_rd(x / 121.0f)");
+  CHECK(device("floor(x / y)") == "floorf(x / y)");
+  CHECK(device("int(x / 64)") == "__float2int_rd(x * 0.015625f)");
+  CHECK(device("x / 3 > y") == "x / 3.0f > y");
+  CHECK(device("score / 3 > y") == "score * (1.0f / 3.0f) > y");
+  // As pairs, keys and blocks compute what a mask asks.
+  CHECK(device("x / 121", true) == "x / 121.0f");
+  CHECK(device("x * y + m", true) == "__fadd_rn(x * y, m)");
+  CHECK(device("m - exp(x) * y", true) == "__fsub_rn(m, exp2_approx(x * 1.442695f) * y)");
+  CHECK(device("x - m + y", true) == "x - m + y");
+}
+
 TEST_CASE("device code reads as if written by hand") {
   const auto device = [](std::string_view text) {
     return print_c(simplify(parsed(text)), Dialect::Device);
