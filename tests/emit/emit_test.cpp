@@ -270,6 +270,17 @@ class GermanNumbers {
   bool hold_ = false;
 };
 
+TEST_CASE("each fixed length is held to its own argument") {
+  for (const std::string target : {"h100", "mi250"}) {
+    CAPTURE(target);
+    const Emitted e = emitted("fixed: {batch: 3, seq_q: 70, seq_kv: 130}\n", {target});
+    for (const std::string test : {"args.batch != 3", "args.seq_q != 70", "args.seq_kv != 130"}) {
+      const std::string line = "  if (" + test + ") return TEST_BAD_LENGTH;\n";
+      CHECK_MESSAGE(e.files[0].content.find(line) != std::string::npos, line);
+    }
+  }
+}
+
 TEST_CASE("the manifest's numbers are those of any locale") {
   if (!has_program("localedef") || !fs::exists("/usr/share/i18n/locales/de_DE")) {
     MESSAGE("skipped: no package `locales`");

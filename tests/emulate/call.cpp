@@ -7,6 +7,8 @@
 namespace attngen::emulate {
 namespace {
 
+constexpr int kBadLength = 4;  // docs/spec.md, section 6
+
 void take_word(Call& call, const std::string& word) {
   if (word == "opposed") {
     call.opposed = true;
@@ -14,6 +16,8 @@ void take_word(Call& call, const std::string& word) {
     call.large = true;
   } else if (word == "wild") {
     call.wild = true;
+  } else if (word == "bad_length") {
+    call.status = kBadLength;
   } else if (word == "padded") {
     call.strides = hold::StrideKind::Padded;
   } else if (word == "swapped") {

@@ -21,11 +21,13 @@ struct Call {
   bool opposed = false;  // queries nearly orthogonal to what all keys have in common
   bool large = false;    // scores in the hundreds
   bool wild = false;     // offsets that descend and lie far outside
+  int status = 0;        // that the call must have
   int64_t batch() const { return static_cast<int64_t>(sequences.size()); }
 };
 
 // batch,seq_q,seq_kv; of packed sequences a list of seq_q x seq_kv. Any of opposed:, large:,
-// padded: and swapped: may stand before it, and wild: before 0x0+0x0+7x9+0x0+0x0.
+// padded: and swapped: may stand before it, bad_length: before what must be refused as such, and
+// wild: before 0x0+0x0+7x9+0x0+0x0.
 Call read_call(const std::string& text, bool varlen);
 
 }  // namespace attngen::emulate

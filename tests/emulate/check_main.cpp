@@ -212,9 +212,10 @@ class Results {
 // Prints what was found; whether it is right.
 bool check(const Spec& spec, const Emitted& emitted, Data& data, bool replays) {
   const char* const text = data.call().text.c_str();
-  if (const int status = emitted.run(data, replays); status != 0) {
+  const int status = emitted.run(data, replays);
+  if (status != 0 || data.call().status != 0) {
     std::printf("%s: status %d\n", text, status);
-    return false;
+    return status == data.call().status;
   }
   bool right = !data.wrote_outside();
   if (!right) std::printf("%s: wrote outside an output\n", text);
@@ -255,8 +256,9 @@ int run(int argc, char** argv) {
   app.add_option("spec", spec_path)->required();
   app.add_option("manifest", manifest)->required();
   app.add_option("library", library)->required();
-  app.add_option("calls", calls,
-                 "[padded:|swapped:|large:|opposed:|wild:]batch,seq_q,seq_kv, or 7x9+1x0");
+  app.add_option(
+      "calls", calls,
+      "[padded:|swapped:|large:|opposed:|wild:|bad_length:]batch,seq_q,seq_kv, or 7x9+1x0");
   app.add_option("--seed", seed);
   app.add_option("--fill", fill_texts, "input=how (hold/fill.h)");
   app.add_flag("--replay", replays,

@@ -62,6 +62,7 @@ ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 TABLE = {"table": {"dtype": "f32", "shape": [200, "heads"]}}
 KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}
 ROWS = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
+SCALARS = {"gain": "bf16", "slope": "fp16", "shift": "f32", "period": "u8", "ahead": "i32"}
 LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
 DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
                 "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
@@ -97,6 +98,15 @@ GROUPS = {
         # Scores that begin as the mask; in the second kernel few fit the maximum of others.
         (spec(mask=WINDOW), [schedule(3, 64, 2), schedule(2, 144, 2, ping_pong=True)], CALLS),
         (spec(mask="abs(q_pos - kv_idx) < 40", scale=4), [schedule(2, 64, 2)], CALLS),
+    ],
+    # What a call gives beside tensors: lengths that the spec has pinned, scalars of every type.
+    "arguments": [
+        (spec((1, 1), fixed={"seq_q": 70, "seq_kv": 130}, mask=CAUSAL), [schedule(2, 64, 2)],
+         ["2,70,130", "bad_length:2,130,130", "bad_length:2,70,70"]),
+        (spec((1, 1), inputs={name: {"dtype": dtype, "shape": []} for name, dtype in SCALARS.items()},
+              score="score * gain + slope * (kv_idx - q_pos) + (shift if kv_idx % period == 3 else 0)",
+              mask="kv_idx <= q_pos + ahead"), [schedule(2, 64, 2)], ["1,70,130"],
+         *"gain=0.75 slope=0.015625 shift=-0.3 period=200 ahead=-9".split()),
     ],
     # Scores that are a multiply-add of the product, terms taken out of rows and blocks, pairs of
     # reciprocals.
@@ -549,6 +559,13 @@ RANKS = [
     (spec((4, 2), blocks={"size": 128, "from": "indices"}), schedule(2, 64, 2)),
     (spec((4, 2), blocks={"size": 64, "from": "indices", "per": "heads_kv"}), packed(2, 128, 2)),
 ]
+# What the check must find in a kernel: a line, what makes it a little wrong.
+WRONG = {
+    "one key less": ("keys.end - kv_first};", "keys.end - kv_first - 1};"),
+    "the scale": ("kScale = 0.125f;", "kScale = 0.125125f;"),
+    "what is saved": ("return values.m + __logf(values.l);", "return values.m + __logf(values.l) + 1e-4f;"),
+    "outputs": ("return acc * values.output_scale;", "return acc * values.output_scale * 1.004f;"),
+}
 
 
 def run(command):
@@ -595,6 +612,22 @@ def check_outputs(attngen, check, compiler, folder, group):
                        *options]), flush=True)
 
 
+def check_wrong(attngen, check, compiler, folder):
+    # In fp16, whose roundings hide less.
+    host = emulated(attngen, spec((1, 1), dtype="fp16", mask=CAUSAL), schedule(2, 64, 2), folder)
+    right, library = host.read_text(), folder / "emulated.so"
+    command = [check, folder / "spec.json", folder / "emulated.json", library, "1,70,130"]
+    for name, (line, wrong) in {"nothing": ("", ""), **WRONG}.items():
+        if line and right.count(line) != 1:
+            sys.exit(f"{right.count(line)} of {line}")
+        host.write_text(right.replace(line, wrong) if line else right)
+        run([*library_command(compiler, "fp16", folder.parent), "-shared", host, "-o", library])
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        print(f"{name} is wrong: {done.returncode}, {done.stdout}", end="", flush=True)
+        if done.returncode != (1 if line else 0):
+            sys.exit(done.stderr or 1)
+
+
 def main():
     attngen, check, compiler, folder, group = sys.argv[1:]
     folder = Path(folder) / group
@@ -602,6 +635,8 @@ def main():
         check_order(attngen, compiler, folder, SECTIONS, "sections.cpp")
     elif group == "ranks":
         check_order(attngen, compiler, folder, RANKS, "ranks.cpp")
+    elif group == "wrong":
+        check_wrong(attngen, check, compiler, folder)
     else:
         check_outputs(attngen, check, compiler, folder, group)
 
