@@ -1,5 +1,6 @@
 #include "attention/oracle.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -217,18 +218,80 @@ TEST_CASE("an element along no keys is 0") {
   CHECK(row.o[0] == 0);
 }
 
-TEST_CASE("storage arithmetic is near, and rounded") {
+TEST_CASE("storage arithmetic rounds scores, weights and outputs") {
   const Tensors t(4, 50, 7);
-  const Oracle oracle(spec_of("mask: kv_idx <= q_pos\n"));
-  const Row storage = oracle.row(t.problem, 1, 2, 3, Arithmetic::Storage);
-  const Row row = oracle.row(t.problem, 1, 2, 3, Arithmetic::Exact);
-  bool same = true;
-  for (size_t d = 0; d < 8; ++d) {
-    CHECK(storage.o[d] == doctest::Approx(row.o[d]).epsilon(0.05).scale(1));
-    CHECK(storage.o[d] == round_to(spec::DType::Bf16, storage.o[d]));
-    same = same && storage.o[d] == row.o[d];
+  for (const auto dtype : {spec::DType::Bf16, spec::DType::Fp16}) {
+    spec::Spec spec = spec_of("mask: kv_idx <= q_pos\n");
+    spec.dtype = dtype;
+    std::vector<double> scores;
+    for (int64_t j = 0; j < 49; ++j) scores.push_back(round_to(dtype, t.score(1, 2, 2, j)));
+    const double m = *std::max_element(scores.begin(), scores.end());
+    double l = 0;
+    for (const double score : scores) l += std::exp(score - m);
+    const Row row = Oracle(spec).row(t.problem, 1, 2, 2, Arithmetic::Storage);
+    CHECK(row.pairs == 49);
+    CHECK(row.saves == std::vector<double>{m + std::log(l)});
+    for (int64_t d = 0; d < 8; ++d) {
+      double acc = 0;
+      for (int64_t j = 0; j < 49; ++j) {
+        acc += round_to(dtype, std::exp(scores[j] - m)) * t.value(1, j, 1, d);
+      }
+      CHECK(row.o[d] == round_to(dtype, acc / l));
+    }
   }
-  CHECK_FALSE(same);
+}
+
+// Rows of blocks of 64, of which every other one is kept: as a bitmap and as lists, which name them
+// from behind, with one that does not exist before and others, which do not count, after them.
+struct Blocks {
+  static constexpr int64_t kHeight = 3, kWidth = 4;
+  explicit Blocks(int64_t rows) {
+    std::mt19937 random(5);
+    for (int64_t row = 0; row < rows; ++row) {
+      std::vector<double> list;
+      for (int64_t j = 0; j < kWidth; ++j) {
+        const bool kept = random() % 2 == 0;
+        mask.push_back(kept ? 1 + static_cast<double>(j) : 0);
+        if (kept) list.insert(list.begin(), static_cast<double>(j));
+      }
+      if (list.size() < kWidth) list.insert(list.begin(), kWidth);
+      counts.push_back(static_cast<double>(list.size()));
+      list.resize(kWidth, 1);
+      indices.insert(indices.end(), list.begin(), list.end());
+    }
+  }
+  std::vector<double> mask, counts, indices;
+};
+
+TEST_CASE("of the blocks of keys a row has those that it keeps") {
+  Tensors t(130, 200);
+  for (const bool by_key_head : {false, true}) {
+    const Blocks blocks(2 * (by_key_head ? 2 : 4) * Blocks::kHeight);
+    t.problem.inputs["block_mask"] = blocks.mask;
+    t.problem.inputs["block_counts"] = blocks.counts;
+    t.problem.inputs["block_indices"] = blocks.indices;
+    for (const std::string from : {"bitmap", "indices"}) {
+      const Oracle oracle(spec_of("blocks: {size: 64, from: " + from +
+                                  (by_key_head ? ", per: heads_kv}\n" : "}\n")));
+      for (int64_t row = 0; row < 2 * 4 * 130; row += 13) {
+        const int64_t b = row / 130 / 4, h = row / 130 % 4, i = row % 130;
+        const int64_t head = by_key_head ? b * 2 + h / 2 : b * 4 + h;
+        const int64_t first = (head * Blocks::kHeight + i / 64) * Blocks::kWidth;
+        int64_t pairs = 0;
+        double l = 0, acc = 0;
+        for (int64_t j = 0; j < 200; ++j) {
+          if (blocks.mask[first + j / 64] == 0) continue;
+          const double weight = std::exp(t.score(b, h, i, j));
+          ++pairs;
+          l += weight;
+          acc += weight * t.value(b, j, h / 2, 5);
+        }
+        const Row got = oracle.row(t.problem, b, h, i, Arithmetic::Exact);
+        CHECK(got.pairs == pairs);
+        CHECK(got.o[5] == doctest::Approx(pairs == 0 ? 0 : acc / l).epsilon(1e-12));
+      }
+    }
+  }
 }
 
 TEST_CASE("bf16 rounding is that of the upper half of a float, ties to even") {
