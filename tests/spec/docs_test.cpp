@@ -1,10 +1,12 @@
 // Every snippet of docs/spec.md: a part of the spec that it names, or a spec that reads as it
-// stands.
+// stands. Specs and errors that README.md and docs/command-line.md show.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
 #include <vector>
 
 #include "../variant_specs.h"
@@ -22,10 +24,10 @@ struct Snippet {
   std::string language, name, text;  // of "```yaml alibi"
 };
 
-constexpr const char* kPath = ATTNGEN_SOURCE_DIR "/docs/spec.md";
+std::ifstream page(const std::string& name) { return std::ifstream(ATTNGEN_SOURCE_DIR "/" + name); }
 
-std::vector<Snippet> snippets() {
-  std::ifstream file(kPath);
+std::vector<Snippet> snippets(const std::string& name) {
+  std::ifstream file = page(name);
   std::vector<Snippet> found;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
@@ -40,6 +42,7 @@ std::vector<Snippet> snippets() {
     words >> next.language >> next.name;
   }
   CHECK_FALSE(inside);
+  REQUIRE_FALSE(found.empty());
   return found;
 }
 
@@ -60,7 +63,7 @@ std::string completed(const std::string& text) {
 TEST_CASE("the snippets of docs/spec.md are specs") {
   const auto files = attngen::testing::variant_files();
   std::set<std::string> named;
-  for (const Snippet& snippet : snippets()) {
+  for (const Snippet& snippet : snippets("docs/spec.md")) {
     CAPTURE(snippet.text);
     if (!snippet.name.empty()) {
       REQUIRE(files.contains(snippet.name));
@@ -78,9 +81,30 @@ TEST_CASE("the snippets of docs/spec.md are specs") {
   for (const auto& file : files) CHECK_MESSAGE(named.contains(file.first), file.first);
 }
 
+TEST_CASE("the spec of README.md is one") {
+  int specs = 0;
+  for (const Snippet& snippet : snippets("README.md")) {
+    if (snippet.language != "yaml") continue;
+    ++specs;
+    CHECK(errors_of(snippet.text) == "");
+  }
+  CHECK(specs == 1);
+}
+
+TEST_CASE("the errors of docs/command-line.md are those of a spec") {
+  text::Diagnostics diagnostics({"bad.yaml", kHeader + std::string("mask: kv_idx <= q_ps\n")});
+  CHECK_FALSE(read(diagnostics).has_value());
+  std::string shown;
+  for (const Snippet& snippet : snippets("docs/command-line.md")) {
+    if (snippet.text.find("bad.yaml") != std::string::npos) shown += snippet.text;
+  }
+  CHECK(shown ==
+        diagnostics.render(text::ErrorFormat::Gcc) + diagnostics.render(text::ErrorFormat::Json));
+}
+
 TEST_CASE("docs/spec.md has every function") {
   std::ostringstream text;
-  text << std::ifstream(kPath).rdbuf();
+  text << page("docs/spec.md").rdbuf();
   for (const expr::Function& function : expr::functions()) {
     const std::string call = "`" + std::string(function.name) + "(x";
     CHECK_MESSAGE(text.str().find(call) != std::string::npos, call);
