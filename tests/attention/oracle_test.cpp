@@ -266,16 +266,17 @@ struct Blocks {
 TEST_CASE("of the blocks of keys a row has those that it keeps") {
   Tensors t(130, 200);
   for (const bool by_key_head : {false, true}) {
-    const Blocks blocks(2 * (by_key_head ? 2 : 4) * Blocks::kHeight);
+    const int64_t heads = by_key_head ? 2 : 4;
+    const Blocks blocks(2 * heads * Blocks::kHeight);
     t.problem.inputs["block_mask"] = blocks.mask;
     t.problem.inputs["block_counts"] = blocks.counts;
     t.problem.inputs["block_indices"] = blocks.indices;
     for (const std::string from : {"bitmap", "indices"}) {
       const Oracle oracle(spec_of("blocks: {size: 64, from: " + from +
                                   (by_key_head ? ", per: heads_kv}\n" : "}\n")));
-      for (int64_t row = 0; row < 2 * 4 * 130; row += 13) {
-        const int64_t b = row / 130 / 4, h = row / 130 % 4, i = row % 130;
-        const int64_t head = by_key_head ? b * 2 + h / 2 : b * 4 + h;
+      for (int64_t row = 0; row < 1040; row += 13) {
+        const int64_t b = row / 520, h = row / 130 % 4, i = row % 130;
+        const int64_t head = b * heads + (by_key_head ? h / 2 : h);
         const int64_t first = (head * Blocks::kHeight + i / 64) * Blocks::kWidth;
         int64_t pairs = 0;
         double l = 0, acc = 0;
