@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels.h"
+#include "schedule/resources.h"
 
 namespace attngen::schedule {
 namespace {
