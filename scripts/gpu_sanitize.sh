@@ -3,10 +3,21 @@
 # folder of scripts/build_gpu_cases.py. The exit status is 0 only if every tool is clean.
 #   gpu_sanitize.sh [folder] [tool ...]
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
-driver=${1:-build-gpu}/sanitize_driver
+case "${1:-}" in
+  -h | --help)
+    echo "usage: gpu_sanitize.sh [folder [tool ...]]: compute-sanitizer over sanitize_driver in the"
+    echo "folder, build-gpu by default; tools: memcheck, racecheck, synccheck (all three by default)"
+    exit 0 ;;
+esac
+driver=${1:-$(dirname "$0")/../build-gpu}/sanitize_driver
 shift || true
+for program in "$driver" compute-sanitizer; do
+  if ! command -v "$program" >/dev/null; then
+    echo "gpu_sanitize: not found: $program" >&2
+    exit 2
+  fi
+done
 tools=("$@")
 [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck synccheck)
 

@@ -6,11 +6,17 @@
 set -euo pipefail
 
 packages=(cmake ninja-build g++ libcli11-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev)
-if [ "${1:?build or test}" = test ]; then
-  packages+=(doctest-dev python3 python3-jsonschema python3-numpy python3-yaml
-             clang clang-format clang-tidy libclang-rt-dev make locales
-             clang-15 lld-15 llvm-15 hipcc)  # the last four: kernels for MI250
-fi
+usage="usage: setup.sh build|test: installs what building attngen needs, or the tests as well"
+case "$*" in
+  build) ;;
+  test)
+    packages+=(doctest-dev python3 python3-jsonschema python3-numpy python3-yaml
+               clang clang-format clang-tidy libclang-rt-dev make locales
+               clang-15 lld-15 llvm-15 hipcc)  # the last four: kernels for MI250
+    ;;
+  -h | --help) echo "$usage"; exit 0 ;;
+  *) echo "$usage" >&2; exit 2 ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do
