@@ -8,10 +8,7 @@
 # paths. A spec that changes, and a new attngen, generate anew.
 function(attngen_generate variable)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "OUTPUT_DIR" "SPECS;TARGETS")
-  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_SPECS)
-    message(FATAL_ERROR "attngen_generate(<variable> SPECS <file>... [TARGETS <name>...] "
-                        "[OUTPUT_DIR <dir>])")
-  endif()
+  attngen_check_arguments(attngen_generate "${ARG_UNPARSED_ARGUMENTS}" "${ARG_SPECS}")
   if(NOT ARG_TARGETS)
     set(ARG_TARGETS h100)
   endif()
@@ -24,10 +21,17 @@ function(attngen_generate variable)
   foreach(spec IN LISTS ARG_SPECS)
     get_filename_component(spec ${spec} ABSOLUTE)
     attngen_outputs_of(outputs ${spec} ${folder} ${targets})
+    attngen_write_once(${spec} ${outputs})
     list(GET outputs 0 first)
+    # attngen leaves equal files untouched, but make takes what is older than its input for old.
+    set(touch)
+    if(CMAKE_GENERATOR MATCHES "Makefiles")
+      set(touch COMMAND ${CMAKE_COMMAND} -E touch ${outputs})
+    endif()
     add_custom_command(
       OUTPUT ${outputs}
       COMMAND attngen::attngen ${spec} -o ${folder} --target ${targets} --depfile ${first}.d
+      ${touch}
       DEPENDS ${spec} attngen::attngen
       DEPFILE ${first}.d
       COMMENT "Generating attention kernels from ${spec}"
@@ -42,9 +46,10 @@ endfunction()
 # A static library of the kernels for one target (h100 by default), in a folder of the target's name
 # by default; what links it finds the headers. For NVIDIA the project must have enabled the language
 # CUDA. Kernels for mi250 are compiled by hipcc, and the library brings libamdhip64; the project needs
-# no language HIP.
+# the language CXX and not HIP.
 function(attngen_add_library target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "OUTPUT_DIR" "SPECS;TARGETS")
+  attngen_check_arguments(attngen_add_library "${ARG_UNPARSED_ARGUMENTS}" "${ARG_SPECS}")
   list(LENGTH ARG_TARGETS count)
   if(count GREATER 1)
     list(JOIN ARG_TARGETS " " targets)
@@ -53,6 +58,10 @@ function(attngen_add_library target)
   endif()
   if("mi250" IN_LIST ARG_TARGETS)
     set(hip ON)
+    if(NOT CMAKE_CXX_COMPILER)  # which links what hipcc compiled
+      message(FATAL_ERROR "attngen_add_library: enable the language CXX first: "
+                          "project(... LANGUAGES CXX)")
+    endif()
   elseif(NOT CMAKE_CUDA_COMPILER)
     message(FATAL_ERROR "attngen_add_library: enable the language CUDA first: "
                         "project(... LANGUAGES CXX CUDA)")
@@ -74,6 +83,23 @@ function(attngen_add_library target)
                                                CUDA_ARCHITECTURES 90a-real)
   endif()
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}>)
+endfunction()
+
+# A word that neither function knows counts to the list before it, and is no file then.
+function(attngen_check_arguments name unparsed specs)
+  if(unparsed)
+    list(GET unparsed 0 word)
+    message(FATAL_ERROR "${name}: unknown argument '${word}': it takes SPECS, TARGETS and OUTPUT_DIR")
+  endif()
+  if(NOT specs)
+    message(FATAL_ERROR "${name}: SPECS <file>... is missing")
+  endif()
+  foreach(spec IN LISTS specs)
+    get_filename_component(path ${spec} ABSOLUTE)
+    if(NOT EXISTS ${path})
+      message(FATAL_ERROR "${name}: '${spec}' in SPECS is no file")
+    endif()
+  endforeach()
 endfunction()
 
 # Replaces the .hip files of a list by the objects that hipcc makes of them. CMake's own language HIP
@@ -123,6 +149,19 @@ function(attngen_outputs_of variable spec folder targets)
     list(APPEND outputs ${folder}/${name}.h ${folder}/${name}.json)
   endif()
   set(${variable} ${outputs} PARENT_SCOPE)
+endfunction()
+
+# Refuses outputs that another command writes too: the two would take turns at the header and the
+# manifest, which are of all targets of one call.
+function(attngen_write_once spec)
+  foreach(output IN LISTS ARGN)
+    get_property(written GLOBAL PROPERTY attngen_outputs)
+    if(output IN_LIST written)
+      message(FATAL_ERROR "attngen_generate: ${output}, of ${spec}, would be written twice: give one "
+                          "call all TARGETS, or each call an OUTPUT_DIR of its own")
+    endif()
+    set_property(GLOBAL APPEND PROPERTY attngen_outputs ${output})
+  endforeach()
 endfunction()
 
 function(attngen_ask variable spec folder targets)

@@ -13,7 +13,7 @@ configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/attngenConfig.cmake.in ${PROJECT_BINARY_DIR}/attngenConfig.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/attngenConfigVersion.cmake
-                                 COMPATIBILITY SameMajorVersion)
+                                 COMPATIBILITY SameMinorVersion)
 
 install(TARGETS attngen EXPORT attngenTargets RUNTIME)
 install(EXPORT attngenTargets NAMESPACE attngen:: DESTINATION ${package_dir})

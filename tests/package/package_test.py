@@ -94,17 +94,54 @@ class Package(unittest.TestCase):
         run("cmake", "--preset", "release", "-B", build, "-DATTNGEN_BUILD_TESTS=OFF", folder=SOURCE)
         self.assertTrue(self.warnings_are_errors(build))
 
-    def test_two_targets(self):
-        """A library of two would define each function twice."""
+    def write_project(self, *calls):
+        """A project without languages, which calls the functions on a.yaml."""
         source = self.folder / "project"
-        source.mkdir()
-        (source / "CMakeLists.txt").write_text(
-            "cmake_minimum_required(VERSION 3.25)\nproject(two LANGUAGES NONE)\n"
-            f"include({SOURCE}/cmake/AttngenAddLibrary.cmake)\n"
-            "attngen_add_library(kernels SPECS a.yaml b.yaml TARGETS h100 h200)\n")
-        output = run("cmake", "-G", "Ninja", "-S", source, "-B", self.folder / "build",
-                     status=(1,)).stdout
-        self.assertIn("the kernels for h100 h200 define the same functions", " ".join(output.split()))
+        source.mkdir(exist_ok=True)
+        shutil.copy(SOURCE / "tests/package/generate/my spec.yaml", source / "a.yaml")
+        (source / "CMakeLists.txt").write_text("\n".join([
+            "cmake_minimum_required(VERSION 3.25)", "project(functions LANGUAGES NONE)",
+            f"include({SOURCE}/cmake/AttngenAddLibrary.cmake)",
+            "add_executable(attngen::attngen IMPORTED)",
+            f"set_target_properties(attngen::attngen PROPERTIES IMPORTED_LOCATION {BUILD}/attngen)",
+            *calls, ""]))
+        return source
+
+    def test_wrong_calls(self):
+        twice = "attngen_generate(files SPECS a.yaml TARGETS {} OUTPUT_DIR there)"
+        library = "attngen_add_library"
+        for error, *calls in (
+                ("attngen_add_library: the kernels for h100 h200 define the same functions",
+                 f"{library}(kernels SPECS a.yaml TARGETS h100 h200)"),
+                ("attngen_add_library: enable the language CUDA", f"{library}(kernels SPECS a.yaml)"),
+                ("attngen_add_library: enable the language CXX",
+                 f"{library}(kernels SPECS a.yaml TARGETS mi250)"),
+                ("attngen_add_library: SPECS <file>... is missing", f"{library}(kernels TARGETS mi250)"),
+                ("attngen_add_library: unknown argument 'a.yaml'", f"{library}(kernels a.yaml)"),
+                ("attngen_add_library: 'TARGET' in SPECS is no file",
+                 f"{library}(kernels SPECS a.yaml TARGET mi250)"),
+                ("attngen_generate: unknown argument 'TARGET'",
+                 "attngen_generate(files OUTPUT_DIR out TARGET h100 SPECS a.yaml)"),
+                ("would be written twice: give one call all TARGETS",
+                 twice.format("h100"), twice.format("h200"))):
+            with self.subTest(calls):
+                output = run("cmake", "-G", "Ninja", "-S", self.write_project(*calls), "-B",
+                             self.folder / "build", status=(1,)).stdout
+                self.assertIn(error, " ".join(output.split()))
+
+    def test_makefiles(self):
+        """A change of a spec that changes no output: attngen leaves them, and make would ask again."""
+        source, build = self.write_project(
+            "attngen_generate(files SPECS a.yaml TARGETS mi250)",
+            "add_custom_target(kernels ALL DEPENDS ${files})"), self.folder / "build"
+        run("cmake", "-G", "Unix Makefiles", "-S", source, "-B", build)
+        generating = "Generating attention kernels"
+        self.assertIn(generating, run("cmake", "--build", build).stdout)
+        self.assertNotIn(generating, run("cmake", "--build", build).stdout)
+        with (source / "a.yaml").open("a") as spec:
+            spec.write("# the same\n")
+        self.assertIn(generating, run("cmake", "--build", build).stdout)
+        self.assertNotIn(generating, run("cmake", "--build", build).stdout)
 
     def read_name(self, text, status=0):
         """What cmake prints, asked for the name in a spec's text."""
