@@ -190,8 +190,18 @@ void check_depfile(const std::string& path) {
   }
 }
 
+// What needs no spec has a use for no option but its own and that of how errors are printed.
+void check_alone(const CLI::App& app, const std::string& own) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 && name != own && name != "--error-format") {
+      throw UsageError{fmt::format("{} has no effect with {}", name, own), {}};
+    }
+  }
+}
+
 // Refuses options that would have no effect.
-void check_combination(const Raw& raw, Options::Mode mode) {
+void check_combination(const CLI::App& app, const Raw& raw, Options::Mode mode) {
   using Mode = Options::Mode;
   const bool no_spec =
       mode == Mode::PrintSchema || mode == Mode::ListTargets || mode == Mode::PrintTarget;
@@ -199,6 +209,9 @@ void check_combination(const Raw& raw, Options::Mode mode) {
     if (!raw.specs.empty()) {
       throw UsageError{fmt::format("'{}': no spec is read with this option", raw.specs[0]), {}};
     }
+    check_alone(app, mode == Mode::PrintSchema   ? "--schema"
+                     : mode == Mode::ListTargets ? "--list-targets"
+                                                 : "--print-target");
     return;
   }
   if (raw.specs.empty()) {
@@ -223,6 +236,9 @@ void check_combination(const Raw& raw, Options::Mode mode) {
   if (raw.explain && mode != Mode::Write && mode != Mode::Explain) {
     throw UsageError{"--explain goes with -o or alone", {}};
   }
+  if (!raw.emit.empty() && mode == Mode::Explain) {
+    throw UsageError{"--emit is for files that are written", help_to_write(mode)};
+  }
 }
 
 // A value that is empty, as of an unset variable of a script, would count as not given.
@@ -235,12 +251,12 @@ void check_values(const CLI::App& app) {
   }
 }
 
-Options check(const Raw& raw) {
+Options check(const CLI::App& app, const Raw& raw) {
   Options options;
   options.error_format = parse_error_format(raw.error_format);
   options.html_report = parse_report(raw.report);
   options.mode = parse_mode(raw);
-  check_combination(raw, options.mode);
+  check_combination(app, raw, options.mode);
   if (!raw.print_target.empty()) {
     require_model(raw.print_target);
   }
@@ -294,7 +310,7 @@ Parsed parse(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     check_values(app);
-    return {check(raw), ExitCode::Ok, {}, {}};
+    return {check(app, raw), ExitCode::Ok, {}, {}};
   } catch (const CLI::CallForHelp&) {
     return {std::nullopt, ExitCode::Ok, app.help(), {}};
   } catch (const CLI::CallForVersion& version) {

@@ -60,6 +60,13 @@ TEST_CASE("--stdout means the kernel unless --emit says otherwise") {
         std::vector<Artefact>{Artefact::Manifest});
 }
 
+TEST_CASE("What needs no spec goes with --error-format alone") {
+  CHECK(options_of({"--schema", "--error-format", "json"}).mode == Options::Mode::PrintSchema);
+  CHECK(options_of({"--error-format", "json", "--list-targets"}).mode ==
+        Options::Mode::ListTargets);
+  CHECK(options_of({"--print-target", "h100", "--error-format=gcc"}).print_target == "h100");
+}
+
 TEST_CASE("--explain alone writes nothing") {
   CHECK(options_of({"a.yaml", "--explain"}).mode == Options::Mode::Explain);
   CHECK(options_of({"a.yaml", "--explain", "-o", "out"}).mode == Options::Mode::Write);
@@ -120,6 +127,18 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
         "attngen: error: --explain goes with -o or alone\n");
   CHECK(error_of({"a.yaml", "--schema"}) ==
         "attngen: error: 'a.yaml': no spec is read with this option\n");
+  CHECK(error_of({"--schema", "-o", "out", "--target", "h100"}) ==
+        "attngen: error: --output has no effect with --schema\n");
+  CHECK(error_of({"--schema", "--depfile", "x"}) ==
+        "attngen: error: --depfile has no effect with --schema\n");
+  CHECK(error_of({"--schema", "--explain"}) ==
+        "attngen: error: --explain has no effect with --schema\n");
+  CHECK(error_of({"--list-targets", "--emit", "kernel"}) ==
+        "attngen: error: --emit has no effect with --list-targets\n");
+  CHECK(error_of({"--print-target", "h100", "--schedule", "nope.json"}) ==
+        "attngen: error: --schedule has no effect with --print-target\n");
+  CHECK(error_of({"a.yaml", "--explain", "--emit", "header"}) ==
+        "attngen: error: --emit is for files that are written\nhelp: add -o DIR\n");
   const std::string depfile = "attngen: error: --depfile is for files that are written\nhelp: ";
   CHECK(error_of({"a.yaml", "--explain", "--depfile", "a.d"}) == depfile + "add -o DIR\n");
   CHECK(error_of({"a.yaml", "--stdout", "--depfile", "a.d"}) ==

@@ -514,6 +514,15 @@ class CommandLine(unittest.TestCase):
 
     # Files that cannot be read or written.
 
+    def test_the_status_is_the_greatest(self):
+        self.write("bad.yaml", SPEC.replace("heads:", "heds:"))
+        for specs in (("none.yaml", "bad.yaml"), ("bad.yaml", "none.yaml")):
+            result = self.run_raw(*specs, "-o", "out")
+            self.assertEqual((result.returncode, result.stdout), (4, b""))
+            self.assertIn(b"cannot read 'none.yaml'", result.stderr)
+            self.assertIn(b"unknown key 'heds'", result.stderr)
+        self.assertIsNone(self.listing())
+
     def test_a_missing_spec(self):
         self.write("tiny.yaml", SPEC)
         self.check("tiny.yaml", "none.yaml", "-o", "out", code=4,
