@@ -169,7 +169,8 @@ def measure(bench, entry, args, flush):
             print(f"  {name}: {str(error).splitlines()[0]}")
     medians = contest(calls, args, flush)
     tflops = {name: bench.flop() / ms * 1e-9 for name, ms in medians.items()}
-    return {"case": bench.name, "milliseconds": medians, "tflops": tflops, "right": right,
+    return {"case": bench.name, "commit": entry["commit"], "milliseconds": medians,
+            "tflops": tflops, "right": right,
             "ratio": tflops["attngen"] / tflops["cudnn"] if "cudnn" in tflops else None,
             "schedule": entry["schedule"], "predicted": entry["predicted"]}
 

@@ -266,8 +266,8 @@ def measure(bench, benches, entries, args, flush):
     ms = contest(calls, args, flush)
     rates = {each.bench.seq: each.flop() / ms[name] for name, each in dense.items()}
     ideal = storage.ideal_milliseconds(one.parts(), rates)
-    row = {"case": bench.name, "milliseconds": ms, "right": not wrong, "wrong": wrong,
-           "rival": rival, "tflops": one.flop() / ms["attngen"] * 1e-9,
+    row = {"case": bench.name, "commit": one.entry["commit"], "milliseconds": ms,
+           "right": not wrong, "wrong": wrong, "rival": rival, "tflops": one.flop() / ms["attngen"] * 1e-9,
            "ideal_tflops": one.flop() / ideal * 1e-9, "share": ideal / ms["attngen"],
            "dense_tflops": {name: dense[name].flop() / ms[name] * 1e-9 for name in dense},
            "lengths": one.lengths, "seed": args.seed, "schedule": one.entry["schedule"],

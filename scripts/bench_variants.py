@@ -272,7 +272,8 @@ def measure(bench, benches, entries, args, flush):
         calls["plain"] = plain.call
     ms = turns(calls, args, flush)
     rival = min(rivals, key=ms.get, default="")
-    row = {"case": bench.name, "milliseconds": ms, "right": right, "rival": rival,
+    row = {"case": bench.name, "commit": one.entry["commit"], "milliseconds": ms,
+           "right": right, "rival": rival,
            "tflops": one.flop() / ms["attngen"] * 1e-9, "schedule": one.entry["schedule"],
            "tile_q": 64 * one.entry["schedule"]["warpgroups"] // bench.maps}
     if rival:

@@ -101,14 +101,6 @@ def print_row(row):
           flush=True)
 
 
-def write_json(path, commit, rows):
-    import torch
-
-    Path(path).write_text(json.dumps({
-        "device": torch.cuda.get_device_name(), "torch": torch.__version__, "commit": commit,
-        "rows": rows}, indent=1) + "\n")
-
-
 def main():
     args = options()
     commit, entries = built_entries(args.build)
@@ -118,7 +110,7 @@ def main():
     else:
         import torch
 
-        from bench_gpu import FLUSH_BYTES
+        from bench_gpu import FLUSH_BYTES, write_json
 
         flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
         print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
@@ -128,7 +120,7 @@ def main():
     rows = []
     for entry in entries:
         bench = benches[entry["name"]]
-        row = {"case": bench.name, "schedule": entry["schedule"],
+        row = {"case": bench.name, "commit": entry["commit"], "schedule": entry["schedule"],
                "computed_twice": shares(bench, entry["schedule"])}
         if not args.inputs:
             row["milliseconds"], row["right"] = milliseconds(bench, entry, args, flush)

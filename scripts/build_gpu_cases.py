@@ -8,6 +8,7 @@ be carried to a machine with one.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -26,8 +27,7 @@ from gpu.forward import bench_cases  # noqa: E402
 from gpu.storage import storage_benches  # noqa: E402
 from gpu.variant_benches import variant_benches  # noqa: E402
 
-NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Xcompiler",
-              "-fPIC"]
+NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a"]
 # Kernels that the sanitizer runs: the driver calls them by name.
 SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid",
             "sanitize_maps", "sanitize_bias", "sanitize_far", "sanitize_wide", "sanitize_sparse",
@@ -40,6 +40,7 @@ def options():
     parser = argparse.ArgumentParser(description="Builds the kernels of the GPU scripts.")
     parser.add_argument("--out", type=Path, default=ROOT / "build-gpu")
     parser.add_argument("--attngen", type=Path, help="the generator; default: builds it")
+    parser.add_argument("--commit", help="of --attngen; default: this tree's")
     parser.add_argument("--oracle", type=Path, help="the oracle's library; default: builds it")
     parser.add_argument("--target", default="h200")
     parser.add_argument("--nvcc", default="nvcc")
@@ -93,16 +94,27 @@ def generate(case, args):
     return folder, "" if done.returncode == 0 else done.stdout.strip()
 
 
+@functools.cache
+def nvcc_version(nvcc):
+    return run([nvcc, "--version"]).stdout
+
+
 def compile_library(source, library, args):
-    """Skips what is newer than its source: attngen leaves equal files untouched."""
-    log = library.with_suffix(".log")
-    if library.exists() and library.stat().st_mtime > source.stat().st_mtime:
-        return ""
+    """Skips what is newer than its source and was compiled so: attngen leaves equal files untouched."""
+    log, stamp = library.with_suffix(".log"), library.with_suffix(".stamp")
     # The CUDA runtime stays shared, so that a library is small and PyTorch's own serves.
-    done = run([args.nvcc, *NVCC_FLAGS, "-shared", "-cudart", "shared", "-Xlinker", "-s",
-                "-Xptxas", "-v", source, "-o", library])
+    command = [args.nvcc, *NVCC_FLAGS, "-Xcompiler", "-fPIC", "-shared", "-cudart", "shared",
+               "-Xlinker", "-s", "-Xptxas", "-v", source, "-o", library]
+    how = " ".join(map(str, command)) + "\n" + nvcc_version(args.nvcc)
+    if (library.exists() and library.stat().st_mtime > source.stat().st_mtime
+            and stamp.exists() and stamp.read_text() == how):
+        return ""
+    done = run(command)
     log.write_text(done.stdout)
-    return "" if done.returncode == 0 else f"nvcc: {done.stdout.strip()[-2000:]}"
+    if done.returncode:
+        return f"nvcc: {done.stdout.strip()[-2000:]}"
+    stamp.write_text(how)
+    return ""
 
 
 def compiler_notes(log):
@@ -114,7 +126,7 @@ def compiler_notes(log):
 
 
 def build(case, args):
-    entry = {"name": case.name, "group": case.group}
+    entry = {"name": case.name, "group": case.group, "commit": args.commit, "target": args.target}
     folder, error = generate(case, args)
     if not error:
         source = folder / f"{case.name}_{args.target}.cu"
@@ -170,6 +182,7 @@ def main():
     args.out = args.out.resolve()
     args.out.mkdir(parents=True, exist_ok=True)
     build_host(args)
+    args.commit = args.commit or commit()
     index_path = args.out / "index.json"
     index = json.loads(index_path.read_text()) if index_path.exists() else {"cases": []}
     benches = [*bench_cases(), *variant_benches(), *file_benches(), *storage_benches()]
@@ -180,9 +193,11 @@ def main():
         entries = list(pool.map(lambda case: build(case, args), chosen))
     known = {case.name for case in cases}
     fresh = {entry["name"]: entry for entry in entries}
-    kept = [e for e in index["cases"] if e["name"] in known and e["name"] not in fresh]
+    before = {key: index.get(key, "") for key in ("commit", "target")}  # of an index without its own
+    kept = [{**before, **e} for e in index["cases"] if e["name"] in known and e["name"] not in fresh]
     shutil.copy2(args.oracle, args.out / args.oracle.name)
-    index = {"commit": commit(), "target": args.target, "oracle": args.oracle.name,
+    # These are of this call: kernels that it kept have their own.
+    index = {"commit": args.commit, "target": args.target, "oracle": args.oracle.name,
              "cases": sorted([*kept, *entries], key=lambda e: e["name"])}
     index_path.write_text(json.dumps(index, indent=1) + "\n")
     others_failed = build_sanitize_driver(entries, args)

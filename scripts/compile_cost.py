@@ -25,9 +25,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
-from build_gpu_cases import find_one  # noqa: E402
+from build_gpu_cases import NVCC_FLAGS, find_one  # noqa: E402
 
-NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a"]
 SAMPLE_SECONDS = 0.005
 MB = 1e6
 

@@ -9,8 +9,8 @@
 For every kernel and shape: each output is within the FlashAttention rule of the exact result (all
 rows of small calls, else a seeded sample with the tile edges; plain softmax is compared over whole
 tensors too), nothing around the outputs is written, a second run, from a thread of its own, and a
-replayed graph give the same bits. docs/verification.md says why these. The exit status is 0 only if nothing failed or is
-missing.
+replayed graph give the same bits. docs/verification.md says why these. The exit status is 0 only if
+nothing failed or is missing.
 """
 
 import argparse
@@ -24,7 +24,6 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from gpu.case_check import Settings  # noqa: E402
 from gpu.cases import all_cases  # noqa: E402
 from gpu.supervise import run_cases  # noqa: E402
 
@@ -35,14 +34,14 @@ def options():
     parser = argparse.ArgumentParser(description="Holds emitted kernels to the oracle.")
     parser.add_argument("--build", default="build-gpu", help="folder of build_gpu_cases.py")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only this group: base, variant, packed, agree")
+    parser.add_argument("--group", default="", help="only this group: base, variant, "
+                        "packed, agree, random or sanitize")
     parser.add_argument("--shape", default="", help="batch,seq_q,seq_kv,strides,logits: only this")
     parser.add_argument("--quick", action="store_true", help="few shapes of each case")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pairs", type=int, default=1_000_000,
                         help="pairs that the oracle computes for each call")
     parser.add_argument("--workers", type=int, default=4, help="processes")
-    parser.add_argument("--device", default="cuda", help="cpu: for libraries that mock a kernel")
     parser.add_argument("--seconds", type=float, default=480, help="start no case after this long")
     parser.add_argument("--json", type=Path, help="default: in the build's folder")
     args = parser.parse_args()
@@ -51,9 +50,11 @@ def options():
 
 
 def settings_of(args):
+    from gpu.case_check import Settings  # needs PyTorch, and --help does not
+
     threads = max(1, (os.cpu_count() or 1) // args.workers)
     return Settings(build=args.build, seed=args.seed, quick=args.quick, shape=args.shape,
-                    pairs=args.pairs, threads=threads, device=args.device)
+                    pairs=args.pairs, threads=threads)
 
 
 def chunks_of(cases):
@@ -76,11 +77,10 @@ def print_result(result, seed):
           f"{result['seconds']:5.1f} s  {worst}", flush=True)
 
 
-def device_facts(device):
+def device_facts():
     import torch  # after the run: the workers need the device first
 
-    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
-    return {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda}
+    return {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda}
 
 
 def main():
@@ -95,7 +95,7 @@ def main():
     results = []
 
     def on_result(result):
-        results.append(result)
+        results.append({**result, "commit": entries[result["case"]]["commit"]})
         print_result(result, args.seed)
 
     began = time.monotonic()
@@ -104,7 +104,7 @@ def main():
     seconds = time.monotonic() - began
     checked = {result["case"] for result in results}
     left_out = [c.name for c in built if c.name not in checked]
-    facts = device_facts(args.device)
+    facts = device_facts()
     for one in missing:
         print(f"MISSING {one['case']}: {one['error']}")
     failed = [r["case"] for r in results if r["failures"]]

@@ -99,6 +99,7 @@ def build(args):
     args.attngen = (args.attngen or build_gpu_cases.find_one(release, "attngen")).resolve()
     args.schedules = (args.schedules or
                       build_gpu_cases.find_one(release, "attngen_schedules")).resolve()
+    args.commit = args.commit or build_gpu_cases.commit()
     points = [point for _, point in chosen_points(args)]
     sweeps = {point.sweep.name: point.sweep for point in points}
     rankings = {point.name: ranked(point, args) for point in points}
@@ -114,7 +115,7 @@ def build(args):
         entries = list(pool.map(lambda case: build_gpu_cases.build(case, args), cases))
     kernels = [{**entry, "sweep": case.data} for case, entry in zip(cases, entries)]
     failed = sum("error" in entry for entry in entries)
-    index = {"commit": args.commit or build_gpu_cases.commit(), "target": args.target,
+    index = {"commit": args.commit, "target": args.target,
              "choices": choices, "kernels": kernels}
     (args.out / "index.json").write_text(json.dumps(index, indent=1) + "\n")
     print(f"{len(kernels) - failed} kernels built, {failed} failed, "

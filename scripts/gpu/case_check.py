@@ -26,7 +26,6 @@ class Settings:
     shape: str = ""  # only this call
     pairs: int = 1_000_000  # that the oracle computes for each call
     threads: int = 1
-    device: str = "cuda"
 
 
 class CaseCheck:
@@ -60,22 +59,22 @@ class CaseCheck:
     def check_shape(self, shape):
         settings = self.settings
         problem = tensors.draw(self.case, shape, self.kernel.save_names(), settings.seed,
-                               settings.device)
-        runner = runs.Runner(self.kernel, problem, settings.device)
+                               "cuda")
+        runner = runs.Runner(self.kernel, problem)
         extras = shape.seq_q == EXTRAS_AT or bool(settings.shape)
         first = runner.run()
         if first is not None:
             second = runner.run("second run, of another thread", new_thread=True)
             runner.expect_same("second run", first, second)
-            if extras and settings.device == "cuda":
+            if extras:
                 runner.expect_same("graph replay", first, runner.run_graph())
             self.hold_rows(problem, first)
             self.hold_whole(problem, first)
             self.hold_agreement(problem, first)
         failures = runner.failures
         if extras and first is not None:
-            failures += runs.check_arguments(self.kernel, problem, settings.device)
-            failures += runs.check_optional(self.kernel, problem, settings.device, first)
+            failures += runs.check_arguments(self.kernel, problem)
+            failures += runs.check_optional(self.kernel, problem, first)
         for text in failures:
             self.fail(shape, text)
 

@@ -16,15 +16,15 @@ class Outputs:
 
 
 class Runner:
-    def __init__(self, kernel, problem, device):
-        self.kernel, self.problem, self.device = kernel, problem, device
+    def __init__(self, kernel, problem):
+        self.kernel, self.problem = kernel, problem
         self.args = kernel.args(problem)
         size = kernel.workspace_bytes(ctypes.byref(self.args))
-        self.workspace = torch.empty(max(size, 16), dtype=torch.uint8, device=device)
+        self.workspace = torch.empty(max(size, 16), dtype=torch.uint8, device="cuda")
         self.failures = []
 
     def launch(self, new_thread=False):
-        stream = torch.cuda.current_stream().cuda_stream if self.device == "cuda" else None
+        stream = torch.cuda.current_stream().cuda_stream
         call = (self.kernel.forward, ctypes.byref(self.args), self.workspace.data_ptr(), stream)
         if not new_thread:
             return call[0](*call[1:])
@@ -59,8 +59,7 @@ class Runner:
         if status != 0:
             self.failures.append(f"{what}: status {status}: {self.kernel.status_string(status)}")
             return None
-        if self.device == "cuda":
-            torch.cuda.synchronize()
+        torch.cuda.synchronize()
         return self.collect(what)
 
     def run_graph(self):
@@ -90,11 +89,11 @@ class Runner:
                 self.failures.append(f"{what}: {name} has other bits")
 
 
-def check_arguments(kernel, problem, device):
+def check_arguments(kernel, problem):
     """Bad arguments get the status that names them, and nothing is launched."""
     failures = []
     fields = dict(kernel.fields)
-    runner = Runner(kernel, problem, device)
+    runner = Runner(kernel, problem)
 
     def expect(what, word, **changes):
         args = kernel.args(problem)
@@ -104,8 +103,7 @@ def check_arguments(kernel, problem, device):
         runner.args = args
         runner.poison()
         status = runner.launch()
-        if device == "cuda":
-            torch.cuda.synchronize()
+        torch.cuda.synchronize()
         text = kernel.status_string(status)
         if status == 0 or word not in text:
             failures.append(f"{what}: status {status} '{text}', expected one with '{word}'")
@@ -139,9 +137,9 @@ def check_arguments(kernel, problem, device):
     return failures + runner.failures
 
 
-def check_optional(kernel, problem, device, expected):
+def check_optional(kernel, problem, expected):
     """Saves may be null; a batch or seq_q of 0 is nothing to do."""
-    runner = Runner(kernel, problem, device)
+    runner = Runner(kernel, problem)
     for name in problem.saves:
         setattr(runner.args, name, None)
     got = runner.run("saves null")
@@ -151,12 +149,11 @@ def check_optional(kernel, problem, device, expected):
                 runner.failures.append("saves null: a save was written")
         runner.expect_same("saves null", Outputs(got.o, {}), Outputs(expected.o, {}))
     for name in dict(kernel.fields).keys() & {"batch", "seq_q", "total_q"}:
-        empty = Runner(kernel, problem, device)
+        empty = Runner(kernel, problem)
         setattr(empty.args, name, 0)
         empty.poison()
         status = empty.launch()
-        if device == "cuda":
-            torch.cuda.synchronize()
+        torch.cuda.synchronize()
         if status != 0:
             runner.failures.append(f"{name} 0: status {status}")
         if not bool((problem.o.bytes == 0xFF).all()):
