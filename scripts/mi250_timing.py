@@ -32,7 +32,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mi250 import loops, toolchain  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
-MATRIX_SLOTS = 16
 REGISTERS, SIMDS, LDS = 512, 4, 65536
 
 
@@ -77,7 +76,7 @@ def measure(source, args):
               "accumulators": notes.get("agpr_count", 0), "lds": notes["group_segment_fixed_size"],
               "waves": waves_per_simd(notes), **count, "slots": loops.slots(interior)}
     result["slots_per_product"] = result["slots"] / count["matrix"]
-    result["share"] = MATRIX_SLOTS / result["slots_per_product"]
+    result["share"] = loops.MATRIX_SLOTS / result["slots_per_product"]
     result["edge"] = (loops.slots(edge) if edge is not interior else result["slots"]) / result["slots"]
     result.update(counters)
     if args.stalls:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+MATRIX_SLOTS = 16  # that a 32x32x8 matrix instruction keeps its unit busy
 SPECIAL = re.compile(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_")
 SPECIAL_SLOTS = 4  # quarter rate; llvm-mca charges 1
 

@@ -8,7 +8,6 @@ import ctypes
 import itertools
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 

@@ -8,14 +8,15 @@ kernel is refused for want of a device.
 usage: check_kernel.py <folder of kernels> <name>_<target>.hip... [--hipcc]
 """
 
-import json
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "hold")]
+from manifest import manifest_of  # noqa: E402
 from mi250 import loops, toolchain  # noqa: E402
 
 NO_DEVICE = "not a device that the kernel is for, or too old a driver"
@@ -35,16 +36,6 @@ int main(void) {{
   return {name}_forward(NULL, NULL, NULL) != {upper}_NULL_POINTER;
 }}
 """
-
-
-def manifest_of(folder, kernel):
-    """The manifest of a file and its entry: names may hold '_', so that all manifests are asked."""
-    for path in sorted(folder.glob("*.json")):
-        manifest = json.loads(path.read_text())
-        for entry in manifest.get("targets", []):
-            if entry["file"] == kernel:
-                return manifest, entry
-    sys.exit(f"{kernel}: no manifest names it")
 
 
 def fields(manifest):

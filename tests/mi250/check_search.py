@@ -29,7 +29,6 @@ POINTS = {  # (head_dim.qk, head_dim.v), dtype, rest
     "softcap": ((128, 128), "bf16", {"mask": CAUSAL, "score": "50 * tanh(score / 50)"}),
 }
 TOLERANCE = 1.05
-MATRIX_SLOTS = 16
 
 
 def schedules():
@@ -57,7 +56,7 @@ def merit(folder, name, entry):
     toolchain.compile_device(folder / "out" / f"{name}_mi250.hip", folder / "kernel.co")
     code = toolchain.listing(folder / "kernel.co")
     interior = min(loops.rounds(code), key=len)
-    ideal = MATRIX_SLOTS * loops.counts(interior)["matrix"]
+    ideal = loops.MATRIX_SLOTS * loops.counts(interior)["matrix"]
     exposed = loops.slots(interior) - ideal
     return (ideal + exposed / entry["resources"]["waves_per_simd"]) / entry["schedule"]["tile_kv"]
 

@@ -6,7 +6,6 @@ of the compiled code (sass.py), and when threads, registers or shared memory are
 usage: check_kernel.py <nvcc> <folder of kernels> <name>_<target>.cu
 """
 
-import json
 import pathlib
 import re
 import subprocess
@@ -15,16 +14,10 @@ import tempfile
 
 import sass
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "hold"))
+from manifest import manifest_of  # noqa: E402
+
 REGISTERS_PER_CORE = 65536
-
-
-def manifest_entry(folder, kernel):
-    """The manifest's entry of the file: names may hold '_', so that all manifests are asked."""
-    for path in sorted(folder.glob("*.json")):
-        for entry in json.loads(path.read_text())["targets"]:
-            if entry["file"] == kernel:
-                return entry
-    sys.exit(f"{kernel}: no manifest names it")
 
 
 def compile_kernel(nvcc, kernel, resources):
@@ -102,7 +95,8 @@ def code_faults(reading, source):
 
 def main():
     nvcc, folder, kernel = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
-    resources = manifest_entry(folder, kernel)["resources"]
+    _, entry = manifest_of(folder, kernel)
+    resources = entry["resources"]
     log, cubin = compile_kernel(nvcc, (folder / kernel).resolve(), resources)
     reading = sass.read(cubin)
     source = (folder / kernel).read_text()
