@@ -34,6 +34,15 @@ bool has_program(const std::string& name) {
   return status == 0;
 }
 
+bool has_nvcc() {
+#ifdef __SANITIZE_ADDRESS__
+  MESSAGE("skipped: a build without the sanitizer compiles the same kernels");
+  return false;
+#else
+  return has_program("nvcc");
+#endif
+}
+
 std::string compile(const std::string& command, const std::string& suffix,
                     const std::string& text) {
   static int count = 0;

@@ -96,7 +96,7 @@ TEST_CASE("every candidate's source comes from a template without an error") {
 }
 
 TEST_CASE("sources compile") {
-  if (!has_program("nvcc")) return;
+  if (!has_nvcc()) return;
   for (const char* lines : kLines) {
     const Emitted e = emitted(lines);
     INFO(std::string(lines));
@@ -132,7 +132,7 @@ TEST_CASE("two maps of scores") {
   CHECK_FALSE(has(pair, "pass_over"));
   CHECK(has(pairs, "pass_over"));
   CHECK_FALSE(has(pairs, "ATTN_"));
-  if (!has_program("nvcc")) return;
+  if (!has_nvcc()) return;
   for (const std::string& text : {pair, pairs}) {
     CHECK(compile("nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a -Werror all-warnings "
                   "-Xcompiler -Wall,-Wextra,-Wno-unused-parameter -c {} -o /dev/null",
@@ -162,7 +162,7 @@ TEST_CASE("query heads packed into the tile") {
   CHECK(packed.find("ATTN_") == std::string::npos);
   // Every other query head is one of the group's.
   CHECK(packed.find("% kHeadsQ") == std::string::npos);
-  if (!has_program("nvcc")) return;
+  if (!has_nvcc()) return;
   CHECK(compile("nvcc -w -std=c++17 -gencode arch=compute_90a,code=sm_90a -c {} -o /dev/null",
                 ".cu", packed) == "");
 }

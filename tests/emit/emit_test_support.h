@@ -38,6 +38,9 @@ inline attention::RowForm form_of(const spec::Spec& spec) {
 // Whether the shell finds a program; says so if it does not.
 bool has_program(const std::string& name);
 
+// Whether kernels are compiled here.
+bool has_nvcc();
+
 // Runs `command` with {} replaced by a file of that text and suffix; returns what it prints, "" if
 // it succeeds silently, and always something if it fails.
 std::string compile(const std::string& command, const std::string& suffix, const std::string& text);

@@ -108,7 +108,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
 }
 
 TEST_CASE("every variant compiles without a warning") {
-  if (!has_program("nvcc")) return;
+  if (!has_nvcc()) return;
   for (const Variant& variant : kVariants) {
     INFO(std::string(variant.name));
     const spec::Spec spec = spec_of(variant.lines);

@@ -1,6 +1,6 @@
 """Random valid specs for Hopper, held to the oracle on the emulator (hold/random_check.py).
 
-usage: check_random.py <attngen> <check> <c++> [--count N] [--seed S] [--only I] [--keep FOLDER]
+usage: check_random.py <attngen> <check> <c++> <folder> [--count N] [--seed S] [--only I] [--keep FOLDER]
 """
 
 import argparse
@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "hold")]
 from gpu.random_hopper import draw  # noqa: E402
 from generate import generate  # noqa: E402
 from random_check import Result, add_options, fill_options, run  # noqa: E402
-from to_host import compile_command, to_host  # noqa: E402
+from to_host import library_command, to_host  # noqa: E402
 
 MOST_SECONDS = 300  # of one spec's calls: a kernel that waits for good says so itself, much sooner
 
@@ -23,7 +23,7 @@ MOST_SECONDS = 300  # of one spec's calls: a kernel that waits for good says so 
 def compile_host(args, drawn, folder):
     """The compiler's errors."""
     (folder / "emulated.cpp").write_text(to_host((folder / "emulated_h100.cu").read_text()))
-    command = [*compile_command(args.compiler, drawn.spec["dtype"]), "-fPIC", "-shared",
+    command = [*library_command(args.compiler, drawn.spec["dtype"], args.folder), "-shared",
                "emulated.cpp", "-o", "emulated.so"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
 
@@ -51,6 +51,8 @@ def main():
     parser.add_argument("attngen", type=lambda p: str(Path(p).resolve()))
     parser.add_argument("check", type=lambda p: str(Path(p).resolve()))
     parser.add_argument("compiler")
+    parser.add_argument("folder", type=lambda p: Path(p).resolve(),
+                        help="folder of the emulator's header as to_host.py precompiles it, if so")
     parser.add_argument("--keep", type=Path, help="a folder for what is generated, with --only")
     add_options(parser)
     args = parser.parse_args()

@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from generate import generate  # noqa: E402
-from to_host import compile_command, library_command, to_host  # noqa: E402
+from to_host import library_command, to_host  # noqa: E402
 
 
 def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
@@ -343,8 +343,6 @@ GROUPS = {
         (spec((1, 1), inputs=IDS, mask="kv_idx < doc[b, 0] + 90"), [schedule(1, 64, 2)], FEW),
         (spec((1, 1), inputs=DOCUMENTS, mask=FAR_DOCUMENTS), [schedule(1, 16, 2)], ["1,64,1300"]),
     ],
-    # Ids in no order, of which another kernel makes tables. Keys and values of blocks that no query
-    # sees are NaN where `valid` says so (data.cpp): they must not be visited.
     # Of four heads and more that share the mask, which a kernel before makes into bits.
     "pairs": [
         (spec((4, 2), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
@@ -385,6 +383,8 @@ GROUPS = {
          [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none")], ["2,210,300", "1,1,1", "1,64,0"],
          "near=stretches"),
     ],
+    # Ids in no order, of which another kernel makes tables. Keys and values of blocks that no query
+    # sees are NaN where `valid` says so (data.cpp): they must not be visited.
     "ids": [
         (spec(inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
          [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none"),
@@ -591,7 +591,8 @@ def check_order(attngen, compiler, folder, kernels, source):
     for i, (one, given, *defined) in enumerate(kernels):
         host = emulated(attngen, one, given, folder / str(i))
         program = folder / str(i) / "order"
-        run([*compile_command(compiler), f'-DEMITTED="{host}"', *defined, HERE / source, "-o", program])
+        command = library_command(compiler, one["dtype"], folder.parent)
+        run([*command, f'-DEMITTED="{host}"', *defined, HERE / source, "-o", program])
         print(json.dumps(one), run([program]), sep="\n")
 
 
