@@ -11,7 +11,7 @@ import torch
 
 # The manifest's C types that are numbers; all others are pointers.
 NUMBERS = {"size_t": C.c_size_t, "int64_t": C.c_int64, "int32_t": C.c_int32, "float": C.c_float,
-           "uint8_t": C.c_uint8, "uint16_t": C.c_uint16}
+           "uint8_t": C.c_uint8}
 
 library, manifest = C.CDLL(sys.argv[1]), json.load(open(sys.argv[2], encoding="utf-8"))
 call = manifest["passes"][0]
