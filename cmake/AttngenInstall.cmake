@@ -12,6 +12,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attngen)
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/attngenConfig.cmake.in ${PROJECT_BINARY_DIR}/attngenConfig.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+# Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/attngenConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 
