@@ -100,10 +100,12 @@ std::optional<std::string> write(const std::string& folder, const std::vector<Fi
   if (code && !fs::is_directory(folder, ignored)) {
     return fmt::format("cannot create folder '{}': {}", folder, std::strerror(code.value()));
   }
-  // All are written before the first takes its place: a full disk leaves no mixed set.
+  // All are written before the first takes its place: a full disk leaves no mixed set, nor does a
+  // folder in a file's place.
   std::deque<Replacement> replacements;
   for (const File& file : files) {
     const fs::path path = fs::path(folder) / file.name;
+    if (fs::is_directory(path, ignored)) return error_text(path, EISDIR);
     if (holds(path, file.content)) continue;
     std::string error = replacements.emplace_back(path).write(file.content);
     if (!error.empty()) return error;

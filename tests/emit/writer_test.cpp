@@ -62,7 +62,7 @@ TEST_CASE("names are plain") {
 TEST_CASE("errors carry the system's reason") {
   const Folder folder;
   fs::create_directories(folder.path / "x.cu");
-  CHECK(write(folder.path.string(), {{"x.cu", "x"}}) ==
+  CHECK(write(folder.path.string(), {{"first.h", "x"}, {"x.cu", "x"}}) ==
         "cannot write '" + (folder.path / "x.cu").string() + "': Is a directory");
   CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
 

@@ -182,8 +182,8 @@ size_t prepared_bytes(const attention_forward_args& args) {
 }
 
 // By the kernel before the main one, if any.
-bool sum_states(Params& p, const attention_forward_args& args, const Maps& maps, void* workspace,
-                cudaStream_t stream) {
+bool sum_states(Params& p, [[maybe_unused]] const attention_forward_args& args, const Maps& maps,
+                void* workspace, cudaStream_t stream) {
   p.states = static_cast<uint8_t*>(workspace);
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(p.states + prepared_bytes(args));
