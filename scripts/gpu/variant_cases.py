@@ -61,9 +61,9 @@ def variant_cases():
                   score="score - slopes[h] * abs(kv_idx - q_pos)", dtype="fp16")
     # Masks that are added, beyond what exponents hold.
     lengths = {"len": {"dtype": "i32", "shape": ["batch"]}}
-    yield variant("added_least", 128, (4, 2), {"len": {"value": 40}}, inputs=lengths,
+    yield variant("added_least", 128, (4, 2), {"len": {"fill": "lengths"}}, inputs=lengths,
                   score="score + (0 if kv_idx < len[b] else -3.3895314e38)")
-    yield variant("added_fp16", 64, (4, 2), {"len": {"value": 40}}, inputs=lengths, dtype="fp16",
+    yield variant("added_fp16", 64, (4, 2), {"len": {"fill": "lengths"}}, inputs=lengths, dtype="fp16",
                   score="score + 1e9 * ((1 if kv_idx < len[b] else 0) - 1)")
     yield variant("added_causal", 64, (4, 2), score="score + (0 if kv_idx <= q_pos else -1e10)")
     yield variant("sinks", 64, (16, 2), {"sink": {"fill": "normal"}},
