@@ -579,18 +579,8 @@ __device__ __forceinline__ float weight_of(float score, float shift) {
 // Beyond this a maximum's product with log2(e) rounds by more than a weight may err, or overflows:
 // of scores to which a mask adds -1e9, or the least float. Exponents are then of differences.
 constexpr float kLargeShift = 1 << 20;
-
-// Scores of row r relative to its maximum, if that is large.
-__device__ __forceinline__ void subtract_large(float (&scores)[kTileKv / 8][2][2], int r, float max,
-                                               bool large) {
-#pragma unroll
-  for (int j = 0; j < kTileKv / 8; ++j) {
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const float difference = __fsub_rn(__fmul_rn(scores[j][r][e], kScoreUnit), max);
-      scores[j][r][e] = large ? difference * (1 / kScoreUnit) : scores[j][r][e];
-    }
-  }
+__device__ __forceinline__ float exponent_of_difference(float score, float max) {
+  return __fsub_rn(score, max) * kLog2e;
 }
 
 // Takes one block of row r: scores in, weights out. Returns the factor by which the row's
@@ -606,21 +596,16 @@ __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int 
   }
   red.max_score = fmaxf(red.max_score, quad_max(max_raw) * kScoreUnit);
   const float new_max = row_max(red.max_score, row, in);
-  float shift = new_max == -INFINITY ? 0 : new_max * kLog2e;
-  float factor = exp2_approx(old_max * kLog2e - shift);
-  const bool large = fabsf(shift) > kLargeShift;
-  if (__any_sync(0xffffffffu, large)) {
-    subtract_large(scores, r, new_max, large);
-    factor = large ? exp2_approx((old_max - new_max) * kLog2e) : factor;
-    shift = large ? 0 : shift;
-  }
+  const float max = new_max == -INFINITY ? 0 : new_max;
+  const float factor = exp2_approx(exponent_of_difference(old_max, max));
 
   float sum = 0;
 #pragma unroll
   for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      scores[j][r][e] = weight_of(scores[j][r][e], shift);
+      const float score = __fmul_rn(scores[j][r][e], kScoreUnit);
+      scores[j][r][e] = exp2_approx(exponent_of_difference(score, max));
       sum += scores[j][r][e];
     }
   }
