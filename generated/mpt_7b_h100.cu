@@ -618,6 +618,15 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
+// What a block's sums of weights must be below: as absorb_fixed has it, or nothing where a row's
+// maximum is too large to be kept.
+__device__ __forceinline__ float limit_of(const Row (&rows)[2], const Inputs& in,
+                                          const Reductions (&reductions)[2]) {
+  const float shift[2] = {shift_of(rows[0], in, reductions[0]),
+                          shift_of(rows[1], in, reductions[1])};
+  return fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift ? 32768 : -1;
+}
+
 // A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
 // if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
 // more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
@@ -625,12 +634,11 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
 template <bool kMasked>
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                              const Row (&rows)[2], const Inputs& in,
-                                             Reductions (&reductions)[2]) {
-  constexpr float kLimit = 32768;
+                                             Reductions (&reductions)[2], float limit) {
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
   finish_scores<kMasked>(scores, kv_first, rows, shift, in);
-  bool fits = fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift;
+  bool fits = true;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float sum = 0;
@@ -642,7 +650,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
       }
       sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }
-    fits = fits && sum < kLimit;  // a NaN does not
+    fits = fits && sum < limit;  // a NaN does not
     reductions[r].sum_exp += sum;
   }
   return fits;
@@ -1110,7 +1118,7 @@ struct Factors {
 
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
-                                         const Row (&rows)[2], const Inputs& in,
+                                         const Row (&rows)[2], const Inputs& in, float& limit,
                                          Reductions (&reductions)[2], const uint8_t* query,
                                          const uint8_t* key) {
   Factors factors;
@@ -1121,8 +1129,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
-    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
-                           : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
+                           : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
     if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
       reductions[1] = grown[1];
@@ -1139,6 +1147,7 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   }
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
+  limit = limit_of(rows, in, reductions);
   factors.shrink = true;
   return factors;
 }
@@ -1211,6 +1220,7 @@ struct Consumer {
   // The thread's two rows: lanes 4 r .. 4 r + 3 of warp w have rows 16 w + r and 16 w + r + 8.
   Row rows[2];
   Reductions reductions[2];
+  float fixed_limit;  // of weights while the maximum is kept
 
   __device__ Consumer(Shared& memory, int index, const Params& params);
   __device__ void run();
@@ -1343,7 +1353,7 @@ __device__ __forceinline__ void Consumer::start_output() {
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
-  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
+  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, fixed_limit, reductions,
                shared.query[query_slot.index][warpgroup], shared.key[key_slot.index]);
 }
 

@@ -30,6 +30,9 @@ struct Consumer {
   // The thread's two rows: lanes 4 r .. 4 r + 3 of warp w have rows 16 w + r and 16 w + r + 8.
   Row rows[2];
   Reductions reductions[2];
+#if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
+  float fixed_limit;  // of weights while the maximum is kept
+#endif
 #if ATTN_PARTS_IN_TURN
   Reductions of_far_keys[2];  // the same for all parts of a tile
 #endif

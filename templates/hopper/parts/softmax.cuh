@@ -288,6 +288,17 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
+#if ATTN_LARGE_SCORES
+// What a block's sums of weights must be below: as absorb_fixed has it, or nothing where a row's
+// maximum is too large to be kept.
+__device__ __forceinline__ float limit_of(const Row (&rows)[2], const Inputs& in,
+                                          const Reductions (&reductions)[2]) {
+  const float shift[2] = {shift_of(rows[0], in, reductions[0]),
+                          shift_of(rows[1], in, reductions[1])};
+  return fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift ? 32768 : -1;
+}
+
+#endif
 #if ATTN_PLAIN_SCORE && (ATTN_MASK_BIAS || ATTN_MASK_BITS)
 __device__ __forceinline__ void to_exponents(float (&scores)[kTileKv / 8][2][2],
                                              const float (&shift)[2]) {
@@ -313,8 +324,14 @@ template <bool kMasked>
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
 #endif
                                              const Row (&rows)[2], const Inputs& in,
+#if ATTN_LARGE_SCORES
+                                             Reductions (&reductions)[2], float limit) {
+#else
                                              Reductions (&reductions)[2]) {
+#endif
+#if !ATTN_LARGE_SCORES
   constexpr float kLimit = 32768;
+#endif
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
 #if ATTN_AFFINE_SCORE
@@ -328,11 +345,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
   if (kMasked) mask_scores(scores, kv_first, rows, in);
 #endif
-#if ATTN_LARGE_SCORES
-  bool fits = fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift;
-#else
   bool fits = true;
-#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float sum = 0;
@@ -348,7 +361,11 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
       }
       sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }
+#if ATTN_LARGE_SCORES
+    fits = fits && sum < limit;  // a NaN does not
+#else
     fits = fits && sum < kLimit;  // a NaN does not
+#endif
     reductions[r].sum_exp += sum;
   }
   return fits;

@@ -213,7 +213,11 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #if ATTN_MASK_BITS
   find_mask();
 #endif
+#if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
+  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, fixed_limit, reductions,
+#else
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
+#endif
                shared.query[query_slot.index][warpgroup],
 #if ATTN_MAPS > 1
                shared.key[key_slot.index][map()]);

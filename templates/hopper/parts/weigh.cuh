@@ -97,6 +97,9 @@ __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const 
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
+#if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
+                                         float& limit,
+#endif
                                          Reductions (&reductions)[2], const uint8_t* query,
                                          const uint8_t* key) {
   Factors factors;
@@ -127,8 +130,13 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #elif ATTN_MASK_AHEAD
     const bool fits = absorb_fixed(scores, rows, in, grown);
 #else
+#if ATTN_LARGE_SCORES
+    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
+                           : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
+#else
     const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
                            : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+#endif
 #endif
     if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
@@ -161,6 +169,9 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
+#if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
+  limit = limit_of(rows, in, reductions);
+#endif
 #else
 #if ATTN_NEAR_LOGISTIC
   // Until a block of the tile has a larger weight.
