@@ -571,14 +571,8 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
   }
 }
 
-// A score's weight, less the shift of its row.
-__device__ __forceinline__ float weight_of(float score, float shift) {
-  return exp2_approx(score - shift);
-}
-
-// Beyond this a maximum's product with log2(e) rounds by more than a weight may err, or overflows:
-// of scores to which a mask adds -1e9, or the least float. Exponents are then of differences.
-constexpr float kLargeShift = 1 << 20;
+// Of a maximum to which a mask has added -1e9, or the least float, the product with log2(e) rounds
+// by more than a weight may err, or overflows: so exponents are of differences.
 __device__ __forceinline__ float exponent_of_difference(float score, float max) {
   return __fsub_rn(score, max) * kLog2e;
 }
@@ -620,6 +614,7 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
 
 // What a block's sums of weights must be below: as absorb_fixed has it, or nothing where a row's
 // maximum is too large to be kept.
+constexpr float kLargeShift = 1 << 20;
 __device__ __forceinline__ float limit_of(const Row (&rows)[2], const Inputs& in,
                                           const Reductions (&reductions)[2]) {
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),

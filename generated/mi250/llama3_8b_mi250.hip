@@ -552,9 +552,17 @@ __device__ __forceinline__ float exp2_approx(float x) {
 // Over the two lanes that share a row.
 __device__ __forceinline__ float pair_max(float x) { return fmaxf(x, other_half(x)); }
 
-// What the lane's row has seen: in units of the exponent of 2 but for `score`.
+// The row's maximum for the greatest exponent that it has seen, both as exponents of 2. There and
+// back a large one would not be the same, by which weights would overflow.
+__device__ __forceinline__ float max_of(float greatest, const Row& row, const Inputs& in) {
+  const float score = greatest * (1 / kLog2e);
+  const float max = row_max(score, row, in);
+  return max == score ? greatest : max * kLog2e;
+}
+
+// What the lane's row has seen, in units of the exponent of 2.
 struct Softmax {
-  float score = -INFINITY;     // the greatest, as the user's functions know it
+  float greatest = -INFINITY;
   float shift = -kWeightBits;  // what exponents are relative to
   float limit = -INFINITY;     // exponents above it need a new maximum
   Pair sum[2] = {};            // of weights, over this lane's keys
@@ -562,15 +570,15 @@ struct Softmax {
   // Takes over the lane's greatest exponent. Returns the factor by which the row's sums and
   // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is inf -
   // inf.
-  __device__ __forceinline__ float raise(float greatest, const Row& row, const Inputs& in) {
-    const float old_max = row_max(score, row, in) * kLog2e;
-    score = fmaxf(score, pair_max(greatest) * (1 / kLog2e));
-    const float new_max = row_max(score, row, in) * kLog2e;
+  __device__ __forceinline__ float raise(float exponent, const Row& row, const Inputs& in) {
+    const float old_max = max_of(greatest, row, in);
+    greatest = fmaxf(greatest, pair_max(exponent));
+    const float new_max = max_of(greatest, row, in);
     const bool none = new_max == -INFINITY;
     const float factor = none ? 1 : exp2_approx(old_max - new_max);
     shift = (none ? 0 : new_max) - kWeightBits;
     // A row without a pair may have a maximum all the same, a sink: its first pair is asked for.
-    limit = score == -INFINITY ? score : new_max + kSlackBits;
+    limit = greatest == -INFINITY ? greatest : new_max + kSlackBits;
     sum[0] *= factor;
     sum[1] *= factor;
     return factor;
@@ -578,7 +586,7 @@ struct Softmax {
 
   __device__ __forceinline__ Reductions reductions() const {
     const Pair both = sum[0] + sum[1];
-    return {score, (both.x + both.y) * kSumUnit};
+    return {greatest * (1 / kLog2e), (both.x + both.y) * kSumUnit};
   }
 };
 

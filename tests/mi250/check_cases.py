@@ -29,6 +29,10 @@ SCHEDULES = [{"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": 1, "weight
                                                 (4, 64, "longest_first"), (4, 32, "linear")]]
 
 
+# Scores below -2.3e38 count as -inf there.
+LEAST = ["added_least"]
+
+
 def is_emitted(spec):
     """What this family refuses is tests/emit's to test."""
     return (not spec.get("varlen") and "blocks" not in spec and "maps" not in spec
@@ -44,7 +48,7 @@ def mi250_cases():
     """(name, spec, fills, schedule, longest length, large logits are right)"""
     walks = [case for case in walk_cases() if case.name.endswith("_s0")]
     for case in [*base_cases(), *variant_cases(), *walks]:
-        if is_emitted(case.spec):
+        if is_emitted(case.spec) and case.name not in LEAST:
             yield case.name, case.spec, case.fills, None, case.longest, case.large
     for case in agree_cases():
         if not case.name.endswith("_s0"):
