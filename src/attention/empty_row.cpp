@@ -65,10 +65,6 @@ class Folder {
   std::map<const void*, std::pair<Expr, Expr>> folded_;
 };
 
-}  // namespace
-
-namespace {
-
 // Of an expression of acc, reductions and rows, for a row without pairs; inputs may be anything
 // within `input`.
 expr::Interval without_pairs(const RowForm& form, const Expr& e, const expr::Interval& input) {
