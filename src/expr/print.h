@@ -33,8 +33,8 @@ struct Names {
   std::function<std::string(std::string_view input, std::span<const std::string> indices)> load;
   // & and | for `and` and `or`, which need no branch: operands are evaluated whatever the first is.
   bool eager = false;
-  // Floats round after each operation, without multiply-adds and approximate quotients, so that what
-  // tells of a block of pairs rounds as each of them does.
+  // Floats round after each operation, without multiply-adds and approximate quotients, so that
+  // what tells of a block of pairs rounds as each of them does.
   bool exact = false;
   // The device's quick logarithm, which is off by 2^-22 where it is near 0.
   bool quick_log = false;
