@@ -11,9 +11,16 @@ bool is_power_of_two(double value) {
   return value > 0 && std::isfinite(value) && std::frexp(value, &exponent) == 0.5;
 }
 
+namespace {
+
+// As a spec names the score, and as an arranged form does what the score is made of.
+bool of_scores(const Expr& e) { return mentions(e, "score") || mentions(e, "$product"); }
+
+}  // namespace
+
 void ExactQuotients::mark(const Expr& e, bool exact) {
   const bool makes_steps = e.op() == Op::Floor || e.op() == Op::ToInt || is_comparison(e.op());
-  exact = exact || (makes_steps && !mentions(e, "score") && !mentions(e, "$product"));
+  exact = exact || (makes_steps && !of_scores(e));
   if (!visited_.emplace(e.identity(), exact).second) return;
   if (exact && e.op() == Op::Divide) {
     const Expr& divisor = e.operand(1);

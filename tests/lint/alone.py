@@ -1,5 +1,5 @@
-"""Every source file of src and every test compiles by itself: the presets compile many as one, and so hide an
-include that is missing from those of whoever builds otherwise.
+"""Every source file of src and every test compiles by itself: the presets compile many as one, and
+so hide an include that is missing from those of whoever builds otherwise.
 
 usage: alone.py <c++ compiler> <source folder>
 """

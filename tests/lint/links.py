@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every relative link of README.md and docs/*.md leads to a file or folder, and every anchor to a heading.
+"""Every relative link of README.md and docs/*.md leads to a file or folder, every anchor to a heading.
 
 usage: links.py <root>
 """
