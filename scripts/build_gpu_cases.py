@@ -47,8 +47,13 @@ def options():
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
     parser.add_argument("--group", default="", help="only base, variant, packed, agree, random, "
                         "sanitize, bench, bench_variant or bench_storage")
+    parser.add_argument("--draw", default="", metavar="SEED:COUNT", help="so many random specs of "
+                        "another draw, and nothing else; wants an --out of its own")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.draw and not re.fullmatch(r"[a-z0-9]+:[0-9]+", args.draw):
+        parser.error(f"--draw {args.draw}: want a seed and a count, as 7:100")
+    return args
 
 
 def run(command, **more):
@@ -186,7 +191,7 @@ def main():
     index_path = args.out / "index.json"
     index = json.loads(index_path.read_text()) if index_path.exists() else {"cases": []}
     benches = [*bench_cases(), *variant_benches(), *file_benches(), *storage_benches()]
-    cases = [*all_cases(), *(bench.case() for bench in benches)]
+    cases = all_cases(args.draw) + ([] if args.draw else [bench.case() for bench in benches])
     chosen = [c for c in cases if args.filter in c.name and args.group in ("", c.group)]
     began = time.monotonic()
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -197,11 +202,12 @@ def main():
     kept = [{**before, **e} for e in index["cases"] if e["name"] in known and e["name"] not in fresh]
     shutil.copy2(args.oracle, args.out / args.oracle.name)
     # These are of this call: kernels that it kept have their own.
-    index = {"commit": args.commit, "target": args.target, "oracle": args.oracle.name,
+    index = {"commit": args.commit, "target": args.target, "draw": args.draw,
+             "oracle": args.oracle.name,
              "cases": sorted([*kept, *entries], key=lambda e: e["name"])}
     index_path.write_text(json.dumps(index, indent=1) + "\n")
     others_failed = build_sanitize_driver(entries, args)
-    if args.group in ("", "bench_storage") and build_ceilings(args):
+    if not args.draw and args.group in ("", "bench_storage") and build_ceilings(args):
         others_failed = True
     failed = sum("error" in entry for entry in entries)
     size = sum(f.stat().st_size for f in args.out.rglob("*") if f.is_file())

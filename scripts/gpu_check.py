@@ -88,7 +88,8 @@ def main():
     settings = settings_of(args)
     index = json.loads((Path(args.build) / "index.json").read_text())
     entries = {entry["name"]: entry for entry in index["cases"]}
-    chosen = [c for c in all_cases() if args.filter in c.name and args.group in ("", c.group)]
+    chosen = [c for c in all_cases(index["draw"])
+              if args.filter in c.name and args.group in ("", c.group)]
     built = [c for c in chosen if "library" in entries.get(c.name, {})]
     missing = [{"case": c.name, "error": entries.get(c.name, {}).get("error", "not built")}
                for c in chosen if c not in built]

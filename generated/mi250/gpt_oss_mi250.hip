@@ -232,7 +232,7 @@ __device__ __forceinline__ RowValues row_values(const Reductions& red, const Row
   values.m = fmaxf(red.max_score, read_only(&in.sink[row.h]));
   // l: rowsum(exp(score - m)) + exp(sink[h] - m)
   values.l = red.sum_exp + exp2_approx((read_only(&in.sink[row.h]) - values.m) * 1.442695f);
-  values.empty = red.max_score == -INFINITY;
+  values.empty = red.max_score == -INFINITY && red.sum_exp == 0;
   values.output_scale = divide_approx(1.0f, values.l);
   if (values.empty) values.output_scale = 0;  // no pair exists
   return values;
@@ -596,8 +596,7 @@ struct Softmax {
     const bool none = new_max == -INFINITY;
     const float factor = none ? 1 : exp2_approx(old_max - new_max);
     shift = (none ? 0 : new_max) - kWeightBits;
-    // A row without a pair may have a maximum all the same, a sink: its first pair is asked for.
-    limit = greatest == -INFINITY ? greatest : new_max + kSlackBits;
+    limit = new_max + kSlackBits;
     sum[0] *= factor;
     sum[1] *= factor;
     return factor;

@@ -577,8 +577,7 @@ struct Softmax {
     const bool none = new_max == -INFINITY;
     const float factor = none ? 1 : exp2_approx(old_max - new_max);
     shift = (none ? 0 : new_max) - kWeightBits;
-    // A row without a pair may have a maximum all the same, a sink: its first pair is asked for.
-    limit = greatest == -INFINITY ? greatest : new_max + kSlackBits;
+    limit = new_max + kSlackBits;
     sum[0] *= factor;
     sum[1] *= factor;
     return factor;

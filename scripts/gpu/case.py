@@ -68,6 +68,12 @@ class Case:
     def spec_text(self):
         return json.dumps(self.spec, indent=2) + "\n"
 
+    def first_map_text(self):
+        """Of two maps' sum the first alone."""
+        normalize = self.spec["normalize"]
+        first = f"({normalize['output']}) if map == 0 else 0"
+        return json.dumps({**self.spec, "normalize": {**normalize, "output": first}}) + "\n"
+
 
 def make_spec(name, head_dim, heads, dtype="bf16", layout="bshd", **rest):
     spec = {

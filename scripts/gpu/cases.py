@@ -82,6 +82,10 @@ def sanitize_cases():
         **schedule(2, 128, 2, ping_pong=False, order="longest_first"), "pack_heads": True})
 
 
-def all_cases():
+def all_cases(draw=""):
+    """Those of the check, or random specs of another draw, "SEED:COUNT"."""
+    if draw:
+        seed, count = draw.split(":")
+        return list(random_cases(seed, int(count)))
     return [*base_cases(), *variant_cases(), *file_cases(), *packed_cases(), *agree_cases(),
             *walk_cases(), *random_cases(), *sanitize_cases()]

@@ -162,10 +162,12 @@ def draw(seed, index):
     return Drawn(spec, d.fills, schedule, draw_calls(d, spec))
 
 
-def random_cases(count=24):
-    """`--group random`: of the check on a GPU, as the search has them."""
+def random_cases(seed="gpu", count=24):
+    """`--group random`: of the check on a GPU, as the search has them. `seed` is part of the names
+    of others than the check's own.
+    """
     for i in range(count):
-        drawn = draw("gpu", i)
-        name = f"random_{i}"
+        drawn = draw(seed, i)
+        name = f"random_{i}" if seed == "gpu" else f"random_{seed}_{i}"
         yield Case(name, {**drawn.spec, "name": name}, "random", drawn.fills, longest=1000,
                    large=drawn.spec["normalize"] == "softmax", data=name)

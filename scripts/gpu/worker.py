@@ -23,7 +23,7 @@ def main():
     index = json.loads((Path(settings.build) / "index.json").read_text())
     library = OracleLibrary(Path(settings.build) / index["oracle"])
     entries = {entry["name"]: entry for entry in index["cases"]}
-    cases = {case.name: case for case in all_cases()}
+    cases = {case.name: case for case in all_cases(index["draw"])}
     shared = {}
     for line in sys.stdin:
         name = line.strip()

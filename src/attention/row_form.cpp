@@ -274,22 +274,22 @@ class Derivation {
     const auto row = std::find_if(form_.rows.begin(), form_.rows.end(),
                                   [&](const RowValue& r) { return r.name == max.name(); });
     if (row == form_.rows.end()) return;
-    std::string reduction;
-    bool has_sum = false;
+    std::string reduction, sum;
     for (const Reduction& r : form_.reductions) {
       const bool is_max = r.kind == Reduction::Kind::Max && expr::same(r.element, score);
       if (is_max && is_capped_max(row->value, r.name)) {
         reduction = r.name;
       } else if (r.kind == Reduction::Kind::Sum && expr::same(r.element, weight)) {
-        has_sum = true;
+        sum = r.name;
       } else {
         return;
       }
     }
-    if (reduction.empty() || !has_sum) return;
+    if (reduction.empty() || sum.empty()) return;
     form_.exponential = true;
     form_.max_row = row->name;
     form_.max_reduction = reduction;
+    if (row->value.op() == Op::Max) form_.empty_sum = sum;
   }
 
   void set_empty_test() {

@@ -59,6 +59,10 @@ struct RowForm {
   std::vector<spec::NamedExpr> saves;
   EmptyTest empty = EmptyTest::None;
   std::string empty_reduction;
+  // Where a row constant, a sink, joins the maximum of an exponential form: blocks may be weighed
+  // against the constant alone, so that a row with pairs may keep a maximum of -inf. Its sum of
+  // exponentials, which is 0 too where there is no pair; else "".
+  std::string empty_sum;
 
   // The weight is exp(score - m) for an in-loop row `m` that is a RowMax of `score`, perhaps joined
   // with row constants by max; every other reduction is a Sum of that same exponential, and there

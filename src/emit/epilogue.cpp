@@ -48,6 +48,7 @@ class Epilogue {
     if (form_.empty != EmptyTest::None) {
       for (const Reduction& reduction : form_.reductions) {
         if (reduction.name == form_.empty_reduction) empty_ = &reduction;
+        if (reduction.name == form_.empty_sum) empty_sum_ = &reduction;
       }
     }
     has_scale_ = scale_ && !(scale_->is_number(1) && empty_ == nullptr);
@@ -65,8 +66,11 @@ class Epilogue {
     });
   }
   std::string empty_condition() const {
-    return fmt::format("red.{} == {}", names_.reduction(*empty_),
-                       form_.empty == EmptyTest::Max ? "-INFINITY" : "0");
+    const std::string still = fmt::format("red.{} == {}", names_.reduction(*empty_),
+                                          form_.empty == EmptyTest::Max ? "-INFINITY" : "0");
+    return empty_sum_ == nullptr
+               ? still
+               : fmt::format("{} && red.{} == 0", still, names_.reduction(*empty_sum_));
   }
 
   std::string row_values_text() const {
@@ -194,10 +198,11 @@ class Epilogue {
   const RowForm& form_;
   const expr::Expr& row_term_;
   const DeviceNames& names_;
-  std::optional<expr::Expr> scale_;   // what output multiplies acc by, if that is all it does
-  bool has_scale_ = false;            // RowValues holds it
-  const Reduction* empty_ = nullptr;  // tells an empty row
-  bool keeps_empty_ = false;          // RowValues holds whether the row is empty
+  std::optional<expr::Expr> scale_;       // what output multiplies acc by, if that is all it does
+  bool has_scale_ = false;                // RowValues holds it
+  const Reduction* empty_ = nullptr;      // tells an empty row
+  const Reduction* empty_sum_ = nullptr;  // and so does this, where both must
+  bool keeps_empty_ = false;              // RowValues holds whether the row is empty
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ TEST_CASE("softmax rescales by exp(old_m - m)") {
   CHECK(form.max_reduction == "max_score");
   CHECK(form.empty == EmptyTest::Max);
   CHECK(form.empty_reduction == "max_score");
+  CHECK(form.empty_sum.empty());
   CHECK_FALSE(form.row_free());
 }
 
@@ -73,6 +74,7 @@ TEST_CASE("sinks: a row without pairs is empty, since a sink may be -inf") {
   CHECK(print(form.rows[0]) == "m = max(max_score, sink[h]) !");
   CHECK(print(form.rows[1]) == "l = sum_exp + exp(sink[h] - m)");
   CHECK(form.empty == EmptyTest::Max);
+  CHECK(form.empty_sum == "sum_exp");  // a block may be weighed against the sink alone
 }
 
 TEST_CASE("softmax plus one") {
