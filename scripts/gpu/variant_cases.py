@@ -69,6 +69,10 @@ def variant_cases():
     yield variant("sinks", 64, (16, 2), {"sink": {"fill": "normal"}},
                   inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
                   mask=MASKS["window"])
+    # Rows whose first pairs stand in a full block, which is weighed against the sink alone.
+    yield variant("sinks_by_frames", 128, (4, 2), {"sink": {"fill": "normal"}},
+                  inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
+                  mask="kv_idx // 64 <= q_idx // 32 and kv_idx // 64 % 3 != 1")
     yield variant("softmax_plus_one", 128, (4, 4), normalize=PLUS_ONE_ROWS, mask=CAUSAL)
     yield variant("softpick", 64, (4, 4), normalize=SOFTPICK_ROWS, mask=CAUSAL, large=False)
     yield variant("sigmoid", 128, (4, 4), {"bias": {"value": -3.0}}, inputs={"bias": f32},
