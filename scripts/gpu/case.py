@@ -69,8 +69,12 @@ class Case:
         return json.dumps(self.spec, indent=2) + "\n"
 
     def first_map_text(self):
-        """Of two maps' sum the first alone."""
+        """Of two maps' sum the first alone; "" where a name says what the output is, and both have
+        the same sign.
+        """
         normalize = self.spec["normalize"]
+        if isinstance(normalize, str):
+            return ""
         first = f"({normalize['output']}) if map == 0 else 0"
         return json.dumps({**self.spec, "normalize": {**normalize, "output": first}}) + "\n"
 

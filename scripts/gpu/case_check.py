@@ -37,8 +37,8 @@ class CaseCheck:
         self.kernel = Kernel(folder / entry["library"], folder / entry["manifest"])
         self.oracle = Oracle(oracle_library, case.spec_text(), case.name)
         # Each map's weights are rounded, and the two may cancel.
-        self.first_map = (Oracle(oracle_library, case.first_map_text(), case.name)
-                          if case.spec.get("maps") == 2 else None)
+        first = case.first_map_text() if case.spec.get("maps") == 2 else ""
+        self.first_map = Oracle(oracle_library, first, case.name) if first else None
         self.worst, self.calls, self.rows = {}, 0, 0
 
     def shapes(self):

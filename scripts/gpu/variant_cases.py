@@ -66,6 +66,9 @@ def variant_cases():
     yield variant("added_fp16", 64, (4, 2), {"len": {"fill": "lengths"}}, inputs=lengths, dtype="fp16",
                   score="score + 1e9 * ((1 if kv_idx < len[b] else 0) - 1)")
     yield variant("added_causal", 64, (4, 2), score="score + (0 if kv_idx <= q_pos else -1e10)")
+    # Steps of quotients, which stand at whole numbers.
+    yield variant("steps", 64, (4, 2), mask=CAUSAL,
+                  score="score + 0.5 * int(kv_idx / 121) + (1 if kv_idx / 3 >= q_pos / 7 else 0)")
     yield variant("sinks", 64, (16, 2), {"sink": {"fill": "normal"}},
                   inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
                   mask=MASKS["window"])

@@ -8,6 +8,7 @@
 
 #include "attention/linear.h"
 #include "attention/reductions.h"
+#include "expr/exact_quotients.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -157,6 +158,9 @@ Expr Arranger::slope_of_power(const Expr& weight) {
 Expr Arranger::arrange(const Expr& e) {
   if (!varies(e)) return constant(e);
   if (const Expr* known = arranged_.find(e)) return *known;
+  if (expr::makes_step(e)) {
+    return arranged_.keep(e, with_arranged(e, [this](const Expr& x) { return within_step(x); }));
+  }
   if (e.type() == Type::Float && e.op() != Op::Variable) {
     const auto found = slopes(e);
     const bool has_room = !found || !found->key || form_.lines.size() < kMostKept;
@@ -164,6 +168,11 @@ Expr Arranger::arrange(const Expr& e) {
   }
   return arranged_.keep(e,
                         with_arranged(e, [this](const Expr& operand) { return arrange(operand); }));
+}
+
+Expr Arranger::within_step(const Expr& e) {
+  if (e.type() != Type::Float || e.op() == Op::Load || expr::makes_step(e)) return arrange(e);
+  return with_arranged(e, [this](const Expr& operand) { return within_step(operand); });
 }
 
 Expr Arranger::affine(const Expr& e, const Slopes& found, bool own_base) {
@@ -202,7 +211,9 @@ Expr Arranger::with_constants(const Expr& e) {
 Expr Arranger::constant(const Expr& e) {
   if (!is_costly(e)) return e;
   if (e.type() == Type::Bool) {  // what it compares is kept: no register is one bit
-    return with_arranged(e, [this](const Expr& operand) { return constant(operand); });
+    return with_arranged(e, [&](const Expr& operand) {
+      return expr::makes_step(e) ? within_step(operand) : constant(operand);
+    });
   }
   if (Expr simple = expr::simplify(e); simple.is_number()) return simple;
   const bool is_kept = std::ranges::any_of(

@@ -44,6 +44,8 @@ class Arranger {
   std::optional<Slopes> slopes_of_int(const expr::Expr& e) const;
   std::optional<Slopes> scaled(const expr::Expr& e, expr::Op op, const expr::Expr& by) const;
 
+  // An operand of a step, of which no other rounding may be made: what is left of its arithmetic.
+  expr::Expr within_step(const expr::Expr& e);
   expr::Expr constant(const expr::Expr& e);
   expr::Expr kept(const expr::Expr& e);
   std::string line(const expr::Expr& first);

@@ -88,7 +88,24 @@ expr::Interval without_pairs(const RowForm& form, const Expr& e, const expr::Int
 
 }  // namespace
 
+std::optional<Expr> output_scale(const Expr& output) {
+  if (output.op() == Op::Variable && output.name() == "acc") return expr::number(1);
+  if (output.op() != Op::Divide && output.op() != Op::Multiply) return std::nullopt;
+  const Expr &a = output.operand(0), &b = output.operand(1);
+  const bool of_b = output.op() == Op::Multiply && !expr::mentions(a, "acc");
+  if (!of_b && expr::mentions(b, "acc")) return std::nullopt;
+  const auto scale = output_scale(of_b ? b : a);
+  if (!scale) return std::nullopt;
+  const Expr& other = of_b ? a : b;
+  if (output.op() == Op::Multiply && scale->is_number(1)) return other;
+  return expr::make(output.op(), {*scale, other});
+}
+
 bool is_zero_without_pairs(const RowForm& form) {
+  if (const auto scale = output_scale(form.output)) {
+    const expr::Interval factor = without_pairs(form, *scale, {-kLargest, kLargest});
+    return factor.low >= -kLargest && factor.high <= kLargest && !factor.may_be_nan;
+  }
   const expr::Interval output = without_pairs(form, form.output, {-kLargest, kLargest});
   return output.low >= 0 && output.high <= 0 && !output.may_be_nan;
 }

@@ -1,12 +1,18 @@
 // What a row form gives for a row without pairs.
 #pragma once
 
+#include <optional>
+
 #include "attention/row_form.h"
 
 namespace attngen::attention {
 
-// Whether `output` is proven to be 0 when acc is 0 and every reduction is at its identity (0 for
-// sums, -inf for maxima), for all finite inputs.
+// acc / x and acc * x are scalings by a value of the row, computed once; so is acc / x * y, by
+// 1 / x * y. Nothing if `output` is no scaling.
+std::optional<expr::Expr> output_scale(const expr::Expr& output);
+
+// Whether `output`, as kernels compute it, is proven to be 0 when acc is 0 and every reduction is
+// at its identity (0 for sums, -inf for maxima), for all finite inputs.
 bool is_zero_without_pairs(const RowForm& form);
 
 // Whether a saved value may be NaN then, by inputs that are no NaN themselves (a sink may be -inf).

@@ -10,6 +10,7 @@
 #include "attention/reductions.h"
 #include "attention/terms.h"
 #include "expr/count.h"
+#include "expr/exact_quotients.h"
 #include "expr/ops.h"
 
 namespace attngen::attention {
@@ -125,11 +126,22 @@ Expr Strips::stripped(const Expr& e) {
     if (auto strip = as_strip(e)) return *strip;
   }
   if (e.op() == Op::Load || e.type() == Type::Int) return e;
+  if (expr::makes_step(e)) return within_step(e);
   if (is_sum(e)) {
     if (auto sum = stripped_sum(e)) return *sum;
   }
   std::vector<Expr> operands;
   for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
+  return with_operands(e, std::move(operands));
+}
+
+Expr Strips::within_step(const Expr& e) {
+  std::vector<Expr> operands;
+  for (const Expr& operand : e.operands()) {
+    const bool whole = operand.type() != Type::Float || operand.op() == Op::Load ||
+                       expr::makes_step(operand);
+    operands.push_back(whole ? (*this)(operand) : within_step(operand));
+  }
   return with_operands(e, std::move(operands));
 }
 

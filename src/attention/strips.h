@@ -58,6 +58,8 @@ class Strips {
   bool is_worth_a_strip(const expr::Expr& e) const;
   std::optional<expr::Expr> as_strip(const expr::Expr& e);
   expr::Expr stripped(const expr::Expr& e);
+  // An operand of a step: of a part of its arithmetic another rounding would be made.
+  expr::Expr within_step(const expr::Expr& e);
   std::optional<expr::Expr> stripped_sum(const expr::Expr& e);
   std::optional<expr::Expr> as_key_word(const expr::Expr& e);
 

@@ -22,20 +22,6 @@ using spec::Spec;
 
 constexpr const char* kValues = "const RowValues& values";
 
-// acc / x and acc * x are scalings by a value of the row, computed once; so is acc / x * y.
-std::optional<expr::Expr> output_scale(const expr::Expr& output) {
-  if (output.op() == Op::Variable && output.name() == "acc") return expr::number(1);
-  if (output.op() != Op::Divide && output.op() != Op::Multiply) return std::nullopt;
-  const expr::Expr &a = output.operand(0), &b = output.operand(1);
-  const bool of_b = output.op() == Op::Multiply && !expr::mentions(a, "acc");
-  if (!of_b && expr::mentions(b, "acc")) return std::nullopt;
-  const auto scale = output_scale(of_b ? b : a);
-  if (!scale) return std::nullopt;
-  const expr::Expr& other = of_b ? a : b;
-  if (output.op() == Op::Multiply && scale->is_number(1)) return other;
-  return expr::make(output.op(), {*scale, other});
-}
-
 class Epilogue {
  public:
   Epilogue(const Spec& spec, const RowForm& form, const expr::Expr& row_term,
@@ -44,7 +30,7 @@ class Epilogue {
         form_(form),
         row_term_(row_term),
         names_(names),
-        scale_(output_scale(form.output)) {
+        scale_(attention::output_scale(form.output)) {
     if (form_.empty != EmptyTest::None) {
       for (const Reduction& reduction : form_.reductions) {
         if (reduction.name == form_.empty_reduction) empty_ = &reduction;

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <numbers>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "attention/interval_mask.h"
+#include "attention/large_scores.h"
 #include "attention/pair_form.h"
 #include "attention/reductions.h"
 #include "emit/absorb.h"
@@ -303,7 +302,7 @@ RowForm with_factor(RowForm form, double factor) {
 bool is_plain_score(const Spec& spec) {
   // Templates fold log2(e) into the scale.
   return spec.score.op() == Op::Variable && spec.score.name() == "score" && spec.scale > 0 &&
-         spec.scale * std::numbers::log2e <= std::numeric_limits<float>::max();
+         !attention::may_be_large(spec);
 }
 
 UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family,

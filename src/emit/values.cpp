@@ -112,7 +112,7 @@ class TemplateValues {
   void put_score() {
     put("PLAIN_SCORE", plain_);
     put("AFFINE_SCORE", rows_.exponential && !plain_ && pairs_.affine);
-    put("LARGE_SCORES", rows_.exponential && !plain_ && attention::may_be_large(spec_));
+    put("LARGE_SCORES", rows_.exponential && attention::may_be_large(spec_));
     put_float("EXPONENT_UNIT", pairs_.unit);
     put("POSITIVE_PART", pairs_.positive_part);
     put("ROW_CONSTANTS", !pairs_.constants.empty());

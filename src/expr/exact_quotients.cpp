@@ -18,9 +18,15 @@ bool of_scores(const Expr& e) { return mentions(e, "score") || mentions(e, "$pro
 
 }  // namespace
 
+bool makes_step(const Expr& e) {
+  const bool of_floats = !e.operands().empty() && e.operand(0).type() == Type::Float;
+  const bool jumps = e.op() == Op::Floor || e.op() == Op::ToInt || e.op() == Op::FloorDivide ||
+                     e.op() == Op::Modulo || is_comparison(e.op());
+  return of_floats && jumps && !of_scores(e);
+}
+
 void ExactQuotients::mark(const Expr& e, bool exact) {
-  const bool makes_steps = e.op() == Op::Floor || e.op() == Op::ToInt || is_comparison(e.op());
-  exact = exact || (makes_steps && !of_scores(e));
+  exact = exact || makes_step(e);
   if (!visited_.emplace(e.identity(), exact).second) return;
   if (exact && e.op() == Op::Divide) {
     const Expr& divisor = e.operand(1);

@@ -10,9 +10,12 @@ namespace attngen::expr {
 
 bool is_power_of_two(double value);
 
-// Those of which a step is made, a floor or a comparison: 121 * (1 / 121) would be below 1. Not so
-// what a score decides, which is not exact anyway, and division by a power of two, which is. All
-// others too, if `all`.
+// A floor, a remainder or a comparison of Floats: where an operand stands at an edge, its last bit
+// decides. Not so what a score decides, which is not exact anyway.
+bool makes_step(const Expr& e);
+
+// Those of which a step is made: 121 * (1 / 121) would be below 1. Not division by a power of two,
+// which is exact. All others too, if `all`.
 class ExactQuotients {
  public:
   explicit ExactQuotients(const Expr& e, bool all = false) { mark(e, all); }

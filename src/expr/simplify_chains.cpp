@@ -30,6 +30,11 @@ const Expr* coefficient_of(const Expr& e) {
   return e.operand(1).is_number() ? &e.operand(1) : nullptr;
 }
 
+// Whether a chain may be put together from so many parts that were others before. Of an Int whose
+// value fits 32 bits what some of the parts give need not: of (a - 1e9) + (c - 1e9) written as
+// a + c - 2e9 that is a + c. Two parts give no other value than the chain's.
+bool may_regroup(Type type, size_t parts) { return type != Type::Int || parts <= 2; }
+
 }  // namespace
 
 // Removes pairs of the same value with opposite signs; whether there were any.
@@ -137,10 +142,10 @@ Expr Simplifier::sum_rule(Op op, const std::vector<Expr>& operands, Span span) {
     Parts rest = terms;
     const bool cancelled = !keeps_nans(a.type()) && cancel(rest);
     const bool merged = take_constants(rest, total, false) == Merge::Shorter;
-    if (cancelled || merged) {
-      if (total != 0 || rest.empty()) {
-        rest.push_back({false, constant(a.type(), total, span)});
-      }
+    if (total != 0 || rest.empty()) {
+      rest.push_back({false, constant(a.type(), total, span)});
+    }
+    if ((cancelled || merged) && may_regroup(a.type(), rest.size())) {
       return sum_of(rest, a.type(), span);
     }
   }
@@ -226,6 +231,7 @@ Expr Simplifier::product_rule(Op op, const std::vector<Expr>& operands, Span spa
         minus_one)) {
     return {};
   }
+  if (!may_regroup(a.type(), rest.size() + (coefficient == 1 ? 0 : 1))) return {};
   return product_of(rest, negative ? -coefficient : coefficient, a.type(), span);
 }
 

@@ -242,6 +242,18 @@ TEST_CASE("a whole number that the score decides is no constant") {
   CHECK(text(biased.score) == "$product * 0.7213475204444817 * (2 if $bias > 0 else 1)");
 }
 
+TEST_CASE("nothing is taken out of what makes a step") {
+  const PairForm form = form_for(
+      "score: score + int(kv_idx / 121) + (5 if kv_idx / 3 >= q_pos / 7 else sink[h] / 3)\n");
+  CHECK(text(form.score).find("int(kv_idx / 121)") != std::string::npos);
+  CHECK(text(form.score).find("kv_idx / 3 >= q_pos / 7") != std::string::npos);
+  REQUIRE(form.constants.size() == 1);
+  CHECK(text(form.constants[0].value) == "sink[h] / 3");
+  // Steps of whole numbers, and of scores, are as exact in parts.
+  CHECK(form_for("score: score + (1 if kv_idx >= q_pos * 3 % 7 else 0)\n").constants.size() == 1);
+  CHECK(form_for("score: 1 if score > sink[h] / 3 else 0\n").constants.size() == 1);
+}
+
 TEST_CASE("an affine score reads no inputs: its slopes have registers however many there are") {
   const auto inputs_of = [](const PairForm& form) {
     CHECK(form.affine);

@@ -158,6 +158,9 @@ TEST_CASE("a finite factor keeps 0 what is 0") {
   };
   CHECK(empty("acc * sink[h]") == EmptyTest::None);
   CHECK(empty("acc * (sink[h] * sink[h])") == EmptyTest::Count);  // may be infinite
+  CHECK(empty("acc * sink[h] * sink[h]") == EmptyTest::Count);    // scaled by the product
+  CHECK(empty("acc * 1e20 * 1e-20") == EmptyTest::None);
+  CHECK(empty("acc / 1e-30 * 1e10") == EmptyTest::Count);
 }
 
 TEST_CASE("equal reductions are one") {

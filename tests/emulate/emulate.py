@@ -128,6 +128,7 @@ GROUPS = {
          [schedule(2, 64, 2)], ["2,70,130", "1,64,300"], "len=30"),
         (spec(inputs=LENGTHS, score="score - 1e9 * (kv_idx - len[b])"), [schedule(2, 64, 2)],
          ["2,70,130"], "len=0"),
+        (spec((1, 1), scale=1e9, mask=CAUSAL), [schedule(2, 64, 2)], ["1,70,130"]),
         # Whole numbers that the score or its bias decides.
         (spec(mask=CAUSAL, score="score * (2 if score > 0 else 1)"), [schedule(2, 64, 2)],
          CALLS[:3]),
@@ -136,6 +137,15 @@ GROUPS = {
          [schedule(2, 64, 2)], CALLS[:3]),
         (spec(normalize={"weight": "score * (3 if score > 0 else 1)"}), [schedule(2, 64, 2)],
          CALLS[:3]),
+        # Quotients of which a step is made stand at whole numbers: no other rounding may be made of
+        # them, neither in a line along the keys nor in a constant of the row.
+        (spec(score="score + (5 if kv_idx / 3 >= q_pos / 7 else 0)"), [schedule(2, 64, 2)],
+         ["1,77,77"]),
+        (spec((16, 2), mask=CAUSAL, score="score + 0.5 * int(kv_idx / 121)"), [packed(1, 64, 2)],
+         ["1,4,600"]),
+        (spec(mask=CAUSAL, inputs={"row": {"dtype": "f32", "shape": ["seq_q", 64]}},
+              score="score + row[q_idx, int((q_pos - kv_idx) / 7)]"), [schedule(2, 64, 2)],
+         ["1,200,200"]),
         # A byte is an index.
         (spec(mask=CAUSAL, inputs={"kind": {"dtype": "u8", "shape": ["batch", "seq_kv"]},
                                    "shift": {"dtype": "f32", "shape": [2]}},
@@ -206,6 +216,12 @@ GROUPS = {
          [schedule(2, 64, 2)], ["1,70,30"])
         for row, saved in [({"p": "rowsum(square(exp(score - m) / l))"}, "p"),
                            ({"d": "rowmax(score - m)"}, "exp(d)")]
+    ] + [
+        # Their output would be 0 times what overflows.
+        (spec(mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m)", "output": "acc / (l + 1e-30) * 1e10 / 1e10"}),
+         [schedule(2, 64, 2)], ["1,70,30"])
     ],
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [

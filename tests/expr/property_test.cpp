@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cmath>
+#include <random>
 
 #include "expr/bound.h"
 #include "expr/evaluate.h"
@@ -85,6 +87,40 @@ TEST_CASE("what makes a number of an infinity or of a NaN does so when it is sim
     }
   }
   CHECK(compared > 3000);
+}
+
+TEST_CASE("whole numbers that fit 32 bits fit when they are simplified") {
+  const std::vector<std::string> names = {"i", "j", "k"};
+  const std::vector<double> limits = {-0x1p31, 0x1p31 - 1, 2e9,    1.5e9, 1e9, 65536, 40000, 5,
+                                      1,       0,          -1.5e9, -1e9,  -1,  -2,    3};
+  constexpr std::array kOps = {Op::Add,      Op::Add,         Op::Subtract, Op::Subtract,
+                               Op::Multiply, Op::FloorDivide, Op::Modulo,   Op::Max};
+  constexpr std::array kUnary = {Op::Negate, Op::Negate, Op::Abs, Op::Relu, Op::Square};
+  std::mt19937_64 random(1);
+  const auto one_of = [&](const auto& some) { return some[random() % some.size()]; };
+  const auto draw = [&](const auto& self, int depth) -> Expr {
+    if (depth == 0 || random() % 6 == 0) {
+      return random() % 3 == 0 ? integer(static_cast<int64_t>(one_of(limits)))
+                               : variable(one_of(names), Type::Int);
+    }
+    if (random() % 6 == 0) return make(one_of(kUnary), {self(self, depth - 1)});
+    return make(one_of(kOps), {self(self, depth - 1), self(self, depth - 1)});
+  };
+  int compared = 0;
+  for (int n = 0; n < 60'000; ++n) {
+    const Expr e = draw(draw, 2 + n % 2);
+    const Expr simple = simplify(e);
+    if (same(e, simple)) continue;
+    const std::vector<double> values{one_of(limits), one_of(limits), one_of(limits)};
+    const Traced expected = traced(e, names, values, {});
+    if (!expected.tame) continue;
+    ++compared;
+    const Traced actual = traced(simple, names, values, {});
+    const bool right = actual.tame && actual.value == expected.value;
+    CHECK_MESSAGE(right, fmt::format("{} is {}, but {} is {} at {}", print(e), expected.value,
+                                     print(simple), actual.value, fmt::join(values, ", ")));
+  }
+  CHECK(compared > 5000);
 }
 
 TEST_CASE("simplifying again changes nothing") {
