@@ -306,6 +306,21 @@ TEST_CASE("the banner says what, from what and why") {
   CHECK(e.files[1].content.starts_with("// test: Plain attention\n"));
 }
 
+TEST_CASE("of MI250's helpers a kernel has what it calls") {
+  const auto kernel = [](const std::string& lines) {
+    return emitted(lines, {"mi250"}).files[0].content;
+  };
+  const auto names = [](const std::string& text, const char* name) {
+    return text.find(name) != std::string::npos;
+  };
+  const std::string softmax = kernel("");
+  CHECK(names(softmax, "kScale"));
+  CHECK(names(softmax, "other_half"));
+  const std::string sigmoid = kernel("normalize: {weight: sigmoid(score)}\n");
+  CHECK_FALSE(names(sigmoid, "kScale"));
+  CHECK_FALSE(names(sigmoid, "other_half"));
+}
+
 TEST_CASE("the header and the manifest say what is computed") {
   const Emitted e = emitted(
       "doc: Capped\nconstants: {cap: 50.0, bias: 0.5, one: 1}\nscore: cap * tanh(score / cap) + "
