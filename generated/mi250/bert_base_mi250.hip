@@ -7,8 +7,7 @@
 //   a tile
 // Predicted: 415 us (124 TFLOP/s, bound by matrix cores) at batch 64, seq_q 512, seq_kv 512
 // Predicted: 128 us (100 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
-// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
-//   bert_base_mi250.hip
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c bert_base_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

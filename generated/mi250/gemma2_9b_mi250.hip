@@ -7,8 +7,7 @@
 //   a tile, longest first
 // Predicted: 4.31 ms (128 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
 // Predicted: 1.18 ms (116 TFLOP/s, bound by matrix cores) at batch 4, seq_q 2048, seq_kv 2048
-// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
-//   gemma2_9b_mi250.hip
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c gemma2_9b_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

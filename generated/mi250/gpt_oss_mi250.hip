@@ -7,8 +7,7 @@
 //   tile, longest first
 // Predicted: 232 us (73.4 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
 // Predicted: 228 us (73.1 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
-// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
-//   gpt_oss_mi250.hip
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c gpt_oss_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

@@ -7,8 +7,7 @@
 //   tile, longest first
 // Predicted: 7.38 ms (130 TFLOP/s, bound by matrix cores) at batch 1, seq_q 16384, seq_kv 16384
 // Predicted: 3.17 ms (130 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
-// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
-//   mistral_7b_mi250.hip
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c mistral_7b_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

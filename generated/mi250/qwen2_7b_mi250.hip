@@ -7,8 +7,7 @@
 //   a tile, longest first
 // Predicted: 57 ms (135 TFLOP/s, bound by matrix cores) at batch 1, seq_q 32768, seq_kv 32768
 // Predicted: 3.63 ms (132 TFLOP/s, bound by matrix cores) at batch 1, seq_q 8192, seq_kv 8192
-// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
-//   qwen2_7b_mi250.hip
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c qwen2_7b_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

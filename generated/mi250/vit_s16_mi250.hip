@@ -6,8 +6,7 @@
 // Schedule: 128x32, 1 stage, 2 warpgroups, weights in registers, intra-warpgroup overlap, one block
 //   a tile
 // Predicted: 197 us (77.4 TFLOP/s, bound by matrix cores) at batch 256, seq_q 197, seq_kv 197
-// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
-//   vit_s16_mi250.hip
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c vit_s16_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //

@@ -304,6 +304,11 @@ TEST_CASE("the banner says what, from what and why") {
                                 "arch=compute_90a,code=sm_90a -c test_h100.cu\n") !=
         std::string::npos);
   CHECK(e.files[1].content.starts_with("// test: Plain attention\n"));
+  CHECK(emitted("", {"mi250"})
+            .files[0]
+            .content.find("\n// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 "
+                          "-fgpu-flush-denormals-to-zero -c test_mi250.hip\n\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("of MI250's helpers a kernel has what it calls") {
