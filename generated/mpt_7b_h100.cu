@@ -578,8 +578,8 @@ __device__ __forceinline__ float exponent_of_difference(float score, float max) 
 }
 
 // Takes one block of row r: scores in, weights out. Returns the factor by which the row's
-// accumulator shrinks. A maximum of -inf (no pair yet) counts as 0, so that no exponent is inf -
-// inf.
+// accumulator shrinks. A maximum of -inf (no pair yet) counts as 0, so that no exponent is
+// inf - inf.
 __device__ __forceinline__ float absorb(float (&scores)[kTileKv / 8][2][2], int r, const Row& row,
                                         const Inputs& in, Reductions& red) {
   const float old_max = row_max(red.max_score, row, in);

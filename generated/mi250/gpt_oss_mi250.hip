@@ -7,8 +7,7 @@
 //   tile, longest first
 // Predicted: 232 us (73.4 TFLOP/s, bound by latency) at batch 1, seq_q 8192, seq_kv 8192
 // Predicted: 228 us (73.1 TFLOP/s, bound by latency) at batch 4, seq_q 2048, seq_kv 2048
-// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c
-//   gpt_oss_mi250.hip
+// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 -fgpu-flush-denormals-to-zero -c gpt_oss_mi250.hip
 
 // Attention forward for AMD CDNA2 (gfx90a).
 //
@@ -26,7 +25,7 @@ constexpr int kHeadsQ = 64;
 constexpr int kHeadsKv = 8;
 constexpr int kHeadDimQk = 64;
 constexpr int kHeadDimV = 64;
-[[maybe_unused]] constexpr float kScale = 0.125f;
+constexpr float kScale = 0.125f;
 
 constexpr int kWaves = 2 * 1;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
@@ -64,7 +63,7 @@ __device__ __forceinline__ void pin(T& x) {
   asm volatile("" : "+v"(x));
 }
 
-[[maybe_unused]] __device__ __forceinline__ float other_half(float x) {
+__device__ __forceinline__ float other_half(float x) {
   int thread = threadIdx.x;
   pin(thread);
   return __int_as_float(__builtin_amdgcn_ds_bpermute((thread % 64 ^ 32) * 4, __float_as_int(x)));
@@ -587,8 +586,8 @@ struct Softmax {
   Pair sum[2] = {};            // of weights, over this lane's keys
 
   // Takes over the lane's greatest exponent. Returns the factor by which the row's sums and
-  // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is inf -
-  // inf.
+  // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is
+  // inf - inf.
   __device__ __forceinline__ float raise(float exponent, const Row& row, const Inputs& in) {
     const float old_max = max_of(greatest, row, in);
     greatest = fmaxf(greatest, pair_max(exponent));

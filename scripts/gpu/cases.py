@@ -2,7 +2,7 @@
 
 A covering design, not the full product: every head dim with both storage types and every mask, the
 head ratios and layouts spread over them (Latin squares), then the scores, masks and normalisers
-that no fixed kernel has, and two specs under a dozen schedules each.
+that no fixed kernel has, five specs under a dozen schedules each, and random specs.
 """
 
 from gpu.case import CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, Case, dim_text, make_spec, schedule

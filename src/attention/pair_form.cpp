@@ -194,13 +194,12 @@ class Former {
       form_.mask = expr::boolean(true);
       return;
     }
-    const bool tested = !has_row_limits(key_range(spec_.mask, spec_.inputs));
+    const bool searched = abilities_.row_keys && has_searched_limits(spec_, rows_);
+    const bool tested = !searched && !has_row_limits(key_range(spec_.mask, spec_.inputs));
     // Lines are of a thread's keys that exist: which ones do is found without.
     // Simple, as what tells of blocks: other operations would round to another answer.
     form_.mask = tested ? expr::simplify(biased(spec_.mask)) : spec_.mask;
-    if (abilities_.strips && tested && !has_searched_limits(spec_, rows_)) {
-      form_.mask = strips_.with_key_words(form_.mask);
-    }
+    if (abilities_.strips && tested) form_.mask = strips_.with_key_words(form_.mask);
     if (tested && arranger_.varies(form_.mask)) form_.mask = arranger_.with_constants(form_.mask);
   }
 

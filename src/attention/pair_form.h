@@ -108,6 +108,7 @@ struct PairAbilities {
   bool far = false;                   // to keep states of keys far behind: far forms
   bool bias = false;                  // to load an input by the tiles of its scores
   bool mask_bits = false;             // and a mask that a kernel before has made
+  bool row_keys = false;              // to search each row's keys (has_searched_limits)
   bool key_rows = false;              // to keep an address for a block
   bool strips = false;                // to compute what pairs of a block share once
   bool rounds_positive_part = false;  // to round a weight and take its positive part in one

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "attention/empty_row.h"
@@ -142,10 +143,10 @@ class Derivation {
   }
 
   Expr add_sum(const std::string& pointer, const Expr& reduction) {
-    Expr blocked;
-    const auto separation = separate(reduction.operand(0), names_, blocked);
+    Mixed mixed;
+    const auto separation = separate(reduction.operand(0), names_, mixed);
     if (!separation) {
-      refuse_inseparable(pointer, "rowsum", blocked);
+      refuse_inseparable(pointer, "rowsum", mixed);
       return reduction;
     }
     return moved(intern(Reduction::Kind::Sum, *separation), separation->factor);
@@ -159,10 +160,10 @@ class Derivation {
       moved_ = true;
       return expr::make(Op::Add, {running, shift->shift});
     }
-    Expr blocked;
-    const auto separation = separate(reduction.operand(0), names_, blocked);
+    Mixed mixed;
+    const auto separation = separate(reduction.operand(0), names_, mixed);
     if (!separation || !is_positive(separation->factor, names_)) {
-      refuse_inseparable(pointer, "rowmax", separation ? reduction.operand(0) : blocked);
+      refuse_max(pointer, separation ? Mixed{reduction.operand(0)} : mixed);
       return reduction;
     }
     return moved(intern(Reduction::Kind::Max, *separation), separation->factor);
@@ -200,10 +201,10 @@ class Derivation {
       refuse_reduction("/normalize/save/" + save.name, save.value);
     }
     if (refusal_) return;
-    Expr blocked;
-    const auto separation = separate(normalizer_.weight, names_, blocked);
+    Mixed mixed;
+    const auto separation = separate(normalizer_.weight, names_, mixed);
     if (!separation) {
-      refuse_inseparable("/normalize/weight", "weight", blocked);
+      refuse_inseparable("/normalize/weight", "weight", mixed);
       return;
     }
     form_.weight = separation->kept;
@@ -223,19 +224,53 @@ class Derivation {
     }
   }
 
-  void refuse_inseparable(const std::string& pointer, const char* what, const Expr& blocked) {
-    const char* pair = expr::mentions(blocked, "score") ? "score" : "kv_idx";
+  static const char* pair_of(const Mixed& mixed) {
+    return expr::mentions(mixed.part, "score") ? "score" : "kv_idx";
+  }
+
+  std::string row_of(const Mixed& mixed) const {
     std::string row;
-    for (const std::string& name : expr::variables_of(blocked)) {
+    for (const std::string& name : expr::variables_of(mixed.part)) {
       if (names_.is_row(name)) row = name;
     }
-    refuse(pointer, blocked.span(),
+    return row;
+  }
+
+  std::string must_come_apart(const Mixed& mixed, std::string_view how) const {
+    return fmt::format("'{}' must come apart into a part that reads '{}' {}",
+                       expr::print_brief(mixed.part), pair_of(mixed), how);
+  }
+
+  std::string must_be_sum(const Mixed& mixed) const {
+    const std::string row = row_of(mixed);
+    return must_come_apart(mixed, fmt::format("plus a part that reads '{}', as {} - {} does", row,
+                                              pair_of(mixed), row));
+  }
+
+  std::string must_be_product(const Mixed& mixed) const {
+    const std::string row = row_of(mixed);
+    return must_come_apart(mixed, fmt::format("times a part that reads '{}', as exp({} - {}) does",
+                                              row, pair_of(mixed), row));
+  }
+
+  void refuse_inseparable(const std::string& pointer, const char* what, const Mixed& mixed) {
+    refuse(pointer, mixed.part.span(),
            fmt::format("{} has no online form: the factor by which earlier sums rescale would "
                        "depend on '{}'",
-                       what, pair),
-           fmt::format("'{}' must come apart into a part that reads '{}' times a part that reads "
-                       "'{}', as exp({} - {}) does",
-                       expr::print_brief(blocked), pair, row, pair, row));
+                       what, pair_of(mixed)),
+           mixed.in_exponent ? must_be_sum(mixed) : must_be_product(mixed));
+  }
+
+  // A maximum may also move by a summand, but not by a factor that may turn its order round.
+  void refuse_max(const std::string& pointer, const Mixed& mixed) {
+    const std::string row = row_of(mixed);
+    const std::string how = fmt::format(
+        "plus a part that reads '{}', or times one that is above zero, as exp({}) is", row, row);
+    refuse(pointer, mixed.part.span(),
+           fmt::format("rowmax has no online form: how an earlier maximum follows '{}' would "
+                       "depend on '{}'",
+                       row, pair_of(mixed)),
+           mixed.in_exponent ? must_be_sum(mixed) : must_come_apart(mixed, how));
   }
 
   // The rows that the pairs' functions read, and those that these read.

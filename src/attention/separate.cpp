@@ -83,7 +83,7 @@ class Separator {
     if (!reads_rows(e, names_)) return Sum{{}, e};
     if (auto structural = sum_by_structure(e)) return structural;
     if (!reads_pair(e)) return Sum{{{Op::Exp, false, e}}, expr::number(0)};
-    block(e);
+    block({e, true});
     return std::nullopt;
   }
 
@@ -93,16 +93,16 @@ class Separator {
     if (!reads_pair(e)) {
       return Separation{{}, e, one()};
     }
-    block(e);
+    block({e, false});
     return std::nullopt;
   }
 
-  Expr blocked() const { return blocked_; }
+  Mixed mixed() const { return mixed_; }
 
  private:
   // Blockers are found innermost first; the first is the one to name.
-  void block(const Expr& e) {
-    if (!blocked_) blocked_ = e;
+  void block(Mixed mixed) {
+    if (!mixed_.part) mixed_ = std::move(mixed);
   }
 
   std::optional<Sum> sum_by_structure(const Expr& e) {
@@ -272,7 +272,7 @@ class Separator {
   }
 
   const RowNames& names_;
-  Expr blocked_;
+  Mixed mixed_;
 };
 
 Expr add_all(const std::vector<Expr>& terms) {
@@ -343,10 +343,10 @@ bool is_positive(const Expr& e, const RowNames& names) {
   }
 }
 
-std::optional<Separation> separate(const Expr& f, const RowNames& names, Expr& blocked) {
+std::optional<Separation> separate(const Expr& f, const RowNames& names, Mixed& mixed) {
   Separator separator(names);
   auto result = separator.separate(f);
-  blocked = separator.blocked();
+  mixed = separator.mixed();
   if (!result) return std::nullopt;
   const bool unchanged = result->factor.is_number(1);
   result->kept = unchanged ? f : expr::simplify(result->kept);

@@ -38,6 +38,12 @@ struct Shift {
   expr::Expr rest;
 };
 
+// A subexpression that mixes rows and pair inseparably.
+struct Mixed {
+  expr::Expr part;
+  bool in_exponent = false;  // there it would have to be a sum, elsewhere a product
+};
+
 // What the names in an expression mean here.
 struct RowNames {
   // Rows that change while the pairs of a row are seen.
@@ -50,8 +56,8 @@ bool reads_pair(const expr::Expr& e);  // score, kv_idx
 bool reads_rows(const expr::Expr& e, const RowNames& names);
 bool is_positive(const expr::Expr& e, const RowNames& names);
 
-// Fails with the subexpression that mixes rows and pair inseparably in `blocked`.
-std::optional<Separation> separate(const expr::Expr& f, const RowNames& names, expr::Expr& blocked);
+// Fails with the reason in `mixed`.
+std::optional<Separation> separate(const expr::Expr& f, const RowNames& names, Mixed& mixed);
 std::optional<Shift> separate_shift(const expr::Expr& f, const RowNames& names);
 
 // A(new rows) / A(old rows): every row `m` of the terms is read once as `m` and once as `old(m)`.

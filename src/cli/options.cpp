@@ -37,7 +37,7 @@ constexpr const char* kExamples =
     "  attngen - --stdout < llama.yaml              the kernel, to the terminal\n"
     "\n"
     "Exit status: 0 done, 1 wrong spec, 2 wrong usage, 3 no feasible schedule,\n"
-    "4 input or output failed.";
+    "4 input or output failed, 70 a defect of attngen itself.";
 
 void declare(CLI::App& app, Raw& raw) {
   app.set_help_flag("-h,--help", "Print this and exit");
@@ -79,9 +79,13 @@ std::vector<std::string> split(std::string_view list) {
   }
 }
 
+std::string one_of(const std::vector<std::string>& candidates) {
+  return fmt::format("one of: {}", fmt::join(candidates, ", "));
+}
+
 std::string help_on(std::string_view word, const std::vector<std::string>& candidates) {
   std::string help = text::did_you_mean(word, candidates);
-  return help.empty() ? fmt::format("one of: {}", fmt::join(candidates, ", ")) : help;
+  return help.empty() ? one_of(candidates) : help;
 }
 
 void require_model(const std::string& name) {
@@ -99,7 +103,7 @@ void require_kernels(const std::string& name) {
   if (!target::has_kernels(target->family)) {
     throw UsageError{
         fmt::format("no kernels are emitted yet for {}: it has a hardware model alone", name),
-        fmt::format("one of: {}", fmt::join(target::names_with_kernels(), ", "))};
+        one_of(target::names_with_kernels())};
   }
 }
 
@@ -170,6 +174,14 @@ Options::Mode parse_mode(const Raw& raw) {
   return raw.explain && raw.output.empty() ? Mode::Explain : Mode::Write;
 }
 
+// What may take the place of a folder that is missing.
+const char* help_without_folder(const Raw& raw, Options::Mode mode) {
+  const bool needs_folder =
+      mode == Options::Mode::Check || !raw.report.empty() || !raw.depfile.empty();
+  if (needs_folder) return "add -o DIR";
+  return raw.emit.empty() ? "add -o DIR, or --stdout or --explain" : "add -o DIR or --stdout";
+}
+
 // What makes a mode one that writes files.
 const char* help_to_write(Options::Mode mode) {
   using Mode = Options::Mode;
@@ -221,7 +233,7 @@ void check_combination(const CLI::App& app, const Raw& raw, Options::Mode mode) 
     throw UsageError{"standard input is given twice", {}};
   }
   if (raw.output.empty() && (mode == Mode::Write || mode == Mode::Check)) {
-    throw UsageError{"no output folder is given", "add -o DIR, or --stdout or --explain"};
+    throw UsageError{"no output folder is given", help_without_folder(raw, mode)};
   }
   if (!raw.output.empty() && mode == Mode::Stdout) {
     throw UsageError{"--stdout and -o exclude each other", {}};
@@ -323,7 +335,11 @@ Parsed parse(int argc, const char* const* argv) {
 }
 
 std::string help_on_target(std::string_view name) {
-  return help_on(name, target::names_with_kernels());
+  if (name == "gfx90a") return "did you mean 'mi250'?";
+  if (name == "sm_90" || name == "sm_90a") return "did you mean 'h100'?";
+  const std::vector<std::string> names = target::names_with_kernels();
+  // Blackwell is near Hopper by its letters alone.
+  return name == "b100" || name == "b200" ? one_of(names) : help_on(name, names);
 }
 
 std::string format_error(text::ErrorFormat format, const std::string& message,

@@ -62,7 +62,8 @@ std::string source_banner(const spec::Spec& spec, const PredictedChoice& predict
   for (const Prediction& prediction : predicted.predictions) {
     text += comment("Predicted", predicted_text(prediction));
   }
-  return text + comment("Compile", compile_command(spec, *choice.target)) + "\n";
+  // In one line however long: it is there to be copied.
+  return text + fmt::format("// Compile: {}\n\n", compile_command(spec, *choice.target));
 }
 
 }  // namespace attngen::emit

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "attention/interval_mask.h"
 #include "attention/pair_form.h"
 #include "expr/count.h"
 #include "expr/ops.h"
@@ -21,6 +22,9 @@ namespace attngen::report {
 namespace {
 
 using expr::Expr;
+
+// Of a pair, where its row's first and last key are searched once a tile.
+constexpr expr::OperationCounts kTwoLimits{.logic = 2};
 
 bool is_call(const Expr& e) {
   return !e.operands().empty() && e.op() != expr::Op::Load && e.op() != expr::Op::Select &&
@@ -139,7 +143,9 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
     if (pairs.affine) n.multiply -= 1;  // that of the exponent, which softmax has anyway
     text += line("score", written(spec.score, pairs.score), "a pair", n);
   }
-  text += line("mask", spec.mask, "a pair of a block that it cuts", cost(pairs.mask));
+  const bool searched = !amd && attention::has_searched_limits(spec, *rows);
+  const expr::OperationCounts of_mask = searched ? kTwoLimits : cost(pairs.mask);
+  text += line("mask", spec.mask, "a pair of a block that it cuts", of_mask);
   if (spec.normalize_text != "softmax") {
     text +=
         line("weight", written(spec.normalize.weight, pairs.weight), "a pair", cost(pairs.weight));

@@ -245,6 +245,7 @@ attention::PairAbilities pair_abilities(target::Family family, const Forms& form
           .far = forms.far,
           .bias = forms.bias,
           .mask_bits = true,
+          .row_keys = true,
           .key_rows = true,
           .strips = forms.strips,
           .rounds_positive_part = true};

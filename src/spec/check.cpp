@@ -14,6 +14,8 @@ namespace {
 
 using Kind = Type::Kind;
 
+constexpr const char* kIdentifierWords = "a C identifier that begins with a letter";
+
 // Whether UTF-8 text has a control character, a line end (U+0085, U+2028) or one that changes the
 // direction of writing (U+202E), by which a comment could pass for code or code for a comment.
 bool has_control(std::string_view text) {
@@ -136,7 +138,8 @@ class Checker {
     }
     if (auto reason = why_no_identifier(node.text)) {
       refuse(node, pointer,
-             fmt::format("{} must be a C identifier, got {}", dotted(pointer), got(node)), *reason);
+             fmt::format("{} must be {}, got {}", dotted(pointer), kIdentifierWords, got(node)),
+             *reason);
     }
   }
 
@@ -187,7 +190,7 @@ class Checker {
         entry.valid = false;
         report_.at_key(
             entry, pointer,
-            fmt::format("'{}' must be a C identifier", text::shortened(entry.key, kMaxName)),
+            fmt::format("'{}' must be {}", text::shortened(entry.key, kMaxName), kIdentifierWords),
             *reason);
         continue;
       }

@@ -298,7 +298,7 @@ std::string usual_entries(const Node& map, const Type& type, const std::string& 
   return entries;
 }
 
-// The number that a text of no number stands for: .5, 1/8, or the name of a constant.
+// The number that a text of no number stands for: .5, +5, 1/8, '8', or the name of a constant.
 std::string as_number(const std::string& text, const Type& type, const Node& root) {
   const Node* constants = root.find("constants");
   const Node* constant = constants != nullptr ? constants->find(text) : nullptr;
@@ -306,7 +306,7 @@ std::string as_number(const std::string& text, const Type& type, const Node& roo
   const auto parsed = expr::parse(text, {});
   const auto* e = std::get_if<expr::Expr>(&parsed);
   if (e == nullptr || e->type() == expr::Type::Bool) return "";
-  if (e->is_number() && !text.starts_with('.')) return "";  // 010: what is meant is not known
+  if (e->is_number() && text.starts_with('0')) return "";  // 010: what is meant is not known
   const double value = expr::evaluate(*e, {});
   const bool fits = type.kind != Type::Kind::Whole || std::floor(value) == value;
   return fits && std::isfinite(value) ? fmt::format("write {}", value) : "";

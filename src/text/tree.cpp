@@ -54,12 +54,9 @@ std::string got(const Node& node) {
     case Node::Kind::Scalar:
       break;
   }
-  if (!node.quoted && (spells_number(node.text) || bool_of(node)) &&
-      node.text.size() <= kMostQuoted) {
-    return node.text;
-  }
-  return fmt::format("{}'{}'", spells_number(node.text) ? "the text " : "",
-                     shortened(node.text, kMostQuoted));
+  const bool looks_bare = spells_number(node.text) || node.text == "true" || node.text == "false";
+  if (!node.quoted && looks_bare && node.text.size() <= kMostQuoted) return node.text;
+  return fmt::format("{}'{}'", looks_bare ? "the text " : "", shortened(node.text, kMostQuoted));
 }
 
 std::optional<double> number_of(const Node& node) {

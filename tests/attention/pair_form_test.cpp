@@ -229,6 +229,16 @@ TEST_CASE("a mask knows no lines, which begin at a key that exists") {
   CHECK(text(form.mask) == "0.75 * kv_idx <= $c0");
 }
 
+TEST_CASE("a mask whose rows' keys are searched leaves nothing to compute for a row") {
+  const char* const documents = "mask: doc_id[b, q_pos] == doc_id[b, kv_idx]\n";
+  CHECK(form_for(documents).constants.size() == 1);
+  CHECK(form_for(documents, spec::DType::Bf16, {.row_keys = true}).constants.empty());
+  // Nor are any searched but of a plain exponential.
+  CHECK(form_for(std::string(documents) + "normalize: {weight: sigmoid(score)}\n",
+                 spec::DType::Bf16, {.row_keys = true})
+            .constants.size() == 1);
+}
+
 TEST_CASE("a whole number that the score decides is no constant") {
   const std::string doubled = "$product * 0.7213475204444817 * (2 if $product * 0.5 > 0 else 1)";
   CHECK(text(form_for("score: score * (2 if score > 0 else 1)\n").score) == doubled);

@@ -1,5 +1,7 @@
 #include "attention/row_form.h"
 
+#include <fmt/format.h>
+
 #include "attention/separate.h"
 #include "support.h"
 
@@ -220,7 +222,7 @@ TEST_CASE("the sign of a long sum is soon known") {
 }
 
 struct Expected {
-  std::string pointer, marked, message;
+  std::string pointer, marked, message, help;
 };
 
 // The refusal of a normaliser with the rows m and l, its span resolved in `text`.
@@ -231,7 +233,8 @@ Expected refusal_of(const std::string& rows, const std::string& weight, const st
   REQUIRE(std::holds_alternative<Refusal>(derived));
   const auto& refusal = std::get<Refusal>(derived);
   const expr::Span span = refusal.error.span;
-  return {refusal.pointer, text.substr(span.begin, span.end - span.begin), refusal.error.message};
+  return {refusal.pointer, text.substr(span.begin, span.end - span.begin), refusal.error.message,
+          refusal.error.help};
 }
 
 TEST_CASE("weights without an online form are refused at the blocking part") {
@@ -249,6 +252,24 @@ TEST_CASE("weights without an online form are refused at the blocking part") {
             .marked == "sigmoid(score - l)");
 }
 
+TEST_CASE("help says whether a sum or a product is wanted") {
+  const auto help = [](const std::string& weight) {
+    return refusal_of("l: rowsum(abs(score))", weight, weight).help;
+  };
+  CHECK(help("sigmoid(score - l)") ==
+        "'sigmoid(score - l)' must come apart into a part that reads 'score' times a part that "
+        "reads 'l', as exp(score - l) does");
+  for (const char* exponent : {"score / l", "score * l", "max(score, l)"}) {
+    CHECK(help(fmt::format("exp({})", exponent)) ==
+          fmt::format("'{}' must come apart into a part that reads 'score' plus a part that reads "
+                      "'l', as score - l does",
+                      exponent));
+  }
+  CHECK(help("exp(kv_idx * 2 - l * kv_idx)") ==
+        "'l * kv_idx' must come apart into a part that reads 'kv_idx' plus a part that reads 'l', "
+        "as kv_idx - l does");
+}
+
 TEST_CASE("row sums without an online form are refused in their row") {
   const std::string l = "rowsum(sigmoid(score - m))";
   const Expected refusal = refusal_of("m: rowmax(score), l: " + l, "score", l);
@@ -257,6 +278,23 @@ TEST_CASE("row sums without an online form are refused in their row") {
   CHECK(refusal.message ==
         "rowsum has no online form: the factor by which earlier sums rescale would depend on "
         "'score'");
+}
+
+TEST_CASE("a maximum moves by a summand or by a factor above zero") {
+  const auto refusal = [](const std::string& max) {
+    return refusal_of("m: rowmax(score), n: " + max, "score", max);
+  };
+  const Expected product = refusal("rowmax(score * m)");
+  CHECK(product.pointer == "/normalize/rows/n");
+  CHECK(product.marked == "score * m");
+  CHECK(product.message ==
+        "rowmax has no online form: how an earlier maximum follows 'm' would depend on 'score'");
+  CHECK(product.help ==
+        "'score * m' must come apart into a part that reads 'score' plus a part that reads 'm', or "
+        "times one that is above zero, as exp(m) is");
+  CHECK(refusal("rowmax(exp(score * m))").help ==
+        "'score * m' must come apart into a part that reads 'score' plus a part that reads 'm', as "
+        "score - m does");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ PairForm stripped(const std::string& score, const std::string& more = "") {
   const spec::Spec spec = spec_of("scale: 1\nscore: \"" + score + "\"\n" + more);
   const auto rows = derive_row_form(spec.normalize);
   REQUIRE(std::holds_alternative<RowForm>(rows));
-  return pair_form(spec, std::get<RowForm>(rows), {.key_rows = true, .strips = true});
+  return pair_form(spec, std::get<RowForm>(rows),
+                   {.row_keys = true, .key_rows = true, .strips = true});
 }
 
 std::string printed(const expr::Expr& e) { return e ? expr::print(e) : "none"; }

@@ -93,6 +93,12 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
   CHECK(error_of({"a.yaml"}) ==
         "attngen: error: no output folder is given\n"
         "help: add -o DIR, or --stdout or --explain\n");
+  CHECK(error_of({"a.yaml", "--emit", "kernel"}) ==
+        "attngen: error: no output folder is given\nhelp: add -o DIR or --stdout\n");
+  const std::string no_folder = "attngen: error: no output folder is given\nhelp: add -o DIR\n";
+  CHECK(error_of({"a.yaml", "--check"}) == no_folder);
+  CHECK(error_of({"a.yaml", "--report", "html"}) == no_folder);
+  CHECK(error_of({"a.yaml", "--depfile", "a.d"}) == no_folder);
   CHECK(error_of({"a.yaml", "--exlain"}) ==
         "attngen: error: unknown option '--exlain'\nhelp: did you mean '--explain'?\n");
   CHECK(error_of({"a.yaml", "--out", "out"}) ==
@@ -100,7 +106,11 @@ TEST_CASE("A wrong command line says what is wrong and what would be right") {
   CHECK(error_of({"a.yaml", "-o", "out", "--target", "h101"}) ==
         "attngen: error: unknown target 'h101'\nhelp: did you mean 'h100'?\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--target", "h100,b200"}) ==
-        "attngen: error: unknown target 'b200'\nhelp: did you mean 'h200'?\n");
+        "attngen: error: unknown target 'b200'\nhelp: one of: h100, h200, mi250\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--target", "sm_90a"}) ==
+        "attngen: error: unknown target 'sm_90a'\nhelp: did you mean 'h100'?\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--target", "gfx90a"}) ==
+        "attngen: error: unknown target 'gfx90a'\nhelp: did you mean 'mi250'?\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--target", "h100,h200, h100"}) ==
         "attngen: error: 'h100' is in --target twice\n");
   CHECK(error_of({"a.yaml", "-o", "out", "--target", "gfx942"}) ==

@@ -111,7 +111,7 @@ std::string find_mask_bits(const spec::Spec& spec) {
 }
 
 bool has_constants(const spec::Spec& spec, const attention::RowForm& form) {
-  return !attention::pair_form(spec, form).constants.empty();
+  return !attention::pair_form(spec, form, {.row_keys = true}).constants.empty();
 }
 
 // A block as the template's `weigh` does it: with the maximum so far if the form allows, else, and

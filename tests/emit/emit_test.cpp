@@ -304,6 +304,26 @@ TEST_CASE("the banner says what, from what and why") {
                                 "arch=compute_90a,code=sm_90a -c test_h100.cu\n") !=
         std::string::npos);
   CHECK(e.files[1].content.starts_with("// test: Plain attention\n"));
+  CHECK(emitted("", {"mi250"})
+            .files[0]
+            .content.find("\n// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 "
+                          "-fgpu-flush-denormals-to-zero -c test_mi250.hip\n\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("of MI250's helpers a kernel has what it calls") {
+  const auto kernel = [](const std::string& lines) {
+    return emitted(lines, {"mi250"}).files[0].content;
+  };
+  const auto names = [](const std::string& text, const char* name) {
+    return text.find(name) != std::string::npos;
+  };
+  const std::string softmax = kernel("");
+  CHECK(names(softmax, "kScale"));
+  CHECK(names(softmax, "other_half"));
+  const std::string sigmoid = kernel("normalize: {weight: sigmoid(score)}\n");
+  CHECK_FALSE(names(sigmoid, "kScale"));
+  CHECK_FALSE(names(sigmoid, "other_half"));
 }
 
 TEST_CASE("the header and the manifest say what is computed") {

@@ -23,8 +23,8 @@ std::string text_for(const char* lines) {
 
 // What surrounds the user's functions in a template, and a kernel that calls all of them.
 std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
-  const attention::PairForm pairs =
-      attention::pair_form(spec, form, {.bias = true, .mask_bits = true, .key_rows = true});
+  const attention::PairForm pairs = attention::pair_form(
+      spec, form, {.bias = true, .mask_bits = true, .row_keys = true, .key_rows = true});
   std::string text =
       "#include <cuda_runtime.h>\n#include <stdint.h>\n"
       "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64, kMaps = 2;\n"

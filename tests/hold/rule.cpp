@@ -12,7 +12,8 @@ namespace {
 
 using expr::kInfinity;
 
-// What is below 2^-126, the least normal number, may be flushed: of a sum a thousand pairs' weights.
+// What is below 2^-126, the least normal number, may be flushed: of a sum a thousand pairs'
+// weights.
 constexpr double kUnderflow = 0x1p-116;
 
 // Equal infinities count as no difference, NaN as an infinite one.
@@ -85,8 +86,7 @@ Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double ro
     const auto root = [&](double sum) { return std::sqrt(sum / static_cast<double>(group.count)); };
     const Verdict verdict{
         output, root(group.error),
-        2 * root(group.naive) + kRoundings * roundoff * root(group.exact) + kUnderflow,
-        group.row};
+        2 * root(group.naive) + kRoundings * roundoff * root(group.exact) + kUnderflow, group.row};
     if (!(verdict.ratio() <= worst.ratio())) worst = verdict;
   }
   return worst;

@@ -13,7 +13,8 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
   attngen::text::Diagnostics diagnostics(
       {"s.yaml",
        "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
-       "inputs: {slopes: {dtype: f32, shape: [heads]}, bias: {dtype: f32, shape: [seq_kv]}}\n" +
+       "inputs: {slopes: {dtype: f32, shape: [heads]}, bias: {dtype: f32, shape: [seq_kv]},\n"
+       "         doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n" +
            lines});
   const auto spec = attngen::spec::read(diagnostics);
   REQUIRE(spec.has_value());
@@ -49,6 +50,15 @@ TEST_CASE("what the user's functions cost is said") {
         "the relu is taken where weights are rounded, at no cost\n");
   // The same for all pairs of a row: computed once.
   CHECK(functions_of("score: score * exp(slopes[h])\n").starts_with("computed once for a row: "));
+}
+
+TEST_CASE("of ids in order a pair is told by its row's first and last key") {
+  const std::string documents = "mask: doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos\n";
+  CHECK(functions_of(documents) ==
+        "the mask adds to a pair of a block that it cuts: 2 integer operations\n");
+  CHECK(functions_of(documents, Family::Cdna2) ==
+        "the mask adds to a pair of a block that it cuts: 3 integer operations, 1 load\n"
+        "computed once for a row: doc[b, q_pos]\n");
 }
 
 TEST_CASE("what far keys cost is said") {

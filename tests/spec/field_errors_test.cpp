@@ -66,7 +66,13 @@ TEST_CASE("types and ranges") {
   CHECK(errors_with("fixed: {batch: '8'}\n") ==
         "s.yaml:6:16: error: fixed.batch must be a whole number, got the text '8'\n"
         "    6 | fixed: {batch: '8'}\n"
-        "      |                ^~~\n");
+        "      |                ^~~\n"
+        "help: write 8\n");
+  CHECK(errors_with("varlen: 'true'\n") ==
+        "s.yaml:6:9: error: varlen must be true or false, got the text 'true'\n"
+        "    6 | varlen: 'true'\n"
+        "      |         ^~~~~~\n"
+        "help: write true\n");
   CHECK(errors_with("fixed: {batch: 1.5, seq_q: 010, seq_kv: }\n") ==
         "s.yaml:6:16: error: fixed.batch must be a whole number, got 1.5\n"
         "    6 | fixed: {batch: 1.5, seq_q: 010, seq_kv: }\n"

@@ -218,6 +218,9 @@ TEST_CASE("values that lack their brackets or a digit, or are to be computed") {
         "    6 | scale: 1/8\n"
         "      |        ^~~\n"
         "help: write 0.125\n");
+  for (const std::string text : {"5.", "+5", "'5'"}) {
+    CHECK(errors_with("scale: " + text + "\n").ends_with("help: write 5\n"));
+  }
   CHECK(errors_with("constants: {c: 2 * sqrt(16)}\n").ends_with("help: write 8\n"));
   CHECK(errors_with("fixed: {batch: 16/2}\n").ends_with("help: write 8\n"));
   for (const std::string text : {"16/3", "0/0", "1 <= 2", "010"}) {

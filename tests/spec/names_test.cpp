@@ -13,7 +13,8 @@ std::string name_error(const std::string& name) {
 
 TEST_CASE("names that are no symbols or files") {
   CHECK(name_error("../../etc/x") ==
-        "s.yaml:2:7: error: name must be a C identifier, got '../../etc/x'\n"
+        "s.yaml:2:7: error: name must be a C identifier that begins with a letter, got "
+        "'../../etc/x'\n"
         "    2 | name: ../../etc/x\n"
         "      |       ^~~~~~~~~~~\n"
         "help: it must begin with a letter of ASCII\n");
@@ -26,15 +27,17 @@ TEST_CASE("names that are no symbols or files") {
   CHECK(name_error("''").find("help: it is empty") != std::string::npos);
   CHECK(name_error(std::string(65, 'a')).find("help: it is longer than 64 bytes") !=
         std::string::npos);
-  CHECK(name_error("\"a\\nb\"").find("must be a C identifier") != std::string::npos);
+  CHECK(name_error("\"a\\nb\"").find("must be a C identifier that begins with a letter") !=
+        std::string::npos);
   CHECK(name_error(std::string(64, 'a')).empty());
   CHECK(errors_with("targets: [../h100]\n") ==
-        "s.yaml:6:11: error: targets[0] must be a C identifier, got '../h100'\n"
+        "s.yaml:6:11: error: targets[0] must be a C identifier that begins with a letter, got "
+        "'../h100'\n"
         "    6 | targets: [../h100]\n"
         "      |           ^~~~~~~\n"
         "help: it must begin with a letter of ASCII\n");
   CHECK(errors_with("inputs: {\xC3\xA9: {dtype: f32, shape: []}}\n") ==
-        "s.yaml:6:10: error: '\xC3\xA9' must be a C identifier\n"
+        "s.yaml:6:10: error: '\xC3\xA9' must be a C identifier that begins with a letter\n"
         "    6 | inputs: {\xC3\xA9: {dtype: f32, shape: []}}\n"
         "      |          ^\n"
         "help: it must begin with a letter of ASCII\n");

@@ -91,12 +91,20 @@
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
+#ifndef ATTN_READS_SCALE
+#define ATTN_READS_SCALE 1
+#endif
+#ifndef ATTN_OTHER_HALF
+#define ATTN_OTHER_HALF 1
+#endif
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
 constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
-[[maybe_unused]] constexpr float kScale = ATTN_SCALE;
+#if ATTN_READS_SCALE
+constexpr float kScale = ATTN_SCALE;
+#endif
 
 constexpr int kWaves = 2 * ATTN_WARPGROUPS;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;

@@ -7,11 +7,13 @@ __device__ __forceinline__ void pin(T& x) {
   asm volatile("" : "+v"(x));
 }
 
-[[maybe_unused]] __device__ __forceinline__ float other_half(float x) {
+#if ATTN_OTHER_HALF
+__device__ __forceinline__ float other_half(float x) {
   int thread = threadIdx.x;
   pin(thread);
   return __int_as_float(__builtin_amdgcn_ds_bpermute((thread % 64 ^ 32) * 4, __float_as_int(x)));
 }
+#endif
 #if ATTN_EXPONENTIAL || !ATTN_ROW_FREE
 __device__ __forceinline__ bool any_lane(bool x) { return __ballot(x) != 0; }
 #endif

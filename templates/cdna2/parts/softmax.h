@@ -53,8 +53,8 @@ struct Softmax {
   Pair sum[2] = {};            // of weights, over this lane's keys
 
   // Takes over the lane's greatest exponent. Returns the factor by which the row's sums and
-  // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is inf -
-  // inf.
+  // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is
+  // inf - inf.
   __device__ __forceinline__ float raise(float exponent, const Row& row, const Inputs& in) {
     const float old_max = max_of(greatest, row, in);
     greatest = fmaxf(greatest, pair_max(exponent));

@@ -83,7 +83,7 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #endif
 #if ATTN_ID_TABLES
 
-// Bytes of the tables of ids, or none for a call that is refused. They begin the workspace.
+// Bytes of the tables, or none for a call that is refused. They begin the workspace.
 size_t prepared_bytes(const attention_forward_args& args) {
   const auto in_range = [](int64_t n) { return n > 0 && n <= kMost; };
 #if ATTN_VARLEN
@@ -107,7 +107,8 @@ size_t prepared_bytes(const attention_forward_args& args) {
 }
 
 #if ATTN_MASK_BITS
-// Gives it its place. Returns how many blocks of the kernel that fills it are worth while.
+// Gives the table and the bits their places. Returns how many blocks of the kernel that fills them
+// are worth while.
 int place_tables(Params& p, void* workspace, int cores) {
   constexpr int kMostPerCore = 2048 / kTableThreads;
   const auto entries = table_entries<int64_t>(p);
@@ -117,7 +118,8 @@ int place_tables(Params& p, void* workspace, int cores) {
   return static_cast<int>(entries < 1 ? 1 : entries < most ? entries : most);
 }
 #else
-// Gives each its place. Returns how many blocks of the kernel that fills them are worth while.
+// Gives each table its place. Returns how many blocks of the kernel that fills them are worth
+// while.
 int place_tables(Params& p, void* workspace, int cores) {
   constexpr int kWarps = kTableThreads / 32, kMostPerCore = 2048 / kTableThreads;
   int4* place = static_cast<int4*>(workspace);
