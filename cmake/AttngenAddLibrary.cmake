@@ -22,7 +22,6 @@ function(attngen_generate variable)
     get_filename_component(spec ${spec} ABSOLUTE)
     attngen_outputs_of(outputs ${spec} ${folder} ${targets})
     attngen_write_once(${spec} ${outputs})
-    list(GET outputs 0 first)
     # attngen leaves equal files untouched, but make takes what is older than its input for old.
     set(touch)
     if(CMAKE_GENERATOR MATCHES "Makefiles")
@@ -30,10 +29,9 @@ function(attngen_generate variable)
     endif()
     add_custom_command(
       OUTPUT ${outputs}
-      COMMAND attngen::attngen ${spec} -o ${folder} --target ${targets} --depfile ${first}.d
+      COMMAND attngen::attngen ${spec} -o ${folder} --target ${targets}
       ${touch}
       DEPENDS ${spec} attngen::attngen
-      DEPFILE ${first}.d
       COMMENT "Generating attention kernels from ${spec}"
       VERBATIM)
     list(APPEND files ${outputs})

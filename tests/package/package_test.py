@@ -58,6 +58,7 @@ class Package(unittest.TestCase):
         self.assertIn("Generating attention kernels", run("cmake", "--build", build).stdout)
         self.assertIn("must be 2", (build / "kernels/tiny.h").read_text())
         self.assertIn("no work to do", run("cmake", "--build", build).stdout)
+        return build
 
     def test_installed_files(self):
         prefix = self.install_and_move()
@@ -67,7 +68,11 @@ class Package(unittest.TestCase):
                          run(prefix / "bin/attngen", "--schema").stdout)
 
     def test_find_package(self):
-        self.check_generation(f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")
+        prefix = self.install_and_move()
+        build = self.check_generation(f"-DCMAKE_PREFIX_PATH={prefix}")
+        (prefix / "bin/attngen").touch()  # as a new one
+        self.assertIn("Generating attention kernels", run("cmake", "--build", build).stdout)
+        self.assertIn("no work to do", run("cmake", "--build", build).stdout)
 
     def test_add_subdirectory(self):
         # Unoptimised and a room at once, since all of attngen is built once more.
@@ -129,12 +134,14 @@ class Package(unittest.TestCase):
                              self.folder / "build", status=(1,)).stdout
                 self.assertIn(error, " ".join(output.split()))
 
-    def test_makefiles(self):
+    def check_rest(self, generator):
         """A change of a spec that changes no output: attngen leaves them, and make would ask again."""
+        self.folder /= "Bob's R&D"  # which Ninja does not know again in a depfile
+        self.folder.mkdir()
         source, build = self.write_project(
             "attngen_generate(files SPECS a.yaml TARGETS mi250)",
             "add_custom_target(kernels ALL DEPENDS ${files})"), self.folder / "build"
-        run("cmake", "-G", "Unix Makefiles", "-S", source, "-B", build)
+        run("cmake", "-G", generator, "-S", source, "-B", build)
         generating = "Generating attention kernels"
         self.assertIn(generating, run("cmake", "--build", build).stdout)
         self.assertNotIn(generating, run("cmake", "--build", build).stdout)
@@ -142,6 +149,12 @@ class Package(unittest.TestCase):
             spec.write("# the same\n")
         self.assertIn(generating, run("cmake", "--build", build).stdout)
         self.assertNotIn(generating, run("cmake", "--build", build).stdout)
+
+    def test_makefiles(self):
+        self.check_rest("Unix Makefiles")
+
+    def test_ninja(self):
+        self.check_rest("Ninja")
 
     def read_name(self, text, status=0):
         """What cmake prints, asked for the name in a spec's text."""
