@@ -127,12 +127,30 @@ class Package(unittest.TestCase):
                  f"{library}(kernels SPECS a.yaml TARGET mi250)"),
                 ("attngen_generate: unknown argument 'TARGET'",
                  "attngen_generate(files OUTPUT_DIR out TARGET h100 SPECS a.yaml)"),
+                ("attngen_add_library: enable the language CUDA",
+                 "set(CMAKE_CUDA_COMPILER nvcc CACHE FILEPATH x)", f"{library}(kernels SPECS a.yaml)"),
+                ("attngen_add_library: enable the language CXX",
+                 "set(CMAKE_CXX_COMPILER c++ CACHE FILEPATH x)",
+                 f"{library}(kernels SPECS a.yaml TARGETS mi250)"),
+                ("/none of " + str(self.folder / "project/a.yaml: status No such file or directory"),
+                 "set_target_properties(attngen::attngen PROPERTIES IMPORTED_LOCATION /none)",
+                 twice.format("h100")),
                 ("would be written twice: give one call all TARGETS",
                  twice.format("h100"), twice.format("h200"))):
             with self.subTest(calls):
                 output = run("cmake", "-G", "Ninja", "-S", self.write_project(*calls), "-B",
                              self.folder / "build", status=(1,)).stdout
                 self.assertIn(error, " ".join(output.split()))
+
+    def test_build_type(self):
+        """attngen of a build type that cmake does not know."""
+        source = self.write_project(
+            "set_property(TARGET attngen::attngen PROPERTY IMPORTED_LOCATION)",
+            "set_target_properties(attngen::attngen PROPERTIES IMPORTED_CONFIGURATIONS ASAN",
+            f"                      IMPORTED_LOCATION_ASAN {BUILD}/attngen)",
+            "attngen_generate(files SPECS a.yaml)",
+            "add_custom_target(kernels ALL DEPENDS ${files})")
+        run("cmake", "--build", self.configure(source))
 
     def check_rest(self, generator):
         """A change of a spec that changes no output: attngen leaves them, and make would ask again."""
@@ -194,6 +212,17 @@ class Package(unittest.TestCase):
 
     def test_example_consumer_hip(self):
         self.check_consumer("mi250")
+
+    def test_example_flags(self):
+        """Of a project that compiles its own files so."""
+        build = self.configure(SOURCE / "examples/cmake_consumer",
+                               f"-DCMAKE_PREFIX_PATH={self.install_and_move()}",
+                               "-DCMAKE_CUDA_SEPARABLE_COMPILATION=ON", "-DCMAKE_UNITY_BUILD=ON",
+                               "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+        commands = json.loads((build / "compile_commands.json").read_text())
+        [kernel] = [command for command in commands if command["file"].endswith(".cu")]
+        self.assertTrue(kernel["file"].endswith("_h100.cu"))
+        self.assertNotIn("-rdc=true", kernel["command"])
 
     def check_vendored(self, compiler):
         """The README's command, but for the name of the program."""
