@@ -22,7 +22,6 @@ function(attngen_generate variable)
     get_filename_component(spec ${spec} ABSOLUTE)
     attngen_outputs_of(outputs ${spec} ${folder} ${targets})
     attngen_write_once(${spec} ${outputs})
-    list(GET outputs 0 first)
     # attngen leaves equal files untouched, but make takes what is older than its input for old.
     set(touch)
     if(CMAKE_GENERATOR MATCHES "Makefiles")
@@ -30,10 +29,9 @@ function(attngen_generate variable)
     endif()
     add_custom_command(
       OUTPUT ${outputs}
-      COMMAND attngen::attngen ${spec} -o ${folder} --target ${targets} --depfile ${first}.d
+      COMMAND attngen::attngen ${spec} -o ${folder} --target ${targets}
       ${touch}
       DEPENDS ${spec} attngen::attngen
-      DEPFILE ${first}.d
       COMMENT "Generating attention kernels from ${spec}"
       VERBATIM)
     list(APPEND files ${outputs})
@@ -56,13 +54,15 @@ function(attngen_add_library target)
     message(FATAL_ERROR "attngen_add_library: the kernels for ${targets} define the same functions: "
                         "a library has one target (h100's and h200's run on both)")
   endif()
+  # A compiler in the cache alone, as of another configuring, is no language of the project.
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if("mi250" IN_LIST ARG_TARGETS)
     set(hip ON)
-    if(NOT CMAKE_CXX_COMPILER)  # which links what hipcc compiled
+    if(NOT "CXX" IN_LIST languages)  # which links what hipcc compiled
       message(FATAL_ERROR "attngen_add_library: enable the language CXX first: "
                           "project(... LANGUAGES CXX)")
     endif()
-  elseif(NOT CMAKE_CUDA_COMPILER)
+  elseif(NOT "CUDA" IN_LIST languages)
     message(FATAL_ERROR "attngen_add_library: enable the language CUDA first: "
                         "project(... LANGUAGES CXX CUDA)")
   endif()
@@ -80,7 +80,9 @@ function(attngen_add_library target)
     add_library(${target} STATIC ${files})
     set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
                                                POSITION_INDEPENDENT_CODE ON
-                                               CUDA_ARCHITECTURES 90a-real)
+                                               CUDA_ARCHITECTURES 90a-real
+                                               CUDA_SEPARABLE_COMPILATION OFF
+                                               UNITY_BUILD OFF)
   endif()
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}>)
 endfunction()
@@ -165,17 +167,12 @@ function(attngen_write_once spec)
 endfunction()
 
 function(attngen_ask variable spec folder targets)
-  foreach(configuration "" _RELEASE _RELWITHDEBINFO _NOCONFIG _DEBUG _MINSIZEREL)
-    get_target_property(location attngen::attngen IMPORTED_LOCATION${configuration})
-    if(location)
-      break()
-    endif()
-  endforeach()
+  get_target_property(location attngen::attngen LOCATION)  # of any configuration that is installed
   execute_process(COMMAND ${location} ${spec} -o ${folder} --target ${targets} --print-outputs
                   OUTPUT_VARIABLE lines ERROR_VARIABLE error RESULT_VARIABLE status
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${error}")
+    message(FATAL_ERROR "${location} of ${spec}: status ${status}\n${error}")
   endif()
   string(REPLACE "\n" ";" lines "${lines}")
   set(${variable} ${lines} PARENT_SCOPE)

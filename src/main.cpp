@@ -52,7 +52,7 @@ void check_folder(const std::vector<emit::File>& files, const Options& options, 
   }
 }
 
-void write_depfile(const std::vector<Job>& jobs, const Options& options, Log& log) {
+std::string rules_of(const std::vector<Job>& jobs, const Options& options) {
   std::vector<Rule> rules;
   for (const Job& job : jobs) {
     Rule rule;
@@ -62,29 +62,33 @@ void write_depfile(const std::vector<Job>& jobs, const Options& options, Log& lo
     rule.inputs = job.inputs(options);
     rules.push_back(std::move(rule));
   }
-  const std::filesystem::path path(options.depfile);
+  return depfile_text(rules);
+}
+
+// Nothing, or the error.
+std::optional<std::string> replace_depfile(const std::string& depfile, const std::string& text) {
+  const std::filesystem::path path(depfile);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   // Only -o makes folders.
   std::error_code code;
   if (!std::filesystem::exists(folder, code)) {
-    log.fail(ExitCode::InputOutput,
-             format_error(options.error_format, fmt::format("cannot write '{}': no folder '{}'",
-                                                            options.depfile, folder)));
-    return;
+    return fmt::format("cannot write '{}': no folder '{}'", depfile, folder);
   }
-  if (const auto error = emit::write(folder, {{path.filename().string(), depfile_text(rules)}})) {
-    log.fail(ExitCode::InputOutput, format_error(options.error_format, *error));
-  }
+  return emit::write(folder, {{path.filename().string(), text}});
 }
 
 void write_files(const std::vector<Job>& jobs, const std::vector<emit::File>& files,
                  const Options& options, Log& log) {
-  if (const auto error = emit::write(options.folder, files)) {
-    log.fail(ExitCode::InputOutput, format_error(options.error_format, *error));
-    return;
+  // Asked before there are new files, to which a link may lead.
+  const bool into = is_written_into(options.depfile);
+  std::optional<std::string> error = emit::write(options.folder, files);
+  if (!error && !options.depfile.empty()) {
+    const std::string rules = rules_of(jobs, options);
+    error =
+        into ? emit::write_into(options.depfile, rules) : replace_depfile(options.depfile, rules);
   }
-  if (!options.depfile.empty()) {
-    write_depfile(jobs, options, log);
+  if (error) {
+    log.fail(ExitCode::InputOutput, format_error(options.error_format, *error));
   }
 }
 

@@ -73,7 +73,13 @@ std::optional<FileId> file_id(const std::string& path) {
 
 std::string full_path(const std::string& path) {
   std::error_code ignored;
-  return fs::absolute(path, ignored).lexically_normal().string();
+  const fs::path whole = fs::absolute(path, ignored);
+  return (fs::weakly_canonical(whole.parent_path(), ignored) / whole.filename()).string();
+}
+
+bool is_written_into(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(fs::symlink_status(path, ignored));
 }
 
 Differences differences(const std::string& folder, const std::vector<emit::File>& files) {

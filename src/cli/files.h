@@ -29,8 +29,11 @@ std::string path_in(const std::string& folder, const std::string& name);
 // What the paths that lead to one file have in common; nothing of a file that does not exist.
 using FileId = std::pair<uint64_t, uint64_t>;  // device and inode
 std::optional<FileId> file_id(const std::string& path);
-// The same, of files that need not exist, if no link is on the way.
+// The same, of files that need not exist, if the last of a path is no link.
 std::string full_path(const std::string& path);
+
+// Of a depfile: whether what is there stays, a link such as /dev/stdout, a device or a pipe.
+bool is_written_into(const std::string& path);
 
 // One line for each file that the folder lacks or holds with other bytes: "missing: out/a.h",
 // "differs: out/a_h100.cu"; none if a write would change nothing. The errors of ReadText for files

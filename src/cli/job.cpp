@@ -190,7 +190,8 @@ void check_overwrites(const std::vector<Job>& jobs, const Options& options, Log&
       if (file == depfile) return refuse(input, kOtherDepfile);
     }
   }
-  if (!options.depfile.empty() && paths.contains(full_path(options.depfile))) {
+  if (options.depfile.empty()) return;
+  if ((depfile && files.contains(*depfile)) || paths.contains(full_path(options.depfile))) {
     refuse(options.depfile, kOtherDepfile);
   }
 }

@@ -253,12 +253,28 @@ void check_combination(const CLI::App& app, const Raw& raw, Options::Mode mode) 
   }
 }
 
-// A value that is empty, as of an unset variable of a script, would count as not given.
+// Of an unset variable of a script: it would count as not given.
+[[noreturn]] void refuse_empty(const std::string& option) {
+  throw UsageError{fmt::format("{} is given an empty value", option), {}};
+}
+
 void check_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::vector<std::string>& values = option->results();
     if (!option->get_positional() && std::find(values.begin(), values.end(), "") != values.end()) {
-      throw UsageError{fmt::format("{} is given an empty value", option->get_name()), {}};
+      refuse_empty(option->get_name());
+    }
+  }
+}
+
+// The same, spelled "--depfile=", for which CLI11 takes the next word.
+void check_words(const CLI::App& app, int argc, const char* const* argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    const std::string name(word.substr(0, word.find('=')));
+    const bool is_empty = word.size() == name.size() + 1;
+    if (is_empty && word.starts_with("--") && app.get_option_no_throw(name) != nullptr) {
+      refuse_empty(name);
     }
   }
 }
@@ -320,6 +336,7 @@ Parsed parse(int argc, const char* const* argv) {
   CLI::App app("Generates attention kernels from a spec.", "attngen");
   declare(app, raw);
   try {
+    check_words(app, argc, argv);
     app.parse(argc, argv);
     check_values(app);
     return {check(app, raw), ExitCode::Ok, {}, {}};

@@ -41,7 +41,10 @@ std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
 
 // Writes what differs, through renames once all of it is on the disk; leaves equal files untouched.
 // The error is one line; on an error no file is half written, and unless it is a rename's none is
-// new. Creates `folder` if it is missing.
+// new. Creates `folder` if it is missing. What is there and no file, such as a device, is an error.
 std::optional<std::string> write(const std::string& folder, const std::vector<File>& files);
+
+// Into what a path leads to, without a rename: a device or a pipe stays what it is.
+std::optional<std::string> write_into(const std::string& path, const std::string& content);
 
 }  // namespace attngen::emit

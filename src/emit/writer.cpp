@@ -23,11 +23,8 @@ struct Close {
 };
 using Handle = std::unique_ptr<std::FILE, Close>;
 
-// Whether the file is there with these bytes; a file that cannot be read differs, and so does a
-// pipe, whose reader would wait for a writer.
+// Whether the file is there with these bytes; a file that cannot be read differs.
 bool holds(const fs::path& path, const std::string& content) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return false;
   const Handle file(std::fopen(path.c_str(), "rb"));
   if (!file) return false;
   std::string buffer(content.size() + 1, '\0');  // one more, to see a longer file
@@ -40,14 +37,24 @@ std::string error_text(const fs::path& path, int code) {
 }
 
 // "" or the error. Flushes and closes: a full disk shows here at the latest.
-std::string write_whole(const fs::path& path, const fs::path& shown, const std::string& content) {
+std::string write_whole(const fs::path& path, const fs::path& shown, const std::string& content,
+                        const char* mode = "wbx") {
   errno = 0;
-  Handle file(std::fopen(path.c_str(), "wbx"));
+  Handle file(std::fopen(path.c_str(), mode));
   if (!file) return error_text(shown, errno);
   const bool written = std::fwrite(content.data(), 1, content.size(), file.get()) == content.size();
   const int write_error = errno;
   if (std::fclose(file.release()) != 0) return error_text(shown, errno);
   return written ? "" : error_text(shown, write_error);
+}
+
+// "" or why no file can take the place of what is there.
+std::string why_kept(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status there = fs::status(path, ignored);
+  if (fs::is_directory(there)) return error_text(path, EISDIR);
+  if (!fs::exists(there) || fs::is_regular_file(there)) return "";
+  return fmt::format("cannot write '{}': it is a device, a pipe or a socket", path.string());
 }
 
 bool is_plain_name(const std::string& name) {
@@ -101,13 +108,14 @@ std::optional<std::string> write(const std::string& folder, const std::vector<Fi
     return fmt::format("cannot create folder '{}': {}", folder, std::strerror(code.value()));
   }
   // All are written before the first takes its place: a full disk leaves no mixed set, nor does a
-  // folder in a file's place.
+  // folder or a device in a file's place.
   std::deque<Replacement> replacements;
   for (const File& file : files) {
     const fs::path path = fs::path(folder) / file.name;
-    if (fs::is_directory(path, ignored)) return error_text(path, EISDIR);
-    if (holds(path, file.content)) continue;
-    std::string error = replacements.emplace_back(path).write(file.content);
+    std::string error = why_kept(path);
+    if (error.empty() && !holds(path, file.content)) {
+      error = replacements.emplace_back(path).write(file.content);
+    }
     if (!error.empty()) return error;
   }
   for (Replacement& replacement : replacements) {
@@ -115,6 +123,11 @@ std::optional<std::string> write(const std::string& folder, const std::vector<Fi
     if (!error.empty()) return error;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> write_into(const std::string& path, const std::string& content) {
+  std::string error = write_whole(path, path, content, "wb");
+  return error.empty() ? std::nullopt : std::optional(std::move(error));
 }
 
 }  // namespace attngen::emit

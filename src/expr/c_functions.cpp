@@ -88,7 +88,9 @@ __device__ __forceinline__ float tanh_approx(float x) {
 
 constexpr std::array kDevice = {
     Definition{"float_modulo", R"(// x - y floor(x / y): the sign is the divisor's.
-__device__ __forceinline__ float float_modulo(float x, float y) { return x - y * floorf(x / y); }
+__device__ __forceinline__ float float_modulo(float x, float y) {
+  return x - y * floorf(__fdiv_rn(x, y));
+}
 )"},
     Definition{"floor_divide", R"(// Rounds down, not towards zero; 0 when y is 0.
 __device__ __forceinline__ int floor_divide(int x, int y) {

@@ -367,7 +367,8 @@ std::vector<std::string> Parser::names_near(bool call) const {
 void Parser::fail_unknown(const Token& name, bool call) const {
   const auto hint = scope_.hints.find(text::lower(name.text) + (call ? "(" : ""));
   throw Failure{
-      {name.span, fmt::format("unknown {} '{}'", call ? "function" : "name", name.text),
+      {name.span,
+       fmt::format("unknown {} '{}'", call ? "function" : "name", text::shortened(name.text, 64)),
        hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, names_near(call)),
        !call}};
 }

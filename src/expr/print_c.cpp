@@ -80,6 +80,7 @@ class CPrinter {
   Text print_logic(const Expr& e);
   Text print_conversion(const Expr& e);
   Text print_divide(const Expr& e);
+  Text rounded_quotient(const Expr& e);
   Text print_integer_division(const Expr& e);
   Text print_float_division(const Expr& e);
   Text print_exp(const Expr& e);
@@ -291,7 +292,7 @@ Text CPrinter::print_divide(const Expr& e) {
             Precedence::Product};
   }
   const double reciprocal = divisor.is_number() ? 1 / divisor.number() : 0;
-  if (exact_quotients_.contains(e)) return infix(e, "/");
+  if (exact_quotients_.contains(e)) return rounded_quotient(e);
   if (!is_normal_float(reciprocal)) {
     return call("__fdividef", e);
   }
@@ -316,13 +317,20 @@ Text CPrinter::print_integer_division(const Expr& e) {
                   : fmt::format("({} & {})", dividend, value - 1)};
 }
 
+// Whatever nvcc's --use_fast_math makes of x / y.
+Text CPrinter::rounded_quotient(const Expr& e) {
+  if (device_) return call("__fdiv_rn", e);
+  return {fmt::format("{} / {}", at(e.operand(0), Precedence::Product),
+                      at(e.operand(1), Precedence::Unary)),
+          Precedence::Product};
+}
+
 // Not by an approximate quotient: 6.0 // 3.0 is 2.
 Text CPrinter::print_float_division(const Expr& e) {
   if (e.op() == Op::Modulo) {
     return call("float_modulo", e);
   }
-  return {fmt::format("{}({} / {})", device_ ? "floorf" : "floor",
-                      at(e.operand(0), Precedence::Product), at(e.operand(1), Precedence::Unary))};
+  return {fmt::format("{}({})", device_ ? "floorf" : "floor", rounded_quotient(e).text)};
 }
 
 // exp(x) is exp2(x log2 e); a constant factor of x takes log2 e in.

@@ -52,16 +52,32 @@ std::string blank(std::string_view bytes) {
   return out;
 }
 
-// The source line, and under it the caret.
+// Of a longer line no more bytes are shown before the caret, nor from it on.
+constexpr size_t kMostBefore = 80;
+constexpr size_t kMostFrom = 160;
+
+// The nearest byte, not after this one, where a character begins.
+size_t character_begin(std::string_view text, size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U)
+    --at;
+  return at;
+}
+
+// The source line, or what stands around the caret, and under it the caret.
 std::string excerpt(const Source& source, const Diagnostic& diagnostic) {
   const std::string_view line = source.line(diagnostic.position.line);
   const size_t column =
       std::min(line.size(), static_cast<size_t>(std::max(diagnostic.position.column, 1) - 1));
-  const std::string_view marked =
-      line.substr(column, static_cast<size_t>(std::max(diagnostic.length, 1)));
+  const bool is_long = line.size() > kMostBefore + kMostFrom;
+  const size_t begin =
+      is_long && column > kMostBefore ? character_begin(line, column - kMostBefore) : 0;
+  const std::string cut = begin > 0 ? "..." : "";
+  const std::string before = cut + std::string(line.substr(begin, column - begin));
+  const std::string from = shortened(line.substr(column), is_long ? kMostFrom : line.size());
+  const std::string marked = from.substr(0, static_cast<size_t>(std::max(diagnostic.length, 1)));
   const size_t length = std::max<size_t>(blank(marked).size(), 1);
-  return fmt::format("{:>5} | {}\n      | {}^{}\n", diagnostic.position.line, printable(line),
-                     blank(line.substr(0, column)), std::string(length - 1, '~'));
+  return fmt::format("{:>5} | {}\n      | {}^{}\n", diagnostic.position.line,
+                     printable(before + from), blank(before), std::string(length - 1, '~'));
 }
 
 std::string render_gcc(const Source& source, const Diagnostic& diagnostic) {
@@ -256,8 +272,7 @@ std::string listed(const std::vector<std::string>& items, std::string_view conju
 
 std::string shortened(std::string_view text, size_t length) {
   if (text.size() <= length) return std::string(text);
-  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
-  return std::string(text.substr(0, length)) + "...";
+  return std::string(text.substr(0, character_begin(text, length))) + "...";
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,

@@ -171,6 +171,15 @@ TEST_CASE("An empty value is not the same as none") {
           "attngen: error: " + option + " is given an empty value\n");
   }
   CHECK(error_of({"a.yaml", "-o", ""}) == "attngen: error: --output is given an empty value\n");
+  CHECK(error_of({"a.yaml", "-o", "out", "--depfile=", "--check"}) ==
+        "attngen: error: --depfile is given an empty value\n");
+  CHECK(error_of({"a.yaml", "--check=", "-o", "out"}) ==
+        "attngen: error: --check is given an empty value\n");
+  CHECK(error_of({"a.yaml", "--depfil=", "-o", "out"}) ==
+        "attngen: error: unknown option '--depfil='\nhelp: did you mean '--depfile'?\n");
+  CHECK(options_of({"a.yaml", "-o", "out", "--depfile=a="}).depfile == "a=");
+  CHECK(options_of({"-o", "out", "--", "--depfile="}).specs ==
+        std::vector<std::string>{"--depfile="});
 }
 
 TEST_CASE("Usage errors honour --error-format json") {

@@ -218,6 +218,36 @@ class CommandLine(unittest.TestCase):
                          "out/tiny_h100.cu out/tiny.h: my\\ spec.yaml\n"
                          "out/other_h100.cu out/other.h: other.yaml\n")
 
+    def test_a_depfile_that_is_no_file(self):
+        self.write("tiny.yaml", SPEC)
+        rule = "out/tiny.h: tiny.yaml\n"
+        words = ("tiny.yaml", "-o", "out", "--emit", "header", "--depfile")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.check(*words, "pipe")
+        self.assertEqual(os.read(reader, 1000).decode(), rule)
+        os.close(reader)
+        self.assertTrue(pipe.is_fifo())
+        self.write("there.d", "")
+        (self.folder / "link.d").symlink_to("there.d")
+        self.check(*words, "link.d")
+        self.assertTrue((self.folder / "link.d").is_symlink())
+        self.assertEqual((self.folder / "there.d").read_text(), rule)
+        # Of a link into nothing the rules take the place, not of the header that comes to be there.
+        (self.folder / "none.d").symlink_to("new/tiny.h")
+        self.check("tiny.yaml", "-o", "new", "--emit", "header", "--depfile", "none.d")
+        self.assertIn("#ifndef", (self.folder / "new/tiny.h").read_text())
+
+    def test_what_is_no_file_stays(self):
+        self.write("tiny.yaml", SPEC)
+        (self.folder / "out").mkdir()
+        os.mkfifo(self.folder / "out/tiny.json")
+        self.check("tiny.yaml", "-o", "out", code=4,
+                   err="attngen: error: cannot write 'out/tiny.json': "
+                       "it is a device, a pipe or a socket\n")
+        self.assertEqual(self.listing(), ["tiny.json"])
+
     def test_check(self):
         self.write("tiny.yaml", SPEC)
         self.check("tiny.yaml", "-o", "out", "--check", code=1,
@@ -498,6 +528,15 @@ class CommandLine(unittest.TestCase):
                        err=f"attngen: error: '{depfile}' would be overwritten\n"
                            "help: give --depfile a path of its own\n")
         self.assertIsNone(self.listing())
+        (self.folder / "out").mkdir()
+        (self.folder / "link").symlink_to("out")
+        self.write("out/tiny.json", "old")
+        (self.folder / "a.d").symlink_to("out/tiny.json")
+        for depfile in ("link/tiny.h", "a.d"):
+            self.check("tiny.yaml", "-o", "out/", "--depfile", depfile, code=2,
+                       err=f"attngen: error: '{depfile}' would be overwritten\n"
+                           "help: give --depfile a path of its own\n")
+        self.assertEqual(self.listing(), ["tiny.json"])
 
     def test_standard_input_has_a_name_in_errors(self):
         result = self.run_raw("-", "--stdout", stdin=b"attngen: [")

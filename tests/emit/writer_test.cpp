@@ -82,12 +82,43 @@ TEST_CASE("errors carry the system's reason") {
         "cannot create folder '" + long_name + "': File name too long");
 }
 
-TEST_CASE("a pipe is replaced, not read") {
+TEST_CASE("a pipe is neither read nor replaced") {
   const Folder folder;
   fs::create_directories(folder.path);
-  REQUIRE(::mkfifo((folder.path / "x.cu").c_str(), 0600) == 0);
-  REQUIRE_FALSE(write(folder.path.string(), {{"x.cu", "one\n"}}));
-  CHECK(read(folder.path / "x.cu") == "one\n");
+  const fs::path pipe = folder.path / "x.cu";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  fs::create_symlink("x.cu", folder.path / "link.cu");
+  for (const std::string name : {"x.cu", "link.cu"}) {
+    CHECK(write(folder.path.string(), {{"first.h", "x"}, {name, "one\n"}}) ==
+          "cannot write '" + (folder.path / name).string() +
+              "': it is a device, a pipe or a socket");
+  }
+  CHECK(fs::is_fifo(pipe));
+  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("a link to a file, or to none, is replaced") {
+  const Folder folder;
+  REQUIRE_FALSE(write(folder.path.string(), {{"there.h", "old\n"}}));
+  for (const std::string name : {"there.h", "none.h"}) {
+    fs::create_symlink(name, folder.path / "link.h");
+    REQUIRE_FALSE(write(folder.path.string(), {{"link.h", "new\n"}}));
+    CHECK(fs::is_regular_file(fs::symlink_status(folder.path / "link.h")));
+    fs::remove(folder.path / "link.h");
+  }
+  CHECK(read(folder.path / "there.h") == "old\n");
+  CHECK_FALSE(fs::exists(folder.path / "none.h"));
+}
+
+TEST_CASE("what is written into stays what it is") {
+  const Folder folder;
+  REQUIRE_FALSE(write(folder.path.string(), {{"x.d", "old and longer\n"}}));
+  fs::create_symlink("x.d", folder.path / "link.d");
+  CHECK_FALSE(write_into((folder.path / "link.d").string(), "new\n"));
+  CHECK(fs::is_symlink(folder.path / "link.d"));
+  CHECK(read(folder.path / "x.d") == "new\n");
+  CHECK(write_into(folder.path.string(), "new\n") ==
+        "cannot write '" + folder.path.string() + "': Is a directory");
 }
 
 TEST_CASE("a file that cannot be written leaves the others as they were") {

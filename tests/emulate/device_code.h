@@ -110,6 +110,7 @@ inline float __expf(float x) { return std::exp(x); }
 [[gnu::noinline]] inline float __fadd_rn(float a, float b) { return a + b; }
 [[gnu::noinline]] inline float __fsub_rn(float a, float b) { return a - b; }
 [[gnu::noinline]] inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline int min(int a, int b) { return std::min(a, b); }

@@ -94,6 +94,13 @@ def extreme_calls():
         yield {"batch": batch, "seq_q": q, "seq_kv": kv, "total_q": q, "total_kv": kv}
 
 
+def growing_calls():
+    """Each of which needs no less than the one before; the last more than 64 bits count."""
+    for batch in (1, 2**10, 2**20, 2**27):
+        q, kv = 2**20, 2**30 + 1
+        yield {"batch": batch, "seq_q": q, "seq_kv": kv, "total_q": q, "total_kv": kv}
+
+
 def main():
     attngen, compiler, folder = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3])
     for i, (one, given) in enumerate(CASES):
@@ -103,10 +110,14 @@ def main():
         if done.returncode:
             sys.exit(f"{json.dumps(one)}\n{done.stderr}")
         call, size = told(attngen, place)
-        got, *_ = returned(compiler, place, [with_totals(call), *extreme_calls()])
+        growing = list(growing_calls())
+        got, *sizes = returned(compiler, place, [with_totals(call), *growing, *extreme_calls()])
         print(json.dumps(one), call, size, sep="\n")
         if got != size:
             sys.exit(f"the emitted function returns {got}")
+        sizes = sizes[:len(growing)]
+        if sizes != sorted(sizes):
+            sys.exit(f"of calls that grow the emitted function returns {sizes}")
 
 
 if __name__ == "__main__":

@@ -92,6 +92,8 @@ TEST_CASE("names that do not exist") {
   CHECK(error_of("KV_IDX") == "[KV_IDX] unknown name 'KV_IDX'; did you mean 'kv_idx'?");
   CHECK(error_of("NOT(x < y)") == "[NOT] unknown function 'NOT'; did you mean 'not'?");
   CHECK(error_of("zebra") == "[zebra] unknown name 'zebra'");
+  CHECK(
+      error_of(std::string(65, 'z')).ends_with("] unknown name '" + std::string(64, 'z') + "...'"));
   CHECK(error_of("tahn(x)") == "[tahn] unknown function 'tahn'; did you mean 'tanh'?");
   CHECK(error_of("weight * 2") ==
         "[weight] 'weight' is not allowed here: a score comes before its weight");

@@ -58,6 +58,7 @@ class Package(unittest.TestCase):
         self.assertIn("Generating attention kernels", run("cmake", "--build", build).stdout)
         self.assertIn("must be 2", (build / "kernels/tiny.h").read_text())
         self.assertIn("no work to do", run("cmake", "--build", build).stdout)
+        return build
 
     def test_installed_files(self):
         prefix = self.install_and_move()
@@ -67,7 +68,11 @@ class Package(unittest.TestCase):
                          run(prefix / "bin/attngen", "--schema").stdout)
 
     def test_find_package(self):
-        self.check_generation(f"-DCMAKE_PREFIX_PATH={self.install_and_move()}")
+        prefix = self.install_and_move()
+        build = self.check_generation(f"-DCMAKE_PREFIX_PATH={prefix}")
+        (prefix / "bin/attngen").touch()  # as a new one
+        self.assertIn("Generating attention kernels", run("cmake", "--build", build).stdout)
+        self.assertIn("no work to do", run("cmake", "--build", build).stdout)
 
     def test_add_subdirectory(self):
         # Unoptimised and a room at once, since all of attngen is built once more.
@@ -122,6 +127,14 @@ class Package(unittest.TestCase):
                  f"{library}(kernels SPECS a.yaml TARGET mi250)"),
                 ("attngen_generate: unknown argument 'TARGET'",
                  "attngen_generate(files OUTPUT_DIR out TARGET h100 SPECS a.yaml)"),
+                ("attngen_add_library: enable the language CUDA",
+                 "set(CMAKE_CUDA_COMPILER nvcc CACHE FILEPATH x)", f"{library}(kernels SPECS a.yaml)"),
+                ("attngen_add_library: enable the language CXX",
+                 "set(CMAKE_CXX_COMPILER c++ CACHE FILEPATH x)",
+                 f"{library}(kernels SPECS a.yaml TARGETS mi250)"),
+                ("/none of " + str(self.folder / "project/a.yaml: status No such file or directory"),
+                 "set_target_properties(attngen::attngen PROPERTIES IMPORTED_LOCATION /none)",
+                 twice.format("h100")),
                 ("would be written twice: give one call all TARGETS",
                  twice.format("h100"), twice.format("h200"))):
             with self.subTest(calls):
@@ -129,12 +142,24 @@ class Package(unittest.TestCase):
                              self.folder / "build", status=(1,)).stdout
                 self.assertIn(error, " ".join(output.split()))
 
-    def test_makefiles(self):
+    def test_build_type(self):
+        """attngen of a build type that cmake does not know."""
+        source = self.write_project(
+            "set_property(TARGET attngen::attngen PROPERTY IMPORTED_LOCATION)",
+            "set_target_properties(attngen::attngen PROPERTIES IMPORTED_CONFIGURATIONS ASAN",
+            f"                      IMPORTED_LOCATION_ASAN {BUILD}/attngen)",
+            "attngen_generate(files SPECS a.yaml)",
+            "add_custom_target(kernels ALL DEPENDS ${files})")
+        run("cmake", "--build", self.configure(source))
+
+    def check_rest(self, generator):
         """A change of a spec that changes no output: attngen leaves them, and make would ask again."""
+        self.folder /= "Bob's R&D"  # which Ninja does not know again in a depfile
+        self.folder.mkdir()
         source, build = self.write_project(
             "attngen_generate(files SPECS a.yaml TARGETS mi250)",
             "add_custom_target(kernels ALL DEPENDS ${files})"), self.folder / "build"
-        run("cmake", "-G", "Unix Makefiles", "-S", source, "-B", build)
+        run("cmake", "-G", generator, "-S", source, "-B", build)
         generating = "Generating attention kernels"
         self.assertIn(generating, run("cmake", "--build", build).stdout)
         self.assertNotIn(generating, run("cmake", "--build", build).stdout)
@@ -142,6 +167,12 @@ class Package(unittest.TestCase):
             spec.write("# the same\n")
         self.assertIn(generating, run("cmake", "--build", build).stdout)
         self.assertNotIn(generating, run("cmake", "--build", build).stdout)
+
+    def test_makefiles(self):
+        self.check_rest("Unix Makefiles")
+
+    def test_ninja(self):
+        self.check_rest("Ninja")
 
     def read_name(self, text, status=0):
         """What cmake prints, asked for the name in a spec's text."""
@@ -181,6 +212,17 @@ class Package(unittest.TestCase):
 
     def test_example_consumer_hip(self):
         self.check_consumer("mi250")
+
+    def test_example_flags(self):
+        """Of a project that compiles its own files so."""
+        build = self.configure(SOURCE / "examples/cmake_consumer",
+                               f"-DCMAKE_PREFIX_PATH={self.install_and_move()}",
+                               "-DCMAKE_CUDA_SEPARABLE_COMPILATION=ON", "-DCMAKE_UNITY_BUILD=ON",
+                               "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+        commands = json.loads((build / "compile_commands.json").read_text())
+        [kernel] = [command for command in commands if command["file"].endswith(".cu")]
+        self.assertTrue(kernel["file"].endswith("_h100.cu"))
+        self.assertNotIn("-rdc=true", kernel["command"])
 
     def check_vendored(self, compiler):
         """The README's command, but for the name of the program."""

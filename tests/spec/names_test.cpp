@@ -54,13 +54,15 @@ TEST_CASE("names that no spec can have") {
         "    2 | name: R\n"
         "      |       ^\n"
         "help: R_OK is a macro of <unistd.h>\n");
-  for (const std::string name : {"assert", "Math", "wordexp", "alloca", "cuda", "vector_types",
-                                 "sm_20_intrinsics", "f", "mm", "X"}) {
+  for (const std::string name :
+       {"assert", "Math", "wordexp", "alloca", "cuda", "vector_types", "sm_20_intrinsics", "mma",
+        "cuda_pipeline", "cuComplex", "curand_kernel", "cublasLt", "nvrtc", "f", "mm", "X"}) {
     CHECK(name_error(name).find("error: a spec cannot be named '" + name + "'\n") !=
           std::string::npos);
   }
   // It only begins names.
-  for (const std::string name : {"unix", "I", "EDOM", "cuda_attention", "sm_all", "q", "std"}) {
+  for (const std::string name :
+       {"unix", "I", "EDOM", "cuda_attention", "nv_attention", "sm_all", "q", "std"}) {
     CHECK(name_error(name) == "");
   }
   // Inputs name no headers.

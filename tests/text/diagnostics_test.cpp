@@ -62,6 +62,28 @@ TEST_CASE("the caret keeps to its line and to the screen's columns") {
   CHECK(rendered("", at(7, 9, 3, "m")) == "spec.yaml:7:9: error: m\n    7 | \n      | ^\n");
 }
 
+TEST_CASE("of a long line a part is shown") {
+  const std::string before(80, 'b'), behind(157, 'a');
+  const std::string caret = "\n      | " + std::string(80, ' ') + "^~~\n";
+  CHECK(rendered(before + "xyz" + behind, at(1, 81, 3, "m")) ==
+        "spec.yaml:1:81: error: m\n    1 | " + before + "xyz" + behind + caret);
+  CHECK(rendered(before + "xyz" + behind + "a", at(1, 81, 3, "m")) ==
+        "spec.yaml:1:81: error: m\n    1 | " + before + "xyz" + behind + "..." + caret);
+  const std::string caret3 = "\n      |    " + std::string(80, ' ') + "^~~\n";
+  CHECK(rendered("b" + before + "xyz" + behind, at(1, 82, 3, "m")) ==
+        "spec.yaml:1:82: error: m\n    1 | ..." + before + "xyz" + behind + caret3);
+  // Between characters.
+  std::string e;
+  for (int i = 0; i < 500; ++i) e += "\xC3\xA9";
+  const std::string text = rendered(e + "xyz" + e, at(1, 1001, 3, "m"));
+  CHECK(text == "spec.yaml:1:1001: error: m\n    1 | ..." + e.substr(0, 80) + "xyz" +
+                    e.substr(0, 156) + "...\n      |    " + std::string(40, ' ') + "^~~\n");
+  // What is marked may be cut itself.
+  CHECK(rendered(std::string(1'000'000, 'x'), at(1, 1, 1'000'000, "m")) ==
+        "spec.yaml:1:1: error: m\n    1 | " + std::string(160, 'x') + "...\n      | ^" +
+            std::string(162, '~') + "\n");
+}
+
 TEST_CASE("line 0 is the whole file") {
   CHECK(rendered("ab", at(0, 0, 1, "the file is empty")) ==
         "spec.yaml: error: the file is empty\n");

@@ -180,7 +180,9 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
 // Bytes of the states, or none for a call that is refused. They begin the workspace.
 size_t prepared_bytes(const attention_forward_args& args) {
   if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
-  return static_cast<size_t>(chunks_of(args)) * args.batch * kHeadsQ * kStateBytes;
+  constexpr int64_t kMostStates = (int64_t{1} << 62) / kStateBytes;  // more than any memory holds
+  const int64_t states = chunks_of(args) * args.batch * kHeadsQ;
+  return static_cast<size_t>(states < kMostStates ? states : kMostStates) * kStateBytes;
 }
 
 // By the kernel before the main one, if any.
