@@ -155,6 +155,28 @@ inline void complete_one_copy() {
   core->waiting = 0;
 }
 
+// Each warp that does not rest has a turn, from any of them on; whether a thread is left. Warps fall
+// behind each other: now and then one rests for some rounds.
+inline bool run_round(Core& one, std::vector<unsigned>& rests) {
+  const size_t warps = rests.size(), first = one.random() % warps;
+  bool alive = false;
+  for (size_t i = 0; i < warps; ++i) {
+    const size_t warp = (first + i) % warps;
+    unsigned& rest = rests[warp];
+    if (rest == 0 && one.random() % 16 == 0) rest = one.random() % 60;
+    for (size_t lane = 0; lane < kWarp; ++lane) {
+      Fiber& fiber = *one.fibers[warp * kWarp + lane];
+      if (fiber.done) continue;
+      alive = true;
+      if (rest > 0) continue;
+      one.current = &fiber;
+      swapcontext(&one.scheduler, &fiber.context);
+    }
+    if (rest > 0) --rest;
+  }
+  return alive;
+}
+
 inline void run_block(unsigned block, unsigned grid, int threads,
                       const std::function<void()>& body) {
   Core one;
@@ -177,17 +199,11 @@ inline void run_block(unsigned block, unsigned grid, int threads,
     makecontext(&fiber->context, entry, 0);
     one.fibers.push_back(std::move(fiber));
   }
-  for (bool alive = true; alive;) {
-    alive = false;
-    for (auto& fiber : one.fibers) {
-      if (fiber->done) continue;
-      alive = true;
-      one.current = fiber.get();
-      swapcontext(&one.scheduler, &fiber->context);
-    }
-    if (!one.copies.empty() && (one.random() % 2 == 0 || one.waiting > 2 * threads)) {
+  std::vector<unsigned> rests(one.warps.size());
+  while (run_round(one, rests)) {
+    if (!one.copies.empty() && (one.random() % 2 == 0 || one.waiting > 8 * threads)) {
       complete_one_copy();
-    } else if (alive && one.copies.empty() && one.waiting > 4 * threads) {
+    } else if (one.copies.empty() && one.waiting > 400 * threads) {  // longer than any rests
       std::fprintf(stderr, "the kernel hangs: block %u of %u\n", block, grid);
       std::exit(3);
     }

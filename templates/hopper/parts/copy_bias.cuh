@@ -73,7 +73,11 @@ __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p)
       rows.from >= bias_data(p.inputs) + kOfWord || row_address(rows, 0) % 4 == 0;
   const bool has_last = rows.last_key + 1 >= kColumns ||
                         (rows.last_row >= 16 && rows.last_key + rows.length >= kColumns);
-#if ATTN_MAPS > 1
+#if ATTN_MAPS > 1 && ATTN_BIAS_BYTES == 1
+  // The warps of both maps write the tile: nothing may move in it, nor become zeros behind the last
+  // key.
+  const bool fits = begin_words(rows) && rows.last_key >= kTileKv - 1;
+#elif ATTN_MAPS > 1
   // The warps of both maps write the tile: nothing may move in it.
   const bool fits = begin_words(rows);
 #else
