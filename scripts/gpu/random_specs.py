@@ -150,7 +150,17 @@ def bits(d):
     return f"{d.add_input(dims, 'bits', ('u8',))}[{index}] != 0"
 
 
-MASKS = [stretch, stretch, stretch, pattern, lengths, documents, bits]
+def ties(d):
+    """Numbers of a key and of a query that are equal in some pairs, if both are rounded alike."""
+    n, m, factor = d.random.randint(3, 130), d.random.randint(3, 130), d.number(0.1, 3)
+    if d.random.random() < 0.5:
+        return d.random.choice([f"kv_idx / {n} <= q_pos / {n}", f"kv_idx / {n} >= q_pos / {m}",
+                                f"kv_idx * {factor} - q_pos * {factor} <= 0"])
+    gate, slope = d.add_input(["batch", "seq_kv"], "normal"), d.add_input(["heads"], "normal")
+    return f"{gate}[b, kv_idx] * {slope}[h] - {gate}[b, q_pos] * {slope}[h] >= 0"
+
+
+MASKS = [stretch, stretch, stretch, pattern, lengths, documents, bits, ties]
 
 
 def keeps_a_pair(mask):

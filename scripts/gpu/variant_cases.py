@@ -170,6 +170,12 @@ def variant_cases():
     yield variant("faded", 64, (4, 2), {"fade": {"fill": "broken_gates"}}, layout="bhsd",
                   dtype="fp16", inputs=fade,
                   mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -5")
+    # Sides that are equal in some pairs, if both are rounded alike.
+    yield variant("tied_products", 64, (4, 2), {"gate": {"fill": "normal"}, "slope": {"fill": "normal"}},
+                  inputs={"gate": {"dtype": "f32", "shape": ["batch", "seq_kv"]},
+                          "slope": {"dtype": "f32", "shape": ["heads"]}},
+                  mask="gate[b, kv_idx] * slope[h] - gate[b, q_pos] * slope[h] >= 0 and kv_idx <= q_pos")
+    yield variant("tied_quotients", 64, (4, 2), mask="kv_idx / 3 >= q_pos / 7", dtype="fp16")
     yield variant("within", 128, (4, 4), {"fade": {"fill": "log_gates"}}, inputs=fade,
                   mask="abs(fade[b, h, q_pos] - fade[b, h, kv_idx]) < 4",
                   normalize=row_free("sigmoid(score)"))

@@ -77,6 +77,8 @@ def paths(code, first, last, most=4096):
                 found.append([text for one in seen for text in blocks[one][0]])
             elif following not in seen:  # inner loops are passed by
                 stack.append((following, seen))
+    if not found:
+        raise NoLoop("the way back to the main loop's beginning leads out of it")
     products = max(sum("v_mfma" in text for text in path) for path in found)
     return [path for path in found if sum("v_mfma" in text for text in path) == products]
 

@@ -76,12 +76,12 @@ expr::Names DeviceNames::names(std::string rows) const {
           }};
 }
 
-expr::Names DeviceNames::mask_names() const { return exact(names("")); }
-
-expr::Names DeviceNames::exact(expr::Names names) const {
-  names.exact = vendor_ == expr::Vendor::Nvidia;
+expr::Names exact(expr::Names names) {
+  names.exact = true;
   return names;
 }
+
+expr::Names DeviceNames::mask_names() const { return exact(names("")); }
 
 expr::Names DeviceNames::names_at_end(std::string rows) const {
   expr::Names result = names(std::move(rows));

@@ -17,6 +17,10 @@ namespace attngen::emit {
 inline constexpr const char* kRow = "const Row& row";
 inline constexpr const char* kInputs = "const Inputs& in";
 
+// For what a mask computes of a pair, a key or a row: parts of it are computed apart, and decide as
+// the whole of it does.
+expr::Names exact(expr::Names names);
+
 class DeviceNames {
  public:
   DeviceNames(const spec::Spec& spec, const attention::RowForm& rows,
@@ -29,9 +33,6 @@ class DeviceNames {
   // For what comes of the mask alone, which reads no row: a row called q_last leaves that name to
   // the parameter.
   expr::Names mask_names() const;
-
-  // For what a mask computes of a pair, a key or a row, which decides as the test of a block does.
-  expr::Names exact(expr::Names names) const;
 
   // For what ends a row, where its sequence may have no key: an element along the keys is then 0.
   expr::Names names_at_end(std::string rows = "rows") const;

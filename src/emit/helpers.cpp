@@ -36,7 +36,12 @@ std::string calls_of_parts(const RowForm& form, const PairForm& pairs) {
 }  // namespace
 
 std::string for_amd(std::string text) {
-  text = replaced(replaced(std::move(text), "__fdividef", "divide_approx"), "__ldg(", "read_only(");
+  for (const auto& [cuda, own] : {std::pair{"__fdividef(", "divide_approx("},
+                                  {"__ldg(", "read_only("},
+                                  {"__fadd_rn(", "add_apart("},
+                                  {"__fsub_rn(", "subtract_apart("}}) {
+    text = replaced(std::move(text), cuda, own);
+  }
   return called_functions("cdna2/parts/stand_ins.h", text) + text;
 }
 

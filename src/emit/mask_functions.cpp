@@ -51,7 +51,7 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
                       const DeviceNames& names, bool amd) {
   if (is_interval(spec) || (!amd && has_searched_limits(spec, form)) || pairs.mask_bits) return "";
   // Loads of all pairs at once would take more registers than there are.
-  const expr::Names printed = names.exact(pairs.mask_loads() ? names.names() : names.pair_names());
+  const expr::Names printed = exact(pairs.mask_loads() ? names.names() : names.pair_names());
   std::vector<std::string> parameters{kRow};
   if (pairs.mask_reads_bias()) parameters.push_back(bias_declaration(pairs));
   if (!amd) parameters.emplace_back("int column");

@@ -81,8 +81,7 @@ std::string shapes_text(const std::vector<IdTable>& tables) {
 std::string tabulated_text(const std::vector<IdTable>& tables, const DeviceNames& names) {
   std::string body;
   for (size_t i = 0; i < tables.size(); ++i) {
-    std::string value =
-        expr::print_c(tables[i].value, expr::Dialect::Device, names.exact(names.names()));
+    std::string value = expr::print_c(tables[i].value, expr::Dialect::Device, exact(names.names()));
     if (of_floats(tables[i])) value = fmt::format("ordered({})", value);
     const bool last = i + 1 == tables.size();
     body += wrapped(last ? fmt::format("  return {};", value)

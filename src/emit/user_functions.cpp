@@ -99,7 +99,7 @@ std::string constants_text(const PairForm& pairs, const DeviceNames& names) {
   for (const spec::NamedExpr& constant : pairs.constants) {
     const bool of_mask = expr::mentions(pairs.mask, constant.name);
     body += assignment("row." + constant.name.substr(1), constant.value,
-                       of_mask ? names.exact(names.names()) : names.names());
+                       of_mask ? exact(names.names()) : names.names());
   }
   return "// Computed once a tile.\n" +
          text_of({"void", "set_constants", {"Row& row", kInputs}, body});
@@ -163,16 +163,16 @@ std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
                      returned(pairs.of_distance, names.names())});
   }
   if (!pairs.key_words.empty()) {
-    const expr::Names exact = names.exact(names.names());
+    const expr::Names printed = exact(names.names());
     std::vector<std::string> words;
     std::string body;
     for (const expr::Expr& word : pairs.key_words) {
       const std::string target = fmt::format("words[{}]", words.size());
       if (word.type() == expr::Type::Int) {
-        body += assignment(target, word, exact);
+        body += assignment(target, word, printed);
       } else {
         body += wrapped(fmt::format("  {} = __float_as_int({});", target,
-                                    expr::print_c(word, expr::Dialect::Device, exact)));
+                                    expr::print_c(word, expr::Dialect::Device, printed)));
       }
       words.push_back(expr::print_brief(word));
     }

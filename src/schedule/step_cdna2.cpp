@@ -13,8 +13,9 @@ constexpr double kSpecialSlots = 4;  // quarter rate: LLVM, SISchedule.td
 // Per element, beside its exponential: half a packed subtraction and half a packed sum under the
 // first product; a multiplication and half a max3 under the second.
 constexpr double kWeighValu = 1, kFinishValu = 1.5;
-// Packing: bf16 adds 0x8000 and takes half a permutation; fp16 half a conversion.
-constexpr double kPackBf16 = 1.5, kPackFp16 = 0.5;
+// Packing: bf16 adds 0x8000 and takes half a permutation; fp16 half a conversion. Where no sum
+// shows a NaN, bf16 takes one more to keep it.
+constexpr double kPackBf16 = 1.5, kPackFp16 = 0.5, kKeepNan = 1;
 // Per element that a mask may cut: compare, select; half a maximum if that comes after the product.
 constexpr double kCutValu = 2, kCutMaximum = 0.5;
 
@@ -77,7 +78,7 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
                  cut_behind + kLoop;
     step.valu = weigh + finish + 6 * value_words + cut;
   } else {  // the weights stand between the two products
-    const double weights = step.special + pack + user;
+    const double weights = step.special + pack + (kernel.bf16 ? elements * kKeepNan : 0) + user;
     step.alone = step.matrix + weights + cut + 2 * kLoop;
     step.valu = weights + 6 * value_words + cut;
   }

@@ -226,6 +226,22 @@ TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   CHECK_FALSE(has(user_functions(spec, form_of(spec), target::Family::Cdna2).text, "attn_tables"));
 }
 
+TEST_CASE("a mask rounds after each operation on both vendors' devices") {
+  const char* const lines =
+      "inputs: {gate: {dtype: f32, shape: [batch, seq_kv]}, rate: {dtype: f32, shape: [heads]}}\n"
+      "mask: gate[b, kv_idx] * rate[h] - gate[b, q_pos] * rate[h] >= kv_idx / 3 - q_pos / 7\n";
+  CHECK(has(text_for(lines), "__fsub_rn("));
+  const spec::Spec spec = spec_of(lines);
+  const std::string amd = user_functions(spec, form_of(spec), target::Family::Cdna2).text;
+  CHECK_FALSE(has(amd, "__fsub_rn"));
+  CHECK(has(amd,
+            "float subtract_apart(float x, float y) {\n"
+            "#pragma clang fp contract(off)\n"
+            "  return x - y;\n"));
+  CHECK(has(amd, "  row.c2 = float(row.q_pos) / 7.0f;\n"));
+  CHECK(has(amd, "  return subtract_apart("));
+}
+
 TEST_CASE("tables of packed sequences have each one's entries where its queries or keys begin") {
   const std::string text = text_for(
       "varlen: true\ninputs: {doc: {dtype: i32, shape: [seq_q]}, "

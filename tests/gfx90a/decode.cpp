@@ -176,8 +176,8 @@ class Decoder {
     } else if (name == "slc" || name == "scc") {
       // Cache policy.
     } else if (name == "clamp") {
-      if (!is_float()) throw Fault("clamp of integers is not modelled");
       in.clamp = true;
+      if (!is_float()) in.run = clamping_handler();
     } else if (name == "mul") {
       in.omod = integer(value) == 2 ? 1 : 2;
     } else if (name == "div") {
@@ -186,6 +186,12 @@ class Decoder {
                !read_dpp(name, value)) {
       throw Fault("modifier `" + std::string(word) + "` is not known");
     }
+  }
+
+  Handler clamping_handler() const {
+    const Opcode* opcode = opcodes().find(mnemonic_ + " clamp");
+    if (opcode == nullptr) throw Fault("clamp of these integers is not modelled");
+    return opcode->run;
   }
 
   // Judged by the type in the name: v_add_f32, v_pk_mul_f16, v_cvt_f32_u32.

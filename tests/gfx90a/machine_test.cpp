@@ -128,8 +128,8 @@ TEST_CASE("faults name instruction, address, wave, block and seed") {
   const std::string unknown = run_on({"s_sethalt 1" + kStore}, out);
   CHECK(unknown.find("`s_sethalt 1`: this instruction is not known to the interpreter") !=
         std::string::npos);
-  CHECK(run_on({"v_add_u32_e64 v2, v0, v0 clamp" + kStore}, out).find("clamp of integers") !=
-        std::string::npos);
+  CHECK(run_on({"v_mad_i32_i24 v2, v0, v0, v0 clamp" + kStore}, out)
+            .find("clamp of these integers is not modelled") != std::string::npos);
   CHECK(run_on({"s_mov_b64 s[4:5], src_shared_base" + kStore}, out)
             .find("operand `src_shared_base`") != std::string::npos);
 }

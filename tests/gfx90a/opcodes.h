@@ -1,4 +1,5 @@
-// The table of all instructions the interpreter knows, by mnemonic without encoding suffix.
+// The table of all instructions the interpreter knows, by mnemonic without encoding suffix. Those
+// of integers that clamp are entries of their own: "v_add_i32 clamp".
 #pragma once
 
 #include <initializer_list>

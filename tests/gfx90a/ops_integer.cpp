@@ -78,6 +78,27 @@ int32_t product_high_signed(int32_t a, int32_t b) {
   return static_cast<I>((static_cast<int64_t>(a) * b) >> 32);
 }
 
+int32_t saturated(int64_t x) {
+  return static_cast<I>(std::clamp<int64_t>(x, INT32_MIN, INT32_MAX));
+}
+uint32_t saturated_unsigned(int64_t x) {
+  return static_cast<U>(std::clamp<int64_t>(x, 0, UINT32_MAX));
+}
+
+void add_clamping(OpcodeTable& table) {
+  table.add(Pipe::Valu,
+            {
+                {"v_add_i32 clamp", vector_op<[](I a, I b) { return saturated(int64_t{a} + b); }>},
+                {"v_sub_i32 clamp", vector_op<[](I a, I b) { return saturated(int64_t{a} - b); }>},
+                {"v_add_u32 clamp",
+                 vector_op<[](U a, U b) { return saturated_unsigned(int64_t{a} + b); }>},
+                {"v_sub_u32 clamp",
+                 vector_op<[](U a, U b) { return saturated_unsigned(int64_t{a} - b); }>},
+                {"v_subrev_u32 clamp",
+                 vector_op<[](U a, U b) { return saturated_unsigned(int64_t{b} - a); }>},
+            });
+}
+
 void add_arithmetic(OpcodeTable& table) {
   table.add(
       Pipe::Valu,
@@ -199,6 +220,7 @@ void add_shorts(OpcodeTable& table) {
 
 void add_integer_ops(OpcodeTable& table) {
   add_arithmetic(table);
+  add_clamping(table);
   add_bits(table);
   add_shorts(table);
 }

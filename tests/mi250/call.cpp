@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -117,12 +118,14 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
   const auto form = std::get<attention::RowForm>(attention::derive_row_form(spec_.normalize));
   const bool with_batch =
       emit::user_functions(spec_, form, target::Family::Cdna2).lengths.contains("batch");
-  bool any_pointer = false;
-  for (const Input& input : inputs_) any_pointer = any_pointer || !input.scalar;
+  size_t alignment = with_batch ? sizeof(int32_t) : 1;
+  for (const Input& input : inputs_) {
+    alignment = std::max(alignment, input.scalar ? input.bytes.size() : sizeof(void*));
+  }
   if (inputs_.empty()) {
     bytes.put(uint8_t{0});
   } else {
-    bytes.align(any_pointer ? 8 : 4);
+    bytes.align(alignment);
     if (with_batch) bytes.put(static_cast<int32_t>(shape_.batch));
     for (const Input& input : inputs_) {
       if (!input.scalar) {
@@ -135,7 +138,7 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
         bytes.put(word);
       }
     }
-    bytes.align(any_pointer ? 8 : 4);
+    bytes.align(alignment);
   }
   if (saves_.empty()) bytes.put(uint8_t{0});
   for (const std::vector<float>& save : saves_) bytes.put<const void*>(save.data());

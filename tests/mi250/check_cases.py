@@ -43,6 +43,11 @@ def is_emitted(spec):
 SHORT = {"attngen": 1, "dtype": "fp16", "heads": {"q": 2, "kv": 1}, "head_dim": {"qk": 16, "v": 16},
          "mask": "kv_idx <= q_pos"}
 
+# The kernel's argument ends in single bytes: an input's, and no saved value's.
+BYTE = {"attngen": 1, "name": "byte", "dtype": "bf16", "heads": {"q": 2, "kv": 1},
+        "head_dim": {"qk": 32, "v": 32}, "inputs": {"first": {"dtype": "u8", "shape": []}},
+        "mask": "kv_idx >= first", "normalize": {"weight": "sigmoid(score)"}}
+
 
 def mi250_cases():
     """(name, spec, fills, schedule, longest length, large logits are right)"""
@@ -50,6 +55,7 @@ def mi250_cases():
     for case in [*base_cases(), *variant_cases(), *walks]:
         if is_emitted(case.spec) and case.name not in LEAST:
             yield case.name, case.spec, case.fills, None, case.longest, case.large
+    yield "byte", BYTE, {"first": {"value": 7}}, SCHEDULES[1], 8191, True
     for case in agree_cases():
         if not case.name.endswith("_s0"):
             continue

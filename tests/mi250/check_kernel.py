@@ -66,10 +66,18 @@ def faults(manifest, entry, code_object):
     for _, text, _ in code:
         if text.startswith(("s_set_gpr_idx", "v_movrel", "scratch_")):
             yield f"an accumulator is indexed at run time: {text}"
+    yield from faults_of_rounds(manifest, entry, code)
+
+
+def faults_of_rounds(manifest, entry, code):
     _, _, qk, v = shape_of(manifest)
     tile = entry["schedule"]["tile_kv"]
     expected = tile // 32 * (-(-qk // 16) * 2) + tile // 8 * -(-v // 32)
-    found = loops.counts(loops.rounds(code)[0])["matrix"]
+    try:
+        found = loops.counts(loops.rounds(code)[0])["matrix"]
+    except loops.NoLoop as problem:
+        yield str(problem)
+        return
     if found != expected:
         yield f"{found} matrix instructions a round, the tile has {expected}"
 

@@ -31,11 +31,24 @@ __device__ __forceinline__ Block multiply(Operand a, Operand b, Block d) {
 }
 
 #if ATTN_BF16
+#if ATTN_EXPONENTIAL
 // Rounds to the nearest; a value halfway between two, away from zero.
 __device__ __forceinline__ uint32_t pack_weights(float low, float high) {
   return __builtin_amdgcn_perm(__float_as_uint(high) + 0x8000, __float_as_uint(low) + 0x8000,
                                0x07060302);
 }
+#else
+// Of a NaN with the greatest bits a plain sum would make 0, which no sum of weights need show here.
+// The second limit is no instruction, but a mode of the addition.
+__device__ __forceinline__ uint32_t add_half_unit(float x) {
+  const auto bits = static_cast<uint32_t>(min(__float_as_int(x), 0x7fff0000));
+  return min(bits, 0xffff7fffu) + 0x8000;
+}
+// Rounds to the nearest; a value halfway between two, away from zero. A NaN stays one.
+__device__ __forceinline__ uint32_t pack_weights(float low, float high) {
+  return __builtin_amdgcn_perm(add_half_unit(high), add_half_unit(low), 0x07060302);
+}
+#endif
 // Rounds to the nearest even; a NaN stays one.
 __device__ __forceinline__ uint32_t pack_one(float x) {
   const uint32_t bits = __float_as_uint(x);
