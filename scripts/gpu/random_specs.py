@@ -91,9 +91,10 @@ def by_index(d):
 
 
 def bend(d):
-    form = d.random.choice(["where(({0}) > 0, {0}, 0.125 * ({0}))", "clamp({0}, -2, 3)", "gelu({0})",
-                            "silu({0})", "2 * erf({0})", "3 * sigmoid({0})", "abs({0})",
-                            "max({0}, -1)", "0.5 * ({0}) + 0.25 * relu({0})",
+    form = d.random.choice(["where(({0}) > 0, {0}, 0.125 * ({0}))", "clamp({0}, -2, 3)",
+                            "gelu(max({0}, -3))", "silu({0})", "2 * erf({0})",
+                            "3 * sigmoid({0})", "abs({0})", "max({0}, -1)",
+                            "0.5 * ({0}) + 0.25 * relu({0})",
                             "({0}) * (2 if ({0}) > 0 else 1)"])
     return form.format(d.score)
 
@@ -101,7 +102,8 @@ def bend(d):
 def steps_for(normaliser, dtype):
     """What a score may go through. Known limits (docs/cdna2.md): small fp16 weights are zero but for
     plain softmax; soft caps are exact to 2^-22 of the cap, not of the score; differences of powers
-    are exact to about 2^-22 of the powers (docs/spec.md), so that softpick's scores must not be tiny.
+    are exact to about 2^-22 of the powers (docs/spec.md), so that softpick's scores must not be tiny,
+    and so is gelu's tail.
     """
     kind = NORMALISERS[normaliser]
     if normaliser == softpick:

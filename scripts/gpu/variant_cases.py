@@ -171,10 +171,13 @@ def variant_cases():
                   dtype="fp16", inputs=fade,
                   mask="kv_idx <= q_pos and fade[b, h, q_pos] - fade[b, h, kv_idx] > -5")
     # Sides that are equal in some pairs, if both are rounded alike.
-    yield variant("tied_products", 64, (4, 2), {"gate": {"fill": "normal"}, "slope": {"fill": "normal"}},
-                  inputs={"gate": {"dtype": "f32", "shape": ["batch", "seq_kv"]},
-                          "slope": {"dtype": "f32", "shape": ["heads"]}},
-                  mask="gate[b, kv_idx] * slope[h] - gate[b, q_pos] * slope[h] >= 0 and kv_idx <= q_pos")
+    gated = {"fills": {"gate": {"fill": "normal"}, "slope": {"fill": "normal"}},
+             "inputs": {"gate": {"dtype": "f32", "shape": ["batch", "seq_kv"]},
+                        "slope": {"dtype": "f32", "shape": ["heads"]}}}
+    is_tie = "gate[b, kv_idx] * slope[h] - gate[b, q_pos] * slope[h] >= 0"
+    yield variant("tied_products", 64, (4, 2), mask=f"{is_tie} and kv_idx <= q_pos", **gated)
+    yield variant("tied_scores", 64, (4, 2), mask=CAUSAL, score=f"score + (5 if {is_tie} else 0)",
+                  **gated)
     yield variant("tied_quotients", 64, (4, 2), mask="kv_idx / 3 >= q_pos / 7", dtype="fp16")
     yield variant("within", 128, (4, 4), {"fade": {"fill": "log_gates"}}, inputs=fade,
                   mask="abs(fade[b, h, q_pos] - fade[b, h, kv_idx]) < 4",

@@ -8,7 +8,7 @@
 
 #include "attention/linear.h"
 #include "attention/reductions.h"
-#include "expr/exact_quotients.h"
+#include "expr/rounded_apart.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {

@@ -10,8 +10,8 @@
 #include "attention/reductions.h"
 #include "attention/terms.h"
 #include "expr/count.h"
-#include "expr/exact_quotients.h"
 #include "expr/ops.h"
+#include "expr/rounded_apart.h"
 
 namespace attngen::attention {
 namespace {
@@ -138,8 +138,8 @@ Expr Strips::stripped(const Expr& e) {
 Expr Strips::within_step(const Expr& e) {
   std::vector<Expr> operands;
   for (const Expr& operand : e.operands()) {
-    const bool whole = operand.type() != Type::Float || operand.op() == Op::Load ||
-                       expr::makes_step(operand);
+    const bool whole =
+        operand.type() != Type::Float || operand.op() == Op::Load || expr::makes_step(operand);
     operands.push_back(whole ? (*this)(operand) : within_step(operand));
   }
   return with_operands(e, std::move(operands));

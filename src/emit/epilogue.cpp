@@ -17,7 +17,6 @@ namespace {
 using attention::EmptyTest;
 using attention::Reduction;
 using attention::RowForm;
-using expr::Op;
 using spec::Spec;
 
 constexpr const char* kValues = "const RowValues& values";

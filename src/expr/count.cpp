@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "expr/exact_quotients.h"
 #include "expr/ops.h"
+#include "expr/rounded_apart.h"
 
 namespace attngen::expr {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 class Counter {
  public:
   Counter(const Expr& whole, std::span<const std::string> varying, Accuracy accuracy)
-      : varying_(varying), accuracy_(accuracy), exact_quotients_(whole) {}
+      : varying_(varying), accuracy_(accuracy), rounded_apart_(whole) {}
 
   // Adds the costs of `e`, each node once; whether it varies.
   bool visit(const Expr& e) {
@@ -45,7 +45,7 @@ class Counter {
 
   std::span<const std::string> varying_;
   Accuracy accuracy_;
-  ExactQuotients exact_quotients_;
+  RoundedApart rounded_apart_;
   std::map<const void*, bool> varies_;
   std::map<const void*, bool> fused_;  // multiplies that an add has taken in
   OperationCounts counts_;
@@ -108,7 +108,7 @@ void Counter::charge_float(const Expr& e) {
     case Op::Square:
       return functions(0, 1);
     case Op::Divide:
-      if (exact_quotients_.contains(e)) return functions(1, 8);
+      if (rounded_apart_.divides(e)) return functions(1, 8);
       return e.operand(1).is_number() ? functions(0, 1) : functions(1, 1);
     case Op::FloorDivide:
     case Op::Modulo:

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "expr/decimal.h"
-#include "expr/exact_quotients.h"
 #include "expr/ops.h"
 #include "expr/print.h"
+#include "expr/rounded_apart.h"
 
 namespace attngen::expr {
 namespace {
@@ -47,6 +47,7 @@ bool ends_without_product(const Expr& e) {
     case Op::Floor:
     case Op::Min:
     case Op::Max:
+    case Op::Log2:
     case Op::Relu:
       return true;
     case Op::Negate:
@@ -59,7 +60,7 @@ bool ends_without_product(const Expr& e) {
 class CPrinter {
  public:
   CPrinter(const Expr& whole, Dialect dialect, const Names& names)
-      : device_(dialect == Dialect::Device), names_(names), exact_quotients_(whole, names.exact) {}
+      : device_(dialect == Dialect::Device), names_(names), rounded_apart_(whole, names.exact) {}
 
   Text print(const Expr& e);
   void name_subtree(const Expr& e, std::string name) { named_[e.identity()] = std::move(name); }
@@ -91,7 +92,7 @@ class CPrinter {
 
   bool device_;
   const Names& names_;
-  ExactQuotients exact_quotients_;
+  RoundedApart rounded_apart_;
   bool wide_ = false;  // within a sum that is taken in 64 bits
   std::map<const void*, std::string> named_;
 };
@@ -197,7 +198,7 @@ Text CPrinter::infix(const Expr& e, std::string_view symbol) {
 }
 
 Text CPrinter::print_sum(const Expr& e) {
-  const bool fuses = names_.exact && e.type() == Type::Float &&
+  const bool fuses = device_ && rounded_apart_.contains(e) && e.type() == Type::Float &&
                      !(ends_without_product(e.operand(0)) && ends_without_product(e.operand(1)));
   if (fuses) return call(e.op() == Op::Add ? "__fadd_rn" : "__fsub_rn", e);
   return infix(e, spelling(e.op()));
@@ -292,7 +293,7 @@ Text CPrinter::print_divide(const Expr& e) {
             Precedence::Product};
   }
   const double reciprocal = divisor.is_number() ? 1 / divisor.number() : 0;
-  if (exact_quotients_.contains(e)) return rounded_quotient(e);
+  if (rounded_apart_.divides(e)) return rounded_quotient(e);
   if (!is_normal_float(reciprocal)) {
     return call("__fdividef", e);
   }

@@ -155,8 +155,8 @@ inline void complete_one_copy() {
   core->waiting = 0;
 }
 
-// Each warp that does not rest has a turn, from any of them on; whether a thread is left. Warps fall
-// behind each other: now and then one rests for some rounds.
+// Each warp that does not rest has a turn, from any of them on; whether a thread is left. Warps
+// fall behind each other: now and then one rests for some rounds.
 inline bool run_round(Core& one, std::vector<unsigned>& rests) {
   const size_t warps = rests.size(), first = one.random() % warps;
   bool alive = false;

@@ -94,6 +94,8 @@ static float exp2_approx(float x) { return exp2f(x); }
 #define __logf logf
 #define __float2int_rd(x) (std::isnan(x) ? 0 : (int)floorf(x))
 #define __log2f log2f
+#define __fadd_rn(x, y) ((x) + (y))
+#define __fsub_rn(x, y) ((x) - (y))
 #define __fdiv_rn(x, y) ((x) / (y))
 #define __fdividef(x, y) ((x) / (y))
 static float rsqrtf(float x) { return 1 / sqrtf(x); }

@@ -1,4 +1,4 @@
-#include "expr/exact_quotients.h"
+#include "expr/rounded_apart.h"
 
 #include <cmath>
 
@@ -25,16 +25,17 @@ bool makes_step(const Expr& e) {
   return of_floats && jumps && !of_scores(e);
 }
 
-void ExactQuotients::mark(const Expr& e, bool exact) {
-  exact = exact || makes_step(e);
-  if (!visited_.emplace(e.identity(), exact).second) return;
-  if (exact && e.op() == Op::Divide) {
-    const Expr& divisor = e.operand(1);
-    if (!divisor.is_number() || !is_power_of_two(std::fabs(divisor.number()))) {
-      exact_.insert(e.identity());
-    }
-  }
-  for (const Expr& operand : e.operands()) mark(operand, exact);
+bool RoundedApart::divides(const Expr& quotient) const {
+  const Expr& divisor = quotient.operand(1);
+  const bool is_exact = divisor.is_number() && is_power_of_two(std::fabs(divisor.number()));
+  return contains(quotient) && !is_exact;
+}
+
+void RoundedApart::mark(const Expr& e, bool of_step) {
+  of_step = of_step || makes_step(e);
+  if (!visited_.emplace(e.identity(), of_step).second) return;
+  if (of_step) rounded_.insert(e.identity());
+  for (const Expr& operand : e.operands()) mark(operand, of_step);
 }
 
 }  // namespace attngen::expr
