@@ -4,6 +4,7 @@
 
 namespace {
 
+#define ATTN_OTHER_HALF 1  // as parts/config.h has it
 #include "../../templates/cdna2/parts/helpers.h"
 
 }  // namespace
