@@ -163,7 +163,7 @@ inline bool run_round(Core& one, std::vector<unsigned>& rests) {
   for (size_t i = 0; i < warps; ++i) {
     const size_t warp = (first + i) % warps;
     unsigned& rest = rests[warp];
-    if (rest == 0 && one.random() % 16 == 0) rest = one.random() % 60;
+    if (rest == 0 && one.random() % 32 == 0) rest = one.random() % 16;
     for (size_t lane = 0; lane < kWarp; ++lane) {
       Fiber& fiber = *one.fibers[warp * kWarp + lane];
       if (fiber.done) continue;
