@@ -16,7 +16,8 @@ from gpu.cases import all_cases  # noqa: E402
 COLUMNS = {"largest": "o", "mean": "o in the mean", "whole": "o, whole tensor",
            "apart": "o, across schedules"}
 GROUPS = {"base": "plain softmax", "packed": "few queries, heads packed", "agree": "schedules",
-          "random": "random specs", "variant": "scores, masks, normalisers, wide heads", "sanitize": "those of the sanitizers", "file": "specs/variants",
+          "random": "random specs", "variant": "scores, masks, normalisers, wide heads",
+          "sanitize": "those of the sanitizers", "file": "specs/variants",
           "far": "keys far behind as states", "maps": "two maps", "sparse": "block sparsity",
           "varlen": "packed sequences", "asked": "masks of a byte a pair, asked beforehand"}
 
