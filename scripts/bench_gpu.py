@@ -99,6 +99,7 @@ class Emitted:
     """A call of the emitted kernel on a drawn problem."""
 
     def __init__(self, folder, entry, problem):
+        self.problem = problem  # args hold addresses alone
         self.kernel = Kernel(folder / entry["library"], folder / entry["manifest"])
         problem.saves = {name: tensors.Guarded((1, 1, 1, n), (n, n, n), "f32", "cuda")
                          for n in [problem.shape.batch * problem.case.spec.get("maps", 1)
