@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "attention/linear.h"
-#include "attention/reductions.h"
 #include "expr/rounded_apart.h"
 #include "expr/simplify.h"
 
@@ -39,14 +36,6 @@ bool fits_float(const Expr& slope) {
 // What is left of an affine `e` where the product is 0; kv_idx becomes the thread's first key.
 Expr rest(const Expr& e) {
   return expr::simplify(expr::substitute(e, {{kProduct, expr::number(0)}}));
-}
-
-template <typename F>
-Expr with_arranged(const Expr& e, const F& arranged) {
-  if (e.operands().empty()) return e;
-  std::vector<Expr> operands;
-  for (const Expr& operand : e.operands()) operands.push_back(arranged(operand));
-  return with_operands(e, std::move(operands));
 }
 
 // Whether a register is better spent on it than the instructions: not on sums of whole numbers.
@@ -159,20 +148,21 @@ Expr Arranger::arrange(const Expr& e) {
   if (!varies(e)) return constant(e);
   if (const Expr* known = arranged_.find(e)) return *known;
   if (expr::makes_step(e)) {
-    return arranged_.keep(e, with_arranged(e, [this](const Expr& x) { return within_step(x); }));
+    return arranged_.keep(e,
+                          expr::map_operands(e, [this](const Expr& x) { return within_step(x); }));
   }
   if (e.type() == Type::Float && e.op() != Op::Variable) {
     const auto found = slopes(e);
     const bool has_room = !found || !found->key || form_.lines.size() < kMostKept;
     if (found && has_room) return arranged_.keep(e, affine(e, *found, false));
   }
-  return arranged_.keep(e,
-                        with_arranged(e, [this](const Expr& operand) { return arrange(operand); }));
+  return arranged_.keep(
+      e, expr::map_operands(e, [this](const Expr& operand) { return arrange(operand); }));
 }
 
 Expr Arranger::within_step(const Expr& e) {
   if (e.type() != Type::Float || e.op() == Op::Load || expr::makes_step(e)) return arrange(e);
-  return with_arranged(e, [this](const Expr& operand) { return within_step(operand); });
+  return expr::map_operands(e, [this](const Expr& operand) { return within_step(operand); });
 }
 
 Expr Arranger::affine(const Expr& e, const Slopes& found, bool own_base) {
@@ -204,14 +194,14 @@ Expr Arranger::affine(const Expr& e, const Slopes& found, bool own_base) {
 
 Expr Arranger::with_constants(const Expr& e) {
   if (!varies(e)) return constant(e);
-  return with_arranged(e, [this](const Expr& operand) { return with_constants(operand); });
+  return expr::map_operands(e, [this](const Expr& operand) { return with_constants(operand); });
 }
 
 // A constant along the row: computed before the loop, unless it is at hand.
 Expr Arranger::constant(const Expr& e) {
   if (!is_costly(e)) return e;
   if (e.type() == Type::Bool) {  // what it compares is kept: no register is one bit
-    return with_arranged(e, [&](const Expr& operand) {
+    return expr::map_operands(e, [&](const Expr& operand) {
       return expr::makes_step(e) ? within_step(operand) : constant(operand);
     });
   }

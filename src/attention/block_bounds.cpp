@@ -171,12 +171,7 @@ std::optional<Ends> BlockBounds::ends_of_load(const Expr& e) {
     if (!table) return std::nullopt;
     return Ends{least_of(*table, tables_), greatest_of(*table, tables_)};
   }
-  const auto at = [&](const Expr& index) {
-    std::vector<Expr> moved(indices.begin(), indices.end());
-    moved.back() = index;
-    return expr::load(e.name(), e.type(), std::move(moved));
-  };
-  return Ends{at(last->low), at(last->high)};
+  return rising(e, *last, indices.size() - 1);
 }
 
 // Within one turn of the divisor a remainder grows with its dividend.

@@ -1,13 +1,12 @@
 #include "attention/empty_row.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "attention/reductions.h"
 #include "expr/bound.h"
 #include "expr/evaluate.h"
 #include "expr/simplify.h"
@@ -48,15 +47,16 @@ class Folder {
 
  private:
   Expr fold_node(const Expr& e) {
-    std::vector<Expr> operands;
-    bool constant = e.type() == expr::Type::Float && e.op() != Op::Load;
-    for (const Expr& operand : e.operands()) {
-      operands.push_back(fold(operand));
-      constant = constant && operands.back().is_number();
+    Expr folded = expr::map_operands(e, [this](const Expr& operand) { return fold(operand); });
+    if (e.op() == Op::Max) {
+      for (const size_t i : {0u, 1u}) {
+        if (folded.operand(i).is_number(-kInfinity)) return folded.operand(1 - i);
+      }
     }
-    if (e.op() == Op::Max && operands[0].is_number(-kInfinity)) return operands[1];
-    if (e.op() == Op::Max && operands[1].is_number(-kInfinity)) return operands[0];
-    Expr folded = with_operands(e, std::move(operands));
+    const bool constant = e.type() == expr::Type::Float && e.op() != Op::Load &&
+                          std::ranges::all_of(folded.operands(), [](const Expr& operand) {
+                            return operand.is_number();
+                          });
     if (!constant) return folded;
     return expr::number(in_float(expr::evaluate(folded, [](std::string_view) { return 0.0; })));
   }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include "expr/bound.h"
 
@@ -15,12 +14,6 @@ using expr::Expr;
 using expr::Op;
 
 namespace {
-
-Expr with(const Expr& e, size_t operand, const Expr& value) {
-  std::vector<Expr> operands(e.operands().begin(), e.operands().end());
-  operands[operand] = value;
-  return expr::make(e.op(), std::move(operands));
-}
 
 // Of what is made of places alone. What inputs hold, and arguments, may be anything.
 expr::Interval range_of_end(const Expr& end) {
@@ -85,11 +78,11 @@ Ends widened(Op op, const Ends& ends) {
 }  // namespace
 
 Ends rising(const Expr& e, const Ends& x, size_t operand) {
-  return {with(e, operand, x.low), with(e, operand, x.high)};
+  return {expr::with_operand(e, operand, x.low), expr::with_operand(e, operand, x.high)};
 }
 
 Ends falling(const Expr& e, const Ends& x, size_t operand) {
-  return {with(e, operand, x.high), with(e, operand, x.low)};
+  return {expr::with_operand(e, operand, x.high), expr::with_operand(e, operand, x.low)};
 }
 
 Ends square_of_size(const Ends& size) {

@@ -12,7 +12,8 @@ struct Ends {
   expr::Expr low, high;
 };
 
-// Of what rises with its operand, or falls: an operator or function of one operand that moves.
+// Of what rises, or falls, with the one operand that moves: an operator, a function, or an input
+// that ascends along that dimension.
 Ends rising(const expr::Expr& e, const Ends& x, size_t operand = 0);
 Ends falling(const expr::Expr& e, const Ends& x, size_t operand = 0);
 

@@ -11,7 +11,6 @@
 #include "attention/arranger.h"
 #include "attention/interval_mask.h"
 #include "attention/powers_of_two.h"
-#include "attention/reductions.h"
 #include "attention/terms.h"
 #include "attention/tiles.h"
 #include "expr/bound.h"

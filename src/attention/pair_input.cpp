@@ -2,10 +2,6 @@
 
 #include <map>
 #include <set>
-#include <utility>
-#include <vector>
-
-#include "attention/reductions.h"
 
 namespace attngen::attention {
 namespace {
@@ -65,9 +61,8 @@ using Replace = std::function<Expr(const Expr& load)>;
 Expr replaced(const Expr& e, const Replace& replace, std::map<const void*, Expr>& done) {
   if (e.operands().empty()) return e;
   if (const auto found = done.find(e.identity()); found != done.end()) return found->second;
-  std::vector<Expr> operands;
-  for (const Expr& operand : e.operands()) operands.push_back(replaced(operand, replace, done));
-  const Expr result = with_operands(e, std::move(operands));
+  const Expr result =
+      expr::map_operands(e, [&](const Expr& operand) { return replaced(operand, replace, done); });
   return done.emplace(e.identity(), e.op() == Op::Load ? replace(result) : result).first->second;
 }
 

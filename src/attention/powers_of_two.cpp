@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <utility>
 #include <vector>
 
 #include "attention/known.h"
-#include "attention/reductions.h"
 
 namespace attngen::attention {
 namespace {
@@ -25,10 +23,10 @@ class PowersOfTwo {
 
  private:
   Expr rewrite(const Expr& e) {
-    std::vector<Expr> operands;
-    for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
+    Expr rest = expr::map_operands(e, [this](const Expr& operand) { return (*this)(operand); });
     const auto power = [&](double factor) {
-      return expr::make(Op::Exp2, {expr::make(Op::Multiply, {operands[0], expr::number(factor)})});
+      return expr::make(Op::Exp2,
+                        {expr::make(Op::Multiply, {rest.operand(0), expr::number(factor)})});
     };
     const auto logistic = [&](const Expr& numerator) {
       return expr::make(
@@ -41,11 +39,11 @@ class PowersOfTwo {
       case Op::Sigmoid:
         return logistic(expr::number(1));
       case Op::Silu:
-        return logistic(operands[0]);
+        return logistic(rest.operand(0));
       case Op::Multiply:
-        return with_number_in_power(with_operands(e, std::move(operands)));
+        return with_number_in_power(rest);
       default:
-        return with_operands(e, std::move(operands));
+        return rest;
     }
   }
 

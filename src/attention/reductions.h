@@ -2,14 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "expr/expr.h"
 
 namespace attngen::attention {
-
-// The same node over other operands: leaves are returned as they are.
-expr::Expr with_operands(const expr::Expr& e, std::vector<expr::Expr> operands);
 
 // Puts `replace(reduction)` in the place of each RowMax / RowSum, innermost first, so that the
 // reductions that `replace` sees hold none. Expressions without reductions come back as they are.

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "attention/reductions.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -125,11 +124,11 @@ class Separator {
         return result;
       }
       case Op::Multiply:
-        if (is_row_constant(e.operand(1))) return scaled(e, 0, 1);
-        if (is_row_constant(e.operand(0))) return scaled(e, 1, 0);
+        if (is_row_constant(e.operand(1))) return scaled(e, 0);
+        if (is_row_constant(e.operand(0))) return scaled(e, 1);
         return std::nullopt;
       case Op::Divide:
-        return is_row_constant(e.operand(1)) ? scaled(e, 0, 1) : std::nullopt;
+        return is_row_constant(e.operand(1)) ? scaled(e, 0) : std::nullopt;
       case Op::Min:
       case Op::Max:
         return shared_shift(e, 0);
@@ -142,16 +141,11 @@ class Separator {
 
   bool is_row_constant(const Expr& e) const { return !reads_pair(e) && !reads_rows(e, names_); }
 
-  // e is operand(of) times or over the row constant operand(by).
-  std::optional<Sum> scaled(const Expr& e, size_t of, size_t by) {
+  // e is operand(of) times, or over, a row constant.
+  std::optional<Sum> scaled(const Expr& e, size_t of) {
     auto x = sum(e.operand(of));
     if (!x) return std::nullopt;
-    const auto scale = [&](const Expr& value) {
-      std::vector<Expr> operands(2);
-      operands[of] = value;
-      operands[by] = e.operand(by);
-      return expr::make(e.op(), std::move(operands));
-    };
+    const auto scale = [&](const Expr& value) { return expr::with_operand(e, of, value); };
     for (ExponentTerm& term : x->terms) term.value = scale(term.value);
     x->rest = scale(x->rest);
     return x;
@@ -240,9 +234,7 @@ class Separator {
     auto x = separate(e.operand(0));
     if (!x) return std::nullopt;
     if (!any_sign && !is_positive(x->factor, names_)) return std::nullopt;
-    std::vector<Expr> operands(e.operands().begin(), e.operands().end());
-    operands[0] = x->kept;
-    Separation result{x->exponent, x->factor, expr::make(op, operands)};
+    Separation result{x->exponent, x->factor, expr::with_operand(e, 0, x->kept)};
     const bool plain = result.factor.is_number(1);
     switch (op) {
       case Op::Negate:
@@ -263,10 +255,7 @@ class Separator {
     if (!exponent.is_number()) return std::nullopt;
     const bool integral = std::floor(exponent.number()) == exponent.number();
     if (!integral && !is_positive(result.factor, names_)) return std::nullopt;
-    if (!plain) {
-      operands[0] = x->factor;
-      result.factor = expr::make(op, operands);
-    }
+    if (!plain) result.factor = expr::with_operand(e, 0, x->factor);
     for (ExponentTerm& term : result.exponent) term.value = product(term.value, exponent);
     return result;
   }

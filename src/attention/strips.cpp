@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "attention/linear.h"
-#include "attention/reductions.h"
 #include "attention/terms.h"
 #include "expr/count.h"
 #include "expr/ops.h"
@@ -130,19 +128,15 @@ Expr Strips::stripped(const Expr& e) {
   if (is_sum(e)) {
     if (auto sum = stripped_sum(e)) return *sum;
   }
-  std::vector<Expr> operands;
-  for (const Expr& operand : e.operands()) operands.push_back((*this)(operand));
-  return with_operands(e, std::move(operands));
+  return expr::map_operands(e, [this](const Expr& operand) { return (*this)(operand); });
 }
 
 Expr Strips::within_step(const Expr& e) {
-  std::vector<Expr> operands;
-  for (const Expr& operand : e.operands()) {
+  return expr::map_operands(e, [this](const Expr& operand) {
     const bool whole =
         operand.type() != Type::Float || operand.op() == Op::Load || expr::makes_step(operand);
-    operands.push_back(whole ? (*this)(operand) : within_step(operand));
-  }
-  return with_operands(e, std::move(operands));
+    return whole ? (*this)(operand) : within_step(operand);
+  });
 }
 
 std::optional<Expr> Strips::as_key_word(const Expr& e) {
@@ -163,9 +157,9 @@ Expr Strips::with_key_words(const Expr& mask) {
     if (const auto word = as_key_word(mask)) return worded_.keep(mask, *word);
   }
   if (mask.op() == Op::Load) return mask;
-  std::vector<Expr> operands;
-  for (const Expr& operand : mask.operands()) operands.push_back(with_key_words(operand));
-  return worded_.keep(mask, with_operands(mask, std::move(operands)));
+  return worded_.keep(mask, expr::map_operands(mask, [this](const Expr& operand) {
+                        return with_key_words(operand);
+                      }));
 }
 
 // Nothing if no terms of it are worth a strip.

@@ -105,9 +105,8 @@ std::string entry_text(const IdTable& table, size_t i, bool packed, const Device
 }
 
 std::string bytes_text(const attention::PairInput& input, const DeviceNames& names) {
-  std::vector<expr::Expr> indices(input.load.operands().begin(), input.load.operands().end());
-  indices.back() = expr::integer(0);
-  const expr::Expr first = expr::load(input.load.name(), input.load.type(), std::move(indices));
+  const size_t last = input.load.operands().size() - 1;
+  const expr::Expr first = expr::with_operand(input.load, last, expr::integer(0));
   return "// Where a row's bytes begin, and all; how many matrices [seq_q, seq_kv] there are.\n" +
          text_of({"const uint8_t*",
                   "first_byte",

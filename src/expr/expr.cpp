@@ -261,6 +261,29 @@ Expr make(Op op, std::vector<Expr> operands, Span span) {
   return make_node(std::move(node));
 }
 
+Expr with_operands(const Expr& e, std::vector<Expr> operands) {
+  assert(operands.size() == e.operands().size());
+  if (operands.empty()) {
+    return e;
+  }
+  return e.op() == Op::Load ? load(e.name(), e.type(), std::move(operands), e.span())
+                            : make(e.op(), std::move(operands), e.span());
+}
+
+Expr with_operand(const Expr& e, size_t at, Expr operand) {
+  std::vector<Expr> operands(e.operands().begin(), e.operands().end());
+  operands[at] = std::move(operand);
+  return with_operands(e, std::move(operands));
+}
+
+Expr map_operands(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  std::vector<Expr> operands;
+  for (const Expr& operand : e.operands()) {
+    operands.push_back(f(operand));
+  }
+  return with_operands(e, std::move(operands));
+}
+
 bool same(const Expr& a, const Expr& b) {
   Visited equal;
   return same_tree(a, b, equal);

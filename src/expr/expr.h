@@ -137,6 +137,13 @@ Expr variable(std::string name, Type type, Span span = {});
 Expr load(std::string input, Type element, std::vector<Expr> indices, Span span = {});
 Expr make(Op op, std::vector<Expr> operands, Span span = {});
 
+// The same node over other operands, as many as it has; one without operands comes back as it is.
+Expr with_operands(const Expr& e, std::vector<Expr> operands);
+// With another one in the place of operand `at`.
+Expr with_operand(const Expr& e, size_t at, Expr operand);
+// With what `f` makes of each.
+Expr map_operands(const Expr& e, const std::function<Expr(const Expr&)>& f);
+
 // The same tree, whatever the spans.
 bool same(const Expr& a, const Expr& b);
 

@@ -118,11 +118,7 @@ std::string print_at(const Expr& e, Precedence loosest) {
 Expr shortened(const Expr& e, int& nodes) {
   if (nodes == 0) return variable("...", e.type());
   --nodes;
-  if (e.operands().empty()) return e;
-  std::vector<Expr> operands;
-  for (const Expr& operand : e.operands()) operands.push_back(shortened(operand, nodes));
-  return e.op() == Op::Load ? load(e.name(), e.type(), std::move(operands))
-                            : make(e.op(), std::move(operands));
+  return map_operands(e, [&](const Expr& operand) { return shortened(operand, nodes); });
 }
 
 }  // namespace

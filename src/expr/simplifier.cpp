@@ -47,12 +47,8 @@ Expr Simplifier::simplify(const Expr& e) {
     operands.push_back(simplify(operand));
   }
   guarded_ = guarded;
-  Expr simple;
-  if (e.op() == Op::Load) {
-    simple = intern(load(e.name(), e.type(), std::move(operands), e.span()));
-  } else {
-    simple = is_leaf(e.op()) ? intern(e) : build(e.op(), std::move(operands), e.span());
-  }
+  Expr simple = is_leaf(e.op()) ? intern(with_operands(e, std::move(operands)))
+                                : build(e.op(), std::move(operands), e.span());
   if (!guarded && hides_nans(e.op()) && !hides_nans(simple.op())) {
     simple = simplify(simple);  // max(x, x) is an x that nothing guards any more
   }

@@ -31,11 +31,7 @@ Expr substitute_in(const Expr& e, const Replacements& replacements,
     operands.push_back(substitute_in(operand, replacements, done));
     changed = changed || operands.back().identity() != operand.identity();
   }
-  Expr result = e;
-  if (changed) {
-    result = e.op() == Op::Load ? load(e.name(), e.type(), std::move(operands), e.span())
-                                : make(e.op(), std::move(operands), e.span());
-  }
+  Expr result = changed ? with_operands(e, std::move(operands)) : e;
   done.emplace(e.identity(), result);
   return result;
 }
