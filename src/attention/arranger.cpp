@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "attention/linear.h"
-#include "expr/rounded_apart.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -147,7 +146,7 @@ Expr Arranger::slope_of_power(const Expr& weight) {
 Expr Arranger::arrange(const Expr& e) {
   if (!varies(e)) return constant(e);
   if (const Expr* known = arranged_.find(e)) return *known;
-  if (expr::makes_step(e)) {
+  if (makes_step(e)) {
     return arranged_.keep(e,
                           expr::map_operands(e, [this](const Expr& x) { return within_step(x); }));
   }
@@ -161,7 +160,7 @@ Expr Arranger::arrange(const Expr& e) {
 }
 
 Expr Arranger::within_step(const Expr& e) {
-  if (e.type() != Type::Float || e.op() == Op::Load || expr::makes_step(e)) return arrange(e);
+  if (e.type() != Type::Float || e.op() == Op::Load || makes_step(e)) return arrange(e);
   return expr::map_operands(e, [this](const Expr& operand) { return within_step(operand); });
 }
 
@@ -202,7 +201,7 @@ Expr Arranger::constant(const Expr& e) {
   if (!is_costly(e)) return e;
   if (e.type() == Type::Bool) {  // what it compares is kept: no register is one bit
     return expr::map_operands(e, [&](const Expr& operand) {
-      return expr::makes_step(e) ? within_step(operand) : constant(operand);
+      return makes_step(e) ? within_step(operand) : constant(operand);
     });
   }
   if (Expr simple = expr::simplify(e); simple.is_number()) return simple;

@@ -299,6 +299,14 @@ std::span<const std::string> pair_variables() {
   return names;
 }
 
+bool is_of_scores(std::string_view variable) { return variable == "score" || variable == kProduct; }
+
+bool makes_step(const Expr& e) { return expr::makes_step(e, is_of_scores); }
+
+expr::OperationCounts operations_of_pair(const Expr& e, expr::Accuracy accuracy) {
+  return expr::count(e, pair_variables(), accuracy, is_of_scores);
+}
+
 Expr logistic_exponent(const Expr& e) {
   if (e.op() != Op::Divide || !e.operand(0).is_number(1)) return {};
   const Expr& sum = e.operand(1);

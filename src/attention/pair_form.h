@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attention/far_form.h"
@@ -25,6 +26,7 @@
 #include "attention/pair_input.h"
 #include "attention/row_form.h"
 #include "attention/strips.h"
+#include "expr/count.h"
 #include "expr/expr.h"
 #include "spec/spec.h"
 
@@ -44,6 +46,13 @@ inline constexpr char kOwnName = '$';
 // Those of them that differ between the pairs of a row, beside a spec's own: the rest is computed
 // once.
 std::span<const std::string> pair_variables();
+// Whether a variable is a score, or the product that an arranged one is made of.
+bool is_of_scores(std::string_view variable);
+// A step (expr/rounded_apart.h) that scores do not decide: its operands round as a spec has them.
+bool makes_step(const expr::Expr& e);
+// What an expression costs a pair.
+expr::OperationCounts operations_of_pair(const expr::Expr& e,
+                                         expr::Accuracy accuracy = expr::Accuracy::Full);
 
 // Evenly growing along the keys: its value at the thread's first key of a block, of kv_idx there.
 struct Line {

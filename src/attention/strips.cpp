@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "attention/linear.h"
+#include "attention/pair_form.h"
 #include "attention/terms.h"
 #include "expr/count.h"
 #include "expr/ops.h"
-#include "expr/rounded_apart.h"
 
 namespace attngen::attention {
 namespace {
@@ -38,7 +38,7 @@ Reach reach_of_variable(const std::string& name) {
 constexpr double kWorth = 4;
 double cost_of(const Expr& e) {
   const std::vector<std::string> pair{"kv_idx", "q_idx", "q_pos"};
-  const expr::OperationCounts n = expr::count(e, pair);
+  const expr::OperationCounts n = expr::count(e, pair, expr::Accuracy::Full, is_of_scores);
   return 4 * n.special + n.multiply + n.logic + 8 * n.load;
 }
 
@@ -124,7 +124,7 @@ Expr Strips::stripped(const Expr& e) {
     if (auto strip = as_strip(e)) return *strip;
   }
   if (e.op() == Op::Load || e.type() == Type::Int) return e;
-  if (expr::makes_step(e)) return within_step(e);
+  if (makes_step(e)) return within_step(e);
   if (is_sum(e)) {
     if (auto sum = stripped_sum(e)) return *sum;
   }
@@ -134,7 +134,7 @@ Expr Strips::stripped(const Expr& e) {
 Expr Strips::within_step(const Expr& e) {
   return expr::map_operands(e, [this](const Expr& operand) {
     const bool whole =
-        operand.type() != Type::Float || operand.op() == Op::Load || expr::makes_step(operand);
+        operand.type() != Type::Float || operand.op() == Op::Load || makes_step(operand);
     return whole ? (*this)(operand) : within_step(operand);
   });
 }

@@ -40,6 +40,14 @@ std::string own_name(std::string_view name) {
   return fmt::format("{}.{}", name[0] == 'c' ? "row" : "lines", name);
 }
 
+// Near 1 the quick logarithm's error is much of its value: log(1 - 2^-12), times a distance of
+// thousands in a decay, is off by a thousandth. One that is not for each pair may be exact.
+bool is_for_each_pair(const expr::Expr& logarithm) {
+  return std::ranges::any_of(expr::variables_of(logarithm), [](const std::string& name) {
+    return name == "score" || name == "kv_idx" || name.starts_with(attention::kOwnName);
+  });
+}
+
 }  // namespace
 
 std::string DeviceNames::member(std::string_view row) {
@@ -70,10 +78,16 @@ std::string DeviceNames::variable(std::string_view name, const std::string& rows
 }
 
 expr::Names DeviceNames::names(std::string rows) const {
-  return {[this, rows = std::move(rows)](std::string_view name) { return variable(name, rows); },
-          [this](std::string_view input, std::span<const std::string> indices) {
-            return load(input, indices);
-          }};
+  expr::Names names;
+  names.variable = [this, rows = std::move(rows)](std::string_view name) {
+    return variable(name, rows);
+  };
+  names.load = [this](std::string_view input, std::span<const std::string> indices) {
+    return load(input, indices);
+  };
+  names.inexact = attention::is_of_scores;
+  names.quick_log = is_for_each_pair;
+  return names;
 }
 
 expr::Names exact(expr::Names names) {

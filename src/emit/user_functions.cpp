@@ -269,11 +269,10 @@ std::string row_max_text(const RowForm& form, const DeviceNames& names) {
     value = expr::substitute(value, {{earlier->name, earlier->value}});
   }
   const expr::Names base = names.names();
-  const expr::Names printed{[&](std::string_view name) {
-                              return name == form.max_reduction ? std::string("max_score")
-                                                                : base.variable(name);
-                            },
-                            base.load};
+  expr::Names printed = base;
+  printed.variable = [&](std::string_view name) {
+    return name == form.max_reduction ? std::string("max_score") : base.variable(name);
+  };
   return fmt::format("// The row value {}.\n", row->name) +
          text_of(
              {"float", "row_max", {"float max_score", kRow, kInputs}, returned(value, printed)});

@@ -5,15 +5,15 @@
 #include <map>
 
 #include "expr/ops.h"
-#include "expr/rounded_apart.h"
 
 namespace attngen::expr {
 namespace {
 
 class Counter {
  public:
-  Counter(const Expr& whole, std::span<const std::string> varying, Accuracy accuracy)
-      : varying_(varying), accuracy_(accuracy), rounded_apart_(whole) {}
+  Counter(const Expr& whole, std::span<const std::string> varying, Accuracy accuracy,
+          const Inexact& inexact)
+      : varying_(varying), accuracy_(accuracy), rounded_apart_(whole, inexact) {}
 
   // Adds the costs of `e`, each node once; whether it varies.
   bool visit(const Expr& e) {
@@ -150,8 +150,9 @@ void Counter::charge_float(const Expr& e) {
 
 }  // namespace
 
-OperationCounts count(const Expr& e, std::span<const std::string> varying, Accuracy accuracy) {
-  Counter counter(e, varying, accuracy);
+OperationCounts count(const Expr& e, std::span<const std::string> varying, Accuracy accuracy,
+                      const Inexact& inexact) {
+  Counter counter(e, varying, accuracy, inexact);
   counter.visit(e);
   return counter.counts();
 }

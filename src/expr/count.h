@@ -6,6 +6,7 @@
 
 #include "expr/accuracy.h"
 #include "expr/expr.h"
+#include "expr/rounded_apart.h"
 
 namespace attngen::expr {
 
@@ -29,6 +30,6 @@ struct OperationCounts {
 };
 // `accuracy` as of device_function; on AMD always full.
 OperationCounts count(const Expr& e, std::span<const std::string> varying,
-                      Accuracy accuracy = Accuracy::Full);
+                      Accuracy accuracy = Accuracy::Full, const Inexact& inexact = {});
 
 }  // namespace attngen::expr

@@ -10,6 +10,7 @@
 
 #include "expr/accuracy.h"
 #include "expr/expr.h"
+#include "expr/rounded_apart.h"
 
 namespace attngen::expr {
 
@@ -25,8 +26,8 @@ enum class Dialect : uint8_t {
   Device,  // CUDA and HIP, float arithmetic: exp is an approximate exp2, see print_c.cpp
 };
 
-// How the surrounding code names things. Empty functions: names as they are, input[index] for a
-// Load.
+// How the surrounding code names things, and what it needs of them. Empty functions: names as they
+// are, input[index] for a Load, all variables exact, all logarithms too.
 struct Names {
   std::function<std::string(std::string_view)> variable;
   // The C expression of an input's element, given the printed indices.
@@ -36,8 +37,9 @@ struct Names {
   // Floats round after each operation, without multiply-adds and approximate quotients, so that
   // what tells of a block of pairs rounds as each of them does.
   bool exact = false;
-  // The device's quick logarithm, which is off by 2^-22 where it is near 0.
-  bool quick_log = false;
+  Inexact inexact = {};
+  // Whether a logarithm is the device's quick one, which is off by 2^-22 where it is near 0.
+  std::function<bool(const Expr& logarithm)> quick_log = {};
 };
 
 // A C expression of the same value with the fewest parentheses. Shared subtrees are printed where

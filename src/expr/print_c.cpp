@@ -60,7 +60,9 @@ bool ends_without_product(const Expr& e) {
 class CPrinter {
  public:
   CPrinter(const Expr& whole, Dialect dialect, const Names& names)
-      : device_(dialect == Dialect::Device), names_(names), rounded_apart_(whole, names.exact) {}
+      : device_(dialect == Dialect::Device),
+        names_(names),
+        rounded_apart_(whole, names.inexact, names.exact) {}
 
   Text print(const Expr& e);
   void name_subtree(const Expr& e, std::string name) { named_[e.identity()] = std::move(name); }
@@ -97,19 +99,9 @@ class CPrinter {
   std::map<const void*, std::string> named_;
 };
 
-// The pair's own variables; "$..." are those of an arranged form.
-bool varies_in_row(const std::string& name) {
-  return name == "score" || name == "kv_idx" || name.starts_with('$');
-}
-
-// The fast one is off by 2^-22, which near 1 is much of its value: log(1 - 2^-12), times a distance
-// of thousands in a decay, is off by a thousandth. Where it is not one for each pair it may be
-// exact.
 std::string CPrinter::logarithm(const Expr& e, std::string_view name) const {
   if (!device_) return std::string(name);
-  const std::vector<std::string> variables = variables_of(e);
-  const bool for_each_pair = std::any_of(variables.begin(), variables.end(), varies_in_row);
-  return fmt::format("{}{}f", for_each_pair || names_.quick_log ? "__" : "", name);
+  return fmt::format("{}{}f", names_.quick_log && names_.quick_log(e) ? "__" : "", name);
 }
 
 Text CPrinter::print(const Expr& e) {

@@ -13,16 +13,19 @@ bool is_power_of_two(double value) {
 
 namespace {
 
-// As a spec names the score, and as an arranged form does what the score is made of.
-bool of_scores(const Expr& e) { return mentions(e, "score") || mentions(e, "$product"); }
+bool reads_any(const Expr& e, const Inexact& inexact) {
+  return inexact && find_node(e, [&](const Expr& node) {
+                      return node.op() == Op::Variable && inexact(node.name());
+                    }) != nullptr;
+}
 
 }  // namespace
 
-bool makes_step(const Expr& e) {
+bool makes_step(const Expr& e, const Inexact& inexact) {
   const bool of_floats = !e.operands().empty() && e.operand(0).type() == Type::Float;
   const bool jumps = e.op() == Op::Floor || e.op() == Op::ToInt || e.op() == Op::FloorDivide ||
                      e.op() == Op::Modulo || is_comparison(e.op());
-  return of_floats && jumps && !of_scores(e);
+  return of_floats && jumps && !reads_any(e, inexact);
 }
 
 bool RoundedApart::divides(const Expr& quotient) const {
@@ -31,11 +34,11 @@ bool RoundedApart::divides(const Expr& quotient) const {
   return contains(quotient) && !is_exact;
 }
 
-void RoundedApart::mark(const Expr& e, bool of_step) {
-  of_step = of_step || makes_step(e);
+void RoundedApart::mark(const Expr& e, const Inexact& inexact, bool of_step) {
+  of_step = of_step || makes_step(e, inexact);
   if (!visited_.emplace(e.identity(), of_step).second) return;
   if (of_step) rounded_.insert(e.identity());
-  for (const Expr& operand : e.operands()) mark(operand, of_step);
+  for (const Expr& operand : e.operands()) mark(operand, inexact, of_step);
 }
 
 }  // namespace attngen::expr

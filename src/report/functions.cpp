@@ -135,7 +135,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
   const auto accuracy =
       spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
   const auto cost = [&](const Expr& e) {
-    return e ? expr::count(e, attention::pair_variables(), accuracy) : expr::OperationCounts{};
+    return e ? attention::operations_of_pair(e, accuracy) : expr::OperationCounts{};
   };
   std::string text;
   if (spec.score.op() != expr::Op::Variable) {

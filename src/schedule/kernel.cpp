@@ -60,7 +60,7 @@ struct Counter {
                      ? expr::Accuracy::Bf16
                      : expr::Accuracy::Full) {}
   expr::OperationCounts operator()(const expr::Expr& e) const {
-    return expr::count(e, attention::pair_variables(), accuracy);
+    return attention::operations_of_pair(e, accuracy);
   }
 };
 
@@ -164,8 +164,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   if (kernel.mask_bits) {
     kernel.mask = kBitTest;
   } else if (!kernel.range.always_full) {
-    kernel.mask =
-        kernel.tested_mask ? expr::count(pairs.mask, attention::pair_variables()) : kIntervalTest;
+    kernel.mask = kernel.tested_mask ? attention::operations_of_pair(pairs.mask) : kIntervalTest;
   }
   if (pairs.bias) count_bias(spec, *pairs.bias, kernel);
   kernel.mask_bytes = kernel.tested_mask && reads_bytes(pairs.mask, spec);

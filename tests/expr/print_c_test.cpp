@@ -199,6 +199,7 @@ TEST_CASE("a step is made of an exact quotient") {
   const auto device = [](std::string_view text, bool exact = false) {
     Names names;
     names.exact = exact;
+    names.inexact = [](std::string_view variable) { return variable == "score"; };
     return print_c(simplify(parsed(text)), Dialect::Device, names);
   };
   CHECK(device("x / 121") == "x * (1.0f / 121.0f)");
@@ -212,6 +213,17 @@ TEST_CASE("a step is made of an exact quotient") {
   CHECK(device("x * y + m", true) == "__fadd_rn(x * y, m)");
   CHECK(device("m - exp(x) * y", true) == "__fsub_rn(m, exp2_approx(x * 1.442695f) * y)");
   CHECK(device("x - m + y", true) == "x - m + y");
+}
+
+TEST_CASE("a logarithm is quick where that is enough") {
+  Names names;
+  names.quick_log = [](const Expr& logarithm) { return mentions(logarithm, "score"); };
+  const auto device = [&](std::string_view text) {
+    return print_c(parsed(text), Dialect::Device, names);
+  };
+  CHECK(device("log(score)") == "__logf(score)");
+  CHECK(device("log2(x) + score") == "log2f(x) + score");
+  CHECK(print_c(parsed("log(score)"), Dialect::Device) == "logf(score)");
 }
 
 TEST_CASE("device code reads as if written by hand") {
