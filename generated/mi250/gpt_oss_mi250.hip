@@ -231,6 +231,7 @@ __device__ __forceinline__ RowValues row_values(const Reductions& red, const Row
   values.m = fmaxf(red.max_score, read_only(&in.sink[row.h]));
   // l: rowsum(exp(score - m)) + exp(sink[h] - m)
   values.l = red.sum_exp + exp2_approx((read_only(&in.sink[row.h]) - values.m) * 1.442695f);
+  // Not by the maximum alone: pairs weighed against the row's constant leave it at -inf.
   values.empty = red.max_score == -INFINITY && red.sum_exp == 0;
   values.output_scale = divide_approx(1.0f, values.l);
   if (values.empty) values.output_scale = 0;  // no pair exists

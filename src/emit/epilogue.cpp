@@ -57,6 +57,12 @@ class Epilogue {
                ? still
                : fmt::format("{} && red.{} == 0", still, names_.reduction(*empty_sum_));
   }
+  // Why it has two parts, if it has.
+  std::string empty_note() const {
+    if (empty_sum_ == nullptr) return "";
+    return "  // Not by the maximum alone: pairs weighed against the row's constant leave it at "
+           "-inf.\n";
+  }
 
   std::string row_values_text() const {
     std::vector<std::string> members;
@@ -66,7 +72,7 @@ class Epilogue {
       body += row_comment(row.name);
       body += assignment("values." + members.back(), row.value, names_.names_at_end("values"));
       if (row.without_pairs) {
-        body += "  if (" + empty_condition() + ") {  // no pair exists\n" +
+        body += empty_note() + "  if (" + empty_condition() + ") {  // no pair exists\n" +
                 indented(assignment("values." + members.back(), row.without_pairs,
                                     names_.names_at_end("values"))) +
                 "  }\n";
@@ -77,12 +83,13 @@ class Epilogue {
         members.empty() ? "" : wrapped(fmt::format("  float {};", fmt::join(members, ", ")));
     if (keeps_empty_) {
       fields += "  bool empty;\n";
-      body += fmt::format("  values.empty = {};\n", empty_condition());
+      body += empty_note() + fmt::format("  values.empty = {};\n", empty_condition());
     }
     if (has_scale_) {
       body += assignment("values.output_scale", *scale_, names_.names_at_end("values"));
       if (empty_ != nullptr) {
-        body += fmt::format("  if ({}) values.output_scale = 0;  // no pair exists\n",
+        body += (keeps_empty_ ? "" : empty_note()) +
+                fmt::format("  if ({}) values.output_scale = 0;  // no pair exists\n",
                             keeps_empty_ ? "values.empty" : empty_condition());
       }
     }

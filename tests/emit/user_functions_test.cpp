@@ -308,6 +308,12 @@ TEST_CASE("functions of what reads itself again and again are short") {
 TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {
   CHECK(has(text_for(""),
             "if (red.max_score == -INFINITY) values.output_scale = 0;  // no pair exists"));
+  CHECK_FALSE(has(text_for(""), "Not by the maximum alone"));
+  CHECK(has(
+      text_for("normalize: {rows: {m: \"max(rowmax(score), 0)\", l: rowsum(exp(score - m))}, "
+               "weight: exp(score - m), output: acc / l}\n"),
+      "  // Not by the maximum alone: pairs weighed against the row's constant leave it at -inf.\n"
+      "  if (red.max_score == -INFINITY && red.sum_exp == 0) values.output_scale = 0;"));
   const std::string general = text_for(kVariants[10].lines);
   CHECK(has(general, "if (values.empty) return 0;"));
   CHECK(has(general, "return values.empty && isnan(value) ? -INFINITY : value;"));
