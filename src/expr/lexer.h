@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "expr/parse.h"
+#include "expr/failure.h"
 
 namespace attngen::expr {
 
@@ -12,11 +12,6 @@ struct Token {
   Kind kind = Kind::End;
   std::string_view text;  // into the lexed text; empty at the end
   Span span;
-};
-
-// Thrown inside the room only; parse() catches it.
-struct Failure {
-  Error error;
 };
 
 class Lexer {

@@ -1,0 +1,184 @@
+// What a name stands for: a value, an input's element, a function.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "expr/parser.h"
+#include "text/characters.h"
+#include "text/diagnostics.h"
+
+namespace attngen::expr {
+namespace {
+
+std::string plural(size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    out += (out.empty() ? "" : ", ") + word;
+  }
+  return out;
+}
+
+}  // namespace
+
+// The names that a function, a load or a value may be meant to have.
+std::vector<std::string> Parser::names_near(bool call) const {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& known) {
+    for (const auto& entry : known) {
+      names.push_back(entry.first);
+    }
+  };
+  if (call) {
+    names = {"clamp", "where", "not"};
+    for (const Function& function : functions()) {
+      names.emplace_back(function.name);
+    }
+    return names;
+  }
+  add(scope_.inputs);
+  if (!at("[")) {
+    names.insert(names.end(), {"true", "false", "not"});
+    add(scope_.variables);
+    add(scope_.constants);
+  }
+  return names;
+}
+
+void Parser::fail_unknown(const Token& name, bool call) const {
+  const auto hint = scope_.hints.find(text::lower(name.text) + (call ? "(" : ""));
+  throw Failure{
+      {name.span,
+       fmt::format("unknown {} '{}'", call ? "function" : "name", text::shortened(name.text, 64)),
+       hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, names_near(call)),
+       !call}};
+}
+
+Expr Parser::parse_named() {
+  const Token name = token_;
+  for (const std::string_view keyword : {"and", "or", "not", "if", "else"}) {
+    if (name.text == keyword) {
+      fail_unexpected("an expression");
+    }
+  }
+  advance();
+  if (at("(")) {
+    return parse_call(name);
+  }
+  if (const auto input = scope_.inputs.find(name.text); input != scope_.inputs.end()) {
+    return parse_load(name, input->second);
+  }
+  Expr value = value_of(name);
+  if (at("[")) {
+    fail(token_.span, fmt::format("'{}' has no indices", name.text));
+  }
+  return nodes_.counted(std::move(value));
+}
+
+// Of a name that is no input's and that no argument follows.
+Expr Parser::value_of(const Token& name) {
+  if (name.text == "true" || name.text == "false") {
+    return boolean(name.text == "true", name.span);
+  }
+  if (const auto known = scope_.variables.find(name.text); known != scope_.variables.end()) {
+    return variable(known->first, known->second, name.span);
+  }
+  if (const auto value = scope_.constants.find(name.text); value != scope_.constants.end()) {
+    Node node;
+    node.type = value->second.type();
+    node.number = value->second.number();
+    node.span = name.span;
+    return make_node(std::move(node));
+  }
+  if (const auto reason = scope_.forbidden.find(name.text); reason != scope_.forbidden.end()) {
+    fail(name.span, fmt::format("'{}' is not allowed here: {}", name.text, reason->second));
+  }
+  if (const auto arity = arity_of(name.text)) {
+    fail(name.span, fmt::format("'{}' is a function", name.text),
+         fmt::format("call it with {}",
+                     plural(static_cast<size_t>(*arity), "argument", "arguments in parentheses")));
+  }
+  fail_unknown(name, false);
+}
+
+Expr Parser::parse_load(const Token& name, const Scope::Input& input) {
+  std::vector<Expr> indices;
+  const uint32_t begin = token_.span.begin;
+  int brackets = 0;
+  for (; at("["); ++brackets) {
+    const Span opener = token_.span;
+    advance();
+    const std::vector<Expr> more = parse_list("]", opener);
+    indices.insert(indices.end(), more.begin(), more.end());
+  }
+  if (brackets > 1 || indices.size() != input.dims.size()) {
+    fail_indices(name, input, indices, indices.empty() ? name.span : since(begin));
+  }
+  NodeBuilder::check(Op::Load, indices);
+  return nodes_.counted(
+      load(std::string(name.text), input.element, std::move(indices), since(name.span.begin)));
+}
+
+// Too few or too many, or right but in brackets of their own, as in C: t[h][kv_idx].
+void Parser::fail_indices(const Token& name, const Scope::Input& input,
+                          const std::vector<Expr>& indices, Span span) const {
+  const size_t rank = input.dims.size();
+  const std::string needed =
+      rank == 0
+          ? "is a scalar"
+          : fmt::format("needs {} [{}]", plural(rank, "index", "indices"), joined(input.dims));
+  if (indices.size() != rank || rank == 0) {
+    fail(span, fmt::format("input '{}' {}, got {}", name.text, needed,
+                           indices.empty() ? "none" : plural(indices.size(), "index", "indices")));
+  }
+  std::vector<std::string> words;
+  for (const Expr& index : indices) {
+    const auto [begin, end] = index.span();
+    words.push_back(text::one_line(text_.substr(begin, end - begin)));
+  }
+  fail(span, fmt::format("input '{}' {} in one pair of brackets", name.text, needed),
+       text::shortened(fmt::format("write {}[{}]", name.text, joined(words)), 200));
+}
+
+Expr Parser::parse_call(const Token& name) {
+  const std::optional<int> arity = arity_of(name.text);
+  if (!arity) {
+    if (scope_.variables.contains(name.text) || scope_.constants.contains(name.text) ||
+        scope_.inputs.contains(name.text)) {
+      fail(name.span, fmt::format("'{}' is not a function", name.text));
+    }
+    fail_unknown(name, true);
+  }
+  const bool reduces = name.text == "rowmax" || name.text == "rowsum";
+  if (reduces && !scope_.reductions) {
+    fail(name.span, fmt::format("'{}' is not allowed here", name.text),
+         "only the rows of 'normalize' reduce over pairs");
+  }
+  if (reduces && !reduction_.empty()) {
+    fail(name.span, fmt::format("'{}' inside '{}'", name.text, reduction_),
+         "name the inner one as a row of its own, above");
+  }
+  if (reduces) {
+    reduction_ = name.text;
+  }
+  const Span opener = token_.span;
+  advance();
+  std::vector<Expr> arguments = parse_list(")", opener);
+  if (reduces) {
+    reduction_.clear();
+  }
+  const bool any_number = name.text == "min" || name.text == "max";
+  const auto wanted = static_cast<size_t>(*arity);
+  if (any_number ? arguments.size() < wanted : arguments.size() != wanted) {
+    fail(since(name.span.begin),
+         fmt::format("{} takes {}{}, got {}", name.text, any_number ? "at least " : "",
+                     plural(wanted, "argument", "arguments"), arguments.size()));
+  }
+  return nodes_.call(name.text, std::move(arguments), since(name.span.begin));
+}
+
+}  // namespace attngen::expr
