@@ -23,7 +23,7 @@ std::string print_brief(const Expr& e);
 
 enum class Dialect : uint8_t {
   HostC,   // C99 and <math.h>, double arithmetic; for tests
-  Device,  // CUDA and HIP, float arithmetic: exp is an approximate exp2, see print_c.cpp
+  Device,  // CUDA and HIP, float arithmetic: exp is exp2_approx (c_printer_functions.cpp)
 };
 
 // How the surrounding code names things, and what it needs of them. Empty functions: names as they
