@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <string>
 
 #include "expr/ops.h"
@@ -42,6 +43,58 @@ bool is_exchanged(const Expr& e) {
   return low.is_number() && high.is_number() && low.number() > high.number();
 }
 
+// A choice in a score that takes pairs away.
+struct Masking {
+  const Expr* choice;
+  bool negated;  // those where its condition holds
+  double score;  // that they get
+};
+
+// Of a number and its sign; of all else a NaN.
+double value_of(const Expr& e) {
+  if (e.op() == Op::ToFloat) return value_of(e.operand(0));
+  if (e.op() == Op::Negate) return -value_of(e.operand(0));
+  return e.is_number() ? e.number() : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Of a choice that is multiplied by a number: one whose condition a mask may read.
+std::optional<Masking> masking_of(const Expr& choice, double factor) {
+  constexpr double kNoWeight = -1e4;  // what is written for -inf begins here
+  const Expr& condition = choice.operand(0);
+  if (expr::mentions(condition, "score") || expr::mentions(condition, "map")) return std::nullopt;
+  const double yes = factor * value_of(choice.operand(1));
+  const double no = factor * value_of(choice.operand(2));
+  const bool masks_yes = yes <= kNoWeight, masks_no = no <= kNoWeight;
+  if (masks_yes == masks_no) return std::nullopt;
+  return Masking{&choice, masks_yes, masks_yes ? yes : no};
+}
+
+// The first one in a score, or in a term of it.
+std::optional<Masking> find_masking(const Expr& e, double factor = 1) {
+  const auto in_operand = [&](size_t i, double by) {
+    return find_masking(e.operand(i), factor * by);
+  };
+  switch (e.op()) {
+    case Op::Select:
+      return masking_of(e, factor);
+    case Op::ToFloat:
+      return in_operand(0, 1);
+    case Op::Negate:
+      return in_operand(0, -1);
+    case Op::Multiply: {
+      auto found = in_operand(0, value_of(e.operand(1)));
+      return found ? found : in_operand(1, value_of(e.operand(0)));
+    }
+    case Op::Add:
+    case Op::Subtract: {
+      auto found = in_operand(0, 1);
+      return found ? found : in_operand(1, e.op() == Op::Add ? 1 : -1);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<expr::Error> exchanged_clamp(const Expr& e, std::string_view text) {
@@ -68,6 +121,16 @@ std::optional<expr::Error> score_of_nothing(const Expr& score, std::string_view 
                      !varies     ? "leave the key out, and the score is the product of the two"
                      : is_looser ? fmt::format("write score + ({})", term)
                                  : fmt::format("write score + {}", term)};
+}
+
+std::optional<expr::Error> masking_in_score(const Expr& score, std::string_view text) {
+  const auto masking = find_masking(score);
+  if (!masking) return std::nullopt;
+  const auto [choice, negated, value] = *masking;
+  return expr::Error{
+      choice->span(), fmt::format("pairs with a score of {:g} are computed like all others", value),
+      fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
+                  negated ? "not (" : "", written(choice->operand(0), text), negated ? ")" : "")};
 }
 
 }  // namespace attngen::spec

@@ -15,4 +15,7 @@ std::optional<expr::Error> exchanged_clamp(const expr::Expr& e, std::string_view
 // A score that does not read the product of query and key.
 std::optional<expr::Error> score_of_nothing(const expr::Expr& score, std::string_view text);
 
+// The first choice in a score, or in a term of it, that takes pairs away as a mask would: -1e9.
+std::optional<expr::Error> masking_in_score(const expr::Expr& score, std::string_view text);
+
 }  // namespace attngen::spec

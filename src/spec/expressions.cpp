@@ -3,46 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <initializer_list>
-#include <limits>
-#include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "spec/doubts.h"
 #include "spec/empty_mask.h"
-#include "spec/hints.h"
 #include "spec/indices.h"
 #include "spec/macros.h"
 #include "spec/names.h"
 #include "spec/numbers.h"
+#include "spec/scopes.h"
 #include "text/characters.h"
 
 namespace attngen::spec {
 namespace {
-
-struct Name {
-  const char* name;
-  expr::Type type;
-};
-
-// What a value of a pair, a row, an element of O may read besides inputs and constants.
-constexpr Name kParallelNames[] = {
-    {"score", expr::Type::Float}, {"kv_idx", expr::Type::Int}, {"acc", expr::Type::Float},
-    {"b", expr::Type::Int},       {"h", expr::Type::Int},      {"h_kv", expr::Type::Int},
-    {"q_idx", expr::Type::Int},   {"q_pos", expr::Type::Int},  {"seq_q", expr::Type::Int},
-    {"seq_kv", expr::Type::Int},  {"map", expr::Type::Int},
-};
-constexpr Name kRecurrentNames[] = {
-    {"q", expr::Type::Float},   {"k", expr::Type::Float}, {"v", expr::Type::Float},
-    {"acc", expr::Type::Float}, {"b", expr::Type::Int},   {"t", expr::Type::Int},
-    {"h", expr::Type::Int},     {"d", expr::Type::Int},
-};
-
-struct Reason {
-  const char* name;
-  const char* reason;
-};
 
 // The first place outside of rowmax and rowsum that reads a value of a pair.
 const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& seen) {
@@ -55,80 +31,25 @@ const expr::Expr* find_pair_value(const expr::Expr& e, std::set<const void*>& se
   return nullptr;
 }
 
-// A choice in a score that takes pairs away.
-struct Masking {
-  const expr::Expr* choice;
-  bool negated;  // those where its condition holds
-  double score;  // that they get
-};
-
-// Of a number and its sign; of all else a NaN.
-double value_of(const expr::Expr& e) {
-  if (e.op() == expr::Op::ToFloat) return value_of(e.operand(0));
-  if (e.op() == expr::Op::Negate) return -value_of(e.operand(0));
-  return e.is_number() ? e.number() : std::numeric_limits<double>::quiet_NaN();
-}
-
-// Of a choice that is multiplied by a number: one whose condition a mask may read.
-std::optional<Masking> masking_of(const expr::Expr& choice, double factor) {
-  constexpr double kNoWeight = -1e4;  // what is written for -inf begins here
-  const expr::Expr& condition = choice.operand(0);
-  if (expr::mentions(condition, "score") || expr::mentions(condition, "map")) return std::nullopt;
-  const double yes = factor * value_of(choice.operand(1));
-  const double no = factor * value_of(choice.operand(2));
-  const bool masks_yes = yes <= kNoWeight, masks_no = no <= kNoWeight;
-  if (masks_yes == masks_no) return std::nullopt;
-  return Masking{&choice, masks_yes, masks_yes ? yes : no};
-}
-
-// The first one in a score, or in a term of it.
-std::optional<Masking> find_masking(const expr::Expr& e, double factor = 1) {
-  using expr::Op;
-  const auto in_operand = [&](size_t i, double by) {
-    return find_masking(e.operand(i), factor * by);
-  };
-  switch (e.op()) {
-    case Op::Select:
-      return masking_of(e, factor);
-    case Op::ToFloat:
-      return in_operand(0, 1);
-    case Op::Negate:
-      return in_operand(0, -1);
-    case Op::Multiply: {
-      auto found = in_operand(0, value_of(e.operand(1)));
-      return found ? found : in_operand(1, value_of(e.operand(0)));
-    }
-    case Op::Add:
-    case Op::Subtract: {
-      auto found = in_operand(0, 1);
-      return found ? found : in_operand(1, e.op() == Op::Add ? 1 : -1);
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
 class ExpressionReader {
  public:
   ExpressionReader(const Node& root, Spec& spec, Report& report)
-      : root_(root), spec_(spec), report_(report) {
-    add_constants();
-    add_inputs();
-  }
+      : root_(root), spec_(spec), report_(report), scopes_(root, spec) {}
 
   void read_parallel() {
     const Node* score = root_.find("score");
     const Node* mask = root_.find("mask");
     spec_.score_text = score != nullptr ? text::one_line(score->text) : "score";
     spec_.mask_text = mask != nullptr ? text::one_line(mask->text) : "true";
-    spec_.score = parse(score, "/score", "score", scope({{"acc", kOnlyOutput}}), expr::Type::Float);
+    spec_.score =
+        parse(score, "/score", "score", scopes_.without({{"acc", kOnlyOutput}}), expr::Type::Float);
     spec_.mask = parse(mask, "/mask", "true",
-                       scope({{"acc", kOnlyOutput},
-                              {"score", "a mask cannot read it"},
-                              {"map", "both maps have the pairs of one mask"}}),
+                       scopes_.without({{"acc", kOnlyOutput},
+                                        {"score", "a mask cannot read it"},
+                                        {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
     if (score != nullptr && spec_.score) {
-      warn_of_masking(*score);
+      warn_in_text(*score, "/score", masking_in_score(spec_.score, score->text));
       warn_in_text(*score, "/score", score_of_nothing(spec_.score, score->text));
     }
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
@@ -147,7 +68,7 @@ class ExpressionReader {
     const Reason no_d{"d", "delta is one value per token and head"};
     const auto read = [&](const char* name, const char* fallback,
                           std::initializer_list<Reason> forbidden) {
-      return parse(root_.find(name), child("", name), fallback, scope(forbidden),
+      return parse(root_.find(name), child("", name), fallback, scopes_.without(forbidden),
                    expr::Type::Float);
     };
     out.query = read("query", "q * scale", {no_k, no_v, no_acc});
@@ -183,107 +104,11 @@ class ExpressionReader {
   static constexpr const char* kOfPairs =
       "it has a value for each pair; 'weight' reads it, and rowmax and rowsum in 'rows'";
 
-  void add_constants() {
-    base_.constants["scale"] = expr::number(spec_.scale);
-    base_.constants["inf"] = expr::number(std::numeric_limits<double>::infinity());
-    const Node* constants = root_.find("constants");
-    for (const auto& [name, value] : spec_.constants) {
-      const bool is_int = constants->find(name)->text.find_first_of(".eE") == std::string::npos &&
-                          value >= std::numeric_limits<int32_t>::min() &&
-                          value <= std::numeric_limits<int32_t>::max();
-      base_.constants[name] =
-          is_int ? expr::integer(static_cast<int64_t>(value)) : expr::number(value);
-    }
-  }
-
-  void add_inputs() {
-    for (const Input& input : spec_.inputs) {
-      expr::Scope::Input entry;
-      const bool is_int =
-          input.element == Input::Element::I32 || input.element == Input::Element::U8;
-      entry.element = is_int ? expr::Type::Int : expr::Type::Float;
-      for (const Input::Dim& dim : input.shape) entry.dims.push_back(name_of(dim));
-      base_.inputs[input.name] = std::move(entry);
-    }
-    // Entries that have an error of their own: no second one where they are used.
-    for (const Node& node : root_.children) {
-      if (node.key == "maps" && !node.valid) broken_.insert("map");
-    }
-    for (const char* group : {"inputs", "constants"}) {
-      for (const Node& node : root_.children) {
-        if (node.key != group) continue;
-        all_broken_ = all_broken_ || !node.valid;
-        for (const Node& entry : node.children) {
-          if (!base_.inputs.contains(entry.key) && !base_.constants.contains(entry.key)) {
-            broken_.insert(entry.key);
-          }
-        }
-      }
-    }
-    if (const Node* normalize = root_.find("normalize")) add_broken_rows(*normalize);
-  }
-
-  void add_broken_rows(const Node& normalize) {
-    for (const Node& rows : normalize.children) {
-      if (rows.key != "rows") continue;
-      all_broken_ = all_broken_ || (!rows.valid && rows.kind != Node::Kind::Map);
-      for (const Node& row : rows.children) {
-        if (!rows.valid || !row.valid) broken_.insert(row.key);
-      }
-    }
-  }
-
-  // All names of the pattern but the forbidden ones.
-  expr::Scope scope(std::initializer_list<Reason> forbidden) const {
-    const bool recurrent = spec_.pattern == Pattern::Recurrent;
-    expr::Scope out = base_;
-    for (const Name& name : kParallelNames) {
-      if (recurrent) out.forbidden[name.name] = "it belongs to pattern parallel";
-    }
-    for (const Name& name : kRecurrentNames) {
-      if (!recurrent) out.forbidden[name.name] = "it belongs to pattern recurrent";
-    }
-    const auto allow = [&](const Name& name) {
-      out.variables[name.name] = name.type;
-      out.forbidden.erase(name.name);
-    };
-    if (recurrent) {
-      for (const Name& name : kRecurrentNames) allow(name);
-    } else {
-      for (const Name& name : kParallelNames) allow(name);
-      out.hints = hints_on_names();
-    }
-    for (const Reason& reason : forbidden) {
-      out.variables.erase(reason.name);
-      out.forbidden[reason.name] = reason.reason;
-    }
-    if (!recurrent && spec_.maps == 1) {
-      out.variables.erase("map");
-      out.forbidden["map"] = "the spec has one map; 'maps: 2' gives it two";
-    }
-    return out;
-  }
-
   // Heads that have an error of their own leave no lengths to compare with.
   bool knows_heads() const {
     const Node* heads = root_.find("heads");
     return heads != nullptr && heads->find("q") != nullptr &&
            (heads->find("kv") != nullptr || heads->find("k") != nullptr);
-  }
-
-  void warn_of_masking(const Node& score) {
-    const auto masking = find_masking(spec_.score);
-    if (!masking) return;
-    const auto [choice, negated, value] = *masking;
-    const expr::Span span = choice->operand(0).span();
-    const std::string condition =
-        text::shortened(text::one_line(score.text.substr(span.begin, span.end - span.begin)), 200);
-    report_.in_text(score, "/score",
-                    {choice->span(),
-                     fmt::format("pairs with a score of {:g} are computed like all others", value),
-                     fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
-                                 negated ? "not (" : "", condition, negated ? ")" : "")},
-                    text::Severity::Warning);
   }
 
   void warn_of_unread_map() {
@@ -331,28 +156,27 @@ class ExpressionReader {
     if (const auto* error = std::get_if<expr::Error>(&parsed)) {
       const auto [begin, end] = error->span;
       const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
-      if (!all_broken_ && !broken_.contains(named) && node != nullptr) {
+      if (node != nullptr && !scopes_.is_broken(named)) {
         report_.in_text(*node, pointer, with_declaration(*error, named, text.substr(end)));
       }
       return {};
     }
     read_.merge(expr::names_in(text));
     const auto& e = std::get<expr::Expr>(parsed);
-    if (node != nullptr) {
-      if (const auto error = wrong_number(e)) {
-        report_.in_text(*node, pointer, *error);
-        return {};
-      }
-      warn_in_text(*node, pointer, exchanged_clamp(e, text));
-    }
-    if (node != nullptr && knows_heads()) {
-      if (const auto error = wrong_index(e, spec_)) {
-        report_.in_text(*node, pointer, *error);
-        return {};
-      }
-      warn_in_text(*node, pointer, clamped_index(e, spec_));
-    }
+    if (node != nullptr && !passes(*node, pointer, e)) return {};
     return of_type(e, node, pointer, type);
+  }
+
+  // Reports what is wrong with the expression at `node`, or doubtful; whether it is right.
+  bool passes(const Node& node, const std::string& pointer, const expr::Expr& e) {
+    std::optional<expr::Error> error = wrong_number(e);
+    if (!error) warn_in_text(node, pointer, exchanged_clamp(e, node.text));
+    if (!error && knows_heads()) {
+      error = wrong_index(e, spec_);
+      if (!error) warn_in_text(node, pointer, clamped_index(e, spec_));
+    }
+    if (error) report_.in_text(node, pointer, *error);
+    return !error;
   }
 
   expr::Expr of_type(expr::Expr e, const Node* node, const std::string& pointer, expr::Type type) {
@@ -421,7 +245,7 @@ class ExpressionReader {
   void add_row(const Node* node, const std::string& name, std::string_view text) {
     later_rows_.erase(name);
     const std::string pointer = "/normalize/rows/" + name;
-    expr::Scope names = with_rows(scope({{"acc", kOnlyOutput}}));
+    expr::Scope names = with_rows(scopes_.without({{"acc", kOnlyOutput}}));
     names.reductions = true;
     names.forbidden[name] = "a row value cannot read itself";
     for (const std::string& later : later_rows_) {
@@ -441,15 +265,16 @@ class ExpressionReader {
   }
 
   void read_weight(const Node* node, std::string_view text) {
-    spec_.normalize.weight = parse(node, "/normalize/weight", text,
-                                   with_rows(scope({{"acc", kOnlyOutput}})), expr::Type::Float);
+    spec_.normalize.weight =
+        parse(node, "/normalize/weight", text, with_rows(scopes_.without({{"acc", kOnlyOutput}})),
+              expr::Type::Float);
   }
 
   void read_output(const Node* node, std::string_view text) {
-    const expr::Expr output =
-        parse(node, "/normalize/output", text,
-              with_rows(scope({{"score", kOfPairs}, {"kv_idx", kOfPairs}})), expr::Type::Float);
-    if (output && !expr::mentions(output, "acc")) {
+    const expr::Expr output = parse(
+        node, "/normalize/output", text,
+        with_rows(scopes_.without({{"score", kOfPairs}, {"kv_idx", kOfPairs}})), expr::Type::Float);
+    if (node != nullptr && output && !expr::mentions(output, "acc")) {
       report_.in_text(*node, "/normalize/output",
                       {output.span(), "output does not read 'acc', the aggregated value", ""});
     }
@@ -457,8 +282,8 @@ class ExpressionReader {
   }
 
   void add_save(const Node* node, const std::string& name, std::string_view text) {
-    expr::Scope names =
-        with_rows(scope({{"acc", kOnlyOutput}, {"score", kOfPairs}, {"kv_idx", kOfPairs}}));
+    expr::Scope names = with_rows(
+        scopes_.without({{"acc", kOnlyOutput}, {"score", kOfPairs}, {"kv_idx", kOfPairs}}));
     spec_.normalize.saves.push_back(
         {name, parse(node, "/normalize/save/" + name, text, names, expr::Type::Float)});
   }
@@ -471,10 +296,8 @@ class ExpressionReader {
   const Node& root_;
   Spec& spec_;
   Report& report_;
-  expr::Scope base_;
-  std::set<std::string> broken_;
+  Scopes scopes_;
   std::set<std::string> read_;  // names that some expression has
-  bool all_broken_ = false;
   std::set<std::string> later_rows_;
 };
 

@@ -1,0 +1,114 @@
+#include "spec/scopes.h"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "spec/hints.h"
+
+namespace attngen::spec {
+namespace {
+
+struct Name {
+  const char* name;
+  expr::Type type;
+};
+
+// What a value of a pair, a row, an element of O may read besides inputs and constants.
+constexpr Name kParallelNames[] = {
+    {"score", expr::Type::Float}, {"kv_idx", expr::Type::Int}, {"acc", expr::Type::Float},
+    {"b", expr::Type::Int},       {"h", expr::Type::Int},      {"h_kv", expr::Type::Int},
+    {"q_idx", expr::Type::Int},   {"q_pos", expr::Type::Int},  {"seq_q", expr::Type::Int},
+    {"seq_kv", expr::Type::Int},  {"map", expr::Type::Int},
+};
+constexpr Name kRecurrentNames[] = {
+    {"q", expr::Type::Float},   {"k", expr::Type::Float}, {"v", expr::Type::Float},
+    {"acc", expr::Type::Float}, {"b", expr::Type::Int},   {"t", expr::Type::Int},
+    {"h", expr::Type::Int},     {"d", expr::Type::Int},
+};
+
+}  // namespace
+
+Scopes::Scopes(const Node& root, const Spec& spec) : spec_(spec) {
+  add_constants(root);
+  add_inputs();
+  add_broken(root);
+}
+
+void Scopes::add_constants(const Node& root) {
+  base_.constants["scale"] = expr::number(spec_.scale);
+  base_.constants["inf"] = expr::number(expr::kInfinity);
+  const Node* constants = root.find("constants");
+  for (const auto& [name, value] : spec_.constants) {
+    const bool is_int = constants->find(name)->text.find_first_of(".eE") == std::string::npos &&
+                        value >= std::numeric_limits<int32_t>::min() &&
+                        value <= std::numeric_limits<int32_t>::max();
+    base_.constants[name] =
+        is_int ? expr::integer(static_cast<int64_t>(value)) : expr::number(value);
+  }
+}
+
+void Scopes::add_inputs() {
+  for (const Input& input : spec_.inputs) {
+    expr::Scope::Input entry;
+    const bool is_int = input.element == Input::Element::I32 || input.element == Input::Element::U8;
+    entry.element = is_int ? expr::Type::Int : expr::Type::Float;
+    for (const Input::Dim& dim : input.shape) entry.dims.push_back(name_of(dim));
+    base_.inputs[input.name] = std::move(entry);
+  }
+}
+
+void Scopes::add_broken(const Node& root) {
+  for (const Node& node : root.children) {
+    if (node.key == "maps" && !node.valid) broken_.insert("map");
+  }
+  for (const char* group : {"inputs", "constants"}) {
+    for (const Node& node : root.children) {
+      if (node.key != group) continue;
+      all_broken_ = all_broken_ || !node.valid;
+      for (const Node& entry : node.children) {
+        if (!base_.inputs.contains(entry.key) && !base_.constants.contains(entry.key)) {
+          broken_.insert(entry.key);
+        }
+      }
+    }
+  }
+  if (const Node* normalize = root.find("normalize")) add_broken_rows(*normalize);
+}
+
+void Scopes::add_broken_rows(const Node& normalize) {
+  for (const Node& rows : normalize.children) {
+    if (rows.key != "rows") continue;
+    all_broken_ = all_broken_ || (!rows.valid && rows.kind != Node::Kind::Map);
+    for (const Node& row : rows.children) {
+      if (!rows.valid || !row.valid) broken_.insert(row.key);
+    }
+  }
+}
+
+expr::Scope Scopes::without(std::initializer_list<Reason> forbidden) const {
+  const bool recurrent = spec_.pattern == Pattern::Recurrent;
+  std::span<const Name> own(kParallelNames), other(kRecurrentNames);
+  if (recurrent) std::swap(own, other);
+  expr::Scope out = base_;
+  for (const Name& name : other) {
+    out.forbidden[name.name] =
+        recurrent ? "it belongs to pattern parallel" : "it belongs to pattern recurrent";
+  }
+  for (const Name& name : own) {
+    out.variables[name.name] = name.type;
+    out.forbidden.erase(name.name);
+  }
+  if (!recurrent) out.hints = hints_on_names();
+  for (const Reason& reason : forbidden) {
+    out.variables.erase(reason.name);
+    out.forbidden[reason.name] = reason.reason;
+  }
+  if (!recurrent && spec_.maps == 1) {
+    out.variables.erase("map");
+    out.forbidden["map"] = "the spec has one map; 'maps: 2' gives it two";
+  }
+  return out;
+}
+
+}  // namespace attngen::spec
