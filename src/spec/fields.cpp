@@ -2,81 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <initializer_list>
-#include <map>
 #include <utility>
 
-#include "spec/macros.h"
-#include "spec/names.h"
+#include "spec/inputs.h"
 #include "spec/spec_name.h"
+#include "spec/user_names.h"
+#include "spec/values.h"
 
 namespace attngen::spec {
 namespace {
-
-int64_t whole_of(const Node& node) { return static_cast<int64_t>(number_of(node).value_or(0)); }
-
-template <typename Number>
-void read_whole(const Node* node, Number& out) {
-  if (node != nullptr) out = static_cast<Number>(whole_of(*node));
-}
-
-void read_bool(const Node* node, bool& out) {
-  if (node != nullptr) out = bool_of(*node).value_or(false);
-}
-
-// The value among `all` that a spec writes as the node's text.
-template <typename Enum>
-void read_word(const Node* node, std::initializer_list<Enum> all, Enum& out) {
-  if (node == nullptr) return;
-  for (Enum value : all) {
-    if (node->text == name_of(value)) out = value;
-  }
-}
-
-// The user's own names, each of which may be given once.
-class UserNames {
- public:
-  UserNames(Pattern pattern, Report& report) : pattern_(pattern), report_(report) {}
-
-  void reserve(std::string name, std::string what) {
-    names_.emplace(std::move(name), std::move(what));
-  }
-
-  bool add(const Node& entry, const std::string& pointer, std::string_view what) {
-    if (auto reason = why_reserved(entry.key, pattern_)) {
-      return refuse(entry, pointer, what, *reason);
-    }
-    const auto [known, is_new] = names_.emplace(entry.key, what);
-    if (!is_new) {
-      return refuse(entry, pointer, what, fmt::format("{} has that name already", known->second));
-    }
-    return true;
-  }
-
-  // Of what emitted code calls by the user's name; constants are numbers by then.
-  bool add_symbol(const Node& entry, const std::string& pointer, std::string_view what) {
-    if (!add(entry, pointer, what)) return false;
-    const auto reason = why_macro(entry.key);
-    return !reason || refuse(entry, pointer, what, *reason);
-  }
-
- private:
-  bool refuse(const Node& entry, const std::string& pointer, std::string_view what,
-              std::string reason) {
-    report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what),
-                   std::move(reason));
-    return false;
-  }
-
-  Pattern pattern_;
-  Report& report_;
-  std::map<std::string, std::string, std::less<>> names_;
-};
-
-// Of the numbers of a shape. The place of an element is an int64, lengths of the call included.
-constexpr double kMostElements = 0x1p40;
 
 class FieldReader {
  public:
@@ -89,7 +24,7 @@ class FieldReader {
     read_scale();
     read_memory();
     reserve_softmax_names();
-    read_inputs();
+    read_inputs(root_, spec_, names_, report_);
     read_constants();
     read_row_names();
     read_fixed();
@@ -198,111 +133,6 @@ class FieldReader {
       report_.at_value(
           *prefix, "/share_kv/v_prefix",
           fmt::format("share_kv.v_prefix must be head_dim.v, got {} and {}", *spec_.v_prefix, v));
-    }
-  }
-
-  void read_inputs() {
-    const Node* inputs = root_.find("inputs");
-    if (inputs == nullptr) return;
-    for (const Node& entry : inputs->children) {
-      if (!entry.valid || !names_.add_symbol(entry, "/inputs", "an input")) continue;
-      const std::string pointer = child("/inputs", entry.key);
-      Input input;
-      input.name = entry.key;
-      using Element = Input::Element;
-      read_word(entry.find("dtype"),
-                {Element::F32, Element::I32, Element::Bf16, Element::Fp16, Element::U8},
-                input.element);
-      const Node* shape = entry.find("shape");
-      if (entry.find("dtype") == nullptr || shape == nullptr) continue;
-      if (!read_shape(*shape, pointer + "/shape", input)) continue;
-      if (spec_.varlen && !check_packed(*shape, pointer + "/shape", input)) continue;
-      if (const Node* sorted = entry.find("sorted")) check_sorted(*sorted, pointer, input);
-      spec_.inputs.push_back(std::move(input));
-    }
-  }
-
-  // Packed sequences lie one behind the other, in inputs as in q, k and v.
-  bool check_packed(const Node& shape, const std::string& pointer, const Input& input) {
-    bool along = false;
-    for (size_t i = 0; i < input.shape.size(); ++i) {
-      if (!is_length(input.shape[i].kind)) continue;
-      const bool second = std::exchange(along, true);
-      if (second) {
-        report_.at_value(shape.children[i], child(pointer, std::to_string(i)),
-                         "an input of packed sequences lies along seq_q or seq_kv, not both",
-                         "what a pair shares may be computed, or read of a table by the distance");
-        return false;
-      }
-    }
-    const auto batch = std::ranges::find(input.shape, Input::Dim::Kind::Batch, &Input::Dim::kind);
-    if (!along || batch == input.shape.end()) return true;
-    const auto at = static_cast<size_t>(batch - input.shape.begin());
-    report_.at_value(shape.children[at], child(pointer, std::to_string(at)),
-                     "an input along packed sequences has no dimension batch",
-                     "leave batch out: the sequences' elements lie one behind the other");
-    return false;
-  }
-
-  // An input without a shape is none: its uses have no errors of their own.
-  bool read_shape(const Node& shape, const std::string& pointer, Input& input) {
-    double elements = 1;  // where all else is 1
-    for (size_t i = 0; i < shape.children.size(); ++i) {
-      const auto dim = read_dim(shape.children[i], child(pointer, std::to_string(i)));
-      if (!dim) return false;
-      if (dim->kind == Input::Dim::Kind::Number) elements *= dim->number;
-      input.shape.push_back(*dim);
-    }
-    if (elements <= kMostElements) return true;
-    report_.at_value(
-        shape, pointer,
-        fmt::format("{} has more than {:.0f} elements", dotted(pointer), kMostElements),
-        "no GPU has memory for so many");
-    return false;
-  }
-
-  std::optional<Input::Dim> read_dim(const Node& node, const std::string& pointer) {
-    using DimKind = Input::Dim::Kind;
-    if (number_of(node)) return Input::Dim{DimKind::Number, static_cast<int>(whole_of(node))};
-    for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::HeadsKv, DimKind::SeqQ,
-                         DimKind::SeqKv, DimKind::Seq, DimKind::HeadDim}) {
-      const Input::Dim dim{kind, 0};
-      if (name_of(dim) != node.text) continue;
-      const bool recurrent_only = kind == DimKind::Seq || kind == DimKind::HeadDim;
-      const bool parallel_only =
-          kind == DimKind::SeqQ || kind == DimKind::SeqKv || kind == DimKind::HeadsKv;
-      if (is_recurrent() ? parallel_only : recurrent_only) {
-        report_.at_value(node, pointer,
-                         fmt::format("dimension '{}' belongs to pattern {}", node.text,
-                                     is_recurrent() ? "parallel" : "recurrent"),
-                         kind == DimKind::Seq ? "write seq_q or seq_kv" : "");
-        return std::nullopt;
-      }
-      return dim;
-    }
-    return std::nullopt;
-  }
-
-  // A number may count blocks: first_of_block[kv_idx // 64].
-  static bool may_be_searched(Input::Dim::Kind last) {
-    return is_length(last) || last == Input::Dim::Kind::Seq || last == Input::Dim::Kind::Number;
-  }
-
-  void check_sorted(const Node& sorted, const std::string& pointer, Input& input) {
-    read_bool(&sorted, input.sorted);
-    if (!input.sorted) return;
-    if (input.element != Input::Element::I32) {
-      report_.at_value(sorted, pointer + "/sorted",
-                       fmt::format("only an i32 input can be sorted; '{}' is {}", input.name,
-                                   name_of(input.element)));
-    } else if (input.shape.empty()) {
-      report_.at_value(sorted, pointer + "/sorted", "a scalar input cannot be sorted");
-    } else if (!may_be_searched(input.shape.back().kind)) {
-      report_.warn(
-          sorted, pointer + "/sorted",
-          fmt::format("sorted does nothing: the last dimension of '{}' is {}, which counts "
-                      "neither queries nor keys",
-                      input.name, name_of(input.shape.back())));
     }
   }
 
