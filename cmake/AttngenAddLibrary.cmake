@@ -97,7 +97,12 @@ function(attngen_check_arguments name unparsed specs)
     message(FATAL_ERROR "${name}: SPECS <file>... is missing")
   endif()
   foreach(spec IN LISTS specs)
-    get_filename_component(path ${spec} ABSOLUTE)
+    get_filename_component(path "${spec}" ABSOLUTE)
+    # Lists, generator expressions and every build tool's files take them for something else.
+    if("${spec} ${path}" MATCHES "[;|\\]|\\$<")
+      message(FATAL_ERROR "${name}: '${spec}' in SPECS: CMake builds nothing from a path with ; | \\ or "
+                          "$<, or with [ or ] alone")
+    endif()
     if(NOT EXISTS ${path})
       message(FATAL_ERROR "${name}: '${spec}' in SPECS is no file")
     endif()

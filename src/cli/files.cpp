@@ -23,7 +23,8 @@ struct Close {
   }
 };
 
-// A path as a word of a Make rule. Ninja and Make agree on these escapes.
+// A path as a word of a Make rule. Ninja and Make agree on these escapes; on none for *, ? and [,
+// which are patterns to Make.
 std::string escape(std::string_view path) {
   std::string word;
   for (const char c : path) {

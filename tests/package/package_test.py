@@ -136,7 +136,13 @@ class Package(unittest.TestCase):
                  "set_target_properties(attngen::attngen PROPERTIES IMPORTED_LOCATION /none)",
                  twice.format("h100")),
                 ("would be written twice: give one call all TARGETS",
-                 twice.format("h100"), twice.format("h200"))):
+                 twice.format("h100"), twice.format("h200")),
+                ("attngen_generate: 'b;c.yaml' in SPECS: CMake builds nothing from a path with ;",
+                 "attngen_generate(files SPECS [=[b;c.yaml]=])"),
+                ("attngen_generate: 'b[c.yaml;a.yaml' in SPECS: CMake builds nothing",
+                 "attngen_generate(files SPECS [=[b[c.yaml]=] a.yaml)"),
+                ("attngen_generate: 'b|c.yaml' in SPECS: CMake builds nothing",
+                 "attngen_generate(files SPECS b|c.yaml)")):
             with self.subTest(calls):
                 output = run("cmake", "-G", "Ninja", "-S", self.write_project(*calls), "-B",
                              self.folder / "build", status=(1,)).stdout
