@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "schedule/resources.h"
 #include "schedule/units.h"
@@ -99,43 +100,54 @@ std::string fixed_refusal(const Schedule& s) {
   return {};
 }
 
+// What a CU has too little of for a block of so many resources.
+std::string shortage(const Kernel& kernel, const Schedule& s, const Resources& resources,
+                     const target::Target& target) {
+  const int registers = resources.register_need;
+  if (resources.shared_bytes > target.shared_bytes_per_block) {
+    return fmt::format("needs {} bytes of LDS; {} has {}", resources.shared_bytes, target.name,
+                       target.shared_bytes_per_block);
+  }
+  if (registers > target.registers_per_thread) {
+    return fmt::format("needs {} registers a thread; {} has {}", registers, target.name,
+                       target.registers_per_thread);
+  }
+  // Only accumulators go to the other half of the file. The estimate is a careful one, and a least
+  // tile that spills is better than none.
+  const int direct = registers - output_registers(kernel);
+  if (registers > kDirectRegisters && direct > kDirectRegisters - kMoved && !is_least(s)) {
+    return fmt::format("needs {} registers beside the accumulators; {} can name {}", direct,
+                       target.name, kDirectRegisters - kMoved);
+  }
+  return {};
+}
+
+// Blocks that share a CU.
+int blocks_of_cu(const Resources& resources, int waves, int simd_registers,
+                 const target::Target& target) {
+  const int by_registers =
+      kSimds * (simd_registers / round_up(resources.register_need, kGranule)) / waves;
+  const int by_shared = target.shared_bytes_per_core / resources.shared_bytes;
+  const int by_threads = target.threads_per_core / resources.threads;
+  return std::min({by_registers, by_shared, by_threads});
+}
+
 }  // namespace
 
 Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& target) {
-  if (std::string reason = fixed_refusal(s); !reason.empty()) return {std::nullopt, reason};
+  std::string reason = fixed_refusal(s);
+  if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = threads_of(s);
   resources.fixed_max = kernel.fixed_max;
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s);
   resources.shared_bytes = key_bytes(kernel, s) + value_bytes(kernel, s);
-  if (resources.shared_bytes > target.shared_bytes_per_block) {
-    return {std::nullopt, fmt::format("needs {} bytes of LDS; {} has {}", resources.shared_bytes,
-                                      target.name, target.shared_bytes_per_block)};
-  }
-  if (resources.register_need > target.registers_per_thread) {
-    return {std::nullopt,
-            fmt::format("needs {} registers a thread; {} has {}", resources.register_need,
-                        target.name, target.registers_per_thread)};
-  }
-  if (resources.register_need > kDirectRegisters) {
-    // Only accumulators go to the other half of the file.
-    const int direct = resources.register_need - output_registers(kernel);
-    // The estimate is a careful one, and a least tile that spills is better than none.
-    if (direct > kDirectRegisters - kMoved && !is_least(s)) {
-      return {std::nullopt,
-              fmt::format("needs {} registers beside the accumulators; {} can name {}", direct,
-                          target.name, kDirectRegisters - kMoved)};
-    }
-  }
-  // Blocks that share a CU, by LDS and by registers.
+  reason = shortage(kernel, s, resources, target);
+  if (!reason.empty()) return {std::nullopt, std::move(reason)};
   const int simd_registers = target.registers_per_core / kSimds / kWaveLanes;
   const int waves = 2 * s.warpgroups;
-  const int by_registers =
-      kSimds * (simd_registers / round_up(resources.register_need, kGranule)) / waves;
-  const int by_shared = target.shared_bytes_per_core / resources.shared_bytes;
-  const int by_threads = target.threads_per_core / resources.threads;
-  const int blocks = std::min({by_registers, by_shared, by_threads});
+  const int blocks = blocks_of_cu(resources, waves, simd_registers, target);
   if (blocks == 0) {
     return {std::nullopt, fmt::format("needs {} registers a thread; {} waves share {} of a SIMD",
                                       resources.register_need, waves / kSimds, simd_registers)};
