@@ -1,0 +1,161 @@
+#include "schedule/cost_tiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedule/block_rows.h"
+#include "schedule/units.h"
+
+namespace attngen::schedule {
+namespace {
+
+// What each warpgroup adds to the time from a tile's last keys to the next one's first, and to a
+// tile beyond its output and its first scores: the next tile's place, its queries' barriers. Both
+// fitted, as kExposed in step.cpp is.
+constexpr double kLagClk = 850;
+constexpr double kTileClk = 650;
+// Tiles of fewer blocks have their share of kTileClk. Calls of 512 keys, the sweep's shortest, are
+// predicted better so, with any number from 2 to 4; calls of one or two blocks were not measured.
+constexpr double kFewBlocks = 4;
+
+// What a tile waits for its first blocks: their slots come free when the last warpgroup is through
+// with the tile before, and the trip from the L2 follows. Meanwhile the ring holds work for a step
+// less than it has stages.
+double refill_clk(const Schedule& s, const Step& step, const target::Target& t) {
+  return std::max(0.0, t.l2_latency_clk + kLagClk * s.warpgroups - (s.stages - 1) * step.length);
+}
+
+// Of tile `i`, what its warpgroups compute in the mean: each passes over the blocks that only
+// others need, which leaves these the pipes.
+TestedBlocks own_blocks(const TileRows& rows, size_t i, const Schedule& s) {
+  const int parts = s.row_blocks();
+  TestedBlocks mean;
+  for (int part = 0; part < parts; ++part) {
+    const RowBlocks own = blocks_of(rows.parts[i * parts + static_cast<size_t>(part)], s.tile_kv);
+    mean.full += static_cast<double>(own.full) / parts;
+    mean.partial += static_cast<double>(own.partial) / parts;
+  }
+  return mean;
+}
+
+// Blocks of a tile whose values come as a state: of whole chunks, from the first key on.
+double far_blocks(const RowBlocks& loaded, const Schedule& s, int chunk_keys) {
+  const int64_t chunks = loaded.full * s.tile_kv / chunk_keys;
+  const int64_t blocks = chunks * (chunk_keys / s.tile_kv);
+  return static_cast<double>(blocks);
+}
+
+}  // namespace
+
+// Of a tile of so many blocks. The ring holds those of further tiles if they are short: nobody
+// waits for keys while these are begun and ended.
+double CostModel::Steps::beyond(double blocks, int stages) const {
+  const double own = fixed + start * std::min(1.0, blocks / kFewBlocks);
+  const double tiles_ahead = std::floor((stages - 1) / std::max(1.0, blocks));
+  return own + std::max(0.0, refill - tiles_ahead * own);
+}
+
+// Of a tile, beyond its steps. The output is scaled, goes through shared memory (written, then read
+// by TMA) and waits for the warpgroup three times. A warpgroup's first scores and weights and its
+// last output have nothing of its own beside them; of several, others' work covers all but a share.
+double CostModel::fixed_clk(const Schedule& s, const Resources& resources,
+                            const Steps& steps) const {
+  const target::Target& t = target_;
+  const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
+  double clk = 2 * output_bytes / t.shared_bytes_per_clk +
+               kWarpgroupRows * s.warpgroups * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk +
+               t.mbarrier_clk;
+  clk += steps.first.matrix / s.warpgroups;
+  if (s.overlap == Overlap::IntraWarpgroup) clk += steps.first.chain / s.warpgroups;
+  // Of two maps one warpgroup leaves its fp32 output for the other to add.
+  if (s.maps > 1) clk += 4 * output_bytes / t.shared_bytes_per_clk + 2 * t.barrier_clk;
+  // Without room for the next tile's queries each warpgroup fetches its own in between, once its
+  // output has left their memory: two trips.
+  if (resources.query_stages < 2) {
+    const double query_bytes = kElement * kWarpgroupRows * kernel_.head_dim_qk;
+    clk += 2 * t.l2_latency_clk + query_bytes * t.cores * t.clock_hz / t.l2_bytes_per_s;
+  }
+  if (s.grid == Grid::Plain) clk += t.memory_latency_clk + t.wave_s * t.boost_clock_hz;
+  return clk;
+}
+
+CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resources) const {
+  const target::Target& t = target_;
+  const Block full = resources.forms.near  ? Block::Near
+                     : resources.fixed_max ? Block::Full
+                                           : Block::First;
+  const int together = resources.blocks_per_core;
+  const Kernel& kernel = kernel_.of(s);
+  Steps steps;
+  steps.first = step_of(kernel, s, t, Block::First, together);
+  steps.full = step_of(kernel, s, t, full, together);
+  steps.partial = step_of(kernel, s, t, Block::Partial, together);
+  if (resources.forms.far) steps.far = step_of(kernel, s, t, Block::Far);
+  steps.fixed = fixed_clk(s, resources, steps);
+  steps.start = kTileClk * s.warpgroups;
+  steps.refill = refill_clk(s, steps.full, t);
+  return steps;
+}
+
+CostModel::Steps CostModel::with_copies(Steps steps, const Schedule& s) const {
+  for (Step* const step : {&steps.first, &steps.full, &steps.partial}) {
+    step->length += copied_bias_clk(kernel_, s);
+  }
+  return steps;
+}
+
+const TileRows& CostModel::rows_of(const Schedule& s, const spec::Workload& w) const {
+  return (s.pack_heads ? packed_rows_ : rows_).of(lengths_of(w), s.row_blocks());
+}
+
+const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s,
+                                                   const spec::Workload& w) const {
+  const int queries = s.queries(kernel_.group());
+  const TileShape shape{w.seq_q, w.seq_kv, s.row_blocks(), queries, s.tile_kv};
+  const auto [entry, is_new] = tested_.try_emplace(shape);
+  if (is_new) {
+    entry->second =
+        tester_->ask(places_of(rows_of(s, w), w.seq_q, queries), {w.seq_q, w.seq_kv, s.tile_kv});
+  }
+  return entry->second;
+}
+
+// `turns`: how many parts of its values a tile takes, one after the other.
+CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, const spec::Workload& w,
+                                     bool has_states, int turns) const {
+  const TileRows& rows = rows_of(s, w);
+  const std::vector<TestedBlocks>* const asked = tester_ ? &tested(s, w) : nullptr;
+  const bool sums = !kernel_.rows.reductions.empty();  // of far keys
+  Tiles tiles;
+  tiles.per_entry = rows.stride;
+  tiles.clk.reserve(rows.keys.size());
+  for (size_t i = 0; i < rows.keys.size(); ++i) {
+    const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
+    const TestedBlocks own = asked != nullptr ? (*asked)[i] : own_blocks(rows, i, s);
+    const double blocks = asked != nullptr ? own.full + own.partial
+                                           : static_cast<double>(loaded.full + loaded.partial);
+    const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
+    const double full = std::max(0.0, own.full - far);
+    const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
+    const double summed = sums ? far : 0;
+    tiles.blocks += blocks;
+    tiles.visited += turns * (blocks - far) + summed / 2;  // of far ones no values
+    tiles.state_slots += turns * state_slots;
+    const double turn = steps.beyond(blocks, s.stages) + full * steps.full.length +
+                        own.partial * steps.partial.length + state_slots * steps.far.length;
+    tiles.clk.push_back(turns * turn + summed * steps.far.length);
+  }
+  if (kernel_.block_size > 0) {
+    // Which blocks are kept is known at run time alone: one tile in two is taken to be three times
+    // as long as the other, all of them to visit what the mask leaves.
+    const size_t count = tiles.clk.size();
+    for (size_t i = 0; i < count; ++i) {
+      tiles.clk.push_back(tiles.clk[i] * 1.5);
+      tiles.clk[i] *= 0.5;
+    }
+    tiles.per_entry /= 2;
+  }
+  return tiles;
+}
+
+}  // namespace attngen::schedule

@@ -1,0 +1,29 @@
+// What the two halves of the cost model pass to each other: cost_tiles.cpp says how long the tiles
+// of a head take, cost.cpp how long a call does.
+#pragma once
+
+#include <vector>
+
+#include "schedule/cost.h"
+#include "schedule/step.h"
+
+namespace attngen::schedule {
+
+struct CostModel::Steps {
+  Step first, full, partial, far;
+  // clk per tile, beyond its steps: whatever its length, where it is long, for its first blocks.
+  double fixed = 0, start = 0, refill = 0;
+
+  double beyond(double blocks, int stages) const;
+};
+
+// The tiles of one head.
+struct CostModel::Tiles {
+  std::vector<double> clk;  // how long each takes
+  double per_entry = 1;     // tiles that each of `clk` stands for
+  double blocks = 0;        // of all of `clk`
+  double visited = 0;       // of which so many are read
+  double state_slots = 0;   // and slots of keys that hold states
+};
+
+}  // namespace attngen::schedule
