@@ -116,12 +116,10 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
       return x ? size_of(*x) : std::nullopt;
     }
     case Op::Square:
-    case Op::Multiply: {  // of two that vary: a square too, where they are one
-      if (e.op() == Op::Multiply && !expr::same(e.operand(0), e.operand(1))) return std::nullopt;
-      const auto x = operand(0);
-      const auto size = x ? size_of(*x) : std::nullopt;
-      return size ? std::optional(square_of_size(*size)) : std::nullopt;
-    }
+      return ends_of_whole_square(e.operand(0));
+    case Op::Multiply:  // of two that vary: a square too, where they are one
+      if (!expr::same(e.operand(0), e.operand(1))) return std::nullopt;
+      return ends_of_whole_square(e.operand(0));
     case Op::Relu:
     case Op::Sign: {
       const auto x = operand(0);
@@ -131,19 +129,29 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
       const auto x = ends_of_float(e.operand(0));
       return x ? std::optional(whole_where_finite(rising(e, *x), *x)) : std::nullopt;
     }
-    case Op::Select: {
-      const auto x = operand(1);
-      const auto y = operand(2);
-      if (!x || !y) return std::nullopt;
-      if (!varies(e.operand(0))) {
-        return Ends{expr::make(Op::Select, {e.operand(0), x->low, y->low}),
-                    expr::make(Op::Select, {e.operand(0), x->high, y->high})};
-      }
-      return Ends{expr::make(Op::Min, {x->low, y->low}), expr::make(Op::Max, {x->high, y->high})};
-    }
+    case Op::Select:
+      return ends_of_choice(e);
     default:
       return std::nullopt;
   }
+}
+
+std::optional<Ends> BlockBounds::ends_of_whole_square(const Expr& root) {
+  const auto x = ends(root);
+  const auto size = x ? size_of(*x) : std::nullopt;
+  return size ? std::optional(square_of_size(*size)) : std::nullopt;
+}
+
+std::optional<Ends> BlockBounds::ends_of_choice(const Expr& e) {
+  const Expr& condition = e.operand(0);
+  const auto x = ends(e.operand(1));
+  const auto y = ends(e.operand(2));
+  if (!x || !y) return std::nullopt;
+  if (!varies(condition)) {
+    return Ends{expr::make(Op::Select, {condition, x->low, y->low}),
+                expr::make(Op::Select, {condition, x->high, y->high})};
+  }
+  return Ends{expr::make(Op::Min, {x->low, y->low}), expr::make(Op::Max, {x->high, y->high})};
 }
 
 std::optional<Ends> BlockBounds::size_of(const Ends& x) {

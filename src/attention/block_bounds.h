@@ -48,6 +48,7 @@ class BlockBounds {
  private:
   // Of conditions (block_truths.cpp).
   Truth truth_of(const expr::Expr& e);
+  Truth compared(expr::Op comparison, const expr::Expr& x, const expr::Expr& y);
   Truth less(const expr::Expr& a, const expr::Expr& b, bool or_equal);
   Truth equal(const expr::Expr& a, const expr::Expr& b);
   Truth less_float(const expr::Expr& a, const expr::Expr& b, bool or_equal);
@@ -59,6 +60,8 @@ class BlockBounds {
   std::optional<Ends> ends_of_linear(const expr::Expr& e);
   std::optional<Ends> ends_of_atom(const expr::Expr& e);
   std::optional<Ends> ends_of_sum(const Linear& sum);
+  std::optional<Ends> ends_of_whole_square(const expr::Expr& root);
+  std::optional<Ends> ends_of_choice(const expr::Expr& e);
   std::optional<expr::Expr> negated(const expr::Expr& e);
   std::optional<Ends> size_of(const Ends& x);
   std::optional<Ends> ends_of_load(const expr::Expr& e);

@@ -166,7 +166,12 @@ Truth BlockBounds::truth_of(const Expr& e) {
     const Truth same = any(all(a, b), all(inverse(a), inverse(b)));
     return e.op() == Op::Equal ? same : inverse(same);
   }
-  switch (e.op()) {
+  if (e.op() == Op::NotEqual) return inverse(equal(x, y));
+  return compared(e.op(), x, y);
+}
+
+Truth BlockBounds::compared(Op comparison, const Expr& x, const Expr& y) {
+  switch (comparison) {
     case Op::Less:
       return less(x, y, false);
     case Op::LessEqual:
@@ -177,8 +182,6 @@ Truth BlockBounds::truth_of(const Expr& e) {
       return less(y, x, true);
     case Op::Equal:
       return equal(x, y);
-    case Op::NotEqual:
-      return inverse(equal(x, y));
     default:
       return {};
   }

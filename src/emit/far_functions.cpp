@@ -49,8 +49,6 @@ class FarFunctions : public PairText {
                            : wrapped(fmt::format("{}const float score = score_of({});", indent,
                                                  pair_arguments(pairs_, product)));
   }
-  // A pair takes a multiply-add: of sums that are kept in the unit of the last eight columns, what
-  // came before shrinks by eight columns' growth.
   std::string far_sums() const {
     std::string members, sums, after, counts;
     for (size_t i = 0; i < form_.reductions.size(); ++i) {
@@ -66,19 +64,26 @@ class FarFunctions : public PairText {
       sums += fmt::format(
           "      sums.{0}[e] = sums.{0}[e] * shrink + {1};\n", reduction.name,
           sum == attention::FarSum::Absolute ? "fabsf(scores[j][r][e])" : "scores[j][r][e]");
-      const bool alone = attention::sums_of_products(pairs_.far->sums) == 1;  // else a scope each
-      const char* const indent = alone ? "    " : "      ";
-      after += (alone ? "" : "    {\n") +
-               far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +
-               wrapped(fmt::format("{}red.{} += {};", indent, reduction.name,
-                                   element_value(reduction))) +
-               (alone ? "" : "    }\n");
+      after += absorbed(reduction);
     }
     return "\n// Sums over far keys, a thread's even and odd columns, at the weight of the last "
            "ones.\n"
            "struct FarSums {\n" +
-           members + "};\n\n" +
-           "// One block of row r; `shrink` is the decay of a group of eight columns.\n" +
+           members + "};\n\n" + add_far(sums) + absorb_far(after, counts);
+  }
+  // A column's sum as one pair's; of several sums each is in a scope of its own.
+  std::string absorbed(const Reduction& reduction) const {
+    const bool alone = attention::sums_of_products(pairs_.far->sums) == 1;
+    const char* const indent = alone ? "    " : "      ";
+    return (alone ? "" : "    {\n") + far_pair(fmt::format("sums.{}[e]", reduction.name), indent) +
+           wrapped(
+               fmt::format("{}red.{} += {};", indent, reduction.name, element_value(reduction))) +
+           (alone ? "" : "    }\n");
+  }
+  // A pair takes a multiply-add: of sums that are kept in the unit of the last eight columns, what
+  // came before shrinks by eight columns' growth.
+  static std::string add_far(const std::string& sums) {
+    return "// One block of row r; `shrink` is the decay of a group of eight columns.\n" +
            text_of({"void",
                     "add_far",
                     {"const float (&scores)[kTileKv / 8][2][2]", "int r", "float shrink",
@@ -87,20 +92,22 @@ class FarFunctions : public PairText {
                     "  for (int j = 0; j < kTileKv / 8; ++j) {\n"
                     "#pragma unroll\n"
                     "    for (int e = 0; e < 2; ++e) {\n" +
-                        sums + "    }\n  }\n"}) +
-           "\n// Their last even column is key kv_first.\n" +
+                        sums + "    }\n  }\n"});
+  }
+  std::string absorb_far(const std::string& sums, const std::string& counts) const {
+    std::string body = lines_line("kv_first") +
+                       "#pragma unroll\n"
+                       "  for (int e = 0; e < 2; ++e) {\n" +
+                       (reads_column() ? "    const int column = e;\n" : "") +
+                       "    const int kv_idx = kv_first + e;\n" + sums + "  }\n";
+    if (!counts.empty()) {
+      body += "  const int columns = (kv_first / 8 + 1) * 2;  // of a thread\n" + counts;
+    }
+    return "\n// Their last even column is key kv_first.\n" +
            text_of({"void",
                     "absorb_far",
                     {"const FarSums& sums", "int kv_first", kRow, kInputs, "Reductions& red"},
-                    lines_line("kv_first") +
-                        "#pragma unroll\n"
-                        "  for (int e = 0; e < 2; ++e) {\n" +
-                        (reads_column() ? "    const int column = e;\n" : "") +
-                        "    const int kv_idx = kv_first + e;\n" + after + "  }\n" +
-                        (counts.empty() ? ""
-                                        : "  const int columns = (kv_first / 8 + 1) * 2;  // of a "
-                                          "thread\n" +
-                                              counts)});
+                    body});
   }
 };
 

@@ -51,14 +51,16 @@ std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, 
   return text + commented(members) + "};\n";
 }
 
-std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, bool gathers) {
+std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, bool searched,
+                                       bool gathers) {
   std::vector<CommentedLine> members;
   if (spec.varlen) {
     members.push_back({"  int q_begin, kv_begin;", "of the sequence in the packed tensors"});
     members.push_back({"  int64_t first_save;", "of this head's queries in the saves"});
   }
-  if (searched)
+  if (searched) {
     members.push_back({"  const int2* keys;", "in shared memory: the row's keys [x, y)"});
+  }
   if (gathers) {
     members.push_back(
         {"  int apart;", "what a key of the second block is beyond its place in the step"});
@@ -87,10 +89,15 @@ std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, boo
     members.push_back({fmt::format("  {} {};", is_int ? "int" : "float", constant.name.substr(1)),
                        expr::print_brief(constant.value)});
   }
+  return members;
+}
+
+std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, bool gathers) {
   return "// Where a row of scores stands" +
          std::string(pairs.constants.empty() ? "" : ", and what its pairs have in common") +
          ".\nstruct Row {\n  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv" +
-         (spec.maps > 1 ? ", map" : "") + ";\n" + commented(members) + "};\n";
+         (spec.maps > 1 ? ", map" : "") + ";\n" +
+         commented(row_members(spec, pairs, searched, gathers)) + "};\n";
 }
 
 std::string constants_text(const PairForm& pairs, const DeviceNames& names) {
@@ -144,6 +151,26 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
              DeviceNames::matrices(input), c_type_of(input), input.name);
 }
 
+std::string key_words_text(const std::vector<expr::Expr>& words, const expr::Names& names) {
+  std::vector<std::string> meanings;
+  std::string body;
+  for (const expr::Expr& word : words) {
+    const std::string target = fmt::format("words[{}]", meanings.size());
+    if (word.type() == expr::Type::Int) {
+      body += assignment(target, word, names);
+    } else {
+      body += wrapped(fmt::format("  {} = __float_as_int({});", target,
+                                  expr::print_c(word, expr::Dialect::Device, names)));
+    }
+    meanings.push_back(expr::print_brief(word));
+  }
+  return comment("once for the rows of a warpgroup", fmt::format("{}", fmt::join(meanings, "; "))) +
+         text_of({"void",
+                  "load_key_words",
+                  {"int (&words)[kKeyWords]", kRow, "int kv_idx", kInputs},
+                  body});
+}
+
 std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
   std::string text;
   if (pairs.of_key) {
@@ -163,25 +190,7 @@ std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
                      returned(pairs.of_distance, names.names())});
   }
   if (!pairs.key_words.empty()) {
-    const expr::Names printed = exact(names.names());
-    std::vector<std::string> words;
-    std::string body;
-    for (const expr::Expr& word : pairs.key_words) {
-      const std::string target = fmt::format("words[{}]", words.size());
-      if (word.type() == expr::Type::Int) {
-        body += assignment(target, word, printed);
-      } else {
-        body += wrapped(fmt::format("  {} = __float_as_int({});", target,
-                                    expr::print_c(word, expr::Dialect::Device, printed)));
-      }
-      words.push_back(expr::print_brief(word));
-    }
-    text += (text.empty() ? "" : "\n") +
-            comment("once for the rows of a warpgroup", fmt::format("{}", fmt::join(words, "; "))) +
-            text_of({"void",
-                     "load_key_words",
-                     {"int (&words)[kKeyWords]", kRow, "int kv_idx", kInputs},
-                     body});
+    text += (text.empty() ? "" : "\n") + key_words_text(pairs.key_words, exact(names.names()));
   }
   return text;
 }
@@ -311,17 +320,17 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form, fragment.vendor);
   const PairForm pairs = attention::pair_form(spec, form, schedule::pair_abilities(family, forms));
-  std::vector<std::string> sections{
-      constants_text(pairs, names),
-      lines_text(pairs, names),
-      bias_text(pairs, names),
-      strips_text(pairs, names),
-      score_text(spec, pairs, names),
-      mask_text(spec, form, pairs, names, amd),
-      key_range_text(spec, names, mask_text(spec, form, pairs, names, amd).empty(), amd),
-      amd ? "" : row_keys_text(spec, form, names),
-      amd ? "" : block_test_text(spec, names),
-      reductions_text(spec, form, pairs, names, fragment)};
+  const std::string mask = mask_text(spec, form, pairs, names, amd);
+  std::vector<std::string> sections{constants_text(pairs, names),
+                                    lines_text(pairs, names),
+                                    bias_text(pairs, names),
+                                    strips_text(pairs, names),
+                                    score_text(spec, pairs, names),
+                                    mask,
+                                    key_range_text(spec, names, mask.empty(), amd),
+                                    amd ? "" : row_keys_text(spec, form, names),
+                                    amd ? "" : block_test_text(spec, names),
+                                    reductions_text(spec, form, pairs, names, fragment)};
   if (form.exponential) {
     sections.push_back(row_max_text(form, names));
   } else {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace attngen::expr {
@@ -21,6 +22,19 @@ constexpr std::array kFunctions = {
     Function{"int", Op::ToInt, 1},       Function{"sign", Op::Sign, 1},
     Function{"rowmax", Op::RowMax, 1},   Function{"rowsum", Op::RowSum, 1},
 };
+
+// The first operand that is a bool, or that is none.
+std::optional<size_t> find_operand(std::span<const Expr> operands, bool is_bool) {
+  const auto found = std::ranges::find_if(
+      operands, [&](const Expr& operand) { return (operand.type() == Type::Bool) == is_bool; });
+  if (found == operands.end()) return std::nullopt;
+  return static_cast<size_t>(found - operands.begin());
+}
+
+// All bools or all numbers.
+bool are_alike(std::span<const Expr> operands) {
+  return !find_operand(operands, true) || !find_operand(operands, false);
+}
 
 }  // namespace
 
@@ -112,15 +126,6 @@ Precedence precedence_of(Op op) {
 }
 
 std::optional<Misfit> misfit(Op op, std::span<const Expr> operands) {
-  // The first operand from `begin` on that is, or is not, bool.
-  const auto find = [&](bool wanted_bool, size_t begin) -> std::optional<size_t> {
-    for (size_t i = begin; i < operands.size(); ++i) {
-      if ((operands[i].type() == Type::Bool) == wanted_bool) {
-        return i;
-      }
-    }
-    return std::nullopt;
-  };
   const auto got = [&](size_t i) { return name_of(operands[i].type()); };
   switch (op) {
     case Op::Number:
@@ -136,7 +141,7 @@ std::optional<Misfit> misfit(Op op, std::span<const Expr> operands) {
     case Op::And:
     case Op::Or:
     case Op::Not:
-      if (const auto i = find(false, 0)) {
+      if (const auto i = find_operand(operands, false)) {
         const char* what = op == Op::Not ? "a bool operand" : "bool operands";
         return Misfit{fmt::format("'{}' needs {}, got {}", spelling(op), what, got(*i)), *i};
       }
@@ -145,7 +150,7 @@ std::optional<Misfit> misfit(Op op, std::span<const Expr> operands) {
       if (operands[0].type() != Type::Bool) {
         return Misfit{fmt::format("a condition must be bool, got {}", got(0)), 0};
       }
-      if (find(true, 1) && find(false, 1)) {
+      if (!are_alike(operands.subspan(1))) {
         return Misfit{
             fmt::format("both values must be bool or both numbers, got {} and {}", got(1), got(2)),
             2};
@@ -153,14 +158,14 @@ std::optional<Misfit> misfit(Op op, std::span<const Expr> operands) {
       return std::nullopt;
     case Op::Equal:
     case Op::NotEqual:
-      if (find(true, 0) && find(false, 0)) {
+      if (!are_alike(operands)) {
         return Misfit{fmt::format("'{}' needs both operands bool or both numbers, got {} and {}",
                                   spelling(op), got(0), got(1)),
                       1};
       }
       return std::nullopt;
     default:
-      if (const auto i = find(true, 0)) {
+      if (const auto i = find_operand(operands, true)) {
         const char* what = operands.size() == 1 ? "a number" : "numbers";
         return Misfit{fmt::format("'{}' needs {}, got bool", spelling(op), what), *i};
       }

@@ -108,10 +108,8 @@ std::string said_of(const Names& names, std::string_view of_one, std::string_vie
   return fmt::format("{} {}", fmt::join(names, ", "), names.size() == 1 ? of_one : of_several);
 }
 
-}  // namespace
-
-std::vector<std::string> assumptions(const spec::Spec& spec, target::Family family) {
-  const Deciders mask = spec.mask ? deciders_of(spec, family) : Deciders{};
+// What a prediction takes for granted of a call's data.
+std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask) {
   std::vector<std::string> assumed;
   if (spec.varlen) assumed.emplace_back("all sequences are as long as the workload's");
   if (spec.block_size > 0) {
@@ -143,6 +141,14 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
         fmt::format("what ids in stretches of {:g} keys would", schedule::kStretch);
     assumed.push_back(said_of(mask.stretches, "keeps " + ids, "keep " + ids));
   }
+  return assumed;
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions(const spec::Spec& spec, target::Family family) {
+  const Deciders mask = spec.mask ? deciders_of(spec, family) : Deciders{};
+  const std::vector<std::string> assumed = assumed_of(spec, mask);
   std::vector<std::string> lines;
   if (!assumed.empty()) {
     lines.push_back(fmt::format("predictions assume that {}", fmt::join(assumed, ", that ")));

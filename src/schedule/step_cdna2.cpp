@@ -31,6 +31,18 @@ constexpr double kMoves = 0.5;
 
 int blocks(int columns, int width) { return (columns + width - 1) / width; }
 
+// A product and what stands beside it.
+double phase(double products, double beside) {
+  return kMatrixSlots * products + kShown * std::max(0.0, beside - kHidden * products);
+}
+
+// What a mask takes of the elements of a block that it cuts.
+double cut_of(const Kernel& kernel, double elements) {
+  return elements * (kCutValu + kernel.mask.multiply + kernel.mask.logic - 2 +
+                     kSpecialSlots * kernel.mask.special + 2 * kernel.mask.load +
+                     (kernel.tested_mask ? kCutMaximum : 0));
+}
+
 }  // namespace
 
 StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& resources,
@@ -64,15 +76,8 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   // Words to and from LDS and memory, with a wait each; permutations.
   const double first = weigh + 1.5 * key_reads + 8 * value_words + 2 * key_words;
   const double second = finish + 1.5 * value_reads + 2 * key_words + 3 * value_words;
-  const double cut = block == BlockCdna2::Full
-                         ? 0
-                         : elements * (kCutValu + kernel.mask.multiply + kernel.mask.logic - 2 +
-                                       kSpecialSlots * kernel.mask.special + 2 * kernel.mask.load +
-                                       (kernel.tested_mask ? kCutMaximum : 0));
+  const double cut = block == BlockCdna2::Full ? 0 : cut_of(kernel, elements);
   const double cut_behind = kernel.tested_mask ? cut : 0;  // limits cut beside the product
-  const auto phase = [](double products, double beside) {
-    return kMatrixSlots * products + kShown * std::max(0.0, beside - kHidden * products);
-  };
   if (kernel.rows.exponential) {
     step.alone = phase(products_qk, first) + phase(products_kv, second + cut - cut_behind) +
                  cut_behind + kLoop;
