@@ -29,6 +29,7 @@ bool varies(const expr::Expr& e);
 // n of `x % n` where n is a number above 0, and every Int can be divided by it; else 0.
 int64_t positive_divisor(const expr::Expr& e);
 
+// The operators, of conditions.
 expr::Expr both(const expr::Expr& a, const expr::Expr& b);
 expr::Expr either(const expr::Expr& a, const expr::Expr& b);
 expr::Expr negation(const expr::Expr& a);

@@ -12,6 +12,7 @@
 // max(rowsum(abs(score)), 1): slope -log2(gamma).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -22,7 +23,7 @@
 
 namespace attngen::attention {
 
-enum class FarSum {
+enum class FarSum : uint8_t {
   Score,
   Absolute,  // of the score
   Number,    // the same for each key

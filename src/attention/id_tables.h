@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace attngen::attention {
 
-enum class TableOf : unsigned char { Queries, Keys, Pairs };
+enum class TableOf : uint8_t { Queries, Keys, Pairs };
 
 // Of each tile's queries, or of each block's keys: the least and the greatest value, both NaN if
 // one is; of ids, Ints, also the set of them, folded to a few bits. Of the pairs of a tile and a
@@ -23,7 +24,7 @@ struct IdTable {
 };
 
 // Whose ids it holds: they may differ by query head, by key head, or not at all.
-enum class TableHeads : unsigned char { One, Kv, Q };
+enum class TableHeads : uint8_t { One, Kv, Q };
 TableHeads heads_of(const IdTable& table);
 
 // A block test reads table 2 as 2.least[kv_first] and 2.greatest[kv_first] (q_first, where it is of

@@ -28,6 +28,7 @@ struct Linear {
 // Nothing if `e` is no Int, of more terms than a mask has in earnest, or if a constant would leave
 // the range of a 32-bit sum.
 std::optional<Linear> linear(const expr::Expr& e);
+// a + b_times * b; nothing as of linear().
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times = 1);
 
 // Readable: what is added first, the constant last: q_last + (seq_kv - seq_q) + 1.

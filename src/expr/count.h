@@ -28,7 +28,7 @@ struct OperationCounts {
   }
   friend OperationCounts operator+(OperationCounts a, const OperationCounts& b) { return a += b; }
 };
-// `accuracy` as of device_function; on AMD always full.
+// `accuracy` as of device_function, on AMD always full; `inexact` as of Names.
 OperationCounts count(const Expr& e, std::span<const std::string> varying,
                       Accuracy accuracy = Accuracy::Full, const Inexact& inexact = {});
 

@@ -11,6 +11,20 @@
 #include "expr/ops.h"
 
 namespace attngen::expr {
+
+struct Node {
+  Op op = Op::Number;
+  Type type = Type::Float;
+  Span span;
+  double number = 0;
+  std::string name;
+  std::vector<Expr> operands;
+  // Filled in by make_node.
+  int height = 1;
+  uint64_t hash = 0;
+};
+Expr make_node(Node node);
+
 namespace {
 
 // How an operator's operands and result are typed.
@@ -183,28 +197,21 @@ bool is_normal_float(double value) {
   return size >= std::numeric_limits<float>::min() && size <= std::numeric_limits<float>::max();
 }
 
-Expr number(double value, Span span) {
+Expr constant(Type type, double value, Span span) {
   Node node;
+  node.type = type;
   node.number = value;
   node.span = span;
   return make_node(std::move(node));
 }
 
+Expr number(double value, Span span) { return constant(Type::Float, value, span); }
+
 Expr integer(int64_t value, Span span) {
-  Node node;
-  node.type = Type::Int;
-  node.number = static_cast<double>(value);
-  node.span = span;
-  return make_node(std::move(node));
+  return constant(Type::Int, static_cast<double>(value), span);
 }
 
-Expr boolean(bool value, Span span) {
-  Node node;
-  node.type = Type::Bool;
-  node.number = value ? 1 : 0;
-  node.span = span;
-  return make_node(std::move(node));
-}
+Expr boolean(bool value, Span span) { return constant(Type::Bool, value ? 1 : 0, span); }
 
 Expr variable(std::string name, Type type, Span span) {
   Node node;

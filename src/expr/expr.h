@@ -115,24 +115,12 @@ class Expr {
   std::shared_ptr<const Node> node_;
 };
 
-struct Node {
-  Op op = Op::Number;
-  Type type = Type::Float;
-  Span span;
-  double number = 0;
-  std::string name;
-  std::vector<Expr> operands;
-  // Filled in by make_node.
-  int height = 1;
-  uint64_t hash = 0;
-};
-Expr make_node(Node node);
-
 // Constructors. Operands must fit the operator; Ints are converted where a Float is needed, and
 // Min, Max, Add, Select, ... of an Int and a Float are Floats.
-Expr number(double value, Span span = {});    // Float
-Expr integer(int64_t value, Span span = {});  // Int
-Expr boolean(bool value, Span span = {});     // Bool
+Expr number(double value, Span span = {});               // Float
+Expr integer(int64_t value, Span span = {});             // Int
+Expr boolean(bool value, Span span = {});                // Bool
+Expr constant(Type type, double value, Span span = {});  // a Bool as 0 or 1
 Expr variable(std::string name, Type type, Span span = {});
 Expr load(std::string input, Type element, std::vector<Expr> indices, Span span = {});
 Expr make(Op op, std::vector<Expr> operands, Span span = {});

@@ -88,11 +88,7 @@ Expr Parser::value_of(const Token& name) {
     return variable(known->first, known->second, name.span);
   }
   if (const auto value = scope_.constants.find(name.text); value != scope_.constants.end()) {
-    Node node;
-    node.type = value->second.type();
-    node.number = value->second.number();
-    node.span = name.span;
-    return make_node(std::move(node));
+    return constant(value->second.type(), value->second.number(), name.span);
   }
   if (const auto reason = scope_.forbidden.find(name.text); reason != scope_.forbidden.end()) {
     fail(name.span, fmt::format("'{}' is not allowed here: {}", name.text, reason->second));

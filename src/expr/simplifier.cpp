@@ -69,11 +69,7 @@ Expr Simplifier::intern(Expr e) {
 }
 
 Expr Simplifier::constant(Type type, double value, Span span) {
-  Node node;
-  node.type = type;
-  node.number = value;
-  node.span = span;
-  return intern(make_node(std::move(node)));
+  return intern(expr::constant(type, value, span));
 }
 
 Expr Simplifier::build(Op op, std::vector<Expr> operands, Span span) {
