@@ -11,15 +11,6 @@
 namespace attngen::expr {
 namespace {
 
-// The exponent of a pow that repeated multiplication does best; 0 when it is not such a one.
-int small_exponent(const Expr& power) {
-  constexpr double kLargest = 16;
-  const Expr& exponent = power.operand(1);
-  const bool small = exponent.is_number() && exponent.number() == std::floor(exponent.number()) &&
-                     std::fabs(exponent.number()) <= kLargest;
-  return small ? static_cast<int>(exponent.number()) : 0;
-}
-
 // Whether a divisor is never so small that its reciprocal overflows: 1 + exp2(x), as in sigmoids.
 bool exceeds_one(const Expr& divisor) {
   if (divisor.op() != Op::Add) return false;

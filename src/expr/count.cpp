@@ -65,8 +65,7 @@ void Counter::charge(const Expr& e) {
   }
   const bool divides = e.op() == Op::FloorDivide || e.op() == Op::Modulo;
   const bool by_constant = divides && e.operand(1).is_number();
-  int exponent = 0;
-  const bool by_shift = by_constant && std::frexp(e.operand(1).number(), &exponent) == 0.5;
+  const bool by_shift = by_constant && is_power_of_two(e.operand(1).number());
   // Without a shift a division multiplies by a reciprocal and corrects; by a variable, it takes the
   // special unit's reciprocal first.
   counts_.logic += !divides || by_shift ? 1 : (by_constant ? 5 : 16);
@@ -87,10 +86,8 @@ void Counter::charge_sum(const Expr& e) {
 }
 
 void Counter::charge_power(const Expr& e) {
-  const Expr& exponent = e.operand(1);
-  const double n = exponent.is_number() ? std::fabs(exponent.number()) : 0;
-  if (n >= 1 && n <= 16 && n == std::floor(n)) {
-    functions(exponent.number() < 0 ? 1 : 0, std::ceil(std::log2(n)) + 1);
+  if (const int n = small_exponent(e); n != 0) {
+    functions(n < 0 ? 1 : 0, std::ceil(std::log2(std::abs(n))) + 1);
     return;
   }
   functions(2, 30);  // powf: a logarithm and an exponential in extended precision

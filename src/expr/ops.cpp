@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace attngen::expr {
 namespace {
@@ -171,6 +172,14 @@ std::optional<Misfit> misfit(Op op, std::span<const Expr> operands) {
       }
       return std::nullopt;
   }
+}
+
+int small_exponent(const Expr& power) {
+  constexpr double kLargest = 16;
+  const Expr& exponent = power.operand(1);
+  const bool small = exponent.is_number() && exponent.number() == std::floor(exponent.number()) &&
+                     std::fabs(exponent.number()) <= kLargest;
+  return small ? static_cast<int>(exponent.number()) : 0;
 }
 
 }  // namespace attngen::expr

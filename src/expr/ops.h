@@ -48,6 +48,9 @@ struct Misfit {
 };
 std::optional<Misfit> misfit(Op op, std::span<const Expr> operands);
 
+// The exponent of a Pow that repeated multiplication does best; 0 when it is not such a one.
+int small_exponent(const Expr& power);
+
 bool is_comparison(Op op);
 // +, -, * and the sign: what a sum of multiples is made of.
 bool is_sum(Op op);
