@@ -132,8 +132,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
   const bool amd = family == target::Family::Cdna2;
   const attention::PairForm pairs =
       attention::pair_form(spec, *rows, schedule::pair_abilities(family, forms));
-  const auto accuracy =
-      spec.dtype == spec::DType::Bf16 && !amd ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  const expr::Accuracy accuracy = schedule::accuracy_of(spec, family);
   const auto cost = [&](const Expr& e) {
     return e ? attention::operations_of_pair(e, accuracy) : expr::OperationCounts{};
   };

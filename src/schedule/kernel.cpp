@@ -54,11 +54,6 @@ bool is_product(const expr::Expr& score) {
 struct Counter {
   expr::Accuracy accuracy;
 
-  // CDNA2 has no tanh: an exponential and a reciprocal in both storage types.
-  Counter(const spec::Spec& spec, target::Family family)
-      : accuracy(spec.dtype == spec::DType::Bf16 && family == target::Family::Hopper
-                     ? expr::Accuracy::Bf16
-                     : expr::Accuracy::Full) {}
   expr::OperationCounts operator()(const expr::Expr& e) const {
     return attention::operations_of_pair(e, accuracy);
   }
@@ -146,7 +141,7 @@ bool reads_bytes(const expr::Expr& e, const spec::Spec& spec) {
 // weight.
 void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
                      target::Family family, Kernel& kernel) {
-  const Counter count(spec, family);
+  const Counter count{accuracy_of(spec, family)};
   if (pairs.score) kernel.score = count(pairs.score);
   if (pairs.affine) kernel.score.multiply -= 1;  // in the place of the exponent's own multiply-add
   kernel.key_rows = static_cast<int>(pairs.key_rows.size());
@@ -236,6 +231,12 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
     kernel.apart_blocks = kernel.without_tiles->apart_blocks;
   }
   return kernel;
+}
+
+// CDNA2 has no tanh: an exponential and a reciprocal in both storage types.
+expr::Accuracy accuracy_of(const spec::Spec& spec, target::Family family) {
+  const bool is_quick = spec.dtype == spec::DType::Bf16 && family == target::Family::Hopper;
+  return is_quick ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
 }
 
 attention::PairAbilities pair_abilities(target::Family family, const Forms& forms) {

@@ -74,6 +74,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
 
 // What a family's template can do for pairs.
 attention::PairAbilities pair_abilities(target::Family family, const Forms& forms);
+// And how exact its functions are.
+expr::Accuracy accuracy_of(const spec::Spec& spec, target::Family family);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.
