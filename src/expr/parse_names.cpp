@@ -79,7 +79,7 @@ Expr Parser::parse_named() {
   return nodes_.counted(std::move(value));
 }
 
-// Of a name that is no input's and that no argument follows.
+// Of a name that is no input's and that is not called.
 Expr Parser::value_of(const Token& name) {
   if (name.text == "true" || name.text == "false") {
     return boolean(name.text == "true", name.span);
