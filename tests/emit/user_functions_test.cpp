@@ -305,6 +305,13 @@ TEST_CASE("functions of what reads itself again and again are short") {
   }
 }
 
+TEST_CASE("what scores decide need not be exact, nor a logarithm for each pair") {
+  CHECK(has(text_for("score: score + floor(kv_idx / 7)\n"), "__fdiv_rn("));
+  CHECK_FALSE(has(text_for("score: score + floor(score / (kv_idx + 1))\n"), "__fdiv_rn("));
+  CHECK(has(text_for("score: score - log(1 + square(q_pos - kv_idx))\n"), " __logf("));
+  CHECK(has(text_for("score: score * log(h + 2)\n"), " logf("));
+}
+
 TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {
   CHECK(has(text_for(""),
             "if (red.max_score == -INFINITY) values.output_scale = 0;  // no pair exists"));

@@ -69,6 +69,8 @@ TEST_CASE("operations are counted by the unit that does them") {
   check(counted("exp(score - m)"), 1, 2, 0, 0);             // the factor log2 e
   check(counted("score / 3"), 0, 1, 0, 0);
   check(counted("int(kv_idx / 121)"), 1, 8, 2, 0);  // a step: divided
+  const auto is_score = [](std::string_view variable) { return variable == "score"; };
+  check(count(parsed("int(score / 121)"), varying, Accuracy::Full, is_score), 0, 1, 1, 0);
   check(counted("kv_idx <= q_pos and q_pos - kv_idx < 9"), 0, 0, 4, 0);
   check(counted("kv_idx // 8"), 0, 0, 1, 0);
   check(counted("bias[h, kv_idx]"), 0, 0, 0, 1);
