@@ -154,10 +154,14 @@ GROUPS = {
         # Near forms: they hold, and they do not.
         (spec(mask=CAUSAL, score="30 * tanh(score / 30)"), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="40 * tanh(score / 4)"), [schedule(2, 64, 2)], CALLS[:3]),
+        # Of scores that a row's own term may make large.
+        (spec(mask=CAUSAL, inputs=ROWS, score="30 * tanh(score / 30) + row[b, h, q_idx]"),
+         [schedule(2, 64, 2)], [*CALLS[:3], "large:1,130,200"]),
         (spec(mask=CAUSAL, normalize={"weight": "sigmoid(score - 8)"}), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, normalize={"weight": "sigmoid(4 * score - 8)"}), [schedule(2, 64, 2)],
          CALLS[:3]),
-        (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
+        (spec(mask=CAUSAL, dtype="fp16",
+              normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
          [schedule(2, 64, 2, overlap="none"), schedule(1, 64, 2, weights="shared")], CALLS[:3]),
     ],
     # Rows whose running maximum is far below what it becomes.
