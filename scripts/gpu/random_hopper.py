@@ -4,8 +4,8 @@ import random
 import re
 
 from gpu.case import Case
-from gpu.random_specs import (LOGISTIC, Draft, Drawn, absolute_sum, counted, draw_dim, draw_meaning,
-                              unit_length)
+from gpu.random_specs import (LOGISTIC, RELATIVE, Draft, Drawn, absolute_sum, counted, draw_dim,
+                              draw_mask, draw_meaning, plus_one, scaled_output, sinks, unit_length)
 
 HEADS = [(1, 1), (2, 2), (2, 1), (4, 1), (4, 2), (3, 3), (3, 1), (8, 1)]
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200", "0x0+90x64+0x0+1x9+5x5"]
@@ -146,11 +146,32 @@ def draw_far(d):
     return Drawn(spec, d.fills, schedule, [draw_prefix(d, False) + f"1,{lengths[0]},{lengths[1]}"])
 
 
+def draw_near(d):
+    """What has a near form, as draw_meaning's hardly do: a wide cap of the product alone, beside at
+    most a term of the row, and small sigmoids.
+    """
+    if d.random.random() < 0.3:
+        kind, score = LOGISTIC, "score"
+        normalize = {"weight": f"sigmoid(score - {d.number(6.5, 9)})"}
+    else:
+        kind, cap = RELATIVE, d.number(25, 60)
+        score = f"{cap} * tanh(score / {cap})"
+        if d.random.random() < 0.4:
+            score += f" + {d.add_input(['batch', 'heads', 'seq_q'], 'normal')}[b, h, q_idx]"
+        other = d.random.choice([sinks, plus_one, scaled_output])
+        normalize = "softmax" if d.random.random() < 0.6 else other(d)
+    meaning = {"dtype": "bf16", "score": score, "normalize": normalize, "inputs": d.inputs}
+    if mask := draw_mask(d):
+        meaning["mask"] = mask
+    return meaning, kind
+
+
 def draw(seed, index):
     d = Draft(random.Random(f"{seed}.{index}"))
-    if d.random.random() < 0.1:
+    which = d.random.random()
+    if which < 0.1:
         return draw_far(d)
-    meaning, kind = draw_meaning(d)
+    meaning, kind = draw_near(d) if which < 0.2 else draw_meaning(d)
     qk, v = draw_dims(d)
     heads = d.random.choice(HEADS)
     spec = {"attngen": 1, "name": "emulated", "heads": {"q": heads[0], "kv": heads[1]},

@@ -27,6 +27,12 @@ SOFTPICK_ROWS = {
     "weight": "relu(exp(score - m) - exp(-m))",
     "output": "acc / (l + 1e-6)",
 }
+SAVED_MAX = {
+    "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+    "weight": "exp(score - m)",
+    "output": "acc / l",
+    "save": {"m": "m", "lse": "m + log(l)"},
+}
 RETENTION_ROWS = {
     "rows": {"l": "rowsum(abs(score))"},
     "weight": "score",
@@ -51,6 +57,10 @@ def variant_cases():
                   score="cap * tanh(score / cap)", mask=CAUSAL)
     yield variant("softcap_constant", 256, (4, 2), score="50 * tanh(score / 50)",
                   mask=MASKS["window"], dtype="fp16", layout="bhsd")
+    # A row's own term, which may be large, is left out of scores whose cap is a cubic.
+    yield variant("softcap_row", 128, (4, 2), {"row": {"fill": "normal"}}, mask=CAUSAL,
+                  inputs={"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}},
+                  score="30 * tanh(score / 30) + row[b, h, q_idx]")
     yield variant("leaky", 128, (4, 2), score="score * (2 if score > 0 else 1)", mask=CAUSAL)
     yield variant("bias_decides", 64, (4, 2), {"bias": {"fill": "normal"}}, 1000,
                   inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
@@ -76,6 +86,10 @@ def variant_cases():
     yield variant("sinks_by_frames", 128, (4, 2), {"sink": {"fill": "normal"}},
                   inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
                   mask="kv_idx // 64 <= q_idx // 32 and kv_idx // 64 % 3 != 1")
+    # Maxima that are saved may not fall behind.
+    yield variant("saved_max", 64, (4, 2), normalize=SAVED_MAX, mask=MASKS["window"], dtype="fp16")
+    yield variant("saved_max_alibi", 128, (4, 2), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+                  score=ALIBI, mask=CAUSAL, normalize=SAVED_MAX)
     yield variant("softmax_plus_one", 128, (4, 4), normalize=PLUS_ONE_ROWS, mask=CAUSAL)
     yield variant("softpick", 64, (4, 4), normalize=SOFTPICK_ROWS, mask=CAUSAL, large=False)
     yield variant("sigmoid", 128, (4, 4), {"bias": {"value": -3.0}}, inputs={"bias": f32},
@@ -155,6 +169,11 @@ def variant_cases():
                           "kv_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"],
                                      "sorted": True}},
                   mask="q_doc[b, q_idx] == kv_doc[b, kv_idx]")
+    # Searched ends without a softmax: the producer is told of each block.
+    yield variant("documents_sigmoid", 64, (4, 2), {"doc": {"fill": "documents"}},
+                  inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
+                  mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}",
+                  normalize=row_free("sigmoid(score)"))
     anyhow = {"q_doc": {"fill": "documents_anyhow"}, "kv_doc": {"fill": "documents_anyhow"}}
     yield variant("documents_by_head", 64, (4, 2), anyhow, layout="bhsd",
                   inputs={"q_doc": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
@@ -207,6 +226,14 @@ def variant_cases():
     yield variant("kept_sigmoid", 128, (4, 4), {"keep": {"fill": "bits"}}, 1000, inputs=keep,
                   mask="kv_idx <= q_pos and keep[h_kv, q_idx, kv_idx] > 0",
                   normalize=row_free("sigmoid(score - 5)"))
+    yield variant("kept", 64, (4, 2), {"keep": {"fill": "bits"}}, 1000,
+                  inputs={"keep": {"dtype": "u8", "shape": ["heads", "seq_q", "seq_kv"]}},
+                  mask="keep[h, q_idx, kv_idx] > 0")
+    # A second byte of each pair, which its thread loads.
+    yield variant("kept_twice", 64, (4, 2), {name: {"fill": "bits"} for name in ("keep", "also")} | {
+        "slopes": {"fill": "slopes"}}, 1000, score=ALIBI, inputs=SLOPES | {
+            name: {"dtype": "u8", "shape": ["heads", "seq_q", "seq_kv"]} for name in ("keep", "also")},
+                  mask="keep[h, q_idx, kv_idx] != 1 and also[h, q_idx, kv_idx] > 0")
     yield variant("kept_packed", 128, (16, 2), {"keep": {"fill": "bits"}}, 1000,
                   inputs={"keep": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
                   mask="keep[b, q_idx, kv_idx] > 0",
@@ -244,6 +271,8 @@ def asked_cases():
     yield one("heads", 128, (16, 4), dims=("batch", "heads_kv"),
               mask="keep[b, h_kv, q_idx, kv_idx] == 1")
     yield one("packed", 64, (8, 1), given={**schedule(1, 64, 2, ping_pong=False), "pack_heads": True})
+    yield one("packed_sections", 64, (8, 2), dims=(), mask="keep[q_idx, kv_idx] > 0",
+              given={**schedule(2, 64, 2, order="longest_first"), "pack_heads": True})
     yield one("unkept", 128, (4, 4), fill="bits", mask="keep[b, q_idx, kv_idx] == 0")
     yield one("floats", 128, (4, 4), fill="normal", dtype="bf16", mask="abs(keep[b, q_idx, kv_idx]) < 1")
     yield one("sigmoid", 128, (8, 8), normalize=row_free("sigmoid(score - 5)"))
@@ -424,9 +453,27 @@ def sparse_cases():
                   blocks={"size": 128, "from": "indices"})
     yield variant("sparse_sigmoid_64", 128, (4, 4), normalize=row_free("sigmoid(score)"),
                   blocks={"size": 64, "from": "bitmap"})
+    yield from sparse_rows_cases()
     yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
                   blocks={"size": 64, "from": "indices"})
     yield from group_cases()
+
+
+def sparse_rows_cases():
+    """`--filter sparse_rows`: what scores read of blocks that one of a tile's warpgroups passes over."""
+    def one(name, given, fills, **spec):
+        case = variant(f"sparse_rows_{name}", 64, (4, 2), fills, 1000, mask=CAUSAL,
+                       blocks={"size": 64, "from": "indices"}, **spec)
+        return replace(case, schedule={**given, "ping_pong": False, "order": "longest_first"})
+
+    yield one("bias", schedule(3, 32, 2, overlap="none"),
+              {"bias": {"fill": "normal"}, "slopes": {"fill": "slopes"}},
+              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}, **SLOPES},
+              score=f"{ALIBI} + bias[h, q_idx, kv_idx]")
+    yield one("strips", schedule(2, 64, 2, weights="shared"), {"table": {"fill": "normal"}},
+              large=False, inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
+              normalize=row_free("relu(score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32])",
+                                 "acc / (q_pos + 1)"))
 
 
 def group_cases():
@@ -448,6 +495,10 @@ def group_cases():
     yield variant("sparse_group_gaps", 64, (8, 2), blocks=group(64, "indices"),
                   mask=f"{CAUSAL} and (q_pos // 64 - kv_idx // 64) % 2 == 0")
     yield variant("sparse_group_apart", 128, (6, 2), blocks=group(128, "bitmap"), mask=CAUSAL)
+    row = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
+    yield variant("sparse_group_softcap", 128, (4, 1), {"row": {"fill": "normal"}}, mask=CAUSAL,
+                  inputs=row, score="30 * tanh(score / 30) + row[b, h, q_idx]",
+                  blocks=group(64, "indices"))
     given = {"two_blocks": schedule(1, 128, 2, ping_pong=False, order="longest_first"),
              "turns": {**schedule(2, 128, 2, order="longest_first"), "pack_heads": True},
              "two_rows": {**schedule(3, 64, 2, ping_pong=False, order="longest_first"),

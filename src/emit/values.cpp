@@ -117,7 +117,6 @@ class TemplateValues {
     put("POSITIVE_PART", pairs_.positive_part);
     put("ROW_CONSTANTS", !pairs_.constants.empty());
     put("LINES", pairs_.has_lines());
-    put("COLUMNS", pairs_.reads(attention::kColumn));
     put("KEY_STRIP", bool{pairs_.of_key});
     put("DISTANCE_STRIP", bool{pairs_.of_distance});
     put("KEY_WORDS", static_cast<int64_t>(pairs_.key_words.size()));

@@ -193,7 +193,7 @@ namespace {
 #include "parts/arguments.cuh"
 #include "parts/tensors.cuh"
 #include "parts/device.cuh"
-#if ATTN_LONGEST_FIRST || ATTN_VARLEN || ATTN_ID_TABLES || ATTN_FAR
+#if ATTN_LONGEST_FIRST || ATTN_ID_TABLES || ATTN_FAR
 #include "parts/prepare.cuh"
 #endif
 

@@ -42,6 +42,10 @@ def keep(*dims):
     return {"keep": {"dtype": "u8", "shape": [*dims, "seq_q", "seq_kv"]}}
 
 
+def also(*dims):
+    return {"also": {"dtype": "u8", "shape": [*dims, "seq_q", "seq_kv"]}}
+
+
 def packed_input(dtype, *dims, **rest):
     return {"x": {"dtype": dtype, "shape": dims, **rest}}
 
@@ -67,6 +71,8 @@ LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
 DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
                 "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
                 "save": {"lse": "m + log(l)"}}
+SAVED_MAX = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+             "weight": "exp(score - m)", "output": "acc / l", "save": {"m": "m", "l": "l"}}
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 LOG_DECAY = {"log_decay": {"dtype": "f32", "shape": ["heads"]}}
 DECAYED = "score * exp(log_decay[h] * (q_pos - kv_idx))"
@@ -101,8 +107,9 @@ GROUPS = {
     ],
     # What a call gives beside tensors: lengths that the spec has pinned, scalars of every type.
     "arguments": [
-        (spec((1, 1), fixed={"seq_q": 70, "seq_kv": 130}, mask=CAUSAL), [schedule(2, 64, 2)],
-         ["2,70,130", "bad_length:2,130,130", "bad_length:2,70,70"]),
+        (spec((1, 1), fixed={"batch": 2, "seq_q": 70, "seq_kv": 130}, mask=CAUSAL),
+         [schedule(2, 64, 2)],
+         ["2,70,130", "bad_length:1,70,130", "bad_length:2,130,130", "bad_length:2,70,70"]),
         (spec((1, 1), inputs={name: {"dtype": dtype, "shape": []} for name, dtype in SCALARS.items()},
               score="score * gain + slope * (kv_idx - q_pos) + (shift if kv_idx % period == 3 else 0)",
               mask="kv_idx <= q_pos + ahead"), [schedule(2, 64, 2)], ["1,70,130"],
@@ -154,10 +161,14 @@ GROUPS = {
         # Near forms: they hold, and they do not.
         (spec(mask=CAUSAL, score="30 * tanh(score / 30)"), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="40 * tanh(score / 4)"), [schedule(2, 64, 2)], CALLS[:3]),
+        # Of scores that a row's own term may make large.
+        (spec(mask=CAUSAL, inputs=ROWS, score="30 * tanh(score / 30) + row[b, h, q_idx]"),
+         [schedule(2, 64, 2)], [*CALLS[:3], "large:1,130,200"]),
         (spec(mask=CAUSAL, normalize={"weight": "sigmoid(score - 8)"}), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, normalize={"weight": "sigmoid(4 * score - 8)"}), [schedule(2, 64, 2)],
          CALLS[:3]),
-        (spec(mask=CAUSAL, normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
+        (spec(mask=CAUSAL, dtype="fp16",
+              normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
          [schedule(2, 64, 2, overlap="none"), schedule(1, 64, 2, weights="shared")], CALLS[:3]),
     ],
     # Rows whose running maximum is far below what it becomes.
@@ -191,6 +202,9 @@ GROUPS = {
          [schedule(2, 64, 2)], ["2,70,130", "2,70,0"]),
         (spec(normalize={"rows": {"m": "rowmax(score)"}, "weight": "exp(score - m)",
                          "output": "acc"}), [schedule(2, 64, 2)], CALLS[:2]),
+        # A maximum that is saved is none that may fall behind.
+        (spec(inputs=DOCUMENTS, mask="doc[b, q_pos] == doc[b, kv_idx]", score="-score",
+              normalize=SAVED_MAX), [schedule(1, 64, 2)], SELF[:3]),
     ],
     # Rows that are infinite or no number until a pair has come, whatever they are computed from.
     "begin": [
@@ -263,6 +277,10 @@ GROUPS = {
         (spec(maps=2, inputs={**LAMBDA, **keep()}, mask="keep[q_idx, kv_idx] > 0",
               normalize=DIFFERENTIAL), [schedule(2, 64, 2)], ["1,130,132", "1,130,144", "1,70,71"],
          "keep=bits"),
+        # A second one each thread loads.
+        (spec(inputs={**keep("heads"), **also("heads")},
+              mask="keep[h, q_idx, kv_idx] != 1 and also[h, q_idx, kv_idx] > 0"),
+         [schedule(2, 64, 2)], ["1,130,144", "1,70,71", "1,64,0"], "keep=bits", "also=bits"),
         (spec(inputs=bias("bf16", "heads"), mask="bias[h, q_idx, kv_idx] > 0.3"),
          [schedule(2, 64, 2)], ["1,130,144", "1,70,71"]),
         (spec((8, 2), inputs=keep("batch"), mask="kv_idx <= q_pos and keep[b, q_idx, kv_idx] > 0"),
@@ -392,6 +410,8 @@ GROUPS = {
         # Bits of fewer bytes than the weights behind them begin at a multiple of.
         (spec((8, 2), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
          [packed(1, 128, 2, weights="shared")], ["2,17,300"], "keep=patches"),
+        (spec((8, 2), inputs=keep(), mask="keep[q_idx, kv_idx] > 0"), [packed(2, 64, 2)],
+         ["3,17,144", "2,70,71"], "keep=patches"),
         (spec((4, 4), maps=2, inputs={**LAMBDA, **keep()}, mask="keep[q_idx, kv_idx] > 0",
               normalize=DIFFERENTIAL), [schedule(2, 64, 2)], ["1,130,144"], "keep=patches"),
         (spec((4, 2), inputs={**keep("batch"), **bias("bf16", "heads")},
@@ -454,6 +474,10 @@ GROUPS = {
         (spec(blocks={"size": 64, "from": "bitmap"}), [schedule(3, 64, 4)], CALLS),
         (spec(blocks={"size": 192, "from": "indices"}, normalize=SIGMOID),
          [schedule(2, 96, 2), schedule(3, 48, 2, ping_pong=True)], CALLS),
+        # Biases of blocks that one warpgroup passes over.
+        (spec(blocks={"size": 64, "from": "indices"}, inputs={**SLOPES, **bias("bf16", "heads")},
+              mask=CAUSAL, score=f"{ALIBI} + bias[h, q_idx, kv_idx]"),
+         [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none")], BIASED[:2]),
         # More blocks than are marked at once: 1024 of lists, 128 of bitmaps.
         (spec((1, 1), blocks={"size": 64, "from": "indices"}), [schedule(2, 64, 2)], ["1,5,66000"]),
         (spec((1, 1), blocks={"size": 64, "from": "bitmap"}), [schedule(2, 64, 2)], ["1,70,17000"]),

@@ -67,9 +67,6 @@
 #ifndef ATTN_LINES
 #define ATTN_LINES 0
 #endif
-#ifndef ATTN_COLUMNS
-#define ATTN_COLUMNS 0
-#endif
 #ifndef ATTN_INPUTS
 #define ATTN_INPUTS 0
 #endif

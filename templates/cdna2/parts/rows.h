@@ -146,7 +146,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   finish_block(w, block, blocks, p);
 #endif
 
-#if ATTN_CUT_LAST || ATTN_CUT_FIRST
+#if ATTN_CUT_LAST
   // A test of blocks inside one loop would cost registers: blocks that limits cut have their own.
 #endif
 #if ATTN_CUT_LAST

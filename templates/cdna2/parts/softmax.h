@@ -108,7 +108,7 @@ __device__ __forceinline__ float exponent_at(float product, int column, const Bl
 #if ATTN_INPUTS
   kv_idx = min(kv_idx, row.seq_kv - 1);
 #endif
-#if ATTN_LINES && ATTN_COLUMNS
+#if ATTN_LINES
   return score_of(product, row, terms.lines, column, kv_idx, in) * kExponentUnit;
 #else
   return score_of(product, row, kv_idx, in) * kExponentUnit;

@@ -123,7 +123,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   weigh_block(cursor, true);
   release_key();
   hand_over_weights();
-#if ATTN_VARLEN && (ATTN_WALK || !ATTN_ASCENDING)
+#if ATTN_VARLEN && !ATTN_ASCENDING
   clear_next_sequence(cursor.block());
 #endif
 #pragma unroll 1
@@ -135,7 +135,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #endif
     weigh_beside_output(cursor);
   }
-#if ATTN_VARLEN && !ATTN_WALK && ATTN_ASCENDING
+#if ATTN_VARLEN && ATTN_ASCENDING
   clear_next_sequence(cursor.block());
 #endif
   start_output();

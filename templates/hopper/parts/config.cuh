@@ -31,7 +31,7 @@ constexpr int kTileQ = 64 * kWarpgroups / kMaps;
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
 #endif
-#if ATTN_ID_TABLES || ATTN_SPARSE || ATTN_BLOCK_TEST
+#if ATTN_SPARSE || ATTN_BLOCK_TEST
 #if ATTN_PACKED_HEADS
 constexpr int kTileQueries = kTileQ / kGroup;
 #else

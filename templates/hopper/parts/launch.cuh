@@ -45,12 +45,12 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #endif
   attention_status status = check_args(*args);
   if (status != ATTENTION_OK) return status;
-#if ATTN_TILES_COUNTED || ATTN_VARLEN
+#if ATTN_TILES_COUNTED
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
 #elif ATTN_ID_TABLES || ATTN_FAR
   if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if ATTN_TILES_COUNTED || ATTN_VARLEN || ATTN_ID_TABLES || ATTN_FAR
+#if ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
   const Tensors tensors = tensors_of(*args);
