@@ -199,7 +199,7 @@ class RandomMask {
         return expr::make(Op::FloorDivide,
                           {term(depth - 1), expr::integer(1 + static_cast<int64_t>(next() % 4))});
       case 1: {
-        constexpr std::array kFunctions = {Op::Abs, Op::Negate, Op::Square, Op::Sign};
+        constexpr std::array kFunctions = {Op::Abs, Op::Negate, Op::Square, Op::Sign, Op::Relu};
         return expr::make(kFunctions[next() % kFunctions.size()], {term(depth - 1)});
       }
       case 2:
@@ -212,7 +212,9 @@ class RandomMask {
         return expr::make(next() % 2 == 0 ? Op::Modulo : Op::FloorDivide,
                           {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 7) - 2)});
       case 4:
-        return next() % 2 == 0 ? leaf() : expr::make(Op::ToInt, {float_term(1)});
+        if (next() % 2 == 0) return leaf();
+        if (next() % 2 == 0) return expr::make(Op::ToInt, {float_term(1)});
+        return expr::make(Op::Select, {comparison(), term(depth - 1), term(depth - 1)});
       default:
         return expr::make(kOps[next() % kOps.size()], {term(depth - 1), term(depth - 1)});
     }
