@@ -243,7 +243,7 @@ class RandomMask {
       case 10: {
         constexpr std::array kIndices = {"kv_idx", "q_pos", "q_idx"};
         return expr::load(std::string(kSorted), expr::Type::Int,
-                          {name("b"), name(kIndices[next() % kIndices.size()])});
+                          {sequence(), name(kIndices[next() % kIndices.size()])});
       }
       case 11: {
         constexpr std::array kIndices = {"kv_idx", "kv_idx", "q_pos", "q_idx"};
@@ -253,6 +253,13 @@ class RandomMask {
       default:
         return number();
     }
+  }
+
+  // Mostly one for all pairs. Another's ids need not ascend where the index passes on to it.
+  expr::Expr sequence() {
+    if (next() % 4 != 0) return name("b");
+    return expr::make(expr::Op::Modulo,
+                      {name(next() % 2 == 0 ? "kv_idx" : "q_idx"), expr::integer(4)});
   }
 
   expr::Expr number() {
