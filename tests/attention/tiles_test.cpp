@@ -337,6 +337,7 @@ TEST_CASE("no number beyond 32 bits makes a kernel pass over a pair, or make one
        {// Every key's difference is 0 where both ids say that it is none.
         "page[b, kv_idx] - chunk[b, kv_idx] < 64", "abs(page[b, kv_idx] - chunk[b, q_pos]) <= 1",
         "abs(page[b, kv_idx]) > 7 or kv_idx < 2",
+        "(0 if chunk[b, kv_idx] < -9 else abs(chunk[b, kv_idx] - 6)) > 0",
         // Terms that move to the other side.
         "prefix[b] - kv_idx >= kv_idx - 13 or kv_idx > 9", "prefix[b] - kv_idx > kv_idx - 2",
         // What is looked for is beyond all ids.
