@@ -7,6 +7,12 @@ namespace attngen::attention {
 using expr::Expr;
 using expr::Op;
 
+namespace {
+
+bool is_reduction(const Expr& e) { return e.op() == Op::RowMax || e.op() == Op::RowSum; }
+
+}  // namespace
+
 Expr with_operands(const Expr& e, std::vector<Expr> operands) {
   switch (e.op()) {
     case Op::Number:
@@ -19,28 +25,16 @@ Expr with_operands(const Expr& e, std::vector<Expr> operands) {
   }
 }
 
-Expr find_reduction(const Expr& e) {
-  if (e.op() == Op::RowMax || e.op() == Op::RowSum) {
-    return e;
-  }
-  for (const Expr& operand : e.operands()) {
-    if (Expr found = find_reduction(operand)) {
-      return found;
-    }
-  }
-  return {};
-}
-
 Expr replace_reductions(const Expr& e, const std::function<Expr(const Expr&)>& replace) {
-  if (!find_reduction(e)) {
+  if (is_reduction(e)) return replace(e);
+  if (!expr::find_node(e, is_reduction)) {
     return e;
   }
   std::vector<Expr> operands;
   for (const Expr& operand : e.operands()) {
     operands.push_back(replace_reductions(operand, replace));
   }
-  const Expr result = with_operands(e, std::move(operands));
-  return e.op() == Op::RowMax || e.op() == Op::RowSum ? replace(result) : result;
+  return with_operands(e, std::move(operands));
 }
 
 }  // namespace attngen::attention
