@@ -242,7 +242,8 @@ TEST_CASE("weights without an online form are refused at the blocking part") {
        {"sigmoid(score - l)", "tanh(score * l)", "relu(score - l)", "exp(score * l)", "score + l",
         "score if score > l else 0", "cos(score - l)", "max(score, l)", "max(score * l, 0)",
         "min(exp(score - l), exp(-2 * l))", "exp(max(score - l, -score))", "sqrt(score * l)",
-        "exp(score - l if l > 1 else -inf)", "pow(exp(score - l), score)"}) {
+        "exp(score - l if l > 1 else -inf)", "pow(exp(score - l), score)", "relu(score * l)",
+        "pow(score * l, 0.5)"}) {
     CAPTURE(weight);
     const Expected refusal = refusal_of("l: rowsum(abs(score))", weight, weight);
     CHECK(refusal.pointer == "/normalize/weight");

@@ -147,6 +147,7 @@ TEST_CASE("ends that may leave 32 bits saturate") {
   // Indices alone, where they are scaled: a length may be almost 2^31.
   CHECK(end_of("kv_idx // 16777216 <= q_idx") == "saturate(q_last * 16777216 + 16777216)");
   CHECK(end_of("kv_idx // 2 <= q_idx") == "saturate(q_last * 2 + 2)");
+  CHECK(expr::print(range_of("kv_idx >= 3 * q_idx").begin) == "saturate(q_first * 3)");
   CHECK(end_of("kv_idx // 2 <= q_pos // 2") == "(q_last + (seq_kv - seq_q)) // 2 * 2 + 2");
   CHECK(end_of("kv_idx <= q_pos + 70000") == "saturate(q_last + (seq_kv - seq_q) + 70001)");
   CHECK(end_of("kv_idx // 16777216 <= level[b]") == "saturate(level[b] * 16777216 + 16777216)");
