@@ -152,17 +152,16 @@ Truth BlockBounds::truth_of(const Expr& e) {
     return Truth{either(a.may, b.may), either(a.must, b.must)};
   };
   if (e.op() == Op::Not) return inverse(truth(x));
-  if (e.operands().size() == 3) {
-    const Truth condition = truth(x);
-    return any(all(condition, truth(e.operand(1))), all(inverse(condition), truth(e.operand(2))));
+  // In the text's order, whichever compiler: tables have their numbers from it.
+  if (e.op() == Op::Select) {
+    const Truth condition = truth(x), yes = truth(e.operand(1)), no = truth(e.operand(2));
+    return any(all(condition, yes), all(inverse(condition), no));
   }
-  if (e.operands().size() != 2) return {};
   const auto& y = e.operand(1);
-  if (e.op() == Op::And) return all(truth(x), truth(y));
-  if (e.op() == Op::Or) return any(truth(x), truth(y));
-  if (x.type() != y.type()) return {};
   if (x.type() == expr::Type::Bool) {
     const Truth a = truth(x), b = truth(y);
+    if (e.op() == Op::And) return all(a, b);
+    if (e.op() == Op::Or) return any(a, b);
     const Truth same = any(all(a, b), all(inverse(a), inverse(b)));
     return e.op() == Op::Equal ? same : inverse(same);
   }
@@ -180,10 +179,8 @@ Truth BlockBounds::compared(Op comparison, const Expr& x, const Expr& y) {
       return less(y, x, false);
     case Op::GreaterEqual:
       return less(y, x, true);
-    case Op::Equal:
+    default:  // Equal
       return equal(x, y);
-    default:
-      return {};
   }
 }
 

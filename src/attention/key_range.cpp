@@ -234,7 +234,8 @@ class KeyFinder {
 
   Inputs inputs_;
   // Parts still to be looked at, far above what a readable bound has; conditions of conditions
-  // double them. Unknown is true of any part.
+  // double them. Unknown is true of any part. Each part is asked in a statement of its own, so that
+  // every compiler spends it in the same order.
   int budget_ = 256;
 };
 
@@ -251,8 +252,9 @@ Keys KeyFinder::ordered(const Expr& x, const Expr& y, bool strict) {
       return find(left ? expr::make(op, {half, y}) : expr::make(op, {x, half}), false);
     };
     // |a| is max(a, -a). max(a, b) <= y is both; x <= max(a, b) is either; min the other way.
-    return e.op() == all || (e.op() == Op::Abs && all == Op::Max) ? both(part(a), part(b))
-                                                                  : either(part(a), part(b));
+    const Keys first = part(a), second = part(b);
+    return e.op() == all || (e.op() == Op::Abs && all == Op::Max) ? both(first, second)
+                                                                  : either(first, second);
   };
   if (auto keys = split(x, true, Op::Max)) return *keys;
   if (auto keys = split(y, false, Op::Min)) return *keys;
@@ -277,11 +279,14 @@ Keys KeyFinder::comparison(const Expr& e, bool negated) {
     for (size_t i : {size_t{0}, size_t{1}}) {
       if (reads_pair_or_row(e.operand(i))) continue;
       const Expr& other = e.operand(1 - i);
-      return choose(e.operand(i), find(other, differ), find(other, !differ));
+      const Keys yes = find(other, differ), no = find(other, !differ);
+      return choose(e.operand(i), yes, no);
     }
-    return either(both(find(x, false), find(y, differ)), both(find(x, true), find(y, !differ)));
+    const Keys x_holds = find(x, false), with_x = find(y, differ);
+    const Keys x_fails = find(x, true), without_x = find(y, !differ);
+    return either(both(x_holds, with_x), both(x_fails, without_x));
   }
-  if (x.type() == expr::Type::Float || y.type() == expr::Type::Float) return unknown_keys();
+  if (x.type() == expr::Type::Float) return unknown_keys();
   switch (e.op()) {
     case Op::Less:
       return negated ? ordered(y, x, false) : ordered(x, y, true);
@@ -291,12 +296,11 @@ Keys KeyFinder::comparison(const Expr& e, bool negated) {
       return negated ? ordered(x, y, false) : ordered(y, x, true);
     case Op::GreaterEqual:
       return negated ? ordered(x, y, true) : ordered(y, x, false);
-    case Op::Equal:
-    case Op::NotEqual:
+    default: {
       if ((e.op() == Op::NotEqual) != negated) return unknown_keys();
-      return both(ordered(x, y, false), ordered(y, x, false));
-    default:
-      return unknown_keys();
+      const Keys at_most = ordered(x, y, false), at_least = ordered(y, x, false);
+      return both(at_most, at_least);
+    }
   }
 }
 
@@ -314,7 +318,7 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
       // One side a condition on the head or the batch: the choice between two simpler masks.
       for (size_t i : {size_t{0}, size_t{1}}) {
         const Expr& side = mask.operand(i);
-        if (side.is_number() || reads_pair_or_row(side)) continue;
+        if (reads_pair_or_row(side)) continue;
         const Keys other = find(mask.operand(1 - i), negated);
         const Keys fixed = (mask.op() == Op::Or) != negated ? all_keys() : no_keys();
         return mask.op() == Op::Or ? choose(side, fixed, other) : choose(side, other, fixed);
@@ -328,10 +332,11 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
       const Keys a = find(mask.operand(1), negated);
       const Keys b = find(mask.operand(2), negated);
       if (!reads_pair_or_row(condition)) return choose(condition, a, b);
-      return either(both(find(condition, false), a), both(find(condition, true), b));
+      const Keys holds = find(condition, false), fails = find(condition, true);
+      return either(both(holds, a), both(fails, b));
     }
     default:
-      return mask.operands().size() == 2 ? comparison(mask, negated) : unknown_keys();
+      return comparison(mask, negated);
   }
 }
 

@@ -7,12 +7,9 @@
 
 namespace attngen::attention {
 
-// Puts `replace(reduction)` in the place of each RowMax / RowSum, innermost first, so that the
-// reductions that `replace` sees hold none. Expressions without reductions come back as they are.
+// Puts `replace(reduction)` in the place of each RowMax / RowSum; none stands inside another.
+// Expressions without reductions come back as they are.
 expr::Expr replace_reductions(const expr::Expr& e,
                               const std::function<expr::Expr(const expr::Expr&)>& replace);
-
-// The first RowMax / RowSum in text order; empty if there is none.
-expr::Expr find_reduction(const expr::Expr& e);
 
 }  // namespace attngen::attention

@@ -106,7 +106,6 @@ class Derivation {
   }
 
   void add_row(const spec::NamedExpr& row) {
-    const std::string pointer = pointer_to_row(row.name);
     const Expr value = replace_reductions(
         row.value, [&](const Expr& reduction) { return add_reduction(row.name, reduction); });
     if (refusal_) return;
@@ -130,15 +129,7 @@ class Derivation {
 
   // The expression that stands for the reduction in the row's value.
   Expr add_reduction(const std::string& row, const Expr& reduction) {
-    const Expr& element = reduction.operand(0);
     const std::string pointer = pointer_to_row(row);
-    const auto variables = expr::variables_of(element);
-    if (std::any_of(variables.begin(), variables.end(),
-                    [this](const std::string& name) { return reductions_.contains(name); })) {
-      refuse(pointer, reduction.span(), "a reduction cannot stand inside another",
-             "give the inner one a row of its own, above this row");
-      return reduction;
-    }
     return reduction.op() == Op::RowMax ? add_max(pointer, reduction) : add_sum(pointer, reduction);
   }
 
@@ -186,21 +177,12 @@ class Derivation {
                                 .name = name,
                                 .element = separation.kept,
                                 .rescale = ratio(separation.exponent, names_, old_name)});
-    reductions_.insert(name);
     changing_.insert(name);
     if (is_positive(separation.kept, names_)) positive_.insert(name);
     return expr::variable(name, expr::Type::Float);
   }
 
   void add_weight() {
-    for (const auto& [pointer, value] : {std::pair{"/normalize/weight", normalizer_.weight},
-                                         std::pair{"/normalize/output", normalizer_.output}}) {
-      refuse_reduction(pointer, value);
-    }
-    for (const spec::NamedExpr& save : normalizer_.saves) {
-      refuse_reduction("/normalize/save/" + save.name, save.value);
-    }
-    if (refusal_) return;
     Mixed mixed;
     const auto separation = separate(normalizer_.weight, names_, mixed);
     if (!separation) {
@@ -213,14 +195,6 @@ class Derivation {
     if (!separation->factor.is_number(1)) {
       const Expr acc = expr::variable("acc", expr::Type::Float);
       form_.output = expr::substitute(form_.output, {{"acc", times(acc, separation->factor)}});
-    }
-  }
-
-  void refuse_reduction(const std::string& pointer, const Expr& e) {
-    if (const Expr found = find_reduction(e)) {
-      refuse(pointer, found.span(),
-             fmt::format("'{}' can stand in rows only", expr::print_brief(found)),
-             "give it a row of its own and name that row here");
     }
   }
 
@@ -350,10 +324,9 @@ class Derivation {
 
   const spec::Normalizer& normalizer_;
   std::set<std::string> taken_;
-  std::set<std::string> reductions_;  // their names
-  std::set<std::string> changing_;    // reductions, and rows that read one, transitively
-  std::set<std::string> positive_;    // above zero wherever the row has a pair
-  bool moved_ = false;                // the row at hand has a reduction times a factor, or shifted
+  std::set<std::string> changing_;  // reductions, and rows that read one, transitively
+  std::set<std::string> positive_;  // above zero wherever the row has a pair
+  bool moved_ = false;              // the row at hand has a reduction times a factor, or shifted
   RowNames names_;
   RowForm form_;
   std::optional<Refusal> refusal_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "expr/rounded_apart.h"
 #include "expr/simplifier.h"
 
 namespace attngen::expr {
@@ -19,6 +20,11 @@ bool has_opposite(const Expr& number) {
   return number.type() != Type::Int || !number.is_number(std::numeric_limits<int32_t>::min());
 }
 
+// Nor has a product that may be the least Int: one by -1 or by another power of two.
+bool product_has_opposite(const Expr& coefficient) {
+  return coefficient.type() != Type::Int || !is_power_of_two(-coefficient.number());
+}
+
 // The operand of a product that is a number.
 const Expr* coefficient_of(const Expr& e) {
   if (e.op() != Op::Multiply) {
@@ -32,7 +38,8 @@ const Expr* coefficient_of(const Expr& e) {
 
 // Whether a chain may be put together from so many parts that were others before. Of an Int whose
 // value fits 32 bits what some of the parts give need not: of (a - 1e9) + (c - 1e9) written as
-// a + c - 2e9 that is a + c. Two parts give no other value than the chain's.
+// a + c - 2e9 that is a + c. Two parts give no other value than the chain's. A sign before the
+// whole is a part too: a + c may be 2^31, which -(a + c) is not.
 bool may_regroup(Type type, size_t parts) { return type != Type::Int || parts <= 2; }
 
 }  // namespace
@@ -98,8 +105,9 @@ bool Simplifier::is_negative(const Expr& e) const {
   if (e.op() == Op::Negate) {
     return true;
   }
-  const Expr* number = e.is_number() ? &e : coefficient_of(e);
-  return number != nullptr && number->number() < 0 && has_opposite(*number);
+  if (e.is_number()) return e.number() < 0 && has_opposite(e);
+  const Expr* coefficient = coefficient_of(e);
+  return coefficient != nullptr && coefficient->number() < 0 && product_has_opposite(*coefficient);
 }
 
 // -e of an e that is_negative.
@@ -145,7 +153,8 @@ Expr Simplifier::sum_rule(Op op, const std::vector<Expr>& operands, Span span) {
     if (total != 0 || rest.empty()) {
       rest.push_back({false, constant(a.type(), total, span)});
     }
-    if ((cancelled || merged) && may_regroup(a.type(), rest.size())) {
+    const bool has_sign = std::ranges::all_of(rest, &Part::negative);
+    if ((cancelled || merged) && may_regroup(a.type(), rest.size() + (has_sign ? 1 : 0))) {
       return sum_of(rest, a.type(), span);
     }
   }
@@ -231,8 +240,9 @@ Expr Simplifier::product_rule(Op op, const std::vector<Expr>& operands, Span spa
         minus_one)) {
     return {};
   }
+  if (negative) coefficient = -coefficient;
   if (!may_regroup(a.type(), rest.size() + (coefficient == 1 ? 0 : 1))) return {};
-  return product_of(rest, negative ? -coefficient : coefficient, a.type(), span);
+  return product_of(rest, coefficient, a.type(), span);
 }
 
 // Appends the factors of `e`, signs apart; false when there are too many. An Int's division has a

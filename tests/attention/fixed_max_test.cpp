@@ -69,7 +69,9 @@ TEST_CASE("whatever way the maximum cancels") {
        {"acc / l", "acc * (1 / l)", "acc / l * sink[h] + sink[h]",
         "tanh(acc / l) * sigmoid(acc / l)", "acc * rsqrt(square(l))",
         "relu(acc) / l - abs(acc / l)", "acc / pow(l, 1)", "acc * exp(m) / (l * exp(m))",
-        "(acc + 2 * l) / (3 * l)", "acc / l if acc > 0 else -acc / l"}) {
+        "(acc + 2 * l) / (3 * l)", "acc / l if acc > 0 else -acc / l", "sqrt(square(acc)) / l",
+        "max(0, acc) / l", "min(acc, 2 * l) / l", "(acc if acc <= l else 0) / l",
+        "acc / l if acc >= -l and acc != l else 1", "pow(acc / l, sink[h])"}) {
     CAPTURE(output);
     CHECK(may_fix_max(with(output, "m + log(l)")));
   }
@@ -88,6 +90,16 @@ TEST_CASE("a branch that depends on the maximum needs the true one, wherever it 
   CHECK_FALSE(may_fix_max(with("acc / max(l, 1e-20)", "m + log(l)")));
   CHECK(may_fix_max(with("acc / l * max(sink[h], 2)", "m + log(l)")));
   CHECK_FALSE(may_fix_max(with("acc / l", "m * (0 if h == 3 else 1)")));
+}
+
+TEST_CASE("nor is what changes otherwise than by a factor or a summand") {
+  for (const char* saved :
+       {"sqrt(m)", "log(m)", "exp(l)", "-(m * l)", "pow(l, sink[h])", "l - m", "m + l", "0 - m",
+        "max(m, 0)", "max(0, m)", "(m - 1) * log(l)", "sqrt(l) / l", "exp(log(l) - m)",
+        "1 if l == m else 2", "0 if m >= 3 else m + log(l)"}) {
+    CAPTURE(saved);
+    CHECK_FALSE(may_fix_max(with("acc / l", saved)));
+  }
 }
 
 TEST_CASE("other forms have no maximum to fix") {

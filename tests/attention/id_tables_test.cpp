@@ -34,6 +34,11 @@ TEST_CASE("a table for every id of a query or of a key, each once") {
   CHECK(tables_of("page[b, kv_idx] > 1 and page[b, kv_idx] < 4 and kv_idx <= q_pos") ==
         "page[b, kv_idx] of keys; ");
   CHECK(tables_of("page[b, page[b, kv_idx]] < 3") == "page[b, page[b, kv_idx]] of keys; ");
+  // In the order of the text, whichever compiler attngen was built with.
+  CHECK(tables_of("(chunk[b, kv_idx] > 2 and page[b, q_pos] < 3) or chunk[b, q_pos] == 1") ==
+        "chunk[b, kv_idx] of keys; page[b, q_pos] of queries; chunk[b, q_pos] of queries; ");
+  CHECK(tables_of("page[b, kv_idx] < 3 if chunk[b, kv_idx] > 2 else page[b, q_pos] < 4") ==
+        "chunk[b, kv_idx] of keys; page[b, kv_idx] of keys; page[b, q_pos] of queries; ");
   // Of the pair of a query and a key nothing is known.
   CHECK(tables_of("page[b, q_pos - kv_idx] == 3 or kv_idx < 2") == "");
   // Asked for beside a product, of which nothing is known.

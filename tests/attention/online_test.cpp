@@ -199,6 +199,31 @@ const char* const kForms[] = {
   output: acc
   save: {r: r}
 )",
+    // Both sides of a choice or of an extremum move alike.
+    R"(
+  rows: {m: rowmax(score), l: 'rowsum(exp(max(-m + score, -2 - m)))'}
+  weight: 'exp(score - m if score > 0 else -inf) + exp(-inf if score > 0 else min(score - m, 3 - m))'
+  output: acc / l
+  save: {l: l}
+)",
+    R"(
+  rows: {m: rowmax(score), l: 'rowsum(max(exp(score - m), exp(-m)))', s: 'rowsum(min(0, -exp(score - m)))'}
+  weight: 'max(0, exp(score) / exp(m))'
+  output: acc / l
+  save: {l: l, s: s}
+)",
+    R"(
+  rows: {n: 'max(rowsum(abs(score)), 1)', top: rowmax(score / n), l: rowsum(relu(score / n)), s: rowsum(abs(score / -n))}
+  weight: 'min(score / n, 2 / n)'
+  output: acc
+  save: {top: top, l: l, s: s}
+)",
+    R"(
+  rows: {m: rowmax(score), top: rowmax(score * exp2(-m / 4)), r: rowsum(rsqrt(exp((m - score) / 5)))}
+  weight: pow(exp2(score - m), 0.3)
+  output: acc / r
+  save: {top: top, r: r}
+)",
 };
 
 TEST_CASE("block by block is as all at once") {

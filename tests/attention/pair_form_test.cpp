@@ -216,6 +216,13 @@ TEST_CASE("elements along the keys stand behind an address") {
   CHECK(form_of("score: score + page[b, kv_idx + 1]\n").key_rows.empty());
   CHECK(form_of("score: score + page[kv_idx % 2, kv_idx]\n").key_rows.empty());
   CHECK(form_of("score: score + sink[h]\n").key_rows.empty());
+  // Nor of a dimension that may be shorter than the keys are many.
+  CHECK(form_of("score: score + pair[q_idx, kv_idx]\n").key_rows.size() == 1);
+  const spec::Spec table = testing::read_spec(testing::text_with_inputs(
+      "  table: {dtype: f32, shape: [32]}\nscore: score + table[kv_idx]\n"));
+  const auto rows = derive_row_form(table.normalize);
+  REQUIRE(std::holds_alternative<RowForm>(rows));
+  CHECK(pair_form(table, std::get<RowForm>(rows), {.key_rows = true}).key_rows.empty());
   // Nor of a row that differs from pair to pair.
   CHECK(form_of("score: score + page[int(score), kv_idx]\n").key_rows.empty());
   CHECK(form_of("score: tanh(score)\n"

@@ -199,7 +199,7 @@ class RandomMask {
         return expr::make(Op::FloorDivide,
                           {term(depth - 1), expr::integer(1 + static_cast<int64_t>(next() % 4))});
       case 1: {
-        constexpr std::array kFunctions = {Op::Abs, Op::Negate, Op::Square, Op::Sign};
+        constexpr std::array kFunctions = {Op::Abs, Op::Negate, Op::Square, Op::Sign, Op::Relu};
         return expr::make(kFunctions[next() % kFunctions.size()], {term(depth - 1)});
       }
       case 2:
@@ -212,7 +212,9 @@ class RandomMask {
         return expr::make(next() % 2 == 0 ? Op::Modulo : Op::FloorDivide,
                           {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 7) - 2)});
       case 4:
-        return next() % 2 == 0 ? leaf() : expr::make(Op::ToInt, {float_term(1)});
+        if (next() % 2 == 0) return leaf();
+        if (next() % 2 == 0) return expr::make(Op::ToInt, {float_term(1)});
+        return expr::make(Op::Select, {comparison(), term(depth - 1), term(depth - 1)});
       default:
         return expr::make(kOps[next() % kOps.size()], {term(depth - 1), term(depth - 1)});
     }
@@ -241,7 +243,7 @@ class RandomMask {
       case 10: {
         constexpr std::array kIndices = {"kv_idx", "q_pos", "q_idx"};
         return expr::load(std::string(kSorted), expr::Type::Int,
-                          {name("b"), name(kIndices[next() % kIndices.size()])});
+                          {sequence(), name(kIndices[next() % kIndices.size()])});
       }
       case 11: {
         constexpr std::array kIndices = {"kv_idx", "kv_idx", "q_pos", "q_idx"};
@@ -251,6 +253,13 @@ class RandomMask {
       default:
         return number();
     }
+  }
+
+  // Mostly one for all pairs. Another's ids need not ascend where the index passes on to it.
+  expr::Expr sequence() {
+    if (next() % 4 != 0) return name("b");
+    return expr::make(expr::Op::Modulo,
+                      {name(next() % 2 == 0 ? "kv_idx" : "q_idx"), expr::integer(4)});
   }
 
   expr::Expr number() {

@@ -240,7 +240,10 @@ Expected refusal_of(const std::string& rows, const std::string& weight, const st
 TEST_CASE("weights without an online form are refused at the blocking part") {
   for (const char* weight :
        {"sigmoid(score - l)", "tanh(score * l)", "relu(score - l)", "exp(score * l)", "score + l",
-        "score if score > l else 0", "cos(score - l)", "max(score, l)"}) {
+        "score if score > l else 0", "cos(score - l)", "max(score, l)", "max(score * l, 0)",
+        "min(exp(score - l), exp(-2 * l))", "exp(max(score - l, -score))", "sqrt(score * l)",
+        "exp(score - l if l > 1 else -inf)", "pow(exp(score - l), score)", "relu(score * l)",
+        "pow(score * l, 0.5)"}) {
     CAPTURE(weight);
     const Expected refusal = refusal_of("l: rowsum(abs(score))", weight, weight);
     CHECK(refusal.pointer == "/normalize/weight");

@@ -68,6 +68,16 @@ TEST_CASE("there is one strip of a reach; what has another value stays with the 
   CHECK(printed(form.score) == "($product + $key) * chunk.k0[kv_idx]");
 }
 
+// Of a part of its arithmetic another rounding would be made.
+TEST_CASE("a step has a strip of its own, or one of what it rounds as a whole") {
+  const std::string step = "floor(page[b, kv_idx] * 0.1 - chunk[b, q_pos] * 0.1)";
+  const PairForm form = stripped("score + " + step);
+  CHECK_FALSE(form.has_value_strips());
+  CHECK(printed(form.score).find("page.k0[kv_idx] * 0.1") != std::string::npos);
+  const PairForm key = stripped("score + floor(page[b, kv_idx] * 0.1)");
+  CHECK(printed(key.of_key) == "floor(page[b, kv_idx] * 0.1)");
+}
+
 TEST_CASE("what grows evenly along the keys needs no strip") {
   CHECK_FALSE(stripped("score + sink[h] * (kv_idx - q_pos)").has_value_strips());
   CHECK_FALSE(stripped("score * exp(sink[h] * (kv_idx - q_pos))", "normalize: {weight: score}\n")

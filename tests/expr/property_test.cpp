@@ -91,8 +91,8 @@ TEST_CASE("what makes a number of an infinity or of a NaN does so when it is sim
 
 TEST_CASE("whole numbers that fit 32 bits fit when they are simplified") {
   const std::vector<std::string> names = {"i", "j", "k"};
-  const std::vector<double> limits = {-0x1p31, 0x1p31 - 1, 2e9,    1.5e9, 1e9, 65536, 40000, 5,
-                                      1,       0,          -1.5e9, -1e9,  -1,  -2,    3};
+  const std::vector<double> limits = {-0x1p31, 0x1p31 - 1, 2e9, 1.5e9,  0x1p30, 1e9, 65536, 40000,
+                                      5,       1,          0,   -1.5e9, -1e9,   -1,  -2,    3};
   constexpr std::array kOps = {Op::Add,      Op::Add,         Op::Subtract, Op::Subtract,
                                Op::Multiply, Op::FloorDivide, Op::Modulo,   Op::Max};
   constexpr std::array kUnary = {Op::Negate, Op::Negate, Op::Abs, Op::Relu, Op::Square};
