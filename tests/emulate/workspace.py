@@ -13,8 +13,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
-from emulate import CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, keep, packed, packed_input, run, schedule, spec  # noqa: E402
+from emulate import run  # noqa: E402
 from generate import generate  # noqa: E402
+from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, keep,  # noqa: E402
+                   packed, packed_input, schedule, spec)
 from to_host import compile_command, to_host  # noqa: E402
 
 # Of 512 queries and more, to_host.py has states; the model from 1024 on at head dim 64.

@@ -1,0 +1,256 @@
+"""Groups of emulated kernels by what they compute of a pair and a row:
+group -> (spec, schedules, calls, and how inputs are filled, if it matters).
+"""
+
+from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
+                   HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, NARROW, PACKED,
+                   RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID, SLOPES, SLOWLY,
+                   SUMS, TABLE, VALID, WINDOW, bias, keep, packed, schedule, spec)
+
+FUNCTION_GROUPS = {
+    "dense": [
+        (spec(mask=CAUSAL), [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2),
+                             schedule(2, 64, 2, weights="shared", overlap="none", grid="plain")],
+         CALLS),
+        # Scores that begin as the mask; in the second kernel few fit the maximum of others.
+        (spec(mask=WINDOW), [schedule(3, 64, 2), schedule(2, 144, 2, ping_pong=True)], CALLS),
+        (spec(mask="abs(q_pos - kv_idx) < 40", scale=4), [schedule(2, 64, 2)], CALLS),
+    ],
+    # What a call gives beside tensors: lengths that the spec has pinned, scalars of every type.
+    "arguments": [
+        (spec((1, 1), fixed={"batch": 2, "seq_q": 70, "seq_kv": 130}, mask=CAUSAL),
+         [schedule(2, 64, 2)],
+         ["2,70,130", "bad_length:1,70,130", "bad_length:2,130,130", "bad_length:2,70,70"]),
+        (spec((1, 1), inputs={name: {"dtype": dtype, "shape": []} for name, dtype in SCALARS.items()},
+              score="score * gain + slope * (kv_idx - q_pos) + (shift if kv_idx % period == 3 else 0)",
+              mask="kv_idx <= q_pos + ahead"), [schedule(2, 64, 2)], ["1,70,130"],
+         *"gain=0.75 slope=0.015625 shift=-0.3 period=200 ahead=-9".split()),
+    ],
+    # Scores that are a multiply-add of the product, terms taken out of rows and blocks, pairs of
+    # reciprocals.
+    "scores": [
+        (spec(mask=CAUSAL, inputs=SLOPES, score=ALIBI), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=WINDOW, inputs=SLOPES, score="-30 * score * slopes[h]"),
+         [schedule(3, 32, 2, ping_pong=True)], CALLS[:3]),
+        (spec(mask=CAUSAL, inputs=SLOPES, score="score * exp(slopes[h] * (q_pos - kv_idx))",
+              normalize={"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
+                         "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
+        # Masks that are added, beyond what exponents hold; of rows without another pair too.
+        (spec(inputs=LENGTHS, score="score + (0 if kv_idx < len[b] else -3.3895314e38)"),
+         [schedule(2, 64, 2), schedule(1, 80, 2, overlap="none")],
+         ["2,70,130", "1,64,300", "1,64,20"], "len=30"),
+        (spec(inputs=LENGTHS, score="score + (0 if kv_idx < len[b] else -1e10)", mask=CAUSAL),
+         [schedule(3, 64, 2)], ["2,70,130", "1,200,300"], "len=30"),
+        (spec(inputs=LENGTHS, dtype="fp16", score="score + 1e9 * ((1 if kv_idx < len[b] else 0) - 1)"),
+         [schedule(2, 64, 2)], ["2,70,130", "1,64,300"], "len=30"),
+        (spec(inputs=LENGTHS, score="score - 1e9 * (kv_idx - len[b])"), [schedule(2, 64, 2)],
+         ["2,70,130"], "len=0"),
+        (spec((1, 1), scale=1e9, mask=CAUSAL), [schedule(2, 64, 2)], ["1,70,130"]),
+        # Whole numbers that the score or its bias decides.
+        (spec(mask=CAUSAL, score="score * (2 if score > 0 else 1)"), [schedule(2, 64, 2)],
+         CALLS[:3]),
+        (spec(inputs=bias("bf16", "heads"),
+              score="score + (1 if bias[h, q_idx, kv_idx] > 0 else 2)"),
+         [schedule(2, 64, 2)], CALLS[:3]),
+        (spec(normalize={"weight": "score * (3 if score > 0 else 1)"}), [schedule(2, 64, 2)],
+         CALLS[:3]),
+        # Quotients of which a step is made stand at whole numbers: no other rounding may be made of
+        # them, neither in a line along the keys nor in a constant of the row.
+        (spec(score="score + (5 if kv_idx / 3 >= q_pos / 7 else 0)"), [schedule(2, 64, 2)],
+         ["1,77,77"]),
+        (spec((16, 2), mask=CAUSAL, score="score + 0.5 * int(kv_idx / 121)"), [packed(1, 64, 2)],
+         ["1,4,600"]),
+        (spec(mask=CAUSAL, inputs={"row": {"dtype": "f32", "shape": ["seq_q", 64]}},
+              score="score + row[q_idx, int((q_pos - kv_idx) / 7)]"), [schedule(2, 64, 2)],
+         ["1,200,200"]),
+        # A byte is an index.
+        (spec(mask=CAUSAL, inputs={"kind": {"dtype": "u8", "shape": ["batch", "seq_kv"]},
+                                   "shift": {"dtype": "f32", "shape": [2]}},
+              score="score + shift[kind[b, kv_idx]]"), [schedule(2, 64, 2)], CALLS[:3],
+         "kind=bits"),
+        # Near forms: they hold, and they do not.
+        (spec(mask=CAUSAL, score="30 * tanh(score / 30)"), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, score="40 * tanh(score / 4)"), [schedule(2, 64, 2)], CALLS[:3]),
+        # Of scores that a row's own term may make large.
+        (spec(mask=CAUSAL, inputs=ROWS, score="30 * tanh(score / 30) + row[b, h, q_idx]"),
+         [schedule(2, 64, 2)], [*CALLS[:3], "large:1,130,200"]),
+        (spec(mask=CAUSAL, normalize={"weight": "sigmoid(score - 8)"}), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, normalize={"weight": "sigmoid(4 * score - 8)"}), [schedule(2, 64, 2)],
+         CALLS[:3]),
+        (spec(mask=CAUSAL, dtype="fp16",
+              normalize={"weight": "relu(score)", "output": "acc / (q_pos + 1)"}),
+         [schedule(2, 64, 2, overlap="none"), schedule(1, 64, 2, weights="shared")], CALLS[:3]),
+    ],
+    # Rows whose running maximum is far below what it becomes.
+    "rows": [
+        (spec(score="score - (100 if kv_idx < 70 or kv_idx >= 130 else 0)", normalize={
+            "rows": {"m": "max(rowmax(score), 0)", "l": "rowsum(abs(exp(score - m) - exp(-m)))"},
+            "weight": "relu(exp(score - m) - exp(-m))", "output": "acc / (l + 1e-6)"}),
+         [schedule(2, 64, 2)], ["1,70,200"]),
+        (spec(score="score + (10 if kv_idx >= 64 else 0)", normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m)", "output": "acc / l * (1 if m < 10 else 0.5)",
+            "save": {"peak": "max(m, 6.5)"}}), [schedule(2, 64, 2)], ["1,70,200"]),
+        (spec(mask=CAUSAL, inputs=SLOPES, normalize={
+            "rows": {"m": "max(rowmax(score), slopes[h] if h == 0 else -inf)",
+                     "l": "rowsum(exp(score - m)) + exp((slopes[h] if h == 0 else -inf) - m)"},
+            "weight": "exp(score - m)", "output": "acc / l", "save": {"lse": "m + log(l)"}}),
+         [schedule(2, 64, 2)], ["1,130,70"]),
+        # A row whose only pairs stand in full blocks, behind a first one in which it has none: there
+        # they are weighed against the sink alone.
+        (spec(inputs=SLOPES, mask="kv_idx // 64 <= q_idx // 32 and kv_idx // 64 % 3 != 1",
+              normalize={"rows": {"m": "max(rowmax(score), slopes[h])",
+                                  "l": "rowsum(exp(score - m)) + exp(slopes[h] - m)"},
+                         "weight": "exp(score - m)", "output": "acc / l",
+                         "save": {"lse": "m + log(l)"}}),
+         [schedule(1, 64, 2)], ["1,130,200"]),
+        # Without keys there is no element of an input along them.
+        (spec(inputs=KEYS, mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m)", "output": "acc / l * key[b, q_pos]",
+            "save": {"lse": "m + log(l)", "gate": "key[b, q_pos]"}}),
+         [schedule(2, 64, 2)], ["2,70,130", "2,70,0"]),
+        (spec(normalize={"rows": {"m": "rowmax(score)"}, "weight": "exp(score - m)",
+                         "output": "acc"}), [schedule(2, 64, 2)], CALLS[:2]),
+        # A maximum that is saved is none that may fall behind.
+        (spec(inputs=DOCUMENTS, mask="doc[b, q_pos] == doc[b, kv_idx]", score="-score",
+              normalize=SAVED_MAX), [schedule(1, 64, 2)], SELF[:3]),
+    ],
+    # Rows that are infinite or no number until a pair has come, whatever they are computed from.
+    "begin": [
+        (spec(mask=NARROW, normalize={"rows": rows, "weight": weight, "output": "acc / l"}),
+         [schedule(2, 64, 2)], ["1,130,270"])
+        for rows, weight in [
+            ({"n": "rowsum(1)", "s": "rowsum(score)", "mu": "s / n", "l": "rowsum(exp(score - mu))"},
+             "exp(score - mu)"),
+            ({"low": "rowmax(-score)", "m": "-low", "l": "rowsum(exp(score - m))"},
+             "exp(score - m)"),
+            ({"top": "rowmax(score)", "m": "top - 5", "l": "rowsum(exp(score - m))"},
+             "exp(score - m)"),
+            ({"top": "rowmax(score)", "m": "clamp(top, -50, 50)", "l": "rowsum(exp(score - m))"},
+             "exp(score - m)"),
+            ({"m": "rowmax(score)", "l": "rowsum(exp(score - m))", "lse": "m + log(l)"},
+             "exp(score - lse) * l"),
+        ]
+    ] + [
+        # Of rows without pairs sums are 0 and maxima -inf, whatever factor waits for them.
+        (spec(mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))", **row},
+            "weight": "exp(score - m)", "output": "acc / l", "save": {"saved": saved}}),
+         [schedule(2, 64, 2)], ["1,70,30"])
+        for row, saved in [({"p": "rowsum(square(exp(score - m) / l))"}, "p"),
+                           ({"d": "rowmax(score - m)"}, "exp(d)")]
+    ] + [
+        # Their output would be 0 times what overflows.
+        (spec(mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m)", "output": "acc / (l + 1e-30) * 1e10 / 1e10"}),
+         [schedule(2, 64, 2)], ["1,70,30"])
+    ],
+    # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
+    "bias": [
+        (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]"),
+         [schedule(2, 128, 2, ping_pong=True), schedule(3, 48, 2, overlap="none")],
+         [*BIASED, "1,205,333", "1,130,330"]),
+        # With one stage the next block's may come only when the last one's have been read.
+        (spec(mask=CAUSAL, inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]",
+              normalize={"weight": "sigmoid(score)"}), [schedule(2, 64, 1)], ["1,130,331"]),
+        (spec(inputs=bias("f32"), score="score + bias[q_idx, kv_idx]"), [schedule(1, 64, 1)],
+         ["1,70,331"]),
+        (spec(mask=DILATED, inputs={**bias("f32", "batch", "heads_kv"), **SLOPES},
+              score="3 * tanh(score / 3) * bias[b, h_kv, q_idx, kv_idx] + slopes[h] * kv_idx"),
+         [schedule(2, 64, 3)], BIASED[:2]),
+        (spec(dtype="fp16", inputs=bias("fp16"), score="bias[q_idx, kv_idx] - score",
+              normalize={"weight": "sigmoid(score)"}), [schedule(2, 64, 2)], BIASED[:2]),
+        (spec(mask=CAUSAL, inputs=bias("f32", "batch", "heads"),
+              normalize={"weight": "sigmoid(score - 8 + bias[b, h, q_idx, kv_idx])"}),
+         [schedule(1, 80, 2)], BIASED[:2]),
+        (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
+              score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+    ],
+    # What pairs share: a value for a key, one for a distance, both.
+    "strips": [
+        (spec(inputs=TABLE, score="score + table[kv_idx - q_pos + 100, h]"),
+         [schedule(2, 128, 2, ping_pong=True), schedule(3, 80, 2, overlap="none")], CALLS[:4]),
+        (spec((4, 2), mask=WINDOW, inputs=SLOPES, score="score - slopes[h] * log(1 + q_pos - kv_idx)"),
+         [schedule(2, 48, 3), packed(2, 64, 2)], CALLS[:3]),
+        (spec(mask=CAUSAL, inputs=KEYS, score="score + key[b, kv_idx]"),
+         [schedule(2, 64, 2, ping_pong=True), schedule(1, 96, 2, weights="shared")], CALLS[:4]),
+        (spec(inputs={**KEYS, **TABLE, **bias("f32", "heads")},
+              score="table[abs(kv_idx - q_pos), h] - key[b, kv_idx] + score + bias[h, q_idx, kv_idx]"),
+         [schedule(2, 64, 2)], BIASED),
+        # What a row's scores share, and take back to -inf: it is left out of them.
+        (spec((4, 2), inputs={**KEYS, **ROWS}, mask=CAUSAL,
+              score="score + key[b, kv_idx] - (inf if row[b, h, q_idx] > 1 else row[b, h, q_idx])"),
+         [schedule(2, 64, 2), packed(2, 64, 2)], CALLS[:4]),
+        # T5's buckets.
+        (spec(inputs=TABLE, scale=0.125, score="score + table[8 + int(log2(max(abs(kv_idx - q_pos), 8)) * 2), h]"),
+         [schedule(2, 64, 2)], CALLS[:1]),
+        # Other row normalisers; a key's value that is a factor; rows that are further than the last.
+        (spec(mask=CAUSAL, inputs=KEYS, score="score * key[b, kv_idx]", normalize=RETENTION),
+         [schedule(3, 64, 2, ping_pong=True)], CALLS[:3]),
+        (spec(dtype="fp16", layout="bhsd", inputs=SLOPES, normalize={
+            "weight": "sigmoid(score - sqrt(1 + abs(q_pos - kv_idx)) * slopes[h])"}),
+         [schedule(2, 112, 2)], CALLS[:3]),
+        (spec(mask=CAUSAL, normalize={
+            "weight": "sigmoid(score - 8 - sqrt(1 + q_pos - kv_idx))"}),
+         [schedule(2, 64, 2)], CALLS[:3]),
+        (spec(varlen=True, inputs=TABLE, score="score + table[kv_idx - q_pos + 100, h]"),
+         [schedule(2, 64, 2)], PACKED[:3]),
+        (spec(maps=2, inputs={**LAMBDA, **TABLE, **KEYS}, normalize=DIFFERENTIAL, mask=CAUSAL,
+              score="score + table[q_pos - kv_idx, h] * (1 + map) + key[b, kv_idx]"),
+         [schedule(4, 32, 2)], FEW),
+        (spec((2, 1), blocks={"size": 64, "from": "bitmap"}, inputs=TABLE,
+              score="score + table[kv_idx - q_pos + 100, h]"),
+         [schedule(2, 64, 2), schedule(1, 128, 2, weights="shared")], CALLS[:3]),
+        # Ids of keys that a mask reads, beside a value; two of them, three, in cut blocks alone.
+        (spec(inputs={**KEYS, **IDS}, score="score + key[b, kv_idx]",
+              mask="doc[b, q_pos] == doc[b, kv_idx]"),
+         [schedule(2, 64, 2), schedule(1, 160, 2, overlap="none")], SELF),
+        (spec((4, 2), inputs={**VALID, **IDS, **HEAD_IDS}, normalize=SIGMOID,
+              mask="valid[b, kv_idx] != 0 and (doc[b, q_pos] == doc[b, kv_idx] or "
+                   "their[b, h, kv_idx] < 0)"),
+         [schedule(2, 64, 2)], ["2,70,130", "1,1,1", "1,64,0"]),
+    ],
+    # Keys far behind as states, which calls of 512 queries or more keep here (to_host.py).
+    "far": [
+        (spec(mask=CAUSAL, score=RETAINED, normalize=RETENTION),
+         [schedule(3, 64, 4, ping_pong=True)], ["1,1100,1100", "1,130,200"]),
+        (spec((1, 1), (128, 128), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
+         [schedule(3, 64, 4, ping_pong=True)], ["1,600,1100"]),
+        (spec(layout="bhsd", mask=CAUSAL, inputs=LOG_DECAY, score=DECAYED, normalize=RETENTION),
+         [schedule(4, 64, 6, overlap="none")], ["2,550,1037"]),
+        # Weights that hardly fall, so that a state is most of the output.
+        (spec(mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(3, 64, 4, ping_pong=True)],
+         ["1,700,1300", "opposed:1,700,1300", "1,600,400"]),
+        (spec((1, 1), (128, 64), mask=CAUSAL, score=SLOWLY, normalize=SUMS),
+         [schedule(2, 64, 4, overlap="none", ping_pong=True)], ["1,600,1100"]),
+        # Weights that grow towards the keys behind.
+        (spec((1, 1), (64, 128), layout="bhsd", mask="kv_idx <= q_pos or kv_idx < 700",
+              score="score * exp((q_pos - kv_idx) / 500)", normalize=SUMS),
+         [schedule(2, 64, 4)], ["1,600,1100"]),
+        # Values in two parts; states whose columns take two blocks of the kernel that makes them.
+        (spec((2, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
+         [schedule(2, 64, 2), schedule(1, 64, 2, grid="plain")], ["1,520,800", "1,70,200"]),
+        (spec((1, 1), (256, 256), mask=CAUSAL, score=SLOWLY, normalize=RETENTION),
+         [schedule(2, 64, 2)], ["1,520,1100"]),
+        (spec((1, 1), (256, 384), mask=CAUSAL, score=SLOWLY, normalize=LINEAR),
+         [schedule(2, 64, 2)], ["1,520,1100"]),
+        # A row that divides by its sum counts its pairs.
+        (spec((1, 1), mask=CAUSAL, score=SLOWLY,
+              normalize={"rows": {"l": "rowsum(abs(score))"}, "weight": "score",
+                         "output": "acc / l", "save": {"l": "l"}}),
+         [schedule(2, 64, 4, ping_pong=True)], ["1,600,1100"]),
+        # Without a decay, and the sum that of the weights themselves.
+        (spec((1, 1), mask=CAUSAL, scale=0.05, normalize=SUMS),
+         [schedule(2, 64, 4, ping_pong=True)], ["1,600,1100"]),
+        # Tiles all of whose keys a state holds.
+        (spec((1, 1), score=SLOWLY, normalize=RETENTION),
+         [schedule(2, 64, 4, grid="plain", order="linear")],
+         ["1,520,1024", "1,520,1100", "1,600,0"]),
+        (spec((1, 1), score=SLOWLY, normalize=LINEAR, inputs=LENGTHS,
+              mask="kv_idx <= q_pos and kv_idx < 600 * len[b]"),
+         [schedule(2, 64, 4, overlap="none")], ["3,520,1100"]),
+    ],
+}

@@ -1,0 +1,79 @@
+"""What the emulated kernels' specs and schedules are put together of."""
+
+
+def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_warpgroup",
+             ping_pong=False, grid="persistent", order="longest_first", **rest):
+    return {"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": stages, "weights": weights,
+            "overlap": overlap, "ping_pong": ping_pong, "grid": grid, "order": order, **rest}
+
+
+def packed(*args, **rest):
+    return schedule(*args, pack_heads=True, **rest)
+
+
+def spec(heads=(2, 1), head_dim=(64, 64), **rest):
+    return {"attngen": 1, "name": "emulated", "dtype": rest.pop("dtype", "bf16"),
+            "heads": {"q": heads[0], "kv": heads[1]},
+            "head_dim": {"qk": head_dim[0], "v": head_dim[1]}, **rest}
+
+
+def bias(dtype, *dims):
+    return {"bias": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]}}
+
+
+def keep(*dims):
+    return {"keep": {"dtype": "u8", "shape": [*dims, "seq_q", "seq_kv"]}}
+
+
+def also(*dims):
+    return {"also": {"dtype": "u8", "shape": [*dims, "seq_q", "seq_kv"]}}
+
+
+def packed_input(dtype, *dims, **rest):
+    return {"x": {"dtype": dtype, "shape": dims, **rest}}
+
+
+CAUSAL = "kv_idx <= q_pos"
+DILATED = "kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64) % 4 == 0"
+WINDOW = "kv_idx <= q_pos and q_pos - kv_idx < 300"
+NARROW = "kv_idx <= q_pos and q_pos - kv_idx < 100"
+SLOPES = {"slopes": {"dtype": "f32", "shape": ["heads"]}}
+# More limits than one search has bits for.
+FAR_DOCUMENTS = " or ".join(f"doc[b, q_pos] - {2 * i} == doc[b, kv_idx]" for i in range(16, -1, -1))
+DOCUMENTS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}}
+IDS = {"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}}
+HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
+            "their": {"dtype": "i32", "shape": ["batch", "heads", "seq_kv"]}}
+VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
+ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
+TABLE = {"table": {"dtype": "f32", "shape": [200, "heads"]}}
+KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}
+ROWS = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
+SCALARS = {"gain": "bf16", "slope": "fp16", "shift": "f32", "period": "u8", "ahead": "i32"}
+LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
+DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+                "weight": "exp(score - m)", "output": "acc / l * (1 if map == 0 else -lambda[h])",
+                "save": {"lse": "m + log(l)"}}
+SAVED_MAX = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+             "weight": "exp(score - m)", "output": "acc / l", "save": {"m": "m", "l": "l"}}
+SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
+LOG_DECAY = {"log_decay": {"dtype": "f32", "shape": ["heads"]}}
+DECAYED = "score * exp(log_decay[h] * (q_pos - kv_idx))"
+RETAINED = "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))"
+SLOWLY = "score * exp((q_pos - kv_idx) * log(1 - exp2(-9 - h))) / 3"
+LENGTHS = {"len": {"dtype": "i32", "shape": ["batch"]}}
+RETENTION = {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score", "output": "acc / l"}
+SUMS = {"rows": {"a": "rowsum(score)", "l": "rowsum(abs(score))"}, "weight": "score",
+        "output": "acc / max(l, 1)", "save": {"sum": "a", "absolute": "l"}}
+# Without rows: what states hold needs no product of single keys.
+LINEAR = {"weight": "score", "output": "acc"}
+FEW = ["1,130,200", "1,1,1", "1,64,0"]
+BIASED = ["2,70,136", "1,130,131", "1,1,1", "1,64,0"]
+CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]
+SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200", "1,64,0"]
+# Of packed sequences; the second one's keys and values are NaN.
+PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
+          "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
+
+# Offsets that descend and lie far outside leave the one sequence its rows.
+WILD = "wild:0x0+0x0+70x130+0x0+0x0"
