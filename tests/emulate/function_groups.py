@@ -5,7 +5,7 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
                    HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, NARROW, PACKED,
                    RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID, SLOPES, SLOWLY,
-                   SUMS, TABLE, VALID, WINDOW, bias, keep, packed, schedule, spec)
+                   SUMS, TABLE, VALID, WINDOW, bias, packed, schedule, spec)
 
 FUNCTION_GROUPS = {
     "dense": [
