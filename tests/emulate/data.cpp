@@ -30,6 +30,13 @@ bool along_sequence(const spec::Input& input) {
   return !input.shape.empty() && spec::is_length(input.shape.back().kind);
 }
 
+// Whether the mask says by its elements, of [.., seq_kv], which keys exist.
+bool marks_keys(const spec::Spec& spec, const spec::Input& input) {
+  const std::vector<std::string> read = expr::inputs_of(spec.mask);
+  return input.element == Element::U8 && !input.shape.empty() &&
+         input.shape.back().kind == Kind::SeqKv && std::ranges::count(read, input.name) > 0;
+}
+
 // Of five sequences: the third is left with all rows, and the others with none.
 std::vector<double> scattered(double total) {
   const double most = 0x1p31 - 1, least = -0x1p31, half = std::floor(total / 2);
@@ -192,9 +199,9 @@ std::vector<double> Data::drawn(const spec::Input& input) {
   }
   if (input.sorted) {
     draw_ascending(values, lengths().of(spec_, input.shape.back()));
-  } else if (input.element == Element::U8) {
+  } else if (marks_keys(spec_, input)) {
     draw_valid(values, input);
-  } else if (!real && !half && along_sequence(input)) {
+  } else if (input.element == Element::I32 && along_sequence(input)) {
     draw_stretches(values);
   }
   const auto pairs = attention::pair_input(spec_);
