@@ -1,6 +1,8 @@
 // Floating-point rules of the vector unit that differ from C++'s.
 #pragma once
 
+#include <immintrin.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +13,12 @@ namespace gfx90a {
 template <class T>
 bool is_nan(T x) {
   return x != x;
+}
+
+// The fp16 next to it.
+inline uint16_t half_bits(float x) {
+  const __m128i half = _mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT);
+  return static_cast<uint16_t>(_mm_extract_epi16(half, 0));
 }
 
 // A NaN loses to a number, and +0 is greater than -0.

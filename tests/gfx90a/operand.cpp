@@ -1,12 +1,11 @@
 #include "operand.h"
 
-#include <immintrin.h>
-
 #include <array>
 #include <bit>
 #include <charconv>
 
 #include "fault.h"
+#include "float_math.h"
 
 namespace gfx90a {
 namespace {
@@ -85,7 +84,7 @@ Operand float_constant(std::string_view text) {
   operand.inline_float = true;
   const auto single = static_cast<float>(value);
   operand.bits32 = std::bit_cast<uint32_t>(single);
-  operand.bits16 = _cvtss_sh(single, _MM_FROUND_TO_NEAREST_INT);
+  operand.bits16 = half_bits(single);
   operand.bits64 = std::bit_cast<uint64_t>(value);
   return operand;
 }

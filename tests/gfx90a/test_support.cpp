@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "float_math.h"
 #include "operand.h"
 
 namespace gfx90a {
@@ -77,7 +78,7 @@ void check(const Wave& wave, const Wave& before, const Holds& holds) {
 
 uint32_t f32(float value) { return std::bit_cast<uint32_t>(value); }
 uint64_t f64(double value) { return std::bit_cast<uint64_t>(value); }
-uint32_t f16(float value) { return _cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT); }
+uint32_t f16(float value) { return half_bits(value); }
 uint32_t f16x2(float low, float high) { return f16(low) | f16(high) << 16; }
 uint32_t bf16(float value) { return f32(value) >> 16; }
 float to_float(uint32_t bits) { return std::bit_cast<float>(bits); }
