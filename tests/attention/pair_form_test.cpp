@@ -151,6 +151,15 @@ TEST_CASE("a relu is left to the rounding of weights, unless a sum reads them to
   CHECK_FALSE(form_for("normalize: {weight: relu(score)}\n").positive_part);
 }
 
+TEST_CASE("a score of a multiply-add is made where it is read, but where two passes read it") {
+  const auto score_of = [](const std::string& lines) {
+    return text(form_for("score: 3 * score\nnormalize: " + lines + "\n").score);
+  };
+  CHECK(score_of("{rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}") == "none");
+  CHECK(score_of("{rows: {m: rowmax(score)}, weight: relu(exp(score - m) - exp(-m))}") ==
+        "$product * 1.5");
+}
+
 TEST_CASE("an input with an element for each pair comes by tiles") {
   const auto form_of = [](const std::string& lines) {
     return form_for(lines, spec::DType::Bf16, {.bias = true});
@@ -199,6 +208,11 @@ TEST_CASE("an input with an element for each pair comes by tiles") {
   CHECK(both.bias->input.name == "bias");
   CHECK(both.scores_read_bias());
   CHECK_FALSE(both.mask_reads_bias());
+  // A mask that is asked beforehand comes as bits, and its bytes do not.
+  const PairForm asked = form_for("mask: keep[q_idx, kv_idx] > 0\n", spec::DType::Bf16,
+                                  {.bias = true, .mask_bits = true});
+  CHECK(asked.mask_bits);
+  CHECK_FALSE(asked.bias);
 }
 
 TEST_CASE("elements along the keys stand behind an address") {
