@@ -48,10 +48,7 @@ Text CPrinter::print_divide(const Expr& e) {
 
 // Whatever nvcc's --use_fast_math makes of x / y.
 Text CPrinter::rounded_quotient(const Expr& e) {
-  if (device_) return call("__fdiv_rn", e);
-  return {fmt::format("{} / {}", at(e.operand(0), Precedence::Product),
-                      at(e.operand(1), Precedence::Unary)),
-          Precedence::Product};
+  return device_ ? call("__fdiv_rn", e) : infix(e, "/");
 }
 
 Text CPrinter::print_integer_division(const Expr& e) {

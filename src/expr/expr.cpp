@@ -197,6 +197,11 @@ bool is_normal_float(double value) {
   return size >= std::numeric_limits<float>::min() && size <= std::numeric_limits<float>::max();
 }
 
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return value > 0 && std::isfinite(value) && std::frexp(value, &exponent) == 0.5;
+}
+
 Expr constant(Type type, double value, Span span) {
   Node node;
   node.type = type;

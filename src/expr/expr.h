@@ -20,6 +20,7 @@ namespace attngen::expr {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Whether a float holds it with all of its digits: kernels take what is smaller for 0.
 bool is_normal_float(double value);
+bool is_power_of_two(double value);  // of a positive and finite one
 
 inline constexpr int kMaxDepth = 200;
 inline constexpr int kMaxNodes = 10'000;

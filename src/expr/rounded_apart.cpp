@@ -6,11 +6,6 @@
 
 namespace attngen::expr {
 
-bool is_power_of_two(double value) {
-  int exponent = 0;
-  return value > 0 && std::isfinite(value) && std::frexp(value, &exponent) == 0.5;
-}
-
 namespace {
 
 bool reads_any(const Expr& e, const Inexact& inexact) {

@@ -10,8 +10,6 @@
 
 namespace attngen::expr {
 
-bool is_power_of_two(double value);
-
 // Whether a variable is not exact, so that no last bit matters of what reads it: as a score, which
 // is a sum in an order of the kernel's own. Empty: none is.
 using Inexact = std::function<bool(std::string_view variable)>;

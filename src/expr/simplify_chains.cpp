@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "expr/rounded_apart.h"
 #include "expr/simplifier.h"
 
 namespace attngen::expr {
