@@ -565,15 +565,17 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
+// What a block's sums of weights stay below while the maximum is kept: no weight leaves fp16, since
+// no score exceeds the maximum by more than log(2^15) = 10.4.
+constexpr float kLargestSum = 32768;
+
 // A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
-// if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
-// more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
-// computed again.
+// if a sum of them is not below `limit`, or if a row has no maximum yet: then the scores are lost
+// and must be computed again.
 template <bool kMasked>
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                              const Row (&rows)[2], const Inputs& in,
-                                             Reductions (&reductions)[2]) {
-  constexpr float kLimit = 32768;
+                                             Reductions (&reductions)[2], float limit) {
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
   if (kMasked) mask_scores(scores, kv_first, rows, in);
@@ -589,7 +591,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
       }
       sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }
-    fits = fits && sum < kLimit;  // a NaN does not
+    fits = fits && sum < limit;  // a NaN does not
     reductions[r].sum_exp += sum;
   }
   return fits;
@@ -968,6 +970,7 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
                                          Reductions (&reductions)[2], const uint8_t* query,
                                          const uint8_t* key) {
   Factors factors;
+  constexpr float limit = kLargestSum;
   // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
   // otherwise no weight fits.
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
@@ -975,8 +978,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
-    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
-                           : absorb_fixed<true>(scores, kv_first, rows, in, grown);
+    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
+                           : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
     if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
       reductions[1] = grown[1];

@@ -141,7 +141,7 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
   const std::string online = finish + "    acc *= absorb(scores, 0, row, in, red);\n";
   if (!attention::may_fix_max(form)) return text + online;
   const char* const limit =
-      !plain && attention::may_be_large(spec) ? ", limit_of(rows, in, both)" : "";
+      !plain && attention::may_be_large(spec) ? "limit_of(rows, in, both)" : "kLargestSum";
   return text +
          "    float products[kTileKv / 8][2][2];\n"
          "    memcpy(products, scores, sizeof scores);\n"
@@ -150,11 +150,11 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
          "    if (red.max_score > -INFINITY) {\n"
          "    Reductions both[2] = {red, red};\n"
          "    fits = " +
-         (ahead
-              ? "absorb_fixed(scores, rows, in, both);\n"
-              : fmt::format("full ? absorb_fixed<false>(scores, kv_first, rows, in, both{0})\n"
-                            "         : absorb_fixed<true>(scores, kv_first, rows, in, both{0});\n",
-                            limit)) +
+         (ahead ? "absorb_fixed(scores, rows, in, both, kLargestSum);\n"
+                : fmt::format(
+                      "full ? absorb_fixed<false>(scores, kv_first, rows, in, both, {0})\n"
+                      "         : absorb_fixed<true>(scores, kv_first, rows, in, both, {0});\n",
+                      limit)) +
          "    grown = both[0];\n"
          "    }\n"
          "    if (__ballot_sync(~0u, fits) == 15) {\n"

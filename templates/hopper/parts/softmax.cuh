@@ -289,15 +289,18 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
   return row_max(red.max_score, row, in) * kLog2e;
 }
 
+// What a block's sums of weights stay below while the maximum is kept: no weight leaves fp16, since
+// no score exceeds the maximum by more than log(2^15) = 10.4.
+constexpr float kLargestSum = 32768;
+
 #if ATTN_LARGE_SCORES
-// What a block's sums of weights must be below: as absorb_fixed has it, or nothing where a row's
-// maximum is too large to be kept.
+// The same, or nothing where a row's maximum is too large to be kept.
 constexpr float kLargeShift = 1 << 20;
 __device__ __forceinline__ float limit_of(const Row (&rows)[2], const Inputs& in,
                                           const Reductions (&reductions)[2]) {
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
-  return fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift ? 32768 : -1;
+  return fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift ? kLargestSum : -1;
 }
 
 #endif
@@ -316,9 +319,8 @@ __device__ __forceinline__ void to_exponents(float (&scores)[kTileKv / 8][2][2],
 
 #endif
 // A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
-// if a weight could leave fp16 or the accumulator's range (a later score exceeds the maximum by
-// more than log(2^15) = 10.4), or if a row has no maximum yet: then the scores are lost and must be
-// computed again.
+// if a sum of them is not below `limit`, or if a row has no maximum yet: then the scores are lost
+// and must be computed again.
 #if ATTN_MASK_AHEAD
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #else
@@ -326,14 +328,7 @@ template <bool kMasked>
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
 #endif
                                              const Row (&rows)[2], const Inputs& in,
-#if ATTN_LARGE_SCORES
                                              Reductions (&reductions)[2], float limit) {
-#else
-                                             Reductions (&reductions)[2]) {
-#endif
-#if !ATTN_LARGE_SCORES
-  constexpr float kLimit = 32768;
-#endif
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
 #if ATTN_AFFINE_SCORE
@@ -363,11 +358,7 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
       }
       sum += scores[j][r][0] + scores[j][r][1];  // half the chain of one sum
     }
-#if ATTN_LARGE_SCORES
     fits = fits && sum < limit;  // a NaN does not
-#else
-    fits = fits && sum < kLimit;  // a NaN does not
-#endif
     reductions[r].sum_exp += sum;
   }
   return fits;

@@ -105,6 +105,9 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   Factors factors;
 #if ATTN_EXPONENTIAL
 #if ATTN_FIXED_MAX
+#if !ATTN_LARGE_SCORES
+  constexpr float limit = kLargestSum;
+#endif
 #if ATTN_MASK_AHEAD
   if (first) {
 #pragma unroll
@@ -124,25 +127,14 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
     // One branch around all of it: within, scores and exponentials run side by side.
 #if ATTN_NEAR_CAP
     const bool near = full && __all_sync(0xffffffffu, near_holds(rows, in, grown));
-#if ATTN_LARGE_SCORES
     const bool fits = near   ? absorb_near(scores, rows, in, grown)
                       : full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
                              : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
-#else
-    const bool fits = near   ? absorb_near(scores, rows, in, grown)
-                      : full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
-                             : absorb_fixed<true>(scores, kv_first, rows, in, grown);
-#endif
 #elif ATTN_MASK_AHEAD
-    const bool fits = absorb_fixed(scores, rows, in, grown);
+    const bool fits = absorb_fixed(scores, rows, in, grown, limit);
 #else
-#if ATTN_LARGE_SCORES
     const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
                            : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
-#else
-    const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown)
-                           : absorb_fixed<true>(scores, kv_first, rows, in, grown);
-#endif
 #endif
     if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
