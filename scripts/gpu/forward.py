@@ -72,6 +72,15 @@ def few_rows_bench():
                             False, rows=rows, schedule=one)
 
 
+def short_bench():
+    """Calls of one to seven tiles a core, in which the first tile's keys come from memory."""
+    for heads, dim, rows, seq in ((16, 64, 0, 2048), (16, 128, 0, 2048), (16, 128, 1024, 8192),
+                                  (24, 128, 0, 4608)):
+        queries = f"_q{rows}" if rows else ""
+        yield BenchCase(f"bench_b1_h{heads}_d{dim}{queries}_s{seq}_full", (dim, dim), (heads, heads),
+                        1, seq, False, rows=rows)
+
+
 def bench_cases():
     for dim in (64, 128, 256):
         for seq in (512, 1024, 4096, 16384):
@@ -88,5 +97,6 @@ def bench_cases():
         yield BenchCase(f"bench_llama70b_s16384_{'causal' if causal else 'full'}", (128, 128),
                         (64, 8), 1, 16384, causal)
     yield from few_rows_bench()
+    yield from short_bench()
     yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,
                     4096, True)

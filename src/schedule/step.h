@@ -17,6 +17,7 @@ struct Step {
   double shared = 0;
   double rescale = 0;  // of the accumulators
   double length = 0;
+  double in_phase = 0;  // clk that it is longer by where both of two warpgroups weigh at a time
 };
 
 // Which block of a tile's: the first one and those that a mask cuts take the long way, with a new

@@ -36,6 +36,17 @@ size_t rank_of(const Ranking& ranking, const Shape& shape) {
 
 constexpr Overlap kIntra = Overlap::IntraWarpgroup;
 
+TEST_CASE("two warpgroups take turns where a core has a tile or two") {
+  const auto takes_turns = [](int64_t batch, int64_t seq) {
+    const Kernel kernel = softmax_kernel(128, 128, 16, batch, seq, "true", true);
+    const Schedule first = search(kernel, h200()).ranked.front().schedule;
+    CHECK(first.warpgroups == 2);
+    return first.ping_pong;
+  };
+  CHECK(takes_turns(1, 2048));
+  CHECK_FALSE(takes_turns(4, 4096));
+}
+
 // Two of its tiles are not among the ten best of our kernels, as measured in the sweep: 192x192 is
 // the 20th and 24th shape at head dim 64, 192x144 the 21st at 96. The others are predicted to be.
 TEST_CASE("every tile of FlashAttention-3 is feasible and ranks where it was measured to") {
