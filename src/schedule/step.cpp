@@ -159,17 +159,6 @@ double serial_clk(const Kernel& kernel, const Schedule& s, const expr::Operation
          elements_of_lane(s) * chain_clk(n, 1, t) + kLoopClk;
 }
 
-// Two warpgroups that take no turns may begin side by side, and stay so: S of both and half of PV,
-// then the weights of both while the tensor cores idle. Traced over one tile a core of 128x128
-// (H100, 2026-11-27, a throw-away script): steps of 3431 clk at head dim 128 and 3024 at 96, in 2
-// to 42 of 256 warpgroups; those of the others take 2500 and 2200. This says 3446 and 3062.
-double in_phase_clk(const Schedule& s, const Step& step, const expr::OperationCounts& n,
-                    const target::Target& t) {
-  const double clk =
-      0.75 * step.matrix + s.warpgroups * elements_of_lane(s) * chain_clk(n, 1, t) + kLoopClk;
-  return std::max(0.0, clk - step.length);
-}
-
 }  // namespace
 
 // Of a softmax. Where bytes that come by tiles are the mask, no block is whole, and all are tried.
@@ -229,9 +218,6 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   } else if (kernel.bias_bytes > 0) {
     step.length += s.warpgroups * kWarpgroupRows * s.tile_kv / kBiasedPairs;
   }
-  if (s.warpgroups == 2 && kernel.maps == 1 && !s.ping_pong && kernel.rows.exponential) {
-    step.in_phase = in_phase_clk(s, step, n, t);
-  }
   return step;
 }
 
@@ -255,6 +241,22 @@ Step sparse_step(const Kernel& kernel, const Schedule& s, const target::Target& 
     mean.length += share * step.length;
   }
   return mean;
+}
+
+// Two warpgroups that take no turns may begin side by side, and stay so: S of both and half of PV,
+// then the weights of both while the tensor cores idle.
+bool may_weigh_at_once(const Kernel& kernel, const Schedule& s) {
+  return s.warpgroups == 2 && kernel.maps == 1 && !s.ping_pong && kernel.rows.exponential;
+}
+
+// By how much longer `step` takes then. Traced over one tile a core of 128x128 (H100, 2026-11-27, a
+// throw-away script): 3431 clk at head dim 128 and 3024 at 96, in 2 to 42 of 256 warpgroups; those
+// of the others take 2500 and 2200. This says 3446 and 3062.
+double in_phase_clk(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,
+                    const Step& step) {
+  const double weights =
+      s.warpgroups * elements_of_lane(s) * chain_clk(operations(kernel, block), 1, t);
+  return std::max(0.0, 0.75 * step.matrix + weights + kLoopClk - step.length);
 }
 
 // What the loop over far keys takes beyond its products, with two warpgroups: two products of each
@@ -288,7 +290,11 @@ Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, B
   if (block_rows(kernel, s) > 1) return sparse_step(kernel, s, t, block);
   Schedule together = s;
   together.warpgroups *= blocks;
-  return full_step(kernel, together, t, block);
+  Step step = full_step(kernel, together, t, block);
+  if (may_weigh_at_once(kernel, s) && blocks == 1) {
+    step.in_phase = in_phase_clk(kernel, s, t, block, step);
+  }
+  return step;
 }
 
 }  // namespace attngen::schedule
