@@ -246,7 +246,7 @@ Step sparse_step(const Kernel& kernel, const Schedule& s, const target::Target& 
 // Two warpgroups that take no turns may begin side by side, and stay so: S of both and half of PV,
 // then the weights of both while the tensor cores idle.
 bool may_weigh_at_once(const Kernel& kernel, const Schedule& s) {
-  return s.warpgroups == 2 && kernel.maps == 1 && !s.ping_pong && kernel.rows.exponential;
+  return s.warpgroups == 2 && kernel.maps == 1 && !s.ping_pong;
 }
 
 // By how much longer `step` takes then. Traced over one tile a core of 128x128 (H100, 2026-11-27, a
