@@ -25,7 +25,7 @@ endif()
 
 # For programs that test and leave the work to rooms: optimising them takes longer than it saves.
 function(attngen_optimise_little target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O1,-O0>)
 endfunction()
 
 # Links rooms by their short names and libraries by their own.
