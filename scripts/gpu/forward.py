@@ -73,7 +73,7 @@ def few_rows_bench():
 
 
 def short_bench():
-    """Calls of one to seven tiles a core, in which the first tile's keys come from memory."""
+    """Calls of one to seven tiles a core."""
     for heads, dim, rows, seq in ((16, 64, 0, 2048), (16, 128, 0, 2048), (16, 128, 1024, 8192),
                                   (24, 128, 0, 4608)):
         queries = f"_q{rows}" if rows else ""

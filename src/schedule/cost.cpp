@@ -71,7 +71,8 @@ double side_by_side(std::initializer_list<double> seconds) {
 // tiles a core has, the less it matters: beside kernels whose warpgroups take turns, 128x128 takes
 // 26 % longer at one tile a core, 6 at two, -1 to 3 at four, -1 at eight and more. Other scores and
 // weights take 0 to 7 % longer at one, 0 to 5 at two. Where tiles differ, by a causal mask, it
-// takes -1 to 2 % longer at any number (H100, 2026-11-27, a throw-away script).
+// takes -1 to 2 % longer at any number (H100, 2026-11-27, a throw-away script). The square is the
+// simplest form that chooses by these times; why it falls so fast was not measured.
 double late_clk(const Step& full, double blocks_of_tile, double waves) {
   const double tiles = std::max(1.0, waves);
   return full.in_phase * blocks_of_tile / (tiles * tiles);

@@ -249,14 +249,14 @@ bool may_weigh_at_once(const Kernel& kernel, const Schedule& s) {
   return s.warpgroups == 2 && kernel.maps == 1 && !s.ping_pong;
 }
 
-// By how much longer `step` takes then. Traced over one tile a core of 128x128 (H100, 2026-11-27, a
-// throw-away script): 3431 clk at head dim 128 and 3024 at 96, in 2 to 42 of 256 warpgroups; those
-// of the others take 2500 and 2200. This says 3446 and 3062.
+// By how much longer `step` takes then. Of calls of one tile a core, 128x128 (H100, 2026-11-27, a
+// throw-away script): a slow tile has 2930 clk a step at head dim 128 and some 2540 at 96, the
+// others 2250 and 2050; slow were 2 to 42 of 256 warpgroups. This says 3046 and 2662.
 double in_phase_clk(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,
                     const Step& step) {
   const double weights =
       s.warpgroups * elements_of_lane(s) * chain_clk(operations(kernel, block), 1, t);
-  return std::max(0.0, 0.75 * step.matrix + weights + kLoopClk - step.length);
+  return std::max(0.0, 0.75 * step.matrix + weights - step.length);
 }
 
 // What the loop over far keys takes beyond its products, with two warpgroups: two products of each
