@@ -8,6 +8,7 @@
 // to_host.py replaces a kernel's inline assembly by the functions of instructions.h.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -63,11 +64,16 @@ struct Index {
 };
 
 struct Fiber {
-  ucontext_t context{};
+  ucontext_t entry{};
+  jmp_buf place{};  // where it goes on, once begun
+  bool begun = false;
   std::unique_ptr<char[]> stack;
   int index = 0;
   bool done = false;
   bool waited = false;  // for the kernels before
+  // What this thread waits for, which the scheduler asks without going to it.
+  const void* awaited = nullptr;
+  bool (*ready)(const void* awaited) = nullptr;
   // Matrix products of this thread: the group being filled, then groups in flight.
   std::vector<std::function<void()>> open;
   std::deque<std::vector<std::function<void()>>> groups;
@@ -106,7 +112,7 @@ struct Core {
   std::map<const void*, Mbarrier> mbarriers;
   std::vector<std::function<void()>> copies;  // under way
   std::mt19937 random{1};
-  ucontext_t scheduler{};
+  jmp_buf scheduler{};
   Fiber* current = nullptr;
   std::function<void()> body;
   int waiting = 0;  // yields since something happened
@@ -129,12 +135,24 @@ inline void require_waited() {
   std::exit(8);
 }
 
-inline void yield() { swapcontext(&core->current->context, &core->scheduler); }
+// From thread to thread by jumps: swapcontext saves the signals' mask, two system calls a switch.
+inline void yield() {
+  if (_setjmp(core->current->place) == 0) _longjmp(core->scheduler, 1);
+}
+inline void go_on(Fiber& fiber) {
+  if (_setjmp(core->scheduler) != 0) return;
+  if (std::exchange(fiber.begun, true)) _longjmp(fiber.place, 1);
+  setcontext(&fiber.entry);
+}
 
 template <typename Ready>
 void wait_until(const Ready& ready) {
-  while (!ready()) {
+  if (!ready()) {
     ++core->waiting;
+    core->current->awaited = &ready;
+    core->current->ready = [](const void* awaited) {
+      return (*static_cast<const Ready*>(awaited))();
+    };
     yield();
   }
   core->waiting = 0;
@@ -155,6 +173,17 @@ inline void complete_one_copy() {
   core->waiting = 0;
 }
 
+// Lets a thread go on, unless what it waits for is still to come.
+inline void run(Core& one, Fiber& fiber) {
+  one.current = &fiber;
+  if (fiber.awaited != nullptr && !fiber.ready(fiber.awaited)) {
+    ++one.waiting;
+    return;
+  }
+  fiber.awaited = nullptr;
+  go_on(fiber);
+}
+
 // Each warp that does not rest has a turn, from any of them on; whether a thread is left. Warps
 // fall behind each other: now and then one rests for some rounds.
 inline bool run_round(Core& one, std::vector<unsigned>& rests) {
@@ -169,8 +198,7 @@ inline bool run_round(Core& one, std::vector<unsigned>& rests) {
       if (fiber.done) continue;
       alive = true;
       if (rest > 0) continue;
-      one.current = &fiber;
-      swapcontext(&one.scheduler, &fiber.context);
+      run(one, fiber);
     }
     if (rest > 0) --rest;
   }
@@ -192,11 +220,11 @@ inline void run_block(unsigned block, unsigned grid, int threads,
     auto fiber = std::make_unique<Fiber>();
     fiber->index = i;
     fiber->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = fiber->stack.get();
-    fiber->context.uc_stack.ss_size = kStackBytes;
-    fiber->context.uc_link = nullptr;
-    makecontext(&fiber->context, entry, 0);
+    getcontext(&fiber->entry);
+    fiber->entry.uc_stack.ss_sp = fiber->stack.get();
+    fiber->entry.uc_stack.ss_size = kStackBytes;
+    fiber->entry.uc_link = nullptr;
+    makecontext(&fiber->entry, entry, 0);
     one.fibers.push_back(std::move(fiber));
   }
   std::vector<unsigned> rests(one.warps.size());
@@ -309,18 +337,18 @@ struct Operand {
         leading((d >> 16 & 0x3FFF) << 4),
         stride((d >> 32 & 0x3FFF) << 4),
         span(d >> 62 == 1 ? 128 : 64) {}
-  // Element `k` of the sum in row `row`: rows of the operand are rows of the tile.
-  float by_row(int row, int k) const {
-    return shared_element(
-        swizzle(static_cast<uint32_t>(start + row / 8 * stride + row % 8 * span + 2 * k), span));
+  // The sixteen elements of the sum in row `row`: rows of the operand are rows of the tile.
+  void by_row(int row, float (&x)[16]) const {
+    const int first = start + row / 8 * stride + row % 8 * span;
+    for (int k = 0; k < 16; ++k) x[k] = element(first + 2 * k);
   }
   // Rows of the operand are columns of the tile.
-  float by_column(int column, int k) const {
-    const int wide = span / 2;
-    return shared_element(
-        swizzle(static_cast<uint32_t>(start + column / wide * leading + k / 8 * stride +
-                                      k % 8 * span + column % wide * 2),
-                span));
+  void by_column(int column, float (&x)[16]) const {
+    const int wide = span / 2, first = start + column / wide * leading + column % wide * 2;
+    for (int k = 0; k < 16; ++k) x[k] = element(first + k / 8 * stride + k % 8 * span);
+  }
+  float element(int address) const {
+    return shared_element(swizzle(static_cast<uint32_t>(address), span));
   }
   int start, leading, stride, span;
 };

@@ -177,9 +177,7 @@ struct Rows {
 };
 inline Rows rows_of(const emulator::Operand& a) {
   Rows rows;
-  for (int r = 0; r < 2; ++r) {
-    for (int k = 0; k < 16; ++k) rows.x[r][k] = a.by_row(row_of(r), k);
-  }
+  for (int r = 0; r < 2; ++r) a.by_row(row_of(r), rows.x[r]);
   return rows;
 }
 // In registers: a row's sixteen lie in the four lanes that share it.
@@ -197,65 +195,63 @@ inline Rows rows_of(const uint32_t (&a)[4]) {
   return rows;
 }
 
-// `left()` gives the thread's rows of A, `b(column, k)` an element of B.
-template <int kGroups, typename A, typename B>
-void multiply(float (&d)[kGroups][2][2], const A& left, const B& b, int accumulate) {
-  emulator::core->current->open.push_back([=, &d] {
-    const Rows rows = left();
-    const int column = column_of();
-    for (int r = 0; r < 2; ++r) {
-      for (int j = 0; j < kGroups; ++j) {
-        for (int e = 0; e < 2; ++e) {
-          float sum = accumulate ? d[j][r][e] : 0;
-          for (int k = 0; k < 16; ++k) sum += rows.x[r][k] * b(8 * j + column + e, k);
-          d[j][r][e] = sum;
-        }
+// Whether the rows of B are the rows of its tile (keys, states) or its columns (values, or the keys
+// that a state sums up).
+enum class Lies { ByRows, ByColumns };
+
+// Elements [group][row][column] of a thread's part of a product. Much of a test's time is spent here.
+[[gnu::optimize("O2"), gnu::flatten]]
+inline void multiply(float* d, int groups, const Rows& left, const emulator::Operand& right,
+                     Lies lies, int accumulate) {
+  for (int j = 0; j < groups; ++j) {
+    for (int e = 0; e < 2; ++e) {
+      const int column = 8 * j + column_of() + e;
+      float b[16];
+      lies == Lies::ByRows ? right.by_row(column, b) : right.by_column(column, b);
+      for (int r = 0; r < 2; ++r) {
+        float& sum = d[4 * j + 2 * r + e];
+        if (!accumulate) sum = 0;
+        for (int k = 0; k < 16; ++k) sum += left.x[r][k] * b[k];
       }
     }
+  }
+}
+// `left()` gives the thread's rows of A when the product is computed: when it is waited for.
+template <int kGroups, typename A>
+void multiply_later(float (&d)[kGroups][2][2], const A& left, uint64_t right, Lies lies,
+                    int accumulate) {
+  emulator::core->current->open.push_back([=, &d] {
+    multiply(&d[0][0][0], kGroups, left(), emulator::Operand(right), lies, accumulate);
   });
-}
-// Rows of B are rows of its tile: keys, states.
-template <int kGroups, typename A>
-void multiply_by_rows(float (&d)[kGroups][2][2], const A& left, uint64_t b, int accumulate) {
-  const emulator::Operand right(b);
-  multiply(
-      d, left, [=](int column, int k) { return right.by_row(column, k); }, accumulate);
-}
-// Rows of B are columns of its tile: values, or the keys that a state sums up.
-template <int kGroups, typename A>
-void multiply_by_columns(float (&d)[kGroups][2][2], const A& left, uint64_t b, int accumulate) {
-  const emulator::Operand right(b);
-  multiply(
-      d, left, [=](int column, int k) { return right.by_column(column, k); }, accumulate);
 }
 template <int kGroups>
 void wgmma_scores(float (&d)[kGroups][2][2], uint64_t a, uint64_t b, int accumulate) {
   const emulator::Operand query(a);
-  multiply_by_rows(
-      d, [=] { return rows_of(query); }, b, accumulate);
+  multiply_later(
+      d, [=] { return rows_of(query); }, b, Lies::ByRows, accumulate);
 }
 template <int kGroups>
 void wgmma_far(float (&d)[kGroups][2][2], const uint32_t (&query)[4], uint64_t b, int accumulate) {
-  multiply_by_rows(
-      d, [&query] { return rows_of(query); }, b, accumulate);
+  multiply_later(
+      d, [&query] { return rows_of(query); }, b, Lies::ByRows, accumulate);
 }
 template <int kGroups>
 void wgmma_output(float (&d)[kGroups][2][2], uint64_t a, uint64_t b, int accumulate) {
   const emulator::Operand weights(a);
-  multiply_by_columns(
-      d, [=] { return rows_of(weights); }, b, accumulate);
+  multiply_later(
+      d, [=] { return rows_of(weights); }, b, Lies::ByColumns, accumulate);
 }
 template <int kGroups>
 void wgmma_output(float (&d)[kGroups][2][2], const uint32_t (&weights)[4], uint64_t b,
                   int accumulate) {
-  multiply_by_columns(
-      d, [&weights] { return rows_of(weights); }, b, accumulate);
+  multiply_later(
+      d, [&weights] { return rows_of(weights); }, b, Lies::ByColumns, accumulate);
 }
 template <int kGroups>
 void wgmma_state(float (&d)[kGroups][2][2], const uint32_t (&values)[4], uint64_t b,
                  int accumulate) {
-  multiply_by_columns(
-      d, [&values] { return rows_of(values); }, b, accumulate);
+  multiply_later(
+      d, [&values] { return rows_of(values); }, b, Lies::ByColumns, accumulate);
 }
 
 // ldmatrix, of four 8x8 matrices: lanes 8 i .. 8 i + 7 name the rows of matrix i. A lane gets two
