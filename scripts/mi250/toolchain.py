@@ -1,6 +1,7 @@
 """Compiles MI250 kernels with Debian's clang-15, and reads what came out. Needs no card."""
 
 import functools
+import os
 import re
 import shutil
 import subprocess
@@ -30,8 +31,10 @@ DEVICE = ["clang++-15", "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-onl
 HEADERS = ["hip/hip_runtime.h", "stddef.h", "stdint.h", "string.h"]  # what kernels include
 
 
-def run_compiler(command, what):
-    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+def run_compiler(command, what, folder):
+    """With temporary files in `folder`: clang leaves an empty folder behind for each kernel."""
+    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False,
+                            env={**os.environ, "TMPDIR": str(folder)})
     if result.returncode != 0:
         raise RuntimeError(f"{what}:\n{result.stderr}")
 
@@ -45,7 +48,7 @@ def make_headers():
     (path / "headers.h").write_text("".join(f"#include <{header}>\n" for header in HEADERS))
     clang = ["-emit-pch", "-o", path / "headers.pch"]
     run_compiler([*DEVICE, "-fsyntax-only", *(word for one in clang for word in ("-Xclang", one)),
-                  path / "headers.h"], "headers.h")
+                  path / "headers.h"], "headers.h", path)
     return folder
 
 
@@ -57,9 +60,9 @@ def precompiled_headers():
 
 def compile_device(source, code_object):
     """A bare ELF file of gfx90a code. Raises RuntimeError with what the compiler says."""
-    headers = Path(precompiled_headers().name) / "headers.pch"
-    run_compiler([*DEVICE, "--no-gpu-bundle-output", "-Xclang", "-include-pch", "-Xclang", headers,
-                  "-o", code_object, source], source)
+    folder = Path(precompiled_headers().name)
+    run_compiler([*DEVICE, "--no-gpu-bundle-output", "-Xclang", "-include-pch", "-Xclang",
+                  folder / "headers.pch", "-o", code_object, source], source, folder)
 
 
 def output_of(*command):

@@ -199,10 +199,10 @@ inline Rows rows_of(const uint32_t (&a)[4]) {
 // that a state sums up).
 enum class Lies { ByRows, ByColumns };
 
-// Elements [group][row][column] of a thread's part of a product. Much of a test's time is spent here.
-[[gnu::optimize("O2"), gnu::flatten]]
-inline void multiply(float* d, int groups, const Rows& left, const emulator::Operand& right,
-                     Lies lies, int accumulate) {
+#define OPTIMISED __attribute__((optimize("O2"), flatten))
+// Elements [group][row][column] of a thread's part of a product. Much of the tests' time goes here.
+OPTIMISED inline void multiply(float* d, int groups, const Rows& left,
+                               const emulator::Operand& right, Lies lies, int accumulate) {
   for (int j = 0; j < groups; ++j) {
     for (int e = 0; e < 2; ++e) {
       const int column = 8 * j + column_of() + e;
