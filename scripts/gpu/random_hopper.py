@@ -160,10 +160,10 @@ def draw_near(d):
             score += f" + {d.add_input(['batch', 'heads', 'seq_q'], 'normal')}[b, h, q_idx]"
         other = d.random.choice([sinks, plus_one, scaled_output])
         normalize = "softmax" if d.random.random() < 0.6 else other(d)
-    meaning = {"dtype": "bf16", "score": score, "normalize": normalize, "inputs": d.inputs}
+    meaning = {"dtype": "bf16", "score": score, "normalize": normalize}
     if mask := draw_mask(d):
         meaning["mask"] = mask
-    return meaning, kind
+    return meaning | {"inputs": d.inputs}, kind  # the mask's too
 
 
 def draw(seed, index):

@@ -25,8 +25,9 @@ double difference(double got, double exact) {
 }
 double finite_or_zero(double x) { return std::isfinite(x) ? x : 0; }
 
-// `share`: of the naive error.
-Verdict largest(std::string output, const Rows& rows, double roundoff, double share) {
+// `share`: of the naive error. `roundings`: so many are allowed in any case.
+Verdict largest(std::string output, const Rows& rows, double roundoff, double share,
+                double roundings) {
   Verdict verdict{std::move(output), 0, 0, 0};
   double naive = 0, size = 0;
   for (size_t i = 0; i < rows.got.size(); ++i) {
@@ -38,7 +39,7 @@ Verdict largest(std::string output, const Rows& rows, double roundoff, double sh
     naive = std::max(naive, finite_or_zero(difference(rows.naive[i], rows.exact[i])));
     size = std::max(size, finite_or_zero(std::abs(rows.exact[i])));
   }
-  verdict.allowed = share * naive + roundoff * size;
+  verdict.allowed = std::max(share * naive + roundoff * size, roundings * roundoff * size);
   return verdict;
 }
 
@@ -50,11 +51,11 @@ double Verdict::ratio() const {
 }
 
 Verdict hold_largest(std::string output, const Rows& rows, double roundoff) {
-  return largest(std::move(output), rows, roundoff, 2);
+  return largest(std::move(output), rows, roundoff, 2, kRoundings);
 }
 
 Verdict hold_save(std::string output, const Rows& rows) {
-  return largest(std::move(output), rows, kSaveRoundoff, kSaveShare);
+  return largest(std::move(output), rows, kSaveRoundoff, kSaveShare, 0);
 }
 
 Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double roundoff) {

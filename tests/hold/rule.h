@@ -22,10 +22,11 @@ struct Rows {
   size_t columns = 1;
   std::vector<double> got, exact, naive;
 };
-Verdict hold_largest(std::string output, const Rows& rows, double roundoff);
-// In the mean square over rows of like magnitude: small rows do not hide below large ones. A kernel
-// rounds twice, its weights and its result.
+// What a kernel rounds one after the other: its weights, its result. Naive weights may err nothing:
+// that of a row's only pair, divided by itself, is 1.
 inline constexpr double kRoundings = 2;
+Verdict hold_largest(std::string output, const Rows& rows, double roundoff);
+// In the mean square over rows of like magnitude: small rows do not hide below large ones.
 Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double roundoff);
 // A save is fp32, as the scores that it is made of are: allowed is a share of what it errs whose
 // scores are rounded to the storage type.

@@ -28,8 +28,11 @@ void check_edge(bool (*holds)(const Rows&), double exact, double naive, double a
 }
 
 TEST_CASE("what is allowed of one number") {
-  // Twice the naive error, and a rounding of the exact value: two of them in the mean.
-  check_edge(largest_ok, 1, 1, kUnit);
+  // Twice the naive error, and a rounding of the exact value: two of them in the mean, and where
+  // the naive error is less than half of one.
+  check_edge(largest_ok, 1, 1, 2 * kUnit);
+  check_edge(largest_ok, 1, 1 + kUnit / 4, 2 * kUnit);
+  check_edge(largest_ok, 1, 1 + kUnit, 3 * kUnit);
   check_edge(largest_ok, 1, 1.25, 0.5 + kUnit);
   check_edge(largest_ok, -4, -4.25, 0.5 + 4 * kUnit);
   check_edge(mean_ok, 1, 1, 2 * kUnit);
