@@ -60,9 +60,14 @@ constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = 1;
 
 // Tiles in shared memory are cut into chunks as wide as the TMA swizzle spans: 64 columns (128
-// bytes), or 32 where that pads less (head dims 72, 80, 96, 160). TMA fills columns beyond the head
-// dim with zeros.
-constexpr int chunk_columns(int columns) { return (columns + 31) / 32 % 2 == 0 ? 64 : 32; }
+// bytes), or 32 where that pads less (head dims 80, 96, 160). Not so where rows begin at odd
+// multiples of 16 bytes (72, 136): TMA takes as long for half of such a chunk as for the whole.
+// Columns beyond the head dim it fills with zeros.
+constexpr int chunk_columns(int columns) {
+  const bool pads_less = (columns + 31) / 32 % 2 != 0;
+  const bool odd_rows = columns > 32 && columns % 16 != 0;
+  return pads_less && !odd_rows ? 32 : 64;
+}
 constexpr int kChunkQk = chunk_columns(kHeadDimQk);
 constexpr int kChunkV = chunk_columns(kHeadDimV);
 constexpr int kChunksQk = (kHeadDimQk + kChunkQk - 1) / kChunkQk;

@@ -12,7 +12,7 @@ from gpu.variant_cases import DIFFERENTIAL, RETENTION_ROWS, row_free, variant_ca
 from gpu.variants import file_cases
 
 HEAD_DIMS = [(40, 40), (64, 64), (72, 72), (80, 80), (96, 96), (128, 128), (160, 160), (192, 128),
-             (256, 256)]
+             (256, 256), (136, 136), (160, 72)]
 
 
 def base_cases():

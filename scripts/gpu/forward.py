@@ -88,6 +88,8 @@ def bench_cases():
     for dim in (96, 192):
         for seq in (1024, 4096, 16384):
             yield from multi_head_bench(dim, seq)
+    for dim in (72, 136):  # no multiple of 16
+        yield from multi_head_bench(dim, 4096)
     for dim in (64, 128):
         yield from multi_head_bench(dim, 4096, "fp16")
     for seq in (2048, 8192):

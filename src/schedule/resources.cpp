@@ -46,12 +46,12 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
-// Columns as the template stores them: in chunks of 64 (128 bytes), the widest span of the TMA
-// swizzle, or of 32 where that pads less.
+// Columns as the template stores them (its chunk_columns): in chunks of 64 (128 bytes), the widest
+// span of the TMA swizzle, or of 32 where that pads less and rows begin at multiples of 32 bytes.
 int padded_columns(int columns) {
-  const int halves = (columns + 31) / 32;
-  const int chunk = halves % 2 == 0 ? 64 : kNarrowChunk;
-  return (columns + chunk - 1) / chunk * chunk;
+  const bool pads_less = (columns + 31) / 32 % 2 != 0;
+  const bool odd_rows = columns > kNarrowChunk && columns % 16 != 0;
+  return round_up(columns, pads_less && !odd_rows ? kNarrowChunk : 64);
 }
 
 int tile_bytes(int rows, int columns) { return rows * padded_columns(columns) * kElement; }
@@ -66,9 +66,11 @@ int bytes_of(const Tensor& tensor) {
 // tensor is as wide as the wider of the two.
 std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int query_stages) {
   const int rows = kWarpgroupRows * s.warpgroups;
+  const int query_columns = std::max(kernel.head_dim_qk, kernel.head_dim_v, [](int a, int b) {
+    return padded_columns(a) < padded_columns(b);
+  });
   std::vector<Tensor> tensors{
-      {"query", rows, std::max(kernel.head_dim_qk, kernel.head_dim_v), kElement, Place::Shared,
-       query_stages},
+      {"query", rows, query_columns, kElement, Place::Shared, query_stages},
       {"key", s.tile_kv * kernel.maps, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
       {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, s.stages},
       {"scores", rows, s.tile_kv, 4, Place::Registers, 1},

@@ -15,6 +15,10 @@ FUNCTION_GROUPS = {
         # Scores that begin as the mask; in the second kernel few fit the maximum of others.
         (spec(mask=WINDOW), [schedule(3, 64, 2), schedule(2, 144, 2, ping_pong=True)], CALLS),
         (spec(mask="abs(q_pos - kv_idx) < 40", scale=4), [schedule(2, 64, 2)], CALLS),
+        # Chunks of 64 columns where others of the same width are of 32; an output wider in shared
+        # memory than its queries, which have more columns.
+        (spec((2, 2), (136, 136), mask=CAUSAL), [schedule(2, 64, 2)], CALLS[:2]),
+        (spec((1, 1), (96, 72), layout="bhsd"), [schedule(2, 48, 2)], CALLS[:2]),
     ],
     # What a call gives beside tensors: lengths that the spec has pinned, scalars of every type.
     "arguments": [
