@@ -20,14 +20,14 @@ namespace {
 using expr::Expr;
 using Names = std::set<std::string>;
 
-// What decides which keys a mask leaves: inputs, and b, h, h_kv.
+// What decides which keys a mask leaves: inputs, and b.
 struct Deciders {
   // Where keys begin and end.
   Names sorted;   // ids in order, which a kernel searches
   Names lengths;  // other inputs
-  Names limits;   // b, h and h_kv
+  Names limits;   // b
   // Which blocks a kernel visits, of which it asks each.
-  Names blocks;        // b, h and h_kv
+  Names blocks;        // b
   Names shares;        // inputs, of which the cost model knows no better than a share
   Names stretches;     // or how long ids in no order stay the same
   bool asked = false;  // of which a kernel before asks all pairs
@@ -50,10 +50,8 @@ class DeciderNames {
       if (!text::is_digit(input.front())) (searched ? sorted_ : others_).emplace(input);
       return;
     }
-    constexpr std::array<std::string_view, 3> kPlaces{"b", "h", "h_kv"};
-    if (e.op() == expr::Op::Variable && std::ranges::count(kPlaces, e.name()) > 0) {
-      others_.emplace(e.name());
-    }
+    // Heads are all asked.
+    if (e.op() == expr::Op::Variable && e.name() == "b") others_.emplace("b");
     for (const Expr& operand : e.operands()) add(operand);
   }
 

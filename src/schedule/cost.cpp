@@ -166,16 +166,17 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
     : kernel_(kernel),
       target_(target),
       most_rows_(most_rows_of(kernel)),
-      rows_(kernel.range, kernel.workload, most_rows_, kWarpgroupRows),
+      rows_(kernel.range, kernel.workload, most_rows_, kWarpgroupRows, kernel.mask_heads),
       packed_rows_(kernel.range, packed_workload(kernel), most_rows_,
-                   kWarpgroupRows / kernel.group()) {
+                   kWarpgroupRows / kernel.group(), kernel.mask_heads) {
   if (kernel.test) tester_.emplace(*kernel.test);
 }
 
 double CostModel::pairs_of_head(const spec::Workload& w) const {
   const auto [entry, is_new] = pairs_.try_emplace(lengths_of(w));
   if (is_new) {
-    const TileRows single = tile_rows(kernel_.range, w.seq_q, w.seq_kv, 1, most_rows_);
+    const TileRows single = tile_rows(kernel_.range, w.seq_q, w.seq_kv, 1, most_rows_,
+                                      kWarpgroupRows, kernel_.mask_heads);
     entry->second =
         tester_ ? single.stride * tester_->pairs(places_of(single, w.seq_q, 1), w.seq_q, w.seq_kv)
                 : pairs_of(single);

@@ -43,10 +43,12 @@ CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& targe
     : kernel_(kernel),
       target_(target),
       most_rows_(rows_of_each(kernel.workload, kMostRows)),
-      rows_(kernel.range, kernel.workload, most_rows_, 2 * kWaveRows) {
+      rows_(kernel.range, kernel.workload, most_rows_, 2 * kWaveRows, kernel.mask_heads) {
   for (const spec::Workload& w : kernel.workload) {
     const auto [entry, is_new] = pairs_.try_emplace(lengths_of(w));
-    if (is_new) entry->second = pairs_of(tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_));
+    if (!is_new) continue;
+    entry->second = pairs_of(tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_,
+                                       2 * kWaveRows, kernel.mask_heads));
   }
 }
 

@@ -192,6 +192,9 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.maps = spec.maps;
   kernel.bf16 = spec.dtype == spec::DType::Bf16;
   kernel.range = attention::key_range(spec.mask, spec.inputs);
+  if (expr::mentions(spec.mask, "h") || expr::mentions(spec.mask, "h_kv")) {
+    kernel.mask_heads = {kernel.heads_q, kernel.group()};
+  }
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);
   kernel.searched_limits =

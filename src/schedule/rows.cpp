@@ -1,6 +1,7 @@
 #include "schedule/rows.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "expr/bound.h"
@@ -34,6 +35,9 @@ class KeyFinder {
   KeyFinder(const KeyFinder&) = delete;
   KeyFinder& operator=(const KeyFinder&) = delete;
 
+  // Of this head's mask from here on.
+  void set(const Head& head) { head_ = head; }
+
   RowKeys find(int64_t q_first, int64_t q_last) {
     q_first_ = q_first;
     q_last_ = q_last;
@@ -49,18 +53,48 @@ class KeyFinder {
     if (name == "q_last") return expr::point(q_last_);
     if (name == "seq_q") return expr::point(seq_q_);
     if (name == "seq_kv") return expr::point(seq_kv_);
-    return {};  // b, h, h_kv
+    if (head_ && name == "h") return expr::point(head_->q);
+    if (head_ && name == "h_kv") return expr::point(head_->kv);
+    return {};  // and b
   }
 
   int64_t seq_q_, seq_kv_, q_first_ = 0, q_last_ = 0;
+  std::optional<Head> head_;
   expr::Bounder begin_, end_, full_begin_, full_end_;
   expr::Bounds bounds_;
 };
 
+// How many heads' masks a row is evaluated for: so many that each head has a row, and more as long
+// as `most` allows.
+int64_t heads_of_each(int64_t rows, int64_t most, int64_t heads) {
+  if (rows == 0) return 1;
+  return std::clamp(most / rows, (heads + rows - 1) / rows, heads);
+}
+
+Head head_in_turn(int64_t i, const MaskHeads& heads) {
+  const int head = static_cast<int>(spread_turn(i, heads.count));
+  return {head, head / heads.group};
+}
+
+// Of a tile, and of each warpgroup's rows of it.
+void add_tile(TileRows& rows, KeyFinder& keys, int64_t q_first, int64_t q_last, int tile_q,
+              int part_q) {
+  rows.first.push_back(q_first);
+  rows.keys.push_back(keys.find(q_first, q_last));
+  if (tile_q <= part_q) {
+    rows.parts.push_back(rows.keys.back());
+    return;
+  }
+  for (int64_t first = q_first; first < q_first + tile_q; first += part_q) {
+    const int64_t last = std::min(first + part_q - 1, q_last);
+    rows.parts.push_back(first > last ? RowKeys{} : keys.find(first, last));
+  }
+}
+
 }  // namespace
 
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
-                   int64_t most, int part_q) {
+                   int64_t most, int part_q, const MaskHeads& heads) {
   TileRows rows;
   rows.count = (seq_q + tile_q - 1) / tile_q;
   if (range.always_full) {
@@ -72,21 +106,17 @@ TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_
   }
   KeyFinder keys(range, seq_q, seq_kv);
   const int64_t samples = std::min(rows.count, most);
-  rows.stride = samples > 0 ? static_cast<double>(rows.count) / static_cast<double>(samples) : 1;
-  for (int64_t i = 0; i < samples; ++i) {
-    const int64_t row = spread_sample(i, samples, rows.count);
+  const int64_t heads_of_row = heads_of_each(samples, most, heads.count);
+  const int64_t entries = samples * heads_of_row;
+  rows.stride = entries > 0 ? static_cast<double>(rows.count) / static_cast<double>(entries) : 1;
+  for (int64_t i = 0; i < entries; ++i) {
+    const int64_t row = spread_sample(i / heads_of_row, samples, rows.count);
     const int64_t q_first = row * tile_q;
-    const int64_t q_last = std::min(q_first + tile_q, seq_q) - 1;
-    rows.first.push_back(q_first);
-    rows.keys.push_back(keys.find(q_first, q_last));
-    if (tile_q <= part_q) {
-      rows.parts.push_back(rows.keys.back());
-      continue;
+    if (heads.count > 1) {
+      rows.heads.push_back(head_in_turn(i, heads));
+      keys.set(rows.heads.back());
     }
-    for (int64_t first = q_first; first < q_first + tile_q; first += part_q) {
-      const int64_t last = std::min(first + part_q - 1, q_last);
-      rows.parts.push_back(first > last ? RowKeys{} : keys.find(first, last));
-    }
+    add_tile(rows, keys, q_first, std::min(q_first + tile_q, seq_q) - 1, tile_q, part_q);
   }
   return rows;
 }

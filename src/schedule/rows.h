@@ -14,19 +14,29 @@ struct RowKeys {
   bool operator==(const RowKeys&) const = default;
 };
 
-// The tile rows of one head. Of very many rows some stand for their neighbours.
+// Heads whose masks differ, `group` of them to a head of keys; one: the mask reads no head.
+struct MaskHeads {
+  int count = 1, group = 1;
+};
+struct Head {
+  int q = 0, kv = 0;
+};
+
+// The tile rows of one head; where masks differ, of all heads in turn. Of very many rows some stand
+// for their neighbours.
 struct TileRows {
   std::vector<int64_t> first;  // the first query of a tile
+  std::vector<Head> heads;     // whose mask it has, where they differ
   std::vector<RowKeys> keys;   // of all rows of a tile
   std::vector<RowKeys> parts;  // of each warpgroup's rows, tile by tile; empty beyond the last row
   int64_t count = 0;
-  double stride = 1;  // rows that each of `keys` stands for
+  double stride = 1;  // rows of a head that each of `keys` stands for
 };
-// At most `most` rows are evaluated, as spread_sample has them. `tile_q` and `part_q` count
-// queries, of a tile and of one warpgroup's 64 rows of it: as many as rows, unless heads are
-// packed.
+// At most `most` rows are evaluated, as spread_sample has them, or one of each head. `tile_q` and
+// `part_q` count queries, of a tile and of one warpgroup's 64 rows of it: as many as rows, unless
+// heads are packed.
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
-                   int64_t most, int part_q = 64);
+                   int64_t most, int part_q = 64, const MaskHeads& heads = {});
 
 // Whether tiles have different numbers of keys.
 bool uneven(const TileRows& rows);

@@ -9,6 +9,7 @@
 #include "attention/row_form.h"
 #include "attention/tiles.h"
 #include "expr/count.h"
+#include "schedule/rows.h"
 #include "schedule/schedule.h"
 #include "spec/spec.h"
 #include "target/target.h"
@@ -24,6 +25,7 @@ struct Kernel {
   int maps = 1;      // of scores, over the same values
   bool bf16 = true;  // else fp16
   attention::KeyRange range;
+  MaskHeads mask_heads;
   attention::RowForm rows;
   expr::OperationCounts score;      // per pair, of the user's score beyond a plain one
   expr::OperationCounts mask;       // per pair of a partial tile: the test and its select

@@ -35,7 +35,8 @@ void set_lengths(expr::LaneBounder& test, int64_t seq_q, int64_t seq_kv) {
 template <typename Block, typename Answer>
 void bound_each(expr::LaneBounder& test, std::span<Block> blocks, const Answer& answer) {
   constexpr size_t kLanes = expr::LaneBounder::kLanes;
-  std::array<double, kLanes> q_first, q_last, kv_first, kv_last;
+  std::array<double, kLanes> q_first, q_last, kv_first, kv_last, h, h_kv;
+  const bool of_heads = !blocks.empty() && blocks.front().tile->head;
   while (!blocks.empty()) {
     const size_t count = std::min(kLanes, blocks.size());
     for (size_t i = 0; i < count; ++i) {
@@ -43,6 +44,13 @@ void bound_each(expr::LaneBounder& test, std::span<Block> blocks, const Answer& 
       q_last[i] = static_cast<double>(blocks[i].tile->q_last);
       kv_first[i] = static_cast<double>(blocks[i].first);
       kv_last[i] = static_cast<double>(blocks[i].last);
+      const Head head = blocks[i].tile->head.value_or(Head{});
+      h[i] = head.q;
+      h_kv[i] = head.kv;
+    }
+    if (of_heads) {
+      test.set("h", std::span(h).first(count));
+      test.set("h_kv", std::span(h_kv).first(count));
     }
     test.set("q_first", std::span(q_first).first(count));
     test.set("q_last", std::span(q_last).first(count));
@@ -60,7 +68,8 @@ std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int querie
   std::vector<TilePlace> places;
   places.reserve(rows.keys.size());
   for (size_t i = 0; i < rows.keys.size(); ++i) {
-    places.push_back({rows.first[i], std::min(rows.first[i] + queries, seq_q) - 1, rows.keys[i]});
+    places.push_back({rows.first[i], std::min(rows.first[i] + queries, seq_q) - 1, rows.keys[i],
+                      rows.heads.empty() ? std::nullopt : std::optional(rows.heads[i])});
   }
   return places;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace attngen::schedule {
 struct TilePlace {
   int64_t q_first = 0, q_last = 0;
   RowKeys keys;
+  std::optional<Head> head = std::nullopt;  // whose mask it is, where heads differ
 };
 // Of each tile of `rows`, `queries` high.
 std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int queries);
@@ -24,9 +26,9 @@ std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int querie
 bool compares_ids(const attention::BlockTest& test);
 
 // Blocks that are kept, and of these those that need no mask. What an input holds is not known: a
-// block that it decides counts as the share that is taken to be kept. Where a test asks for a head
-// or a batch, the block is kept, and cut. Of very many blocks some stand for their neighbours, so
-// that the counts need not be whole.
+// block that it decides counts as the share that is taken to be kept. Where a test asks for a
+// batch, or a head that is not known, the block is kept, and cut. Of very many blocks some stand
+// for their neighbours, so that the counts need not be whole.
 struct TestedBlocks {
   double full = 0, partial = 0;
 };

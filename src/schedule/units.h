@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 namespace attngen::schedule {
 
@@ -68,6 +69,14 @@ inline int64_t spread_sample(int64_t i, int64_t samples, int64_t count) {
   const double place = static_cast<double>(i) + (i % 2 == 0 ? from_begin : 1 - from_begin);
   const double share = static_cast<double>(count) / static_cast<double>(samples);
   return static_cast<int64_t>(place * share);
+}
+
+// The `i`-th of 0 .. count - 1 in an order that comes to all and repeats itself as masks hardly do:
+// steps of the golden ratio, or the next longer ones. Of sixteen 0, 9, 2, 11, 4 ...
+inline int64_t spread_turn(int64_t i, int64_t count) {
+  int64_t step = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count) * 0.618034));
+  while (std::gcd(step, count) != 1) ++step;
+  return i % count * step % count;
 }
 
 // 5 in multiples of 4 is 8.

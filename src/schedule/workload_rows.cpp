@@ -16,13 +16,15 @@ int64_t rows_of_each(std::span<const spec::Workload> workload, int64_t most) {
 }
 
 WorkloadRows::WorkloadRows(const attention::KeyRange& range,
-                           std::span<const spec::Workload> workload, int64_t most, int part_q)
-    : range_(range), workload_(workload), most_(most), part_q_(part_q) {}
+                           std::span<const spec::Workload> workload, int64_t most, int part_q,
+                           const MaskHeads& heads)
+    : range_(range), workload_(workload), most_(most), part_q_(part_q), heads_(heads) {}
 
 const TileRows& WorkloadRows::of(const Lengths& lengths, int parts) const {
   std::optional<TileRows>& rows = rows_[lengths][static_cast<size_t>(parts - 1)];
   if (!rows) {
-    rows = tile_rows(range_, lengths.first, lengths.second, part_q_ * parts, most_, part_q_);
+    rows =
+        tile_rows(range_, lengths.first, lengths.second, part_q_ * parts, most_, part_q_, heads_);
   }
   return *rows;
 }

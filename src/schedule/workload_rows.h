@@ -28,7 +28,7 @@ class WorkloadRows {
  public:
   // At most `most` rows of a point; `part_q` as tile_rows has it. What it is given must outlive it.
   WorkloadRows(const attention::KeyRange& range, std::span<const spec::Workload> workload,
-               int64_t most, int part_q);
+               int64_t most, int part_q, const MaskHeads& heads = {});
 
   // Of tiles that are so many parts high, 1 to 4.
   const TileRows& of(const Lengths& lengths, int parts) const;
@@ -42,6 +42,7 @@ class WorkloadRows {
   std::span<const spec::Workload> workload_;
   int64_t most_;
   int part_q_;
+  MaskHeads heads_;
   mutable std::map<Lengths, Heights> rows_;
 };
 

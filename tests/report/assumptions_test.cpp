@@ -59,8 +59,9 @@ TEST_CASE("what a caller keeps") {
 TEST_CASE("where keys begin and end") {
   CHECK(assumed("inputs: {kv_len: {dtype: i32, shape: [batch]}}\nmask: kv_idx < kv_len[b]\n") ==
         "predictions assume that kv_len is half of seq_kv");
-  CHECK(assumed("mask: q_pos - kv_idx < 128 * (h + 1)\n") ==
-        "predictions assume that h leaves out no key");
+  CHECK(assumed("mask: q_pos - kv_idx < 128 * (b + 1)\n") ==
+        "predictions assume that b leaves out no key");
+  CHECK(assumed("mask: q_pos - kv_idx < 128 * (h + 1)\n").empty());
   CHECK(assumed("inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true},\n"
                 "         n: {dtype: i32, shape: [batch, heads]}}\n"
                 "mask: doc[b, q_pos] == doc[b, kv_idx] and q_pos - kv_idx < n[b, h]\n") ==
@@ -93,10 +94,10 @@ TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
 
 // Each level's ends read those of the level below several times.
 TEST_CASE("what a mask's limits share is read once") {
-  std::string id = "(kv_idx + h)";
+  std::string id = "(kv_idx + b)";
   for (int i = 0; i < 40; ++i) id = fmt::format("({} % {})", id, 997 - i);
   CHECK(assumed(fmt::format("mask: {} < 20 and kv_idx <= q_pos\n", id)) ==
-        "predictions assume that h empties no block");
+        "predictions assume that b empties no block");
 }
 
 TEST_CASE("--explain and the page say it") {

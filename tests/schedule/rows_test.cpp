@@ -74,6 +74,24 @@ TEST_CASE("rows add up to the blocks that hold a pair") {
   }
 }
 
+TEST_CASE("each of the heads whose masks differ has rows") {
+  const attention::KeyRange range =
+      attention::key_range(parse_mask("kv_idx < (900 if h < 4 else 100) + h_kv"), {});
+  for (const int64_t seq_q : {1, 200, 1000}) {
+    CAPTURE(seq_q);
+    const TileRows rows = tile_rows(range, seq_q, 1000, 1, 16, 1, {16, 4});
+    CHECK(rows.keys.size() == 16);
+    double keys = 0;
+    for (const RowKeys& of_row : rows.keys) {
+      keys += static_cast<double>(of_row.end - of_row.begin) * rows.stride;
+    }
+    const double of_query = (4 * 900 + 12 * 100 + 4 * (0 + 1 + 2 + 3)) / 16.0;
+    CHECK(keys == doctest::Approx(of_query * static_cast<double>(seq_q)));
+    CHECK(uneven(rows));
+    CHECK_FALSE(uneven(tile_rows(range, seq_q, 1000, 1, 16)));
+  }
+}
+
 TEST_CASE("of very many rows a sample stands for all") {
   const attention::KeyRange range = attention::key_range(parse_mask("kv_idx <= q_pos"), {});
   const int64_t seq = 1'000'000;

@@ -76,6 +76,26 @@ TEST_CASE("blocks that are asked about are counted as the kernel visits them") {
   }
 }
 
+TEST_CASE("heads whose masks differ are all asked") {
+  const Kernel kernel = read_kernel(
+      "heads: {q: 16, kv: 4}\n"
+      "mask: kv_idx <= q_pos and (q_pos // 64 - kv_idx // 64 + h) % 4 == 0\n");
+  REQUIRE(kernel.test);
+  BlockTester tester(*kernel.test);
+  for (const size_t most : {4, 16, 64, 1000}) {  // rows: fewer than heads, as many, more, all
+    CAPTURE(most);
+    const TileRows rows =
+        tile_rows(kernel.range, 1024, 1024, 64, static_cast<int64_t>(most), 64, kernel.mask_heads);
+    CHECK(rows.heads.size() == std::clamp<size_t>(most, 16, 256));
+    double blocks = 0;
+    for (const TestedBlocks& tile : tester.ask(places_of(rows, 1024, 64), {1024, 1024, 64})) {
+      blocks += (tile.full + tile.partial) * rows.stride * 16;
+    }
+    // A quarter of 16 heads' 136.
+    CHECK(blocks == doctest::Approx(4 * 136).epsilon(most == 1000 ? 0 : 0.1));
+  }
+}
+
 TEST_CASE("of many blocks some stand for all") {
   const auto test = attention::block_test(parse_mask(kMasks[1].text), {});
   REQUIRE(test);
