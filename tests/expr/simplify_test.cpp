@@ -136,6 +136,8 @@ TEST_CASE("what may be NaN is not hidden from what makes a number of it") {
   CHECK(simplified("(x + 1) + 2 < y") == "x + 3 < y");
   CHECK(simplified("log(exp(x)) < y") == "log(exp(x)) < y");
   CHECK(simplified("exp(x) * exp(-y) < 1") == "exp(x) * exp(-y) < 1");
+  CHECK(simplified("pow(x, 0.5) > 1") == "pow(x, 0.5) > 1");  // true of -inf, as no root is
+  CHECK(simplified("pow(x, -0.5) < 1") == "pow(x, -0.5) < 1");
 }
 
 TEST_CASE("what is shared is hidden in one place and not in another") {
