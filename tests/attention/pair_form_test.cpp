@@ -130,6 +130,9 @@ TEST_CASE("a factor of the weights is left to the output, but not in fp16") {
   CHECK(form.weight_factor == 0.25);
   CHECK(text(form.weight) == "square(relu($product))");
   CHECK(form_for(lines, spec::DType::Fp16).weight_factor == 1);
+  // Only one above 0 commutes with a relu.
+  CHECK(form_for("normalize: {weight: relu(tanh(score) / -3), output: acc / (q_pos + 1)}\n")
+            .weight_factor == 1);
 }
 
 TEST_CASE("a relu is left to the rounding of weights, unless a sum reads them too") {
