@@ -113,6 +113,20 @@ TEST_CASE("a sigmoid reads the product, its bias beside") {
   CHECK(form.constants.size() == 1);
 }
 
+TEST_CASE("no other sum with a power is taken for a sigmoid's") {
+  const auto exponent_of = [](double factor, double constant) {
+    const expr::Expr power = expr::make(expr::Op::Exp2, {expr::variable("x", expr::Type::Float)});
+    const expr::Expr scaled =
+        factor == 1 ? power : expr::make(expr::Op::Multiply, {power, expr::number(factor)});
+    const expr::Expr sum = expr::make(expr::Op::Add, {scaled, expr::number(constant)});
+    return text(logistic_exponent(expr::make(expr::Op::Divide, {expr::number(1), sum})));
+  };
+  CHECK(exponent_of(1, 1) == "x");
+  CHECK(exponent_of(3, 3) == "x");
+  CHECK(exponent_of(1, 3) == "none");
+  CHECK(exponent_of(3, 2) == "none");
+}
+
 TEST_CASE("a number times a power goes into the power") {
   const auto weight = [](const std::string& score) {
     return text(form_for("normalize: none\nscore: " + score + "\n").weight);
