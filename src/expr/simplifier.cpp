@@ -276,10 +276,11 @@ Expr Simplifier::power_rule(const std::vector<Expr>& operands, Span span) {
   if (value == -1) {
     return build(Op::Divide, {constant(Type::Float, 1, span), base}, span);
   }
-  if (value == 0.5) {
+  // Of -inf the roots are NaNs, and these powers are not.
+  if (value == 0.5 && !keeps_nans(base.type())) {
     return build(Op::Sqrt, {base}, span);
   }
-  if (value == -0.5) {
+  if (value == -0.5 && !keeps_nans(base.type())) {
     return build(Op::Rsqrt, {base}, span);
   }
   return {};

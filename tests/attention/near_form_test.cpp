@@ -65,6 +65,7 @@ TEST_CASE("a cap scales the queries, and with them all that reads the product") 
   CHECK(expr::print(form.score) == "tanh($product * 0.5333333333333333)");
   CHECK_FALSE(near_form_for("score: 30 * tanh(score / 30)\n", spec::DType::Fp16).near_cap);
   CHECK_FALSE(near_form_for("score: 30 * tanh(score / 30) + chunk[b, kv_idx]\n").near_cap);
+  CHECK_FALSE(near_form_for("score: 30 * tanh(score / -30)\n").near_cap);
   CHECK(near_form_for("score: 30 * tanh(score / 30) + sink[h]\n").near_cap);
 }
 

@@ -113,6 +113,20 @@ TEST_CASE("a sigmoid reads the product, its bias beside") {
   CHECK(form.constants.size() == 1);
 }
 
+TEST_CASE("no other sum with a power is taken for a sigmoid's") {
+  const auto exponent_of = [](double factor, double constant) {
+    const expr::Expr power = expr::make(expr::Op::Exp2, {expr::variable("x", expr::Type::Float)});
+    const expr::Expr scaled =
+        factor == 1 ? power : expr::make(expr::Op::Multiply, {power, expr::number(factor)});
+    const expr::Expr sum = expr::make(expr::Op::Add, {scaled, expr::number(constant)});
+    return text(logistic_exponent(expr::make(expr::Op::Divide, {expr::number(1), sum})));
+  };
+  CHECK(exponent_of(1, 1) == "x");
+  CHECK(exponent_of(3, 3) == "x");
+  CHECK(exponent_of(1, 3) == "none");
+  CHECK(exponent_of(3, 2) == "none");
+}
+
 TEST_CASE("a number times a power goes into the power") {
   const auto weight = [](const std::string& score) {
     return text(form_for("normalize: none\nscore: " + score + "\n").weight);
@@ -130,6 +144,9 @@ TEST_CASE("a factor of the weights is left to the output, but not in fp16") {
   CHECK(form.weight_factor == 0.25);
   CHECK(text(form.weight) == "square(relu($product))");
   CHECK(form_for(lines, spec::DType::Fp16).weight_factor == 1);
+  // Only one above 0 commutes with a relu.
+  CHECK(form_for("normalize: {weight: relu(tanh(score) / -3), output: acc / (q_pos + 1)}\n")
+            .weight_factor == 1);
 }
 
 TEST_CASE("a relu is left to the rounding of weights, unless a sum reads them too") {

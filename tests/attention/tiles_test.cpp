@@ -225,7 +225,9 @@ TEST_CASE("no block without a pair is visited, no full one tested") {
         "sqrt(abs(kv_idx - q_pos)) < 2", "sign(kv_idx - q_pos) != 0",
         "(q_pos - kv_idx) // -4 == -1", "(q_pos - kv_idx) // 4.0 == 1.0",
         "abs(kv_idx - q_pos) / 4 <= 1.5", "int(sqrt(square(kv_idx - q_pos))) > 5",
-        "max(kv_idx - 8.5, 0) < 1"}) {
+        "max(kv_idx - 8.5, 0) < 1", "abs(kv_idx - 0.5 * q_pos) <= 3",
+        "square(kv_idx - 0.5 * q_pos) < 6",
+        "(kv_idx - 0.5 * q_pos) * (kv_idx - 0.5 * q_pos) >= 6"}) {
     check_least(mask);
   }
 }
@@ -251,6 +253,8 @@ TEST_CASE("blocks are tested where there are gaps alone") {
         "kv_first < prefix[b] or q_first + (seq_kv - seq_q) - kv_last < 5 full "
         "kv_last <= q_first + (seq_kv - seq_q) and "
         "(kv_last < prefix[b] or q_last + (seq_kv - seq_q) - kv_first < 5)");
+  // By more than a device's functions err.
+  CHECK(test_of("tanh(kv_idx - 0.5 * q_idx) > 0.5").find("0.001953125") != std::string::npos);
   // One key's id may differ from another's by more than 32 bits hold.
   CHECK(test_of("page[b, kv_idx] - chunk[b, kv_idx] < 64") ==
         "saturate(0.least[kv_first] - 1.greatest[kv_first]) < 64 full "
@@ -297,7 +301,14 @@ TEST_CASE("nor do rounding and infinities decide otherwise of a block than of it
         "prefix[b] * (weight[b, kv_idx] - weight[b, q_pos]) > -20",
         "not (prefix[b] * (weight[b, kv_idx] - weight[b, q_pos]) > -20)",
         "abs(prefix[b] * (weight[b, kv_idx] - weight[b, q_pos])) < 5",
-        "(weight[b, kv_idx] - weight[b, q_pos]) / inf > -1"}) {
+        "(weight[b, kv_idx] - weight[b, q_pos]) / inf > -1",
+        "(weight[b, kv_idx] - weight[b, q_pos]) / weight[b, 0] > -1",
+        "0 * (weight[b, kv_idx] - weight[b, q_pos]) > -1",
+        // What is a NaN of a pair is none of functions of ends.
+        "relu(prefix[b] * (weight[b, kv_idx] - weight[b, q_pos])) < 5",
+        "tanh(prefix[b] * (weight[b, kv_idx] - weight[b, q_pos])) < 2",
+        "sqrt(weight[b, kv_idx] - weight[b, q_pos]) < 3",
+        "not (sqrt(weight[b, kv_idx] - weight[b, q_pos]) < 3)"}) {
     CAPTURE(mask);
     const Subject subject(mask_of(mask));
     tested += subject.kept ? 1 : 0;
@@ -311,7 +322,7 @@ TEST_CASE("nor do rounding and infinities decide otherwise of a block than of it
       }
     }
   }
-  CHECK(tested == 6);  // of the others nothing is known
+  CHECK(tested == 10);  // of the others nothing is known
 }
 
 // In the arithmetic of kernels, of calls in which no pair's own numbers leave 32 bits: how many of
@@ -398,6 +409,10 @@ TEST_CASE("sums of too many terms bound nothing") {
   CHECK_FALSE(printed("kv_idx <= " + sum(2, 60)) == "0 .. seq_kv full 0 .. 0");
   CHECK(printed("kv_idx <= " + sum(2, 70)) == "0 .. seq_kv full 0 .. 0");
   CHECK(printed("kv_idx <= " + sum(2, 2400)) == "0 .. seq_kv full 0 .. 0");
+  // Nor does one that may leave 64 bits.
+  const std::string two = "kv_idx <= 1000000000 * prefix[b] + 1000000000 * chunk[b, 0]";
+  CHECK(printed(two).find("saturate") != std::string::npos);
+  CHECK(printed(two + " + 1000000000 * page[b, 0]") == "0 .. seq_kv full 0 .. 0");
 }
 
 TEST_CASE("a mask that is true") {

@@ -65,6 +65,26 @@ TEST_CASE("bounds at many places are those at each") {
   }
 }
 
+TEST_CASE("quotients and remainders of what lies between two numbers, also where one is large") {
+  const Expr condition = make(Op::Less, {variable("x", Type::Float), number(0)});
+  const Expr between =
+      make(Op::Select, {condition, variable("i", Type::Int), variable("j", Type::Int)});
+  std::mt19937_64 random(7);
+  for (const double large : {0.0, 0x1p54, -0x1p52 - 1}) {
+    for (const size_t place : {4, 5}) {
+      Places places;
+      for (const std::string& name : int_names()) {
+        for (double& value : places[name]) value = static_cast<double>(random() % 41) - 20;
+      }
+      places["i"][place] = places["j"][place] = large;
+      for (const int divisor : {1, 2, 3, 8, -3}) {
+        check_places(make(Op::FloorDivide, {between, integer(divisor)}), places);
+        check_places(make(Op::Modulo, {between, integer(divisor)}), places);
+      }
+    }
+  }
+}
+
 TEST_CASE("places that are not set keep what they had") {
   LaneBounder lanes(make(Op::Add, {variable("i", Type::Int), variable("j", Type::Int)}));
   lanes.set("i", 2);

@@ -21,13 +21,24 @@ TEST_CASE("a program reads slots and inputs") {
 }
 
 TEST_CASE("a program longer than the stack buffer") {
-  Expr e = parsed("x");
-  for (int i = 0; i < 1000; ++i) {
-    e = make(Op::Add, {e, number(i)});
-  }
   const std::vector<std::string> names = {"x"};
   const std::vector<double> values = {1};
-  CHECK(Program(e, names)(values) == 499501);
+  Expr e = parsed("x");
+  for (int i = 0; i < 300; ++i) {
+    e = make(Op::Add, {e, number(i)});
+    CHECK(Program(e, names)(values) == 1 + i * (i + 1) / 2);
+  }
+}
+
+TEST_CASE("a load has any number of indices") {
+  const Loader last = [](std::string_view, std::span<const int64_t> indices) {
+    return static_cast<double>(indices.back());
+  };
+  std::vector<Expr> indices;
+  for (int i = 1; i < 20; ++i) {
+    indices.push_back(integer(i));
+    CHECK(Program(load("t", Type::Int, indices), {})({}, last) == i);
+  }
 }
 
 TEST_CASE("division floors") {
@@ -41,6 +52,7 @@ TEST_CASE("division floors") {
   CHECK(value("-7.5 % 2") == 0.5);
   CHECK(value("int(-1.5)") == -2);
   CHECK(value("int(1e30)") == 2147483647);
+  CHECK(value("int(-1e30)") == -2147483648.0);
   CHECK(value("int(0.0 / 0.0)") == 0);
   CHECK(parsed("int(x) // 2").type() == Type::Int);
   CHECK(value("3 // 0") == 0);
@@ -50,6 +62,17 @@ TEST_CASE("division floors") {
   CHECK(value("gelu(1)") == doctest::Approx(0.841345));
   CHECK(value("1 if 2 < 3 and not false else 0") == 1);
   CHECK(std::isnan(value("0.0 / 0.0")));
+}
+
+TEST_CASE("an integer has no negative zero") {
+  const auto value = [](std::string_view text) {
+    return evaluate(parsed(text), [](std::string_view) { return 0.0; });
+  };
+  CHECK(value("1 / -q_idx") == kInfinity);
+  CHECK(value("1 / (q_idx * -3)") == kInfinity);
+  CHECK(value("1 / (q_idx // -3)") == kInfinity);
+  CHECK(value("1 / int(-x)") == kInfinity);
+  CHECK(value("1 / -x") == -kInfinity);
 }
 
 TEST_CASE("operations are counted by the unit that does them") {
@@ -72,10 +95,20 @@ TEST_CASE("operations are counted by the unit that does them") {
   const auto is_score = [](std::string_view variable) { return variable == "score"; };
   check(count(parsed("int(score / 121)"), varying, Accuracy::Full, is_score), 0, 1, 1, 0);
   check(counted("kv_idx <= q_pos and q_pos - kv_idx < 9"), 0, 0, 4, 0);
+  check(counted("score + cap * m"), 0, 1, 0, 0);  // a product for all pairs
   check(counted("kv_idx // 8"), 0, 0, 1, 0);
+  check(counted("kv_idx // 3"), 0, 0, 5, 0);
+  check(counted("kv_idx // h"), 1, 0, 16, 0);
+  check(counted("pow(score, 3)"), 0, 3, 0, 0);
+  check(count(make(Op::Pow, {parsed("score"), number(-3)}), varying), 1, 3, 0, 0);
   check(counted("bias[h, kv_idx]"), 0, 0, 0, 1);
   check(counted("slopes[h]"), 0, 0, 0, 0);
   const Expr t = parsed("tanh(score)");
   check(count(t, varying, Accuracy::Bf16), 1, 0, 0, 0);
   check(count(make(Op::Multiply, {t, t}), varying), 2, 4, 0, 0);
+  // One of two adds takes the product in.
+  const Expr p = parsed("score * cap");
+  const Expr twice =
+      make(Op::Max, {make(Op::Add, {p, parsed("m")}), make(Op::Add, {p, parsed("l")})});
+  check(count(twice, varying), 0, 2, 1, 0);
 }

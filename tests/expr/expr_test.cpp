@@ -11,6 +11,20 @@ TEST_CASE("an Int meets a Float as a Float") {
   CHECK(make(Op::Divide, {integer(1), integer(2)}).type() == Type::Float);
 }
 
+TEST_CASE("normal floats and powers of two, at their ends") {
+  constexpr double kLeast = std::numeric_limits<float>::min();
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  CHECK(is_normal_float(kLeast));
+  CHECK(is_normal_float(-kLargest));
+  CHECK_FALSE(is_normal_float(kLeast / 2));
+  CHECK_FALSE(is_normal_float(kLargest * 2));
+  CHECK_FALSE(is_normal_float(0));
+  CHECK(is_power_of_two(0.25));
+  CHECK_FALSE(is_power_of_two(-4));
+  CHECK_FALSE(is_power_of_two(0));
+  CHECK_FALSE(is_power_of_two(kInfinity));
+}
+
 TEST_CASE("a node over other operands stays what it is") {
   const Expr element = load("t", Type::Float, {integer(0), variable("i", Type::Int)}, {3, 9});
   const Expr other = with_operand(element, 1, integer(7));

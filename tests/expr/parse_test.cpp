@@ -56,6 +56,15 @@ TEST_CASE("precedence is Python's") {
   grouped(".5 + 1. + 1e-3 + 2.5E+2", "0.5 + 1.0 + 0.001 + 250.0");
 }
 
+TEST_CASE("a comparison of conditions keeps its parentheses") {
+  CHECK(print(parsed("(x < y) == (y < m)")) == "(x < y) == (y < m)");
+  CHECK(print_c(parsed("(x < y) == (y < m)"), Dialect::Device) == "(x < y) == (y < m)");
+}
+
+TEST_CASE("printed text has the type of what it prints") {
+  CHECK(print(parsed("q_idx + 2.0")) == "q_idx + 2.0");
+}
+
 TEST_CASE("types are inferred") {
   CHECK(parsed("q_idx + 1").type() == Type::Int);
   CHECK(parsed("q_idx / 2").type() == Type::Float);
@@ -71,6 +80,7 @@ TEST_CASE("types are inferred") {
   CHECK(parsed("doc_id[kv_idx]").type() == Type::Int);
   CHECK(parsed("slopes[h] * cap").type() == Type::Float);
   CHECK(parsed("max(rowmax(score), 0)").type() == Type::Float);
+  CHECK(parsed("rowmax(score) + rowsum(score)").type() == Type::Float);
   CHECK(parsed("2147483647").is_number(2147483647));
 }
 
@@ -135,6 +145,7 @@ TEST_CASE("types that do not fit") {
         "[q_idx] 'not' needs a bool operand, got i32; compare it with something");
   CHECK(error_of("x + (x < y)") ==
         "[x < y] '+' needs numbers, got bool; where(condition, 1, 0) makes a number of a bool");
+  CHECK(error_of("+(x < y)").starts_with("[x < y] "));
   CHECK(error_of("exp(x < y)") ==
         "[x < y] 'exp' needs a number, got bool; where(condition, 1, 0) makes a number of a bool");
   CHECK(error_of("x if y else m") ==
@@ -209,6 +220,8 @@ TEST_CASE("numbers") {
           fmt::format("[{}] number is too small for f32, whose least is 1.18e-38", tiny));
   }
   CHECK(error_of("100000e99999999999") == "[100000e99999999999] number does not fit in f32");
+  CHECK(parsed("3.4028234663852886e38").is_number(std::numeric_limits<float>::max()));
+  CHECK(parsed("1.1754943508222875e-38").is_number(std::numeric_limits<float>::min()));
   CHECK(error_of("0x10") == "[0x10] malformed number");
   CHECK(error_of("1.2.3") == "[1.2.3] malformed number");
   CHECK(error_of("1e+") == "[1e+] malformed number");
@@ -222,6 +235,7 @@ TEST_CASE("the least i32") {
   const std::string too_large =
       "[2147483648] integer does not fit in i32; add '.0' to make it an f32";
   CHECK(error_of("kv_idx - 2147483648") == too_large);
+  CHECK(error_of("+2147483648") == too_large);
   CHECK(error_of("-(2147483648)") == too_large);
   CHECK(error_of("--2147483648") == "parsed as -(-2147483648)");
   CHECK(error_of("-2147483649") ==

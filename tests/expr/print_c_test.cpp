@@ -206,13 +206,24 @@ TEST_CASE("a step is made of an exact quotient") {
   CHECK(device("int(x / 121)") == "__float2int_rd(__fdiv_rn(x, 121.0f))");
   CHECK(device("floor(x / y)") == "floorf(__fdiv_rn(x, y))");
   CHECK(device("int(x / 64)") == "__float2int_rd(x * 0.015625f)");
+  CHECK(device("int(x / -64)") == "__float2int_rd(x * -0.015625f)");
+  CHECK(device("x / 3 // y") == "floorf(__fdiv_rn(__fdiv_rn(x, 3.0f), y))");
+  CHECK(device("x / 3 % 2") == "float_modulo(__fdiv_rn(x, 3.0f), 2.0f)");
+  CHECK(device("x / 3 + floor(x / 3)") == "__fdiv_rn(x, 3.0f) + floorf(__fdiv_rn(x, 3.0f))");
   CHECK(device("x / 3 > y") == "__fdiv_rn(x, 3.0f) > y");
   CHECK(device("score / 3 > y") == "score * (1.0f / 3.0f) > y");
+  CHECK(device("score // 3") == "floorf(__fdiv_rn(score, 3.0f))");
   // As pairs, keys and blocks compute what a mask asks.
   CHECK(device("x / 121", true) == "__fdiv_rn(x, 121.0f)");
   CHECK(device("x * y + m", true) == "__fadd_rn(x * y, m)");
   CHECK(device("m - exp(x) * y", true) == "__fsub_rn(m, exp2_approx(x * 1.442695f) * y)");
   CHECK(device("x - m + y", true) == "x - m + y");
+  CHECK(device("square(x) + m", true) == "__fadd_rn(x * x, m)");
+  CHECK(device("exp(x) + m", true) == "__fadd_rn(exp2_approx(x * 1.442695f), m)");
+  CHECK(device("q_idx * 3 + h < x") == "float(q_idx * 3 + h) < x");
+  Names exact;
+  exact.exact = true;
+  CHECK(print_c(parsed("m + -(x * y)"), Dialect::Device, exact) == "__fadd_rn(m, -(x * y))");
 }
 
 TEST_CASE("a logarithm is quick where that is enough") {
@@ -236,6 +247,9 @@ TEST_CASE("device code reads as if written by hand") {
   CHECK(device("30 * tanh(score / 30)") == "30.0f * tanh_approx(score * (1.0f / 30.0f))");
   CHECK(device("x / 2") == "x * 0.5f");
   CHECK(device("x / y") == "__fdividef(x, y)");
+  CHECK(device("x / 3e38") == "__fdividef(x, 3e+38f)");  // the reciprocal would be 0
+  CHECK(device("1 / (1 + exp2(x))") == "reciprocal(1.0f + exp2_approx(x))");
+  CHECK(device("3 / (exp2(x) + 2)") == "3.0f * reciprocal(exp2_approx(x) + 2.0f)");
   CHECK(device("kv_idx <= q_pos and q_pos - kv_idx < window") ==
         "kv_idx <= q_pos && q_pos - kv_idx < 4096");
   CHECK(device("x < y and y < m or h == b") == "(x < y && y < m) || h == b");
@@ -245,6 +259,8 @@ TEST_CASE("device code reads as if written by hand") {
   CHECK(device("q_idx // 3") == "floor_divide(q_idx, 3)");
   CHECK(device("score if q_idx < kv_idx else -inf") == "q_idx < kv_idx ? score : -INFINITY");
   CHECK(device("pow(x, 3)") == "power<3>(x)");
+  CHECK(device("pow(x, -3)") == "__fdividef(1.0f, power<3>(x))");
+  CHECK(device("pow(x, 2.5)") == "powf(x, 2.5f)");
   CHECK(device("slopes[int(x)]") == "slopes[__float2int_rd(x)]");
   CHECK(device("pow(x, 2)") == "x * x");
   CHECK(device("not (x < y)") == "!(x < y)");
@@ -252,6 +268,13 @@ TEST_CASE("device code reads as if written by hand") {
   CHECK(device("x - (y - m)") == "x - (y - m)");
   CHECK(device("slopes[h] * cap") == "slopes[h] * cap");
   CHECK(device("max(q_idx, 0) + relu(x)") == "float(max(q_idx, 0)) + fmaxf(x, 0.0f)");
+}
+
+TEST_CASE("without branches, each operand of a condition is in parentheses") {
+  Names names;
+  names.eager = true;
+  CHECK(print_c(parsed("x < y and (y < m or h == b)"), Dialect::Device, names) ==
+        "(x < y) & ((y < m) | (h == b))");
 }
 
 TEST_CASE("a sum that may leave 32 bits is taken in 64, and no int is its name") {
@@ -267,6 +290,9 @@ TEST_CASE("a sum that may leave 32 bits is taken in 64, and no int is its name")
                                     make(Op::Min, {saturated(sum), parsed("h")})});
   CHECK(print_c_statements(twice, Dialect::Device, {}, 2).text.empty());
   CHECK(same(simplify(saturated(parsed("q_idx + 1 - 1"))), parsed("q_idx")));
+  CHECK(same(simplify(saturated(sum)), saturated(sum)));
+  const Expr opposite = saturated(parsed("-q_idx"));
+  CHECK(print_c(simplify(opposite), Dialect::Device) == "saturate(-(long long)q_idx)");
 }
 
 TEST_CASE("the least i32 is an int in C, and has no opposite") {
@@ -298,6 +324,25 @@ TEST_CASE("shared subtrees become statements, but no load out of its condition")
   CHECK(statements("slopes[h] + square(slopes[h])") ==
         "  const float t0 = slopes[h];\nt0 + square(t0)");
   CHECK(statements("slopes[h] * slopes[h] if h > 0 else x") == "h > 0 ? slopes[h] * slopes[h] : x");
+  CHECK(statements("tanh(cap) * tanh(cap) if h > 0 else x") ==
+        "h > 0 ? tanh_approx(cap) * tanh_approx(cap) : x");
+  CHECK(statements("h > 0 and slopes[h] * slopes[h] < x") == "h > 0 && slopes[h] * slopes[h] < x");
+  CHECK(statements("h > 0 or slopes[h] * slopes[h] < x") == "h > 0 || slopes[h] * slopes[h] < x");
+  // It is made in any case; its index is written once.
+  CHECK(statements("(slopes[h + b] if h > 0 else x) + slopes[h + b]") ==
+        "  const float t0 = slopes[h + b];\n(h > 0 ? t0 : x) + t0");
+}
+
+TEST_CASE("a statement's name is nobody else's") {
+  const auto statements = [](const Expr& x, const Names& names = {}) {
+    const Expr shared = make(Op::Tanh, {x});
+    return print_c_statements(make(Op::Multiply, {shared, shared}), Dialect::Device, names, 0).text;
+  };
+  CHECK(statements(variable("t0", Type::Float)) == "const float t1 = tanh_approx(t0);\n");
+  CHECK(statements(load("t0", Type::Float, {})) == "const float t1 = tanh_approx(t0);\n");
+  Names names;
+  names.variable = [](std::string_view) { return "t0"; };
+  CHECK(statements(parsed("x"), names) == "const float t1 = tanh_approx(t0);\n");
 }
 
 TEST_CASE("a shared subtree's long text is not repeated, whatever it holds") {

@@ -51,10 +51,22 @@ TEST_CASE("neutral elements drop out") {
   CHECK(simplified("x * 0") == "0.0");
   CHECK(simplified("q_idx // 1") == "q_idx");
   CHECK(simplified("q_idx % 1") == "0");
+  CHECK(simplified("0 // q_idx") == "0");
+  CHECK(simplified("0 % q_idx") == "0");
+  CHECK(simplified("0 * (2 * x)") == "0.0");
   CHECK(simplified("x < y and true") == "x < y");
   CHECK(simplified("x < y or true") == "true");
+  CHECK(simplified("x < y or not x < y") == "true");
+  CHECK(simplified("not x < y and x < y") == "false");
+  CHECK(simplified("not not x < y") == "x < y");
   CHECK(simplified("max(x, -inf)") == "x");
+  CHECK(simplified("max(x, inf)") == "inf");
   CHECK(simplified("pow(x, 2)") == "square(x)");
+  CHECK(simplified("pow(x, 0.5)") == "sqrt(x)");
+  CHECK(simplified("pow(x, -0.5)") == "rsqrt(x)");
+  CHECK(simplified("pow(1, x)") == "1.0");
+  CHECK(simplified("sqrt(square(x))") == "abs(x)");
+  CHECK(simplified("abs(square(x))") == "square(x)");
   CHECK(simplified("1 / x") == "1 / x");
   CHECK(simplified("x * y / m") == "x * y / m");
 }
@@ -95,6 +107,8 @@ TEST_CASE("exponentials merge") {
   CHECK(simplified("exp(x) * exp(-x)") == "1.0");
   CHECK(simplified("log(exp(x))") == "x");
   CHECK(simplified("exp2(x) * exp2(y) * exp(m)") == "exp2(x + y) * exp(m)");
+  CHECK(simplified("x * exp(y) * exp(m)") == "x * exp(y + m)");
+  CHECK(simplified("1 / exp(-log(-x))") == "1 / exp(-log(-x))");  // no sign is lost: it is -x
 }
 
 TEST_CASE("a comparison with what may be NaN is kept") {
@@ -122,6 +136,15 @@ TEST_CASE("what may be NaN is not hidden from what makes a number of it") {
   CHECK(simplified("(x + 1) + 2 < y") == "x + 3 < y");
   CHECK(simplified("log(exp(x)) < y") == "log(exp(x)) < y");
   CHECK(simplified("exp(x) * exp(-y) < 1") == "exp(x) * exp(-y) < 1");
+  CHECK(simplified("pow(x, 0.5) > 1") == "pow(x, 0.5) > 1");  // true of -inf, as no root is
+  CHECK(simplified("pow(x, -0.5) < 1") == "pow(x, -0.5) < 1");
+}
+
+TEST_CASE("what is shared is hidden in one place and not in another") {
+  const Expr nothing = parsed("x - x");
+  const Expr hidden = make(Op::Less, {nothing, number(1)});
+  const Expr e = make(Op::Add, {nothing, make(Op::Select, {hidden, parsed("y"), parsed("m")})});
+  CHECK(print(simplify(e)) == "y if x - x < 1 else m");
 }
 
 TEST_CASE("equal subtrees become one") {
@@ -137,11 +160,18 @@ TEST_CASE("a shared tree of exponential size is simplified once a node") {
   CHECK(same(simplify(e), simplify(simplify(e))));
 }
 
+TEST_CASE("a shared sum of exponential length is one of few terms at a time") {
+  Expr sum = parsed("x");
+  for (int i = 0; i < 100; ++i) sum = make(Op::Add, {sum, sum});
+  CHECK(same(simplify(sum), sum));
+}
+
 TEST_CASE("substitution is at once and keeps types") {
   const Expr e = substitute(parsed("x + y"), {{"x", parsed("y")}, {"y", parsed("x")}});
   CHECK(print(e) == "y + x");
   const Expr converted = substitute(parsed("x * y"), {{"x", parsed("q_idx")}});
   CHECK(converted.type() == Type::Float);
   CHECK(converted.operand(0).op() == Op::ToFloat);
+  CHECK(substitute(parsed("x + x"), {{"x", parsed("q_idx")}}).type() == Type::Float);
   CHECK(print(substitute(parsed("slopes[h + 1]"), {{"h", parsed("b")}})) == "slopes[b + 1]");
 }
