@@ -137,6 +137,8 @@ constexpr Hint kDims[] = {
 
 constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
 constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
+constexpr const char* kNoThreshold =
+    "it needs the scores of a row in order; kernels have their rowmax and rowsum alone";
 constexpr const char* kKey = "write kv_idx, which counts keys from 0";
 constexpr const char* kWindow = "write kv_idx <= q_pos and q_pos - kv_idx < n, n being the number";
 constexpr const char* kCap = "write cap * tanh(score / cap), cap being the number";
@@ -200,6 +202,7 @@ constexpr Hint kNames[] = {
     {"sum(", "write rowsum(x)"},
     {"swish(", "write silu(x)"},
     {"tan(", "write sin(x) / cos(x)"},
+    {"topk(", kNoThreshold},
     {"window(", kWindow},
 };
 
@@ -219,8 +222,9 @@ struct ValueHint {
 };
 
 constexpr const char* kStorage = "q, k, v and o are stored in 16 bits; sums are fp32 in any case";
-constexpr const char* kNoThreshold =
-    "it needs the scores of a row in order; kernels have their rowmax and rowsum alone";
+constexpr const char* kPlusOne =
+    "write normalize: {rows: {m: \"max(rowmax(score), 0)\", l: rowsum(exp(score - m)) + exp(-m)}, "
+    "weight: exp(score - m), output: acc / l}";
 
 constexpr ValueHint kValues[] = {
     {"/dtype", "fp32", kStorage},
@@ -232,6 +236,8 @@ constexpr ValueHint kValues[] = {
     {"/normalize", "entmax", kNoThreshold},
     {"/normalize", "entmax15", kNoThreshold},
     {"/normalize", "sparsemax", kNoThreshold},
+    {"/normalize", "softmax1", kPlusOne},
+    {"/normalize", "softmax_plus_one", kPlusOne},
     {"/share_kv", "true", "write share_kv: {v_prefix: 512}, which is head_dim.v"},
     {"/kv_cache", "paged", kPages},
     {"/blocks/size", "", "write one number: blocks are squares"},

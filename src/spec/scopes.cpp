@@ -95,6 +95,11 @@ expr::Scope Scopes::without(std::initializer_list<Reason> forbidden) const {
     out.forbidden[name.name] =
         recurrent ? "it belongs to pattern parallel" : "it belongs to pattern recurrent";
   }
+  if (!recurrent) {
+    for (const char* name : {"q", "k", "v", "d"}) {
+      out.forbidden[name] = "elements of q, k and v have names in pattern recurrent alone";
+    }
+  }
   for (const Name& name : own) {
     out.variables[name.name] = name.type;
     out.forbidden.erase(name.name);

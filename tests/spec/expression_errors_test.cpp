@@ -222,7 +222,8 @@ TEST_CASE("score") {
         "      |        ^\n"
         "help: declare it in normalize, which alone reads it: rows: {m: rowmax(score)}\n");
   CHECK(errors_with("score: score + k\n") ==
-        "s.yaml:6:16: error: 'k' is not allowed here: it belongs to pattern recurrent\n"
+        "s.yaml:6:16: error: 'k' is not allowed here: elements of q, k and v have names in pattern "
+        "recurrent alone\n"
         "    6 | score: score + k\n"
         "      |                ^\n");
 }

@@ -157,6 +157,10 @@ TEST_CASE("keys of another place, and entries that are missing") {
             .ends_with("help: it needs the scores of a row in order; kernels have their rowmax and "
                        "rowsum alone\n"));
   }
+  CHECK(errors_with("normalize: softmax1\n")
+            .ends_with("help: write normalize: {rows: {m: \"max(rowmax(score), 0)\", l: "
+                       "rowsum(exp(score - m)) + exp(-m)}, weight: exp(score - m), output: acc / "
+                       "l}\n"));
   CHECK(errors_with("normalize: l1\n")
             .ends_with("help: write normalize: {rows: {l: rowsum(abs(score))}, weight: score, "
                        "output: acc / l}\n"));
