@@ -305,8 +305,11 @@ class Derivation {
     const bool any_moved = std::any_of(form_.rows.begin(), form_.rows.end(),
                                        [](const RowValue& row) { return bool{row.without_pairs}; });
     if (!any_moved && is_zero_without_pairs(form_)) return;
-    for (const Reduction& reduction : form_.reductions) {
-      if (reduction.kind == Reduction::Kind::Max) {
+    // A maximum of scores tells of a row whose scores are all -inf too.
+    for (const bool of_scores : {true, false}) {
+      for (const Reduction& reduction : form_.reductions) {
+        if (reduction.kind != Reduction::Kind::Max) continue;
+        if (of_scores && !expr::mentions(reduction.element, "score")) continue;
         form_.empty = EmptyTest::Max;
         form_.empty_reduction = reduction.name;
         return;

@@ -158,33 +158,59 @@ class Absorb : public PairText {
            "\n";
   }
 
+  // Which pairs of a block count: those that exist, once `started` holds. Where some of a pass need
+  // not wait for it (a count, the last key), the others have a name of their own.
+  struct Guard {
+    std::string started;  // "" if nobody waits
+    bool all_wait = true;
+
+    // Before the test whether a pair exists.
+    std::string of_all() const { return started.empty() || !all_wait ? "" : started + " && "; }
+    std::string line() const {
+      if (started.empty() || all_wait) return "";
+      return wrapped(fmt::format("      const bool weighed = {} && exists;", started));
+    }
+    std::string_view of(bool waits) const {
+      return waits && !started.empty() && !all_wait ? "weighed" : "exists";
+    }
+  };
+  bool waits(const expr::Expr& e) const { return mentions_any(e, rows_from_max_); }
+  Guard guard_of(const std::vector<const Reduction*>& pass, std::string started,
+                 const expr::Expr& weight = {}) const {
+    return {std::move(started), (!weight || waits(weight)) &&
+                                    std::ranges::all_of(pass, [&](const Reduction* reduction) {
+                                      return waits(reduction->element);
+                                    })};
+  }
+
   // Computed for every pair and then selected: a branch a pair serialises the matrix products.
-  std::string reduce(const Reduction& reduction, const std::string& target) const {
+  std::string reduce(const Reduction& reduction, const std::string& target,
+                     const Guard& guard) const {
     const std::string term = reduction.name + "_term";
+    const std::string_view counts = guard.of(waits(reduction.element));
     return wrapped(fmt::format("      const float {} = {};", term, element_value(reduction))) +
-           wrapped(
-               reduction.kind == Reduction::Kind::Max
-                   ? fmt::format("      {0} = fmaxf({0}, exists ? {1} : -INFINITY);", target, term)
-                   : fmt::format("      {} += exists ? {} : 0;", target, term));
+           wrapped(reduction.kind == Reduction::Kind::Max
+                       ? fmt::format("      {0} = fmaxf({0}, {2} ? {1} : -INFINITY);", target, term,
+                                     counts)
+                       : fmt::format("      {} += {} ? {} : 0;", target, counts, term));
   }
 
   // One pass that ends with new row values.
   std::string row_pass(const std::vector<const Reduction*>& pass, bool first) const {
-    std::string before, body = score_line(first, true), after;
+    const Guard guard = guard_of(pass, has_started(pass));
+    std::string before, body = guard.line() + score_line(first, true), after;
     for (const Reduction* reduction : pass) {
       const bool max = reduction->kind == Reduction::Kind::Max;
       const std::string& name = reduction->name;
       before += fmt::format("  float {} = {};\n", name, max ? "-INFINITY" : "0");
-      body += reduce(*reduction, name);
+      body += reduce(*reduction, name, guard);
       const std::string scale = factor(*reduction);
       const std::string old = "red." + name + (scale.empty() ? "" : " * " + scale);
       after +=
           wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, {2}({0}));", name, old, fragment_.max)
                       : fmt::format("  red.{0} = {1} + {2}({0});", name, old, fragment_.sum));
     }
-    const std::string started = has_started(pass);
-    return before + loop(started.empty() ? "" : started + " && ", body) + after +
-           "  rows = loop_rows(red, row, in);\n";
+    return before + loop(guard.of_all(), body) + after + "  rows = loop_rows(red, row, in);\n";
   }
 
   // Until a pair with a finite score has come, what reads rows of a maximum would be inf - inf.
@@ -213,11 +239,10 @@ class Absorb : public PairText {
   }
 
   std::string weight_pass() const {
-    std::string before, guard, after;
-    if (const std::string condition = has_started(last_pass_, form_.weight); !condition.empty()) {
-      before += wrapped("  const bool started = " + condition + ";");
-      guard = "started && ";
-    }
+    std::string before, after;
+    const std::string condition = has_started(last_pass_, form_.weight);
+    if (!condition.empty()) before += wrapped("  const bool started = " + condition + ";");
+    const Guard guard = guard_of(last_pass_, condition.empty() ? "" : "started", form_.weight);
     for (const Reduction* reduction : last_pass_) {
       const std::string scale = factor(*reduction);
       if (scale.empty()) continue;
@@ -230,25 +255,25 @@ class Absorb : public PairText {
       if (is_count(*reduction)) {
         const std::string number = expr::print_c(reduction->element, expr::Dialect::Device);
         before += fmt::format("  int {}_count = 0;\n", reduction->name);
-        sums += fmt::format("      {}_count += exists;\n", reduction->name);
+        sums += fmt::format("      {}_count += {};\n", reduction->name, guard.of(false));
         after += fmt::format("  {} += {}{}_count;\n", target,
                              number == "1.0f" ? "" : number + " * ", reduction->name);
       } else {
         sums += sums_weights(*reduction) ? fmt::format("      {} += weight;\n", target)
-                                         : reduce(*reduction, target);
+                                         : reduce(*reduction, target, guard);
       }
     }
-    if (inverts_pairs()) return before + denominators(guard) + loop(guard, masked() + sums) + after;
+    if (inverts_pairs()) return before + denominators() + loop("", masked() + sums) + after;
     // Computed for every pair and then selected: a branch a pair serialises the matrix products.
     std::string body =
         wrapped(fmt::format("      float weight = {};", pair_value("weight_of", pairs_.weight)));
-    body += "      if (!exists) weight = 0;\n";
+    body += fmt::format("      if (!{}) weight = 0;\n", guard.of(waits(form_.weight)));
     // A mean reads no score.
     if (has_word(body + sums, reads_product() ? "product" : "score")) {
       body.insert(0, score_line(passes_.empty(), false));
     }
     body += fmt::format("      {} = weight;\n", fragment_.element);
-    return before + loop(guard, body + sums) + after;
+    return before + loop(guard.of_all(), guard.line() + body + sums) + after;
   }
 
   // Weights 1 / (1 + 2^x): the reciprocals of two columns cost one.
@@ -259,10 +284,10 @@ class Absorb : public PairText {
                        [](const Reduction* reduction) { return is_count(*reduction); });
   }
   // A pair that does not exist has a denominator that spoils no other's: its product may be NaN.
-  std::string denominators(const std::string& guard) const {
+  std::string denominators() const {
     return "  float largest = 0;\n" +
            wrapped_loop(
-               exists_line(guard) + score_line(true, false) +
+               exists_line("") + score_line(true, false) +
                    wrapped(fmt::format("      {} = exists ? denominator_of({}) : 1;",
                                        fragment_.element, arguments())),
                "    largest = fmaxf(largest, fmaxf(scores[j][r][0], scores[j][r][1]));\n") +

@@ -38,6 +38,7 @@ class Epilogue {
     }
     has_scale_ = scale_ && !(scale_->is_number(1) && empty_ == nullptr);
     keeps_empty_ = empty_ != nullptr && (!scale_ || any_save_is_nan());
+    resets_ = form_.empty == EmptyTest::Max && any_counts_all_pairs();
   }
 
   std::string text() const {
@@ -45,6 +46,17 @@ class Epilogue {
   }
 
  private:
+  // Whether a reduction counts pairs without a weight too.
+  bool any_counts_all_pairs() const {
+    const auto reads_row = [&](const Reduction& reduction) {
+      return std::ranges::any_of(form_.rows, [&](const attention::RowValue& row) {
+        return expr::mentions(reduction.element, row.name);
+      });
+    };
+    return std::ranges::any_of(form_.reductions, [&](const Reduction& reduction) {
+      return &reduction != empty_ && !reads_row(reduction);
+    });
+  }
   bool any_save_is_nan() const {
     return std::any_of(form_.saves.begin(), form_.saves.end(), [&](const auto& save) {
       return attention::may_be_nan_without_pairs(form_, save.value);
@@ -67,6 +79,10 @@ class Epilogue {
   std::string row_values_text() const {
     std::vector<std::string> members;
     std::string body = "  RowValues values;\n" + row_term_text();
+    if (resets_) {
+      body += empty_note() + "  // Whose pairs may all have scores of -inf.\n" +
+              fmt::format("  if ({}) red = {{}};\n", empty_condition());
+    }
     for (const attention::RowValue& row : form_.rows) {
       members.push_back(DeviceNames::member(row.name));
       body += row_comment(row.name);
@@ -96,10 +112,11 @@ class Epilogue {
     if (fields.empty()) body = "  return {};\n";
     return (fields.empty() ? "struct RowValues {};\n" : "struct RowValues {\n" + fields + "};\n") +
            "\n" +
-           text_of({"RowValues",
-                    "row_values",
-                    {row_term_ ? "Reductions red" : "const Reductions& red", kRow, kInputs},
-                    fields.empty() ? body : body + "  return values;\n"});
+           text_of(
+               {"RowValues",
+                "row_values",
+                {row_term_ || resets_ ? "Reductions red" : "const Reductions& red", kRow, kInputs},
+                fields.empty() ? body : body + "  return values;\n"});
   }
 
   // A term of -inf leaves no pair with a weight, one that is no number no weight that is one.
@@ -196,6 +213,7 @@ class Epilogue {
   const Reduction* empty_ = nullptr;      // tells an empty row
   const Reduction* empty_sum_ = nullptr;  // and so does this, where both must
   bool keeps_empty_ = false;              // RowValues holds whether the row is empty
+  bool resets_ = false;                   // an empty row may have counted pairs
 };
 
 }  // namespace

@@ -146,6 +146,17 @@ FUNCTION_GROUPS = {
         for row, saved in [({"p": "rowsum(square(exp(score - m) / l))"}, "p"),
                            ({"d": "rowmax(score - m)"}, "exp(d)")]
     ] + [
+        # What reads no score counts pairs before the first with a finite one, but none of a row
+        # that has no such pair.
+        (spec(score=f"score - (inf if kv_idx >= 100{empty} else 0)", normalize={
+            "rows": {"last": "rowmax(kv_idx)", "m": maximum, "l": "rowsum(exp(score - m))" + more,
+                     "n": "rowsum(1)", "far": "rowsum(kv_idx / 64)"},
+            "weight": "exp(score - m)", "output": "acc / l * (1 if last > 150 else 0.5)",
+            "save": {"n": "n", "last": "last", "far": "far"}}),
+         [schedule(1, 64, 2)], ["1,3,200", "1,3,140", "1,3,40", "1,70,0"])
+        for maximum, more, empty in [("rowmax(score)", "", " or q_idx == 1"),
+                                     ("max(rowmax(score), -300)", " + exp(-300 - m)", "")]
+    ] + [
         # Their output would be 0 times what overflows.
         (spec(mask=CAUSAL, normalize={
             "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
