@@ -24,6 +24,7 @@ using Names = std::set<std::string>;
 struct Deciders {
   // Where keys begin and end.
   Names sorted;   // ids in order, which a kernel searches
+  Names sought;   // what it looks for in them
   Names lengths;  // other inputs
   Names limits;   // b
   // Which blocks a kernel visits, of which it asks each.
@@ -33,21 +34,26 @@ struct Deciders {
   bool asked = false;  // of which a kernel before asks all pairs
   Names pairs;         // tested pair by pair
   bool none = false;   // of a mask of indices alone: all pairs are tested
+  bool gaps = false;   // between a row's first key and its last, which the family does not know
 };
 
 // Gathers them, once from what is shared: limits of masks share much.
 class DeciderNames {
  public:
-  DeciderNames(Names& sorted, Names& others) : sorted_(sorted), others_(others) {}
+  DeciderNames(Deciders& found, Names& others) : found_(found), others_(others) {}
 
-  // An index of a load decides nothing by itself. Tables of ids have numbers for names.
+  // An index of a load decides nothing by itself, but what is looked for does. Tables of ids have
+  // numbers for names.
   void add(const Expr& e) {
     if (!seen_.insert(e.identity()).second) return;
     if (e.op() == expr::Op::Load) {
       const std::string_view name = e.name();
       const std::string_view input = name.substr(0, name.find('.'));
       const bool searched = name.ends_with(attention::kBelow) || name.ends_with(attention::kUpTo);
-      if (!text::is_digit(input.front())) (searched ? sorted_ : others_).emplace(input);
+      if (!text::is_digit(input.front())) (searched ? found_.sorted : others_).emplace(input);
+      if (searched) {
+        for (const std::string& sought : expr::inputs_of(e)) found_.sought.insert(sought);
+      }
       return;
     }
     // Heads are all asked.
@@ -56,7 +62,7 @@ class DeciderNames {
   }
 
  private:
-  Names& sorted_;
+  Deciders& found_;
   Names& others_;
   std::set<const void*> seen_;
 };
@@ -66,20 +72,21 @@ bool is_seq_kv(const Expr& end) { return end.op() == expr::Op::Variable && end.n
 Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   Deciders found;
   const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
-  DeciderNames limits(found.sorted, found.limits);
+  DeciderNames limits(found, found.limits);
   for (const Expr& end : {range.begin, range.end}) limits.add(end);
   for (const std::string& name : expr::inputs_of(spec.mask)) {
     if (found.limits.erase(name) > 0) found.lengths.insert(name);
   }
   const auto test = attention::block_test(spec);
   const bool asks = family == target::Family::Hopper && test.has_value();
+  found.gaps = test.has_value() && !asks;
   found.asked = asks && attention::asks_pairs(*test);
   if (found.asked) return found;
   if (asks) {
     Names& deciders = schedule::compares_ids(*test)          ? found.stretches
                       : !expr::inputs_of(test->kept).empty() ? found.shares
                                                              : found.blocks;
-    DeciderNames(found.sorted, deciders).add(test->kept);
+    DeciderNames(found, deciders).add(test->kept);
     for (const attention::IdTable& table : test->tables) {
       for (const std::string& name : expr::inputs_of(table.value)) deciders.insert(name);
     }
@@ -93,7 +100,8 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family) {
       found.lengths.erase(name);
     }
   }
-  const std::array found_of{&found.sorted, &found.lengths, &found.shares, &found.stretches};
+  const std::array found_of{&found.sorted, &found.sought, &found.lengths, &found.shares,
+                            &found.stretches};
   for (const std::string& name : expr::inputs_of(spec.mask)) {
     const bool is_known =
         std::ranges::any_of(found_of, [&](const Names* names) { return names->contains(name); });
@@ -158,6 +166,11 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   if (!mask.pairs.empty()) {
     lines.push_back(said_of(mask.pairs, "is tested pair by pair: no block is passed over by it",
                             "are tested pair by pair: no block is passed over by them"));
+  }
+  if (mask.gaps && mask.pairs.empty() && !mask.none) {
+    lines.emplace_back(
+        "blocks of a gap in the mask are visited: only what is before a tile's first key and after "
+        "its last is passed over");
   }
   if (mask.none) lines.emplace_back("the mask is tested pair by pair: no block is passed over");
   return lines;

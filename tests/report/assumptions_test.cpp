@@ -68,6 +68,21 @@ TEST_CASE("where keys begin and end") {
         "predictions assume that doc holds one id alone, that n is half of seq_kv");
 }
 
+TEST_CASE("what is looked for in ids in order is not tested pair by pair") {
+  CHECK(assumed("inputs: {at: {dtype: i32, shape: [seq_q], sorted: true},\n"
+                "         of: {dtype: i32, shape: [seq_kv], sorted: true}}\n"
+                "mask: of[kv_idx] <= at[q_idx]\n") ==
+        "predictions assume that of holds one id alone");
+}
+
+TEST_CASE("blocks of a gap, which MI250's kernels visit") {
+  const std::string sinks = "mask: kv_idx <= q_pos and (kv_idx < 4 or q_pos - kv_idx < 2048)\n";
+  CHECK(assumed(sinks).empty());
+  CHECK(assumed(sinks, Family::Cdna2) ==
+        "blocks of a gap in the mask are visited: only what is before a tile's first key and after "
+        "its last is passed over");
+}
+
 TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
   const std::string unsorted =
       "inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
