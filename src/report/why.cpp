@@ -75,6 +75,14 @@ std::string core_time_of(const Candidate& c) {
   return text + ".";
 }
 
+// What a mask's author wants to know of its blocks: how many of the visited pairs are in vain.
+std::string pairs_of(const Cost& cost, const spec::Spec& spec, size_t points) {
+  if (spec.block_size > 0 || cost.existing <= 0 || cost.existing >= 0.995) return "";
+  return fmt::format(" Of the pairs of visited blocks {:.0f} % exist{}{}.", 100 * cost.existing,
+                     at_first(points),
+                     expr::inputs_of(spec.mask).empty() ? "" : ", by what is assumed of inputs");
+}
+
 // What of the kernel's time is not a core's.
 std::string other_time_of(const Cost& cost) {
   std::vector<std::string> parts;
@@ -128,9 +136,9 @@ std::optional<size_t> runner_up(const std::vector<Candidate>& ranked) {
 std::string why_first(const std::vector<Candidate>& ranked, const spec::Spec& spec) {
   const Candidate& first = ranked.front();
   const size_t points = spec.workload.size();
-  std::string text =
-      fmt::format("First: {}. {} {} {}{}", describe(first.schedule), bound_of(first.cost),
-                  step_of(first, points), core_time_of(first), other_time_of(first.cost));
+  std::string text = fmt::format("First: {}. {} {} {}{}{}", describe(first.schedule),
+                                 bound_of(first.cost), step_of(first, points), core_time_of(first),
+                                 other_time_of(first.cost), pairs_of(first.cost, spec, points));
   if (const std::optional<size_t> next = runner_up(ranked)) {
     text += " " + what_it_lacks(ranked[*next], first, points);
   }

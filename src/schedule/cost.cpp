@@ -289,7 +289,10 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.core_seconds = clk / p.clock;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = waves;
-  p.flop = flop_of_pairs(kernel_, pairs_of_head(w) * heads);
+  const double pairs = pairs_of_head(w) * heads;
+  p.flop = flop_of_pairs(kernel_, pairs);
+  const double visited = tiles.own * scale * turns * s.tile_q() * s.tile_kv;
+  p.existing = visited > 0 ? std::min(1.0, pairs / visited) : 0;
   const Traffic moved = traffic(s, w, heads, tile_heads, read);
   p.l2_seconds = moved.l2_seconds;
   p.memory_seconds = moved.memory_seconds;

@@ -139,6 +139,7 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
     const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
     const double summed = sums ? far : 0;
     tiles.blocks += blocks;
+    tiles.own += own.full + own.partial;
     tiles.visited += turns * (blocks - far) + summed / 2;  // of far ones no values
     tiles.state_slots += turns * state_slots;
     const double turn = steps.beyond(blocks, s.stages) + full * steps.full.length +

@@ -23,6 +23,7 @@ struct CostModel::Tiles {
   double per_entry = 1;     // tiles that each of `clk` stands for
   double blocks = 0;        // of all of `clk`
   double visited = 0;       // of which so many are read
+  double own = 0;           // and a warpgroup in the mean computes so many
   double state_slots = 0;   // and slots of keys that hold states
 };
 

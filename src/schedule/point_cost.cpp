@@ -56,6 +56,7 @@ void add_points(Cost& cost, const std::vector<PointCost>& points,
   cost.core_clk = shown.core_seconds * shown.clock;
   cost.idle = shown.idle;
   cost.crowded = shown.crowded;
+  cost.existing = shown.existing;
   cost.first_seconds = shown.seconds;
   cost.launch_seconds = shown.launch_seconds;
   cost.states_seconds = shown.states_seconds;

@@ -22,6 +22,7 @@ struct PointCost {
   double tile_clk = 0;  // of a tile, beyond its steps
   double idle = 0;      // share of core_seconds, spent waiting for the last core
   double crowded = 0;   // and for other cores at the L2
+  double existing = 0;  // share of visited pairs; 0: not counted
 };
 
 // Sums up the points of a workload and says where the first one's time goes. `cost` has the clocks

@@ -97,6 +97,7 @@ struct Cost {
   double core_clk = 0;  // until the last core is done
   double idle = 0;      // share of core_clk spent waiting for that core
   double crowded = 0;   // and for other cores at the L2
+  double existing = 0;  // share of visited pairs, as far as is known or assumed beforehand; or 0
   double clock_hz = 0;  // under the power limit
   // Of that point, the kernel's time, and what launches (with what a kernel before asks a mask) and
   // the making of states take of it.

@@ -40,6 +40,17 @@ TEST_CASE("a verdict and the shares that it follows from") {
   CHECK(says(first, "(and in the kernel's whole time at the workload's first point)", true));
 }
 
+TEST_CASE("how many of the visited pairs exist") {
+  Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
+  first.cost.existing = 0.531;
+  CHECK(says(first, " Of the pairs of visited blocks 53 % exist. The first needs"));
+  CHECK(says(first, "53 % exist at the workload's first point.", true));
+  for (const double untold : {0.0, 0.999, 1.0}) {
+    first.cost.existing = untold;
+    CHECK_FALSE(says(first, "exist"));
+  }
+}
+
 TEST_CASE("what is too little to tell is not told") {
   const Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
   CHECK(says(first, "takes 2000 clk; busy"));
