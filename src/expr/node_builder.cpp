@@ -78,9 +78,11 @@ void NodeBuilder::check(Op op, const std::vector<Expr>& operands) {
     const bool is_condition = op == Op::Select && wrong->operand == 0;
     const bool number_wanted = is_bool && op != Op::Load && op != Op::Select && !is_comparison(op);
     const bool bool_wanted = op == Op::And || op == Op::Or || op == Op::Not || is_condition;
+    const bool divides = op == Op::Load && operands[wrong->operand].op() == Op::Divide;
     fail(operands[wrong->operand].span(), wrong->message,
          number_wanted ? "where(condition, 1, 0) makes a number of a bool"
          : bool_wanted ? "compare it with something"
+         : divides     ? "'//' divides whole numbers"
                        : "");
   }
 }

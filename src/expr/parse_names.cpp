@@ -172,7 +172,8 @@ Expr Parser::parse_call(const Token& name) {
   if (any_number ? arguments.size() < wanted : arguments.size() != wanted) {
     fail(since(name.span.begin),
          fmt::format("{} takes {}{}, got {}", name.text, any_number ? "at least " : "",
-                     plural(wanted, "argument", "arguments"), arguments.size()));
+                     plural(wanted, "argument", "arguments"), arguments.size()),
+         name.text == "max" && scope_.reductions ? "rowmax is over the pairs of a row" : "");
   }
   return nodes_.call(name.text, std::move(arguments), since(name.span.begin));
 }

@@ -116,6 +116,8 @@ TEST_CASE("calls and indices") {
   CHECK(error_of("clamp(x, 1)") == "[clamp(x, 1)] clamp takes 3 arguments, got 2");
   CHECK(error_of("exp()") == "[exp()] exp takes 1 argument, got 0");
   CHECK(error_of("min(x)") == "[min(x)] min takes at least 2 arguments, got 1");
+  CHECK(error_of("max(x)") ==
+        "[max(x)] max takes at least 2 arguments, got 1; rowmax is over the pairs of a row");
   CHECK(error_of("bias[h]") == "[[h]] input 'bias' needs 2 indices [heads, seq_q], got 1 index");
   CHECK(error_of("slopes") == "[slopes] input 'slopes' needs 1 index [heads], got none");
   CHECK(error_of("cap[h]") == "[[h]] input 'cap' is a scalar, got 1 index");
@@ -129,6 +131,8 @@ TEST_CASE("calls and indices") {
   CHECK(error_of("bias[slopes[h]:, h]") == error_of("bias[:, h]"));
   CHECK(error_of("slopes[h] : x") == "[:] unexpected ':'; write 'a if condition else b'");
   CHECK(error_of("slopes[x]") == "[x] an index must be i32, got f32");
+  CHECK(error_of("slopes[h / 2]") ==
+        "[h / 2] an index must be i32, got f32; '//' divides whole numbers");
   CHECK(error_of("slopes[h") == "[[] '[' is not closed; add ']'");
   CHECK(error_of("rowmax(rowsum(score))") ==
         "[rowsum] 'rowsum' inside 'rowmax'; name the inner one as a row of its own, above");
