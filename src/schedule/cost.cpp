@@ -148,7 +148,7 @@ std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
 // dims that are no multiple of 16. On an H100 rows of 136 and 200 elements came at 18 and 20 bytes
 // a clk and core, of 88 at 14, where others come at 33 (docs/ladder.md, run U).
 constexpr double kOddRows = 1.8;
-double slowed(int head_dim) { return head_dim % 16 == 0 ? head_dim : kOddRows * head_dim; }
+double slowed(int head_dim) { return has_odd_rows(head_dim) ? kOddRows * head_dim : head_dim; }
 
 }  // namespace
 

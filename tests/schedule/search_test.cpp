@@ -47,6 +47,16 @@ TEST_CASE("two warpgroups take turns where a core has a tile or two") {
   CHECK_FALSE(takes_turns(4, 4096));
 }
 
+TEST_CASE("rows at odd multiples of 16 bytes want high tiles and more than two stages") {
+  for (const int dim : {72, 88, 136}) {
+    CAPTURE(dim);
+    const Kernel kernel = softmax_kernel(dim, dim, 16, 4, 4096, "true", true);
+    const Schedule first = search(kernel, h100()).ranked.front().schedule;
+    CHECK(first.warpgroups >= 3);
+    CHECK(first.stages > 2);
+  }
+}
+
 // Two of its tiles are not among the ten best of our kernels, as measured in the sweep: 192x192 is
 // the 20th and 24th shape at head dim 64, 192x144 the 21st at 96. The others are predicted to be.
 TEST_CASE("every tile of FlashAttention-3 is feasible and ranks where it was measured to") {
