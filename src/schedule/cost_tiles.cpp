@@ -38,9 +38,9 @@ TestedBlocks own_blocks(const TileRows& rows, size_t i, const Schedule& s) {
   return mean;
 }
 
-// Of three warpgroups the first and the last are most of a step apart, and in two stages there is
-// no room for that and for rows that take long to come: tiles of 192 rows took 1.05 to 1.17 times
-// as long by two stages as by four (head dims 72 and 88, H100 and H200, docs/ladder.md, run U).
+// Of three warpgroups the first and the last are most of a step apart, and two stages have no room
+// for that and for rows that take long to come: tiles of 192 rows took 1.06 to 1.20 times as long
+// by two stages as by three or four (head dims 72 and 88, H100, docs/ladder.md, run U).
 constexpr double kOddRowsWait = 1.1;
 bool waits_for_odd_rows(const Kernel& kernel, const Schedule& s) {
   const bool odd = has_odd_rows(kernel.head_dim_qk) || has_odd_rows(kernel.head_dim_v);
