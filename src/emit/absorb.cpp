@@ -255,7 +255,7 @@ class Absorb : public PairText {
       if (is_count(*reduction)) {
         const std::string number = expr::print_c(reduction->element, expr::Dialect::Device);
         before += fmt::format("  int {}_count = 0;\n", reduction->name);
-        sums += fmt::format("      {}_count += {};\n", reduction->name, guard.of(false));
+        sums += fmt::format("      {}_count += exists;\n", reduction->name);
         after += fmt::format("  {} += {}{}_count;\n", target,
                              number == "1.0f" ? "" : number + " * ", reduction->name);
       } else {

@@ -80,7 +80,7 @@ class Epilogue {
     std::vector<std::string> members;
     std::string body = "  RowValues values;\n" + row_term_text();
     if (resets_) {
-      body += empty_note() + "  // Whose pairs may all have scores of -inf.\n" +
+      body += empty_note() + "  // A row whose scores are all -inf is empty too.\n" +
               fmt::format("  if ({}) red = {{}};\n", empty_condition());
     }
     for (const attention::RowValue& row : form_.rows) {

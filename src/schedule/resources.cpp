@@ -50,7 +50,7 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
 // span of the TMA swizzle, or of 32 where that pads less and rows begin at multiples of 32 bytes.
 int padded_columns(int columns) {
   const bool pads_less = (columns + 31) / 32 % 2 != 0;
-  const bool odd_rows = columns > kNarrowChunk && columns % 16 != 0;
+  const bool odd_rows = columns > kNarrowChunk && has_odd_rows(columns);
   return round_up(columns, pads_less && !odd_rows ? kNarrowChunk : 64);
 }
 

@@ -15,7 +15,7 @@ inline constexpr int kWarpgroupRows = 64;    // query rows of a warpgroup, the h
 inline constexpr int kWarpgroupLanes = 128;  // threads of a warpgroup
 
 // Whether rows of a tensor begin at odd multiples of 16 bytes, which TMA brings more slowly.
-constexpr bool has_odd_rows(int head_dim) { return head_dim % 16 != 0; }
+constexpr bool has_odd_rows(int columns) { return columns % 16 != 0; }
 
 inline constexpr int kStateRows = 64;  // of a state, that a slot of keys takes
 // Keys from a state to the next: where states are wider, their traffic asks for longer chunks.
