@@ -31,7 +31,8 @@ NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a"]
 # Kernels that the sanitizer runs: the driver calls them by name.
 SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid",
             "sanitize_maps", "sanitize_bias", "sanitize_far", "sanitize_wide", "sanitize_sparse",
-            "sanitize_strips", "sanitize_ids", "sanitize_mask", "sanitize_bits"]
+            "sanitize_strips", "sanitize_ids", "sanitize_mask", "sanitize_bits",
+            "sanitize_split"]
 SANITIZE_DRIVER = ROOT / "tests" / "gpu" / "sanitize_driver.cpp"
 CEILINGS = ROOT / "scripts" / "gpu" / "ceilings.cu"  # of bench_ceilings.py
 
@@ -45,7 +46,7 @@ def options():
     parser.add_argument("--target", default="h200")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only base, variant, packed, agree, random, "
+    parser.add_argument("--group", default="", help="only base, variant, packed, split, agree, random, "
                         "sanitize, bench, bench_variant or bench_storage")
     parser.add_argument("--draw", default="", metavar="SEED:COUNT", help="so many random specs of "
                         "another draw, and nothing else; wants an --out of its own")

@@ -56,7 +56,7 @@ class Case:
 
     name: str
     spec: dict
-    group: str  # base, variant, packed, agree, random, sanitize, bench, bench_variant, bench_storage
+    group: str  # base, variant, packed, split, agree, random, sanitize, bench, bench_variant, bench_storage
     fills: dict = field(default_factory=dict)
     mask: str = ""  # a key of MASKS if this is plain softmax under it
     longest: int = 8191  # inputs of seq_q x seq_kv elements do not fit beyond
@@ -115,6 +115,9 @@ def shapes_of(case, quick=False):
     elif case.group == "packed":
         pairs = [(1, 1), (1, 77), (3, 2048), (7, 799), (16, 8191), (17, 239), (64, 1000), (77, 77),
                  (113, 64), (128, 128), (128, 0), (239, 239), (1000, 1000)]
+    elif case.group == "split":
+        pairs = [(1, 8191), (1, 2048), (3, 5000), (17, 2048), (130, 3001), (300, 1500), (1, 77), (64, 1000),
+                 (113, 64), (239, 239), (128, 0), (1000, 1000)]
     elif case.group == "agree":
         pairs = [(77, 77), (239, 239), (1000, 1000), (64, 1000), (113, 64), (2048, 2048)]
     # Every case starts the cycle of strides elsewhere.

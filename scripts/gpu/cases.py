@@ -7,7 +7,7 @@ that no fixed kernel has, five specs under a dozen schedules each, and random sp
 
 from gpu.case import CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, Case, dim_text, make_spec, schedule
 from gpu.random_hopper import random_cases
-from gpu.schedule_cases import agree_cases, packed_cases, walk_cases
+from gpu.schedule_cases import agree_cases, packed_cases, split_cases, walk_cases
 from gpu.variant_cases import DIFFERENTIAL, RETENTION_ROWS, row_free, variant_cases
 from gpu.variants import file_cases
 
@@ -80,6 +80,9 @@ def sanitize_cases():
         "size": 64, "from": "indices", "per": "heads_kv"})
     yield Case(sparse["name"], sparse, "sanitize", data=sparse["name"], schedule={
         **schedule(2, 128, 2, ping_pong=False, order="longest_first"), "pack_heads": True})
+    split = make_spec("sanitize_split", (64, 64), (4, 1), mask=CAUSAL)
+    yield Case(split["name"], split, "sanitize", data=split["name"], schedule={
+        **schedule(2, 64, 2, order="longest_first"), "split_keys": True})
 
 
 def all_cases(draw=""):
@@ -87,5 +90,5 @@ def all_cases(draw=""):
     if draw:
         seed, count = draw.split(":")
         return list(random_cases(seed, int(count)))
-    return [*base_cases(), *variant_cases(), *file_cases(), *packed_cases(), *agree_cases(),
-            *walk_cases(), *random_cases(), *sanitize_cases()]
+    return [*base_cases(), *variant_cases(), *file_cases(), *packed_cases(), *split_cases(),
+            *agree_cases(), *walk_cases(), *random_cases(), *sanitize_cases()]

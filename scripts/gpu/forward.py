@@ -72,6 +72,18 @@ def few_rows_bench():
                             False, rows=rows, schedule=one)
 
 
+def long_cache_bench():
+    """One query of each head, or a few, on many keys."""
+    for batch, heads, rows, seq in ((1, (32, 8), 1, 8192), (16, (32, 8), 1, 8192),
+                                    (64, (32, 8), 1, 8192), (16, (64, 8), 1, 32768),
+                                    (128, (32, 32), 1, 2048), (16, (32, 1), 1, 8192),
+                                    (1, (32, 8), 1, 131072), (1, (64, 8), 16, 8192),
+                                    (1, (64, 8), 16, 65536), (1, (8, 8), 128, 16384),
+                                    (1, (8, 8), 512, 16384)):
+        yield BenchCase(f"bench_cache_b{batch}_h{heads[0]}_{heads[1]}_q{rows}_s{seq}", (128, 128),
+                        heads, batch, seq, False, rows=rows)
+
+
 def short_bench():
     """Calls of one to seven tiles a core."""
     for heads, dim, rows, seq in ((16, 64, 0, 2048), (16, 128, 0, 2048), (16, 128, 1024, 8192),
@@ -99,6 +111,7 @@ def bench_cases():
         yield BenchCase(f"bench_llama70b_s16384_{'causal' if causal else 'full'}", (128, 128),
                         (64, 8), 1, 16384, causal)
     yield from few_rows_bench()
+    yield from long_cache_bench()
     yield from short_bench()
     yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,
                     4096, True)

@@ -29,6 +29,11 @@ def is_packable(spec):
     return group > 1 and 64 % group == 0 and one_mask and not apart
 
 
+def is_splittable(spec):
+    """Mostly: a mask may have gaps."""
+    return not ({"varlen", "blocks", "maps"} & spec.keys()) and spec["head_dim"]["v"] <= 256
+
+
 def draw_schedule(d, spec):
     """Mostly one that fits."""
     dims = spec["head_dim"]
@@ -180,7 +185,10 @@ def draw(seed, index):
     if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.7 else None
-    return Drawn(spec, d.fills, schedule, draw_calls(d, spec))
+    calls = draw_calls(d, spec)
+    if schedule and is_splittable(spec) and d.random.random() < 0.25:
+        schedule["split_keys"] = True
+    return Drawn(spec, d.fills, schedule, calls)
 
 
 def random_cases(seed="gpu", count=24):

@@ -2,7 +2,8 @@
 
 from gpu.case import (CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, WINDOW, Case, make_spec,
                       schedule)
-from gpu.variant_cases import ALIBI, SINK_ROWS, SLOPES, row_free
+from gpu.variant_cases import (ALIBI, RETENTION_ROWS, SAVED_MAX, SINK_ROWS, SLOPES, SOFTPICK_ROWS,
+                               row_free)
 
 # Each value of each field at least twice, 1 to 4 warpgroups, tiles that are no multiple of 64.
 SCHEDULES = [
@@ -95,6 +96,63 @@ def packed_cases():
               inputs={"kv_len": {"dtype": "i32", "shape": ["batch"]}}, mask="kv_idx < kv_len[b]")
     yield one("packed_sigmoid", 128, (4, 2), PACKED_SCHEDULES[2], {}, mask=CAUSAL,
               normalize=row_free("sigmoid(score - 4)"), dtype="fp16")
+
+
+def split(*args, **rest):
+    return {**schedule(*args, **rest), "split_keys": True}
+
+
+# Keys of a tile in splits: each kind of grid, order and overlap, with heads packed too.
+SPLIT_SCHEDULES = [
+    split(2, 128, 2),
+    split(1, 64, 4, ping_pong=False, order="longest_first"),
+    split(2, 64, 2, overlap="none", grid="plain"),
+    split(3, 64, 2, ping_pong=False, order="longest_first"),
+    split(2, 64, 2, weights="shared", ping_pong=False),
+    split(1, 176, 2, ping_pong=False, grid="plain"),
+    {**split(1, 128, 2, ping_pong=False), "pack_heads": True},
+    {**split(2, 64, 2, order="longest_first"), "pack_heads": True},
+]
+# What a split leaves of a row, and how two of them become one: by normaliser.
+SPLIT_FORMS = {
+    "alibi": ({"slopes": {"fill": "slopes"}}, {"inputs": SLOPES, "score": ALIBI, "mask": CAUSAL}),
+    "sinks": ({"sink": {"fill": "normal"}},
+              {"inputs": {"sink": {"dtype": "f32", "shape": ["heads"]}}, "normalize": SINK_ROWS,
+               "mask": MASKS["window"]}),
+    "saved_max": ({}, {"normalize": SAVED_MAX, "mask": CAUSAL, "dtype": "fp16"}),
+    "softcap": ({}, {"score": "30 * tanh(score / 30)", "mask": CAUSAL}),
+    "softpick": ({}, {"normalize": SOFTPICK_ROWS}),
+    "squares": ({}, {"normalize": {
+        "rows": {"m": "rowmax(score)", "last": "rowmax(kv_idx)", "n": "rowsum(1)",
+                 "l": "rowsum(square(exp(score - m)))"},
+        "weight": "exp(score - m)", "output": "acc * rsqrt(l)",
+        "save": {"last": "last", "n": "n", "m": "m"}}, "mask": MASKS["prefix"]}),
+    "retention": ({}, {"normalize": RETENTION_ROWS, "mask": CAUSAL,
+                       "score": "score * exp((kv_idx - q_pos) / 100)"}),
+    "sigmoid": ({}, {"normalize": row_free("sigmoid(score - 8)")}),
+    "bias": ({"bias": {"fill": "normal"}},
+             {"inputs": {"bias": {"dtype": "bf16", "shape": ["seq_q", "seq_kv"]}},
+              "score": "score + bias[q_idx, kv_idx]"}),
+}
+FEW_SUMS = ("softpick", "retention", "sigmoid", "squares")  # large scores overflow what they sum
+
+
+def split_cases():
+    """`--group split`: calls of few tiles and many keys."""
+    names = [(ratio, dims, mask) for dims in ((128, 128), (64, 64), (72, 40), (256, 256))
+             for ratio, mask in (("gqa4", "full"), ("gqa8", "causal"), ("gqa4", "window"))]
+    for i, (ratio, dims, mask) in enumerate(names):
+        one = SPLIT_SCHEDULES[i % len(SPLIT_SCHEDULES)]
+        one = SPLIT_SCHEDULES[2] if dims[0] == 256 else one  # others do not fit
+        layout, dtype = LAYOUTS[i % 2], DTYPES[i // 2 % 2]
+        name = f"split_{ratio}_d{dims[0]}_{mask}_{dtype}_{layout}"
+        spec = make_spec(name, dims, HEADS[ratio], dtype, layout, mask=MASKS[mask])
+        yield Case(name, spec, "split", mask=mask, schedule=one, data=name)
+    for i, (form, (fills, rest)) in enumerate(SPLIT_FORMS.items()):
+        name, dim = f"split_{form}", (64, 128)[i % 2]
+        one = SPLIT_SCHEDULES[(0, 1, 6, 4, 7)[i % 5]]
+        yield Case(name, make_spec(name, (dim, dim), (8, 2), **rest), "split", fills, schedule=one,
+                   longest=5000 if form == "bias" else 8191, large=form not in FEW_SUMS, data=name)
 
 
 def agree_cases():

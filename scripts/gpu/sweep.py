@@ -168,7 +168,7 @@ def variant_points():
 
 def shape_of(one):
     return (one["warpgroups"], one["tile_kv"], one["weights"], one["overlap"],
-            one.get("pack_heads", False))
+            one.get("pack_heads", False), one.get("split_keys", False))
 
 
 def first_shapes(ranking, count):
@@ -190,7 +190,8 @@ def short_name(one):
         "pp" if one["ping_pong"] else "free",
         {"persistent": "pers", "plain": "plain"}[one["grid"]],
         {"longest_first": "long", "linear": "lin"}[one["order"]],
-        *(["packed"] if one.get("pack_heads") else [])])
+        *(["packed"] if one.get("pack_heads") else []),
+        *(["split"] if one.get("split_keys") else [])])
 
 
 def distinct(schedules):

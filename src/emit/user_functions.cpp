@@ -19,6 +19,7 @@
 #include "emit/epilogue.h"
 #include "emit/fragment.h"
 #include "emit/helpers.h"
+#include "emit/join.h"
 #include "emit/mask_functions.h"
 #include "emit/pair_text.h"
 #include "emit/prepass.h"
@@ -335,6 +336,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
     sections.push_back(row_max_text(form, names));
   } else {
     sections.push_back(absorb_functions(spec, form, pairs, names, fragment));
+    if (forms.join) sections.push_back(join_function(form));
   }
   sections.push_back(complete_text(form, names, fragment));
   sections.push_back(

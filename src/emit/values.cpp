@@ -92,6 +92,7 @@ class TemplateValues {
     put("SHORT_ROWS", resources_.row_order.ends_short && spec_.block_size == 0);
     put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_order.span : 0);
     put("PACKED_HEADS", schedule_.pack_heads);
+    put("SPLIT_KEYS", schedule_.split_keys);
   }
 
   void put_resources() {
@@ -100,6 +101,7 @@ class TemplateValues {
     put("WAVES_PER_SIMD", resources_.waves_per_simd);
     put("QUERY_STAGES", resources_.query_stages);
     put("BLOCKS_PER_CORE", resources_.blocks_per_core);
+    put("PLACES", resources_.places);
   }
 
   void put_rows() {
@@ -192,10 +194,10 @@ class TemplateValues {
 
   void put_sequences() {
     put("VARLEN", spec_.varlen);
-    // Another kernel comes first, which makes tables or states. That of tables clears the counter
-    // of tiles; otherwise the kernel itself does.
+    // Another kernel comes first, which makes tables or states, or last, which joins splits. That
+    // of tables clears the counter of tiles; otherwise the kernel itself does.
     const bool tables = spec_.varlen || id_tables(spec_) > 0;
-    put("PREPARES", tables || pairs_.far);
+    put("PREPARES", tables || pairs_.far || schedule_.split_keys);
     put("COUNTER", schedule::counts_tiles(schedule_) && !tables);
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/assumptions.h"
@@ -81,12 +82,22 @@ const char* overlap_of(const Schedule& s) {
   return s.ping_pong ? "both" : "intra";
 }
 
+// What else is special about tiles.
+constexpr std::pair<char, const char*> kMarks[] = {
+    {'*', "with the query heads of a key head packed into the tile"},
+    {'+', "with the keys of a tile split"},
+    {'#', "with both"}};
+char mark_of(const Schedule& s) {
+  if (s.pack_heads) return s.split_keys ? '#' : '*';
+  return s.split_keys ? '+' : ' ';
+}
+
 std::string line(size_t rank, const Candidate& candidate) {
   const Schedule& s = candidate.schedule;
   const Cost& cost = candidate.cost;
   return fmt::format("{:>4} {:<7}{}{:>6} {:<9} {:<9} {:<10} {:<7} {:>9} {:>7.1f} {:<13} {:>9}\n",
-                     rank, fmt::format("{}x{}", s.tile_q(), s.tile_kv), s.pack_heads ? '*' : ' ',
-                     s.stages, name_of(s.weights), overlap_of(s), name_of(s.grid),
+                     rank, fmt::format("{}x{}", s.tile_q(), s.tile_kv), mark_of(s), s.stages,
+                     name_of(s.weights), overlap_of(s), name_of(s.grid),
                      s.order == schedule::Order::Linear ? "linear" : "longest",
                      microseconds(cost.seconds), cost.flop_per_s * 1e-12, bound_name(cost),
                      candidate.resources.register_need);
@@ -131,9 +142,12 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
       text += line(best[i] + 1, ranking.ranked[best[i]]);
     }
     if (best.size() > limit) text += fmt::format("     and {} more shapes\n", best.size() - limit);
-    if (std::ranges::any_of(ranking.ranked,
-                            [](const Candidate& c) { return c.schedule.pack_heads; })) {
-      text += "     * with the query heads of a key head packed into the tile\n";
+    for (const auto& [mark, meaning] : kMarks) {
+      if (std::ranges::any_of(ranking.ranked, [mark = mark](const Candidate& c) {
+            return mark_of(c.schedule) == mark;
+          })) {
+        text += fmt::format("     {} {}\n", mark, meaning);
+      }
     }
     text += "\n" + wrap(why_first(ranking.ranked, spec), 0);
   }

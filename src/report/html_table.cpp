@@ -44,6 +44,8 @@ constexpr auto kColumns = std::to_array<Column>({
      [](const Row& r) {
        return std::string(r.candidate.schedule.pack_heads ? "packed" : "one a tile");
      }},
+    {"Schedule", "keys", true,
+     [](const Row& r) { return std::string(r.candidate.schedule.split_keys ? "split" : "all"); }},
     {"Schedule", "stages", false,
      [](const Row& r) { return fmt::to_string(r.candidate.schedule.stages); }},
     {"Schedule", "weights", true,

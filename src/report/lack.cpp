@@ -124,6 +124,7 @@ std::vector<Part> parts_of_core(const Candidate& next, const Candidate& first) {
 std::vector<Part> parts_beside(const Cost& b, const Cost& a) {
   const auto stalled = [](const Cost& c) { return stall_seconds(c) * c.clock_hz / c.core_clk; };
   const auto states = [](const Cost& c) { return c.states_seconds / c.first_seconds; };
+  const auto joins = [](const Cost& c) { return c.join_seconds / c.first_seconds; };
   const auto launches = [](const Cost& c) { return c.launch_seconds / c.first_seconds; };
   return {{a.clock_hz / b.clock_hz - 1,
            fmt::format("the power limit holds it to {:.3f} GHz, the first to {:.3f} GHz",
@@ -133,6 +134,8 @@ std::vector<Part> parts_beside(const Cost& b, const Cost& a) {
                        stall_seconds(b) / b.first_seconds, stall_seconds(a) / a.first_seconds)},
           {(b.states_seconds - a.states_seconds) / a.first_seconds,
            of_its_time("the making of states takes", states(b), states(a))},
+          {(b.join_seconds - a.join_seconds) / a.first_seconds,
+           of_its_time("the joining of splits takes", joins(b), joins(a))},
           {(b.launch_seconds - a.launch_seconds) / a.first_seconds,
            of_its_time("launches take", launches(b), launches(a))}};
 }
@@ -160,6 +163,9 @@ std::string name_of_shape(const Schedule& next, const Schedule& first) {
   }
   if (next.pack_heads != first.pack_heads) {
     list.emplace_back(next.pack_heads ? "with heads packed" : "with a tile for each head");
+  }
+  if (next.split_keys != first.split_keys) {
+    list.emplace_back(next.split_keys ? "with keys split" : "with all keys in a tile");
   }
   if (!list.empty()) name += fmt::format(" {}", fmt::join(list, " and "));
   return name;

@@ -19,9 +19,9 @@ using schedule::Candidate;
 using schedule::Cost;
 using schedule::Schedule;
 
-using Shape = std::tuple<int, int, schedule::Place, schedule::Overlap, bool>;
+using Shape = std::tuple<int, int, schedule::Place, schedule::Overlap, bool, bool>;
 Shape shape_of(const Schedule& s) {
-  return {s.warpgroups, s.tile_kv, s.weights, s.overlap, s.pack_heads};
+  return {s.warpgroups, s.tile_kv, s.weights, s.overlap, s.pack_heads, s.split_keys};
 }
 
 std::string bound_of(const Cost& cost) {
@@ -92,6 +92,7 @@ std::string other_time_of(const Cost& cost) {
   };
   add(cost.launch_seconds, "launches");
   add(cost.states_seconds, "the making of states");
+  add(cost.join_seconds, "the joining of splits");
   add(stall_seconds(cost), cost.l2_clk > cost.memory_clk ? "waits for L2" : "waits for memory");
   return parts.empty() ? "" : fmt::format(" Of the kernel's, {}.", fmt::join(parts, ", "));
 }

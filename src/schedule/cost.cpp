@@ -9,6 +9,7 @@
 #include "schedule/block_rows.h"
 #include "schedule/cost_tiles.h"
 #include "schedule/grid.h"
+#include "schedule/splits.h"
 #include "schedule/units.h"
 
 namespace attngen::schedule {
@@ -138,6 +139,18 @@ double launch_seconds(const Kernel& kernel, const spec::Workload& w, const targe
   return t.launch_s * (prepares ? 2 : 1) + asking_seconds(kernel, w, t);
 }
 
+// The kernel that joins splits is launched beside the main one, and waits for its end. What that
+// one left takes as long to write and to read as if it went to memory: 8.6 MB make a call 5 us
+// longer (H100, 2026-11-27, a throw-away script).
+constexpr double kJoinSeconds = 4e-6;
+
+double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits,
+                       const target::Target& t) {
+  const double rows = static_cast<double>(w.batch * w.seq_q) * kernel.heads_q;
+  const auto part = part_bytes(kernel.head_dim_v, kernel.rows.reductions.size());
+  return kJoinSeconds + 2 * rows * static_cast<double>(splits * part) / t.memory_bytes_per_s;
+}
+
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
   const bool fits = kernel.group() > 1 && kWarpgroupRows % kernel.group() == 0;
@@ -262,23 +275,25 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   // Each part of the values has tiles as a head of its own would, if a tile does not take all.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   const int turns = has_states && resources.parts_in_turn ? kernel_.value_parts : 1;
+  const int64_t splits = splits_of(s, resources, kernel_.heads_q, kernel_.heads_kv, w);
   // What has tiles of its own: a query head, or the group that shares them.
   const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads / turns;
   const int places = t.cores * resources.blocks_per_core;
 
-  const Tiles tiles = tiles_of(s, steps, w, has_states, turns);
+  const Tiles tiles = tiles_of(s, steps, w, {has_states, turns, splits});
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const double read = tiles.visited * scale, read_per_core = read / places;
   const double blocks_of_tile =
-      tiles.blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size()));
-  const double waves = static_cast<double>(rows.count) * tile_heads / places;
+      tiles.blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size()) * splits);
+  const double shares = tile_heads * static_cast<double>(splits);
+  const double waves = static_cast<double>(rows.count) * shares / places;
   const bool are_alike = s.order == Order::Linear && !kernel_.test;
   const double clk =
-      makespan({&tiles.clk, tiles.per_entry, tile_heads, kernel_.row_order.first_longest}, places,
+      makespan({&tiles.clk, tiles.per_entry, shares, kernel_.row_order.first_longest}, places,
                s.grid, s.order) +
       (are_alike ? late_clk(steps.full, blocks_of_tile, waves) : 0);
   const double busy = std::accumulate(tiles.clk.begin(), tiles.clk.end(), 0.0) *
-                      (tiles.per_entry * tile_heads) / places;
+                      (tiles.per_entry * shares) / places;
 
   PointCost p;
   // A slot of a state takes one product, a block's two.
@@ -298,9 +313,10 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.memory_seconds = moved.memory_seconds;
   if (s.order == Order::LongestFirst) crowd(p);
   p.launch_seconds = launch_seconds(kernel_, w, t);
+  if (splits > 1) p.join_seconds = joining_seconds(kernel_, w, splits, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   p.seconds = side_by_side({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds +
-              p.states_seconds;
+              p.states_seconds + p.join_seconds;
   return p;
 }
 

@@ -37,6 +37,7 @@ class CostModel {
  private:
   struct Steps;
   struct Tiles;
+  struct Sharing;
   bool uneven_tiles(bool pack_heads) const;
   struct Traffic {
     double l2_seconds, memory_seconds;
@@ -49,7 +50,7 @@ class CostModel {
   Steps steps_of(const Schedule& schedule, const Resources& resources) const;
   Steps with_copies(Steps steps, const Schedule& schedule) const;
   Tiles tiles_of(const Schedule& schedule, const Steps& steps, const spec::Workload& w,
-                 bool has_states, int turns) const;
+                 const Sharing& sharing) const;
   Traffic traffic(const Schedule& schedule, const spec::Workload& w, double heads,
                   double tile_heads, double blocks) const;
   PointCost point(const Schedule& schedule, const Resources& resources, const Steps& steps,

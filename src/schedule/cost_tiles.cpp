@@ -134,9 +134,9 @@ const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s,
   return entry->second;
 }
 
-// `turns`: how many parts of its values a tile takes, one after the other.
 CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, const spec::Workload& w,
-                                     bool has_states, int turns) const {
+                                     const Sharing& sharing) const {
+  const int turns = sharing.turns;
   const TileRows& rows = rows_of(s, w);
   const std::vector<TestedBlocks>* const asked = tester_ ? &tested(s, w) : nullptr;
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
@@ -148,7 +148,8 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
     const TestedBlocks own = asked != nullptr ? (*asked)[i] : own_blocks(rows, i, s);
     const double blocks = asked != nullptr ? own.full + own.partial
                                            : static_cast<double>(loaded.full + loaded.partial);
-    const double far = has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
+    const double far =
+        sharing.has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
     const double full = std::max(0.0, own.full - far);
     const double state_slots = far > 0 ? 2.0 * kernel_.head_dim_v / kStateRows : 0;
     const double summed = sums ? far : 0;
@@ -156,8 +157,11 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
     tiles.own += own.full + own.partial;
     tiles.visited += turns * (blocks - far) + summed / 2;  // of far ones no values
     tiles.state_slots += turns * state_slots;
-    const double turn = steps.beyond(blocks, s.stages) + full * steps.full.length +
-                        own.partial * steps.partial.length + state_slots * steps.far.length;
+    const double most = std::ceil(blocks / static_cast<double>(sharing.splits));  // of a split
+    const double share = blocks > 0 ? most / blocks : 1;
+    const double turn = steps.beyond(most, s.stages) +
+                        share * (full * steps.full.length + own.partial * steps.partial.length) +
+                        state_slots * steps.far.length;
     tiles.clk.push_back(turns * turn + summed * steps.far.length);
   }
   if (kernel_.block_size > 0) {

@@ -17,9 +17,16 @@ struct CostModel::Steps {
   double beyond(double blocks, int stages) const;
 };
 
-// The tiles of one head.
+// How a call shares out its tiles' work.
+struct CostModel::Sharing {
+  bool has_states = false;  // keys far behind come as states
+  int turns = 1;            // parts of the values that a tile takes, one after the other
+  int64_t splits = 1;       // of its keys, each a tile of its own
+};
+
+// The tiles of one head, whole.
 struct CostModel::Tiles {
-  std::vector<double> clk;  // how long each takes
+  std::vector<double> clk;  // how long each of its splits takes
   double per_entry = 1;     // tiles that each of `clk` stands for
   double blocks = 0;        // of all of `clk`
   double visited = 0;       // of which so many are read

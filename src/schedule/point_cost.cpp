@@ -60,6 +60,7 @@ void add_points(Cost& cost, const std::vector<PointCost>& points,
   cost.first_seconds = shown.seconds;
   cost.launch_seconds = shown.launch_seconds;
   cost.states_seconds = shown.states_seconds;
+  cost.join_seconds = shown.join_seconds;
   cost.clock_hz = shown.clock;
   cost.fixed_clk = shown.tile_clk;
   const double blocks = std::max(1.0, shown.blocks);

@@ -21,13 +21,15 @@ constexpr int kMaxWarpgroups = 4;
 constexpr int kMaxTileKv = 256;  // the widest matrix instruction
 constexpr int kMaxStages = 8;
 
-// All but this one must be there: schedules that were written before it existed are good still.
-constexpr const char* kOptional = "pack_heads";
+// All but these must be there: schedules that were written before they existed are good still.
+constexpr const char* kPackHeads = "pack_heads";
+constexpr const char* kSplitKeys = "split_keys";
+bool is_optional(std::string_view key) { return key == kPackHeads || key == kSplitKeys; }
 
 const std::vector<std::string>& keys() {
-  static const std::vector<std::string> names{"warpgroups", "tile_kv", "stages",
-                                              "weights",    "overlap", "ping_pong",
-                                              "grid",       "order",   kOptional};
+  static const std::vector<std::string> names{"warpgroups", "tile_kv",   "stages", "weights",
+                                              "overlap",    "ping_pong", "grid",   "order",
+                                              kPackHeads,   kSplitKeys};
   return names;
 }
 
@@ -56,7 +58,8 @@ class Reader {
     read_bool("ping_pong", schedule.ping_pong);
     read_word("grid", {Grid::Plain, Grid::Persistent}, schedule.grid);
     read_word("order", {Order::Linear, Order::LongestFirst}, schedule.order);
-    read_bool(kOptional, schedule.pack_heads);
+    read_bool(kPackHeads, schedule.pack_heads);
+    read_bool(kSplitKeys, schedule.split_keys);
     return schedule;
   }
 
@@ -80,7 +83,7 @@ class Reader {
     for (const std::string& key : keys()) {
       if (root_.find(key) != nullptr) continue;
       absent.push_back(key);
-      if (key != kOptional) missing.push_back(fmt::format("'{}'", key));
+      if (!is_optional(key)) missing.push_back(fmt::format("'{}'", key));
     }
     for (const Node& entry : root_.children) {
       if (std::find(keys().begin(), keys().end(), entry.key) == keys().end()) {

@@ -8,9 +8,10 @@
 
 namespace attngen::schedule {
 
-// Strict: every key but "pack_heads", no other, values that some kernel could have. Reports all
-// errors of the text at once; returns a Schedule only if there are none. Any bytes are safe, as in
-// spec::read. Whether the schedule fits a kernel and a target is search.h's judge.
+// Strict: every key but "pack_heads" and "split_keys", no other, values that some kernel could
+// have. Reports all errors of the text at once; returns a Schedule only if there are none. Any
+// bytes are safe, as in spec::read. Whether the schedule fits a kernel and a target is search.h's
+// judge.
 std::optional<Schedule> read(text::Diagnostics& diagnostics);
 
 }  // namespace attngen::schedule

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedule/register_need.h"
+#include "schedule/splits.h"
 #include "schedule/units.h"
 
 namespace attngen::schedule {
@@ -218,6 +219,10 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     std::string reason = why_unpackable(kernel);
     if (!reason.empty()) return reason;
   }
+  if (s.split_keys) {
+    std::string reason = why_unsplittable(kernel);
+    if (!reason.empty()) return reason;
+  }
   if (s.warpgroups % kernel.maps != 0) {
     return fmt::format("{} cannot share out {} maps of scores, one each",
                        plural(s.warpgroups, "warpgroup"), kernel.maps);
@@ -249,6 +254,7 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   Resources resources;
   resources.threads = kWarpgroupLanes * (s.warpgroups + 1);
   resources.blocks_per_core = blocks_per_core(kernel, s, target);
+  resources.places = target.cores * resources.blocks_per_core;
   const RegisterPlan& plan = register_plan(kernel, s, resources.blocks_per_core);
   resources.producer_registers = plan.producer;
   resources.consumer_registers = plan.consumer;
@@ -257,10 +263,11 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
   resources.forms.near = kernel.has_near && (resources.fixed_max || !kernel.rows.exponential) &&
                          register_need(kernel, s, true) <= resources.consumer_registers;
   resources.forms.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
-                        has_slots_for_far_keys(kernel, s) &&
+                        !s.split_keys && has_slots_for_far_keys(kernel, s) &&
                         register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
   resources.forms.strips = kernel.has_strips();
   resources.forms.bias = kernel.bias_bytes > 0;
+  resources.forms.join = s.split_keys;
   resources.scout = has_scout(kernel);
   resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent;

@@ -40,9 +40,10 @@ const char* name_of(Order order) { return find_name(kOrders, order); }
 std::string to_json(const Schedule& s) {
   return fmt::format(
       R"({{"warpgroups": {}, "tile_kv": {}, "stages": {}, "weights": "{}", "overlap": "{}", )"
-      R"("ping_pong": {}, "grid": "{}", "order": "{}"{}}})",
+      R"("ping_pong": {}, "grid": "{}", "order": "{}"{}{}}})",
       s.warpgroups, s.tile_kv, s.stages, name_of(s.weights), name_of(s.overlap), s.ping_pong,
-      name_of(s.grid), name_of(s.order), s.pack_heads ? R"(, "pack_heads": true)" : "");
+      name_of(s.grid), name_of(s.order), s.pack_heads ? R"(, "pack_heads": true)" : "",
+      s.split_keys ? R"(, "split_keys": true)" : "");
 }
 
 std::string describe(const Schedule& s) {
@@ -54,6 +55,7 @@ std::string describe(const Schedule& s) {
   text += s.grid == Grid::Persistent ? ", persistent" : ", one block a tile";
   if (s.order == Order::LongestFirst) text += ", longest first";
   if (s.pack_heads) text += ", heads packed";
+  if (s.split_keys) text += ", keys split";
   return text;
 }
 

@@ -48,6 +48,7 @@ struct Schedule {
   Grid grid = Grid::Persistent;
   Order order = Order::Linear;
   bool pack_heads = false;  // the query heads of a key head share a tile: rows of few queries
+  bool split_keys = false;  // a call of few tiles shares out their keys too (splits.h)
 
   // The kernel's, not a choice, and no part of the JSON: warpgroups that share 64 query rows, each
   // with a map of scores of its own.
@@ -101,6 +102,7 @@ struct Forms {
   bool far = false;     // keys far behind come as states (far_form.h)
   bool strips = false;  // what pairs share is computed once (strips.h)
   bool bias = false;    // an input with an element for each pair comes by tiles (pair_input.h)
+  bool join = false;    // what parts of a row's keys left can be put together
 };
 
 // What a schedule needs of a core.
@@ -117,11 +119,12 @@ struct Resources {
   int query_stages = 1;     // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;     // per block
   int blocks_per_core = 1;  // Hopper: that share a core, each with a tile of its own
+  int places = 0;           // Hopper: of blocks, on the whole GPU
   int waves_per_simd = 0;   // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
   RowOrder row_order = {};
 };
 
-// One line, keys in a fixed order; "pack_heads" only where it is true.
+// One line, keys in a fixed order; "pack_heads" and "split_keys" only where they are true.
 std::string to_json(const Schedule& schedule);
 // "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, ping-pong,
 // persistent"

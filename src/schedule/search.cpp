@@ -16,6 +16,20 @@ std::string no_family(const target::Target& target) {
   return fmt::format("no template family for {} yet", target.name);
 }
 
+// The same with its keys split, where some call of the workload would.
+void add_split(const Kernel& kernel, const target::Target& target, const CostModel& cost,
+               Schedule schedule, const Resources& resources, Ranking& ranking) {
+  if (!worth_splitting(schedule, resources, kernel)) return;
+  schedule.split_keys = true;
+  Fit fit = fit_hopper(kernel, schedule, target);
+  if (!fit.resources) {
+    ranking.rejected.push_back({schedule, std::move(fit.reason)});
+    return;
+  }
+  const Cost predicted = cost(schedule, *fit.resources);
+  ranking.ranked.push_back({schedule, *fit.resources, predicted});
+}
+
 void add_variants(const Kernel& kernel, const target::Target& target, const CostModel& cost,
                   const Schedule& tile, Ranking& ranking) {
   for (const Schedule& variant : variants(tile)) {
@@ -26,6 +40,7 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
     }
     const Cost predicted = cost(variant, *fit.resources);
     ranking.ranked.push_back({variant, *fit.resources, predicted});
+    add_split(kernel, target, cost, variant, *fit.resources, ranking);
   }
 }
 

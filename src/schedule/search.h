@@ -99,9 +99,9 @@ struct Cost {
   double crowded = 0;   // and for other cores at the L2
   double existing = 0;  // share of visited pairs, as far as is known or assumed beforehand; or 0
   double clock_hz = 0;  // under the power limit
-  // Of that point, the kernel's time, and what launches (with what a kernel before asks a mask) and
-  // the making of states take of it.
-  double first_seconds = 0, launch_seconds = 0, states_seconds = 0;
+  // Of that point, the kernel's time, and what launches (with what a kernel before asks a mask),
+  // the making of states and the joining of splits take of it.
+  double first_seconds = 0, launch_seconds = 0, states_seconds = 0, join_seconds = 0;
 };
 
 // Clocks of the kernel's whole time for each block of keys, at the first workload point: what a

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/splits.h"
+
 namespace attngen::schedule {
 
 // Not searched, though --schedule takes them, because measured on an H200 (2026-11-21; 35 points,
@@ -46,6 +48,13 @@ bool worth_packing(const Schedule& tile, const Kernel& kernel) {
   if (kernel.group_blocks && tile.tile_q() > kernel.block_size) return true;
   return std::ranges::any_of(kernel.workload, [&](const spec::Workload& w) {
     return w.seq_q < int64_t{2} * tile.tile_q();
+  });
+}
+
+bool worth_splitting(Schedule schedule, const Resources& resources, const Kernel& kernel) {
+  schedule.split_keys = true;
+  return std::ranges::any_of(kernel.workload, [&](const spec::Workload& w) {
+    return splits_of(schedule, resources, kernel.heads_q, kernel.heads_kv, w) > 1;
   });
 }
 

@@ -35,6 +35,9 @@ std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv,
 // blocks of keys (block sparsity) read them once together, where a tile is higher than a block.
 bool worth_packing(const Schedule& tile, const Kernel& kernel);
 
+// Whether some call of the workload would split the keys of such tiles.
+bool worth_splitting(Schedule schedule, const Resources& resources, const Kernel& kernel);
+
 // The depths of the rings from which the fit takes the first that it can, and the least.
 inline constexpr int kDeepStages[] = {4, 3};
 inline constexpr int kLeastStages = 2;

@@ -7,6 +7,7 @@
 #include "attention/row_form.h"
 #include "attention/tiles.h"
 #include "expr/expr.h"
+#include "schedule/splits.h"
 #include "schedule/units.h"
 
 namespace attngen::schedule {
@@ -82,6 +83,18 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
          static_cast<double>(spec.heads.q * state);
 }
 
+// What splits leave of each row.
+double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spec::Workload& call) {
+  const int64_t splits =
+      splits_of(candidate.schedule, candidate.resources, spec.heads.q, spec.heads.kv(), call);
+  if (splits == 1) return 0;
+  const auto derived = attention::derive_row_form(spec.normalize);
+  const auto* rows = std::get_if<attention::RowForm>(&derived);
+  const int64_t part = part_bytes(spec.head_dim.v, rows != nullptr ? rows->reductions.size() : 0);
+  return static_cast<double>(call.batch * call.seq_q * splits) *
+         static_cast<double>(spec.heads.q * part);
+}
+
 // What packed sequences and the tiles' counter take.
 double own_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
   if (spec.varlen) return static_cast<double>(call.batch * kSequence + 2 * kCounter);
@@ -95,8 +108,8 @@ int64_t workspace_bytes(const spec::Spec& spec, const Candidate& candidate,
                         const spec::Workload& call) {
   if (candidate.cost.family != target::Family::Hopper) return 0;
   const Schedule& s = candidate.schedule;
-  const double bytes =
-      table_bytes(spec, s, call) + state_bytes(spec, candidate, call) + own_bytes(spec, s, call);
+  const double bytes = table_bytes(spec, s, call) + state_bytes(spec, candidate, call) +
+                       split_bytes(spec, candidate, call) + own_bytes(spec, s, call);
   return static_cast<int64_t>(std::min(bytes, kMostBytes));
 }
 

@@ -51,6 +51,9 @@ namespace {
 #if ATTN_COUNTER
 #include "parts/counter.cuh"
 #endif
+#if ATTN_SPLIT_KEYS
+#include "parts/split.cuh"
+#endif
 #include "parts/tile.cuh"
 #if ATTN_BIAS
 #include "parts/copy_bias.cuh"
@@ -111,6 +114,9 @@ namespace {
 #include "parts/maps.cuh"
 #endif
 #include "parts/finish.cuh"
+#if ATTN_SPLIT_KEYS
+#include "parts/join.cuh"
+#endif
 
 template <int kRegisters>
 __device__ __forceinline__ void release_registers() {
@@ -154,6 +160,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   wait_for_stream();
 #endif
 
+#if ATTN_SPLIT_KEYS
+  if (p.splits > 1) call_next_kernel();  // it waits for this one's end
+#endif
+
   const int warpgroup = uniform(threadIdx.x / 128);
   if (warpgroup == kWarpgroups) {
     release_registers<ATTN_PRODUCER_REGISTERS>();
@@ -163,7 +173,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #else
     if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
 #endif
-#if ATTN_VARLEN
+#if ATTN_VARLEN || ATTN_SPLIT_KEYS
     if (warp == 1) store(shared, map_o, p);
 #else
     if (warp == 1) store(shared, map_o);
@@ -193,7 +203,7 @@ namespace {
 #include "parts/arguments.cuh"
 #include "parts/tensors.cuh"
 #include "parts/device.cuh"
-#if ATTN_LONGEST_FIRST || ATTN_ID_TABLES || ATTN_FAR
+#if ATTN_LONGEST_FIRST || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
 #include "parts/prepare.cuh"
 #endif
 

@@ -206,6 +206,7 @@ std::map<std::string, Formula> formulas() {
   all["cross_attention"] = masked([](const Pair&) { return true; });
   all["unequal_dims"] = masked(causal);
   all["gqa_few_rows"] = masked(causal);
+  all["one_query"] = masked([](const Pair&) { return true; });
   all["head_dim_512"] = masked([](const Pair&) { return true; });
   return all;
 }

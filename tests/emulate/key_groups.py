@@ -3,11 +3,27 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FAR_DOCUMENTS,
-                   FEW, HEAD_IDS, IDS, LAMBDA, LENGTHS, NARROW, PACKED, RETENTION, SELF, SIGMOID,
-                   SLOPES, VALID, WILD, WINDOW, also, bias, keep, packed, packed_input, schedule,
-                   spec)
+                   FEW, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, NARROW, PACKED, RETAINED, RETENTION,
+                   SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, VALID, WILD, WINDOW, also, bias, keep, packed, packed_input, schedule,
+                   spec, split)
 
 KEY_GROUPS = {
+    # Keys of a tile in several splits, of which some have no block, and what each normaliser leaves
+    # of them. Of 40 batches tiles have all keys.
+    "split": [
+        (spec((4, 2), mask=CAUSAL), [split(2, 64, 2, ping_pong=True), split(1, 32, 3, order="linear"),
+                                     packed(1, 64, 2, split_keys=True)],
+         ["2,70,400", "1,1,300", "1,200,200", "1,64,0", "40,70,130"]),
+        (spec((2, 1), (72, 40), dtype="fp16", mask=WINDOW, inputs=SLOPES, score=ALIBI),
+         [split(2, 64, 2, grid="plain", order="linear"), split(3, 48, 2)], ["large:1,130,700", "2,1,650"]),
+        (spec(inputs=SINK, mask=CAUSAL, normalize=SINKS), [split(1, 64, 2)], ["2,70,300", "1,5,3"]),
+        (spec(mask=NARROW, normalize=SOFTPICK), [split(2, 64, 2)], ["1,130,400", "1,3,200"]),
+        (spec((3, 1), mask=CAUSAL, score=RETAINED, normalize=RETENTION), [split(2, 64, 2)],
+         ["1,70,300", "1,1,257"]),
+        (spec(inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]",
+              normalize=LENGTH), [split(2, 64, 2)], ["1,130,344", "1,70,131"]),
+        (spec((8, 1), mask=CAUSAL, normalize=SIGMOID), [packed(1, 64, 2, split_keys=True)], ["2,3,500"]),
+    ],
     # A byte for each pair, that the mask reads, comes by tiles too, and by threads where its rows do
     # not begin at multiples of 16; with packed heads each thread loads its own.
     "masks": [

@@ -11,6 +11,10 @@ def packed(*args, **rest):
     return schedule(*args, pack_heads=True, **rest)
 
 
+def split(*args, **rest):
+    return schedule(*args, split_keys=True, **rest)
+
+
 def spec(heads=(2, 1), head_dim=(64, 64), **rest):
     return {"attngen": 1, "name": "emulated", "dtype": rest.pop("dtype", "bf16"),
             "heads": {"q": heads[0], "kv": heads[1]},
@@ -56,6 +60,17 @@ DIFFERENTIAL = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
                 "save": {"lse": "m + log(l)"}}
 SAVED_MAX = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
              "weight": "exp(score - m)", "output": "acc / l", "save": {"m": "m", "l": "l"}}
+SINK = {"sink": {"dtype": "f32", "shape": ["heads"]}}
+SINKS = {"rows": {"m": "max(rowmax(score), sink[h])",
+                  "l": "rowsum(exp(score - m)) + exp(sink[h] - m)"},
+         "weight": "exp(score - m)", "output": "acc / l", "save": {"lse": "m + log(l)"}}
+SOFTPICK = {"rows": {"m": "max(rowmax(score), 0)", "l": "rowsum(abs(exp(score - m) - exp(-m)))"},
+            "weight": "relu(exp(score - m) - exp(-m))", "output": "acc / (l + 1e-6)"}
+# Maxima that no weight reads, and that one does; a count.
+LENGTH = {"rows": {"m": "rowmax(score)", "last": "rowmax(kv_idx)", "n": "rowsum(1)",
+                   "l": "rowsum(square(exp(score - m)))"},
+          "weight": "exp(score - m)", "output": "acc * rsqrt(l)",
+          "save": {"last": "last", "n": "n", "m": "m"}}
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 LOG_DECAY = {"log_decay": {"dtype": "f32", "shape": ["heads"]}}
 DECAYED = "score * exp(log_decay[h] * (q_pos - kv_idx))"

@@ -86,6 +86,8 @@ DROPPED = ["", r"setmaxnreg\.(?:dec|inc)\.sync\.aligned\.u32 %0;",
 # Queries from which on a call keeps states of its keys (parts/prepare.cuh), fewer than on a GPU: calls
 # that reach them take seconds here.
 FEWEST_QUERIES = 512
+# What else is shorter here: the keys that are worth a split (parts/arguments.cuh).
+SHORTER = {"kEnds": 0, "kJoining": 0, "kSplit": 0, "kPartRows": 1000000}
 
 
 def to_host(text):
@@ -98,6 +100,8 @@ def to_host(text):
                   "uint8_t* const memory = emulator::core->shared;", text)
     text = re.sub(r"__shared__ ", "static ", text)
     text = re.sub(r"kFewestQueries = \d+", f"kFewestQueries = {FEWEST_QUERIES}", text)
+    for name, value in SHORTER.items():
+        text = re.sub(rf"\b{name} = \d+", f"{name} = {value}", text)
     operands = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
     text = re.sub(rf'asm volatile\("(?:{"|".join(DROPPED)})"\s*:{operands}\);', "", text)
     if "asm" in text:

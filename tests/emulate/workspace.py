@@ -45,6 +45,10 @@ CASES = [
     (spec((4, 2), varlen=True, inputs=packed_input("i32", "heads_kv", "seq_kv"),
           mask="x[h_kv, q_pos] == x[h_kv, kv_idx]",
           workload=[{"batch": 33, "seq_q": 1000, "seq_kv": 1100}]), schedule(3, 64, 2)),
+    # As many splits as there are places for tiles, with and without what to_host.py makes shorter.
+    (spec((8, 2), (64, 40), mask=CAUSAL, normalize=RETENTION,
+          workload=[{"batch": 3, "seq_q": 7, "seq_kv": 4000000}]),
+     packed(2, 64, 2, split_keys=True)),
 ]
 
 

@@ -21,6 +21,7 @@
 #include "sanitize_mask.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_sparse.h"
+#include "sanitize_split.h"
 #include "sanitize_strips.h"
 #include "sanitize_wide.h"
 #include "sanitize_window.h"
@@ -37,6 +38,7 @@ constexpr Lengths kLengths[] = {{1, 200, 300}, {2, 77, 77}, {1, 150, 64},
 // of maps' warpgroups for both: racecheck does not follow.
 constexpr Lengths kManyTiles = {150, 130, 70};
 constexpr Lengths kFarLengths = {1, 2060, 2080};  // enough queries for states of keys far behind
+constexpr Lengths kSplitLengths = {1, 70, 1500};  // enough keys for four splits of them
 
 struct Dims {
   int heads_q, heads_kv, head_dim;
@@ -45,6 +47,7 @@ struct Dims {
   bool far = false;
   int head_dim_v = head_dim;
   bool walks = false;  // a scout finds its blocks
+  bool splits = false;
 };
 
 bool check(cudaError_t error, const char* what) {
@@ -241,6 +244,9 @@ bool run(const char* name, const Dims& dims, Workspace workspace_bytes, Forward 
   if (dims.far && !run_once<Args>(name, dims, kFarLengths, 1, workspace_bytes, forward)) {
     return false;
   }
+  if (dims.splits && !run_once<Args>(name, dims, kSplitLengths, 1, workspace_bytes, forward)) {
+    return false;
+  }
   const bool reuses = dims.maps == 1 && !dims.walks;
   if (reuses && !run_once<Args>(name, dims, kManyTiles, 1, workspace_bytes, forward)) return false;
   std::printf("%s: ran\n", name);
@@ -263,6 +269,7 @@ int main() {
       RUN(sanitize_strips, Dims{2, 2, 64, true}) &
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_mask, Dims{2, 2, 64, true}) &
-      RUN(sanitize_bits, Dims{4, 4, 64, true, 1, false, 64, true});
+      RUN(sanitize_bits, Dims{4, 4, 64, true, 1, false, 64, true}) &
+      RUN(sanitize_split, Dims{4, 1, 64, true, 1, false, 64, false, true});
   return all ? 0 : 1;
 }

@@ -75,11 +75,11 @@ def kernels_of(log):
     """(name, what ptxas says of it) of each kernel."""
     for part in log.split("Compiling entry function '")[1:]:
         # A mangled name has its words' lengths before them.
-        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare|states))", part)[1], part
+        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare|states|join))", part)[1], part
 
 
 def static_memory(name, kernel):
-    """What a kernel has beside the dynamic memory of the manifest; one that prepares may."""
+    """What a kernel has beside the dynamic memory of the manifest; others may."""
     static = re.search(r"(\d+) bytes smem", kernel)
     if static and name.endswith("_forward_kernel"):
         yield f"{static[1]} bytes of static shared memory, the manifest counts the dynamic alone"

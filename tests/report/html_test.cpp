@@ -89,7 +89,7 @@ TEST_CASE("the table: a row for each candidate, in the order of rank") {
   CHECK(has(table, "<th aria-sort=\"ascending\" scope=\"col\">rank</th>"));
   CHECK(has(table,
             "<tr class=\"first\"><td>1</td><td>128×128</td><td>2</td>"
-            "<td class=\"t\">one a tile</td><td>2</td>"
+            "<td class=\"t\">one a tile</td><td class=\"t\">all</td><td>2</td>"
             "<td class=\"t\">registers</td><td class=\"t\">intra</td><td class=\"t\">yes</td>"
             "<td class=\"t\">persistent</td><td class=\"t\">longest</td>"
             "<td>1000.0</td><td>0.0</td><td>512.0</td><td class=\"t\">tensor cores</td>"

@@ -39,7 +39,7 @@ std::string errors_with(std::string_view from, std::string_view to) {
 
 TEST_CASE("JSON gives the schedule back") {
   Schedule packed;
-  packed.pack_heads = true;
+  packed.pack_heads = packed.split_keys = true;
   const Schedule tall{4, 64, 3, Place::Shared, Overlap::None, false, Grid::Plain, Order::Linear};
   for (const Schedule& schedule : {Schedule{}, tall, packed}) {
     text::Diagnostics diagnostics({"s.json", to_json(schedule)});
@@ -48,6 +48,7 @@ TEST_CASE("JSON gives the schedule back") {
   }
   CHECK(errors_of(std::string(kLines)).empty());
   CHECK(errors_with("\"linear\"", "\"linear\", \"pack_heads\": false").empty());
+  CHECK(errors_with("\"linear\"", "\"linear\", \"split_keys\": false").empty());
   CHECK(errors_with("{", "\xEF\xBB\xBF{").empty());  // a byte order mark
 }
 

@@ -13,6 +13,12 @@ Schedule with_packed_heads() {
   return schedule;
 }
 
+Schedule with_split_keys() {
+  Schedule schedule;
+  schedule.split_keys = true;
+  return schedule;
+}
+
 TEST_CASE("a schedule is one line of JSON, keys in a fixed order") {
   CHECK(to_json(Schedule{}) ==
         R"({"warpgroups": 2, "tile_kv": 128, "stages": 2, "weights": "registers", )"
@@ -20,8 +26,9 @@ TEST_CASE("a schedule is one line of JSON, keys in a fixed order") {
         R"("order": "linear"})");
 }
 
-TEST_CASE("heads that are not packed need no key") {
+TEST_CASE("heads that are not packed, keys that are not split need no key") {
   CHECK(to_json(with_packed_heads()).ends_with(R"("order": "linear", "pack_heads": true})"));
+  CHECK(to_json(with_split_keys()).ends_with(R"("order": "linear", "split_keys": true})"));
 }
 
 TEST_CASE("a schedule in words") {
@@ -29,6 +36,7 @@ TEST_CASE("a schedule in words") {
         "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, "
         "ping-pong, persistent");
   CHECK(describe(with_packed_heads()) == describe(Schedule{}) + ", heads packed");
+  CHECK(describe(with_split_keys()) == describe(Schedule{}) + ", keys split");
   CHECK(describe(kTall) ==
         "256x64, 3 stages, 4 warpgroups, weights in shared memory, one block a tile");
   Schedule one;

@@ -105,6 +105,40 @@ attention_status check_args(const attention_forward_args& args) {
   return check_pointers(args);
 }
 
+#if ATTN_SPLIT_KEYS
+// In how many splits a call visits the keys of its tiles: as many as end it first, if they run side
+// by side in one wave or two. Time is counted in keys that a tile visits. So many are as long as
+// the ends of a tile, and as the kernel that joins splits; a split more makes that longer by kSplit
+// and by one for every kPartRows rows.
+//
+// It is the number for the GPU that the kernel was generated for, so that a call puts out the same
+// bits on another.
+int splits_of(const attention_forward_args& args) {
+  constexpr int64_t kPlaces = ATTN_PLACES;  // of blocks, on the GPU
+  constexpr int64_t kEnds = 256, kJoining = 512, kSplit = 16, kPartRows = 16;
+  const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
+  if (tiles > kPlaces) return 1;
+#if ATTN_ROW_SPAN
+  const int64_t keys = min(args.seq_kv, int64_t{ATTN_ROW_SPAN + kTileQ});
+#else
+  const int64_t keys = args.seq_kv;
+#endif
+  const int64_t blocks = (keys + kTileKv - 1) / kTileKv;
+  const int64_t each = kSplit + args.batch * kHeadsQ * args.seq_q / kPartRows;
+  int64_t best = 1, least = blocks * kTileKv + kEnds;
+  for (int64_t splits = 2; splits <= blocks && splits * tiles <= 2 * kPlaces; ++splits) {
+    const int64_t waves = (splits * tiles + kPlaces - 1) / kPlaces;
+    const int64_t share = (blocks + splits - 1) / splits;
+    const int64_t time = waves * (share * kTileKv + kEnds) + kJoining + splits * each;
+    if (time < least) {
+      best = splits;
+      least = time;
+    }
+  }
+  return static_cast<int>(best);
+}
+
+#endif
 #if ATTN_FAR
 // Chunks of keys whose states are worth a kernel of their own.
 int chunks_of(const attention_forward_args& args) {
@@ -142,6 +176,10 @@ Params params_of(const attention_forward_args& args) {
   p.tiles = p.tiles_per_head * kHeadsQ * p.parts_apart * p.batch;
 #else
   p.tiles = p.tiles_per_head * kTilesBeside * p.batch;
+#endif
+#if ATTN_SPLIT_KEYS
+  p.splits = splits_of(args);
+  p.tiles *= p.splits;
 #endif
 #if ATTN_SPARSE
   p.squares_q = (p.seq_q + kSquare - 1) / kSquare;

@@ -76,6 +76,9 @@ struct Consumer {
   __device__ void recall_tile();
   __device__ void save_rows(const RowValues (&values)[2]);
   __device__ void finish_rows();
+#if ATTN_SPLIT_KEYS
+  __device__ void leave_split();
+#endif
 
   // Its blocks of keys, one after the other.
 #if ATTN_WALK
@@ -222,7 +225,15 @@ __device__ __forceinline__ void Consumer::run() {
     if (tile.b < 0) break;
 #endif
     attend();
+#if ATTN_SPLIT_KEYS
+    if (p.splits > 1) {
+      leave_split();
+    } else {
+      finish_rows();
+    }
+#else
     finish_rows();
+#endif
     query_slot.advance();
 #if !ATTN_PERSISTENT
     break;

@@ -75,6 +75,12 @@
 #ifndef ATTN_PACKED_HEADS
 #define ATTN_PACKED_HEADS 0
 #endif
+#ifndef ATTN_SPLIT_KEYS
+#define ATTN_SPLIT_KEYS 0
+#endif
+#ifndef ATTN_PLACES
+#define ATTN_PLACES 132
+#endif
 #ifndef ATTN_TRIMMED
 #define ATTN_TRIMMED 1
 #endif

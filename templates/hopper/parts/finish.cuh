@@ -51,3 +51,30 @@ __device__ __forceinline__ void Consumer::finish_rows() {
   save_rows(values);  // after the fence, which would wait for them
 #endif
 }
+#if ATTN_SPLIT_KEYS
+
+// What the rows have of their split: their output comes from the kernel that joins splits.
+__device__ __forceinline__ void Consumer::leave_split() {
+  const int q_row = first_row();  // may lie beyond the last
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const Reductions all = complete(reductions[r]);
+#if ATTN_PACKED_HEADS
+    if (q_row + 8 * r >= p.seq_q * kGroup) continue;
+#else
+    if (q_row + 8 * r >= p.seq_q) continue;
+#endif
+    const Row& row = rows[r];
+    const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
+    Part& part = p.parts[index * p.splits + tile.split];
+#pragma unroll
+    for (int j = 0; j < kHeadDimV / 8; ++j) {
+      *reinterpret_cast<float2*>(part.output + 8 * j + 2 * (lane % 4)) =
+          float2{output[j][r][0], output[j][r][1]};
+    }
+    if (lane % 4 == 0) part.reductions = all;
+  }
+  __syncwarp();
+  if (lane == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
+}
+#endif

@@ -13,7 +13,7 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
   return sorted;
 #endif
 }
-#elif ATTN_ID_TABLES || ATTN_FAR
+#elif ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const size_t prepared = args ? prepared_bytes(*args) : 0;
 #if ATTN_COUNTER
@@ -47,10 +47,10 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (status != ATTENTION_OK) return status;
 #if ATTN_TILES_COUNTED
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
-#elif ATTN_ID_TABLES || ATTN_FAR
+#elif ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
   if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR
+#if ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
   const Tensors tensors = tensors_of(*args);
@@ -86,6 +86,8 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (!fill_tables(p, *args, workspace, device, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_FAR
   if (!sum_states(p, *args, maps, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
+#elif ATTN_SPLIT_KEYS
+  place_parts(p, *args, tensors.o, workspace);
 #elif ATTN_COUNTER
   p.counter = static_cast<Counter*>(workspace);
   p.call = call_number();
@@ -103,7 +105,12 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #else
                                maps.q, maps.k, maps.v, maps.o, p);
 #endif
+#if ATTN_SPLIT_KEYS
+  const bool joined = launched && (p.splits == 1 || join_splits(p, stream));
+  return joined ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+#else
   return launched ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+#endif
 }
 
 const char* attention_status_string(attention_status status) {

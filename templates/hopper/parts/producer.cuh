@@ -168,6 +168,8 @@ __device__ __forceinline__ void Producer::load_tile() {
 __device__ __forceinline__ Blocks Producer::find_blocks() const {
 #if ATTN_SEARCHED_LIMITS
   return blocks_of(tile_keys);
+#elif ATTN_SPLIT_KEYS
+  return blocks_of_split(tile, p);
 #else
   return blocks_of(tile, tile.q_first, kTileQ, p);
 #endif

@@ -24,10 +24,13 @@ __device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int 
 
 // A warpgroup's 64 rows of a tile.
 __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap& map_o,
-#if ATTN_VARLEN
+#if ATTN_VARLEN || ATTN_SPLIT_KEYS
                                              const Params& p,
 #endif
                                              const Tile& tile, int warpgroup) {
+#if ATTN_SPLIT_KEYS
+  if (p.splits > 1) return;  // the split has left its part
+#endif
 #if ATTN_VALUE_PARTS > 1
   const int first_column = tile.part * kHeadDimV;
 #endif
@@ -64,7 +67,7 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
   tma_store_wait();
 }
 
-#if ATTN_VARLEN
+#if ATTN_VARLEN || ATTN_SPLIT_KEYS
 __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, const Params& p) {
 #else
 __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) {
@@ -84,7 +87,7 @@ __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) 
       if (tile.b < 0) return;
 #endif
       barrier_wait(shared.output_full[slot.index][i], slot.parity);
-#if ATTN_VARLEN
+#if ATTN_VARLEN || ATTN_SPLIT_KEYS
       store_output(shared.query[slot.index][i], map_o, p, tile, i);
 #else
       store_output(shared.query[slot.index][i], map_o, tile, i);

@@ -27,6 +27,12 @@ struct Params {
   int tiles_per_head;
   int tiles;  // of the whole call
 #endif
+#if ATTN_SPLIT_KEYS
+  int splits;   // of a tile's keys; 1: a tile has them all
+  Part* parts;  // [batch, heads, seq_q, splits]
+  uint8_t* o;
+  int64_t o_stride_batch, o_stride_seq, o_stride_head;  // in elements
+#endif
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2
   int section_tiles;  // of theirs
@@ -77,6 +83,9 @@ struct __align__(16) Tile {
 #if ATTN_VALUE_PARTS > 1
   int part;  // of the values' columns
 #endif
+#if ATTN_SPLIT_KEYS
+  int split;  // of the keys
+#endif
 #if ATTN_VARLEN
   int q_begin, kv_begin, seq_q, seq_kv;  // of its sequence
 #endif
@@ -88,6 +97,9 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
   tile.b = uniform(tile.b);
 #if ATTN_VALUE_PARTS > 1
   tile.part = uniform(tile.part);
+#endif
+#if ATTN_SPLIT_KEYS
+  tile.split = uniform(tile.split);
 #endif
 #if ATTN_VARLEN
   tile.q_begin = uniform(tile.q_begin);
@@ -150,6 +162,10 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int part = index % p.parts_apart;  // the parts of a tile share its keys in the L2
   index /= p.parts_apart;
 #endif
+#if ATTN_SPLIT_KEYS
+  const int split = index % p.splits;
+  index /= p.splits;
+#endif
 #if ATTN_LONGEST_FIRST
 #if ATTN_FIRST_ROWS_LONGEST
   // Within a section the first rows of every head come first: the longer ones, if they differ.
@@ -201,6 +217,8 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #endif
 #if ATTN_VALUE_PARTS > 1
   return {row * kTileQ, h, b, part};
+#elif ATTN_SPLIT_KEYS
+  return {row * kTileQ, h, b, split};
 #else
   return {row * kTileQ, h, b};
 #endif
@@ -283,5 +301,16 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
 __device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) {
   const int end = min(max(own.end, loaded.begin), loaded.end);
   return {min(max(own.begin, loaded.begin), end), end, own.full_begin, own.full_end};
+}
+#endif
+#if ATTN_SPLIT_KEYS
+
+// Of the blocks that a tile's rows need those of its split.
+__device__ __forceinline__ Blocks blocks_of_split(const Tile& tile, const Params& p) {
+  Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+  const int share = (blocks.end - blocks.begin + p.splits - 1) / p.splits;
+  blocks.begin = min(blocks.begin + tile.split * share, blocks.end);
+  blocks.end = min(blocks.begin + share, blocks.end);
+  return blocks;
 }
 #endif

@@ -59,6 +59,8 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
   const int far = far_blocks(loaded, p);
   loaded.begin = far;
+#elif ATTN_SPLIT_KEYS
+  const Blocks loaded = blocks_of_split(tile, p);
 #else
   const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
 #endif
@@ -75,6 +77,8 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   work.far = far_blocks(work.blocks, p);
   work.blocks.begin = work.far;
   return work;
+#elif ATTN_SPLIT_KEYS
+  return {blocks_of_split(tile, p)};
 #else
   return {blocks_of(tile, tile.q_first, kTileQ, p)};
 #endif

@@ -1,0 +1,24 @@
+// Splits: shares of a tile's keys, each by a tile of its own, where a call has fewer tiles than the
+// GPU has places. Hopper only.
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/schedule.h"
+#include "schedule/search.h"
+#include "spec/spec.h"
+
+namespace attngen::schedule {
+
+// Why a kernel's keys cannot be split, or "".
+std::string why_unsplittable(const Kernel& kernel);
+
+// In how many splits a call visits the keys of its tiles: the template's splits_of (arguments.cuh),
+// which see. 1 if the schedule has none.
+int64_t splits_of(const Schedule& schedule, const Resources& resources, int heads_q, int heads_kv,
+                  const spec::Workload& call);
+
+// Bytes of what a split leaves of a row: its output, and `reductions` numbers.
+int64_t part_bytes(int head_dim_v, size_t reductions);
+
+}  // namespace attngen::schedule

@@ -1,0 +1,106 @@
+// Joins what the splits of each row's keys left: a block a row, whose warps share out the splits.
+#pragma once
+
+constexpr int kMostJoinWarps = 4;
+
+#if ATTN_EXPONENTIAL
+// By which the accumulators of two parts of a row shrink when they become one.
+struct JoinFactors {
+  float own, other;
+};
+
+// Joins two parts of a row. A maximum of -inf (no pair) counts as 0, as it does in absorb.
+__device__ __forceinline__ JoinFactors join(Reductions& red, const Reductions& other,
+                                            const Row& row, const Inputs& in) {
+  const float own_max = row_max(red.max_score, row, in);
+  const float other_max = row_max(other.max_score, row, in);
+  red.max_score = fmaxf(red.max_score, other.max_score);
+  const float joined_max = row_max(red.max_score, row, in);
+  const float max = joined_max == -INFINITY ? 0 : joined_max;
+#if ATTN_LARGE_SCORES
+  const JoinFactors factors{exp2_approx(exponent_of_difference(own_max, max)),
+                            exp2_approx(exponent_of_difference(other_max, max))};
+#else
+  const JoinFactors factors{exp2_approx((own_max - max) * kLog2e),
+                            exp2_approx((other_max - max) * kLog2e)};
+#endif
+  red.sum_exp = red.sum_exp * factors.own + other.sum_exp * factors.other;
+  return factors;
+}
+
+#endif
+// A row of a part as a warp has it: two of every 64 columns are a lane's.
+struct JoinedRow {
+  static constexpr int kPairs = (kHeadDimV + 63) / 64;
+  float2 output[kPairs] = {};
+  Reductions reductions;
+
+  static __device__ __forceinline__ int column(int pair) {
+    return 64 * pair + 2 * (threadIdx.x % 32);
+  }
+  __device__ __forceinline__ void add(const Part& part, const Row& row, const Inputs& in) {
+#if ATTN_ROW_FREE
+    join(reductions, part.reductions, row, in);
+#else
+    const JoinFactors factors = join(reductions, part.reductions, row, in);
+#endif
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      if (column(i) >= kHeadDimV) break;
+      const float2 other = *reinterpret_cast<const float2*>(part.output + column(i));
+#if ATTN_ROW_FREE
+      output[i].x += other.x;
+      output[i].y += other.y;
+#else
+      output[i].x = output[i].x * factors.own + other.x * factors.other;
+      output[i].y = output[i].y * factors.own + other.y * factors.other;
+#endif
+    }
+  }
+  __device__ __forceinline__ void leave(Part& part) const {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      if (column(i) < kHeadDimV) *reinterpret_cast<float2*>(part.output + column(i)) = output[i];
+    }
+    if (threadIdx.x % 32 == 0) part.reductions = reductions;
+  }
+};
+
+__global__ void __launch_bounds__(32 * kMostJoinWarps)
+    attention_forward_join(const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
+  __shared__ Part left[kMostJoinWarps];
+  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  const int head = blockIdx.x / p.seq_q;  // of all batches
+#if ATTN_ROW_CONSTANTS
+  Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
+#else
+  const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
+#endif
+  wait_for_stream();
+#if ATTN_ROW_CONSTANTS
+  if (row.seq_kv > 0) set_constants(row, p.inputs);
+#endif
+
+  const Part* const parts = p.parts + int64_t{blockIdx.x} * p.splits;
+  JoinedRow joined;
+#pragma unroll 4
+  for (int split = warp; split < p.splits; split += warps) joined.add(parts[split], row, p.inputs);
+  if (warp > 0) joined.leave(left[warp]);
+  __syncthreads();
+  if (warp > 0) return;
+  for (int other = 1; other < warps; ++other) joined.add(left[other], row, p.inputs);
+
+  const RowValues values = row_values(joined.reductions, row, p.inputs);
+  const int64_t at =
+      row.b * p.o_stride_batch + row.q_idx * p.o_stride_seq + row.h * p.o_stride_head;
+#pragma unroll
+  for (int i = 0; i < JoinedRow::kPairs; ++i) {
+    const int column = JoinedRow::column(i);
+    if (column >= kHeadDimV) break;
+    const float2 acc = joined.output[i];
+    *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) =
+        pack(output_of(acc.x, values, row, p.inputs), output_of(acc.y, values, row, p.inputs));
+  }
+  if (threadIdx.x == 0) store_saves(p.saves, values, row, p.inputs);
+}

@@ -1,0 +1,10 @@
+// Splits: shares of a tile's keys, where a call has fewer tiles than the GPU has room for. Each is
+// a tile of its own, and leaves what it found of its rows in the workspace. The kernel of join.cuh
+// puts that together.
+#pragma once
+
+// What a split leaves of a row.
+struct __align__(16) Part {
+  float output[kHeadDimV];  // the accumulator
+  Reductions reductions;
+};

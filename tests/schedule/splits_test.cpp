@@ -1,0 +1,117 @@
+// Splits of a tile's keys: when a kernel can have them, how many a call has, when the search takes
+// them.
+#include "schedule/splits.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels.h"
+#include "schedule/search.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+namespace {
+
+Kernel kernel_of(int64_t seq_q, int64_t seq_kv, const std::string& lines = "",
+                 const std::string& heads = "{q: 8, kv: 8}") {
+  return read_kernel("heads: " + heads + "\nworkload: {batch: 1, seq_q: " + std::to_string(seq_q) +
+                     ", seq_kv: " + std::to_string(seq_kv) + "}\n" + lines);
+}
+
+Schedule split(int warpgroups = 1) {
+  Schedule schedule;
+  schedule.warpgroups = warpgroups;
+  schedule.ping_pong = false;
+  schedule.split_keys = true;
+  return schedule;
+}
+
+// Of heads with keys of their own, 128 keys a step.
+int64_t splits(int heads, spec::Workload call, const Schedule& schedule = split(),
+               RowOrder order = {}) {
+  Resources resources;
+  resources.places = 132;
+  resources.row_order = order;
+  return splits_of(schedule, resources, heads, heads, call);
+}
+
+TEST_CASE("what cannot be split says why") {
+  const auto reason_of = [](const Kernel& kernel) {
+    return judge(kernel, split(2), h100()).reason;
+  };
+  const auto reason = [&](const std::string& lines) {
+    return reason_of(kernel_of(16, 8192, lines));
+  };
+  CHECK(reason("") == "");
+  CHECK(reason("mask: kv_idx <= q_pos and q_pos - kv_idx < 3000\n") == "");
+  CHECK(reason("normalize: {weight: sigmoid(score)}\n") == "");
+  CHECK(reason("varlen: true\n") == "keys are not split in packed sequences (varlen)");
+  CHECK(reason("blocks: {size: 128, from: bitmap}\n") == "keys are not split under block sparsity");
+  CHECK(reason("maps: 2\n") == "keys are not split where there are two maps of scores");
+  Kernel wide = kernel_of(16, 8192);
+  wide.value_parts = 2;
+  CHECK(reason_of(wide) == "keys are not split where values have several parts");
+  CHECK(reason("mask: kv_idx % 512 < 64\n") ==
+        "keys are not split where blocks of them are asked for");
+  CHECK(reason("inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n"
+               "mask: doc[b, q_pos] == doc[b, kv_idx]\n") ==
+        "keys are not split where the mask's ends are searched for");
+}
+
+TEST_CASE("a call has as many splits as end it first") {
+  CHECK(splits(8, {1, 1, 100}) == 1);
+  CHECK(splits(8, {1, 1, 1024}) == 8);
+  // 64 blocks of keys for each of 8 tiles: 17 splits would have as many as 16.
+  CHECK(splits(8, {1, 1, 8192}) == 16);
+  CHECK(splits(132, {1, 1, 8192}) == 1);
+  CHECK(splits(66, {1, 1, 8192}) == 2);
+  // Three splits of 88 tiles are two full waves.
+  CHECK(splits(88, {1, 1, 8192}) == 3);
+  // The more rows, the more there is to join.
+  CHECK(splits(8, {1, 128, 8192}) == 8);
+  CHECK(splits(100, {1000000, 1000000, 1000000}) == 1);
+}
+
+TEST_CASE("of a window's keys no more are split than a tile sees") {
+  const RowOrder window{.span = 1000};
+  CHECK(splits(8, {1, 1, 65536}, split(), window) == splits(8, {1, 1, 1064}));
+  Schedule whole = split();
+  whole.split_keys = false;
+  CHECK(splits(8, {1, 1, 65536}, whole) == 1);
+}
+
+TEST_CASE("a part of a row takes multiples of 16 bytes") {
+  CHECK(part_bytes(128, 2) == 528);
+  CHECK(part_bytes(128, 0) == 528);  // a struct without members has a byte
+  CHECK(part_bytes(40, 5) == 192);
+}
+
+TEST_CASE("the search splits keys where tiles are few") {
+  const auto first = [](const Kernel& kernel) { return search(kernel, h100()).ranked.front(); };
+  const Candidate few = first(kernel_of(16, 65536));
+  CHECK(few.schedule.split_keys);
+  CHECK(few.cost.join_seconds > 0);
+  CHECK(first(kernel_of(16, 65536, "normalize: {weight: relu(score)}\n")).schedule.split_keys);
+  const auto any_split = [](const Kernel& kernel) {
+    return std::ranges::any_of(search(kernel, h100()).ranked,
+                               [](const Candidate& c) { return c.schedule.split_keys; });
+  };
+  CHECK(!any_split(kernel_of(8192, 8192, "", "{q: 32, kv: 32}")));
+  CHECK(!any_split(kernel_of(16, 500)));
+  CHECK(!any_split(kernel_of(16, 65536, "varlen: true\n")));
+}
+
+TEST_CASE("eight tiles of many keys are predicted to take much less time by splits") {
+  const Kernel kernel = kernel_of(16, 65536);
+  Schedule whole = split();
+  whole.split_keys = false;
+  const auto seconds = [&](const Schedule& s) {
+    return judge(kernel, s, h100()).candidate->cost.seconds;
+  };
+  CHECK(seconds(whole) > 4 * seconds(split()));
+}
+
+}  // namespace
+}  // namespace attngen::schedule
