@@ -30,8 +30,7 @@ def is_packable(spec):
 
 
 def is_splittable(spec):
-    """Mostly: a mask may have gaps."""
-    return not ({"varlen", "blocks", "maps"} & spec.keys()) and spec["head_dim"]["v"] <= 256
+    return not ({"varlen", "maps"} & spec.keys()) and spec["head_dim"]["v"] <= 256
 
 
 def draw_schedule(d, spec):

@@ -134,6 +134,21 @@ SPLIT_FORMS = {
              {"inputs": {"bias": {"dtype": "bf16", "shape": ["seq_q", "seq_kv"]}},
               "score": "score + bias[q_idx, kv_idx]"}),
 }
+# What the scout finds of a split: by a search, a test, tables, bits, bitmaps and lists.
+SPLIT_WALKS = {
+    "documents": ({"doc": {"fill": "documents"}}, {
+        "inputs": WALKS["agree_documents_d64"]["inputs"],
+        "mask": WALKS["agree_documents_d64"]["mask"]}, 0),
+    "ids": ({"doc": {"fill": "documents_anyhow"}}, {
+        "inputs": WALKS["agree_ids_d64"]["inputs"], "mask": WALKS["agree_ids_d64"]["mask"]}, 1),
+    "gaps": ({}, {"mask": f"{CAUSAL} and (q_pos // 64 - kv_idx // 64) % 4 == 0"}, 3),
+    "asked": ({"keep": {"fill": "patches"}}, {
+        "inputs": {"keep": {"dtype": "u8", "shape": ["batch", "seq_q", "seq_kv"]}},
+        "mask": f"{CAUSAL} and keep[b, q_idx, kv_idx] > 0"}, 0),
+    "bitmap": ({}, {"blocks": {"size": 64, "from": "bitmap"}}, 1),
+    "lists": ({}, {"blocks": {"size": 64, "from": "indices", "per": "heads_kv"},
+                   "mask": CAUSAL}, 7),
+}
 FEW_SUMS = ("softpick", "retention", "sigmoid", "squares")  # large scores overflow what they sum
 
 
@@ -153,6 +168,10 @@ def split_cases():
         one = SPLIT_SCHEDULES[(0, 1, 6, 4, 7)[i % 5]]
         yield Case(name, make_spec(name, (dim, dim), (8, 2), **rest), "split", fills, schedule=one,
                    longest=5000 if form == "bias" else 8191, large=form not in FEW_SUMS, data=name)
+    for walk, (fills, rest, i) in SPLIT_WALKS.items():
+        name = f"split_{walk}"
+        yield Case(name, make_spec(name, (64, 64), (8, 2), **rest), "split", fills,
+                   schedule=SPLIT_SCHEDULES[i], longest=5000 if walk == "asked" else 8191, data=name)
 
 
 def agree_cases():

@@ -17,11 +17,8 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 std::string why_unsplittable(const Kernel& kernel) {
   if (kernel.varlen) return "keys are not split in packed sequences (varlen)";
-  if (kernel.block_size > 0) return "keys are not split under block sparsity";
   if (kernel.maps > 1) return "keys are not split where there are two maps of scores";
   if (kernel.value_parts > 1) return "keys are not split where values have several parts";
-  if (kernel.searched_limits) return "keys are not split where the mask's ends are searched for";
-  if (kernel.walks || kernel.test) return "keys are not split where blocks of them are asked for";
   return {};
 }
 

@@ -23,6 +23,18 @@ KEY_GROUPS = {
         (spec(inputs=bias("bf16", "heads"), score="score + bias[h, q_idx, kv_idx]",
               normalize=LENGTH), [split(2, 64, 2)], ["1,130,344", "1,70,131"]),
         (spec((8, 1), mask=CAUSAL, normalize=SIGMOID), [packed(1, 64, 2, split_keys=True)], ["2,3,500"]),
+        # Of blocks that the scout finds: by a search, by their tests, by tables, by bits, by lists.
+        (spec(inputs=DOCUMENTS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
+         [split(2, 64, 2), split(1, 32, 2, grid="plain", order="linear")], ["2,130,400", "1,1,300", "1,64,0"]),
+        (spec(mask=DILATED), [split(1, 64, 2), split(2, 32, 2)], ["1,130,700", "1,1,300", "1,1,1"]),
+        (spec((2, 1), inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx]"),
+         [split(2, 64, 2), split(1, 64, 2, grid="plain", order="linear")], ["2,70,500", "1,64,0"]),
+        (spec((4, 2), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
+         [split(2, 64, 2)], ["1,130,400", "1,1,1"], "keep=patches"),
+        (spec((4, 2), blocks={"size": 64, "from": "bitmap"}), [split(1, 64, 2)], ["2,130,700", "1,1,300"]),
+        (spec((4, 2), mask=CAUSAL, blocks={"size": 64, "from": "indices", "per": "heads_kv"}),
+         [packed(2, 128, 2, split_keys=True), packed(1, 64, 2, split_keys=True, grid="plain", order="linear")],
+         ["1,70,900", "2,1,300", "1,64,0"]),
     ],
     # A byte for each pair, that the mask reads, comes by tiles too, and by threads where its rows do
     # not begin at multiples of 16; with packed heads each thread loads its own.

@@ -49,6 +49,8 @@ CASES = [
     (spec((8, 2), (64, 40), mask=CAUSAL, normalize=RETENTION,
           workload=[{"batch": 3, "seq_q": 7, "seq_kv": 4000000}]),
      packed(2, 64, 2, split_keys=True)),
+    (spec((8, 2), inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx]",
+          workload=[{"batch": 2, "seq_q": 5, "seq_kv": 4000000}]), schedule(1, 64, 2, split_keys=True)),
 ]
 
 

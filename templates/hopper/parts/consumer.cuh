@@ -178,7 +178,11 @@ __device__ __forceinline__ void Consumer::attend() {
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all rows' keys are there
   const int2(&row_keys)[64] = shared.row_keys[warpgroup];
   const KeyRange tile_keys = read_by_lane_0(shared.tile_keys[query_slot.index][warpgroup]);
+#if ATTN_SPLIT_KEYS
+  const Work work = work_of(tile_keys, row_keys[0], row_keys[63], tile, p);
+#else
   const Work work = work_of(tile_keys, row_keys[0], row_keys[63]);
+#endif
 #elif !ATTN_WALK
   const Work work = work_of(tile, warpgroup, p);
 #endif

@@ -15,7 +15,13 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
 }
 #elif ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
 size_t attention_forward_workspace(const attention_forward_args* args) {
+#if ATTN_ID_TABLES && ATTN_SPLIT_KEYS
+  const size_t prepared = args ? prepared_bytes(*args) + split_bytes(*args) : 0;
+#elif ATTN_SPLIT_KEYS
+  const size_t prepared = args ? split_bytes(*args) : 0;
+#else
   const size_t prepared = args ? prepared_bytes(*args) : 0;
+#endif
 #if ATTN_COUNTER
   return prepared + sizeof(Counter);
 #elif ATTN_TILES_COUNTED
@@ -47,7 +53,9 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (status != ATTENTION_OK) return status;
 #if ATTN_TILES_COUNTED
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
-#elif ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
+#elif ATTN_SPLIT_KEYS
+  if (!workspace && attention_forward_workspace(args) > 0) return ATTENTION_BAD_WORKSPACE;
+#elif ATTN_ID_TABLES || ATTN_FAR
   if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
 #if ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
@@ -83,6 +91,9 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #elif ATTN_VARLEN
   if (!place_sequences(p, *args, tensors.o, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_ID_TABLES
+#if ATTN_SPLIT_KEYS
+  place_parts(p, *args, tensors.o, static_cast<uint8_t*>(workspace) + prepared_bytes(*args));
+#endif
   if (!fill_tables(p, *args, workspace, device, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_FAR
   if (!sum_states(p, *args, maps, workspace, stream)) return ATTENTION_LAUNCH_FAILED;

@@ -81,6 +81,41 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #endif
 }
 #endif
+#if ATTN_SPLIT_KEYS
+
+// Bytes of what splits leave, or none for a call that is refused.
+size_t split_bytes(const attention_forward_args& args) {
+  const auto in_range = [](int64_t n) { return n > 0 && n <= kMost; };
+  if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv)) return 0;
+  if (check_lengths(args) != ATTENTION_OK) return 0;
+  const int splits = splits_of(args);
+  if (splits == 1) return 0;
+  return static_cast<size_t>(args.batch * kHeadsQ * args.seq_q) * splits * sizeof(Part);
+}
+
+// Gives the splits' parts and the output their places.
+#if ATTN_COUNTER
+// The tiles' counter comes behind.
+#endif
+void place_parts(Params& p, const attention_forward_args& args, const Tensor& o, void* place) {
+  p.parts = static_cast<Part*>(place);
+  p.o = static_cast<uint8_t*>(args.o);
+  p.o_stride_batch = o.strides.batch;
+  p.o_stride_seq = o.strides.seq;
+  p.o_stride_head = o.strides.head;
+#if ATTN_COUNTER
+  p.counter = reinterpret_cast<Counter*>(static_cast<uint8_t*>(place) + split_bytes(args));
+  p.call = call_number();
+#endif
+}
+
+// By the kernel behind the main one. A warp has up to eight splits, if there are warps enough.
+bool join_splits(const Params& p, cudaStream_t stream) {
+  const int warps = min((p.splits + 7) / 8, kMostJoinWarps);
+  const int rows = p.batch * kHeadsQ * p.seq_q;
+  return launch(attention_forward_join, rows, 32 * warps, 0, stream, p);
+}
+#endif
 #if ATTN_ID_TABLES
 
 // Bytes of the tables, or none for a call that is refused. They begin the workspace.
@@ -140,7 +175,10 @@ int place_tables(Params& p, void* workspace, int cores) {
 bool fill_tables(Params& p, const attention_forward_args& args, void* workspace,
                  const Device& device, cudaStream_t stream) {
   const int blocks = place_tables(p, workspace, device.cores);
-#if ATTN_TILES_COUNTED
+#if ATTN_TILES_COUNTED && ATTN_SPLIT_KEYS
+  p.next_tile = reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) +
+                                            prepared_bytes(args) + split_bytes(args));
+#elif ATTN_TILES_COUNTED
   p.next_tile =
       reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
 #endif
@@ -198,37 +236,5 @@ bool sum_states(Params& p, [[maybe_unused]] const attention_forward_args& args, 
                               sizeof(StateShared)) == cudaSuccess &&
          launch(attention_forward_states, p.batch * kHeadsQ * kStateBlocks, kStateThreads,
                 sizeof(StateShared), stream, maps.k, maps.v, p);
-}
-#endif
-#if ATTN_SPLIT_KEYS
-
-// Bytes of what splits leave, or none for a call that is refused. They begin the workspace.
-size_t prepared_bytes(const attention_forward_args& args) {
-  const auto in_range = [](int64_t n) { return n > 0 && n <= kMost; };
-  if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv)) return 0;
-  if (check_lengths(args) != ATTENTION_OK) return 0;
-  const int splits = splits_of(args);
-  if (splits == 1) return 0;
-  return static_cast<size_t>(args.batch * kHeadsQ * args.seq_q) * splits * sizeof(Part);
-}
-
-// Gives the splits' parts and the output their places.
-void place_parts(Params& p, const attention_forward_args& args, const Tensor& o, void* workspace) {
-  p.parts = static_cast<Part*>(workspace);
-  p.o = static_cast<uint8_t*>(args.o);
-  p.o_stride_batch = o.strides.batch;
-  p.o_stride_seq = o.strides.seq;
-  p.o_stride_head = o.strides.head;
-#if ATTN_COUNTER
-  p.counter = reinterpret_cast<Counter*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
-  p.call = call_number();
-#endif
-}
-
-// By the kernel behind the main one. A warp has up to eight splits, if there are warps enough.
-bool join_splits(const Params& p, cudaStream_t stream) {
-  const int warps = min((p.splits + 7) / 8, kMostJoinWarps);
-  const int rows = p.batch * kHeadsQ * p.seq_q;
-  return launch(attention_forward_join, rows, 32 * warps, 0, stream, p);
 }
 #endif

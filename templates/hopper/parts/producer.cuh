@@ -166,10 +166,12 @@ __device__ __forceinline__ void Producer::load_tile() {
 }
 #else
 __device__ __forceinline__ Blocks Producer::find_blocks() const {
-#if ATTN_SEARCHED_LIMITS
+#if ATTN_SEARCHED_LIMITS && ATTN_SPLIT_KEYS
+  return share_of(blocks_of(tile_keys), tile, p);
+#elif ATTN_SEARCHED_LIMITS
   return blocks_of(tile_keys);
 #elif ATTN_SPLIT_KEYS
-  return blocks_of_split(tile, p);
+  return share_of(blocks_of(tile, tile.q_first, kTileQ, p), tile, p);
 #else
   return blocks_of(tile, tile.q_first, kTileQ, p);
 #endif

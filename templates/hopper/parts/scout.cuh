@@ -39,10 +39,15 @@ __device__ __forceinline__ Tile Scout::tile_of(int index) {
 
 __device__ __forceinline__ void Scout::report(const Tile& tile) {
 #if ATTN_WALK
-#if ATTN_SPARSE
-  Walk walk(tile, blocks_of(tile, tile.q_first, kTileQ, p), shared.kept, p);
+#if ATTN_SPLIT_KEYS
+  const Blocks blocks = share_of(blocks_of(tile, tile.q_first, kTileQ, p), tile, p);
 #else
-  Walk walk(tile, blocks_of(tile, tile.q_first, kTileQ, p), p);
+  const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+#endif
+#if ATTN_SPARSE
+  Walk walk(tile, blocks, shared.kept, p);
+#else
+  Walk walk(tile, blocks, p);
 #endif
   Visits visits;
 #pragma unroll 1

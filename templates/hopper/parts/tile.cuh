@@ -305,9 +305,8 @@ __device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) 
 #endif
 #if ATTN_SPLIT_KEYS
 
-// Of the blocks that a tile's rows need those of its split.
-__device__ __forceinline__ Blocks blocks_of_split(const Tile& tile, const Params& p) {
-  Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
+// Of the blocks that a tile's rows may visit those of its split.
+__device__ __forceinline__ Blocks share_of(Blocks blocks, const Tile& tile, const Params& p) {
   const int share = (blocks.end - blocks.begin + p.splits - 1) / p.splits;
   blocks.begin = min(blocks.begin + tile.split * share, blocks.end);
   blocks.end = min(blocks.begin + share, blocks.end);

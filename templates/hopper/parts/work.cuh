@@ -44,12 +44,18 @@ __device__ __forceinline__ Work trimmed(const Blocks& own, const Blocks& loaded)
 #if ATTN_SEARCHED_LIMITS
 // `keys` of all rows that share the tile, and of this warpgroup's first and last row: both ends
 // only rise from row to row.
+#if ATTN_SPLIT_KEYS
+__device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 last,
+                                        const Tile& tile, const Params& p) {
+  const Blocks loaded = share_of(blocks_of(keys), tile, p);
+#else
 __device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 last) {
-#if ATTN_TRIMMED
   const Blocks loaded = blocks_of(keys);
+#endif
+#if ATTN_TRIMMED
   return trimmed(blocks_of(KeyRange{first.x, last.y, last.x, first.y}), loaded);
 #else
-  return {blocks_of(keys)};
+  return {loaded};
 #endif
 }
 #else
@@ -60,7 +66,7 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   const int far = far_blocks(loaded, p);
   loaded.begin = far;
 #elif ATTN_SPLIT_KEYS
-  const Blocks loaded = blocks_of_split(tile, p);
+  const Blocks loaded = share_of(blocks_of(tile, tile.q_first, kTileQ, p), tile, p);
 #else
   const Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
 #endif
@@ -78,7 +84,7 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
   work.blocks.begin = work.far;
   return work;
 #elif ATTN_SPLIT_KEYS
-  return {blocks_of_split(tile, p)};
+  return {share_of(blocks_of(tile, tile.q_first, kTileQ, p), tile, p)};
 #else
   return {blocks_of(tile, tile.q_first, kTileQ, p)};
 #endif
