@@ -157,7 +157,9 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
     tiles.own += own.full + own.partial;
     tiles.visited += turns * (blocks - far) + summed / 2;  // of far ones no values
     tiles.state_slots += turns * state_slots;
-    const double most = std::ceil(blocks / static_cast<double>(sharing.splits));  // of a split
+    // Of the split that has most; a mean need not be whole.
+    const double most =
+        sharing.splits > 1 ? std::ceil(blocks / static_cast<double>(sharing.splits)) : blocks;
     const double share = blocks > 0 ? most / blocks : 1;
     const double turn = steps.beyond(most, s.stages) +
                         share * (full * steps.full.length + own.partial * steps.partial.length) +
