@@ -275,7 +275,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   // Each part of the values has tiles as a head of its own would, if a tile does not take all.
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   const int turns = has_states && resources.parts_in_turn ? kernel_.value_parts : 1;
-  const int64_t splits = splits_of(s, resources, kernel_.heads_q, kernel_.heads_kv, w);
+  const int64_t splits = splits_of(s, resources, split_heads(kernel_), w);
   // What has tiles of its own: a query head, or the group that shares them.
   const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads / turns;
   const int places = t.cores * resources.blocks_per_core;

@@ -1,15 +1,16 @@
 #include "schedule/splits.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace attngen::schedule {
 namespace {
 
 // In keys that a tile visits: its ends, the kernel that joins splits, a split more of that, and how
-// many rows of a split are as long as a key. Of 14 calls on an H100, of head dims 64 to 256, splits
-// by these took 3 % longer in the mean than by the best of three to eight numbers, 13 % at most
-// (2026-11-27, a throw-away script).
-constexpr int64_t kEnds = 256, kJoining = 512, kSplit = 16, kPartRows = 16;
+// many values of a split's rows are as long as a key. Of 29 calls of up to two tiles a core and
+// head dims 64 to 256, splits by these took 1.6 % longer in the mean than by the best of two to
+// eight numbers, 11 % at most (H100, 2026-11-27, throw-away scripts).
+constexpr int64_t kEnds = 256, kJoining = 512, kSplit = 16, kPartValues = 2560;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -22,26 +23,36 @@ std::string why_unsplittable(const Kernel& kernel) {
   return {};
 }
 
-int64_t splits_of(const Schedule& s, const Resources& resources, int heads_q, int heads_kv,
+SplitHeads split_heads(const Kernel& kernel) {
+  return {kernel.heads_q, kernel.heads_kv, kernel.head_dim_v, kernel.masked, kernel.block_size > 0};
+}
+
+int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,
                   const spec::Workload& call) {
   if (!s.split_keys) return 1;
-  const int64_t places = resources.places;
-  const int64_t rows = s.pack_heads ? call.seq_q * (heads_q / heads_kv) : call.seq_q;
-  const int64_t heads = call.batch * (s.pack_heads ? heads_kv : heads_q);
-  const int64_t tiles = ceil_div(rows, s.tile_q()) * heads;
-  if (tiles > places) return 1;
+  const bool rising = resources.row_order.ends_short && !heads.sparse;
+  const bool even = !heads.masked && !heads.sparse;
+  const int64_t places = resources.places, most_tiles = (rising || even ? 4 : 2) * places;
+  const int64_t rows = s.pack_heads ? call.seq_q * (heads.q / heads.kv) : call.seq_q;
+  const int64_t tiles =
+      ceil_div(rows, s.tile_q()) * call.batch * (s.pack_heads ? heads.kv : heads.q);
+  if (tiles > most_tiles / 2) return 1;
   const int64_t span = resources.row_order.span;
   const int64_t keys = span > 0 ? std::min(call.seq_kv, span + s.tile_q()) : call.seq_kv;
   const int64_t blocks = ceil_div(keys, s.tile_kv);
-  const int64_t each = kSplit + call.batch * heads_q * call.seq_q / kPartRows;
-  int64_t best = 1, least = blocks * s.tile_kv + kEnds;
-  for (int64_t splits = 2; splits <= blocks && splits * tiles <= 2 * places; ++splits) {
-    const int64_t waves = ceil_div(splits * tiles, places);
-    const int64_t time =
-        waves * (ceil_div(blocks, splits) * s.tile_kv + kEnds) + kJoining + splits * each;
-    if (time < least) {
+  const int64_t mean = keys - std::min(call.seq_q, keys) / 2;
+  const int64_t each =
+      kSplit + call.batch * heads.q * call.seq_q / (kPartValues / heads.head_dim_v);
+  int64_t best = 1, least = std::numeric_limits<int64_t>::max();
+  for (int64_t splits = 1; splits <= std::max<int64_t>(1, blocks) && splits * tiles <= most_tiles;
+       ++splits) {
+    const int64_t longest = ceil_div(blocks, splits) * s.tile_kv + kEnds;
+    const int64_t time = rising ? std::max(longest, tiles * (mean + splits * kEnds) / places)
+                                : ceil_div(splits * tiles, places) * longest;
+    const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
+    if (joined < least) {
       best = splits;
-      least = time;
+      least = joined;
     }
   }
   return best;

@@ -101,7 +101,7 @@ def to_host(text):
     text = re.sub(r"__shared__ ", "static ", text)
     text = re.sub(r"kFewestQueries = \d+", f"kFewestQueries = {FEWEST_QUERIES}", text)
     for name, value in SHORTER.items():
-        text = re.sub(rf"\b{name} = \d+", f"{name} = {value}", text)
+        text = re.sub(rf"\b{name} = [^,;]+", f"{name} = {value}", text)
     operands = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
     text = re.sub(rf'asm volatile\("(?:{"|".join(DROPPED)})"\s*:{operands}\);', "", text)
     if "asm" in text:

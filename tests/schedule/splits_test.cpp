@@ -28,13 +28,13 @@ Schedule split(int warpgroups = 1) {
   return schedule;
 }
 
-// Of heads with keys of their own, 128 keys a step.
+// Of heads with keys of their own, of 128 values, and 128 keys a step.
 int64_t splits(int heads, spec::Workload call, const Schedule& schedule = split(),
-               RowOrder order = {}) {
+               RowOrder order = {}, bool masked = false) {
   Resources resources;
   resources.places = 132;
   resources.row_order = order;
-  return splits_of(schedule, resources, heads, heads, call);
+  return splits_of(schedule, resources, {heads, heads, 128, masked}, call);
 }
 
 TEST_CASE("what cannot be split says why") {
@@ -69,7 +69,23 @@ TEST_CASE("a call has as many splits as end it first") {
   CHECK(splits(88, {1, 1, 8192}) == 3);
   // The more rows, the more there is to join.
   CHECK(splits(8, {1, 128, 8192}) == 8);
+  CHECK(splits(66, {1, 64, 8192}) == 2);
+  CHECK(splits(66, {1, 64, 1024}) == 1);
+  // Of 150 tiles the second wave would be an eighth full; three splits are four waves.
+  CHECK(splits(150, {1, 1, 32768}) == 3);
+  CHECK(splits(265, {1, 1, 32768}) == 1);
   CHECK(splits(100, {1000000, 1000000, 1000000}) == 1);
+}
+
+TEST_CASE("how long tiles are is known, or not") {
+  // Under a causal mask a second wave is not as long as the first.
+  const RowOrder causal{.ends_short = true};
+  CHECK(splits(2, {1, 8192, 8192}, split(2), causal, true) == 2);
+  CHECK(splits(3, {1, 8192, 8192}, split(2), causal, true) == 1);
+  CHECK(splits(8, {1, 2048, 2048}, split(2), causal, true) == 1);
+  // A mask may leave any tile a few keys: there is no wave to share out.
+  CHECK(splits(66, {1, 1, 8192}, split(), {}, true) == 2);
+  CHECK(splits(150, {1, 1, 32768}, split(), {}, true) == 1);
 }
 
 TEST_CASE("of a window's keys no more are split than a tile sees") {

@@ -106,33 +106,54 @@ attention_status check_args(const attention_forward_args& args) {
 }
 
 #if ATTN_SPLIT_KEYS
-// In how many splits a call visits the keys of its tiles: as many as end it first, if they run side
-// by side in one wave or two. Time is counted in keys that a tile visits. So many are as long as
-// the ends of a tile, and as the kernel that joins splits; a split more makes that longer by kSplit
-// and by one for every kPartRows rows.
+// In how many splits a call visits the keys of its tiles: as many as end it first. Time is counted
+// in keys that a tile visits. So many are as long as the ends of a tile, and as the kernel that
+// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows.
+#if ATTN_SHORT_ROWS
+// Tiles have more keys the later their rows come, and the longest begin first: a call ends with its
+// longest, or when all are shared out.
+#elif ATTN_MASKED || ATTN_SPARSE
+// Tiles have at most so many keys, and how many is not known here: with more than one for each
+// place they stay whole.
+#else
+// Tiles are as long as one another, and run in waves.
+#endif
 //
 // It is the number for the GPU that the kernel was generated for, so that a call puts out the same
 // bits on another.
 int splits_of(const attention_forward_args& args) {
   constexpr int64_t kPlaces = ATTN_PLACES;  // of blocks, on the GPU
-  constexpr int64_t kEnds = 256, kJoining = 512, kSplit = 16, kPartRows = 16;
+  constexpr int64_t kEnds = 256, kJoining = 512, kSplit = 16, kPartRows = 2560 / kHeadDimV;
+#if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
+  constexpr int64_t kMostTiles = 4 * kPlaces;
+#else
+  constexpr int64_t kMostTiles = 2 * kPlaces;
+#endif
   const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
-  if (tiles > kPlaces) return 1;
+  if (tiles > kMostTiles / 2) return 1;
 #if ATTN_ROW_SPAN
   const int64_t keys = min(args.seq_kv, int64_t{ATTN_ROW_SPAN + kTileQ});
 #else
   const int64_t keys = args.seq_kv;
 #endif
   const int64_t blocks = (keys + kTileKv - 1) / kTileKv;
+#if ATTN_SHORT_ROWS
+  const int64_t mean = keys - min(args.seq_q, keys) / 2;
+#endif
   const int64_t each = kSplit + args.batch * kHeadsQ * args.seq_q / kPartRows;
-  int64_t best = 1, least = blocks * kTileKv + kEnds;
-  for (int64_t splits = 2; splits <= blocks && splits * tiles <= 2 * kPlaces; ++splits) {
-    const int64_t waves = (splits * tiles + kPlaces - 1) / kPlaces;
-    const int64_t share = (blocks + splits - 1) / splits;
-    const int64_t time = waves * (share * kTileKv + kEnds) + kJoining + splits * each;
-    if (time < least) {
+  int64_t best = 1, least = INT64_MAX;
+  for (int64_t splits = 1; splits <= max(blocks, int64_t{1}) && splits * tiles <= kMostTiles;
+       ++splits) {
+    const int64_t longest = (blocks + splits - 1) / splits * kTileKv + kEnds;
+#if ATTN_SHORT_ROWS
+    const int64_t time = max(longest, tiles * (mean + splits * kEnds) / kPlaces);
+#else
+    const int64_t time = (splits * tiles + kPlaces - 1) / kPlaces * longest;
+#endif
+    const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
+    if (joined < least) {
       best = splits;
-      least = time;
+      least = joined;
     }
   }
   return static_cast<int>(best);
