@@ -12,10 +12,6 @@ namespace {
 using attention::Reduction;
 using attention::RowForm;
 
-bool has_loop_rows(const RowForm& form) {
-  return std::ranges::any_of(form.rows, [](const auto& row) { return row.in_loop; });
-}
-
 // The function that gives a reduction's factor, or "" if it is 1.
 std::string factor_of(const Reduction& reduction, const RowForm& form) {
   if (reduction.rescale.is_number(1)) return "";
@@ -37,11 +33,19 @@ std::string joined(const Reduction& reduction, const RowForm& form) {
                      : fmt::format("  red.{} = {} + {};", reduction.name, own, other));
 }
 
+// Loop rows that are constant along the row of scores (sigmoid(score - gate[h])) are in no factor.
+bool reads_loop_rows(const RowForm& form) {
+  return !form.row_free() || std::ranges::any_of(form.reductions, [&](const Reduction& reduction) {
+    return !factor_of(reduction, form).empty();
+  });
+}
+
 }  // namespace
 
 std::string join_function(const RowForm& form) {
+  const bool reads_rows = reads_loop_rows(form);
   std::string body;
-  if (has_loop_rows(form)) {
+  if (reads_rows) {
     body +=
         "  const LoopRows own = loop_rows(red, row, in), beside = loop_rows(other, row, in);\n"
         "  LoopRows rows = own;\n";
@@ -49,7 +53,8 @@ std::string join_function(const RowForm& form) {
   // As absorb does: a row is current before what reads it, and what no row reads comes last.
   for (const Reduction& reduction : form.reductions) {
     if (reduction.deferred) continue;
-    body += joined(reduction, form) + "  rows = loop_rows(red, row, in);\n";
+    body += joined(reduction, form);
+    if (reads_rows) body += "  rows = loop_rows(red, row, in);\n";
   }
   for (const Reduction& reduction : form.reductions) {
     if (reduction.deferred) body += joined(reduction, form);

@@ -7,6 +7,8 @@
 
 #include "attention/interval_mask.h"
 #include "attention/pair_form.h"
+#include "emit/device_text.h"
+#include "emit/join.h"
 #include "emit/pair_text.h"
 #include "emit/prepass.h"
 #include "emit_test_support.h"
@@ -310,6 +312,17 @@ TEST_CASE("what scores decide need not be exact, nor a logarithm for each pair")
   CHECK_FALSE(has(text_for("score: score + floor(score / (kv_idx + 1))\n"), "__fdiv_rn("));
   CHECK(has(text_for("score: score - log(1 + square(q_pos - kv_idx))\n"), " __logf("));
   CHECK(has(text_for("score: score * log(h + 2)\n"), " logf("));
+}
+
+TEST_CASE("a join has the rows that its factors read") {
+  const auto join_for = [](const char* lines) { return join_function(form_of(spec_of(lines))); };
+  // A constant row has no factor, and nvcc warns of variables that nothing reads.
+  CHECK(!has_word(join_for("inputs: {gate: {dtype: f32, shape: [heads]}}\n"
+                           "normalize: {rows: {c: \"gate[h]\"}, weight: sigmoid(score - c)}\n"),
+                  "LoopRows"));
+  CHECK(has_word(join_for("normalize: {rows: {m: \"max(rowmax(score), 0)\"}, "
+                          "weight: relu(exp(score - m) - exp(-m))}\n"),
+                 "LoopRows"));
 }
 
 TEST_CASE("an empty row gives 0, and its saved NaN becomes -inf") {
