@@ -120,14 +120,40 @@ class Absorb : public PairText {
            "\n";
   }
 
-  // Until a pair has come a row may be infinite or no number: then there is nothing to rescale.
+  // What of old rows may be infinite or no number though they are finite: of 0, mostly.
+  static bool may_have_pole(const expr::Expr& e) {
+    using expr::Op;
+    return e.op() == Op::Divide || e.op() == Op::Log || e.op() == Op::Log2 || e.op() == Op::Sqrt ||
+           e.op() == Op::Rsqrt || e.op() == Op::Pow;
+  }
+  static void find_poles(const expr::Expr& e, const NameSet& old, std::set<const void*>& seen,
+                         std::vector<expr::Expr>& found) {
+    if (!seen.insert(e.identity()).second || !mentions_any(e, old)) return;
+    if (may_have_pole(e)) {
+      found.push_back(e);
+      return;
+    }
+    for (const expr::Expr& operand : e.operands()) find_poles(operand, old, seen, found);
+  }
+
+  // Until a pair has come a row, or a quotient of rows, may be infinite or no number: then there is
+  // nothing to rescale.
   std::string factor_function(const std::string& name, const expr::Expr& value,
                               const std::string& why) const {
     std::string body;
+    NameSet old_rows;
     for (const RowValue* row : loop_rows_) {
       const std::string old = attention::old_name(row->name);
       if (!expr::mentions(value, old)) continue;
+      old_rows.insert(old);
       body += fmt::format("  if (!isfinite(old.{})) return 1;\n", DeviceNames::member(row->name));
+    }
+    std::set<const void*> seen;
+    std::vector<expr::Expr> poles;
+    find_poles(value, old_rows, seen, poles);
+    if (!poles.empty()) body += "  float of_old;\n";
+    for (const expr::Expr& pole : poles) {
+      body += assignment("of_old", pole, names_.names()) + "  if (!isfinite(of_old)) return 1;\n";
     }
     return "// " + why + "\n" +
            text_of({"float",

@@ -5,7 +5,7 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
                    HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, NARROW, PACKED,
                    RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID, SLOPES, SLOWLY,
-                   SUMS, TABLE, VALID, WINDOW, bias, packed, schedule, spec)
+                   SUMS, TABLE, VALID, WINDOW, bias, packed, schedule, spec, split)
 
 FUNCTION_GROUPS = {
     "dense": [
@@ -88,6 +88,11 @@ FUNCTION_GROUPS = {
     ],
     # Rows whose running maximum is far below what it becomes.
     "rows": [
+        # Of rows that have no pair yet the mean is 0 / 0: in their first blocks, and in a split.
+        (spec(mask=NARROW, normalize={
+            "rows": {"sum": "rowsum(score)", "n": "rowsum(1)", "l": "rowsum(exp(score - sum / n))"},
+            "weight": "exp(score - sum / n)", "output": "acc / l", "save": {"total": "l"}}),
+         [schedule(2, 64, 2), split(2, 64, 2)], ["1,200,300"]),
         (spec(score="score - (100 if kv_idx < 70 or kv_idx >= 130 else 0)", normalize={
             "rows": {"m": "max(rowmax(score), 0)", "l": "rowsum(abs(exp(score - m) - exp(-m)))"},
             "weight": "relu(exp(score - m) - exp(-m))", "output": "acc / (l + 1e-6)"}),
