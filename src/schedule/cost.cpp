@@ -232,9 +232,9 @@ Cost CostModel::operator()(const Schedule& s, const Resources& resources) const 
   return cost;
 }
 
-// Every block is read from the L2, `blocks` in all. From memory come the inputs once, and keys and
-// values again where those of the tiles in flight do not stay in the L2: cores / (tiles of a head)
-// heads at a time, whose groups share them.
+// Every block is read from the L2, `blocks` in all. From memory come once the inputs that are read,
+// and keys and values again where those of the tiles in flight do not stay in the L2: cores /
+// (tiles of a head) heads at a time, whose groups share them.
 CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w, double heads,
                                       double tile_heads, double blocks) const {
   const target::Target& t = target_;
@@ -247,9 +247,11 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
       loads * kElement * s.tile_kv *
       (kernel_.maps * slowed(kernel_.head_dim_qk) + slowed(kernel_.head_dim_v));
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
-  const double once =
-      head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv * kernel_.value_parts;
   const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
+  // Few queries read no key but their window's.
+  const double most = kernel_.block_size > 0 ? read : read / sharing;
+  const double once = std::min(
+      most, head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv * kernel_.value_parts);
   const double heads_in_flight =
       std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows_of(s, w).count)));
   const double in_flight = std::ceil(heads_in_flight / sharing) * head_bytes;

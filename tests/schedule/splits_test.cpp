@@ -117,6 +117,17 @@ TEST_CASE("the search splits keys where tiles are few") {
   CHECK(!any_split(kernel_of(16, 65536, "varlen: true\n")));
 }
 
+TEST_CASE("of a long cache a window is split as of a short one") {
+  const auto first = [](int64_t seq_kv) {
+    const Kernel kernel = kernel_of(1, seq_kv, "mask: kv_idx <= q_pos and q_pos - kv_idx < 4096\n");
+    return search(kernel, h100()).ranked.front();
+  };
+  const Candidate small = first(8192), large = first(1 << 20);
+  CHECK(large.schedule.split_keys);
+  // The keys that no query sees are not read.
+  CHECK(large.cost.seconds == doctest::Approx(small.cost.seconds).epsilon(0.01));
+}
+
 TEST_CASE("eight tiles of many keys are predicted to take much less time by splits") {
   const Kernel kernel = kernel_of(16, 65536);
   Schedule whole = split();
