@@ -63,10 +63,12 @@ std::string step_of(const Candidate& c, size_t points) {
 std::string core_time_of(const Candidate& c) {
   const Cost& cost = c.cost;
   const double core = cost.core_clk > 0 ? cost.core_clk : 1;
+  const std::string ends =
+      cost.splits > 1 ? fmt::format("splits of tiles ({:.0f} of each, ", cost.splits) : "tiles (";
   std::string text = fmt::format(
-      "Of a core's time {:.0f} % are steps, {:.0f} % the start and end of tiles ({:.2f} {}, {:.0f} "
-      "clk each), {:.0f} % the wait for the last core",
-      100 * steps_clk(cost) / core, 100 * ends_clk(cost) / core, cost.waves,
+      "Of a core's time {:.0f} % are steps, {:.0f} % the start and end of {}{:.2f} {}, {:.0f} clk "
+      "each), {:.0f} % the wait for the last core",
+      100 * steps_clk(cost) / core, 100 * ends_clk(cost) / core, ends, cost.waves,
       c.resources.blocks_per_core > 1 ? "for each block on it" : "a core", cost.fixed_clk,
       100 * cost.idle);
   if (cost.crowded >= 0.005) {

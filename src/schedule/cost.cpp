@@ -306,6 +306,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.core_seconds = clk / p.clock;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = waves;
+  p.splits = static_cast<double>(splits);
   const double pairs = pairs_of_head(w) * heads;
   p.flop = flop_of_pairs(kernel_, pairs);
   const double visited = tiles.own * scale * turns * s.tile_q() * s.tile_kv;

@@ -52,6 +52,7 @@ void add_points(Cost& cost, const std::vector<PointCost>& points,
 
   const PointCost shown = points.empty() ? PointCost{} : points.front();
   cost.waves = shown.waves;
+  cost.splits = shown.splits;
   cost.blocks = shown.blocks;
   cost.core_clk = shown.core_seconds * shown.clock;
   cost.idle = shown.idle;

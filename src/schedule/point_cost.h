@@ -18,7 +18,8 @@ struct PointCost {
   double clock = 0;
   double flop = 0;  // of existing pairs
   // The share of a core, or of each block that shares one.
-  double waves = 0;     // tiles
+  double waves = 0;     // tiles, or splits of them
+  double splits = 1;    // of each tile
   double blocks = 0;    // of keys
   double tile_clk = 0;  // of a tile, beyond its steps
   double idle = 0;      // share of core_seconds, spent waiting for the last core

@@ -92,7 +92,8 @@ struct Cost {
   double flop_per_s = 0;  // of existing pairs, over the workload
   double flop_per_byte = 0, flop_per_l2_byte = 0;  // of traffic with memory and with the L2
   // Of the first workload point, the share of a core, or of each block that shares one:
-  double waves = 0;     // tiles
+  double waves = 0;     // tiles, or splits of them
+  double splits = 1;    // of each tile
   double blocks = 0;    // blocks of keys, or what is as much work
   double core_clk = 0;  // until the last core is done
   double idle = 0;      // share of core_clk spent waiting for that core

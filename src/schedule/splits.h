@@ -1,5 +1,5 @@
-// Splits: shares of a tile's keys, each by a tile of its own, where a call has fewer tiles than the
-// GPU has places. Hopper only.
+// Splits: shares of a tile's keys, each by a tile of its own, where a call has too few tiles to
+// fill the GPU. Hopper only.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,11 @@
 #else
 // after block. A storer warp brings its output out.
 #endif
+#if ATTN_SPLIT_KEYS
+//
+// Of a call of few tiles, thread blocks share out the keys of each. A second kernel joins what they
+// leave.
+#endif
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <stddef.h>

@@ -38,6 +38,13 @@ TEST_CASE("a verdict and the shares that it follows from") {
            "the wait for the last core. Of the kernel's, 4 % launches, 27 % the making of states, "
            "3 % waits for L2. "));
   CHECK(says(first, "(and in the kernel's whole time at the workload's first point)", true));
+  first.cost.splits = 8;
+  first.cost.join_seconds = 0.3e-3;
+  first.cost.states_seconds = 0.1e-3;
+  CHECK(says(first,
+             "3 % the start and end of splits of tiles (8 of each, 15.50 a core, 3000 clk each), 2 "
+             "% the wait for the last core. Of the kernel's, 4 % launches, 7 % the making of "
+             "states, 20 % the joining of splits, 3 % waits for L2. "));
 }
 
 TEST_CASE("how many of the visited pairs exist") {
