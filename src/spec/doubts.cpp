@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
+#include "expr/bound.h"
 #include "expr/ops.h"
 #include "expr/simplify.h"
 #include "text/characters.h"
@@ -131,6 +133,21 @@ std::optional<expr::Error> masking_in_score(const Expr& score, std::string_view 
       choice->span(), fmt::format("pairs with a score of {:g} are computed like all others", value),
       fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
                   negated ? "not (" : "", written(choice->operand(0), text), negated ? ")" : "")};
+}
+
+std::optional<expr::Error> weight_without_maximum(const Expr& weight, const Expr& score,
+                                                  double largest) {
+  const Expr& power = weight.op() == Op::Divide ? weight.operand(0) : weight;
+  if (power.op() != Op::Exp) return std::nullopt;
+  const Expr& exponent = power.operand(0);
+  if (exponent.op() != Op::Variable || exponent.name() != "score") return std::nullopt;
+  const auto anything = [](std::string_view) { return expr::Interval{}; };
+  const double limit = std::log(largest);
+  if (expr::bound(score, {anything, anything}).high <= limit) return std::nullopt;
+  return expr::Error{
+      power.span(),
+      fmt::format("exp(score) is infinite for scores above {:.0f}", std::floor(limit)),
+      "take the row's maximum off, as softmax does: rows: {m: rowmax(score)}, and exp(score - m)"};
 }
 
 }  // namespace attngen::spec

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -268,6 +269,11 @@ class ExpressionReader {
     spec_.normalize.weight =
         parse(node, "/normalize/weight", text, with_rows(scopes_.without({{"acc", kOnlyOutput}})),
               expr::Type::Float);
+    if (node == nullptr || !spec_.normalize.weight || !spec_.score) return;
+    constexpr double kLargestFp16 = 65504, kLargestBf16 = std::numeric_limits<float>::max();
+    warn_in_text(*node, "/normalize/weight",
+                 weight_without_maximum(spec_.normalize.weight, spec_.score,
+                                        spec_.dtype == DType::Fp16 ? kLargestFp16 : kLargestBf16));
   }
 
   void read_output(const Node* node, std::string_view text) {

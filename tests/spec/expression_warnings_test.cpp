@@ -128,6 +128,24 @@ TEST_CASE("what no expression reads is a warning") {
             .starts_with("s.yaml:7:10: warning: input 'dt' is never read\n"));
 }
 
+TEST_CASE("softmax without its maximum is a warning") {
+  const auto errors_of_weight = [](const std::string& weight, const std::string& lines = "") {
+    return errors_with(lines + "normalize: {rows: {l: rowsum(exp(score))}, weight: " + weight +
+                       ", output: acc / l}\n");
+  };
+  CHECK(errors_of_weight("exp(score)") ==
+        "s.yaml:6:52: warning: exp(score) is infinite for scores above 88\n"
+        "    6 | normalize: {rows: {l: rowsum(exp(score))}, weight: exp(score), output: acc / l}\n"
+        "      |                                                    ^~~~~~~~~~\n"
+        "help: take the row's maximum off, as softmax does: rows: {m: rowmax(score)}, and "
+        "exp(score - m)\n");
+  // A cap bounds the first, the second's exponent is never large.
+  CHECK(errors_of_weight("exp(score)", "score: 30 * tanh(score / 30)\n").empty());
+  CHECK(errors_of_weight("exp(-abs(score))").empty());
+  CHECK(errors_of_weight("exp(score)", "score: 100 * tanh(score / 100)\n").find("above 88") !=
+        std::string::npos);
+}
+
 TEST_CASE("a mask that is written as a score is a warning") {
   CHECK(errors_with("score: score if kv_idx <= q_pos else -inf\n") ==
         "s.yaml:6:8: warning: pairs with a score of -inf are computed like all others\n"
