@@ -80,8 +80,13 @@ def long_cache_bench():
                                     (1, (32, 8), 1, 131072), (1, (64, 8), 16, 8192),
                                     (1, (64, 8), 16, 65536), (1, (8, 8), 128, 16384),
                                     (1, (8, 8), 512, 16384)):
-        yield BenchCase(f"bench_cache_b{batch}_h{heads[0]}_{heads[1]}_q{rows}_s{seq}", (128, 128),
-                        heads, batch, seq, False, rows=rows)
+        name = f"bench_cache_b{batch}_h{heads[0]}_{heads[1]}_q{rows}_s{seq}"
+        yield BenchCase(name, (128, 128), heads, batch, seq, False, rows=rows)
+        if batch == 1:  # a tile has all its keys
+            whole = schedule(1, 128, 2, ping_pong=False)
+            packs = {"pack_heads": True} if heads[0] > heads[1] else {}
+            yield BenchCase(f"{name}_whole", (128, 128), heads, batch, seq, False, rows=rows,
+                            schedule={**whole, **packs})
 
 
 def short_bench():

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "schedule/cost.h"
 #include "schedule/cost_cdna2.h"
@@ -16,31 +18,27 @@ std::string no_family(const target::Target& target) {
   return fmt::format("no template family for {} yet", target.name);
 }
 
-// The same with its keys split, where some call of the workload would.
-void add_split(const Kernel& kernel, const target::Target& target, const CostModel& cost,
-               Schedule schedule, const Resources& resources, Ranking& ranking) {
-  if (!worth_splitting(schedule, resources, kernel)) return;
-  schedule.split_keys = true;
+// Ranks a schedule that fits, and says what it needs; one that does not is rejected.
+std::optional<Resources> consider(const Kernel& kernel, const target::Target& target,
+                                  const CostModel& cost, const Schedule& schedule,
+                                  Ranking& ranking) {
   Fit fit = fit_hopper(kernel, schedule, target);
-  if (!fit.resources) {
+  if (fit.resources) {
+    ranking.ranked.push_back({schedule, *fit.resources, cost(schedule, *fit.resources)});
+  } else {
     ranking.rejected.push_back({schedule, std::move(fit.reason)});
-    return;
   }
-  const Cost predicted = cost(schedule, *fit.resources);
-  ranking.ranked.push_back({schedule, *fit.resources, predicted});
+  return fit.resources;
 }
 
+// With its keys split too, where some call of the workload would.
 void add_variants(const Kernel& kernel, const target::Target& target, const CostModel& cost,
                   const Schedule& tile, Ranking& ranking) {
-  for (const Schedule& variant : variants(tile)) {
-    Fit fit = fit_hopper(kernel, variant, target);
-    if (!fit.resources) {
-      ranking.rejected.push_back({variant, std::move(fit.reason)});
-      continue;
-    }
-    const Cost predicted = cost(variant, *fit.resources);
-    ranking.ranked.push_back({variant, *fit.resources, predicted});
-    add_split(kernel, target, cost, variant, *fit.resources, ranking);
+  for (Schedule variant : variants(tile)) {
+    const auto resources = consider(kernel, target, cost, variant, ranking);
+    if (!resources || !worth_splitting(variant, *resources, kernel)) continue;
+    variant.split_keys = true;
+    consider(kernel, target, cost, variant, ranking);
   }
 }
 

@@ -68,6 +68,8 @@ def check_outputs(attngen, check, compiler, folder, group):
             host = emulated(attngen, one, given, place)
             if group == "far" and "_forward_states(" not in host.read_text():
                 sys.exit(f"{json.dumps(one)}\na kernel without states")
+            if group == "split" and "kJoining = 0;" not in host.read_text().replace(",", ";"):
+                sys.exit(f"{json.dumps(one)}\na kernel whose short calls are not split")
             library = place / "emulated.so"
             run([*library_command(compiler, one["dtype"], folder.parent), "-shared", host, "-o", library])
             print(json.dumps(one), json.dumps(given), sep="\n")

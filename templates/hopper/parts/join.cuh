@@ -69,7 +69,8 @@ struct JoinedRow {
 __global__ void __launch_bounds__(32 * kMostJoinWarps)
     attention_forward_join(const __grid_constant__ Params p) {
   if (!kIsHopper) return;
-  __shared__ Part left[kMostJoinWarps];
+  __shared__ __align__(16) uint8_t memory[kMostJoinWarps * sizeof(Part)];
+  Part* const left = reinterpret_cast<Part*>(memory);
   const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
   const int head = blockIdx.x / p.seq_q;  // of all batches
 #if ATTN_ROW_CONSTANTS

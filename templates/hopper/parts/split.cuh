@@ -1,6 +1,6 @@
 // Splits: shares of a tile's keys, where a call has too few tiles to fill the GPU. Each is a tile
-// of its own, and leaves what it found of its rows in the workspace. The kernel of join.cuh puts
-// that together.
+// of its own, and leaves what it found of its rows in the workspace. The kernel that joins splits
+// puts that together.
 #pragma once
 
 // What a split leaves of a row.
