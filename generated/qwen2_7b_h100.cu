@@ -652,6 +652,29 @@ __device__ __forceinline__ void recompute_scores(float (&scores)[kTileKv / 8][2]
   }
 }
 
+// Calls have numbers. The workspace holds anything when a call begins: what stands there beside the
+// call's number, the call itself has written.
+
+// Who waits for it finds all that the thread wrote before, and that its warp wrote before it last
+// came into step.
+__device__ __forceinline__ void leave_number(uint64_t& place, uint64_t call) {
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(&place), "l"(call) : "memory");
+}
+
+__device__ __forceinline__ void wait_for_number(const uint64_t& place, uint64_t call) {
+  uint64_t found;
+  do {
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(found) : "l"(&place) : "memory");
+  } while (found != call);
+}
+
+// A number for a call: no other's, and 64 bits that memory does not hold by chance. A graph that is
+// replayed comes with the same one: it has to be taken away again.
+uint64_t call_number() {
+  static std::atomic<uint64_t> calls{0};
+  return (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15;
+}
+
 // The counter that hands out tiles. It lies in the workspace, which holds anything when a call
 // begins: block 0 clears it and then writes down the call's number, for which the others wait
 // before they ask for their second tile: blocks come to the cores in order, so that it is at work.
@@ -665,28 +688,12 @@ struct __align__(16) Counter {
 
 __device__ __forceinline__ void clear_counter(Counter& counter, uint64_t call) {
   counter.next = counter.ended = 0;
-  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(&counter.call), "l"(call) : "memory");
+  leave_number(counter.call, call);
 }
 
-__device__ __forceinline__ void wait_for_counter(const Counter& counter, uint64_t call) {
-  uint64_t found;
-  do {
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
-                 : "=l"(found)
-                 : "l"(&counter.call)
-                 : "memory");
-  } while (found != call);
-}
-
-// The last block to leave takes the number away: a graph that is replayed comes with the same one.
+// The last block to leave takes the number away.
 __device__ __forceinline__ void leave_counter(Counter& counter, uint64_t call) {
   if (atomicAdd(&counter.ended, 1) == gridDim.x - 1) counter.call = ~call;
-}
-
-// A number for a call: no other's, and 64 bits that memory does not hold by chance.
-uint64_t call_number() {
-  static std::atomic<uint64_t> calls{0};
-  return (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15;
 }
 
 // The grid: which 64 * kWarpgroups query rows of which head a block works on, and in what order.
@@ -837,7 +844,7 @@ __device__ __forceinline__ bool draws_tiles(const Params& p) {
 __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
   if (threadIdx.x % 32 == 0 && draws_tiles(p)) {
     if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
-    wait_for_counter(*p.counter, p.call);
+    wait_for_number(p.counter->call, p.call);
     barrier_arrive(shared.counter_open);
   }
   __syncwarp();  // or the other lanes' next work might come first

@@ -7,10 +7,10 @@ namespace attngen::schedule {
 namespace {
 
 // In keys that a tile visits: its ends, the kernel that joins splits, a split more of that, and how
-// many values of a split's rows are as long as a key. Of 29 calls of up to two tiles a core and
-// head dims 64 to 256, splits by these took 1.6 % longer in the mean than by the best of two to
-// eight numbers, 11 % at most (H100, 2026-11-27, throw-away scripts).
-constexpr int64_t kEnds = 256, kJoining = 512, kSplit = 16, kPartValues = 2560;
+// many values of a split's rows are as long as a key. Of 22 calls of 1 to 64 tiles, 512 to 131072
+// keys and head dims 128 and 256, splits by these took 2 % longer in the mean than by the best of
+// three to eight numbers, 8 % at most (H200, 2026-11-27, throw-away scripts).
+constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartValues = 3840;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -59,9 +59,9 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
 }
 
 int64_t part_bytes(int head_dim_v, size_t reductions) {
-  constexpr int64_t kFloat = 4, kPartAlignment = 16;
-  const int64_t bytes =
-      kFloat * (head_dim_v + static_cast<int64_t>(std::max<size_t>(1, reductions)));
+  constexpr int64_t kFloat = 4, kNumber = 8, kPartAlignment = 16;
+  const int64_t floats = head_dim_v + static_cast<int64_t>(std::max<size_t>(1, reductions));
+  const int64_t bytes = kFloat * floats + kNumber;
   return ceil_div(bytes, kPartAlignment) * kPartAlignment;
 }
 

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "parts/defaults.cuh"
-#if ATTN_COUNTER
+#if ATTN_COUNTER || ATTN_SPLIT_KEYS
 #include <atomic>
 #endif
 
@@ -52,6 +52,9 @@ namespace {
 #endif
 #if ATTN_RECOMPUTE
 #include "parts/recompute.cuh"
+#endif
+#if ATTN_COUNTER || ATTN_SPLIT_KEYS
+#include "parts/call.cuh"
 #endif
 #if ATTN_COUNTER
 #include "parts/counter.cuh"
@@ -166,7 +169,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
 
 #if ATTN_SPLIT_KEYS
-  if (p.splits > 1) call_next_kernel();  // it waits for this one's end
+  if (p.splits > 1) call_next_kernel();  // it waits for the parts, or for this one's end
 #endif
 
   const int warpgroup = uniform(threadIdx.x / 128);

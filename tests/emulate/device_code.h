@@ -54,20 +54,18 @@ T atomicAdd(T* at, U by) {
   *at = static_cast<T>(old + static_cast<T>(by));
   return old;
 }
-// Of the counter that hands out tiles. Blocks come one after the other: the first one clears it.
-template <typename Counter>
-void clear_counter(Counter& counter, uint64_t call) {
+// A call's number in the workspace. Blocks come one after the other: what they wait for is there.
+inline void leave_number(uint64_t& place, uint64_t call) {
   // The number of a replayed graph's call: others would not wait.
-  if (counter.call == call) {
-    std::fprintf(stderr, "the call before left its number in the counter of tiles\n");
+  if (place == call) {
+    std::fprintf(stderr, "the call before left its number in the workspace\n");
     std::exit(9);
   }
-  counter = {call, 0, 0};  // beside a kernel of states too, which leaves it alone
+  place = call;
 }
-template <typename Counter>
-void wait_for_counter(const Counter& counter, uint64_t call) {
-  if (counter.call == call) return;
-  std::fprintf(stderr, "no block cleared the counter of tiles\n");
+inline void wait_for_number(const uint64_t& place, uint64_t call) {
+  if (place == call) return;
+  std::fprintf(stderr, "what a block waits for is not there\n");
   std::exit(9);
 }
 template <typename T>

@@ -70,7 +70,7 @@ TEST_CASE("a call has as many splits as end it first") {
   // The more rows, the more there is to join.
   CHECK(splits(8, {1, 128, 8192}) == 8);
   CHECK(splits(66, {1, 64, 8192}) == 2);
-  CHECK(splits(66, {1, 64, 1024}) == 1);
+  CHECK(splits(66, {1, 64, 512}) == 1);
   // Of 150 tiles the second wave would be an eighth full; three splits are four waves.
   CHECK(splits(150, {1, 1, 32768}) == 3);
   CHECK(splits(265, {1, 1, 32768}) == 1);
@@ -113,7 +113,7 @@ TEST_CASE("the search splits keys where tiles are few") {
                                [](const Candidate& c) { return c.schedule.split_keys; });
   };
   CHECK(!any_split(kernel_of(8192, 8192, "", "{q: 32, kv: 32}")));
-  CHECK(!any_split(kernel_of(16, 500)));
+  CHECK(!any_split(kernel_of(16, 200)));
   CHECK(!any_split(kernel_of(16, 65536, "varlen: true\n")));
 }
 

@@ -123,7 +123,7 @@ attention_status check_args(const attention_forward_args& args) {
 // bits on another.
 int splits_of(const attention_forward_args& args) {
   constexpr int64_t kPlaces = ATTN_PLACES;  // of blocks, on the GPU
-  constexpr int64_t kEnds = 256, kJoining = 512, kSplit = 16, kPartRows = 2560 / kHeadDimV;
+  constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartRows = 3840 / kHeadDimV;
 #if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
   constexpr int64_t kMostTiles = 4 * kPlaces;
 #else

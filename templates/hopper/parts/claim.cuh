@@ -12,7 +12,7 @@ __device__ __forceinline__ bool draws_tiles(const Params& p) {
 __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
   if (threadIdx.x % 32 == 0 && draws_tiles(p)) {
     if (blockIdx.x == 0) clear_counter(*p.counter, p.call);
-    wait_for_counter(*p.counter, p.call);
+    wait_for_number(p.counter->call, p.call);
     barrier_arrive(shared.counter_open);
   }
   __syncwarp();  // or the other lanes' next work might come first

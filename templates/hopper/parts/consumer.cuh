@@ -77,6 +77,7 @@ struct Consumer {
   __device__ void save_rows(const RowValues (&values)[2]);
   __device__ void finish_rows();
 #if ATTN_SPLIT_KEYS
+  __device__ Part* part_of(int r) const;
   __device__ void leave_split();
 #endif
 

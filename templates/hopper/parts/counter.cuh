@@ -12,26 +12,10 @@ struct __align__(16) Counter {
 
 __device__ __forceinline__ void clear_counter(Counter& counter, uint64_t call) {
   counter.next = counter.ended = 0;
-  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(&counter.call), "l"(call) : "memory");
+  leave_number(counter.call, call);
 }
 
-__device__ __forceinline__ void wait_for_counter(const Counter& counter, uint64_t call) {
-  uint64_t found;
-  do {
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
-                 : "=l"(found)
-                 : "l"(&counter.call)
-                 : "memory");
-  } while (found != call);
-}
-
-// The last block to leave takes the number away: a graph that is replayed comes with the same one.
+// The last block to leave takes the number away.
 __device__ __forceinline__ void leave_counter(Counter& counter, uint64_t call) {
   if (atomicAdd(&counter.ended, 1) == gridDim.x - 1) counter.call = ~call;
-}
-
-// A number for a call: no other's, and 64 bits that memory does not hold by chance.
-uint64_t call_number() {
-  static std::atomic<uint64_t> calls{0};
-  return (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15;
 }

@@ -53,28 +53,39 @@ __device__ __forceinline__ void Consumer::finish_rows() {
 }
 #if ATTN_SPLIT_KEYS
 
+// Where a row of the thread leaves its part; rows beyond the last have no place.
+__device__ __forceinline__ Part* Consumer::part_of(int r) const {
+#if ATTN_PACKED_HEADS
+  if (first_row() + 8 * r >= p.seq_q * kGroup) return nullptr;
+#else
+  if (first_row() + 8 * r >= p.seq_q) return nullptr;
+#endif
+  const Row& row = rows[r];
+  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
+  return p.parts + index * p.splits + tile.split;
+}
+
 // What the rows have of their split: their output comes from the kernel that joins splits.
 __device__ __forceinline__ void Consumer::leave_split() {
-  const int q_row = first_row();  // may lie beyond the last
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const Reductions all = complete(reductions[r]);
-#if ATTN_PACKED_HEADS
-    if (q_row + 8 * r >= p.seq_q * kGroup) continue;
-#else
-    if (q_row + 8 * r >= p.seq_q) continue;
-#endif
-    const Row& row = rows[r];
-    const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
-    Part& part = p.parts[index * p.splits + tile.split];
+    Part* const part = part_of(r);
+    if (!part) continue;
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
-      *reinterpret_cast<float2*>(part.output + 8 * j + 2 * (lane % 4)) =
+      *reinterpret_cast<float2*>(part->output + 8 * j + 2 * (lane % 4)) =
           float2{output[j][r][0], output[j][r][1]};
     }
-    if (lane % 4 == 0) part.reductions = all;
+    if (lane % 4 == 0) part->reductions = all;
   }
   __syncwarp();
+  if (p.joins_early && lane % 4 == 0) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      if (Part* const part = part_of(r)) leave_number(part->call, p.call);
+    }
+  }
   if (lane == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
 }
 #endif

@@ -1,7 +1,8 @@
 // Joins what the splits of each row's keys left: a block a row, whose warps share out the splits.
 #pragma once
 
-constexpr int kMostJoinWarps = 4;
+constexpr int kMostJoinWarps = 8;
+constexpr int kPartsAtOnce = 2;  // that a warp reads before it joins them, by one trip to the L2
 
 #if ATTN_EXPONENTIAL
 // By which the accumulators of two parts of a row shrink when they become one.
@@ -29,7 +30,7 @@ __device__ __forceinline__ JoinFactors join(Reductions& red, const Reductions& o
 }
 
 #endif
-// A row of a part as a warp has it: two of every 64 columns are a lane's.
+// A row of a part, or of several, as a warp has it: two of every 64 columns are a lane's.
 struct JoinedRow {
   static constexpr int kPairs = (kHeadDimV + 63) / 64;
   float2 output[kPairs] = {};
@@ -38,22 +39,29 @@ struct JoinedRow {
   static __device__ __forceinline__ int column(int pair) {
     return 64 * pair + 2 * (threadIdx.x % 32);
   }
-  __device__ __forceinline__ void add(const Part& part, const Row& row, const Inputs& in) {
+  __device__ __forceinline__ void read(const Part& part) {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      if (column(i) < kHeadDimV) {
+        output[i] = *reinterpret_cast<const float2*>(part.output + column(i));
+      }
+    }
+    reductions = part.reductions;
+  }
+  __device__ __forceinline__ void add(const JoinedRow& other, const Row& row, const Inputs& in) {
 #if ATTN_ROW_FREE
-    join(reductions, part.reductions, row, in);
+    join(reductions, other.reductions, row, in);
 #else
-    const JoinFactors factors = join(reductions, part.reductions, row, in);
+    const JoinFactors factors = join(reductions, other.reductions, row, in);
 #endif
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
-      if (column(i) >= kHeadDimV) break;
-      const float2 other = *reinterpret_cast<const float2*>(part.output + column(i));
 #if ATTN_ROW_FREE
-      output[i].x += other.x;
-      output[i].y += other.y;
+      output[i].x += other.output[i].x;
+      output[i].y += other.output[i].y;
 #else
-      output[i].x = output[i].x * factors.own + other.x * factors.other;
-      output[i].y = output[i].y * factors.own + other.y * factors.other;
+      output[i].x = output[i].x * factors.own + other.output[i].x * factors.other;
+      output[i].y = output[i].y * factors.own + other.output[i].y * factors.other;
 #endif
     }
   }
@@ -66,6 +74,16 @@ struct JoinedRow {
   }
 };
 
+// Until the parts that the warp joins are there. Their number goes: see call_number.
+__device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps, const Params& p) {
+  const int step = 32 * warps;
+  for (int split = warp + warps * (threadIdx.x % 32); split < p.splits; split += step) {
+    wait_for_number(parts[split].call, p.call);
+    parts[split].call = ~p.call;
+  }
+  __syncwarp();
+}
+
 __global__ void __launch_bounds__(32 * kMostJoinWarps)
     attention_forward_join(const __grid_constant__ Params p) {
   if (!kIsHopper) return;
@@ -75,22 +93,39 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   const int head = blockIdx.x / p.seq_q;  // of all batches
 #if ATTN_ROW_CONSTANTS
   Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
+  // The main kernel called this one when all before it had ended: what the row reads is there.
+  if (row.seq_kv > 0) set_constants(row, p.inputs);
 #else
   const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
 #endif
-  wait_for_stream();
-#if ATTN_ROW_CONSTANTS
-  if (row.seq_kv > 0) set_constants(row, p.inputs);
-#endif
 
-  const Part* const parts = p.parts + int64_t{blockIdx.x} * p.splits;
+  Part* const parts = p.parts + int64_t{blockIdx.x} * p.splits;
+  if (p.joins_early) {
+    wait_for_parts(parts, warp, warps, p);
+  } else {
+    wait_for_stream();
+  }
   JoinedRow joined;
-#pragma unroll 4
-  for (int split = warp; split < p.splits; split += warps) joined.add(parts[split], row, p.inputs);
+#pragma unroll 1
+  for (int first = warp; first < p.splits; first += kPartsAtOnce * warps) {
+    JoinedRow others[kPartsAtOnce];
+#pragma unroll
+    for (int i = 0; i < kPartsAtOnce; ++i) {
+      if (first + i * warps < p.splits) others[i].read(parts[first + i * warps]);
+    }
+#pragma unroll
+    for (int i = 0; i < kPartsAtOnce; ++i) {
+      if (first + i * warps < p.splits) joined.add(others[i], row, p.inputs);
+    }
+  }
   if (warp > 0) joined.leave(left[warp]);
   __syncthreads();
   if (warp > 0) return;
-  for (int other = 1; other < warps; ++other) joined.add(left[other], row, p.inputs);
+  for (int i = 1; i < warps; ++i) {
+    JoinedRow other;
+    other.read(left[i]);
+    joined.add(other, row, p.inputs);
+  }
 
   const RowValues values = row_values(joined.reductions, row, p.inputs);
   const int64_t at =
@@ -104,4 +139,6 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
         pack(output_of(acc.x, values, row, p.inputs), output_of(acc.y, values, row, p.inputs));
   }
   if (threadIdx.x == 0) store_saves(p.saves, values, row, p.inputs);
+  // Or this kernel might end, and others begin, before the main one ends.
+  if (p.joins_early) wait_for_stream();
 }

@@ -99,19 +99,20 @@ size_t split_bytes(const attention_forward_args& args) {
 #endif
 void place_parts(Params& p, const attention_forward_args& args, const Tensor& o, void* place) {
   p.parts = static_cast<Part*>(place);
+  p.joins_early = args.batch * kHeadsQ * args.seq_q <= kMostEarlyRows;
   p.o = static_cast<uint8_t*>(args.o);
   p.o_stride_batch = o.strides.batch;
   p.o_stride_seq = o.strides.seq;
   p.o_stride_head = o.strides.head;
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(static_cast<uint8_t*>(place) + split_bytes(args));
-  p.call = call_number();
 #endif
+  p.call = call_number();
 }
 
-// By the kernel behind the main one. A warp has up to eight splits, if there are warps enough.
+// By the kernel behind the main one. A warp has two splits, if there are warps enough.
 bool join_splits(const Params& p, cudaStream_t stream) {
-  const int warps = min((p.splits + 7) / 8, kMostJoinWarps);
+  const int warps = min((p.splits + kPartsAtOnce - 1) / kPartsAtOnce, kMostJoinWarps);
   const int rows = p.batch * kHeadsQ * p.seq_q;
   return launch(attention_forward_join, rows, 32 * warps, 0, stream, p);
 }

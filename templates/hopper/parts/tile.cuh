@@ -28,8 +28,9 @@ struct Params {
   int tiles;  // of the whole call
 #endif
 #if ATTN_SPLIT_KEYS
-  int splits;   // of a tile's keys; 1: a tile has them all
-  Part* parts;  // [batch, heads, seq_q, splits]
+  int splits;        // of a tile's keys; 1: a tile has them all
+  bool joins_early;  // each row for itself, while the kernel runs
+  Part* parts;       // [batch, heads, seq_q, splits]
   uint8_t* o;
   int64_t o_stride_batch, o_stride_seq, o_stride_head;  // in elements
 #endif
@@ -46,10 +47,12 @@ struct Params {
 #endif
 #if ATTN_COUNTER
   Counter* counter;
-  uint64_t call;  // its number
 #elif ATTN_TILES_COUNTED
   // How many tiles beyond the first of each block were handed out.
   unsigned* next_tile;
+#endif
+#if ATTN_COUNTER || ATTN_SPLIT_KEYS
+  uint64_t call;  // its number
 #endif
 #if ATTN_SPARSE
   int squares_q, squares_kv;  // of kSquare queries and as many keys
