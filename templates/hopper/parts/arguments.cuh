@@ -108,7 +108,8 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_SPLIT_KEYS
 // In how many splits a call visits the keys of its tiles: as many as end it first. Time is counted
 // in keys that a tile visits. So many are as long as the ends of a tile, and as the kernel that
-// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows.
+// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows. Three
+// places in four have the memory busy: no call ends before these have read the keys once.
 #if ATTN_SHORT_ROWS
 // Tiles have more keys the later their rows come, and the longest begin first: a call ends with its
 // longest, or when all are shared out.
@@ -141,6 +142,7 @@ int splits_of(const attention_forward_args& args) {
   const int64_t mean = keys - min(args.seq_q, keys) / 2;
 #endif
   const int64_t each = kSplit + args.batch * kHeadsQ * args.seq_q / kPartRows;
+  const int64_t reading = args.batch * kHeadsKv * keys * 4 / (3 * kPlaces) + kEnds;
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= max(blocks, int64_t{1}) && splits * tiles <= kMostTiles;
        ++splits) {
@@ -150,7 +152,8 @@ int splits_of(const attention_forward_args& args) {
 #else
     const int64_t time = (splits * tiles + kPlaces - 1) / kPlaces * longest;
 #endif
-    const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
+    const int64_t read = max(time, reading);
+    const int64_t joined = splits > 1 ? read + kJoining + splits * each : read;
     if (joined < least) {
       best = splits;
       least = joined;

@@ -3,8 +3,8 @@
 // puts that together.
 #pragma once
 
-// Calls of so few rows are joined early, each row as soon as its parts are there: that ends them up
-// to 1.2 us sooner than to wait for the whole kernel. With more rows, asking takes longer than that.
+// Calls of so few rows are joined early, each row as soon as its parts are there. That ends them up
+// to 1.2 us sooner than to wait for the whole kernel; with more rows asking takes longer than that.
 constexpr int kMostEarlyRows = 256;
 
 // What a split leaves of a row.
