@@ -27,6 +27,8 @@ struct Scope {
   // Names that do not exist, with what to write: {"heads", "write the number"}; a function's ends
   // in a bracket: {"ceil(", "write -floor(-x)"}. In small letters: of any case.
   std::map<std::string, std::string, std::less<>> hints;
+  // Unknown names that were reported: integers, with any indices, so that the next is found.
+  std::set<std::string, std::less<>> unknown;
 };
 
 struct Error {

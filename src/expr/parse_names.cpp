@@ -72,6 +72,9 @@ Expr Parser::parse_named() {
   if (const auto input = scope_.inputs.find(name.text); input != scope_.inputs.end()) {
     return parse_load(name, input->second);
   }
+  if (scope_.unknown.contains(name.text)) {
+    return parse_unknown(name);
+  }
   Expr value = value_of(name);
   if (at("[")) {
     fail(token_.span, fmt::format("'{}' has no indices", name.text));
@@ -117,6 +120,14 @@ Expr Parser::parse_load(const Token& name, const Scope::Input& input) {
   NodeBuilder::check(Op::Load, indices);
   return nodes_.counted(
       load(std::string(name.text), input.element, std::move(indices), since(name.span.begin)));
+}
+
+Expr Parser::parse_unknown(const Token& name) {
+  const Span opener = token_.span;
+  if (accept("[")) {
+    parse_list("]", opener);
+  }
+  return nodes_.counted(variable(std::string(name.text), Type::Int, name.span));
 }
 
 // Too few or too many, or right but in brackets of their own, as in C: t[h][kv_idx].

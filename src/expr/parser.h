@@ -74,6 +74,7 @@ class Parser {
   Expr value_of(const Token& name);
   Expr parse_call(const Token& name);
   Expr parse_load(const Token& name, const Scope::Input& input);
+  Expr parse_unknown(const Token& name);
   [[noreturn]] void fail_indices(const Token& name, const Scope::Input& input,
                                  const std::vector<Expr>& indices, Span span) const;
   std::vector<std::string> names_near(bool call) const;

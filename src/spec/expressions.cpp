@@ -149,17 +149,33 @@ class ExpressionReader {
     return error;
   }
 
+  // An error of the text at `node`, and if it is an unknown name, the other ones behind it.
+  void report_wrong(const Node& node, const std::string& pointer, expr::Error error,
+                    expr::Scope names) {
+    constexpr size_t kMostNames = 20;
+    const std::string_view text = node.text;
+    while (names.unknown.size() < kMostNames) {
+      const auto [begin, end] = error.span;
+      const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
+      if (!scopes_.is_broken(named)) {
+        report_.in_text(node, pointer, with_declaration(error, named, text.substr(end)));
+      }
+      if (!error.undeclared) return;
+      names.unknown.insert(named);
+      auto parsed = expr::parse(text, names);
+      auto* const next = std::get_if<expr::Error>(&parsed);
+      if (next == nullptr || !next->undeclared) return;  // others may be of the guess
+      error = std::move(*next);
+    }
+  }
+
   // The expression at `node`, or `fallback` if there is none; empty after an error.
   expr::Expr parse(const Node* node, const std::string& pointer, std::string_view fallback,
                    const expr::Scope& names, expr::Type type) {
     const std::string_view text = node != nullptr ? std::string_view(node->text) : fallback;
     auto parsed = expr::parse(text, names);
     if (const auto* error = std::get_if<expr::Error>(&parsed)) {
-      const auto [begin, end] = error->span;
-      const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
-      if (node != nullptr && !scopes_.is_broken(named)) {
-        report_.in_text(*node, pointer, with_declaration(*error, named, text.substr(end)));
-      }
+      if (node != nullptr) report_wrong(*node, pointer, *error, names);
       return {};
     }
     read_.merge(expr::names_in(text));
