@@ -227,7 +227,8 @@ __device__ __forceinline__ void fence_async_proxy() {
 }
 
 // How kernels follow one another in a stream (programmatic dependent launch): one may be on its way
-// to the cores while the one before it ends, as long as it waits before it touches memory.
+// to the cores while the one before it ends, as long as it waits before it touches memory: for that
+// one's end, or for what it writes.
 
 // Until the kernels before have ended, and what they wrote is there.
 __device__ __forceinline__ void wait_for_stream() {

@@ -31,10 +31,13 @@ class Runner:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(*call).result()
 
-    def poison(self):
+    def poison_outputs(self):
         self.problem.o.poison()
         for save in self.problem.saves.values():
             save.poison()
+
+    def poison(self):
+        self.poison_outputs()
         self.workspace.fill_(0x5B)  # as a counter of tiles: far beyond the last
 
     def collect(self, what):
@@ -66,16 +69,16 @@ class Runner:
         """Captures the call, then replays it over poisoned outputs, twice: the second time the
         workspace holds what the same call left.
         """
-        self.poison()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             status = self.launch()
         if status != 0:
             self.failures.append(f"capture: status {status}: {self.kernel.status_string(status)}")
             return None
-        for _ in range(2):
-            self.poison()
-            graph.replay()
+        self.poison()
+        graph.replay()
+        self.poison_outputs()
+        graph.replay()
         torch.cuda.synchronize()
         return self.collect("graph replay")
 

@@ -149,22 +149,24 @@ class ExpressionReader {
     return error;
   }
 
-  // An error of the text at `node`, and if it is an unknown name, the other ones behind it.
+  // An error of the text at `node`, and if it is of a name, the unknown names behind it.
   void report_wrong(const Node& node, const std::string& pointer, expr::Error error,
                     expr::Scope names) {
-    constexpr size_t kMostNames = 20;
+    constexpr size_t kMostNames = 100;
     const std::string_view text = node.text;
     while (names.unknown.size() < kMostNames) {
       const auto [begin, end] = error.span;
       const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
-      if (!scopes_.is_broken(named)) {
+      const bool broken = scopes_.is_broken(named);
+      const bool guessed = !names.unknown.empty();  // then another error may be of the guess
+      if (!broken && (error.undeclared || !guessed)) {
         report_.in_text(node, pointer, with_declaration(error, named, text.substr(end)));
       }
-      if (!error.undeclared) return;
+      if (!broken && !error.undeclared) return;
       names.unknown.insert(named);
       auto parsed = expr::parse(text, names);
       auto* const next = std::get_if<expr::Error>(&parsed);
-      if (next == nullptr || !next->undeclared) return;  // others may be of the guess
+      if (next == nullptr) return;
       error = std::move(*next);
     }
   }

@@ -61,7 +61,7 @@ def check_order(attngen, compiler, folder, kernels, source):
 def check_outputs(attngen, check, compiler, folder, group):
     for i, (one, schedules, calls, *fills) in enumerate(GROUPS[group]):
         options = [text for fill in fills for text in ("--fill", fill)]
-        if group == "dense":
+        if group in ("dense", "split"):
             options.append("--replay")
         for j, given in enumerate(schedules):
             place = folder / f"{i}_{j}"

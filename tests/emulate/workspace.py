@@ -15,8 +15,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from emulate import run  # noqa: E402
 from generate import generate  # noqa: E402
-from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, keep,  # noqa: E402
-                   packed, packed_input, schedule, spec)
+from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, WINDOW,  # noqa: E402
+                   keep, packed, packed_input, schedule, spec)
 from to_host import compile_command, to_host  # noqa: E402
 
 # Of 512 queries and more, to_host.py has states; the model from 1024 on at head dim 64.
@@ -51,6 +51,10 @@ CASES = [
      packed(2, 64, 2, split_keys=True)),
     (spec((8, 2), inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx]",
           workload=[{"batch": 2, "seq_q": 5, "seq_kv": 4000000}]), schedule(1, 64, 2, split_keys=True)),
+    (spec((8, 8), blocks={"size": 128, "from": "bitmap"}, mask=WINDOW,
+          workload=[{"batch": 1, "seq_q": 16, "seq_kv": 65536}]), schedule(1, 64, 2, split_keys=True)),
+    (spec((8, 2), (128, 128), workload=[{"batch": 1, "seq_q": 1, "seq_kv": 65536}]),
+     packed(1, 128, 2, split_keys=True)),
 ]
 
 

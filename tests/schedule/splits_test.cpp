@@ -34,7 +34,7 @@ int64_t splits(int heads, spec::Workload call, const Schedule& schedule = split(
   Resources resources;
   resources.places = 132;
   resources.row_order = order;
-  return splits_of(schedule, resources, {heads, heads, 128, masked}, call);
+  return splits_of(schedule, resources, {heads, heads, 128, 128, masked}, call);
 }
 
 TEST_CASE("what cannot be split says why") {

@@ -108,8 +108,7 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_SPLIT_KEYS
 // In how many splits a call visits the keys of its tiles: as many as end it first. Time is counted
 // in keys that a tile visits. So many are as long as the ends of a tile, and as the kernel that
-// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows. Three
-// places in four have the memory busy: no call ends before these have read the keys once.
+// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows.
 #if ATTN_SHORT_ROWS
 // Tiles have more keys the later their rows come, and the longest begin first: a call ends with its
 // longest, or when all are shared out.
@@ -142,18 +141,29 @@ int splits_of(const attention_forward_args& args) {
   const int64_t mean = keys - min(args.seq_q, keys) / 2;
 #endif
   const int64_t each = kSplit + args.batch * kHeadsQ * args.seq_q / kPartRows;
-  const int64_t reading = args.batch * kHeadsKv * keys * 4 / (3 * kPlaces) + kEnds;
+#if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
+  // Keys and values that are wide keep the memory busy by three places in four: no call ends before
+  // these have read them once.
+  constexpr bool kWide =
+      kHeadDimQk + kHeadDimV >= 256 && kHeadDimQk % 16 == 0 && kHeadDimV % 16 == 0;
+  const int64_t reading =
+      kWide ? args.batch * kHeadsKv * keys * 4 / (3 * kPlaces) + kEnds : int64_t{0};
+#endif
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= max(blocks, int64_t{1}) && splits * tiles <= kMostTiles;
        ++splits) {
     const int64_t longest = (blocks + splits - 1) / splits * kTileKv + kEnds;
 #if ATTN_SHORT_ROWS
-    const int64_t time = max(longest, tiles * (mean + splits * kEnds) / kPlaces);
+    const int64_t visited = max(longest, tiles * (mean + splits * kEnds) / kPlaces);
 #else
-    const int64_t time = (splits * tiles + kPlaces - 1) / kPlaces * longest;
+    const int64_t visited = (splits * tiles + kPlaces - 1) / kPlaces * longest;
 #endif
-    const int64_t read = max(time, reading);
-    const int64_t joined = splits > 1 ? read + kJoining + splits * each : read;
+#if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
+    const int64_t time = max(visited, reading);
+#else
+    const int64_t time = visited;
+#endif
+    const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
     if (joined < least) {
       best = splits;
       least = joined;

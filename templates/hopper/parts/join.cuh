@@ -93,8 +93,6 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   const int head = blockIdx.x / p.seq_q;  // of all batches
 #if ATTN_ROW_CONSTANTS
   Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
-  // The main kernel called this one when all before it had ended: what the row reads is there.
-  if (row.seq_kv > 0) set_constants(row, p.inputs);
 #else
   const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
 #endif
@@ -105,6 +103,9 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   } else {
     wait_for_stream();
   }
+#if ATTN_ROW_CONSTANTS
+  if (row.seq_kv > 0) set_constants(row, p.inputs);
+#endif
   JoinedRow joined;
 #pragma unroll 1
   for (int first = warp; first < p.splits; first += kPartsAtOnce * warps) {

@@ -1,5 +1,6 @@
 // How kernels follow one another in a stream (programmatic dependent launch): one may be on its way
-// to the cores while the one before it ends, as long as it waits before it touches memory.
+// to the cores while the one before it ends, as long as it waits before it touches memory: for that
+// one's end, or for what it writes.
 #pragma once
 
 // Until the kernels before have ended, and what they wrote is there.
@@ -8,7 +9,7 @@ __device__ __forceinline__ void wait_for_stream() {
 }
 
 #if ATTN_PREPARES
-// The next kernel may come to the cores. It waits there for the end of this one.
+// The next kernel may come to the cores. It waits there for this one.
 __device__ __forceinline__ void call_next_kernel() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
