@@ -163,7 +163,7 @@ class ExpressionReader {
         report_.in_text(node, pointer, with_declaration(error, named, text.substr(end)));
       }
       if (!broken && !error.undeclared) return;
-      names.unknown.insert(named);
+      if (!names.unknown.insert(named).second) return;  // no name's error, where all are broken
       auto parsed = expr::parse(text, names);
       auto* const next = std::get_if<expr::Error>(&parsed);
       if (next == nullptr) return;

@@ -41,6 +41,7 @@ TEST_CASE("all unknown names of an expression") {
   std::string many = "0";
   for (int i = 0; i < 30; ++i) many += " + a" + std::to_string(i);
   CHECK(errors_with("score: " + many + "\n").ends_with("10 more errors not shown\n"));
+  CHECK(errors_with("inputs: 3\nscore: score + * 2\n").find("inputs must be") != std::string::npos);
   // Names that have an error of their own hide none.
   CHECK(errors_with("inputs: {x: {dtype: f3, shape: [heads]}}\nscore: score * x[h] + y\n")
             .find("unknown name 'y'") != std::string::npos);
