@@ -139,17 +139,16 @@ double launch_seconds(const Kernel& kernel, const spec::Workload& w, const targe
   return t.launch_s * (prepares ? 2 : 1) + asking_seconds(kernel, w, t);
 }
 
-// The kernel that joins splits is launched beside the main one, and ends later. What that one left
-// takes as long to write and to read as if it went to memory: 8.6 MB make a call 5 us longer (H100,
-// 2026-11-27, throw-away scripts). So much beside that, of 16 calls of few tiles the schedules
-// chosen took 3 % longer in the mean than the fastest of 13 to 37 (H200, the same day).
-constexpr double kJoinSeconds = 3.5e-6;
+// The kernel that joins splits is launched beside the main one, and ends later. 8.6 MB that the one
+// leaves and the other reads make a call 5 us longer (H100, 2026-11-27, throw-away scripts). So
+// much beside that, of 16 calls of few tiles the schedules chosen took 3 % longer in the mean than
+// the fastest of 13 to 37 (H200, the same day).
+constexpr double kJoinSeconds = 3.5e-6, kPartBytesPerS = 3.4e12;
 
-double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits,
-                       const target::Target& t) {
+double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits) {
   const double rows = static_cast<double>(w.batch * w.seq_q) * kernel.heads_q;
   const auto part = part_bytes(kernel.head_dim_v, kernel.rows.reductions.size());
-  return kJoinSeconds + 2 * rows * static_cast<double>(splits * part) / t.memory_bytes_per_s;
+  return kJoinSeconds + 2 * rows * static_cast<double>(splits * part) / kPartBytesPerS;
 }
 
 // The points at which tiles of packed heads can be.
@@ -317,7 +316,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.memory_seconds = moved.memory_seconds;
   if (s.order == Order::LongestFirst) crowd(p);
   p.launch_seconds = launch_seconds(kernel_, w, t);
-  if (splits > 1) p.join_seconds = joining_seconds(kernel_, w, splits, t);
+  if (splits > 1) p.join_seconds = joining_seconds(kernel_, w, splits);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   p.seconds = side_by_side({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds +
               p.states_seconds + p.join_seconds;
