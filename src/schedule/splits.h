@@ -26,7 +26,7 @@ SplitHeads split_heads(const Kernel& kernel);
 int64_t splits_of(const Schedule& schedule, const Resources& resources, const SplitHeads& heads,
                   const spec::Workload& call);
 
-// Bytes of what a split leaves of a row: its output, and `reductions` numbers.
+// Bytes of what a split leaves of a row: its output, the call's number, and `reductions` values.
 int64_t part_bytes(int head_dim_v, size_t reductions);
 
 }  // namespace attngen::schedule
