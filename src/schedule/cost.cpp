@@ -142,7 +142,7 @@ double launch_seconds(const Kernel& kernel, const spec::Workload& w, const targe
 // The kernel that joins splits is launched beside the main one, and ends later. 8.6 MB that the one
 // leaves and the other reads make a call 5 us longer (H100, 2026-11-27, throw-away scripts). So
 // much beside that, of 16 calls of few tiles the schedules chosen took 3 % longer in the mean than
-// the fastest of 13 to 37 (H200, the same day).
+// the fastest of 15 to 37 (H200, the same day).
 constexpr double kJoinSeconds = 3.5e-6, kPartBytesPerS = 3.4e12;
 
 double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits) {

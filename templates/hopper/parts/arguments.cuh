@@ -154,14 +154,15 @@ int splits_of(const attention_forward_args& args) {
        ++splits) {
     const int64_t longest = (blocks + splits - 1) / splits * kTileKv + kEnds;
 #if ATTN_SHORT_ROWS
-    const int64_t visited = max(longest, tiles * (mean + splits * kEnds) / kPlaces);
+    const int64_t shared_out = tiles * (mean + splits * kEnds) / kPlaces;
+    const int64_t time = max(max(longest, shared_out), reading);
 #else
-    const int64_t visited = (splits * tiles + kPlaces - 1) / kPlaces * longest;
+    const int64_t waves = (splits * tiles + kPlaces - 1) / kPlaces;
+#if ATTN_MASKED || ATTN_SPARSE
+    const int64_t time = waves * longest;
+#else
+    const int64_t time = max(waves * longest, reading);
 #endif
-#if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
-    const int64_t time = max(visited, reading);
-#else
-    const int64_t time = visited;
 #endif
     const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
     if (joined < least) {
