@@ -140,9 +140,7 @@ double launch_seconds(const Kernel& kernel, const spec::Workload& w, const targe
 }
 
 // The kernel that joins splits is launched beside the main one, and ends later. 8.6 MB that the one
-// leaves and the other reads make a call 5 us longer (H100, 2026-11-27, throw-away scripts). So
-// much beside that, of 16 calls of few tiles the schedules chosen took 3 % longer in the mean than
-// the fastest of 15 to 37 (H200, the same day).
+// leaves and the other reads make a call 5 us longer (H100, 2026-11-27, throw-away scripts).
 constexpr double kJoinSeconds = 3.5e-6, kPartBytesPerS = 3.4e12;
 
 double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits) {
@@ -150,6 +148,14 @@ double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t sp
   const auto part = part_bytes(kernel.head_dim_v, kernel.rows.reductions.size());
   return kJoinSeconds + 2 * rows * static_cast<double>(splits * part) / kPartBytesPerS;
 }
+
+// Splits begin when the memory has brought a block of keys to each of them, its own; and while they
+// weigh their last one the memory has nothing to do. In seconds. Without this the schedules chosen
+// for 21 such calls took 1.032 times as long as the fastest of 5 to 13, with it 1.020 (H200,
+// 2026-11-27, throw-away scripts).
+struct SplitEnds {
+  double first = 0, last = 0;
+};
 
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
@@ -316,10 +322,16 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.memory_seconds = moved.memory_seconds;
   if (s.order == Order::LongestFirst) crowd(p);
   p.launch_seconds = launch_seconds(kernel_, w, t);
-  if (splits > 1) p.join_seconds = joining_seconds(kernel_, w, splits);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
-  p.seconds = side_by_side({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds +
-              p.states_seconds + p.join_seconds;
+  SplitEnds ends;
+  if (splits > 1) {
+    p.join_seconds = joining_seconds(kernel_, w, splits);
+    const double first_bytes = std::min<double>(places, shares) * bytes_of_keys(kernel_, s.tile_kv);
+    ends = {first_bytes / t.memory_bytes_per_s, steps.full.length / p.clock};
+  }
+  p.seconds =
+      side_by_side({p.core_seconds + ends.first, p.l2_seconds, p.memory_seconds + ends.last}) +
+      p.launch_seconds + p.states_seconds + p.join_seconds;
   return p;
 }
 

@@ -6,20 +6,19 @@
 namespace attngen::schedule {
 namespace {
 
-// In keys that a tile visits: its ends, the kernel that joins splits, a split more of that, and how
-// many values of a split's rows are as long as a key. Of 22 calls of 1 to 64 tiles, 512 to 131072
-// keys and head dims 128 and 256, splits by these took 1 % longer in the mean than by the best of
-// three to eight numbers, 8 % at most (H200, 2026-11-27, throw-away scripts).
-constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartValues = 3840;
+// In keys that a tile visits: its ends, the kernel that joins splits, a split more of that, how
+// many values of a split's rows are as long as a key, and what early joins lose where tiles have
+// more than five places in six. (The last on an H100 too. It shrinks by half if the joining kernel
+// has the main one's carve-out of shared memory and this one fewer registers; why was not found.)
+// Of 21 calls of 1 to 64 tiles, 512 to 65536 keys and head dims 64, 128 and 256, by 5 to 13 tiles
+// each, splits by these took 1.010 times as long in the mean as by the best of two to ten
+// numbers, 1.12 at most (H200, 2026-11-27, throw-away scripts).
+constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartValues = 3840, kCrowded = 256;
+
+// The template's kMostEarlyRows (split.cuh).
+constexpr int64_t kMostEarlyRows = 256;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Whose keys and values keep the memory busy by three places in four; of others that was not
-// measured.
-bool is_wide(const SplitHeads& heads) {
-  const bool even_rows = heads.head_dim_qk % 16 == 0 && heads.head_dim_v % 16 == 0;
-  return even_rows && heads.head_dim_qk + heads.head_dim_v >= 256;
-}
 
 }  // namespace
 
@@ -31,16 +30,15 @@ std::string why_unsplittable(const Kernel& kernel) {
 }
 
 SplitHeads split_heads(const Kernel& kernel) {
-  return {kernel.heads_q,    kernel.heads_kv, kernel.head_dim_qk,
-          kernel.head_dim_v, kernel.masked,   kernel.block_size > 0};
+  return {kernel.heads_q, kernel.heads_kv, kernel.head_dim_v, kernel.masked, kernel.block_size > 0};
 }
 
 int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,
                   const spec::Workload& call) {
   if (!s.split_keys) return 1;
   const bool rising = resources.row_order.ends_short && !heads.sparse;
-  const bool even = !heads.masked && !heads.sparse;
-  const int64_t places = resources.places, most_tiles = (rising || even ? 4 : 2) * places;
+  const bool known = rising || !(heads.masked || heads.sparse);  // how many keys tiles have
+  const int64_t places = resources.places, most_tiles = (known ? 4 : 2) * places;
   const int64_t rows = s.pack_heads ? call.seq_q * (heads.q / heads.kv) : call.seq_q;
   const int64_t tiles =
       ceil_div(rows, s.tile_q()) * call.batch * (s.pack_heads ? heads.kv : heads.q);
@@ -49,22 +47,20 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   const int64_t keys = span > 0 ? std::min(call.seq_kv, span + s.tile_q()) : call.seq_kv;
   const int64_t blocks = ceil_div(keys, s.tile_kv);
   const int64_t mean = keys - std::min(call.seq_q, keys) / 2;
-  const int64_t each =
-      kSplit + call.batch * heads.q * call.seq_q / (kPartValues / heads.head_dim_v);
-  const int64_t reading = (rising || even) && is_wide(heads)
-                              ? call.batch * heads.kv * keys * 4 / (3 * places) + kEnds
-                              : 0;
+  const int64_t all_rows = call.batch * heads.q * call.seq_q;
+  const int64_t each = kSplit + all_rows / (kPartValues / heads.head_dim_v);
   int64_t best = 1, least = std::numeric_limits<int64_t>::max();
   for (int64_t splits = 1; splits <= std::max<int64_t>(1, blocks) && splits * tiles <= most_tiles;
        ++splits) {
     const int64_t longest = ceil_div(blocks, splits) * s.tile_kv + kEnds;
     const int64_t visited = rising ? std::max(longest, tiles * (mean + splits * kEnds) / places)
                                    : ceil_div(splits * tiles, places) * longest;
-    const int64_t time = std::max(visited, reading);
-    const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
-    if (joined < least) {
+    const bool crowded = all_rows <= kMostEarlyRows && splits * tiles > places * 5 / 6;
+    const int64_t joining = kJoining + splits * each + (crowded ? kCrowded : 0);
+    const int64_t time = splits > 1 ? visited + joining : visited;
+    if (time < least) {
       best = splits;
-      least = joined;
+      least = time;
     }
   }
   return best;

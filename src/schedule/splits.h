@@ -15,7 +15,7 @@ std::string why_unsplittable(const Kernel& kernel);
 
 // What of a kernel decides how its calls are split.
 struct SplitHeads {
-  int q = 1, kv = 1, head_dim_qk = 0, head_dim_v = 0;
+  int q = 1, kv = 1, head_dim_v = 0;
   bool masked = false, sparse = false;  // sparse: by the caller's blocks
 };
 

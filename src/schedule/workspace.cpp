@@ -85,11 +85,7 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
 
 // What splits leave of each row.
 double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spec::Workload& call) {
-  const SplitHeads heads{spec.heads.q,
-                         spec.heads.kv(),
-                         spec.head_dim.qk,
-                         spec.head_dim.v,
-                         attention::is_masked(spec),
+  const SplitHeads heads{spec.heads.q, spec.heads.kv(), spec.head_dim.v, attention::is_masked(spec),
                          spec.block_size > 0};
   const int64_t splits = splits_of(candidate.schedule, candidate.resources, heads, call);
   if (splits == 1) return 0;

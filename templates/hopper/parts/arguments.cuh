@@ -106,9 +106,14 @@ attention_status check_args(const attention_forward_args& args) {
 }
 
 #if ATTN_SPLIT_KEYS
+bool joins_early(const attention_forward_args& args) {
+  return args.batch * kHeadsQ * args.seq_q <= kMostEarlyRows;
+}
+
 // In how many splits a call visits the keys of its tiles: as many as end it first. Time is counted
 // in keys that a tile visits. So many are as long as the ends of a tile, and as the kernel that
-// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows.
+// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows. Early
+// joins come later by kCrowded where few places are free for them.
 #if ATTN_SHORT_ROWS
 // Tiles have more keys the later their rows come, and the longest begin first: a call ends with its
 // longest, or when all are shared out.
@@ -124,6 +129,7 @@ attention_status check_args(const attention_forward_args& args) {
 int splits_of(const attention_forward_args& args) {
   constexpr int64_t kPlaces = ATTN_PLACES;  // of blocks, on the GPU
   constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartRows = 3840 / kHeadDimV;
+  constexpr int64_t kCrowded = 256, kRoomy = kPlaces * 5 / 6;
 #if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
   constexpr int64_t kMostTiles = 4 * kPlaces;
 #else
@@ -141,33 +147,22 @@ int splits_of(const attention_forward_args& args) {
   const int64_t mean = keys - min(args.seq_q, keys) / 2;
 #endif
   const int64_t each = kSplit + args.batch * kHeadsQ * args.seq_q / kPartRows;
-#if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
-  // Keys and values that are wide keep the memory busy by three places in four: no call ends before
-  // these have read them once.
-  constexpr bool kWide =
-      kHeadDimQk + kHeadDimV >= 256 && kHeadDimQk % 16 == 0 && kHeadDimV % 16 == 0;
-  const int64_t reading =
-      kWide ? args.batch * kHeadsKv * keys * 4 / (3 * kPlaces) + kEnds : int64_t{0};
-#endif
+  const bool early = joins_early(args);
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= max(blocks, int64_t{1}) && splits * tiles <= kMostTiles;
        ++splits) {
     const int64_t longest = (blocks + splits - 1) / splits * kTileKv + kEnds;
 #if ATTN_SHORT_ROWS
     const int64_t shared_out = tiles * (mean + splits * kEnds) / kPlaces;
-    const int64_t time = max(max(longest, shared_out), reading);
+    const int64_t visiting = max(longest, shared_out);
 #else
-    const int64_t waves = (splits * tiles + kPlaces - 1) / kPlaces;
-#if ATTN_MASKED || ATTN_SPARSE
-    const int64_t time = waves * longest;
-#else
-    const int64_t time = max(waves * longest, reading);
+    const int64_t visiting = (splits * tiles + kPlaces - 1) / kPlaces * longest;
 #endif
-#endif
-    const int64_t joined = splits > 1 ? time + kJoining + splits * each : time;
-    if (joined < least) {
+    const int64_t crowded = early && splits * tiles > kRoomy ? kCrowded : 0;
+    const int64_t time = splits > 1 ? visiting + kJoining + splits * each + crowded : visiting;
+    if (time < least) {
       best = splits;
-      least = joined;
+      least = time;
     }
   }
   return static_cast<int>(best);

@@ -99,7 +99,7 @@ size_t split_bytes(const attention_forward_args& args) {
 #endif
 void place_parts(Params& p, const attention_forward_args& args, const Tensor& o, void* place) {
   p.parts = static_cast<Part*>(place);
-  p.joins_early = args.batch * kHeadsQ * args.seq_q <= kMostEarlyRows;
+  p.joins_early = joins_early(args);
   p.o = static_cast<uint8_t*>(args.o);
   p.o_stride_batch = o.strides.batch;
   p.o_stride_seq = o.strides.seq;
