@@ -17,9 +17,12 @@ import json
 import sys
 from pathlib import Path
 
-import torch
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gpu.need import need  # noqa: E402
+
+need("numpy", "torch")
+import torch  # noqa: E402
+
 from bench_gpu import FLUSH_BYTES, turns, write_json  # noqa: E402
 from bench_storage import Contestant, draw_tokens  # noqa: E402
 from gpu.storage import storage_benches  # noqa: E402

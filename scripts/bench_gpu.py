@@ -19,10 +19,13 @@ import statistics
 import sys
 from pathlib import Path
 
-import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gpu.need import need  # noqa: E402
+
+need("numpy", "torch")
+import torch  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+
 from gpu import full, tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
 from gpu.forward import FA3_TFLOPS, FA3_TO_CUDNN, bench_cases  # noqa: E402

@@ -17,9 +17,12 @@ import json
 import sys
 from pathlib import Path
 
-import torch
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gpu.need import need  # noqa: E402
+
+need("numpy", "torch")
+import torch  # noqa: E402
+
 from bench_gpu import FLUSH_BYTES, Emitted, turns, write_json  # noqa: E402
 from gpu import tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402

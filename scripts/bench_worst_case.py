@@ -19,6 +19,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gpu.need import need  # noqa: E402
+
+need("numpy")
 from gpu import worst_case  # noqa: E402
 from gpu.case import Shape  # noqa: E402
 from gpu.forward import bench_cases  # noqa: E402

@@ -15,9 +15,12 @@ import json
 import sys
 from pathlib import Path
 
-import torch
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gpu.need import need  # noqa: E402
+
+need("numpy", "torch")
+import torch  # noqa: E402
+
 import bench_storage  # noqa: E402
 import bench_variants  # noqa: E402
 from bench_gpu import FLUSH_BYTES, Emitted, first_rows_agree, turns  # noqa: E402

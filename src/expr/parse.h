@@ -27,15 +27,18 @@ struct Scope {
   // Names that do not exist, with what to write: {"heads", "write the number"}; a function's ends
   // in a bracket: {"ceil(", "write -floor(-x)"}. In small letters: of any case.
   std::map<std::string, std::string, std::less<>> hints;
-  // Unknown names that were reported: integers, with any indices, so that the next is found.
+  // Unknown names that were reported: integers, with any indices or, if they end in a bracket,
+  // arguments, so that the next is found.
   std::set<std::string, std::less<>> unknown;
 };
 
 struct Error {
-  Span span;                // what the caret underlines
-  std::string message;      // "unknown name 'q_pso'"
-  std::string help;         // "did you mean 'q_pos'?"; may be empty
-  bool undeclared = false;  // an unknown name, not of a function
+  enum class Of { Other, UnknownName, UnknownFunction };
+
+  Span span;            // what the caret underlines
+  std::string message;  // "unknown name 'q_pso'"
+  std::string help;     // "did you mean 'q_pos'?"; may be empty
+  Of of = Of::Other;
 };
 
 // Never throws; any bytes give an expression or an error.

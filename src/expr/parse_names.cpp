@@ -55,7 +55,7 @@ void Parser::fail_unknown(const Token& name, bool call) const {
       {name.span,
        fmt::format("unknown {} '{}'", call ? "function" : "name", text::shortened(name.text, 64)),
        hint != scope_.hints.end() ? hint->second : text::did_you_mean(name.text, names_near(call)),
-       !call}};
+       call ? Error::Of::UnknownFunction : Error::Of::UnknownName}};
 }
 
 Expr Parser::parse_named() {
@@ -124,7 +124,9 @@ Expr Parser::parse_load(const Token& name, const Scope::Input& input) {
 
 Expr Parser::parse_unknown(const Token& name) {
   const Span opener = token_.span;
-  if (accept("[")) {
+  if (accept("(")) {
+    parse_list(")", opener);
+  } else if (accept("[")) {
     parse_list("]", opener);
   }
   return nodes_.counted(variable(std::string(name.text), Type::Int, name.span));
@@ -158,6 +160,7 @@ Expr Parser::parse_call(const Token& name) {
         scope_.inputs.contains(name.text)) {
       fail(name.span, fmt::format("'{}' is not a function", name.text));
     }
+    if (scope_.unknown.contains(std::string(name.text) + "(")) return parse_unknown(name);
     fail_unknown(name, true);
   }
   const bool reduces = name.text == "rowmax" || name.text == "rowsum";

@@ -137,7 +137,8 @@ class ExpressionReader {
   expr::Error with_declaration(expr::Error error, const std::string& name,
                                std::string_view behind) const {
     const bool can_declare = !why_no_identifier(name) && !why_reserved(name, spec_.pattern);
-    if (!error.undeclared || !error.help.empty() || !can_declare) return error;
+    const bool is_name = error.of == expr::Error::Of::UnknownName;
+    if (!is_name || !error.help.empty() || !can_declare) return error;
     const std::string shape = shape_of(behind);
     const bool can_be_input = !why_macro(name);
     if (shape.empty()) {
@@ -149,7 +150,7 @@ class ExpressionReader {
     return error;
   }
 
-  // An error of the text at `node`, and if it is of a name, the unknown names behind it.
+  // An error of the text at `node`, and if it is of an unknown name, those behind it.
   void report_wrong(const Node& node, const std::string& pointer, expr::Error error,
                     expr::Scope names) {
     constexpr size_t kMostNames = 100;
@@ -157,13 +158,16 @@ class ExpressionReader {
     while (names.unknown.size() < kMostNames) {
       const auto [begin, end] = error.span;
       const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
+      const bool unknown = error.of != expr::Error::Of::Other;
       const bool broken = scopes_.is_broken(named);
       const bool guessed = !names.unknown.empty();  // then another error may be of the guess
-      if (!broken && (error.undeclared || !guessed)) {
+      if (!broken && (unknown || !guessed)) {
         report_.in_text(node, pointer, with_declaration(error, named, text.substr(end)));
       }
-      if (!broken && !error.undeclared) return;
-      if (!names.unknown.insert(named).second) return;  // no name's error, where all are broken
+      if (!broken && !unknown) return;
+      const bool called = error.of == expr::Error::Of::UnknownFunction;
+      // What stands there already: no name's error, where all are broken.
+      if (!names.unknown.insert(called ? named + "(" : named).second) return;
       auto parsed = expr::parse(text, names);
       auto* const next = std::get_if<expr::Error>(&parsed);
       if (next == nullptr) return;

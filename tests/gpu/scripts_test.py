@@ -4,6 +4,7 @@ usage: scripts_test.py
 """
 
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -65,6 +66,16 @@ class Rule(unittest.TestCase):
             self.assertTrue(rule.hold_save("lse", lse.astype(np.float32), lse, naive, spec).ok)
         cap = {"dtype": "bf16", "score": "30 * tanh(score / 30)"}
         self.assertTrue(rule.hold_save("lse", naive, lse, naive, cap).ok)
+
+
+class Help(unittest.TestCase):
+    def test_no_script_needs_packages_for_it(self):
+        for script in sorted((Path(__file__).resolve().parents[2] / "scripts").glob("*.py")):
+            with self.subTest(script.name):
+                run = subprocess.run([sys.executable, script, "--help"], capture_output=True,
+                                     text=True, check=False)
+                self.assertEqual((run.returncode, run.stderr), (0, ""))
+                self.assertIn(script.name, run.stdout)
 
 
 class SanitizeDriver(unittest.TestCase):

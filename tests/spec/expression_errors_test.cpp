@@ -19,7 +19,7 @@ TEST_CASE("unknown names") {
         "help: did you mean 'window'?\n");
 }
 
-TEST_CASE("all unknown names of an expression") {
+TEST_CASE("all unknown names and functions of an expression") {
   CHECK(errors_with("score: alpha * score + slope[h, beta] + alpha\n") ==
         "s.yaml:6:8: error: unknown name 'alpha'\n"
         "    6 | score: alpha * score + slope[h, beta] + alpha\n"
@@ -32,6 +32,23 @@ TEST_CASE("all unknown names of an expression") {
         "s.yaml:6:33: error: unknown name 'beta'\n"
         "    6 | score: alpha * score + slope[h, beta] + alpha\n"
         "      |                                 ^~~~\n"
+        "help: declare it in constants or inputs\n");
+  CHECK(errors_with("score: sqr(tahn(score)) * x + sqr\n") ==
+        "s.yaml:6:8: error: unknown function 'sqr'\n"
+        "    6 | score: sqr(tahn(score)) * x + sqr\n"
+        "      |        ^~~\n"
+        "help: did you mean 'sqrt'?\n"
+        "s.yaml:6:12: error: unknown function 'tahn'\n"
+        "    6 | score: sqr(tahn(score)) * x + sqr\n"
+        "      |            ^~~~\n"
+        "help: did you mean 'tanh'?\n"
+        "s.yaml:6:27: error: unknown name 'x'\n"
+        "    6 | score: sqr(tahn(score)) * x + sqr\n"
+        "      |                           ^\n"
+        "help: declare it in constants or inputs\n"
+        "s.yaml:6:31: error: unknown name 'sqr'\n"
+        "    6 | score: sqr(tahn(score)) * x + sqr\n"
+        "      |                               ^~~\n"
         "help: declare it in constants or inputs\n");
   // What follows may be wrong for the guess of what a name is alone, or be no expression.
   for (const std::string text : {"causal and true and documents", "alpha in beta"}) {
