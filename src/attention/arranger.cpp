@@ -57,7 +57,6 @@ bool Arranger::varies(const Expr& e) const {
 bool Arranger::decide_varies(const Expr& e) const {
   if (e.op() == Op::Variable) {
     if (std::ranges::count(pair_variables(), e.name()) > 0) return true;
-    if (e.name().starts_with(kKeyWord) || e.name().starts_with(kKeyFloat)) return true;
     return std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const RowValue& row) {
       return e.name() == row.name || e.name() == old_name(row.name);
     });

@@ -294,8 +294,16 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities ab
 }
 
 std::span<const std::string> pair_variables() {
-  static const std::vector<std::string> names{"score", "kv_idx", kProduct, kColumn,
-                                              kBias,   kByte,    kOfKey,   kOfDistance};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"score", "kv_idx", kProduct, kColumn,
+                                 kBias,   kByte,    kOfKey,   kOfDistance};
+    for (size_t word = 0; word < kMostKeyWords; ++word) {
+      for (const char* const kind : {kKeyWord, kKeyFloat}) {
+        all.push_back(kind + std::to_string(word));
+      }
+    }
+    return all;
+  }();
   return names;
 }
 

@@ -18,7 +18,6 @@ using expr::Expr;
 using expr::Op;
 using expr::Type;
 
-constexpr size_t kMostKeyWords = 2;
 
 Reach join(Reach a, Reach b) {
   if (a == Reach::Tile || a == b) return b;

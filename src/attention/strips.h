@@ -29,6 +29,7 @@ inline constexpr const char* kOfKey = "$key";
 inline constexpr const char* kOfDistance = "$distance";
 inline constexpr const char* kKeyWord = "$key_word";    // and a number: an Int
 inline constexpr const char* kKeyFloat = "$key_float";  // the same of a Float
+inline constexpr size_t kMostKeyWords = 2;
 
 class Strips {
  public:

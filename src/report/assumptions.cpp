@@ -10,6 +10,7 @@
 
 #include "attention/tiles.h"
 #include "expr/ops.h"
+#include "schedule/rows.h"
 #include "schedule/tested_blocks.h"
 #include "schedule/units.h"
 #include "text/characters.h"
@@ -28,13 +29,14 @@ struct Deciders {
   Names lengths;  // other inputs
   Names limits;   // b
   // Which blocks a kernel visits, of which it asks each.
-  Names blocks;        // b
-  Names shares;        // inputs, of which the cost model knows no better than a share
-  Names stretches;     // or how long ids in no order stay the same
-  bool asked = false;  // of which a kernel before asks all pairs
-  Names pairs;         // tested pair by pair
-  bool none = false;   // of a mask of indices alone: all pairs are tested
-  bool gaps = false;   // between a row's first key and its last, which the family does not know
+  Names blocks;            // b
+  Names shares;            // inputs, of which the cost model knows no better than a share
+  Names stretches;         // or how long ids in no order stay the same
+  bool asked = false;      // of which a kernel before asks all pairs
+  Names pairs;             // tested pair by pair
+  bool none = false;       // of a mask of indices alone: all pairs are tested
+  bool both_ends = false;  // are said by lengths
+  bool gaps = false;       // between a row's first key and its last, which the family does not know
 };
 
 // Gathers them, once from what is shared: limits of masks share much.
@@ -72,6 +74,7 @@ bool is_seq_kv(const Expr& end) { return end.op() == expr::Op::Variable && end.n
 Deciders deciders_of(const spec::Spec& spec, target::Family family) {
   Deciders found;
   const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
+  found.both_ends = schedule::has_lengths_at_both_ends(range);
   DeciderNames limits(found, found.limits);
   for (const Expr& end : {range.begin, range.end}) limits.add(end);
   for (const std::string& name : expr::inputs_of(spec.mask)) {
@@ -126,7 +129,9 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
   if (!mask.sorted.empty()) {
     assumed.push_back(said_of(mask.sorted, "holds one id alone", "hold one id each"));
   }
-  if (!mask.lengths.empty()) {
+  if (!mask.lengths.empty() && mask.both_ends) {
+    assumed.push_back(said_of(mask.lengths, "leaves half of seq_kv", "leave half of seq_kv"));
+  } else if (!mask.lengths.empty()) {
     assumed.push_back(said_of(mask.lengths, "is half of seq_kv", "are half of seq_kv"));
   }
   if (!mask.limits.empty()) {

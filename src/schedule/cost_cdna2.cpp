@@ -138,8 +138,10 @@ void CostModelCdna2::add_traffic(PointCost& p, const Schedule& s, const spec::Wo
       kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
   const double read = blocks * bytes_of_keys(kernel_, s.tile_kv);
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
-  const double once = head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv;
   const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
+  // Few queries read no key but their window's.
+  const double once =
+      std::min(read / group, head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv);
   const double heads_in_flight =
       std::min(heads, std::ceil(t.cores * together / static_cast<double>(rows_of(s, w).count)));
   const double missed = missed_share(std::ceil(heads_in_flight / group) * head_bytes, t);

@@ -11,6 +11,7 @@ namespace attngen::schedule {
 
 struct CostModel::Steps {
   Step first, full, partial, far;
+  double alone = 0;  // clk of a full block that one part of a tile's rows keeps for itself
   // clk per tile, beyond its steps: whatever its length, where it is long, for its first blocks.
   double fixed = 0, start = 0, refill = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "expr/bound.h"
@@ -12,6 +13,22 @@ namespace {
 
 int64_t clamped(double value, int64_t limit) {
   return static_cast<int64_t>(std::clamp(value, 0.0, static_cast<double>(limit)));
+}
+
+// Whether some input is itself a limit: a length or a place, no ids in order. Limits share much:
+// `seen` is not asked again.
+bool has_length(const expr::Expr& limit, std::set<const void*>& seen) {
+  if (!seen.insert(limit.identity()).second) return false;
+  if (limit.op() == expr::Op::Load) {
+    return !limit.name().ends_with(attention::kBelow) && !limit.name().ends_with(attention::kUpTo);
+  }
+  return std::ranges::any_of(limit.operands(),
+                             [&](const expr::Expr& operand) { return has_length(operand, seen); });
+}
+
+bool has_length(const expr::Expr& limit) {
+  std::set<const void*> seen;
+  return has_length(limit, seen);
 }
 
 // The keys of one tile after the other.
@@ -25,11 +42,14 @@ class KeyFinder {
         full_begin_(range.full_begin),
         full_end_(range.full_end) {
     bounds_.variable = [this](std::string_view name) { return variable(name); };
-    // Ids in order are taken to be of one document: nobody knows how many there are. Lengths, of a
-    // prefix or of what is no padding, are taken to be half.
-    bounds_.input = [seq_kv, half = seq_kv / 2](std::string_view name) -> expr::Interval {
+    // Ids in order are taken to be of one document: nobody knows how many there are.
+    if (has_lengths_at_both_ends(range)) {
+      first_length_ = seq_kv / 4;
+      last_length_ = seq_kv - seq_kv / 4;
+    }
+    bounds_.input = [this](std::string_view name) -> expr::Interval {
       if (name.ends_with(attention::kBelow)) return expr::point(0);
-      return name.ends_with(attention::kUpTo) ? expr::point(seq_kv) : expr::point(half);
+      return expr::point(name.ends_with(attention::kUpTo) ? seq_kv_ : length_);
     };
   }
   KeyFinder(const KeyFinder&) = delete;
@@ -42,9 +62,14 @@ class KeyFinder {
     q_first_ = q_first;
     q_last_ = q_last;
     // A bound that an unknown decides is taken at its widest.
-    return {clamped(begin_.bound(bounds_).low, seq_kv_), clamped(end_.bound(bounds_).high, seq_kv_),
-            clamped(full_begin_.bound(bounds_).high, seq_kv_),
-            clamped(full_end_.bound(bounds_).low, seq_kv_)};
+    RowKeys keys;
+    length_ = first_length_;
+    keys.begin = clamped(begin_.bound(bounds_).low, seq_kv_);
+    keys.full_begin = clamped(full_begin_.bound(bounds_).high, seq_kv_);
+    length_ = last_length_;
+    keys.end = clamped(end_.bound(bounds_).high, seq_kv_);
+    keys.full_end = clamped(full_end_.bound(bounds_).low, seq_kv_);
+    return keys;
   }
 
  private:
@@ -59,6 +84,7 @@ class KeyFinder {
   }
 
   int64_t seq_q_, seq_kv_, q_first_ = 0, q_last_ = 0;
+  int64_t first_length_ = seq_kv_ / 2, last_length_ = first_length_, length_ = 0;
   std::optional<Head> head_;
   expr::Bounder begin_, end_, full_begin_, full_end_;
   expr::Bounds bounds_;
@@ -92,6 +118,10 @@ void add_tile(TileRows& rows, KeyFinder& keys, int64_t q_first, int64_t q_last, 
 }
 
 }  // namespace
+
+bool has_lengths_at_both_ends(const attention::KeyRange& range) {
+  return has_length(range.begin) && has_length(range.end);
+}
 
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
                    int64_t most, int part_q, const MaskHeads& heads) {

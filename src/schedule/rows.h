@@ -38,6 +38,10 @@ struct TileRows {
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
                    int64_t most, int part_q = 64, const MaskHeads& heads = {});
 
+// Whether inputs other than ids in order say where keys begin, and where they end. Nobody knows
+// them: such are taken to be a quarter and three quarters of seq_kv, at one end alone half of it.
+bool has_lengths_at_both_ends(const attention::KeyRange& range);
+
 // Whether tiles have different numbers of keys.
 bool uneven(const TileRows& rows);
 // Pairs of one head, by rows of one query.

@@ -59,6 +59,9 @@ TEST_CASE("what a caller keeps") {
 TEST_CASE("where keys begin and end") {
   CHECK(assumed("inputs: {kv_len: {dtype: i32, shape: [batch]}}\nmask: kv_idx < kv_len[b]\n") ==
         "predictions assume that kv_len is half of seq_kv");
+  CHECK(assumed("inputs: {from: {dtype: i32, shape: [batch]}, to: {dtype: i32, shape: [batch]}}\n"
+                "mask: from[b] <= kv_idx and kv_idx < to[b]\n") ==
+        "predictions assume that from, to leave half of seq_kv");
   CHECK(assumed("mask: q_pos - kv_idx < 128 * (b + 1)\n") ==
         "predictions assume that b leaves out no key");
   CHECK(assumed("mask: q_pos - kv_idx < 128 * (h + 1)\n").empty());

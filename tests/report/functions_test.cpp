@@ -61,6 +61,13 @@ TEST_CASE("of ids in order a pair is told by its row's first and last key") {
         "computed once for a row: doc[b, q_pos]\n");
 }
 
+TEST_CASE("what a mask needs of a key alone is read once for a warpgroup, and tested for a pair") {
+  const std::string shifted = "mask: abs(kv_idx % 56 - q_idx % 56) <= 3\n";
+  CHECK(functions_of(shifted) ==
+        "the mask adds 1 abs to a pair of a block that it cuts: 3 integer operations\n"
+        "computed once for a row: q_idx % 56\n");
+}
+
 TEST_CASE("what far keys cost is said") {
   const std::string decay =
       "score: score * exp(slopes[h] * (q_pos - kv_idx))\nmask: kv_idx <= q_pos\n";

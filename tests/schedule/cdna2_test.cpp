@@ -132,6 +132,17 @@ TEST_CASE("the search ranks what fits, fastest first, and keeps the matrix units
   }
 }
 
+TEST_CASE("of a long cache the memory brings the keys of a window alone") {
+  const auto seconds = [](int64_t seq_kv) {
+    const Kernel kernel = read_kernel(
+        "heads: {q: 8, kv: 1}\nmask: kv_idx <= q_pos and q_pos - kv_idx < 400\n"
+        "workload: {batch: 1, seq_q: 1, seq_kv: " +
+        std::to_string(seq_kv) + "}\n");
+    return search(kernel, mi250()).ranked.front().cost.seconds;
+  };
+  CHECK(seconds(1 << 18) == doctest::Approx(seconds(512)).epsilon(0.02));
+}
+
 TEST_CASE("long rows of head dim 64 have three waves a SIMD") {
   CHECK(search(kernel(64), mi250()).ranked.front().resources.waves_per_simd == 3);
 }

@@ -125,6 +125,19 @@ TEST_CASE("what packing does not help comes first without it") {
   }
 }
 
+TEST_CASE("warpgroups without a row make no tile of few queries faster") {
+  const Kernel kernel = kernel_of(1, "mask: kv_idx <= q_pos and q_pos - kv_idx < 400\n");
+  const Ranking ranking = search(kernel, h100());
+  CHECK(ranking.ranked.front().schedule.warpgroups == 1);
+  for (const Candidate& c : ranking.ranked) {
+    Schedule lone = c.schedule;
+    lone.warpgroups = 1;
+    lone.ping_pong = false;
+    const Judged judged = judge(kernel, lone, h100());
+    if (judged.candidate) CHECK(judged.candidate->cost.seconds < 1.01 * c.cost.seconds);
+  }
+}
+
 TEST_CASE("a packed tile under a mask loads the keys of its own queries") {
   // 128 queries of causal rows: packed, 64 rows are 8 queries, so tiles differ in length.
   const Kernel kernel = kernel_of(128, "mask: kv_idx <= q_pos\n");

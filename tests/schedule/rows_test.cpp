@@ -92,6 +92,19 @@ TEST_CASE("each of the heads whose masks differ has rows") {
   }
 }
 
+TEST_CASE("lengths that a call brings leave half of the keys") {
+  const auto keys = [&](const std::string& lines) {
+    const Kernel kernel = read_kernel(
+        "heads: {q: 8, kv: 8}\n"
+        "inputs: {from: {dtype: i32, shape: [batch]}, to: {dtype: i32, shape: [batch]}}\n" +
+        lines);
+    return tile_rows(kernel.range, 64, 1000, 64, 16).keys.front();
+  };
+  CHECK(keys("mask: kv_idx < to[b]\n").end == 500);
+  CHECK(keys("mask: kv_idx >= from[b]\n").begin == 500);
+  CHECK(keys("mask: from[b] <= kv_idx and kv_idx < to[b]\n") == RowKeys{250, 750, 250, 750});
+}
+
 TEST_CASE("of very many rows a sample stands for all") {
   const attention::KeyRange range = attention::key_range(parse_mask("kv_idx <= q_pos"), {});
   const int64_t seq = 1'000'000;
