@@ -141,6 +141,12 @@ bool PairForm::zero_is_masked() const {
 
 namespace {
 
+// No sum over the pairs of a row that may be that of its weights.
+bool counts_alone(const RowForm& rows) {
+  return std::ranges::all_of(
+      rows.reductions, [](const Reduction& reduction) { return reduction.element.is_number(); });
+}
+
 // `scale` is that of the products.
 class Former {
  public:
@@ -220,11 +226,9 @@ class Former {
 
   Expr of_score(const Expr& e) const { return expr::substitute(e, {{"score", score_}}); }
 
-  // In fp16 the weight may not fit without its factor; a sum may be that of the weights.
+  // In fp16 the weight may not fit without its factor.
   void take_factor_of_weights() {
-    const bool counts_only = std::ranges::all_of(
-        rows_.reductions, [](const Reduction& reduction) { return reduction.element.is_number(); });
-    if (!counts_only) return;
+    if (!counts_alone(rows_)) return;
     if (spec_.dtype == spec::DType::Bf16 && rows_.row_free()) {
       const auto [factor, rest] = split_factor(form_.weight);
       // An output may take its reciprocal.
@@ -268,10 +272,24 @@ std::optional<double> cap_factor(const PairForm& form) {
   return argument.operand(1).number();
 }
 
+// Leaves a factor of the weight 1 / (1 + 2^exponent) to the output.
+void leave_factor(PairForm& form, const Expr& exponent, double factor) {
+  const Expr n = expr::number(factor);
+  const Expr power = expr::make(Op::Multiply, {expr::make(Op::Exp2, {exponent}), n});
+  form.weight = expr::make(Op::Divide, {expr::number(1), expr::make(Op::Add, {power, n})});
+  form.weight_factor *= factor;
+}
+
 }  // namespace
 
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities) {
   PairForm form = Former(spec, rows, spec.scale, abilities).form();
+  const bool flushes = spec.dtype == spec::DType::Fp16 && abilities.flushes_subnormals;
+  if (flushes && rows.row_free() && counts_alone(rows)) {
+    constexpr double kLargest = 0x1p15;  // an fp16; a sigmoid is at most 1
+    const Expr exponent = logistic_exponent(form.weight);
+    if (exponent) leave_factor(form, exponent, 1 / kLargest);
+  }
   if (!abilities.near || spec.dtype != spec::DType::Bf16) return form;
   if (rows.exponential) {
     const auto factor = cap_factor(form);
@@ -283,12 +301,7 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities ab
   } else if (rows.row_free() && rows.reductions.empty()) {
     const Expr exponent = logistic_exponent(form.weight);
     if (exponent) form.near_logistic = near_logistic(exponent);
-    if (form.near_logistic) {
-      const Expr factor = expr::number(form.near_logistic->factor);
-      const Expr power = expr::make(Op::Multiply, {expr::make(Op::Exp2, {exponent}), factor});
-      form.weight = expr::make(Op::Divide, {expr::number(1), expr::make(Op::Add, {power, factor})});
-      form.weight_factor *= form.near_logistic->factor;
-    }
+    if (form.near_logistic) leave_factor(form, exponent, form.near_logistic->factor);
   }
   return form;
 }

@@ -121,10 +121,11 @@ struct PairAbilities {
   bool key_rows = false;              // to keep an address for a block
   bool strips = false;                // to compute what pairs of a block share once
   bool rounds_positive_part = false;  // to round a weight and take its positive part in one
+  bool flushes_subnormals = false;    // not to multiply by fp16 subnormals: they are 0
 };
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities = {});
 
-// 1 / (n + n 2^x): how sigmoids come out, with n = 1 or a NearLogistic's factor. Gives x, or
+// 1 / (n + n 2^x): how sigmoids come out, with n = 1 or a factor that the output has. Gives x, or
 // nothing.
 expr::Expr logistic_exponent(const expr::Expr& e);
 

@@ -18,7 +18,6 @@ using expr::Expr;
 using expr::Op;
 using expr::Type;
 
-
 Reach join(Reach a, Reach b) {
   if (a == Reach::Tile || a == b) return b;
   return b == Reach::Tile ? a : Reach::Pair;

@@ -243,7 +243,7 @@ expr::Accuracy accuracy_of(const spec::Spec& spec, target::Family family) {
 }
 
 attention::PairAbilities pair_abilities(target::Family family, const Forms& forms) {
-  if (family != target::Family::Hopper) return {};
+  if (family != target::Family::Hopper) return {.flushes_subnormals = true};
   return {.near = forms.near,
           .far = forms.far,
           .bias = forms.bias,

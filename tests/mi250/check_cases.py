@@ -48,6 +48,14 @@ BYTE = {"attngen": 1, "name": "byte", "dtype": "bf16", "heads": {"q": 2, "kv": 1
         "head_dim": {"qk": 32, "v": 32}, "inputs": {"first": {"dtype": "u8", "shape": []}},
         "mask": "kv_idx >= first", "normalize": {"weight": "sigmoid(score)"}}
 
+# Weights that the matrix instructions would take for zero; of a sum those of 0.03 and more.
+SMALL = {"attngen": 1, "name": "small", "dtype": "fp16", "heads": {"q": 2, "kv": 1},
+         "head_dim": {"qk": 64, "v": 64}, "inputs": {"bias": {"dtype": "f32", "shape": []}},
+         "normalize": {"weight": "sigmoid(score + bias)"}}
+SHARES = {**SMALL, "name": "shares", "normalize": {
+    "rows": {"l": "rowsum(sigmoid(score + bias))"}, "weight": "sigmoid(score + bias)",
+    "output": "acc / l", "save": {"l": "l"}}}
+
 
 def mi250_cases():
     """(name, spec, fills, schedule, longest length, large logits are right)"""
@@ -56,6 +64,9 @@ def mi250_cases():
         if is_emitted(case.spec) and case.name not in LEAST:
             yield case.name, case.spec, case.fills, None, case.longest, case.large
     yield "byte", BYTE, {"first": {"value": 7}}, SCHEDULES[1], 8191, True
+    for spec in SMALL, SHARES:
+        bias = -3 if spec is SHARES else -11
+        yield spec["name"], spec, {"bias": {"value": bias}}, None, 8191, True
     for case in agree_cases():
         if not case.name.endswith("_s0"):
             continue
