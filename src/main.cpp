@@ -84,8 +84,15 @@ void write_files(const std::vector<Job>& jobs, const std::vector<emit::File>& fi
   std::optional<std::string> error = emit::write(options.folder, files);
   if (!error && !options.depfile.empty()) {
     const std::string rules = rules_of(jobs, options);
-    error =
-        into ? emit::write_into(options.depfile, rules) : replace_depfile(options.depfile, rules);
+    if (!into) {
+      error = replace_depfile(options.depfile, rules);
+    } else if (leads_to(options.depfile, STDOUT_FILENO)) {
+      log.out += rules;
+    } else if (leads_to(options.depfile, STDERR_FILENO)) {
+      log.err += rules;
+    } else {
+      error = emit::write_into(options.depfile, rules);
+    }
   }
   if (error) {
     log.fail(ExitCode::InputOutput, format_error(options.error_format, *error));

@@ -83,6 +83,11 @@ bool is_written_into(const std::string& path) {
   return fs::exists(path, ignored) && !fs::is_regular_file(fs::symlink_status(path, ignored));
 }
 
+bool leads_to(const std::string& path, int descriptor) {
+  struct stat open {};
+  return ::fstat(descriptor, &open) == 0 && file_id(path) == FileId{open.st_dev, open.st_ino};
+}
+
 Differences differences(const std::string& folder, const std::vector<emit::File>& files) {
   Differences found;
   for (const emit::File& file : files) {

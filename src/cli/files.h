@@ -34,6 +34,8 @@ std::string full_path(const std::string& path);
 
 // Of a depfile: whether what is there stays, a link such as /dev/stdout, a device or a pipe.
 bool is_written_into(const std::string& path);
+// Whether the path leads to what the descriptor is open on: a file may hold more than we write.
+bool leads_to(const std::string& path, int descriptor);
 
 // One line for each file that the folder lacks or holds with other bytes: "missing: out/a.h",
 // "differs: out/a_h100.cu"; none if a write would change nothing. The errors of ReadText for files

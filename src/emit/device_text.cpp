@@ -101,6 +101,14 @@ bool has_word(std::string_view text, std::string_view word) {
   return find_word(text, word, 0) != std::string_view::npos;
 }
 
+bool has_name(std::string_view text, std::string_view word) {
+  for (size_t at = find_word(text, word, 0); at != std::string_view::npos;
+       at = find_word(text, word, at + 1)) {
+    if (at == 0 || text[at - 1] != '.') return true;
+  }
+  return false;
+}
+
 std::string code_of(std::string_view text) {
   std::string code;
   while (!text.empty()) {

@@ -15,8 +15,9 @@ inline constexpr size_t kColumns = 100;  // of emitted code
 // four more. Ends in a newline.
 std::string wrapped(std::string_view line);
 
-// Whether `word` occurs as a whole identifier.
+// Whether `word` occurs as a whole identifier; and not only as a member's, such as an input's.
 bool has_word(std::string_view text, std::string_view word);
+bool has_name(std::string_view text, std::string_view word);
 // Emitted text without its comments.
 std::string code_of(std::string_view text);
 // Whether it is called: as `function(...)` or `function<...>(...)`.

@@ -39,9 +39,9 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
   substitution.values = template_values(spec, rows, choice.candidate);
   const bool folds_scale = rows.exponential && is_plain_score(spec);  // softmax.cuh does
   substitution.values["ATTN_READS_SCALE"] =
-      folds_scale || has_word(user.text, "kScale") ? "1" : "0";
+      folds_scale || has_name(user.text, "kScale") ? "1" : "0";
   substitution.values["ATTN_OTHER_HALF"] =
-      rows.exponential || has_word(user.text, "other_half") ? "1" : "0";
+      rows.exponential || has_name(user.text, "other_half") ? "1" : "0";
   substitution.replacements = {
       {cdna2 ? "parts/user.h" : "parts/user.cuh", user.text},
       {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.lengths)}};

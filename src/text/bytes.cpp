@@ -71,7 +71,7 @@ std::optional<size_t> check_bytes(Diagnostics& diagnostics, std::string_view wha
   if (content.size() > kMaxBytes) {
     Diagnostic diagnostic;
     diagnostic.message =
-        fmt::format("the text has {} bytes; {} has at most {}", content.size(), what, kMaxBytes);
+        fmt::format("the text has more than {} bytes, the most that {} has", kMaxBytes, what);
     diagnostics.add(std::move(diagnostic));
     return std::nullopt;
   }

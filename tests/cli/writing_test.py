@@ -121,6 +121,17 @@ class Writing(CommandLine):
         self.check(*words, "link.d")
         self.assertTrue((self.folder / "link.d").is_symlink())
         self.assertEqual((self.folder / "there.d").read_text(), rule)
+        # A file that others write to as well keeps what they wrote.
+        log = self.folder / "log"
+        with log.open("wb") as stdout:
+            stdout.write(b"before\n")
+            stdout.flush()
+            for device in ("/dev/stdout", "/dev/stderr"):
+                subprocess.run([ATTNGEN, *words, device], cwd=self.folder, check=True,
+                               stdout=stdout, stderr=stdout)
+            stdout.seek(0, os.SEEK_END)
+            stdout.write(b"after\n")
+        self.assertEqual(log.read_text(), f"before\n{rule}{rule}after\n")
         # Of a link into nothing the rules take the place, not of the header that comes to be there.
         (self.folder / "none.d").symlink_to("new/tiny.h")
         self.check("tiny.yaml", "-o", "new", "--emit", "header", "--depfile", "none.d")

@@ -362,5 +362,11 @@ TEST_CASE("text is the same each time and fits its columns") {
   }
 }
 
+TEST_CASE("an input's name is no name of the template's") {
+  CHECK(has_name("a + kScale", "kScale"));
+  CHECK(has_name("in.kScale * kScale", "kScale"));
+  CHECK_FALSE(has_name("in.kScale + kScaled", "kScale"));
+}
+
 }  // namespace
 }  // namespace attngen::emit
