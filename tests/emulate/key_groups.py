@@ -211,6 +211,8 @@ KEY_GROUPS = {
          [schedule(1, 256, 2, weights="shared"), schedule(3, 64, 2),
           schedule(2, 96, 2, overlap="none", ping_pong=True)], PACKED),
         (spec(varlen=True, mask="kv_idx >= q_pos"), [schedule(1, 64, 2)], PACKED),
+        (spec(varlen=True, fixed={"batch": 3}, mask="b < 3 or kv_idx <= q_pos"), [schedule(2, 64, 2)],
+         [PACKED[0], "bad_length:70x130+1x77", f"bad_length:{PACKED[0]}+1x1"]),
         (spec((4, 2), (72, 40), varlen=True, normalize=SIGMOID,
               inputs={"len": {"dtype": "i32", "shape": ["batch"]}},
               mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),

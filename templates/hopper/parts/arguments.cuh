@@ -25,6 +25,9 @@ attention_status check_lengths(const attention_forward_args& args) {
   if (args.batch > kMost || args.total_q > kMost || args.total_kv > kMost) {
     return ATTENTION_BAD_LENGTH;
   }
+#if ATTN_FIXED_BATCH
+  if (args.batch != ATTN_FIXED_BATCH) return ATTENTION_BAD_LENGTH;
+#endif
   return most_tiles(args) > kMost ? ATTENTION_BAD_LENGTH : ATTENTION_OK;
 }
 
