@@ -32,6 +32,8 @@ using emulate::Data;
 using emulate::Sequence;
 using spec::Spec;
 
+constexpr int kBadDevice = 8;  // docs/spec.md, section 6
+
 // An emitted function: its argument from the manifest's words, its result.
 class Emitted {
  public:
@@ -65,6 +67,18 @@ class Emitted {
     const int status = run(data, false);
     *has_driver = true;
     return status != 0;
+  }
+
+  // Whether a call is refused on cards older and newer than the kernel is for.
+  bool needs_hopper(Data& data) const {
+    auto* const capability = function<int*>("emulator_capability");
+    bool refused = true;
+    for (const int other : {8, 10}) {
+      *capability = other;
+      refused = run(data, false) == kBadDevice && refused;
+    }
+    *capability = 9;
+    return refused;
   }
 
  private:
@@ -262,7 +276,8 @@ int run(int argc, char** argv) {
   app.add_option("--seed", seed);
   app.add_option("--fill", fill_texts, "input=how (hold/fill.h)");
   app.add_flag("--replay", replays,
-               "run the kernels again, as a captured graph does, and once without a driver");
+               "run the kernels again, as a captured graph does, and before that without a driver "
+               "and on other cards");
   CLI11_PARSE(app, argc, argv);
   const std::optional<Spec> spec = read_spec(spec_path);
   if (!spec) return 2;
@@ -274,6 +289,10 @@ int run(int argc, char** argv) {
     Data data(*spec, emulate::read_call(text, spec->varlen), fills, seed);
     if (replays && text == calls.front() && !emitted.needs_driver(data)) {
       std::puts("no driver is needed");
+      right = false;
+    }
+    if (replays && text == calls.front() && !emitted.needs_hopper(data)) {
+      std::puts("another card will do");
       right = false;
     }
     right = check(*spec, emitted, data, replays) && right;

@@ -428,8 +428,10 @@ inline cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
 }
+extern "C" [[gnu::used]] inline int emulator_capability = 9;
 inline cudaError_t cudaDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 3;  // three cores
+  constexpr int kCores = 3;
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? emulator_capability : kCores;
   return cudaSuccess;
 }
 template <typename Kernel>

@@ -70,6 +70,16 @@ def told(attngen, place):
     return {"batch": batch, "seq_q": seq_q, "seq_kv": seq_kv}, size
 
 
+def arguments_of(place):
+    """What an emitted function takes, all zero."""
+    manifest = json.loads((place / "emulated.json").read_text())
+    types = {"size_t": ctypes.c_size_t, "int64_t": ctypes.c_int64, "int32_t": ctypes.c_int32,
+             "uint8_t": ctypes.c_uint8, "float": ctypes.c_float}
+    fields = [(field["name"], types.get(field["c_type"], ctypes.c_void_p))
+              for field in manifest["passes"][0]["args"]["fields"]]
+    return type("Args", (ctypes.Structure,), {"_fields_": fields})()
+
+
 def returned(compiler, place, calls):
     """What the emitted function says of each call. One whose numbers overflow ends the test."""
     library = place / "emulated.so"
@@ -77,14 +87,9 @@ def returned(compiler, place, calls):
     host.write_text(to_host((place / "emulated_h100.cu").read_text()))
     run([*compile_command(compiler), "-O0", "-fsanitize=signed-integer-overflow",
          "-fno-sanitize-recover", "-fPIC", "-shared", host, "-o", library])
-    manifest = json.loads((place / "emulated.json").read_text())
-    types = {"size_t": ctypes.c_size_t, "int64_t": ctypes.c_int64, "int32_t": ctypes.c_int32,
-             "uint8_t": ctypes.c_uint8, "float": ctypes.c_float}
-    fields = [(field["name"], types.get(field["c_type"], ctypes.c_void_p))
-              for field in manifest["passes"][0]["args"]["fields"]]
     function = ctypes.CDLL(str(library)).emulated_forward_workspace
     function.restype = ctypes.c_size_t
-    args = type("Args", (ctypes.Structure,), {"_fields_": fields})()
+    args = arguments_of(place)
     sizes = []
     for call in calls:
         for name, value in call.items():

@@ -1,5 +1,6 @@
-/* The launch's own result is what counts, not an error that the caller's thread has left. Takes the
-   runtime's place: runs without a card and without libamdhip64. */
+/* The launch's own result is what counts, not an error that the caller's thread has left; and no
+   launch has too many threads. Takes the runtime's place: runs without a card and without
+   libamdhip64. */
 #include <hip/hip_runtime_api.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 static hipError_t last = hipSuccess, of_launch = hipSuccess;
 static int launches = 0;
+static unsigned threads_of_block = 0;
 
 hipError_t hipGetLastError(void) {
   const hipError_t error = last;
@@ -26,7 +28,8 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
 }
 hipError_t hipLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
                            size_t shared_bytes, hipStream_t stream) {
-  (void)kernel, (void)threads, (void)shared_bytes, (void)stream;
+  (void)kernel, (void)shared_bytes, (void)stream;
+  threads_of_block = threads.x;
   launches += blocks.x > 0 && arguments[0];
   if (of_launch != hipSuccess) last = of_launch;
   return of_launch;
@@ -61,6 +64,16 @@ static void expect(const char* what, int got, int wanted) {
   ++failures;
 }
 
+/* As many blocks as have less than 2^32 threads meet the next check, of a pointer; more do not. */
+static void check_most_threads(vit_s16_forward_args args) {
+  args.q = NULL;
+  args.seq_q = 1;
+  args.batch = UINT32_MAX / threads_of_block / args.heads_q;
+  expect("most threads", vit_s16_forward(&args, NULL, NULL), VIT_S16_NULL_POINTER);
+  ++args.batch;
+  expect("too many threads", vit_s16_forward(&args, NULL, NULL), VIT_S16_BAD_LENGTH);
+}
+
 int main(void) {
   static char memory[64];
   vit_s16_forward_args args = {0};
@@ -75,5 +88,6 @@ int main(void) {
   expect("the old error", hipGetLastError(), hipErrorOutOfMemory);
   of_launch = hipErrorInvalidValue;
   expect("a launch that fails", vit_s16_forward(&args, NULL, NULL), VIT_S16_LAUNCH_FAILED);
+  check_most_threads(args);
   return failures != 0;
 }

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Holds emitted functions to the greatest numbers that docs/spec.md, section 6, allows.
+
+No call runs: one at a limit fails the next check, since its pointers are null or there is no driver.
+
+usage: limits.py <attngen> <c++> <folder>
+"""
+
+import ctypes
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
+from emulate import emulated, run  # noqa: E402
+from specs import packed, schedule, spec  # noqa: E402
+from to_host import library_command  # noqa: E402
+from workspace import arguments_of  # noqa: E402
+
+NULL_POINTER, BAD_LENGTH, BAD_STRIDE, BAD_DEVICE = 2, 4, 6, 8
+MOST = 2**31 - 2**16
+SOMEWHERE = 4096
+POINTERS = dict.fromkeys("qkvo", SOMEWHERE)
+
+# Kernels, and of each: other fields, a field, its greatest value, the next beyond, statuses of both.
+CASES = [
+    (spec((4, 4)), schedule(2, 64, 2), [
+        ({}, "seq_kv", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),
+        # Tiles of all heads.
+        ({}, "batch", MOST // 4, MOST // 4 + 1, (NULL_POINTER, BAD_LENGTH)),
+        ({**POINTERS, "seq_q": 2, "q_stride_head": 64}, "q_stride_seq", 2**39 - 8, 2**39,
+         (BAD_DEVICE, BAD_STRIDE)),
+    ]),
+    # Rows of a tile: a query's heads.
+    (spec((8, 2)), packed(2, 64, 2), [
+        ({}, "seq_q", MOST // 4, MOST // 4 + 1, (NULL_POINTER, BAD_LENGTH)),
+        ({}, "batch", MOST // 8, MOST // 8 + 1, (NULL_POINTER, BAD_LENGTH)),
+    ]),
+    # Of larger blocks there are never 2^25.
+    (spec(blocks={"size": 64, "from": "bitmap"}), schedule(2, 32, 2), [
+        ({}, "seq_kv", 2**25 * 32 - 1, 2**25 * 32, (NULL_POINTER, BAD_LENGTH)),
+    ]),
+    (spec(varlen=True), schedule(2, 64, 2), [
+        ({}, "batch", MOST // 2, MOST // 2 + 1, (NULL_POINTER, BAD_LENGTH)),
+    ]),
+]
+
+
+def status_of(function, args, one, fields):
+    """Of a call of one query and one key, but for the fields."""
+    lengths = dict.fromkeys(("batch", "seq_q", "seq_kv", "total_q", "total_kv"), 1)
+    heads = {f"heads_{x}": count for x, count in one["heads"].items()}
+    for name, _ in args._fields_:
+        setattr(args, name, {**lengths, **heads, **fields}.get(name, 0))
+    args.size = ctypes.sizeof(args)
+    return function(ctypes.byref(args), ctypes.c_void_p(SOMEWHERE), None)
+
+
+def main():
+    attngen, compiler, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    for i, (one, given, checks) in enumerate(CASES):
+        place = folder / "limits" / str(i)
+        host = emulated(attngen, one, given, place)
+        library = place / "emulated.so"
+        run([*library_command(compiler, one["dtype"], folder), "-shared", host, "-o", library])
+        loaded = ctypes.CDLL(str(library))
+        ctypes.c_bool.in_dll(loaded, "emulator_has_driver").value = False
+        args = arguments_of(place)
+        print(json.dumps(one))
+        for others, field, *values, statuses in checks:
+            got = tuple(status_of(loaded.emulated_forward, args, one, {**others, field: value})
+                        for value in values)
+            print(field, values, got)
+            if got != statuses:
+                sys.exit(f"instead of {statuses}")
+
+
+if __name__ == "__main__":
+    main()
