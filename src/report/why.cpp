@@ -36,11 +36,12 @@ std::string bound_of(const Cost& cost) {
 const char* at_first(size_t points) { return points > 1 ? " at the workload's first point" : ""; }
 
 // Steps of other lengths than the one that is shown, where these tell.
-std::string mean_of_steps(const Cost& cost) {
+std::string other_lengths(const Cost& cost) {
   if (cost.blocks <= 0) return "";  // a mask without a pair
+  // One that waits for the L2 or for memory.
+  if (step_length(cost) > cost.step_clk) return fmt::format(", by itself {:.0f}", cost.step_clk);
   const double mean = steps_clk(cost) / cost.blocks;
-  const bool of_core = step_length(cost) == cost.step_clk;
-  if (!of_core || !(std::abs(mean / cost.step_clk - 1) > 0.02)) return "";
+  if (!(std::abs(mean / cost.step_clk - 1) > 0.02)) return "";
   return fmt::format(", in the mean {:.0f} with {}", mean,
                      cost.states_seconds > 0 ? "those of far keys"
                      : mean > cost.step_clk  ? "those that the mask cuts"
@@ -56,7 +57,7 @@ std::string step_of(const Candidate& c, size_t points) {
   }
   return fmt::format(
       "A step of {} keys takes {:.0f} clk{}; busy in it (and in the kernel's whole time{}) are {}.",
-      c.schedule.tile_kv, step_length(c.cost), mean_of_steps(c.cost), at_first(points),
+      c.schedule.tile_kv, step_length(c.cost), other_lengths(c.cost), at_first(points),
       fmt::join(shares, ", "));
 }
 

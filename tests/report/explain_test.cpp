@@ -59,6 +59,19 @@ TEST_CASE("packed heads are marked") {
         std::string::npos);
 }
 
+TEST_CASE("of states it is said what TFLOP/s count") {
+  Ranking ranking = tiny_ranking();
+  const auto says = [&] {
+    return explain(tiny_spec(), tiny_target(), ranking)
+               .find(
+                   "     TFLOP/s count products of keys far "
+                   "behind, which come as a state\n") != std::string::npos;
+  };
+  CHECK_FALSE(says());
+  ranking.ranked.back().cost.states_seconds = 1e-6;
+  CHECK(says());
+}
+
 TEST_CASE("a first one that may spill says so") {
   Ranking ranking = tiny_ranking();
   ranking.ranked.front().resources.register_need = 250;

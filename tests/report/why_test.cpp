@@ -75,7 +75,7 @@ TEST_CASE("steps of other lengths than the one shown") {
   CHECK(says(first, "2000 clk, in the mean 1753 with those that a warpgroup passes over; busy"));
   // The L2's step has no mean.
   first.cost.l2_clk = 2400;
-  CHECK(says(first, "takes 2400 clk; busy"));
+  CHECK(says(first, "takes 2400 clk, by itself 2000; busy"));
 }
 
 TEST_CASE("without a pair no step has a mean") {
