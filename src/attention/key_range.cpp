@@ -97,12 +97,15 @@ bool reads_pair_or_row(const Expr& e) {
   return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
 }
 
-// kv_idx <= limit (or >=, `above`).
-Keys half_line(const Linear& limit, bool above, Inputs inputs) {
-  const auto first = above ? limit : add(limit, {1, {}});  // beyond the last, where it is one
-  if (!first) return unknown_keys();
-  const auto low = least(*first, inputs);
-  const auto high = greatest(*first, inputs);
+// times * kv_idx <= limit (or >=, `above`).
+Keys half_line(int64_t times, const Linear& limit, bool above, Inputs inputs) {
+  // The first key, or the one beyond the last.
+  const auto end_at = [&](const std::optional<Linear>& sum) {
+    const auto key = sum ? quotient(*sum, times, above, inputs) : std::nullopt;
+    return key ? add(*key, {above ? 0 : 1, {}}) : std::nullopt;
+  };
+  const auto low = end_at(least(limit, inputs));
+  const auto high = end_at(greatest(limit, inputs));
   if (!low || !high) return unknown_keys();
   // w[b] + 1 saturates: w[b] may be the largest number for no limit.
   const auto outer = saturated(above ? *low : *high, inputs);
@@ -177,18 +180,20 @@ Keys at_most_zero(const Linear& sum, Inputs inputs) {
     return expr::mentions(term.atom, "kv_idx");
   };
   const auto key = std::find_if(sum.terms.begin(), sum.terms.end(), reads_key);
-  if (key == sum.terms.end() || std::abs(key->coefficient) != 1 ||
-      std::count_if(sum.terms.begin(), sum.terms.end(), reads_key) != 1) {
+  if (key == sum.terms.end() || std::count_if(sum.terms.begin(), sum.terms.end(), reads_key) != 1) {
     return unknown_keys();
   }
   const bool above = key->coefficient < 0;
   Linear rest = sum;
   rest.terms.erase(rest.terms.begin() + (key - sum.terms.begin()));
-  // key <= -rest, or -key <= -rest: key >= rest.
-  const auto limit = add({}, rest, above ? 1 : -1);
-  if (!limit) return unknown_keys();
+  // n key <= -rest, or -n key <= -rest: n key >= rest.
+  const int64_t times = std::abs(key->coefficient);
+  const auto bound = add({}, rest, above ? 1 : -1);
+  if (!bound) return unknown_keys();
   const Expr& atom = key->atom;
-  if (atom.op() == Op::Variable) return half_line(*limit, above, inputs);
+  if (atom.op() == Op::Variable) return half_line(times, *bound, above, inputs);
+  const auto limit = quotient(*bound, times, above, inputs);
+  if (!limit) return unknown_keys();
   if (atom.op() == Op::Load) return half_line_of(atom, *limit, above, inputs);
   if (atom.op() != Op::FloorDivide || !atom.operand(1).is_number() ||
       atom.operand(1).number() < 1 || atom.operand(1).number() > 1 << 30) {

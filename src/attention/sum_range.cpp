@@ -92,6 +92,45 @@ class SumParts {
   Interval sum_{0, 0}, some_{0, 0};
 };
 
+// Which terms t of a dividend are taken apart as t // n * n + t % n.
+enum class Apart : uint8_t { None, Values, All };
+
+bool is_apart(const Expr& atom, Apart apart) {
+  return apart == Apart::All || (apart == Apart::Values && atom.op() != Op::Variable);
+}
+
+// A sum as whole * n + rest.
+struct Divided {
+  Linear whole, rest;
+};
+
+std::optional<Divided> divided(const Linear& sum, int64_t n, Apart apart) {
+  const Expr divisor = expr::integer(n);
+  Linear whole, rest;
+  const auto put = [](Linear& to, const Expr& atom, int64_t times) {
+    const auto next = add(to, {0, {{atom, times}}});
+    if (next) to = *next;
+    return next.has_value();
+  };
+  for (const auto& [atom, times] : sum.terms) {
+    bool fits = true;
+    if (times % n == 0) {
+      fits = put(whole, atom, times / n);
+    } else if (is_apart(atom, apart)) {
+      fits = put(whole, expr::make(Op::FloorDivide, {atom, divisor}), times) &&
+             put(rest, expr::make(Op::Modulo, {atom, divisor}), times);
+    } else {
+      fits = put(rest, atom, times);
+    }
+    if (!fits) return std::nullopt;
+  }
+  const int64_t remainder = (sum.constant % n + n) % n;
+  const bool splits = apart != Apart::None || rest.terms.empty();
+  rest.constant = splits ? remainder : sum.constant;
+  whole.constant = splits ? (sum.constant - remainder) / n : 0;
+  return Divided{whole, rest};
+}
+
 }  // namespace
 
 expr::Bounds bounds_of(Inputs inputs) {
@@ -122,6 +161,22 @@ std::optional<Expr> saturated(const Linear& sum, Inputs inputs) {
   if (parts.of_some().low < -kWidest || parts.of_some().high > kWidest) return std::nullopt;
   const Expr whole = to_expr(sum);
   return fits_32_bits(parts.of_some()) ? whole : expr::make(Op::Saturate, {whole});
+}
+
+std::optional<Linear> quotient(const Linear& sum, int64_t n, bool up, Inputs inputs) {
+  // ceil(x / n) is floor((x + n - 1) / n).
+  const auto dividend = n == 1 || !up ? sum : add(sum, {n - 1, {}});
+  if (!dividend || n == 1) return dividend;
+  // As short as it may be.
+  for (const Apart apart : {Apart::None, Apart::Values, Apart::All}) {
+    const auto parts = divided(*dividend, n, apart);
+    if (!parts) return std::nullopt;
+    if (parts->rest.terms.empty()) return parts->whole;
+    if (!fits_32_bits(SumParts(parts->rest, inputs).of_some())) continue;
+    const Expr rounded = expr::make(Op::FloorDivide, {to_expr(parts->rest), expr::integer(n)});
+    return add(parts->whole, {0, {{rounded, 1}}});
+  }
+  return std::nullopt;
 }
 
 }  // namespace attngen::attention

@@ -21,4 +21,8 @@ bool fits_32_bits(const expr::Interval& range);
 // 64.
 std::optional<expr::Expr> saturated(const Linear& sum, Inputs inputs);
 
+// The sum divided by n > 0 and rounded down (`up`: up). Exact where the sum itself leaves 32 bits:
+// no dividend of the result does. Nothing if it cannot be had so.
+std::optional<Linear> quotient(const Linear& sum, int64_t n, bool up, Inputs inputs);
+
 }  // namespace attngen::attention

@@ -139,8 +139,19 @@ class RandomMask {
     constexpr std::array kOps = {Op::Less,         Op::LessEqual, Op::Greater,
                                  Op::GreaterEqual, Op::Equal,     Op::NotEqual};
     const Op op = kOps[next() % kOps.size()];
+    if (next() % 8 == 0) return expr::make(op, {multiple_of_key(), term(1)});
     return next() % 8 == 0 ? expr::make(op, {float_term(2), float_term(1)})
                            : expr::make(op, {term(2), term(2)});
+  }
+
+  // Keys that stand for blocks of queries, as compressed or striped ones do.
+  expr::Expr multiple_of_key() {
+    using expr::Op;
+    expr::Expr key = name("kv_idx");
+    if (next() % 4 == 0) key = expr::make(Op::FloorDivide, {key, expr::integer(2)});
+    if (next() % 4 == 0) key = expr::load(std::string(kSorted), expr::Type::Int, {name("b"), key});
+    const auto times = static_cast<int64_t>(next() % 12) - 4;
+    return expr::make(Op::Add, {expr::make(Op::Multiply, {key, expr::integer(times)}), leaf()});
   }
 
   expr::Expr float_term(int depth) {

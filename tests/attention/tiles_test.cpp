@@ -132,6 +132,37 @@ TEST_CASE("key ranges read as one would write them") {
         "0 .. seq_kv if h < 2 else q_first + (seq_kv - seq_q) + 1");
 }
 
+TEST_CASE("a multiple of the key bounds as the quotient of what it is compared with") {
+  const std::string quotient = printed("kv_idx <= (q_pos - 31) // 16");
+  CHECK(quotient ==
+        "0 .. (q_last + (seq_kv - seq_q) - 31) // 16 + 1 full "
+        "0 .. (q_first + (seq_kv - seq_q) - 31) // 16 + 1");
+  CHECK(printed("16 * kv_idx + 31 <= q_pos") == quotient);
+  CHECK(printed("16 * kv_idx < q_pos - 30") == quotient);
+  CHECK(printed("not (-16 * kv_idx < 31 - q_pos)") == quotient);
+  CHECK(printed("q_pos - kv_idx * 4 * 4 >= 31") == quotient);
+  CHECK(printed("16 * kv_idx >= q_pos") == printed("kv_idx >= (q_pos + 15) // 16"));
+  CHECK(printed("16 * kv_idx >= q_pos") ==
+        "(q_first + (seq_kv - seq_q) + 15) // 16 .. seq_kv full "
+        "(q_last + (seq_kv - seq_q) + 15) // 16 .. seq_kv");
+  // What divides needs no quotient.
+  CHECK(printed("4 * kv_idx <= 8 * q_idx + 7") == printed("kv_idx <= 2 * q_idx + 1"));
+  CHECK(printed("3 * kv_idx + 3 * q_idx < 3 * seq_q") == printed("kv_idx < seq_q - q_idx"));
+  CHECK(printed("2 * (kv_idx // 8) <= q_pos") == printed("kv_idx // 8 <= q_pos // 2"));
+  CHECK(printed("2 * doc_id[b, kv_idx] <= q_idx") == printed("doc_id[b, kv_idx] <= q_idx // 2"));
+  CHECK(printed("4 * kv_idx == q_idx") ==
+        "(q_first + 3) // 4 .. q_last // 4 + 1 full (q_last + 3) // 4 .. q_first // 4 + 1");
+  // Two inputs may differ by more than 32 bits hold: no quotient is of their difference.
+  CHECK(printed("kv_idx * 8 + chunk[b, 0] <= q_idx * 8 + prefix[b]") ==
+        "0 .. saturate(q_last + prefix[b] // 8 + (prefix[b] % 8 - chunk[b, 0] % 8) // 8 - "
+        "chunk[b, 0] // 8 + 1) full "
+        "0 .. saturate(q_first + prefix[b] // 8 + (prefix[b] % 8 - chunk[b, 0] % 8) // 8 - "
+        "chunk[b, 0] // 8 + 1)");
+  // Nor of indices, where they are scaled.
+  CHECK(expr::print(range_of("2 * kv_idx <= 3 * q_idx + 5").end) ==
+        "saturate(q_last // 2 * 3 + (q_last % 2 * 3 + 1) // 2 + 3)");
+}
+
 TEST_CASE("ends that may leave 32 bits saturate") {
   const auto end_of = [](const char* mask) { return expr::print(range_of(mask).end); };
   CHECK(printed("kv_idx <= prefix[b]") ==
@@ -197,6 +228,12 @@ TEST_CASE("key ranges of the usual masks are tight") {
                            "9 >= square(kv_idx - q_pos)",
                            "sign(kv_idx - q_pos) <= 0",
                            "sign(q_pos - kv_idx) == 1",
+                           "4 * kv_idx + 7 <= q_pos",
+                           "not (-4 * kv_idx < 3 - q_pos)",
+                           "3 * kv_idx >= 2 * q_pos - prefix[b]",
+                           "kv_idx * 3 + prefix[b] <= q_idx * 3 + 4",
+                           "2 * (kv_idx // 2) + q_pos <= 2 * q_pos",
+                           "q_pos // 2 >= 3 * (kv_idx // 2)",
                            "(kv_idx <= q_pos) == (h < 7)",
                            "(kv_idx < q_pos) != (h > 7)",
                            "true"}) {
@@ -214,6 +251,8 @@ TEST_CASE("no block without a pair is visited, no full one tested") {
         "span[b, q_pos] == span[b, kv_idx]",
         "span[b, q_pos] == span[b, kv_idx] and kv_idx <= q_pos",
         "span[b, q_idx] >= span[b, kv_idx]", "span[b, kv_idx] < 2",
+        "2 * span[b, kv_idx] <= span[b, q_idx] + 1", "3 * kv_idx + 2 <= q_pos",
+        "4 * kv_idx == q_pos - prefix[b]",
         // Gaps: block by block.
         "kv_idx <= q_pos and (kv_idx < prefix[b] or q_pos - kv_idx < window)",
         "kv_idx < prefix[b] or q_pos - kv_idx < window", "kv_idx < 3 or kv_idx > 20",
@@ -352,6 +391,10 @@ TEST_CASE("no number beyond 32 bits makes a kernel pass over a pair, or make one
         "(0 if chunk[b, kv_idx] < -9 else abs(chunk[b, kv_idx] - 6)) > 0",
         // Terms that move to the other side.
         "prefix[b] - kv_idx >= kv_idx - 13 or kv_idx > 9", "prefix[b] - kv_idx > kv_idx - 2",
+        // Multiples: what is divided would be beyond.
+        "kv_idx * 8 + page[b, 0] <= q_idx * 8 + prefix[b]", "8 * (kv_idx - q_idx) >= prefix[b]",
+        "-3 * kv_idx + prefix[b] <= q_idx * 2 - 1073741823", "3 * span[b, kv_idx] <= prefix[b]",
+        "5 * (kv_idx // 2) > prefix[b] - page[b, q_idx % 3]",
         // What is looked for is beyond all ids.
         "span[b, q_pos] - span[b, kv_idx] < -2", "span[b, q_pos] - span[b, kv_idx] > 2",
         "span[b, kv_idx] - prefix[b] <= span[b, q_pos]",

@@ -76,6 +76,9 @@ KEY_GROUPS = {
         (spec(inputs=LENGTHS, mask="kv_idx <= (2147483647 if len[b] % 2 == 0 else len[b]) and "
                                    "q_pos - kv_idx < (2147483647 if len[b] % 2 == 1 else 70)"),
          [schedule(2, 64, 2)], ["2,70,130", "2,200,90"]),
+        # Multiples of the key, against a sum that takes quotients of its terms.
+        (spec(inputs=LENGTHS, mask="4 * kv_idx + 3 <= q_pos and 5 * kv_idx + len[b] >= 3 * q_idx - 250"),
+         [schedule(2, 64, 2), schedule(1, 16, 2, grid="plain", order="linear")], ["2,300,130", "1,70,300", "1,64,0"]),
         # No search, but an input that has no element where there is no key.
         (spec((1, 1), inputs=IDS, mask="kv_idx < doc[b, 0] + 90"), [schedule(1, 64, 2)], FEW),
         (spec((1, 1), inputs=DOCUMENTS, mask=FAR_DOCUMENTS), [schedule(1, 16, 2)], ["1,64,1300"]),
