@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/linear.h"
+#include "attention/positive.h"
 #include "attention/sum_range.h"
 #include "attention/tiles.h"
 #include "expr/bound.h"
@@ -174,6 +175,61 @@ Keys half_line_of(const Expr& load, const Linear& limit, bool above, Inputs inpu
   return above ? Keys{*outer, {}, true, *inner, {}} : Keys{{}, *outer, true, {}, *inner};
 }
 
+// What a limit x <= y (x >= y, `above`) says is at most 0.
+std::optional<Linear> limited(const std::optional<Linear>& x, const std::optional<Linear>& y,
+                              bool above) {
+  if (!x || !y) return std::nullopt;
+  return above ? add(*y, *x, -1) : add(*x, *y, -1);
+}
+
+// x // n or x * n, which is at most the limit (at least, `above`), as a sum of x that is at most 0.
+std::optional<Linear> undone(const Expr& atom, const Linear& limit, bool above, Inputs inputs) {
+  if (atom.op() == Op::Multiply) {
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      if (!is_shared_from(1, atom.operand(1 - i), inputs)) continue;
+      // x n <= limit: x <= limit // n. x n >= limit: -x <= -limit // n.
+      const auto x = linear(atom.operand(i));
+      const auto side = add({}, limit, above ? -1 : 1);
+      const auto end = side ? floor_of(*side, atom.operand(1 - i), inputs) : std::nullopt;
+      const auto signed_x = x ? add({}, *x, above ? -1 : 1) : std::nullopt;
+      return limited(signed_x, end, false);
+    }
+  }
+  if (atom.op() != Op::FloorDivide) return std::nullopt;
+  const Expr& n = atom.operand(1);
+  const auto x = linear(atom.operand(0));
+  if (n.is_number()) {
+    if (n.number() < 1 || n.number() > 1 << 30) return std::nullopt;
+    // x // n <= limit: x <= (limit + 1) n - 1. x // n >= limit: x >= limit n.
+    const auto size = static_cast<int64_t>(n.number());
+    return limited(x, add({above ? 0 : size - 1, {}}, limit, size), above);
+  }
+  // Where the product is beyond 32 bits it saturates at a number that no x is.
+  if (!x || !is_shared_from(1, n, inputs) || range_of(*x, inputs).high >= 0x1p31 - 1) {
+    return std::nullopt;
+  }
+  const auto beyond = above ? limit : add(limit, {1, {}});
+  const auto end = beyond ? product(*beyond, n, inputs) : std::nullopt;
+  return limited(x, end && !above ? add(*end, {-1, {}}) : end, above);
+}
+
+// A remainder neither grows nor falls along rows, but what is left of a sum without it may:
+// q_pos - q_pos % n does as q_pos // n * n.
+Linear in_one_direction(const Linear& limit, Inputs inputs) {
+  const auto is_monotone = [&](const Linear& sum) {
+    bool up = false, down = false, unknown = false;
+    for (const auto& [atom, times] : sum.terms) {
+      const Direction d = direction_in_q(atom, inputs);
+      unknown = unknown || d == Direction::Unknown;
+      up = up || (times > 0 ? d == Direction::Up : d == Direction::Down);
+      down = down || (times > 0 ? d == Direction::Down : d == Direction::Up);
+    }
+    return !unknown && !(up && down);
+  };
+  const Linear without = without_remainders(limit, inputs);
+  return !is_monotone(limit) && is_monotone(without) ? without : limit;
+}
+
 // Keys with sum <= 0: solved for kv_idx.
 Keys at_most_zero(const Linear& sum, Inputs inputs) {
   const auto reads_key = [](const Linear::Term& term) {
@@ -188,23 +244,15 @@ Keys at_most_zero(const Linear& sum, Inputs inputs) {
   rest.terms.erase(rest.terms.begin() + (key - sum.terms.begin()));
   // n key <= -rest, or -n key <= -rest: n key >= rest.
   const int64_t times = std::abs(key->coefficient);
-  const auto bound = add({}, rest, above ? 1 : -1);
+  auto bound = add({}, rest, above ? 1 : -1);
   if (!bound) return unknown_keys();
+  bound = in_one_direction(*bound, inputs);
   const Expr& atom = key->atom;
   if (atom.op() == Op::Variable) return half_line(times, *bound, above, inputs);
   const auto limit = quotient(*bound, times, above, inputs);
   if (!limit) return unknown_keys();
   if (atom.op() == Op::Load) return half_line_of(atom, *limit, above, inputs);
-  if (atom.op() != Op::FloorDivide || !atom.operand(1).is_number() ||
-      atom.operand(1).number() < 1 || atom.operand(1).number() > 1 << 30) {
-    return unknown_keys();
-  }
-  // x // n <= limit: x <= (limit + 1) n - 1. x // n >= limit: x >= limit n.
-  const auto size = static_cast<int64_t>(atom.operand(1).number());
-  const auto inner = linear(atom.operand(0));
-  const auto scaled = add({above ? 0 : size - 1, {}}, *limit, size);
-  const auto next =
-      inner && scaled ? above ? add(*scaled, *inner, -1) : add(*inner, *scaled, -1) : std::nullopt;
+  const auto next = undone(atom, *limit, above, inputs);
   return next ? at_most_zero(*next, inputs) : unknown_keys();
 }
 
@@ -345,6 +393,23 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
   }
 }
 
+bool same_keys(const Keys& a, const Keys& b) {
+  const auto same = [](const Expr& x, const Expr& y) {
+    return x && y ? expr::same(x, y) : !x && !y;
+  };
+  return same(a.begin, b.begin) && same(a.end, b.end) && a.full == b.full &&
+         same(a.full_begin, b.full_begin) && same(a.full_end, b.full_end);
+}
+
+// Limits that take positive factors hold where those of the call are.
+Keys find_keys(const Expr& mask, Inputs inputs) {
+  Keys any = KeyFinder(inputs).find(mask, false);
+  const std::vector<Expr> factors = signed_factors(mask, inputs);
+  if (factors.empty()) return any;
+  const Keys keys = KeyFinder(inputs).find(with_positive(mask, factors), false);
+  return same_keys(keys, any) ? any : choose(are_positive(factors), keys, any);
+}
+
 }  // namespace
 
 bool searches(const KeyRange& range) {
@@ -358,7 +423,7 @@ bool searches(const KeyRange& range) {
 
 KeyRange key_range(const Expr& mask, Inputs inputs) {
   const Expr simple = expr::simplify(mask);
-  const Keys keys = KeyFinder(inputs).find(simple, false);
+  const Keys keys = find_keys(simple, inputs);
   const Expr zero = expr::integer(0);
   const Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
   KeyRange range;

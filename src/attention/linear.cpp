@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "attention/positive.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -198,11 +199,12 @@ Direction direction_in_q(const Expr& e, Inputs inputs) {
     case Op::Saturate:
       return of(0);
     case Op::FloorDivide:
-      return e.operand(1).is_number() && e.operand(1).number() > 0 ? of(0) : Direction::Unknown;
+      return is_shared_from(1, e.operand(1), inputs) ? of(0) : Direction::Unknown;
     case Op::Multiply:
       for (size_t i : {size_t{0}, size_t{1}}) {
         const Expr& factor = e.operand(1 - i);
         if (factor.is_number()) return factor.number() >= 0 ? of(i) : reversed(of(i));
+        if (is_shared_from(0, factor, inputs)) return of(i);
       }
       return Direction::Unknown;
     case Op::Load: {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "attention/positive.h"
 #include "expr/interval.h"
 
 namespace attngen::attention {
@@ -34,7 +35,7 @@ Interval multiple(const Interval& x, double factor) {
 
 // A quotient is looked into, since an interval of its terms forgets that rows are within lengths.
 Interval range_of_value(const Expr& atom, const expr::Bounds& bounds, Inputs inputs) {
-  if (atom.op() == Op::FloorDivide && atom.operand(1).is_number()) {
+  if (atom.op() == Op::FloorDivide) {
     if (const auto dividend = linear(atom.operand(0))) {
       return expr::integer_divide(range_of(*dividend, inputs),
                                   expr::bound(atom.operand(1), bounds));
@@ -43,8 +44,15 @@ Interval range_of_value(const Expr& atom, const expr::Bounds& bounds, Inputs inp
   return expr::bound(atom, bounds);
 }
 
-// Itself it is an Int.
+// x // n * n, a multiple of n that is no larger than x.
+bool is_multiple_below(const Expr& atom) {
+  return atom.op() == Op::Multiply && atom.operand(0).op() == Op::FloorDivide &&
+         expr::same(atom.operand(0).operand(1), atom.operand(1));
+}
+
+// Itself it is an Int, but what stands for a remainder is only less than n from one.
 Interval range_of_atom(const Expr& atom, const expr::Bounds& bounds, Inputs inputs) {
+  if (is_multiple_below(atom)) return {-0x1p32, 0x1p32};
   const Interval range = range_of_value(atom, bounds, inputs);
   return {std::clamp(range.low, -0x1p31, 0x1p31 - 1), std::clamp(range.high, -0x1p31, 0x1p31 - 1)};
 }
@@ -165,7 +173,7 @@ std::optional<Expr> saturated(const Linear& sum, Inputs inputs) {
 
 std::optional<Linear> quotient(const Linear& sum, int64_t n, bool up, Inputs inputs) {
   // ceil(x / n) is floor((x + n - 1) / n).
-  const auto dividend = n == 1 || !up ? sum : add(sum, {n - 1, {}});
+  auto dividend = n == 1 || !up ? sum : add(sum, {n - 1, {}});
   if (!dividend || n == 1) return dividend;
   // As short as it may be.
   for (const Apart apart : {Apart::None, Apart::Values, Apart::All}) {
@@ -177,6 +185,36 @@ std::optional<Linear> quotient(const Linear& sum, int64_t n, bool up, Inputs inp
     return add(parts->whole, {0, {{rounded, 1}}});
   }
   return std::nullopt;
+}
+
+std::optional<Linear> product(const Linear& sum, const Expr& n, Inputs inputs) {
+  const Interval some = SumParts(sum, inputs).of_some();
+  // Times less than 2^31.
+  constexpr double kWidest = 0x1.8p31;
+  if (some.low < -kWidest || some.high > kWidest) return std::nullopt;
+  const Expr whole = expr::make(Op::Multiply, {to_expr(sum), n});
+  return Linear{0, {{expr::make(Op::Saturate, {whole}), 1}}};
+}
+
+std::optional<Linear> floor_of(const Linear& sum, const Expr& n, Inputs inputs) {
+  if (!fits_32_bits(SumParts(sum, inputs).of_some())) return std::nullopt;
+  return Linear{0, {{expr::make(Op::FloorDivide, {to_expr(sum), n}), 1}}};
+}
+
+Linear without_remainders(const Linear& sum, Inputs inputs) {
+  Linear result = sum;
+  for (const auto& [atom, times] : sum.terms) {
+    if (atom.op() != Op::Modulo || !is_shared_from(1, atom.operand(1), inputs)) continue;
+    const Expr& n = atom.operand(1);
+    const auto x = linear(atom.operand(0));
+    const Expr turns = expr::make(Op::FloorDivide, {atom.operand(0), n});
+    const auto below = linear(expr::make(Op::Multiply, {turns, n}));
+    const auto remainder = x && below ? add(*x, *below, -1) : std::nullopt;
+    const auto without = add(result, {0, {{atom, 1}}}, -times);
+    const auto next = remainder && without ? add(*without, *remainder, times) : std::nullopt;
+    if (next) result = *next;
+  }
+  return result;
 }
 
 }  // namespace attngen::attention

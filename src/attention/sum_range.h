@@ -25,4 +25,13 @@ std::optional<expr::Expr> saturated(const Linear& sum, Inputs inputs);
 // no dividend of the result does. Nothing if it cannot be had so.
 std::optional<Linear> quotient(const Linear& sum, int64_t n, bool up, Inputs inputs);
 
+// The sum times an Int that is at least 0, which saturates. Nothing if it may leave 64 bits.
+std::optional<Linear> product(const Linear& sum, const expr::Expr& n, Inputs inputs);
+// The sum divided by an Int that is at least 1 and rounded down. Nothing if it may leave 32 bits.
+std::optional<Linear> floor_of(const Linear& sum, const expr::Expr& n, Inputs inputs);
+
+// The sum with x - x // n * n in the place of x % n, of an n that all rows share and that is at
+// least 1.
+Linear without_remainders(const Linear& sum, Inputs inputs);
+
 }  // namespace attngen::attention

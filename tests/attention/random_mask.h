@@ -140,6 +140,7 @@ class RandomMask {
                                  Op::GreaterEqual, Op::Equal,     Op::NotEqual};
     const Op op = kOps[next() % kOps.size()];
     if (next() % 8 == 0) return expr::make(op, {multiple_of_key(), term(1)});
+    if (next() % 8 == 0) return expr::make(op, {in_frames("kv_idx"), in_frames("q_pos")});
     return next() % 8 == 0 ? expr::make(op, {float_term(2), float_term(1)})
                            : expr::make(op, {term(2), term(2)});
   }
@@ -152,6 +153,34 @@ class RandomMask {
     if (next() % 4 == 0) key = expr::load(std::string(kSorted), expr::Type::Int, {name("b"), key});
     const auto times = static_cast<int64_t>(next() % 12) - 4;
     return expr::make(Op::Add, {expr::make(Op::Multiply, {key, expr::integer(times)}), leaf()});
+  }
+
+  // A number of the call, which may be negative or 0, or is made none.
+  static expr::Expr length() { return expr::load("prefix", expr::Type::Int, {name("b")}); }
+  expr::Expr size() {
+    return next() % 3 != 0 ? length() : expr::make(expr::Op::Max, {length(), expr::integer(1)});
+  }
+  expr::Expr divisor() { return expr::integer(static_cast<int64_t>(next() % 7) - 2); }
+
+  // The frame that an index is of, or where that begins.
+  expr::Expr in_frames(const char* index) {
+    using expr::Op;
+    const expr::Expr n = next() % 4 == 0 ? divisor() : size();
+    expr::Expr x = name(index);
+    if (next() % 3 == 0) x = expr::make(Op::Add, {x, leaf()});
+    expr::Expr frame = expr::make(Op::FloorDivide, {x, n});
+    switch (next() % 5) {
+      case 0:
+        return expr::make(Op::Multiply, {frame, n});
+      case 1:
+        return expr::make(Op::Subtract, {x, expr::make(Op::Modulo, {x, n})});
+      case 2:
+        return expr::make(Op::Add, {expr::make(Op::Multiply, {x, n}), leaf()});
+      case 3:
+        return expr::make(Op::Add, {frame, leaf()});
+      default:
+        return frame;
+    }
   }
 
   expr::Expr float_term(int depth) {
@@ -221,7 +250,7 @@ class RandomMask {
                                   : expr::integer(static_cast<int64_t>(next() % 5) - 2)});
       case 3:
         return expr::make(next() % 2 == 0 ? Op::Modulo : Op::FloorDivide,
-                          {term(depth - 1), expr::integer(static_cast<int64_t>(next() % 7) - 2)});
+                          {term(depth - 1), next() % 4 == 0 ? size() : divisor()});
       case 4:
         if (next() % 2 == 0) return leaf();
         if (next() % 2 == 0) return expr::make(Op::ToInt, {float_term(1)});

@@ -163,6 +163,37 @@ TEST_CASE("a multiple of the key bounds as the quotient of what it is compared w
         "saturate(q_last // 2 * 3 + (q_last % 2 * 3 + 1) // 2 + 3)");
 }
 
+TEST_CASE("a frame's size at run time bounds where it is positive") {
+  CHECK(printed("kv_idx // prefix[b] == q_pos // prefix[b]") ==
+        "saturate((q_first + (seq_kv - seq_q)) // max(prefix[b], 1) * max(prefix[b], 1)) "
+        "if 0 < prefix[b] else 0 .. "
+        "saturate(((q_last + (seq_kv - seq_q)) // max(prefix[b], 1) + 1) * max(prefix[b], 1)) "
+        "if 0 < prefix[b] else seq_kv full "
+        "saturate((q_last + (seq_kv - seq_q)) // max(prefix[b], 1) * max(prefix[b], 1)) "
+        "if 0 < prefix[b] else 0 .. "
+        "saturate(((q_first + (seq_kv - seq_q)) // max(prefix[b], 1) + 1) * max(prefix[b], 1)) "
+        "if 0 < prefix[b] else 0");
+  const auto end_of = [](const char* mask) { return expr::print(range_of(mask).end); };
+  CHECK(end_of("kv_idx < (q_idx // prefix[b] + 1) * prefix[b]") ==
+        "(q_last // max(prefix[b], 1) + 1) * max(prefix[b], 1) if 0 < prefix[b] else seq_kv");
+  CHECK(end_of("kv_idx < q_idx - q_idx % prefix[b] + prefix[b]") ==
+        "saturate(max(prefix[b], 1) + q_last // max(prefix[b], 1) * max(prefix[b], 1)) "
+        "if 0 < prefix[b] else seq_kv");
+  CHECK(end_of("kv_idx * prefix[b] <= q_idx") ==
+        "q_last // max(prefix[b], 1) + 1 if 0 < prefix[b] else seq_kv");
+  // What else bounds the keys does so whatever the sign.
+  CHECK(end_of("kv_idx // prefix[b] <= q_idx // prefix[b] and kv_idx < 99") ==
+        "min(saturate((q_last // max(prefix[b], 1) + 1) * max(prefix[b], 1)), 99) "
+        "if 0 < prefix[b] else 99");
+  // Of one that is proven to be positive nothing is asked.
+  CHECK(end_of("kv_idx <= q_idx // (level[b] + 1)") == "q_last // (level[b] + 1) + 1");
+  CHECK(end_of("kv_idx < q_idx - q_idx % 50 + 50") == "q_last // 50 * 50 + 50");
+  // A row's own remainder is in no order.
+  CHECK(end_of("kv_idx < q_idx % 50") == "seq_kv");
+  // An index beyond 32 bits may be where a product saturates.
+  CHECK(end_of("(kv_idx + chunk[b, 0]) // max(prefix[b], 1) <= 3") == "seq_kv");
+}
+
 TEST_CASE("ends that may leave 32 bits saturate") {
   const auto end_of = [](const char* mask) { return expr::print(range_of(mask).end); };
   CHECK(printed("kv_idx <= prefix[b]") ==
@@ -208,35 +239,27 @@ TEST_CASE("limits are searched for a tile's first and last row alone where both 
 }
 
 TEST_CASE("key ranges of the usual masks are tight") {
-  for (const char* mask : {"kv_idx <= q_pos",
-                           "kv_idx < q_pos",
-                           "kv_idx <= q_idx",
-                           "q_pos - kv_idx < window",
-                           "kv_idx <= q_pos and q_pos - kv_idx < window",
-                           "abs(q_pos - kv_idx) < window",
-                           "abs(kv_idx - q_pos) <= 3",
-                           "q_pos - kv_idx < window and kv_idx - q_pos < 2",
-                           "kv_idx < prefix[b] or kv_idx <= q_pos",
-                           "kv_idx < max(prefix[b], q_pos + 1)",
-                           "not (kv_idx > q_pos)",
-                           "not (kv_idx > q_pos or q_pos - kv_idx >= window)",
-                           "kv_idx // 4 <= q_pos // 4",
-                           "kv_idx + 2 * q_idx >= q_pos + q_idx",
-                           "kv_idx < prefix[b]",
-                           "kv_idx <= q_pos if h == 0 else q_pos - kv_idx < window",
-                           "square(kv_idx - q_pos) < 10",
-                           "9 >= square(kv_idx - q_pos)",
-                           "sign(kv_idx - q_pos) <= 0",
-                           "sign(q_pos - kv_idx) == 1",
-                           "4 * kv_idx + 7 <= q_pos",
-                           "not (-4 * kv_idx < 3 - q_pos)",
-                           "3 * kv_idx >= 2 * q_pos - prefix[b]",
-                           "kv_idx * 3 + prefix[b] <= q_idx * 3 + 4",
-                           "2 * (kv_idx // 2) + q_pos <= 2 * q_pos",
-                           "q_pos // 2 >= 3 * (kv_idx // 2)",
-                           "(kv_idx <= q_pos) == (h < 7)",
-                           "(kv_idx < q_pos) != (h > 7)",
-                           "true"}) {
+  for (const char* mask :
+       {"kv_idx <= q_pos", "kv_idx < q_pos", "kv_idx <= q_idx", "q_pos - kv_idx < window",
+        "kv_idx <= q_pos and q_pos - kv_idx < window", "abs(q_pos - kv_idx) < window",
+        "abs(kv_idx - q_pos) <= 3", "q_pos - kv_idx < window and kv_idx - q_pos < 2",
+        "kv_idx < prefix[b] or kv_idx <= q_pos", "kv_idx < max(prefix[b], q_pos + 1)",
+        "not (kv_idx > q_pos)", "not (kv_idx > q_pos or q_pos - kv_idx >= window)",
+        "kv_idx // 4 <= q_pos // 4", "kv_idx + 2 * q_idx >= q_pos + q_idx", "kv_idx < prefix[b]",
+        "kv_idx <= q_pos if h == 0 else q_pos - kv_idx < window", "square(kv_idx - q_pos) < 10",
+        "9 >= square(kv_idx - q_pos)", "sign(kv_idx - q_pos) <= 0", "sign(q_pos - kv_idx) == 1",
+        "4 * kv_idx + 7 <= q_pos", "not (-4 * kv_idx < 3 - q_pos)",
+        "3 * kv_idx >= 2 * q_pos - prefix[b]", "kv_idx * 3 + prefix[b] <= q_idx * 3 + 4",
+        "2 * (kv_idx // 2) + q_pos <= 2 * q_pos", "q_pos // 2 >= 3 * (kv_idx // 2)",
+        "kv_idx < q_pos - q_pos % 4 + 4",
+        // Frames whose size is known at run time.
+        "kv_idx // max(prefix[b], 1) <= q_pos // max(prefix[b], 1)",
+        "q_pos // (abs(prefix[b]) + 1) - kv_idx // (abs(prefix[b]) + 1) < 2",
+        "kv_idx // max(prefix[b], 1) == q_pos // max(prefix[b], 1)",
+        "kv_idx < (q_pos // max(prefix[b], 1) + 1) * max(prefix[b], 1)",
+        "kv_idx >= q_pos - q_pos % max(prefix[b], 1)", "(kv_idx - q_idx) // max(prefix[b], 1) <= 1",
+        "max(prefix[b], 1) * kv_idx <= q_pos", "kv_idx * max(prefix[b], 1) + 3 > q_idx",
+        "(kv_idx <= q_pos) == (h < 7)", "(kv_idx < q_pos) != (h > 7)", "true"}) {
     check_tight(mask_of(mask));
   }
   check_tight(expr::boolean(false));  // of no spec: it would be refused
@@ -269,6 +292,32 @@ TEST_CASE("no block without a pair is visited, no full one tested") {
         "(kv_idx - 0.5 * q_pos) * (kv_idx - 0.5 * q_pos) >= 6"}) {
     check_least(mask);
   }
+}
+
+TEST_CASE("frames of a size at run time, whatever it is") {
+  uint64_t bounded = 0;
+  for (const char* mask :
+       {"abs(q_pos // prefix[b] - kv_idx // prefix[b]) < 3",
+        "kv_idx < (q_pos // prefix[b] + 1) * prefix[b]", "kv_idx >= q_pos - q_pos % prefix[b]",
+        "kv_idx * prefix[b] <= q_pos", "not (kv_idx // prefix[b] == q_pos // prefix[b])"}) {
+    CAPTURE(mask);
+    const Subject subject(mask_of(mask));
+    for (int size = -4; size <= 14; ++size) {
+      Data data(1);
+      data.set("prefix", size);
+      for (const Lengths lengths : {Lengths{12, 12}, {7, 19}, {19, 7}}) {
+        const Pairs pairs(subject.function, data, lengths);
+        for (int64_t first = 0; first < lengths.q; ++first) {
+          const int64_t last = std::min(first + 3, lengths.q - 1);
+          check_sound(subject, pairs, data, lengths, first, last);
+          const Limits limits = subject.ranges.of(data, lengths, first, last);
+          bounded += limits.end - limits.begin < lengths.kv ? 1 : 0;
+          if (size <= 0) CHECK(limits.end - limits.begin == lengths.kv);
+        }
+      }
+    }
+  }
+  CHECK(bounded > 1000);
 }
 
 TEST_CASE("blocks are tested where there are gaps alone") {
@@ -395,6 +444,10 @@ TEST_CASE("no number beyond 32 bits makes a kernel pass over a pair, or make one
         "kv_idx * 8 + page[b, 0] <= q_idx * 8 + prefix[b]", "8 * (kv_idx - q_idx) >= prefix[b]",
         "-3 * kv_idx + prefix[b] <= q_idx * 2 - 1073741823", "3 * span[b, kv_idx] <= prefix[b]",
         "5 * (kv_idx // 2) > prefix[b] - page[b, q_idx % 3]",
+        // Frames.
+        "kv_idx // prefix[b] <= q_pos // prefix[b]", "kv_idx // prefix[b] > chunk[b, 0]",
+        "q_pos // prefix[b] - kv_idx // prefix[b] < 2", "kv_idx // prefix[b] <= chunk[b, 0] - 9",
+        "kv_idx < q_pos - q_pos % prefix[b] + prefix[b]", "kv_idx * prefix[b] >= chunk[b, 0]",
         // What is looked for is beyond all ids.
         "span[b, q_pos] - span[b, kv_idx] < -2", "span[b, q_pos] - span[b, kv_idx] > 2",
         "span[b, kv_idx] - prefix[b] <= span[b, q_pos]",

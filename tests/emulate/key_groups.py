@@ -3,7 +3,7 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FAR_DOCUMENTS,
-                   FEW, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, NARROW, PACKED, RETAINED, RETENTION,
+                   FEW, FRAME, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, NARROW, PACKED, RETAINED, RETENTION,
                    SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, VALID, WILD, WINDOW, also, bias, keep, packed, packed_input, schedule,
                    spec, split)
 
@@ -79,6 +79,9 @@ KEY_GROUPS = {
         # Multiples of the key, against a sum that takes quotients of its terms.
         (spec(inputs=LENGTHS, mask="4 * kv_idx + 3 <= q_pos and 5 * kv_idx + len[b] >= 3 * q_idx - 250"),
          [schedule(2, 64, 2), schedule(1, 16, 2, grid="plain", order="linear")], ["2,300,130", "1,70,300", "1,64,0"]),
+        # Frames whose size is known at run time: of batches it is negative, positive or 0.
+        (spec(inputs=LENGTHS, mask=f"kv_idx // {FRAME} <= q_pos // {FRAME} and kv_idx >= q_pos - q_pos % {FRAME} - 70"),
+         [schedule(2, 64, 2), schedule(1, 32, 2, grid="plain", order="linear")], ["6,200,330", "1,64,0"]),
         # No search, but an input that has no element where there is no key.
         (spec((1, 1), inputs=IDS, mask="kv_idx < doc[b, 0] + 90"), [schedule(1, 64, 2)], FEW),
         (spec((1, 1), inputs=DOCUMENTS, mask=FAR_DOCUMENTS), [schedule(1, 16, 2)], ["1,64,1300"]),

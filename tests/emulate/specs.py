@@ -77,6 +77,7 @@ DECAYED = "score * exp(log_decay[h] * (q_pos - kv_idx))"
 RETAINED = "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))"
 SLOWLY = "score * exp((q_pos - kv_idx) * log(1 - exp2(-9 - h))) / 3"
 LENGTHS = {"len": {"dtype": "i32", "shape": ["batch"]}}
+FRAME = "(50 * (len[b] - 1))"
 RETENTION = {"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score", "output": "acc / l"}
 SUMS = {"rows": {"a": "rowsum(score)", "l": "rowsum(abs(score))"}, "weight": "score",
         "output": "acc / max(l, 1)", "save": {"sum": "a", "absolute": "l"}}
