@@ -286,9 +286,9 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities ab
   PairForm form = Former(spec, rows, spec.scale, abilities).form();
   const bool flushes = spec.dtype == spec::DType::Fp16 && abilities.flushes_subnormals;
   if (flushes && rows.row_free() && counts_alone(rows)) {
-    constexpr double kLargest = 0x1p15;  // an fp16; a sigmoid is at most 1
+    constexpr double kSmaller = 0x1p-15;  // without it a sigmoid is at most 2^15, an fp16
     const Expr exponent = logistic_exponent(form.weight);
-    if (exponent) leave_factor(form, exponent, 1 / kLargest);
+    if (exponent) leave_factor(form, exponent, kSmaller);
   }
   if (!abilities.near || spec.dtype != spec::DType::Bf16) return form;
   if (rows.exponential) {

@@ -151,7 +151,7 @@ double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t sp
 
 // Splits begin when the memory has brought a block of keys to each of them, its own; and while they
 // weigh their last one the memory has nothing to do. In seconds. Without this the schedules chosen
-// for 21 such calls took 1.032 times as long as the fastest of 5 to 13, with it 1.020 (H200,
+// for 21 such calls took 1.032 times as long as the fastest of 5 to 13, with it 1.021 (H200,
 // 2026-11-27, throw-away scripts).
 struct SplitEnds {
   double first = 0, last = 0;

@@ -37,7 +37,7 @@ TEST_CASE("all unknown names and functions of an expression") {
         "s.yaml:6:8: error: unknown function 'sqr'\n"
         "    6 | score: sqr(tahn(score)) * x + sqr\n"
         "      |        ^~~\n"
-        "help: write x * x\n"
+        "help: write square(x)\n"
         "s.yaml:6:12: error: unknown function 'tahn'\n"
         "    6 | score: sqr(tahn(score)) * x + sqr\n"
         "      |            ^~~~\n"
