@@ -139,6 +139,17 @@ def lengths(d):
                             f"q_pos - kv_idx < {name}[{index}]"])
 
 
+def frames(d):
+    """Of a size that the call brings, beside multiples of keys by a number."""
+    size = d.add_input(["heads"], d.random.choice([-3, 0, 1, 7, 32, 100]), ("i32",)) + "[h]"
+    n = d.random.choice([2, 3, 16])
+    return d.random.choice([f"kv_idx // {size} <= q_pos // {size}",
+                            f"q_pos // {size} - kv_idx // {size} < 3",
+                            f"kv_idx >= q_pos - q_pos % {size}",
+                            f"kv_idx < (q_idx // {size} + 1) * {size}",
+                            f"kv_idx * {size} <= q_pos", f"{n} * kv_idx + {size} <= q_pos * {n}"])
+
+
 def documents(d):
     rest = {"sorted": True} if d.random.random() < 0.5 else {}
     name = d.add_input(["batch", "seq_kv"], "documents", ("i32",), **rest)
@@ -162,7 +173,7 @@ def ties(d):
     return f"{gate}[b, kv_idx] * {slope}[h] - {gate}[b, q_pos] * {slope}[h] >= 0"
 
 
-MASKS = [stretch, stretch, stretch, pattern, lengths, documents, bits, ties]
+MASKS = [stretch, stretch, stretch, pattern, lengths, frames, documents, bits, ties]
 
 
 def keeps_a_pair(mask):
