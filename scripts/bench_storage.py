@@ -39,7 +39,7 @@ need("numpy", "torch")
 import torch  # noqa: E402
 
 from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
-from gpu import storage, tensors  # noqa: E402
+from gpu import fills, storage, tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
 
 ROW_STEP = 61  # of the rows checked: less than a block, and prime
@@ -83,7 +83,7 @@ def draw_gates(spec, tokens, seed, device):
     """[heads, tokens]: running sums of the logarithms of forget gates."""
     random = torch.Generator(device=device)
     random.manual_seed(seed)
-    return tensors.log_gates((spec["heads"]["q"], tokens), None, random, device)
+    return fills.log_gates((spec["heads"]["q"], tokens), None, random, device)
 
 
 def draw_kept(heads, side, seed, pattern):

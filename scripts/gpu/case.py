@@ -52,7 +52,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Case:
-    """One kernel: its spec, the data of its inputs (tensors.FILLS), and what it is run on."""
+    """One kernel: its spec, the data of its inputs (fills.FILLS), and what it is run on."""
 
     name: str
     spec: dict

@@ -8,7 +8,7 @@ from gpu.case import Case
 
 FOLDER = Path(__file__).resolve().parents[2] / "specs" / "variants"
 
-# What each input of the files is filled with (tensors.FILLS), by its name.
+# What each input of the files is filled with (fills.FILLS), by its name.
 FILLS = {
     "prefix": {"fill": "lengths"}, "kv_len": {"fill": "lengths"}, "doc": {"fill": "documents"},
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},

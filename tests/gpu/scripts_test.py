@@ -67,6 +67,14 @@ class Rule(unittest.TestCase):
         cap = {"dtype": "bf16", "score": "30 * tanh(score / 30)"}
         self.assertTrue(rule.hold_save("lse", naive, lse, naive, cap).ok)
 
+    @unittest.skipIf(rule is None, "no numpy")
+    def test_small_scores_of_a_soft_cap_err_as_their_cap_does(self):
+        lse = np.array([[-0.01], [0.03]])
+        for cap, ok in (("2", False), ("40", True), ("wide", True)):
+            spec = {"dtype": "fp16", "score": f"{cap} * tanh(score / {cap})",
+                    "constants": {"wide": 40}}
+            self.assertEqual(rule.hold_save("lse", lse + 9e-6, lse, lse, spec).ok, ok)
+
 
 class Help(unittest.TestCase):
     def test_no_script_needs_packages_for_it(self):
