@@ -59,7 +59,7 @@ class Search {
 using Replace = std::function<Expr(const Expr& load)>;
 
 Expr replaced(const Expr& e, const Replace& replace, std::map<const void*, Expr>& done) {
-  if (e.operands().empty()) return e;
+  if (e.operands().empty()) return e.op() == Op::Load ? replace(e) : e;
   if (const auto found = done.find(e.identity()); found != done.end()) return found->second;
   const Expr result =
       expr::map_operands(e, [&](const Expr& operand) { return replaced(operand, replace, done); });

@@ -30,11 +30,10 @@ std::string computed_text(const spec::Spec& spec) {
 }
 
 std::string predicted_text(const Prediction& prediction) {
-  const spec::Workload& at = prediction.workload;
   const schedule::Cost& cost = prediction.cost;
-  return fmt::format("{} ({:.3g} TFLOP/s, bound by {}) at batch {}, seq_q {}, seq_kv {}",
-                     duration(cost.seconds), cost.flop_per_s * 1e-12, schedule::bound_name(cost),
-                     at.batch, at.seq_q, at.seq_kv);
+  return fmt::format("{} ({:.3g} TFLOP/s, bound by {}) at {}", duration(cost.seconds),
+                     cost.flop_per_s * 1e-12, schedule::bound_name(cost),
+                     text_of(prediction.workload));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "attention/given.h"
 #include "attention/tiles.h"
 #include "expr/ops.h"
 #include "schedule/rows.h"
@@ -71,16 +72,19 @@ class DeciderNames {
 
 bool is_seq_kv(const Expr& end) { return end.op() == expr::Op::Variable && end.name() == "seq_kv"; }
 
-Deciders deciders_of(const spec::Spec& spec, target::Family family) {
+// What decides beside `values`.
+Deciders deciders_of(const spec::Spec& spec, target::Family family, const spec::Values& values) {
   Deciders found;
-  const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
+  const attention::KeyRange range =
+      attention::given(attention::key_range(spec.mask, spec.inputs), values);
   found.both_ends = schedule::has_lengths_at_both_ends(range);
   DeciderNames limits(found, found.limits);
   for (const Expr& end : {range.begin, range.end}) limits.add(end);
   for (const std::string& name : expr::inputs_of(spec.mask)) {
     if (found.limits.erase(name) > 0) found.lengths.insert(name);
   }
-  const auto test = attention::block_test(spec);
+  auto test = attention::block_test(spec);
+  if (test) test = attention::given(*test, values);
   const bool asks = family == target::Family::Hopper && test.has_value();
   found.gaps = test.has_value() && !asks;
   found.asked = asks && attention::asks_pairs(*test);
@@ -155,11 +159,21 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
   return assumed;
 }
 
+// What each point of the workload gives a value, of which any will do.
+spec::Values given_everywhere(const spec::Spec& spec) {
+  spec::Values values = spec.workload.front().values;
+  for (const spec::Workload& point : spec.workload) {
+    std::erase_if(values, [&](const auto& value) { return !point.values.contains(value.first); });
+  }
+  return values;
+}
+
 }  // namespace
 
 std::vector<std::string> assumptions(const spec::Spec& spec, target::Family family) {
-  const Deciders mask = spec.mask ? deciders_of(spec, family) : Deciders{};
-  const std::vector<std::string> assumed = assumed_of(spec, mask);
+  const Deciders mask = spec.mask ? deciders_of(spec, family, {}) : Deciders{};
+  const std::vector<std::string> assumed =
+      assumed_of(spec, spec.mask ? deciders_of(spec, family, given_everywhere(spec)) : mask);
   std::vector<std::string> lines;
   if (!assumed.empty()) {
     lines.push_back(fmt::format("predictions assume that {}", fmt::join(assumed, ", that ")));

@@ -60,8 +60,7 @@ std::string heading(const spec::Spec& spec, const target::Target& target) {
   std::string text = wrap(
       fmt::format("{} on {}: {}, model {}", spec.name, target.name, target.title, target.hash), 4);
   for (const spec::Workload& w : spec.workload) {
-    text += fmt::format("workload: batch {}, seq_q {}, seq_kv {}, weight {}\n", w.batch, w.seq_q,
-                        w.seq_kv, w.weight);
+    text += wrap(fmt::format("workload: {}, weight {}", text_of(w), w.weight), 4);
   }
   return text;
 }

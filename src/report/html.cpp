@@ -89,8 +89,7 @@ std::string assumed(const spec::Spec& spec, const target::Target& target) {
 std::string question(const spec::Spec& spec, const target::Target& target) {
   std::string workload;
   for (const spec::Workload& w : spec.workload) {
-    workload += fmt::format("{}batch {}, seq_q {}, seq_kv {}, weight {}",
-                            workload.empty() ? "" : "\n", w.batch, w.seq_q, w.seq_kv, w.weight);
+    workload += fmt::format("{}{}, weight {}", workload.empty() ? "" : "\n", text_of(w), w.weight);
   }
   return "<dl class=\"asked\">\n" +
          asked("GPU", fmt::format("{}, model {}", target.title, target.hash)) +

@@ -113,8 +113,7 @@ std::string workspace_of(const spec::Spec& spec, const Candidate& c) {
     of = &w;
   }
   if (of == nullptr) return "";
-  return fmt::format(", and for a call of batch {}, seq_q {}, seq_kv {} a workspace of {} bytes",
-                     of->batch, of->seq_q, of->seq_kv, most);
+  return fmt::format(", and for a call of {} a workspace of {} bytes", text_of(*of), most);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 
+#include "attention/given.h"
 #include "schedule/block_rows.h"
 #include "schedule/cost_tiles.h"
 #include "schedule/grid.h"
@@ -187,18 +188,22 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       most_rows_(most_rows_of(kernel)),
       rows_(kernel.range, kernel.workload, most_rows_, kWarpgroupRows, kernel.mask_heads),
       packed_rows_(kernel.range, packed_workload(kernel), most_rows_,
-                   kWarpgroupRows / kernel.group(), kernel.mask_heads) {
-  if (kernel.test) tester_.emplace(*kernel.test);
+                   kWarpgroupRows / kernel.group(), kernel.mask_heads) {}
+
+BlockTester& CostModel::tester_of(const spec::Workload& w) const {
+  const auto known = testers_.find(w.values);
+  if (known != testers_.end()) return known->second;
+  return testers_.emplace(w.values, attention::given(*kernel_.test, w.values)).first->second;
 }
 
 double CostModel::pairs_of_head(const spec::Workload& w) const {
-  const auto [entry, is_new] = pairs_.try_emplace(lengths_of(w));
+  const auto [entry, is_new] = pairs_.try_emplace(masked_call(w));
   if (is_new) {
-    const TileRows single = tile_rows(kernel_.range, w.seq_q, w.seq_kv, 1, most_rows_,
-                                      kWarpgroupRows, kernel_.mask_heads);
-    entry->second =
-        tester_ ? single.stride * tester_->pairs(places_of(single, w.seq_q, 1), w.seq_q, w.seq_kv)
-                : pairs_of(single);
+    const TileRows single = tile_rows(attention::given(kernel_.range, w.values), w.seq_q, w.seq_kv,
+                                      1, most_rows_, kWarpgroupRows, kernel_.mask_heads);
+    entry->second = kernel_.test ? single.stride * tester_of(w).pairs(places_of(single, w.seq_q, 1),
+                                                                      w.seq_q, w.seq_kv)
+                                 : pairs_of(single);
   }
   return entry->second;
 }

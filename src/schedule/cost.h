@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "schedule/point_cost.h"
@@ -47,6 +47,7 @@ class CostModel {
   const TileRows& rows_of(const Schedule& schedule, const spec::Workload& w) const;
   const std::vector<TestedBlocks>& tested(const Schedule& schedule, const spec::Workload& w) const;
   double pairs_of_head(const spec::Workload& w) const;
+  BlockTester& tester_of(const spec::Workload& w) const;
   Steps steps_of(const Schedule& schedule, const Resources& resources) const;
   Steps with_copies(Steps steps, const Schedule& schedule) const;
   Tiles tiles_of(const Schedule& schedule, const Steps& steps, const spec::Workload& w,
@@ -60,12 +61,12 @@ class CostModel {
   const target::Target& target_;
   int64_t most_rows_;  // that are evaluated, of each point
   WorkloadRows rows_, packed_rows_;
-  mutable std::map<Lengths, double> pairs_;  // that exist in one head
-  mutable std::optional<BlockTester> tester_;
-  // Of tiles whose blocks are asked about: by lengths, rows and keys of a tile. Schedules that
-  // differ in nothing else share them.
-  using TileShape = std::array<int64_t, 5>;
-  mutable std::map<TileShape, std::vector<TestedBlocks>> tested_;
+  mutable std::map<MaskedCall, double> pairs_;  // that exist in one head
+  mutable std::map<spec::Values, BlockTester> testers_;
+  // Of tiles whose blocks are asked about: by warpgroups, queries and keys of a tile. Schedules
+  // that differ in nothing else share them.
+  using TileShape = std::array<int, 3>;
+  mutable std::map<std::pair<MaskedCall, TileShape>, std::vector<TestedBlocks>> tested_;
 };
 
 }  // namespace attngen::schedule

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "attention/given.h"
 #include "schedule/cost.h"
 #include "schedule/grid.h"
 #include "schedule/step_cdna2.h"
@@ -45,10 +46,10 @@ CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& targe
       most_rows_(rows_of_each(kernel.workload, kMostRows)),
       rows_(kernel.range, kernel.workload, most_rows_, 2 * kWaveRows, kernel.mask_heads) {
   for (const spec::Workload& w : kernel.workload) {
-    const auto [entry, is_new] = pairs_.try_emplace(lengths_of(w));
+    const auto [entry, is_new] = pairs_.try_emplace(masked_call(w));
     if (!is_new) continue;
-    entry->second = pairs_of(tile_rows(kernel.range, w.seq_q, w.seq_kv, 1, most_rows_,
-                                       2 * kWaveRows, kernel.mask_heads));
+    entry->second = pairs_of(tile_rows(attention::given(kernel.range, w.values), w.seq_q, w.seq_kv,
+                                       1, most_rows_, 2 * kWaveRows, kernel.mask_heads));
   }
 }
 
@@ -123,7 +124,7 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
   const double busy =
       std::accumulate(tiles.begin(), tiles.end(), 0.0) * (rows.stride * heads) / t.cores;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
-  p.flop = flop_of_pairs(kernel_, pairs_.at(lengths_of(w)) * heads);
+  p.flop = flop_of_pairs(kernel_, pairs_.at(masked_call(w)) * heads);
   add_traffic(p, s, w, together, blocks * rows.stride * heads);
   p.launch_seconds = t.launch_s;
   p.seconds = std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds;

@@ -22,7 +22,7 @@ class CostModelCdna2 {
 
  private:
   const TileRows& rows_of(const Schedule& schedule, const spec::Workload& w) const {
-    return rows_.of(lengths_of(w), schedule.warpgroups);
+    return rows_.of(masked_call(w), schedule.warpgroups);
   }
   double tiles_of_cu(const Schedule& schedule, const spec::Workload& w) const;
   // Of which so many at a time.
@@ -38,7 +38,7 @@ class CostModelCdna2 {
   const target::Target& target_;
   int64_t most_rows_;  // that are evaluated, of each point
   WorkloadRows rows_;
-  std::map<Lengths, double> pairs_;  // that exist in one head
+  std::map<MaskedCall, double> pairs_;  // that exist in one head
 };
 
 }  // namespace attngen::schedule

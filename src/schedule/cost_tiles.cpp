@@ -137,17 +137,17 @@ CostModel::Steps CostModel::with_copies(Steps steps, const Schedule& s) const {
 }
 
 const TileRows& CostModel::rows_of(const Schedule& s, const spec::Workload& w) const {
-  return (s.pack_heads ? packed_rows_ : rows_).of(lengths_of(w), s.row_blocks());
+  return (s.pack_heads ? packed_rows_ : rows_).of(masked_call(w), s.row_blocks());
 }
 
 const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s,
                                                    const spec::Workload& w) const {
   const int queries = s.queries(kernel_.group());
-  const TileShape shape{w.seq_q, w.seq_kv, s.row_blocks(), queries, s.tile_kv};
-  const auto [entry, is_new] = tested_.try_emplace(shape);
+  const TileShape shape{s.row_blocks(), queries, s.tile_kv};
+  const auto [entry, is_new] = tested_.try_emplace({masked_call(w), shape});
   if (is_new) {
-    entry->second =
-        tester_->ask(places_of(rows_of(s, w), w.seq_q, queries), {w.seq_q, w.seq_kv, s.tile_kv});
+    entry->second = tester_of(w).ask(places_of(rows_of(s, w), w.seq_q, queries),
+                                     {w.seq_q, w.seq_kv, s.tile_kv});
   }
   return entry->second;
 }
@@ -156,7 +156,7 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
                                      const Sharing& sharing) const {
   const int turns = sharing.turns;
   const TileRows& rows = rows_of(s, w);
-  const std::vector<TestedBlocks>* const asked = tester_ ? &tested(s, w) : nullptr;
+  const std::vector<TestedBlocks>* const asked = kernel_.test ? &tested(s, w) : nullptr;
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
   Tiles tiles;
   tiles.per_entry = rows.stride;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "attention/given.h"
 #include "schedule/rows.h"
 #include "schedule/tested_blocks.h"
 
@@ -21,8 +22,8 @@ std::vector<double> blocks_of_rows(const Kernel& kernel, const spec::Workload& w
   std::vector<double> counts;
   if (kernel.test) {
     const std::vector<TilePlace> places = places_of(rows, w.seq_q, kTile);
-    for (const TestedBlocks& blocks :
-         BlockTester(*kernel.test).ask(places, {w.seq_q, w.seq_kv, kTile})) {
+    for (const TestedBlocks& blocks : BlockTester(attention::given(*kernel.test, w.values))
+                                          .ask(places, {w.seq_q, w.seq_kv, kTile})) {
       counts.push_back(blocks.full + blocks.partial);
     }
     return counts;
@@ -39,7 +40,8 @@ std::vector<double> blocks_of_rows(const Kernel& kernel, const spec::Workload& w
 RowOrder row_order(const Kernel& kernel) {
   if (kernel.workload.empty() || kernel.range.always_full) return {};
   const spec::Workload& w = kernel.workload.front();
-  const TileRows rows = tile_rows(kernel.range, w.seq_q, w.seq_kv, kTile, kRowsAsked);
+  const TileRows rows =
+      tile_rows(attention::given(kernel.range, w.values), w.seq_q, w.seq_kv, kTile, kRowsAsked);
   const std::vector<double> blocks = blocks_of_rows(kernel, w, rows);
   const auto half = static_cast<ptrdiff_t>(blocks.size() / 2);
   const double of_first = std::accumulate(blocks.begin(), blocks.begin() + half, 0.0);

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "attention/tiles.h"
 #include "schedule/rows.h"
@@ -15,12 +15,18 @@
 
 namespace attngen::schedule {
 
-// Queries and keys. Points of a workload that agree in them have the same rows, which are
-// evaluated once.
-using Lengths = std::pair<int64_t, int64_t>;
-inline Lengths lengths_of(const spec::Workload& point) { return {point.seq_q, point.seq_kv}; }
+// What a call's mask depends on, as far as it is known. Points of a workload that agree in it have
+// the same rows, which are evaluated once.
+struct MaskedCall {
+  int64_t seq_q = 0, seq_kv = 0;
+  spec::Values values;
+  auto operator<=>(const MaskedCall&) const = default;
+};
+inline MaskedCall masked_call(const spec::Workload& point) {
+  return {point.seq_q, point.seq_kv, point.values};
+}
 
-// Rows that are evaluated of each point, of `most` over all: different lengths share them, down to
+// Rows that are evaluated of each point, of `most` over all: different calls share them, down to
 // as many as a point needs.
 int64_t rows_of_each(std::span<const spec::Workload> workload, int64_t most);
 
@@ -31,7 +37,7 @@ class WorkloadRows {
                int64_t most, int part_q, const MaskHeads& heads = {});
 
   // Of tiles that are so many parts high, 1 to 4.
-  const TileRows& of(const Lengths& lengths, int parts) const;
+  const TileRows& of(const MaskedCall& call, int parts) const;
   // Whether at some point tiles have different numbers of keys.
   bool uneven() const;
 
@@ -43,7 +49,7 @@ class WorkloadRows {
   int64_t most_;
   int part_q_;
   MaskHeads heads_;
-  mutable std::map<Lengths, Heights> rows_;
+  mutable std::map<MaskedCall, Heights> rows_;
 };
 
 }  // namespace attngen::schedule

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "spec/inputs.h"
+#include "spec/point_values.h"
 #include "spec/spec_name.h"
 #include "spec/user_names.h"
 #include "spec/values.h"
@@ -208,6 +209,9 @@ class FieldReader {
     point.seq_q = length_of(node, pointer, "seq_q", spec_.fixed.seq_q, point.seq_q);
     point.seq_kv = length_of(node, pointer, "seq_kv", spec_.fixed.seq_kv, point.seq_q);
     if (const Node* weight = node.find("weight")) point.weight = number_of(*weight).value_or(1);
+    if (const Node* values = node.find("values")) {
+      point.values = read_point_values(*values, child(pointer, "values"), spec_, report_);
+    }
     if (is_recurrent() && point.seq_kv != point.seq_q) {
       report_.at_value(
           node, pointer,

@@ -112,11 +112,16 @@ Type workload_point() {
   Type weight = simple(Kind::Number);
   weight.minimum = 1e-9;
   weight.maximum = 1e9;
+  Key values = optional("values", dictionary(f32(), 64),
+                        "What each element of an input of the mask, without seq_q and seq_kv, is "
+                        "taken to be: for predictions.");
+  values.only = Pattern::Parallel;
   return object({
       optional("batch", length(), "Sequences.", 1),
       required("seq_q", length(), "Query length."),
       optional("seq_kv", length(), "Key and value length; seq_q if not given."),
       optional("weight", weight, "How much this point counts.", 1),
+      std::move(values),
   });
 }
 

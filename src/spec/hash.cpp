@@ -46,6 +46,7 @@ Json canonical(const Spec& spec) {
                   value_or_null(spec.fixed.seq_kv)};
   for (const Workload& point : spec.workload) {
     out["workload"].push_back({point.batch, point.seq_q, point.seq_kv, point.weight});
+    if (!point.values.empty()) out["workload"].back().push_back(point.values);
   }
   out["targets"] = spec.targets;
   out["score"] = text_of(spec.score);

@@ -5,6 +5,7 @@
 #include "spec/expressions.h"
 #include "spec/fields.h"
 #include "spec/hash.h"
+#include "spec/point_values.h"
 
 namespace attngen::spec {
 namespace {
@@ -27,6 +28,7 @@ std::optional<Spec> read(text::Diagnostics& diagnostics) {
   if (!root->valid) return std::nullopt;
   read_fields(*root, spec, report);
   read_expressions(*root, spec, report);
+  if (spec.mask) warn_of_idle_values(*root, spec, report);
   if (diagnostics.has_errors()) return std::nullopt;
   spec.hash = hash_of(spec);
   return spec;

@@ -1,5 +1,7 @@
 #include "spec/spec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace attngen::spec {
@@ -92,6 +94,12 @@ std::string name_of(const Input::Dim& dim) {
       return std::to_string(dim.number);
   }
   return "";
+}
+
+std::string text_of(const Workload& w) {
+  std::string text = fmt::format("batch {}, seq_q {}, seq_kv {}", w.batch, w.seq_q, w.seq_kv);
+  for (const auto& [input, value] : w.values) text += fmt::format(", {} {}", input, value);
+  return text;
 }
 
 void Locations::put(std::string pointer, size_t begin, size_t end) {

@@ -58,13 +58,19 @@ bool has_dim(const Input&, Input::Dim::Kind);
 const char* index_of(Input::Dim::Kind);
 std::string name_of(const Input::Dim&);  // "seq_kv", "32"
 
+// What every element of an input is taken to be, by the input's name.
+using Values = std::map<std::string, double, std::less<>>;
+
 // A point that the search optimises for.
 struct Workload {
   int64_t batch = 1;
   int64_t seq_q = 4096;
   int64_t seq_kv = 4096;
   double weight = 1;
+  Values values = {};  // of inputs without a length
 };
+// "batch 1, seq_q 4096, seq_kv 4096, window 512"
+std::string text_of(const Workload&);
 
 // Lengths that the kernel may rely on (`fixed:`); other values are refused at run time.
 struct Fixed {

@@ -62,6 +62,13 @@ TEST_CASE("where keys begin and end") {
   CHECK(assumed("inputs: {from: {dtype: i32, shape: [batch]}, to: {dtype: i32, shape: [batch]}}\n"
                 "mask: from[b] <= kv_idx and kv_idx < to[b]\n") ==
         "predictions assume that from, to leave half of seq_kv");
+  const std::string lengths =
+      "inputs: {from: {dtype: i32, shape: [batch]}, to: {dtype: i32, shape: [batch]}}\n"
+      "mask: from[b] <= kv_idx and kv_idx < to[b]\n";
+  CHECK(assumed(lengths + "workload: {seq_q: 64, values: {from: 2, to: 60}}\n").empty());
+  CHECK(assumed(lengths + "workload: [{seq_q: 64, values: {from: 2, to: 60}},\n"
+                          "           {seq_q: 32, values: {to: 30}}]\n") ==
+        "predictions assume that from is half of seq_kv");
   CHECK(assumed("mask: q_pos - kv_idx < 128 * (b + 1)\n") ==
         "predictions assume that b leaves out no key");
   CHECK(assumed("mask: q_pos - kv_idx < 128 * (h + 1)\n").empty());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "attention/given.h"
 #include "kernels.h"
 #include "schedule/workload_rows.h"
 
@@ -105,6 +106,50 @@ TEST_CASE("lengths that a call brings leave half of the keys") {
   CHECK(keys("mask: from[b] <= kv_idx and kv_idx < to[b]\n") == RowKeys{250, 750, 250, 750});
 }
 
+TEST_CASE("a value of the workload stands in the place of an input") {
+  const auto in_words = [](const std::string& mask, const std::string& values) {
+    return read_kernel(
+        "heads: {q: 8, kv: 8}\n"
+        "inputs: {n: {dtype: i32, shape: []}, to: {dtype: i32, shape: [batch]}}\n"
+        "workload: {seq_q: 1000, values: {" +
+        values + "}}\nmask: " + mask + "\n");
+  };
+  const auto in_numbers = [](const std::string& mask) {
+    return read_kernel("heads: {q: 8, kv: 8}\nworkload: {seq_q: 1000}\nmask: " + mask + "\n");
+  };
+  struct Pair {
+    std::string words, values, numbers;
+  };
+  for (const Pair& pair :
+       {Pair{"kv_idx <= q_pos and q_pos - kv_idx < n", "n: 100",
+             "kv_idx <= q_pos and q_pos - kv_idx < 100"},
+        {"kv_idx // n <= q_pos // n and kv_idx < to[b]", "n: 60, to: 700",
+         "kv_idx // 60 <= q_pos // 60 and kv_idx < 700"},
+        {"n % 2 == 0 or q_pos - kv_idx < 20", "n: 3", "q_pos - kv_idx < 20"},
+        {"(q_pos // 64 - kv_idx // 64) % 4 == 0 and q_pos - kv_idx < n", "n: 300",
+         "(q_pos // 64 - kv_idx // 64) % 4 == 0 and q_pos - kv_idx < 300"}}) {
+    CAPTURE(pair.words);
+    const Kernel words = in_words(pair.words, pair.values), numbers = in_numbers(pair.numbers);
+    const spec::Values& values = words.workload.front().values;
+    const auto rows_of = [](const attention::KeyRange& range) {
+      return tile_rows(range, 1000, 1000, 64, 100);
+    };
+    const TileRows found = rows_of(attention::given(words.range, values));
+    const TileRows expected = rows_of(numbers.range);
+    for (size_t i = 0; i < expected.keys.size(); ++i) {
+      CHECK(found.keys[i].begin == expected.keys[i].begin);
+      CHECK(found.keys[i].end == expected.keys[i].end);
+    }
+    CHECK(words.row_order.span == numbers.row_order.span);
+    const target::Target& h200 = *target::find("h200");
+    const auto flop = [&](const Kernel& kernel) {
+      const Cost cost = search(kernel, h200).ranked.front().cost;
+      return cost.flop_per_s * cost.seconds;
+    };
+    CHECK(flop(words) == doctest::Approx(flop(numbers)).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("of very many rows a sample stands for all") {
   const attention::KeyRange range = attention::key_range(parse_mask("kv_idx <= q_pos"), {});
   const int64_t seq = 1'000'000;
@@ -132,7 +177,7 @@ TEST_CASE("a workload's rows are those of its points") {
     for (const int parts : {1, 3, 4}) {
       const spec::Workload& w = points[point];
       const TileRows expected = tile_rows(range, w.seq_q, w.seq_kv, 16 * parts, 4, 16);
-      const TileRows& found = rows.of(lengths_of(w), parts);
+      const TileRows& found = rows.of(masked_call(w), parts);
       CHECK(found.first == expected.first);
       CHECK(found.keys == expected.keys);
       CHECK(found.parts == expected.parts);

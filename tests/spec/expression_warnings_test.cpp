@@ -118,6 +118,13 @@ TEST_CASE("what no expression reads is a warning") {
         "s.yaml:10:55: warning: row value 'n' is never read\n"
         "   10 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowmax(-score)}\n"
         "      |                                                       ^\n");
+  CHECK(errors_with(
+            "inputs: {cap: {dtype: f32, shape: []}, n: {dtype: i32, shape: []}}\n"
+            "score: score / cap\nmask: kv_idx < n\n"
+            "workload: [{seq_q: 1, values: {n: 3}}, {seq_q: 2, values: {n: 4, cap: 30}}]\n") ==
+        "s.yaml:9:66: warning: the mask does not read 'cap': its value changes no prediction\n"
+        "    9 | workload: [{seq_q: 1, values: {n: 3}}, {seq_q: 2, values: {n: 4, cap: 30}}]\n"
+        "      |                                                                  ^~~\n");
   // An error may be why.
   CHECK(errors_with("inputs: {bias: {dtype: f32, shape: [heads]}}\nscore: score + bais[h]\n") ==
         "s.yaml:7:16: error: unknown name 'bais'\n"

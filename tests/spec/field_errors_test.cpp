@@ -249,6 +249,31 @@ TEST_CASE("doc cannot leave its comment") {
   CHECK(errors_with("doc: \"a\\u2028b\"\n").find("control characters") != std::string::npos);
 }
 
+TEST_CASE("values of a point of the workload") {
+  CHECK(errors_with("inputs: {frame: {dtype: i32, shape: []}}\n"
+                    "workload: {seq_q: 1, values: {farme: 8, frame: 0.5}}\n"
+                    "mask: kv_idx < frame\n") ==
+        "s.yaml:7:31: error: no input is named 'farme'\n"
+        "    7 | workload: {seq_q: 1, values: {farme: 8, frame: 0.5}}\n"
+        "      |                               ^~~~~\n"
+        "help: did you mean 'frame'?\n"
+        "s.yaml:7:48: error: workload.values.frame must be a whole number from -2147483648 to "
+        "2147483647, as i32 is, got 0.5\n"
+        "    7 | workload: {seq_q: 1, values: {farme: 8, frame: 0.5}}\n"
+        "      |                                                ^~~\n");
+  CHECK(errors_with("inputs: {keep: {dtype: u8, shape: [seq_kv]}, on: {dtype: u8, shape: []}}\n"
+                    "workload: [{seq_q: 1, values: {keep: 1, on: 256}}]\n"
+                    "mask: keep[kv_idx] != 0 and on != 0\n") ==
+        "s.yaml:7:32: error: keep has an element for each query or key: one value tells nothing\n"
+        "    7 | workload: [{seq_q: 1, values: {keep: 1, on: 256}}]\n"
+        "      |                                ^~~~\n"
+        "help: values are for scalars, and inputs along batch, heads or a number\n"
+        "s.yaml:7:45: error: workload[0].values.on must be a whole number from 0 to 255, as u8 is, "
+        "got 256\n"
+        "    7 | workload: [{seq_q: 1, values: {keep: 1, on: 256}}]\n"
+        "      |                                             ^~~\n");
+}
+
 TEST_CASE("heads, lengths, memory") {
   CHECK(errors_of("attngen: 1\nname: y\ndtype: bf16\nheads: {q: 30, kv: 8}\n"
                   "head_dim: {qk: 8, v: 8}\n") ==
