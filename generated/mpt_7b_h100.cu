@@ -54,9 +54,10 @@ constexpr int kHeadDimV = 128;
 
 constexpr int kWarpgroups = 3;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
-constexpr int kTileKv = 64;      // keys per step
-constexpr int kStages = 4;       // of the K ring, and of the V ring
-constexpr int kQueryStages = 2;  // 2: the next tile's load under this one's end
+constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
+constexpr int kTileKv = 64;            // keys per step
+constexpr int kStages = 4;             // of the K ring, and of the V ring
+constexpr int kQueryStages = 2;        // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = 1;
 
@@ -1238,6 +1239,7 @@ struct Consumer {
   // A tile: its rows, their keys, their results.
   __device__ void attend();
   __device__ int first_row() const;
+  __device__ bool has_row(int r) const;
   __device__ void place_rows();
   __device__ void begin_rows();
   __device__ void set_row_constants();
@@ -1313,6 +1315,12 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.h_kv = tile.h / kGroup;
     row.q_pos = row.q_idx + (row.seq_kv - row.seq_q);
   }
+}
+
+// Whether row r of the thread is there: the last tile may end beyond it.
+__device__ __forceinline__ bool Consumer::has_row(int r) const {
+  const int row = first_row() + 8 * r;
+  return row < rows[r].seq_q;
 }
 
 __device__ __forceinline__ void Consumer::set_row_constants() {
@@ -1441,11 +1449,10 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 
 // By one lane of the four that share a row; rows beyond the last have no place.
 __device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
-  const int q_row = first_row();  // may lie beyond the last
+  if (threadIdx.x % 4 != 0) return;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q;
-    if (stored) store_saves(p.saves, values[r], rows[r], p.inputs);
+    if (has_row(r)) store_saves(p.saves, values[r], rows[r], p.inputs);
   }
 }
 
@@ -1673,8 +1680,6 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
-
-constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
 
 int64_t tiles_per_head(const mpt_7b_forward_args& args) {
   return (args.seq_q + kTileQ - 1) / kTileQ;

@@ -7,7 +7,7 @@ from gpu.case import Case
 from gpu.random_specs import (LOGISTIC, RELATIVE, Draft, Drawn, absolute_sum, counted, draw_dim,
                               draw_mask, draw_meaning, plus_one, scaled_output, sinks, unit_length)
 
-HEADS = [(1, 1), (2, 2), (2, 1), (4, 1), (4, 2), (3, 3), (3, 1), (8, 1)]
+HEADS = [(1, 1), (2, 2), (2, 1), (4, 1), (4, 2), (3, 3), (3, 1), (8, 1), (7, 1), (10, 2)]
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200", "0x0+90x64+0x0+1x9+5x5"]
 BLOCK_SIZES = {64: [32, 64, 128], 128: [32, 64, 128], 192: [48, 64, 96]}
 
@@ -24,9 +24,8 @@ def is_packable(spec):
     """Whether the heads of a tile may share their keys."""
     group = spec["heads"]["q"] // spec["heads"]["kv"]
     one_mask = not re.search(r"\bh\b", spec.get("mask", ""))
-    apart = spec.get("maps", 1) > 1 or spec.get("varlen") or \
-        spec.get("blocks", {}).get("per") == "heads"
-    return group > 1 and 64 % group == 0 and one_mask and not apart
+    apart = spec.get("maps", 1) > 1 or spec.get("blocks", {}).get("per") == "heads"
+    return group > 1 and one_mask and not apart
 
 
 def is_splittable(spec):
@@ -43,7 +42,8 @@ def draw_schedule(d, spec):
     packs = is_packable(spec) and d.random.random() < 0.3
     group = spec["heads"]["q"] // spec["heads"]["kv"]
     size = spec.get("blocks", {}).get("size")
-    one_row = not size or size % (64 * warpgroups // (group if packs else 1)) == 0
+    group_rows = 1 << (group - 1).bit_length() if packs else 1
+    one_row = not size or size % (64 * warpgroups // group_rows) == 0
     turns = warpgroups > maps and one_row
     schedule = {"warpgroups": warpgroups,
                 "tile_kv": draw_tile_kv(d, spec, warpgroups, widest),

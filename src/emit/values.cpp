@@ -92,6 +92,9 @@ class TemplateValues {
     put("SHORT_ROWS", resources_.row_order.ends_short && spec_.block_size == 0);
     put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_order.span : 0);
     put("PACKED_HEADS", schedule_.pack_heads);
+    const int group = spec_.heads.group();
+    put("GROUP_ROWS", schedule::packed_rows(group));
+    put("PADDED_HEADS", schedule_.pack_heads && schedule::packed_rows(group) != group);
     put("SPLIT_KEYS", schedule_.split_keys);
   }
 

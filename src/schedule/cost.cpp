@@ -160,7 +160,7 @@ struct SplitEnds {
 
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
-  const bool fits = kernel.group() > 1 && kWarpgroupRows % kernel.group() == 0;
+  const bool fits = kernel.group() > 1 && kernel.group() <= kWarpgroupRows;
   return fits ? std::span(kernel.workload) : std::span<const spec::Workload>{};
 }
 
@@ -188,7 +188,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
       most_rows_(most_rows_of(kernel)),
       rows_(kernel.range, kernel.workload, most_rows_, kWarpgroupRows, kernel.mask_heads),
       packed_rows_(kernel.range, packed_workload(kernel), most_rows_,
-                   kWarpgroupRows / kernel.group(), kernel.mask_heads) {}
+                   kWarpgroupRows / packed_rows(kernel.group()), kernel.mask_heads) {}
 
 BlockTester& CostModel::tester_of(const spec::Workload& w) const {
   const auto known = testers_.find(w.values);
@@ -209,13 +209,12 @@ double CostModel::pairs_of_head(const spec::Workload& w) const {
 }
 
 bool CostModel::uneven_tiles(bool pack_heads) const {
-  if (kernel_.block_size > 0) return true;
+  if (kernel_.block_size > 0 || kernel_.varlen) return true;
   if ((pack_heads ? packed_rows_ : rows_).uneven() || tiles_by_data(kernel_)) return true;
   if (pack_heads) return false;
   // Side by side, heads that read the same biases find them in the L2.
-  return kernel_.varlen || std::ranges::any_of(kernel_.workload, [&](const spec::Workload& w) {
-           return readers_of_biases(kernel_, w) > 1;
-         });
+  return std::ranges::any_of(
+      kernel_.workload, [&](const spec::Workload& w) { return readers_of_biases(kernel_, w) > 1; });
 }
 
 std::span<const Order> CostModel::orders(bool pack_heads) const {

@@ -142,11 +142,9 @@ bool has_slots_for_far_keys(const Kernel& kernel, const Schedule& s) {
 // A query's heads stand side by side in the rows of one warpgroup.
 std::string why_unpackable(const Kernel& kernel) {
   if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
-  if (kWarpgroupRows % kernel.group() != 0) {
-    return fmt::format(
-        "{} heads share a key head; packed, their number divides the {} rows of a "
-        "warpgroup",
-        kernel.group(), kWarpgroupRows);
+  if (kernel.group() > kWarpgroupRows) {
+    return fmt::format("{} heads share a key head; packed, they have the {} rows of a warpgroup",
+                       kernel.group(), kWarpgroupRows);
   }
   return kernel.heads_apart;
 }

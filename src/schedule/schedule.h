@@ -2,6 +2,7 @@
 // replayable.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,12 @@ const char* name_of(Order);    // "longest_first"
 
 inline constexpr int kLeastTileKv = 16;  // the depth of a matrix instruction
 
+// Rows of a query in a tile of packed heads: one for each of the group, and void ones up to a power
+// of two, so that 64 rows hold whole queries. 7 heads have 8.
+constexpr int packed_rows(int group) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(group)));
+}
+
 struct Schedule {
   int warpgroups = 2;  // consumers, 64 rows of scores each; on CDNA2 two waves of 32 rows
   int tile_kv = 128;   // keys per step
@@ -57,7 +64,7 @@ struct Schedule {
   int row_blocks() const { return warpgroups / maps; }  // of 64 query rows
   int tile_q() const { return 64 * warpgroups / maps; }
   // Of a tile, where `group` query heads share a key head.
-  int queries(int group) const { return pack_heads ? tile_q() / group : tile_q(); }
+  int queries(int group) const { return pack_heads ? tile_q() / packed_rows(group) : tile_q(); }
   bool operator==(const Schedule&) const = default;
 };
 

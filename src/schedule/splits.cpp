@@ -39,7 +39,7 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   const bool rising = resources.row_order.ends_short && !heads.sparse;
   const bool known = rising || !(heads.masked || heads.sparse);  // how many keys tiles have
   const int64_t places = resources.places, most_tiles = (known ? 4 : 2) * places;
-  const int64_t rows = s.pack_heads ? call.seq_q * (heads.q / heads.kv) : call.seq_q;
+  const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
   const int64_t tiles =
       ceil_div(rows, s.tile_q()) * call.batch * (s.pack_heads ? heads.kv : heads.q);
   if (tiles > most_tiles / 2) return 1;

@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #else
     if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
 #endif
-#if ATTN_VARLEN || ATTN_SPLIT_KEYS
+#if ATTN_VARLEN || ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS
     if (warp == 1) store(shared, map_o, p);
 #else
     if (warp == 1) store(shared, map_o);
@@ -211,7 +211,7 @@ namespace {
 #include "parts/arguments.cuh"
 #include "parts/tensors.cuh"
 #include "parts/device.cuh"
-#if ATTN_LONGEST_FIRST || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
+#if ATTN_LONGEST_FIRST || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS
 #include "parts/prepare.cuh"
 #endif
 

@@ -292,6 +292,46 @@ KEY_GROUPS = {
          [packed(4, 32, 2, overlap="none")], ["3,5,33", "1,70,70"]),
         (spec((64, 1)), [packed(1, 64, 2, grid="plain", order="linear")], ["1,3,70"]),
     ],
+    # Groups of 3, 5, 7 and 12 heads have 4, 8 and 16 rows of a tile.
+    "padded": [
+        (spec((14, 2), mask=CAUSAL), [packed(2, 128, 2, ping_pong=True), packed(1, 64, 2, split_keys=True)],
+         CALLS),
+        (spec((3, 1), (72, 40), dtype="fp16", layout="bhsd", inputs=SLOPES, score=ALIBI),
+         [packed(2, 64, 2, order="linear"), packed(1, 64, 2, grid="plain")], CALLS[:4]),
+        (spec((10, 2), mask=NARROW, inputs=SINK, normalize=SINKS),
+         [packed(1, 64, 2, split_keys=True), packed(3, 64, 2, overlap="none")],
+         ["2,17,300", "1,1,77", "1,100,200", "1,8,0"]),
+        (spec((12, 1), normalize=SIGMOID, mask=CAUSAL), [packed(2, 64, 2)], ["3,5,33", "1,70,70"]),
+        (spec((6, 2), inputs=keep("batch"), mask="keep[b, q_idx, kv_idx] > 0"),
+         [packed(1, 128, 2)], ["1,70,144", "2,1,300"], "keep=patches"),
+        (spec((6, 2), inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
+         [packed(2, 64, 2)], ["2,70,130", "1,3,300"]),
+        (spec((3, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
+         [packed(2, 128, 2), packed(3, 64, 2)], CALLS[:4]),
+    ],
+    # The heads of packed sequences share tiles too.
+    "varlen_gqa": [
+        (spec((4, 2), varlen=True, mask=CAUSAL), [packed(2, 128, 2, ping_pong=True), packed(1, 64, 2)],
+         [*PACKED, WILD]),
+        (spec((7, 1), (72, 40), dtype="fp16", layout="bhsd", varlen=True, mask=CAUSAL),
+         [packed(1, 64, 2), packed(3, 48, 2)], [*PACKED, WILD]),
+        (spec((4, 1), varlen=True, inputs=packed_input("i32", "seq_kv"), mask="x[q_pos] == x[kv_idx]"),
+         [packed(2, 64, 2)], PACKED),
+        (spec((6, 2), varlen=True, inputs=packed_input("f32", "heads", "seq_kv"), mask=CAUSAL,
+              score="score + x[h, q_pos] - x[h, kv_idx]"), [packed(2, 64, 2)], PACKED, "x=log_gates"),
+        (spec((8, 2), varlen=True, inputs=packed_input("i32", "seq_kv", sorted=True),
+              mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]"), [packed(1, 64, 2)], PACKED),
+    ],
+    # Blocks that the scout finds for a tile of several heads: by a search, by their tests.
+    "gaps_gqa": [
+        (spec((4, 2), mask=DILATED), [packed(2, 64, 2), packed(1, 32, 2, split_keys=True)], CALLS),
+        (spec((4, 1), inputs=DOCUMENTS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
+         [packed(2, 64, 2), packed(1, 64, 3, split_keys=True)], CALLS),
+        (spec((3, 1), mask="kv_idx <= q_pos and (kv_idx < 40 or q_pos - kv_idx < 70)"),
+         [packed(1, 64, 2), packed(2, 32, 2, weights="shared")], CALLS),
+        (spec((8, 2), inputs=VALID, mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos"),
+         [packed(2, 64, 2)], CALLS, "valid=bits"),
+    ],
 }
 # Kernels whose order of tiles is checked by itself (sections.cpp): their lengths would take hours.
 SECTIONS = [

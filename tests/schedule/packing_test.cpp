@@ -43,13 +43,12 @@ TEST_CASE("what cannot be packed says why") {
                          "score: score + slopes[h]\n")) == "");
   CHECK(reason(kernel_of(16, "", "{q: 8, kv: 8}")) ==
         "every query head has a key head of its own: none share a tile");
-  CHECK(reason(kernel_of(16, "", "{q: 28, kv: 4}")) ==
-        "7 heads share a key head; packed, their number divides the 64 rows of a warpgroup");
+  CHECK(reason(kernel_of(16, "", "{q: 28, kv: 4}")) == "");
+  CHECK(reason(kernel_of(16, "", "{q: 71, kv: 1}")) ==
+        "71 heads share a key head; packed, they have the 64 rows of a warpgroup");
   CHECK(reason(kernel_of(16, "mask: kv_idx < 100 * h\n")) ==
         "the mask reads h: heads may need different keys");
   CHECK(reason(kernel_of(16, "mask: kv_idx < 100 * h_kv\n")) == "");
-  CHECK(reason(kernel_of(16, "varlen: true\n")) ==
-        "heads are not packed in packed sequences (varlen)");
   CHECK(reason(kernel_of(16, "blocks: {size: 128, from: bitmap}\n")) ==
         "each head keeps blocks of its own");
   CHECK(reason(kernel_of(16, "blocks: {size: 128, from: bitmap, per: heads_kv}\n")) == "");
@@ -95,6 +94,21 @@ TEST_CASE("packing is looked at where some workload point has few rows") {
   CHECK(std::ranges::any_of(refused.rejected, [](const Rejection& r) {
     return r.schedule.pack_heads && r.reason == "the mask reads h: heads may need different keys";
   }));
+}
+
+TEST_CASE("seven heads of a key head take the rows and the time of eight") {
+  const Candidate seven = search(kernel_of(8, "", "{q: 56, kv: 8}"), h100()).ranked.front();
+  const Candidate eight = search(kernel_of(8), h100()).ranked.front();
+  CHECK(seven.schedule.pack_heads);
+  CHECK(seven.schedule.queries(7) == eight.schedule.queries(8));
+  CHECK(seven.cost.waves == doctest::Approx(eight.cost.waves));
+  CHECK(seven.cost.seconds == doctest::Approx(eight.cost.seconds).epsilon(0.02));
+}
+
+TEST_CASE("few queries of packed sequences share tiles too") {
+  const Candidate best = search(kernel_of(1, "varlen: true\n"), h100()).ranked.front();
+  CHECK(best.schedule.pack_heads);
+  CHECK(best.schedule.order == Order::LongestFirst);
 }
 
 TEST_CASE("packed tiles of few rows are fewer, and load the keys once for their heads") {

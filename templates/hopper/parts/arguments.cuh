@@ -6,18 +6,14 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-#if ATTN_PACKED_HEADS
-constexpr int kTilesBeside = kHeadsKv;  // of the same rows: one for each key head
-#elif ATTN_VALUE_PARTS > 1
-constexpr int kTilesBeside = kHeadsQ * kValueParts;  // of the same rows: of each head and part
-#else
-constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
-#endif
-
 #if ATTN_VARLEN
 // Every sequence may end in a tile that is not full.
 int64_t most_tiles(const attention_forward_args& args) {
+#if ATTN_PACKED_HEADS
+  return (args.total_q * kGroupRows / kTileQ + args.batch) * kTilesBeside;
+#else
   return (args.total_q / kTileQ + args.batch) * kTilesBeside;
+#endif
 }
 
 attention_status check_lengths(const attention_forward_args& args) {
@@ -27,6 +23,9 @@ attention_status check_lengths(const attention_forward_args& args) {
   }
 #if ATTN_FIXED_BATCH
   if (args.batch != ATTN_FIXED_BATCH) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_PACKED_HEADS
+  if (args.total_q > kMost / kGroupRows) return ATTENTION_BAD_LENGTH;
 #endif
   return most_tiles(args) > kMost ? ATTENTION_BAD_LENGTH : ATTENTION_OK;
 }
@@ -42,7 +41,7 @@ attention_status check_sequences(const attention_forward_args& args) {
 #else
 int64_t tiles_per_head(const attention_forward_args& args) {
 #if ATTN_PACKED_HEADS
-  return (args.seq_q * kGroup + kTileQ - 1) / kTileQ;
+  return (args.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
 #else
   return (args.seq_q + kTileQ - 1) / kTileQ;
 #endif
@@ -61,7 +60,7 @@ attention_status check_lengths(const attention_forward_args& args) {
   if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
 #endif
 #if ATTN_PACKED_HEADS
-  if (args.seq_q > kMost / kGroup || args.batch > kMost / kHeadsQ) return ATTENTION_BAD_LENGTH;
+  if (args.seq_q > kMost / kGroupRows || args.batch > kMost / kHeadsQ) return ATTENTION_BAD_LENGTH;
 #endif
   const int64_t tiles = tiles_per_head(args);
   const bool fits = tiles == 0 || args.batch <= kMost / kTilesBeside / tiles;

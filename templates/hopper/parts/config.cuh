@@ -10,6 +10,12 @@ constexpr int kHeadsKv = ATTN_HEADS_KV;
 // Query heads on the same keys.
 #endif
 constexpr int kGroup = kHeadsQ / kHeadsKv;
+#if ATTN_PADDED_HEADS
+// A query's rows, so that 64 rows hold whole queries: those beyond its heads are void.
+constexpr int kGroupRows = ATTN_GROUP_ROWS;
+#elif ATTN_PACKED_HEADS
+constexpr int kGroupRows = kGroup;
+#endif
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
 constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 #if ATTN_VALUE_PARTS > 1
@@ -31,9 +37,16 @@ constexpr int kTileQ = 64 * kWarpgroups / kMaps;
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
 #endif
+#if ATTN_PACKED_HEADS
+constexpr int kTilesBeside = kHeadsKv;  // of the same rows: one for each key head
+#elif ATTN_VALUE_PARTS > 1
+constexpr int kTilesBeside = kHeadsQ * kValueParts;  // of the same rows: of each head and part
+#else
+constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
+#endif
 #if ATTN_SPARSE || ATTN_BLOCK_TEST
 #if ATTN_PACKED_HEADS
-constexpr int kTileQueries = kTileQ / kGroup;
+constexpr int kTileQueries = kTileQ / kGroupRows;
 #else
 constexpr int kTileQueries = kTileQ;
 #endif

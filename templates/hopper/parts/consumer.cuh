@@ -59,6 +59,7 @@ struct Consumer {
   // A tile: its rows, their keys, their results.
   __device__ void attend();
   __device__ int first_row() const;
+  __device__ bool has_row(int r) const;
   __device__ void place_rows();
   __device__ void begin_rows();
 #if ATTN_ROW_CONSTANTS

@@ -75,6 +75,12 @@
 #ifndef ATTN_PACKED_HEADS
 #define ATTN_PACKED_HEADS 0
 #endif
+#ifndef ATTN_GROUP_ROWS
+#define ATTN_GROUP_ROWS 1
+#endif
+#ifndef ATTN_PADDED_HEADS
+#define ATTN_PADDED_HEADS 0
+#endif
 #ifndef ATTN_SPLIT_KEYS
 #define ATTN_SPLIT_KEYS 0
 #endif

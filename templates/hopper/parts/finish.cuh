@@ -3,20 +3,13 @@
 
 // By one lane of the four that share a row; rows beyond the last have no place.
 __device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]) {
-  const int q_row = first_row();  // may lie beyond the last
+  if (threadIdx.x % 4 != 0) return;
+#if ATTN_VALUE_PARTS > 1
+  if (tile.part != 0) return;
+#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-#if ATTN_VARLEN
-    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < tile.seq_q;
-#elif ATTN_PACKED_HEADS
-    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q * kGroup;
-#else
-    bool stored = threadIdx.x % 4 == 0 && q_row + 8 * r < p.seq_q;
-#endif
-#if ATTN_VALUE_PARTS > 1
-    stored = stored && tile.part == 0;
-#endif
-    if (stored) store_saves(p.saves, values[r], rows[r], p.inputs);
+    if (has_row(r)) store_saves(p.saves, values[r], rows[r], p.inputs);
   }
 }
 
@@ -55,11 +48,7 @@ __device__ __forceinline__ void Consumer::finish_rows() {
 
 // Where a row of the thread leaves its part; rows beyond the last have no place.
 __device__ __forceinline__ Part* Consumer::part_of(int r) const {
-#if ATTN_PACKED_HEADS
-  if (first_row() + 8 * r >= p.seq_q * kGroup) return nullptr;
-#else
-  if (first_row() + 8 * r >= p.seq_q) return nullptr;
-#endif
+  if (!has_row(r)) return nullptr;
   const Row& row = rows[r];
   const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
   return p.parts + index * p.splits + tile.split;

@@ -79,6 +79,9 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   place_sections(p, *args, places);
 #endif
+#if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
+  place_output(p, *args, tensors.o);
+#endif
 #if ATTN_RANKED
   p.first_ranked = first_ranked(p.tiles, places);
 #endif
@@ -92,13 +95,13 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   if (!place_sequences(p, *args, tensors.o, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_ID_TABLES
 #if ATTN_SPLIT_KEYS
-  place_parts(p, *args, tensors.o, static_cast<uint8_t*>(workspace) + prepared_bytes(*args));
+  place_parts(p, *args, static_cast<uint8_t*>(workspace) + prepared_bytes(*args));
 #endif
   if (!fill_tables(p, *args, workspace, device, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_FAR
   if (!sum_states(p, *args, maps, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_SPLIT_KEYS
-  place_parts(p, *args, tensors.o, workspace);
+  place_parts(p, *args, workspace);
 #elif ATTN_COUNTER
   p.counter = static_cast<Counter*>(workspace);
   p.call = call_number();

@@ -44,11 +44,14 @@ struct QueryPlace {
 
 __device__ __forceinline__ QueryPlace queries_of(const Tile& tile, int i) {
   const int row = first_row_of(tile, i);
-#if ATTN_VARLEN
+#if ATTN_VARLEN && ATTN_PACKED_HEADS
+  // Which are {column, head, query, batch}.
+  return {tile.h, tile.q_begin + row / kGroupRows, 0};
+#elif ATTN_VARLEN
   return {tile.q_begin + row, tile.h, 0};
 #elif ATTN_PACKED_HEADS
   // Which are {column, head, query, batch}.
-  return {tile.h, row / kGroup, tile.b};
+  return {tile.h, row / kGroupRows, tile.b};
 #elif ATTN_MAPS > 1
   return {row, kMaps * tile.h + i % kMaps, tile.b};
 #else

@@ -38,8 +38,21 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   // As many heads as have about 16 MB of keys and values share the L2 at a time.
   constexpr int kSectionKeys = (16 << 20) / kPairBytes;
   const int kv_heads = max(1, kSectionKeys / max(1, s.seq_kv));
+#if ATTN_PACKED_HEADS
+  s.section_heads = min(kv_heads, kHeadsKv);
+#else
   s.section_heads = min(kv_heads, kHeadsKv) * kGroup;
+#endif
   return s;
+}
+
+// Tiles of a head's queries, or of the heads that share tiles.
+__device__ __forceinline__ int tiles_per_head(const Sequence& s) {
+#if ATTN_PACKED_HEADS
+  return (s.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
+#else
+  return (s.seq_q + kTileQ - 1) / kTileQ;
+#endif
 }
 
 // By one block. Tiles of long sequences come first, so that those at the end, which leave other
@@ -68,11 +81,7 @@ __device__ __forceinline__ void sort_sequences(const Params& p) {
     const int place = base + thread;
     Sequence s{};
     if (place < p.batch) s = sequence_of(p.sequences[place].b, p);
-#if ATTN_VALUE_PARTS > 1
-    const int tiles = (s.seq_q + kTileQ - 1) / kTileQ * kHeadsQ * kValueParts;
-#else
-    const int tiles = (s.seq_q + kTileQ - 1) / kTileQ * kHeadsQ;
-#endif
+    const int tiles = tiles_per_head(s) * kTilesBeside;
     s.first_tile = first_tile + running_sum(tiles, sums) - tiles;
     if (place < p.batch) p.sequences[place] = s;
     first_tile += sums[kSortThreads - 1];
@@ -106,7 +115,7 @@ class TileFinder {
       place_ += 31 - __clz(before);
     } while (before == 0xffffffffu);
     const Sequence s = p.sequences[place_];
-    const int tiles_per_head = (s.seq_q + kTileQ - 1) / kTileQ;
+    const int tiles = tiles_per_head(s);
     int rest = index - s.first_tile;
 #if ATTN_VALUE_PARTS > 1
     const int part = rest % kValueParts;
@@ -117,15 +126,24 @@ class TileFinder {
 #else
     // Within a section the last rows of every head come first: the longer ones, if they differ.
 #endif
-    const int first_head = rest / (s.section_heads * tiles_per_head) * s.section_heads;
+    const int first_head = rest / (s.section_heads * tiles) * s.section_heads;
+#if ATTN_PACKED_HEADS
+    const int heads = min(s.section_heads, kHeadsKv - first_head);
+#else
     const int heads = min(s.section_heads, kHeadsQ - first_head);
-    rest -= first_head * tiles_per_head;
+#endif
+    rest -= first_head * tiles;
 #if ATTN_FIRST_ROWS_LONGEST
     const int row = rest / heads;
 #else
-    const int row = tiles_per_head - 1 - rest / heads;
+    const int row = tiles - 1 - rest / heads;
 #endif
-    Tile tile{row * kTileQ, first_head + rest % heads, s.b};
+#if ATTN_PACKED_HEADS
+    const int head = (first_head + rest % heads) * kGroup;
+#else
+    const int head = first_head + rest % heads;
+#endif
+    Tile tile{row * kTileQ, head, s.b};
 #if ATTN_VALUE_PARTS > 1
     tile.part = part;
 #endif

@@ -59,7 +59,7 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
   // Their keys are to share the L2 too: those of a causal mask.
   const int64_t ahead = max(args.seq_kv - args.seq_q, int64_t{0});
 #if ATTN_PACKED_HEADS
-  const int64_t fit = (kLastBytes / (all * kPairBytes) - ahead) * kGroup / kTileQ;
+  const int64_t fit = (kLastBytes / (all * kPairBytes) - ahead) * kGroupRows / kTileQ;
 #else
   const int64_t fit = (kLastBytes / (all * kPairBytes) - ahead) / kTileQ;
 #endif
@@ -81,6 +81,16 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #endif
 }
 #endif
+#if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
+
+// Of the output, for those who write it without TMA.
+void place_output(Params& p, const attention_forward_args& args, const Tensor& o) {
+  p.o = static_cast<uint8_t*>(args.o);
+  p.o_stride_batch = o.strides.batch;
+  p.o_stride_seq = o.strides.seq;
+  p.o_stride_head = o.strides.head;
+}
+#endif
 #if ATTN_SPLIT_KEYS
 
 // Bytes of what splits leave, or none for a call that is refused.
@@ -93,17 +103,13 @@ size_t split_bytes(const attention_forward_args& args) {
   return static_cast<size_t>(args.batch * kHeadsQ * args.seq_q) * splits * sizeof(Part);
 }
 
-// Gives the splits' parts and the output their places.
+// Gives the splits' parts their places.
 #if ATTN_COUNTER
 // The tiles' counter comes behind.
 #endif
-void place_parts(Params& p, const attention_forward_args& args, const Tensor& o, void* place) {
+void place_parts(Params& p, const attention_forward_args& args, void* place) {
   p.parts = static_cast<Part*>(place);
   p.joins_early = joins_early(args);
-  p.o = static_cast<uint8_t*>(args.o);
-  p.o_stride_batch = o.strides.batch;
-  p.o_stride_seq = o.strides.seq;
-  p.o_stride_head = o.strides.head;
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(static_cast<uint8_t*>(place) + split_bytes(args));
 #endif

@@ -252,7 +252,7 @@ __device__ __forceinline__ void Producer::begin_tile() {
   bias_plane = bias_matrix(row_at(tile.b, tile.h, tile.q_first, p), p.inputs);
 #endif
 #if ATTN_MASK_BITS && ATTN_PACKED_HEADS
-  const Row row = row_at(tile.b, tile.h, tile.q_first / kGroup, p);
+  const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);
 #elif ATTN_MASK_BITS
   const Row row = row_at(tile.b, tile.h, tile.q_first, p);
 #endif

@@ -9,7 +9,7 @@ int first_ranked(int tiles, int blocks) { return max(tiles - kRanked, min(tiles,
 // How many squares a tile's first row keeps; of a long row of a bitmap, among those looked at.
 __device__ __forceinline__ int kept_squares(const Tile& tile, const Params& p) {
 #if ATTN_PACKED_HEADS
-  const int square_row = tile.q_first / kGroup / kSquare;
+  const int square_row = tile.q_first / kGroupRows / kSquare;
 #else
   const int square_row = tile.q_first / kSquare;
 #endif

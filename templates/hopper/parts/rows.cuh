@@ -7,6 +7,9 @@ __device__ __forceinline__ int Consumer::first_row() const {
 
 // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
 // range; they are not stored.
+#if ATTN_PADDED_HEADS
+// Void rows repeat the last head likewise.
+#endif
 __device__ __forceinline__ void Consumer::place_rows() {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -16,7 +19,6 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.seq_kv = tile.seq_kv;
     row.q_begin = tile.q_begin;
     row.kv_begin = tile.kv_begin;
-    row.first_save = int64_t{tile.h} * p.total_q + tile.q_begin;
 #else
     row.seq_q = p.seq_q;
     row.seq_kv = p.seq_kv;
@@ -24,11 +26,18 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.b = tile.b;
 #if ATTN_PACKED_HEADS
     const int packed = first_row() + 8 * r;
-    row.h = tile.h + packed % kGroup;
-    row.q_idx = min(packed / kGroup, row.seq_q - 1);
+#if ATTN_PADDED_HEADS
+    row.h = tile.h + min(packed % kGroupRows, kGroup - 1);
+#else
+    row.h = tile.h + packed % kGroupRows;
+#endif
+    row.q_idx = min(packed / kGroupRows, row.seq_q - 1);
 #else
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
+#endif
+#if ATTN_VARLEN
+    row.first_save = int64_t{row.h} * p.total_q + tile.q_begin;
 #endif
     row.h_kv = tile.h / kGroup;
     row.q_pos = row.q_idx + (row.seq_kv - row.seq_q);
@@ -36,6 +45,18 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.map = map();
 #endif
   }
+}
+
+// Whether row r of the thread is there: the last tile may end beyond it.
+__device__ __forceinline__ bool Consumer::has_row(int r) const {
+  const int row = first_row() + 8 * r;
+#if ATTN_PADDED_HEADS
+  return row / kGroupRows < rows[r].seq_q && row % kGroupRows < kGroup;
+#elif ATTN_PACKED_HEADS
+  return row / kGroupRows < rows[r].seq_q;
+#else
+  return row < rows[r].seq_q;
+#endif
 }
 
 #if ATTN_ROW_CONSTANTS

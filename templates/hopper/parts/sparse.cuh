@@ -74,7 +74,7 @@ class Walk {
   // The tile's i-th row of squares; none: -1.
   __device__ __forceinline__ int64_t row(int i) const {
 #if ATTN_PACKED_HEADS
-    int query = tile.q_first / kGroup;
+    int query = tile.q_first / kGroupRows;
 #else
     int query = tile.q_first;
 #endif

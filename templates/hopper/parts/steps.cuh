@@ -193,7 +193,7 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
 __device__ __forceinline__ void Consumer::find_mask() {
   const auto* const words = reinterpret_cast<const uint32_t*>(shared.mask[key_slot.index]);
 #if ATTN_PACKED_HEADS
-  const int q_first = tile.q_first / kGroup;
+  const int q_first = tile.q_first / kGroupRows;
 #else
   const int q_first = tile.q_first;
 #endif

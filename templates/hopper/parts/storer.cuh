@@ -2,11 +2,11 @@
 // slots of their queries. The consumers are at their next tile meanwhile.
 #pragma once
 
-#if ATTN_VARLEN
-// The first `rows` rows of a tile of output to global memory, sixteen bytes at a time, from its
-// column `column` on.
-__device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int rows, int head,
-                                           int column, const Params& p) {
+#if ATTN_VARLEN || ATTN_PADDED_HEADS
+// The first `rows` of a warpgroup's rows of output, which begin at `first_row`, to global memory,
+// sixteen bytes at a time, from its column `column` on.
+__device__ __forceinline__ void store_rows(const uint8_t* out, const Tile& tile, int first_row,
+                                           int rows, int column, const Params& p) {
   constexpr int kGroups = kHeadDimV / 8;
 #pragma unroll 1
   for (int i = threadIdx.x % 32; i < rows * kGroups; i += 32) {
@@ -15,7 +15,21 @@ __device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int 
 #if ATTN_VALUE_PARTS > 1
     if (first >= kOutputDim) continue;
 #endif
-    const int64_t at = (q_first + row) * p.o_stride_seq + head * p.o_stride_head + first;
+#if ATTN_PACKED_HEADS
+    const int query = (first_row + row) / kGroupRows, head = (first_row + row) % kGroupRows;
+#if ATTN_PADDED_HEADS
+    if (head >= kGroup) continue;
+#endif
+#else
+    const int query = first_row + row, head = 0;
+#endif
+#if ATTN_VARLEN
+    const int64_t at =
+        (tile.q_begin + query) * p.o_stride_seq + (tile.h + head) * p.o_stride_head + first;
+#else
+    const int64_t at = tile.b * p.o_stride_batch + query * p.o_stride_seq +
+                       (tile.h + head) * p.o_stride_head + first;
+#endif
     *reinterpret_cast<uint4*>(p.o + at * kElementBytes) =
         *reinterpret_cast<const uint4*>(out + swizzled<kChunkV>(64, row, group));
   }
@@ -23,6 +37,22 @@ __device__ __forceinline__ void store_rows(const uint8_t* out, int q_first, int 
 #endif
 
 // A warpgroup's 64 rows of a tile.
+#if ATTN_PADDED_HEADS
+__device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap&,
+                                             const Params& p, const Tile& tile, int warpgroup) {
+#if ATTN_SPLIT_KEYS
+  if (p.splits > 1) return;  // the split has left its part
+#endif
+#if ATTN_VARLEN
+  const int rows = tile.seq_q * kGroupRows;
+#else
+  const int rows = p.seq_q * kGroupRows;
+#endif
+  const int row = first_row_of(tile, warpgroup);
+  // The next head's rows follow in memory: TMA would write void ones over them.
+  store_rows(out, tile, row, min(rows - row, 64), 0, p);
+}
+#else
 __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap& map_o,
 #if ATTN_VARLEN || ATTN_SPLIT_KEYS
                                              const Params& p,
@@ -36,13 +66,17 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
 #endif
   const int row = first_row_of(tile, warpgroup);
 #if ATTN_VARLEN
+#if ATTN_PACKED_HEADS
+  const int left = tile.seq_q * kGroupRows - row;
+#else
   const int left = tile.seq_q - row;
+#endif
   if (left < 64) {
     // The next sequence's rows follow in memory: TMA would write them too.
 #if ATTN_VALUE_PARTS > 1
-    store_rows(out, tile.q_begin + row, left, tile.h, first_column, p);
+    store_rows(out, tile, row, left, first_column, p);
 #else
-    store_rows(out, tile.q_begin + row, left, tile.h, 0, p);
+    store_rows(out, tile, row, left, 0, p);
 #endif
     return;
   }
@@ -56,18 +90,21 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
 #else
     const int column = chunk * kChunkV;
 #endif
-#if ATTN_VARLEN
+#if ATTN_VARLEN && ATTN_PACKED_HEADS
+    tma_store(map_o, columns, column, tile.h, tile.q_begin + row / kGroupRows, 0);
+#elif ATTN_VARLEN
     tma_store(map_o, columns, column, tile.q_begin + row, tile.h, 0);
 #elif ATTN_PACKED_HEADS
-    tma_store(map_o, columns, column, tile.h, row / kGroup, tile.b);
+    tma_store(map_o, columns, column, tile.h, row / kGroupRows, tile.b);
 #else
     tma_store(map_o, columns, column, row, tile.h, tile.b);
 #endif
   }
   tma_store_wait();
 }
+#endif
 
-#if ATTN_VARLEN || ATTN_SPLIT_KEYS
+#if ATTN_VARLEN || ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS
 __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o, const Params& p) {
 #else
 __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) {
@@ -87,7 +124,7 @@ __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) 
       if (tile.b < 0) return;
 #endif
       barrier_wait(shared.output_full[slot.index][i], slot.parity);
-#if ATTN_VARLEN || ATTN_SPLIT_KEYS
+#if ATTN_VARLEN || ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS
       store_output(shared.query[slot.index][i], map_o, p, tile, i);
 #else
       store_output(shared.query[slot.index][i], map_o, tile, i);

@@ -13,7 +13,7 @@ struct TensorBox {
 #endif
 };
 #if ATTN_PACKED_HEADS
-constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64 / kGroup, kGroup};
+constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64 / kGroupRows, kGroupRows};
 #if ATTN_GATHER
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kBlockKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv, 1};
@@ -21,7 +21,7 @@ constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv, 1};
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
 #endif
-constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroup, kGroup};
+constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroupRows, kGroupRows};
 #else
 #if ATTN_MAPS > 1
 constexpr TensorBox kQueryBox{kMaps * kHeadsQ, kHeadDimQk, kChunkQk, 64};

@@ -31,6 +31,8 @@ struct Params {
   int splits;        // of a tile's keys; 1: a tile has them all
   bool joins_early;  // each row for itself, while the kernel runs
   Part* parts;       // [batch, heads, seq_q, splits]
+#endif
+#if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
   uint8_t* o;
   int64_t o_stride_batch, o_stride_seq, o_stride_head;  // in elements
 #endif
@@ -79,7 +81,7 @@ struct Params {
 };
 
 #if ATTN_PACKED_HEADS
-// q_first counts a group's rows: row r is query r / kGroup of head h + r % kGroup.
+// q_first counts a group's rows: row r is query r / kGroupRows of head h + r % kGroupRows.
 #endif
 struct __align__(16) Tile {
   int q_first, h, b;
@@ -279,8 +281,8 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
 #endif
                                             const Params& p) {
 #if ATTN_PACKED_HEADS
-  q_first /= kGroup;  // from rows to queries; the keys of a query do not depend on the head
-  rows /= kGroup;
+  q_first /= kGroupRows;  // from rows to queries; the keys of a query do not depend on the head
+  rows /= kGroupRows;
 #endif
 #if ATTN_VARLEN
   if (q_first >= tile.seq_q) return {0, 0, 0, 0};

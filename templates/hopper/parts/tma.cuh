@@ -41,6 +41,7 @@ __device__ __forceinline__ void bulk_load(uint64_t& barrier, void* to, const voi
 }
 
 #endif
+#if !ATTN_PADDED_HEADS
 // What lies outside the tensor is not written.
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile, int column,
                                           int row, int head, int batch) {
@@ -55,6 +56,7 @@ __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* ti
 __device__ __forceinline__ void tma_store_wait() {
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
 }
+#endif
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

@@ -9,10 +9,12 @@ class Walk {
   __device__ __forceinline__ Walk(const Tile& tile, const Blocks& blocks, const Params& p)
       : begin_(blocks.begin),
 #if ATTN_BLOCK_TEST
-#if ATTN_VARLEN
+#if ATTN_VARLEN && ATTN_PACKED_HEADS
+        row_(row_at(tile.b, tile.h, tile.q_first / kGroupRows, tile)),
+#elif ATTN_VARLEN
         row_(row_at(tile.b, tile.h, tile.q_first, tile)),
 #elif ATTN_PACKED_HEADS
-        row_(row_at(tile.b, tile.h, tile.q_first / kGroup, p)),
+        row_(row_at(tile.b, tile.h, tile.q_first / kGroupRows, p)),
 #else
         row_(row_at(tile.b, tile.h, tile.q_first, p)),
 #endif
