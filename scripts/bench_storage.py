@@ -63,20 +63,21 @@ def options():
     return args
 
 
-def draw_tokens(spec, tokens, seed, device):
+def draw_tokens(spec, queries, keys, seed, device):
     """q, k, v and o as [1, tokens, heads, dim]: any split into sequences may be laid over them."""
     random = torch.Generator(device=device)
     random.manual_seed(seed)
 
-    def tensor(heads, dim):
+    def tensor(tokens, heads, dim):
         strides = tensors.strides_of("default", spec["layout"], tokens, heads, dim)
         return tensors.Guarded((1, tokens, heads, dim), strides, spec["dtype"], device)
 
     heads, dims = spec["heads"], spec["head_dim"]
-    q, k, v = (tensor(heads[h], dims[d]) for h, d in (("q", "qk"), ("kv", "qk"), ("kv", "v")))
+    q, k, v = (tensor(tokens, heads[h], dims[d])
+               for tokens, h, d in ((queries, "q", "qk"), (keys, "kv", "qk"), (keys, "kv", "v")))
     for one in (q, k, v):
         one.view.copy_(torch.randn(one.view.shape, generator=random, device=device))
-    return q, k, v, tensor(heads["q"], dims["v"])
+    return q, k, v, tensor(queries, heads["q"], dims["v"])
 
 
 def draw_gates(spec, tokens, seed, device):
@@ -257,7 +258,8 @@ def attend(q, k, v, keep, term=None):
 
 def measure(bench, benches, entries, args, flush):
     torch._dynamo.reset()  # or the rival would be compiled for any shape, once it has seen two
-    tokens = draw_tokens(bench.spec, sum(bench.lengths(args.seed)), args.seed, "cuda")
+    total = sum(bench.lengths(args.seed))
+    tokens = draw_tokens(bench.spec, total, total, args.seed, "cuda")
     one = Contestant(bench, entries[bench.name], tokens, args)
     dense = {name: Contestant(benches[name], entries[name], tokens, args)
              for name in bench.yardsticks}

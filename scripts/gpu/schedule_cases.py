@@ -96,6 +96,24 @@ def packed_cases():
               inputs={"kv_len": {"dtype": "i32", "shape": ["batch"]}}, mask="kv_idx < kv_len[b]")
     yield one("packed_sigmoid", 128, (4, 2), PACKED_SCHEDULES[2], {}, mask=CAUSAL,
               normalize=row_free("sigmoid(score - 4)"), dtype="fp16")
+    # Groups that leave rows void.
+    yield one("packed_by_7", 128, (14, 2), PACKED_SCHEDULES[0], {}, mask=CAUSAL)
+    yield one("packed_by_5", 64, (10, 2), PACKED_SCHEDULES[4], {"slopes": {"fill": "slopes"}},
+              inputs=SLOPES, score=ALIBI, mask=MASKS["window"], layout="bhsd")
+    yield one("packed_by_3", 128, (3, 1), PACKED_SCHEDULES[2], {}, dtype="fp16")
+    yield one("packed_by_12", 64, (12, 1), PACKED_SCHEDULES[3], {}, mask=CAUSAL,
+              normalize=row_free("sigmoid(score - 4)"))
+    yield one("packed_split_by_7", 128, (7, 1), SPLIT_SCHEDULES[6], {}, mask=CAUSAL)
+    # Blocks of keys that are searched, or tested.
+    yield one("packed_documents", 128, (8, 2), PACKED_SCHEDULES[1], {"doc": {"fill": "documents"}},
+              inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
+              mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}")
+    yield one("packed_sink_window", 64, (7, 1), PACKED_SCHEDULES[1], {},
+              mask=f"{CAUSAL} and (kv_idx < 40 or q_pos - kv_idx < 300)")
+    # Packed sequences.
+    for name, heads, given in (("packed_varlen", (8, 2), PACKED_SCHEDULES[0]),
+                               ("packed_varlen_by_7", (7, 1), PACKED_SCHEDULES[3])):
+        yield one(name, 128, heads, given, {}, varlen=True, mask=CAUSAL)
 
 
 def split(*args, **rest):

@@ -5,7 +5,7 @@ held to. Every spec is derived from a file of specs/variants.
 import random
 from dataclasses import dataclass
 
-from gpu.case import CAUSAL, Case
+from gpu.case import CAUSAL, Case, schedule
 from gpu.variants import read
 
 HEADS = {"mha": {"q": 32, "kv": 32}, "gqa": {"q": 32, "kv": 8}}
@@ -20,6 +20,7 @@ SPARSE_SEQ = 8192
 TOKENS = 65536  # of all packed sequences, and of each dense call beside them
 SHORTEST, LONGEST = 128, 8192  # of packed sequences
 DENSE_LENGTHS = (512, 1024, 2048, 4096, 8192)
+DECODE_BATCH, DECODE_KEYS = 64, (512, 16384)
 LEAST_GATE = -20  # below which a pair is left out
 PRUNED = f"{CAUSAL} and gates[h, q_pos] - gates[h, kv_idx] > {LEAST_GATE}"
 
@@ -121,6 +122,39 @@ def varlen_benches():
                 name = f"storage_varlen_{name}"
                 spec = derive("packed_forgetting", name, causal)
                 yield StorageBench(name, {**spec, "mask": mask}, yardsticks=names)
+
+
+@dataclass(frozen=True)
+class DecodeBench:
+    """A few queries of each of many packed sequences: the next tokens of a batch of texts."""
+
+    name: str
+    spec: dict
+    queries: int  # of each sequence
+    schedule: dict = None
+
+    def case(self):
+        return Case(self.name, self.spec, "bench_storage", data=self.name,
+                    schedule=self.schedule)
+
+    @staticmethod
+    def lengths(seed):
+        """Keys of each."""
+        draw = random.Random(seed)
+        return [draw.randint(*DECODE_KEYS) for _ in range(DECODE_BATCH)]
+
+
+def decode_benches():
+    """As the search has them, and beside that the tile with the query heads apart."""
+    apart = schedule(1, 128, 2, ping_pong=False, order="longest_first")
+    for q, kv in (32, 8), (28, 4), (64, 8):
+        for queries in 1, 4:
+            for kind, given in (("", None), ("_apart", apart)):
+                name = f"storage_decode_h{q}_{kv}_q{queries}{kind}"
+                spec = derive("varlen", name, True, heads={"q": q, "kv": kv},
+                              workload={"batch": DECODE_BATCH, "seq_q": queries,
+                                        "seq_kv": sum(DECODE_KEYS) // 2})
+                yield DecodeBench(name, spec, queries, given)
 
 
 def storage_benches():
