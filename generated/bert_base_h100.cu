@@ -6,7 +6,7 @@
 // Schedule: 256x64, 4 stages, 4 warpgroups, weights in registers, intra-warpgroup overlap,
 //   persistent
 // Predicted: 116 us (443 TFLOP/s, bound by latency) at batch 64, seq_q 512, seq_kv 512
-// Predicted: 79.7 us (162 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
+// Predicted: 79.9 us (161 TFLOP/s, bound by memory) at batch 256, seq_q 128, seq_kv 128
 // Compile: nvcc -std=c++17 -O3 -gencode arch=compute_90a,code=sm_90a -c bert_base_h100.cu
 
 // Attention forward for NVIDIA Hopper (sm_90a).

@@ -47,6 +47,8 @@ class CostModel {
   const TileRows& rows_of(const Schedule& schedule, const spec::Workload& w) const;
   const std::vector<TestedBlocks>& tested(const Schedule& schedule, const spec::Workload& w) const;
   double pairs_of_head(const spec::Workload& w) const;
+  // How far apart the tiles' keys are.
+  double apart_share(const TileRows& rows) const;
   BlockTester& tester_of(const spec::Workload& w) const;
   Steps steps_of(const Schedule& schedule, const Resources& resources) const;
   Steps with_copies(Steps steps, const Schedule& schedule) const;

@@ -158,6 +158,16 @@ bool uneven(const TileRows& rows) {
   });
 }
 
+double spread_of(const TileRows& rows) {
+  if (rows.keys.empty()) return 0;
+  const auto begins = std::ranges::minmax(rows.keys, {}, &RowKeys::begin);
+  const auto ends = std::ranges::minmax(rows.keys, {}, &RowKeys::end);
+  const int64_t all = ends.max.end - begins.min.begin;
+  if (all <= 0) return 0;
+  const int64_t apart = (begins.max.begin - begins.min.begin) + (ends.max.end - ends.min.end);
+  return std::min(1.0, static_cast<double>(apart) / static_cast<double>(all));
+}
+
 double pairs_of(const TileRows& single) {
   double pairs = 0;
   for (const RowKeys& keys : single.keys) {

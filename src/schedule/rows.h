@@ -44,6 +44,9 @@ bool has_lengths_at_both_ends(const attention::KeyRange& range);
 
 // Whether tiles have different numbers of keys.
 bool uneven(const TileRows& rows);
+// How far apart tiles' first keys are, and their last ones, of all keys that some tile visits: 0 of
+// tiles with the same keys, 1 of a causal mask over its own tokens.
+double spread_of(const TileRows& rows);
 // Pairs of one head, by rows of one query.
 double pairs_of(const TileRows& single);
 

@@ -93,6 +93,18 @@ TEST_CASE("each of the heads whose masks differ has rows") {
   }
 }
 
+TEST_CASE("how far apart the keys of tiles are") {
+  const auto spread = [](const char* mask, int64_t seq_q, int64_t seq_kv) {
+    return spread_of(
+        tile_rows(attention::key_range(parse_mask(mask), {}), seq_q, seq_kv, 128, 1000));
+  };
+  CHECK(spread("true", 4096, 4096) == 0);
+  CHECK(spread("kv_idx < 300", 4096, 4096) == 0);
+  CHECK(spread("kv_idx <= q_pos", 4096, 4096) == doctest::Approx(1 - 128.0 / 4096));
+  CHECK(spread("kv_idx <= q_pos", 512, 32768) == doctest::Approx(384.0 / 32768));
+  CHECK(spread("kv_idx <= q_pos and q_pos - kv_idx < 256", 4096, 4096) == 1);
+}
+
 TEST_CASE("lengths that a call brings leave half of the keys") {
   const auto keys = [&](const std::string& lines) {
     const Kernel kernel = read_kernel(
