@@ -47,7 +47,7 @@ std::optional<BlockTest> block_test(const Expr& mask, Inputs inputs) {
   if (expr::count_nodes(kept) + expr::count_nodes(full) > kMostAsked) return std::nullopt;
   // What was asked of a table may have been in vain: the other side of a maximum is unknown.
   const bool read = reads_table(kept) || reads_table(full);
-  return BlockTest{kept, full, read ? bounds.take_tables() : std::vector<IdTable>()};
+  return BlockTest{kept, full, read ? bounds.take_tables() : std::vector<IdTable>(), {}, {}};
 }
 
 namespace {
@@ -81,7 +81,14 @@ bool asks_pairs(const BlockTest& test) {
 std::optional<BlockTest> block_test(const spec::Spec& spec) {
   if (spec.block_size > 0) return std::nullopt;
   if (!asks_pairs(spec)) return block_test(spec.mask, spec.inputs);
-  return BlockTest{any_pair(), all_pairs(), {{expr::simplify(spec.mask), TableOf::Pairs}}};
+  const Expr mask = expr::simplify(spec.mask);
+  const Truth truth = BlockBounds(spec.inputs).truth(mask);
+  const Expr any = any_pair(), all = all_pairs();
+  return BlockTest{any,
+                   all,
+                   {{mask, TableOf::Pairs}},
+                   both(truth.may, either(truth.must, any)),
+                   either(truth.must, both(truth.may, all))};
 }
 
 }  // namespace attngen::attention

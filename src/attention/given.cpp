@@ -22,7 +22,8 @@ KeyRange given(const KeyRange& range, const spec::Values& values) {
 }
 
 BlockTest given(const BlockTest& test, const spec::Values& values) {
-  return {given(test.kept, values), given(test.full, values), test.tables};
+  return {given(test.kept, values), given(test.full, values), test.tables,
+          given(test.proven_kept, values), given(test.proven_full, values)};
 }
 
 }  // namespace attngen::attention

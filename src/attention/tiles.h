@@ -46,6 +46,9 @@ bool searches(const KeyRange& range);
 struct BlockTest {
   expr::Expr kept, full;
   std::vector<IdTable> tables;
+  // For predictions, of a mask that is asked of all pairs (asks_pairs): the same where its text
+  // proves nothing of a block.
+  expr::Expr proven_kept, proven_full;
 };
 std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs);
 // Of a spec. Under block sparsity the caller's blocks are visited, not those that the mask would

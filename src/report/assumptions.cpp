@@ -145,7 +145,8 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
     assumed.push_back(said_of(mask.blocks, "empties no block", "empty no block"));
   }
   if (mask.asked) {
-    assumed.emplace_back("the mask keeps half of the blocks, and half of these whole");
+    assumed.emplace_back(
+        "the mask keeps half of the blocks that its text leaves open, and half of these whole");
   }
   if (!mask.shares.empty()) {
     assumed.push_back(said_of(mask.shares, "keeps a fifth of the blocks that it decides",

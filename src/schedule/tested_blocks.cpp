@@ -84,8 +84,8 @@ bool compares_ids(const attention::BlockTest& test) {
 }
 
 BlockTester::BlockTester(const attention::BlockTest& test)
-    : kept_(test.kept),
-      whole_(test.full),
+    : kept_(test.proven_kept ? test.proven_kept : test.kept),
+      whole_(test.proven_full ? test.proven_full : test.full),
       compares_ids_(compares_ids(test)),
       by_data_{expr::inputs_of(test.kept).empty() ? 1 : kKeptByData,
                expr::inputs_of(test.full).empty() ? 0 : kWholeByData} {

@@ -111,7 +111,8 @@ TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
       "inputs: {tree: {dtype: u8, shape: [seq_q, seq_kv]}}\n"
       "mask: kv_idx <= q_pos and tree[q_idx, kv_idx] != 0\n";
   CHECK(assumed(shared) ==
-        "predictions assume that the mask keeps half of the blocks, and half of these whole\n"
+        "predictions assume that the mask keeps half of the blocks that its text leaves open, and "
+        "half of these whole\n"
         "a kernel before asks the mask of all pairs: blocks without one are passed over");
   CHECK(assumed(shared, Family::Cdna2) ==
         "tree is tested pair by pair: no block is passed over by it");

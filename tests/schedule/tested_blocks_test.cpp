@@ -96,6 +96,22 @@ TEST_CASE("heads whose masks differ are all asked") {
   }
 }
 
+TEST_CASE("of a mask that is asked of all pairs, what its text proves counts") {
+  const Kernel kernel = read_kernel(
+      "heads: {q: 8, kv: 2}\n"
+      "inputs: {tree: {dtype: u8, shape: [64, 64]}}\n"
+      "mask: kv_idx < seq_kv - seq_q or tree[q_idx, kv_idx - (seq_kv - seq_q)] != 0\n");
+  REQUIRE(kernel.test);
+  REQUIRE(attention::asks_pairs(*kernel.test));
+  const TilePlace place{0, 63, {0, 1024 + 64, 0, 0}};
+  const TestedBlocks blocks =
+      BlockTester(*kernel.test).ask(std::span(&place, 1), {64, 1024 + 64, 64}).front();
+  // Of 16 blocks before the queries all are whole; of the one beside them half are kept, half
+  // whole.
+  CHECK(blocks.full == doctest::Approx(16 + 0.5 * 0.5));
+  CHECK(blocks.partial == doctest::Approx(0.5 * 0.5));
+}
+
 TEST_CASE("of many blocks some stand for all") {
   const auto test = attention::block_test(parse_mask(kMasks[1].text), {});
   REQUIRE(test);
