@@ -21,13 +21,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
-from gpu.cases import all_cases  # noqa: E402
+from gpu.cases import GROUPS, all_cases  # noqa: E402
 from gpu.file_benches import file_benches  # noqa: E402
 from gpu.forward import bench_cases  # noqa: E402
 from gpu.storage import decode_benches, storage_benches  # noqa: E402
 from gpu.variant_benches import variant_benches  # noqa: E402
 
 NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a"]
+BENCH_GROUPS = ["bench", "bench_variant", "bench_storage"]
 # Kernels that the sanitizer runs: the driver calls them by name.
 SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid",
             "sanitize_maps", "sanitize_bias", "sanitize_far", "sanitize_wide", "sanitize_sparse",
@@ -46,8 +47,8 @@ def options():
     parser.add_argument("--target", default="h200")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only base, variant, packed, split, agree, random, "
-                        "sanitize, bench, bench_variant or bench_storage")
+    parser.add_argument("--group", default="", choices=[*GROUPS, *BENCH_GROUPS],
+                        help="only this group")
     parser.add_argument("--draw", default="", metavar="SEED:COUNT", help="so many random specs of "
                         "another draw, and nothing else; wants an --out of its own")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

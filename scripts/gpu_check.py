@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from gpu.cases import all_cases  # noqa: E402
+from gpu.cases import GROUPS, all_cases  # noqa: E402
 from gpu.supervise import run_cases  # noqa: E402
 
 PRINTED_FAILURES = 3  # of a case; the JSON has all
@@ -34,8 +34,7 @@ def options():
     parser = argparse.ArgumentParser(description="Holds emitted kernels to the oracle.")
     parser.add_argument("--build", default="build-gpu", help="folder of build_gpu_cases.py")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--group", default="", help="only this group: base, variant, "
-                        "packed, agree, random or sanitize")
+    parser.add_argument("--group", default="", choices=GROUPS, help="only this group")
     parser.add_argument("--shape", default="", help="batch,seq_q,seq_kv,strides,logits: only this")
     parser.add_argument("--quick", action="store_true", help="few shapes of each case")
     parser.add_argument("--seed", type=int, default=1)
@@ -116,7 +115,7 @@ def main():
           f"{facts['device']}: {len(failed)} kernels failed, {len(missing)} missing, "
           f"{len(left_out)} left out")
     Path(args.json).write_text(json.dumps({
-        **facts, "commit": index["commit"],
+        **facts, "commit": index["commit"], "draw": index["draw"],
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": shlex.join(sys.argv), "seed": args.seed, "seconds": round(seconds, 1),
         "failed": failed, "missing": missing, "left_out": left_out,

@@ -15,7 +15,7 @@ from gpu.cases import all_cases  # noqa: E402
 
 COLUMNS = {"largest": "o", "mean": "o in the mean", "whole": "o, whole tensor",
            "apart": "o, across schedules"}
-GROUPS = {"base": "plain softmax", "packed": "few queries, heads packed",
+TITLES = {"base": "plain softmax", "packed": "few queries, heads packed",
           "split": "few queries, keys split", "agree": "schedules",
           "random": "random specs", "variant": "scores, masks, normalisers, wide heads",
           "sanitize": "those of the sanitizers", "file": "specs/variants",
@@ -65,15 +65,16 @@ def by(results, key):
 def kind_of(case):
     """Of variants the part of the name that says what they have in common."""
     first = case.name.split("_")[0]
-    return first if case.group == "variant" and first in GROUPS else case.group
+    return first if case.group == "variant" and first in TITLES else case.group
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("json", type=Path, help="what scripts/gpu_check.py wrote")
     check = json.loads(parser.parse_args().json.read_text())
-    cases = {case.name: case for case in all_cases()}
+    cases = {case.name: case for case in all_cases(check.get("draw", ""))}
     results = [r for r in check["cases"] if r["case"] in cases]
+    unknown = [r["case"] for r in check["cases"] if r["case"] not in cases]
     print(f"{check['device']}, {check['date'][:10]}, {check['commit'][:7]}, seed {check['seed']}\n")
 
     def spec(result):
@@ -86,13 +87,16 @@ def main():
         table([{name: value, "kernels": len(some), **cells(some)}
                for value, some in by(ordered, key).items()])
     kinds = by(results, lambda r: kind_of(cases[r["case"]]))
-    table([{"of": GROUPS[kind], "kernels": len(some), **cells(some)}
+    table([{"of": TITLES[kind], "kernels": len(some), **cells(some)}
            for kind, some in kinds.items()])
     for kind in ("variant", "file"):
         table([{"kernel": r["case"].removeprefix("file_"),
                 "head dim, type": f"{dims(spec(r))}, {spec(r)['dtype']}", **cells([r]),
                 "saved": saved([r])} for r in kinds.get(kind, [])])
+    if unknown:
+        print(f"left out, for no such case is known: {' '.join(unknown)}", file=sys.stderr)
+    return 1 if unknown else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

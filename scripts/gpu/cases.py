@@ -11,6 +11,7 @@ from gpu.schedule_cases import agree_cases, packed_cases, split_cases, walk_case
 from gpu.variant_cases import DIFFERENTIAL, RETENTION_ROWS, row_free, variant_cases
 from gpu.variants import file_cases
 
+GROUPS = ["base", "variant", "packed", "split", "agree", "random", "sanitize"]
 HEAD_DIMS = [(40, 40), (64, 64), (72, 72), (80, 80), (96, 96), (128, 128), (160, 160), (192, 128),
              (256, 256), (136, 136), (160, 72)]
 

@@ -3,6 +3,7 @@
 usage: scripts_test.py
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import types
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
 import build_gpu_cases  # noqa: E402
-from gpu import supervise  # noqa: E402
+from gpu import cases, supervise  # noqa: E402
 
 try:
     import numpy as np
@@ -84,6 +86,36 @@ class Help(unittest.TestCase):
                                      text=True, check=False)
                 self.assertEqual((run.returncode, run.stderr), (0, ""))
                 self.assertIn(script.name, run.stdout)
+
+
+class Groups(unittest.TestCase):
+    def test_the_options_know_all(self):
+        self.assertEqual({case.group for case in cases.all_cases()}, set(cases.GROUPS))
+
+
+class Errors(unittest.TestCase):
+    def tables(self, names, draw):
+        """(exit status, what was printed) of a check of these cases."""
+        results = [{"case": name, "calls": 3, "rows": 5, "worst": {"o": {"ratio": 0.5}}}
+                   for name in names]
+        with tempfile.TemporaryDirectory() as folder:
+            check = Path(folder) / "gpu_check.json"
+            check.write_text(json.dumps({"device": "", "date": "", "commit": "", "seed": 1,
+                                         "draw": draw, "cases": results}))
+            run = subprocess.run([sys.executable, SCRIPTS / "gpu_errors.py", check],
+                                 capture_output=True, text=True, check=False)
+        return run.returncode, run.stdout + run.stderr
+
+    def test_those_of_another_draw_are_told(self):
+        names = [case.name for case in cases.all_cases("41:3")]
+        status, text = self.tables(names, "41:3")
+        self.assertEqual(status, 0)
+        self.assertIn("| random specs | 3 | 9 | 15 | 0.50 |", text)
+
+    def test_what_it_does_not_know_is_no_success(self):
+        status, text = self.tables(["nonsense"], "")
+        self.assertEqual(status, 1)
+        self.assertIn("nonsense", text)
 
 
 class SanitizeDriver(unittest.TestCase):
