@@ -66,7 +66,7 @@ def finite_max(values):
     return float(values.max()) if values.size else 0.0
 
 
-def hold_largest(output, got, exact, naive, roundoff, share=2, roundings=0):
+def hold_largest(output, got, exact, naive, roundoff, share=2, roundings=ROUNDINGS):
     """The rule itself, over all elements at once; so many roundings are allowed in any case."""
     error = difference(got, exact)
     if error.size == 0:
@@ -108,12 +108,12 @@ def hold_by_magnitude(output, got, exact, naive, roundoff, sizes=None):
 def hold_output(got, exact, naive, dtype, sizes=None):
     """Both verdicts on O, rows [rows, head_dim]."""
     roundoff = ROUNDOFF[dtype]
-    return [hold_largest("o", got, exact, naive, roundoff, roundings=ROUNDINGS),
+    return [hold_largest("o", got, exact, naive, roundoff),
             hold_by_magnitude("o in the mean", got, exact, naive, roundoff, sizes)]
 
 
 def hold_save(name, got, exact, naive, spec):
-    verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF, SAVE_SHARE)
+    verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF, SAVE_SHARE, roundings=0)
     normalize = spec.get("normalize", "softmax")
     if normalize == "softmax" or "log" in str(normalize):
         verdict.allowed += LOG_ERROR
@@ -121,7 +121,7 @@ def hold_save(name, got, exact, naive, spec):
         return verdict
     if spec["dtype"] == "bf16":
         # The hardware's tanh errs by a quarter of what a bf16's rounding does, all pairs alike.
-        verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF)
+        verdict = hold_largest(name, got, exact, naive, SAVE_ROUNDOFF, roundings=0)
         verdict.allowed += CAP_EXPONENT
     else:
         verdict.allowed += TANH_ERROR * largest_cap(spec)

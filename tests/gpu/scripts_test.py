@@ -49,13 +49,16 @@ class Supervise(unittest.TestCase):
 class Rule(unittest.TestCase):
     def test_it_is_that_of_the_emulator(self):
         root = Path(__file__).resolve().parents[2]
-        header = (root / "tests/hold/rule.h").read_text()
+        emulator = "".join((root / "tests/hold" / f).read_text() for f in ("rule.h", "rule.cpp"))
         script = (root / "scripts/gpu/rule.py").read_text()
+
+        def value(word, text):
+            number = re.search(rf"\b{word} = ([^;\n]+)", text).group(1)
+            return float.fromhex(number) if number.startswith("0x") else eval(number)
+
         for name, constant in {"kRoundings": "ROUNDINGS", "kSaveRoundoff": "SAVE_ROUNDOFF",
-                               "kSaveShare": "SAVE_SHARE"}.items():
-            values = [re.search(rf"\b{word} = ([0-9./e -]+)", text).group(1).strip()
-                      for word, text in ((name, header), (constant, script))]
-            self.assertEqual(*map(eval, values))
+                               "kSaveShare": "SAVE_SHARE", "kUnderflow": "UNDERFLOW"}.items():
+            self.assertEqual(value(name, emulator), value(constant, script))
 
     @unittest.skipIf(rule is None, "no numpy")
     def test_saves_of_rounded_scores_are_none_of_fp32(self):

@@ -71,7 +71,8 @@ Verdict hold_by_magnitude(const std::string& output, const Rows& rows, double ro
       naive += std::pow(finite_or_zero(difference(rows.naive[i], rows.exact[i])), 2);
       exact += std::pow(rows.exact[i], 2);
     }
-    Group& group = groups[exact > 0 ? std::floor(std::log2(exact) / 2) : -kInfinity];
+    const double size = std::sqrt(exact / static_cast<double>(rows.columns));
+    Group& group = groups[size > 0 ? std::floor(std::log2(size)) : -kInfinity];
     group.error += error;
     group.naive += naive;
     group.exact += exact;

@@ -93,6 +93,16 @@ TEST_CASE("a small wrong row does not hide behind large ones") {
   CHECK(hold_by_magnitude("o", rows, kUnit).row == 7);
 }
 
+TEST_CASE("rows are alike whose root mean squares are between the same powers of two") {
+  // The first alone errs by more than it may.
+  const Rows rows{2,
+                  {1.2 + 2.6 * kUnit, 1.2 + 2.6 * kUnit, 1.5, 1.5},
+                  {1.2, 1.2, 1.5, 1.5},
+                  {1.2, 1.2, 1.5, 1.5}};
+  CHECK(mean_ok(rows));
+  CHECK_FALSE(mean_ok({2, {rows.got[0], rows.got[1]}, {1.2, 1.2}, {1.2, 1.2}}));
+}
+
 TEST_CASE("a verdict names the row of the largest error") {
   const Rows rows{2, {1, 1, 1, 9, 1, 5}, {1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}};
   CHECK(hold_largest("o", rows, kUnit).row == 1);
