@@ -40,9 +40,13 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   const bool known = rising || !(heads.masked || heads.sparse);  // how many keys tiles have
   const int64_t places = resources.places, most_tiles = (known ? 4 : 2) * places;
   const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
-  const int64_t tiles =
-      ceil_div(rows, s.tile_q()) * call.batch * (s.pack_heads ? heads.kv : heads.q);
-  if (tiles > most_tiles / 2) return 1;
+  const int64_t tiles_per_head = ceil_div(rows, s.tile_q());
+  const int64_t tile_heads = s.pack_heads ? heads.kv : heads.q;
+  // All tiles may be more than an int64_t holds.
+  const double all_tiles = static_cast<double>(tiles_per_head) * static_cast<double>(call.batch) *
+                           static_cast<double>(tile_heads);
+  if (all_tiles > static_cast<double>(most_tiles / 2)) return 1;
+  const int64_t tiles = tiles_per_head * call.batch * tile_heads;
   const int64_t span = heads.sparse ? 0 : resources.row_order.span;
   const int64_t keys = span > 0 ? std::min(call.seq_kv, span + s.tile_q()) : call.seq_kv;
   const int64_t blocks = ceil_div(keys, s.tile_kv);

@@ -78,6 +78,17 @@ TEST_CASE("a call has as many splits as end it first") {
   CHECK(splits(100, {1000000, 1000000, 1000000}) == 1);
 }
 
+TEST_CASE("a call of more tiles than an int64_t holds has no splits") {
+  constexpr int64_t kLong = int64_t{1} << 30;
+  CHECK(splits(1024, {kLong, kLong, kLong}) == 1);
+  CHECK(splits(65535, {2 * kLong, 2 * kLong, 2 * kLong}) == 1);
+  Schedule packed = split();
+  packed.pack_heads = true;
+  Resources resources;
+  resources.places = 132;
+  CHECK(splits_of(packed, resources, {65535, 1, 128}, {2 * kLong, 2 * kLong, 2 * kLong}) == 1);
+}
+
 TEST_CASE("how long tiles are is known, or not") {
   // Under a causal mask a second wave is not as long as the first.
   const RowOrder causal{.ends_short = true};
