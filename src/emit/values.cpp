@@ -213,8 +213,7 @@ class TemplateValues {
     const int group = spec_.heads.q / spec_.heads.kv();
     put("SKIP", schedule::skips_blocks(schedule_, spec_.block_size, group));
     put("GATHER", schedule::gathers(schedule_, spec_.block_size));
-    const bool ranked = sparse && !masked_ && schedule::counts_tiles(schedule_);
-    put("RANKED", ranked ? schedule::kRankedTiles : 0);
+    put("RANKED", schedule::ranked_tiles(schedule_, spec_.block_size, masked_));
   }
 
   const spec::Spec& spec_;

@@ -120,8 +120,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   constexpr int kRank = 1;
-  const bool ranked = kernel.block_size > 0 && !kernel.masked && counts_tiles(s);
-  if (ranked) bytes += kBarrier + kRank * kRankedTiles;
+  const int ranked = ranked_tiles(s, kernel.block_size, kernel.masked);
+  if (ranked > 0) bytes += kBarrier + kRank * ranked;
   return round_up(bytes, kAlignment);
 }
 

@@ -88,9 +88,11 @@ inline bool counts_tiles(const Schedule& s) {
   return s.grid == Grid::Persistent && s.order == Order::LongestFirst;
 }
 
-// How many of the last tiles block-sparse kernels without a mask rank by what they keep, if they
-// count their tiles: about one for each core.
-constexpr int kRankedTiles = 128;
+// How many of the last tiles a kernel ranks by what they keep, about one for each core:
+// block-sparse ones without a mask, if they count their tiles.
+inline int ranked_tiles(const Schedule& s, int block_size, bool masked) {
+  return block_size > 0 && !masked && counts_tiles(s) ? 128 : 0;
+}
 
 // In what order the longest-first order takes a head's rows (row_order.h).
 struct RowOrder {
