@@ -13,6 +13,7 @@
 #include "expr/expr.h"
 #include "schedule/resources.h"
 #include "schedule/search.h"
+#include "schedule/splits.h"
 #include "schedule/units.h"
 
 namespace attngen::emit {
@@ -95,7 +96,20 @@ class TemplateValues {
     const int group = spec_.heads.group();
     put("GROUP_ROWS", schedule::packed_rows(group));
     put("PADDED_HEADS", schedule_.pack_heads && schedule::packed_rows(group) != group);
+    put_splits();
+  }
+
+  void put_splits() {
+    using Rule = schedule::SplitRule;
     put("SPLIT_KEYS", schedule_.split_keys);
+    put("SPLIT_MOST_TURNS", Rule::most_turns(resources_.row_order, masked_, spec_.block_size > 0));
+    put("SPLIT_ENDS", Rule::kEnds);
+    put("SPLIT_JOINING", Rule::kJoining);
+    put("SPLIT_EACH", Rule::kEach);
+    put("SPLIT_PART_VALUES", Rule::kPartValues);
+    put("SPLIT_CROWDED", Rule::kCrowded);
+    put("SPLIT_ROOMY_SIXTHS", Rule::kRoomySixths);
+    put("MOST_EARLY_ROWS", Rule::kMostEarlyRows);
   }
 
   void put_resources() {

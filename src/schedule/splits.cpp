@@ -6,18 +6,6 @@
 namespace attngen::schedule {
 namespace {
 
-// In keys that a tile visits: its ends, the kernel that joins splits, a split more of that, how
-// many values of a split's rows are as long as a key, and what early joins lose where tiles have
-// more than five places in six. (The last on an H100 too. It shrinks by half if the joining kernel
-// has the main one's carve-out of shared memory and this one fewer registers; why was not found.)
-// Of 21 calls of 1 to 64 tiles, 512 to 65536 keys and head dims 64, 128 and 256, by 5 to 13 tiles
-// each, splits by these took 1.010 times as long in the mean as by the best of two to ten
-// numbers, 1.12 at most (H200, 2026-11-27, throw-away scripts).
-constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartValues = 3840, kCrowded = 256;
-
-// The template's kMostEarlyRows (split.cuh).
-constexpr int64_t kMostEarlyRows = 256;
-
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
@@ -35,10 +23,12 @@ SplitHeads split_heads(const Kernel& kernel) {
 
 int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,
                   const spec::Workload& call) {
+  using Rule = SplitRule;
   if (!s.split_keys) return 1;
   const bool rising = resources.row_order.ends_short && !heads.sparse;
-  const bool known = rising || !(heads.masked || heads.sparse);  // how many keys tiles have
-  const int64_t places = resources.places, most_tiles = (known ? 4 : 2) * places;
+  const int64_t places = resources.places;
+  const int64_t most_tiles =
+      Rule::most_turns(resources.row_order, heads.masked, heads.sparse) * places;
   const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
   const int64_t tiles_per_head = ceil_div(rows, s.tile_q());
   const int64_t tile_heads = s.pack_heads ? heads.kv : heads.q;
@@ -52,15 +42,17 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   const int64_t blocks = ceil_div(keys, s.tile_kv);
   const int64_t mean = keys - std::min(call.seq_q, keys) / 2;
   const int64_t all_rows = call.batch * heads.q * call.seq_q;
-  const int64_t each = kSplit + all_rows / (kPartValues / heads.head_dim_v);
+  const int64_t each = Rule::kEach + all_rows / (Rule::kPartValues / heads.head_dim_v);
   int64_t best = 1, least = std::numeric_limits<int64_t>::max();
   for (int64_t splits = 1; splits <= std::max<int64_t>(1, blocks) && splits * tiles <= most_tiles;
        ++splits) {
-    const int64_t longest = ceil_div(blocks, splits) * s.tile_kv + kEnds;
-    const int64_t visited = rising ? std::max(longest, tiles * (mean + splits * kEnds) / places)
-                                   : ceil_div(splits * tiles, places) * longest;
-    const bool crowded = all_rows <= kMostEarlyRows && splits * tiles > places * 5 / 6;
-    const int64_t joining = kJoining + splits * each + (crowded ? kCrowded : 0);
+    const int64_t longest = ceil_div(blocks, splits) * s.tile_kv + Rule::kEnds;
+    const int64_t visited = rising
+                                ? std::max(longest, tiles * (mean + splits * Rule::kEnds) / places)
+                                : ceil_div(splits * tiles, places) * longest;
+    const bool crowded =
+        all_rows <= Rule::kMostEarlyRows && splits * tiles > places * Rule::kRoomySixths / 6;
+    const int64_t joining = Rule::kJoining + splits * each + (crowded ? Rule::kCrowded : 0);
     const int64_t time = splits > 1 ? visited + joining : visited;
     if (time < least) {
       best = splits;

@@ -10,6 +10,25 @@
 
 namespace attngen::schedule {
 
+// The numbers of the rule. Emitted kernels have the same ones (emit/values.cpp).
+struct SplitRule {
+  // In keys that a tile visits: its ends, the kernel that joins splits, a split more of that, how
+  // many values of a split's rows are as long as a key, and what early joins lose where tiles have
+  // more than so many places in six. (The last on an H100 too. It shrinks by half if the joining
+  // kernel has the main one's carve-out of shared memory and this one fewer registers; why was not
+  // found.) Of 21 calls of 1 to 64 tiles, 512 to 65536 keys and head dims 64, 128 and 256, by 5 to
+  // 13 tiles each, splits by these took 1.010 times as long in the mean as by the best of two to
+  // ten numbers, 1.12 at most (H200, 2026-11-27, throw-away scripts).
+  static constexpr int64_t kEnds = 256, kJoining = 192, kEach = 8, kPartValues = 3840;
+  static constexpr int64_t kCrowded = 256, kRoomySixths = 5;
+  // Rows of a call that is joined early, each as soon as its parts are there.
+  static constexpr int64_t kMostEarlyRows = 256;
+  // Tiles for each place, splits among them: more where it is known how many keys tiles have.
+  static constexpr int64_t most_turns(const RowOrder& order, bool masked, bool sparse) {
+    return !sparse && (order.ends_short || !masked) ? 4 : 2;
+  }
+};
+
 // Why a kernel's keys cannot be split, or "".
 std::string why_unsplittable(const Kernel& kernel);
 

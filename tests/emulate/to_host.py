@@ -83,15 +83,14 @@ EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect"
 # What may be left out: accumulators' pins, registers, a fence. All other assembly does something.
 DROPPED = ["", r"setmaxnreg\.(?:dec|inc)\.sync\.aligned\.u32 %0;",
            r"fence\.mbarrier_init\.release\.cluster;"]
-# Queries from which on a call keeps states of its keys (parts/prepare.cuh), fewer than on a GPU: calls
-# that reach them take seconds here.
-FEWEST_QUERIES = 512
-# What else is shorter here: the keys that are worth a split (parts/arguments.cuh).
-SHORTER = {"kEnds": 0, "kJoining": 0, "kSplit": 0, "kPartRows": 1000000}
+# Shorter here than on a GPU, where calls that reach them take seconds (parts/arguments.cuh): the
+# queries from which on a call keeps states of its keys, and the keys that are worth a split.
+SHORTER = {"kFewestQueries": 512, "kEnds": 0, "kJoining": 0, "kEach": 0, "kPartRows": 1000000}
 
 
-def to_host(text):
-    """The text less the emulated functions, templates included, and with the rewritten ones."""
+def to_host(text, shorter=True):
+    """The text less the emulated functions, templates included, and with the rewritten ones. By
+    `shorter`, calls keep states and split keys that would not on a GPU."""
     head = rf"(?:template <[^>]*>\n)?__device__ __forceinline__ \w+ ({'|'.join(EMULATED)})\("
     text = re.sub(head + r"[^{};]*\);\n", "", text)
     text = re.sub(head + r"[^{]*\{(?:[^\n]*\}\n|.*?\n\}\n)",
@@ -99,8 +98,7 @@ def to_host(text):
     text = re.sub(r"extern __shared__ \S+ uint8_t memory\[\];",
                   "uint8_t* const memory = emulator::core->shared;", text)
     text = re.sub(r"__shared__ ", "static ", text)
-    text = re.sub(r"kFewestQueries = \d+", f"kFewestQueries = {FEWEST_QUERIES}", text)
-    for name, value in SHORTER.items():
+    for name, value in SHORTER.items() if shorter else ():
         text = re.sub(rf"\b{name} = [^,;]+", f"{name} = {value}", text)
     operands = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
     text = re.sub(rf'asm volatile\("(?:{"|".join(DROPPED)})"\s*:{operands}\);', "", text)

@@ -19,7 +19,6 @@ from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, WI
                    keep, packed, packed_input, schedule, spec)
 from to_host import compile_command, to_host  # noqa: E402
 
-# Of 512 queries and more, to_host.py has states; the model from 1024 on at head dim 64.
 LONG = [{"batch": 3, "seq_q": 1024, "seq_kv": 1025}, {"batch": 1, "seq_q": 5000, "seq_kv": 9000}]
 CASES = [
     (spec((4, 2), mask=CAUSAL, score=RETAINED, normalize=RETENTION, workload=LONG), schedule(2, 64, 4)),
@@ -45,7 +44,7 @@ CASES = [
     (spec((4, 2), varlen=True, inputs=packed_input("i32", "heads_kv", "seq_kv"),
           mask="x[h_kv, q_pos] == x[h_kv, kv_idx]",
           workload=[{"batch": 33, "seq_q": 1000, "seq_kv": 1100}]), schedule(3, 64, 2)),
-    # As many splits as there are places for tiles, with and without what to_host.py makes shorter.
+    # As many splits as there are places for tiles, or fewer: every number of the rule counts.
     (spec((8, 2), (64, 40), mask=CAUSAL, normalize=RETENTION,
           workload=[{"batch": 3, "seq_q": 7, "seq_kv": 4000000}]),
      packed(2, 64, 2, split_keys=True)),
@@ -55,6 +54,12 @@ CASES = [
           workload=[{"batch": 1, "seq_q": 16, "seq_kv": 65536}]), schedule(1, 64, 2, split_keys=True)),
     (spec((8, 2), (128, 128), workload=[{"batch": 1, "seq_q": 1, "seq_kv": 65536}]),
      packed(1, 128, 2, split_keys=True)),
+    (spec((8, 8), (128, 128), workload=[{"batch": 1, "seq_q": 1, "seq_kv": 8192}]),
+     schedule(1, 128, 2, split_keys=True)),
+    (spec((8, 8), (128, 128), workload=[{"batch": 1, "seq_q": 128, "seq_kv": 8192}]),
+     schedule(1, 128, 2, split_keys=True)),
+    (spec((8, 8), mask=CAUSAL, workload=[{"batch": 1, "seq_q": 700, "seq_kv": 4096}]),
+     schedule(2, 64, 2, split_keys=True)),
 ]
 
 
@@ -84,7 +89,7 @@ def returned(compiler, place, calls):
     """What the emitted function says of each call. One whose numbers overflow ends the test."""
     library = place / "emulated.so"
     host = place / "emulated.cpp"
-    host.write_text(to_host((place / "emulated_h100.cu").read_text()))
+    host.write_text(to_host((place / "emulated_h100.cu").read_text(), shorter=False))
     run([*compile_command(compiler), "-O0", "-fsanitize=signed-integer-overflow",
          "-fno-sanitize-recover", "-fPIC", "-shared", host, "-o", library])
     function = ctypes.CDLL(str(library)).emulated_forward_workspace

@@ -114,7 +114,7 @@ bool joins_early(const attention_forward_args& args) {
 
 // In how many splits a call visits the keys of its tiles: as many as end it first. Time is counted
 // in keys that a tile visits. So many are as long as the ends of a tile, and as the kernel that
-// joins splits; a split more makes that longer by kSplit and by one for every kPartRows rows. Early
+// joins splits; a split more makes that longer by kEach and by one for every kPartRows rows. Early
 // joins come later by kCrowded where few places are free for them.
 #if ATTN_SHORT_ROWS
 // Tiles have more keys the later their rows come, and the longest begin first: a call ends with its
@@ -130,13 +130,13 @@ bool joins_early(const attention_forward_args& args) {
 // bits on another.
 int splits_of(const attention_forward_args& args) {
   constexpr int64_t kPlaces = ATTN_PLACES;  // of blocks, on the GPU
-  constexpr int64_t kEnds = 256, kJoining = 192, kSplit = 8, kPartRows = 3840 / kHeadDimV;
-  constexpr int64_t kCrowded = 256, kRoomy = kPlaces * 5 / 6;
-#if ATTN_SHORT_ROWS || !(ATTN_MASKED || ATTN_SPARSE)
-  constexpr int64_t kMostTiles = 4 * kPlaces;
-#else
-  constexpr int64_t kMostTiles = 2 * kPlaces;
-#endif
+  constexpr int64_t kMostTiles = ATTN_SPLIT_MOST_TURNS * kPlaces;
+  constexpr int64_t kEnds = ATTN_SPLIT_ENDS;
+  constexpr int64_t kJoining = ATTN_SPLIT_JOINING;
+  constexpr int64_t kEach = ATTN_SPLIT_EACH;
+  constexpr int64_t kPartRows = ATTN_SPLIT_PART_VALUES / kHeadDimV;
+  constexpr int64_t kCrowded = ATTN_SPLIT_CROWDED;
+  constexpr int64_t kRoomy = kPlaces * ATTN_SPLIT_ROOMY_SIXTHS / 6;
   const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
   if (tiles > kMostTiles / 2) return 1;
 #if ATTN_ROW_SPAN
@@ -148,7 +148,7 @@ int splits_of(const attention_forward_args& args) {
 #if ATTN_SHORT_ROWS
   const int64_t mean = keys - min(args.seq_q, keys) / 2;
 #endif
-  const int64_t each = kSplit + args.batch * kHeadsQ * args.seq_q / kPartRows;
+  const int64_t each = kEach + args.batch * kHeadsQ * args.seq_q / kPartRows;
   const bool early = joins_early(args);
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= max(blocks, int64_t{1}) && splits * tiles <= kMostTiles;

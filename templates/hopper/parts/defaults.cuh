@@ -84,6 +84,30 @@
 #ifndef ATTN_SPLIT_KEYS
 #define ATTN_SPLIT_KEYS 0
 #endif
+#ifndef ATTN_SPLIT_MOST_TURNS
+#define ATTN_SPLIT_MOST_TURNS 4
+#endif
+#ifndef ATTN_SPLIT_ENDS
+#define ATTN_SPLIT_ENDS 256
+#endif
+#ifndef ATTN_SPLIT_JOINING
+#define ATTN_SPLIT_JOINING 192
+#endif
+#ifndef ATTN_SPLIT_EACH
+#define ATTN_SPLIT_EACH 8
+#endif
+#ifndef ATTN_SPLIT_PART_VALUES
+#define ATTN_SPLIT_PART_VALUES 3840
+#endif
+#ifndef ATTN_SPLIT_CROWDED
+#define ATTN_SPLIT_CROWDED 256
+#endif
+#ifndef ATTN_SPLIT_ROOMY_SIXTHS
+#define ATTN_SPLIT_ROOMY_SIXTHS 5
+#endif
+#ifndef ATTN_MOST_EARLY_ROWS
+#define ATTN_MOST_EARLY_ROWS 256
+#endif
 #ifndef ATTN_PLACES
 #define ATTN_PLACES 132
 #endif
