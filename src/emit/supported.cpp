@@ -1,5 +1,6 @@
 // What no template carries yet, refused by name and place.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

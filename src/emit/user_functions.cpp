@@ -1,6 +1,7 @@
 #include "emit/user_functions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>

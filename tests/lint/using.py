@@ -16,7 +16,8 @@ DECLARATION = re.compile(r"^ *(?:using ([\w:]+::)?(\w+)|namespace (\w+) =.*);$",
 def main():
     source = Path(sys.argv[1]).resolve()
     bad = 0
-    for path in sorted([*source.glob("src/**/*.cpp"), *source.glob("tests/**/*.cpp")]):
+    paths = sorted([*source.glob("src/**/*.cpp"), *source.glob("tests/**/*.cpp")])
+    for path in paths:
         text = path.read_text()
         code = re.sub(r"//.*|#include.*", "", text)
         for match in DECLARATION.finditer(text):
@@ -25,7 +26,7 @@ def main():
                 bad += 1
                 line = text.count("\n", 0, match.start()) + 1
                 print(f"{path}:{line}: '{name}' is not used")
-    sys.exit(bad != 0)
+    sys.exit(not paths or bad != 0)
 
 
 if __name__ == "__main__":
