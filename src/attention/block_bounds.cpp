@@ -32,13 +32,6 @@ bool ascends(const Expr& load, Inputs inputs) {
 
 }  // namespace
 
-bool varies(const Expr& e) {
-  return expr::find_node(e, [](const Expr& node) {
-           return node.op() == Op::Variable &&
-                  (node.name() == "kv_idx" || node.name() == "q_idx" || node.name() == "q_pos");
-         }) != nullptr;
-}
-
 int64_t positive_divisor(const Expr& e) { return std::max<int64_t>(0, divisor_of(e)); }
 
 Expr both(const Expr& a, const Expr& b) { return expr::make(Op::And, {a, b}); }

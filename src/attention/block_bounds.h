@@ -24,8 +24,6 @@ struct Truth {
   expr::Expr must = expr::boolean(false);
 };
 
-// Whether it differs among the pairs of a block.
-bool varies(const expr::Expr& e);
 // n of `x % n` where n is a number above 0, and every Int can be divided by it; else 0.
 int64_t positive_divisor(const expr::Expr& e);
 

@@ -96,7 +96,7 @@ Keys KeyFinder::comparison(const Expr& e, bool negated) {
   if (x.type() == expr::Type::Bool) {
     const bool differ = (e.op() == Op::NotEqual) != negated;
     for (size_t i : {size_t{0}, size_t{1}}) {
-      if (reads_pair_or_row(e.operand(i))) continue;
+      if (varies(e.operand(i))) continue;
       const Expr& other = e.operand(1 - i);
       const Keys yes = find(other, differ), no = find(other, !differ);
       return choose(e.operand(i), yes, no);
@@ -126,7 +126,7 @@ Keys KeyFinder::comparison(const Expr& e, bool negated) {
 Keys KeyFinder::find(const Expr& mask, bool negated) {
   if (--budget_ < 0) return unknown_keys();
   if (mask.is_number()) return mask.is_number(negated ? 0 : 1) ? all_keys() : no_keys();
-  if (!reads_pair_or_row(mask)) {
+  if (!varies(mask)) {
     return negated ? choose(mask, no_keys(), all_keys()) : choose(mask, all_keys(), no_keys());
   }
   switch (mask.op()) {
@@ -137,7 +137,7 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
       // One side a condition on the head or the batch: the choice between two simpler masks.
       for (size_t i : {size_t{0}, size_t{1}}) {
         const Expr& side = mask.operand(i);
-        if (reads_pair_or_row(side)) continue;
+        if (varies(side)) continue;
         const Keys other = find(mask.operand(1 - i), negated);
         const Keys fixed = (mask.op() == Op::Or) != negated ? all_keys() : no_keys();
         return mask.op() == Op::Or ? choose(side, fixed, other) : choose(side, other, fixed);
@@ -150,7 +150,7 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
       const Expr& condition = mask.operand(0);
       const Keys a = find(mask.operand(1), negated);
       const Keys b = find(mask.operand(2), negated);
-      if (!reads_pair_or_row(condition)) return choose(condition, a, b);
+      if (!varies(condition)) return choose(condition, a, b);
       const Keys holds = find(condition, false), fails = find(condition, true);
       return either(both(holds, a), both(fails, b));
     }

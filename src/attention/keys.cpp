@@ -27,10 +27,6 @@ bool moves_with_rows(const Expr& e) {
 
 }  // namespace
 
-bool reads_pair_or_row(const Expr& e) {
-  return expr::mentions(e, "kv_idx") || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
-}
-
 Keys all_keys() { return {{}, {}, true, {}, {}}; }
 Keys no_keys() { return {expr::integer(0), expr::integer(0), false, {}, {}}; }
 Keys unknown_keys() { return {}; }

@@ -15,9 +15,6 @@ struct Keys {
   expr::Expr full_begin, full_end;
 };
 
-// Whether it may differ from pair to pair or row to row.
-bool reads_pair_or_row(const expr::Expr& e);
-
 Keys all_keys();
 Keys no_keys();
 Keys unknown_keys();

@@ -93,6 +93,13 @@ std::optional<Expr> difference_of_lengths(const Linear& sum) {
 
 }  // namespace
 
+bool varies(const Expr& e) {
+  return expr::find_node(e, [](const Expr& node) {
+           return node.op() == Op::Variable &&
+                  (node.name() == "kv_idx" || node.name() == "q_idx" || node.name() == "q_pos");
+         }) != nullptr;
+}
+
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times) {
   Linear sum = a;
   sum.constant += b.constant * b_times;

@@ -34,6 +34,9 @@ std::optional<Linear> add(const Linear& a, const Linear& b, int64_t b_times = 1)
 // Readable: what is added first, the constant last: q_last + (seq_kv - seq_q) + 1.
 expr::Expr to_expr(const Linear& sum);
 
+// Whether it may differ from pair to pair or row to row.
+bool varies(const expr::Expr& e);
+
 using Inputs = std::span<const spec::Input>;
 
 // The input that a Load reads, if its elements ascend along its last dimension.

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "attention/block_bounds.h"
+#include "attention/linear.h"
 #include "attention/sum_range.h"
 
 namespace attngen::attention {

@@ -79,7 +79,7 @@ Keys half_line_of(const Expr& load, const Linear& limit, bool above, Inputs inpu
   }
   const auto& indices = load.operands();
   if (indices.back().op() != Op::Variable ||
-      std::any_of(indices.begin(), indices.end() - 1, reads_pair_or_row)) {
+      std::any_of(indices.begin(), indices.end() - 1, varies)) {
     return unknown_keys();
   }
   // Keys from the first that is at least the limit on are those beyond all at most limit - 1.
