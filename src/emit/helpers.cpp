@@ -7,6 +7,8 @@
 #include "emit/device_text.h"
 #include "emit/template_files.h"
 #include "expr/print.h"
+#include "schedule/search.h"
+#include "target/target.h"
 
 namespace attngen::emit {
 
@@ -49,8 +51,8 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
                          const Fragment& fragment, std::string_view text) {
   const bool amd = fragment.vendor == expr::Vendor::Amd;
   const std::string code = code_of(text) + (amd ? "" : calls_of_parts(form, pairs));
-  const auto accuracy =
-      spec.dtype == spec::DType::Bf16 ? expr::Accuracy::Bf16 : expr::Accuracy::Full;
+  const expr::Accuracy accuracy =
+      schedule::accuracy_of(spec, amd ? target::Family::Cdna2 : target::Family::Hopper);
   std::string result;
   // From the last on: a function may call one whose name comes before its own.
   const std::vector<std::string_view> names = expr::device_function_names();
