@@ -24,7 +24,7 @@ std::string computed_text(const spec::Spec& spec) {
   std::string text =
       "// Computes, in the terms of attngen's docs/spec.md, where score begins as scale * q . k:\n";
   for (const auto& [what, value] : computed(spec)) {
-    text += comment(what, shortened(value, kMost), 2);
+    text += comment(what, cut_at_space(value, kMost), 2);
   }
   return text + "//\n";
 }

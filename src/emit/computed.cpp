@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "text/diagnostics.h"
+
 namespace attngen::emit {
 namespace {
 
@@ -35,10 +37,11 @@ std::string definition_of_save(const spec::Spec& spec, std::string_view name) {
   return spec.normalize_text.substr(begin, spec.normalize_text.find('\n', begin) - begin);
 }
 
-std::string shortened(std::string_view text, size_t most) {
+std::string cut_at_space(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   const size_t space = text.find_last_of(" \n", most);
-  return std::string(text.substr(0, space == std::string_view::npos ? most : space)) + " ...";
+  if (space == std::string_view::npos) return text::shortened(text, most);
+  return std::string(text.substr(0, space)) + " ...";
 }
 
 }  // namespace attngen::emit

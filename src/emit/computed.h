@@ -19,7 +19,7 @@ std::vector<std::pair<std::string, std::string>> computed(const spec::Spec& spec
 // "" of a spec without a text.
 std::string definition_of_save(const spec::Spec& spec, std::string_view name);
 
-// A text of more than `most` bytes cut at a space, with "..." at its end.
-std::string shortened(std::string_view text, size_t most);
+// A text of more than `most` bytes cut at a space, if it has one, with "..." at its end.
+std::string cut_at_space(std::string_view text, size_t most);
 
 }  // namespace attngen::emit

@@ -97,6 +97,17 @@ std::string wrapped(std::string_view line) {
   return result.append(prefix).append(rest).append("\n");
 }
 
+std::string indented(std::string_view lines) {
+  std::string result;
+  while (!lines.empty()) {
+    const size_t end = lines.find('\n') + 1;
+    if (lines.front() != '#') result += "  ";
+    result += lines.substr(0, end);
+    lines.remove_prefix(end);
+  }
+  return result;
+}
+
 bool has_word(std::string_view text, std::string_view word) {
   return find_word(text, word, 0) != std::string_view::npos;
 }

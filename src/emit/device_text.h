@@ -15,6 +15,9 @@ inline constexpr size_t kColumns = 100;  // of emitted code
 // four more. Ends in a newline.
 std::string wrapped(std::string_view line);
 
+// Lines, each of which ends in a newline, two columns further in, but for the preprocessor's.
+std::string indented(std::string_view lines);
+
 // Whether `word` occurs as a whole identifier; and not only as a member's, such as an input's.
 bool has_word(std::string_view text, std::string_view word);
 bool has_name(std::string_view text, std::string_view word);

@@ -138,15 +138,6 @@ class Epilogue {
     }
     return "";
   }
-  static std::string indented(const std::string& text) {
-    std::string result;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = text.find('\n', at) + 1;
-      result += "  " + text.substr(at, end - at);
-      at = end;
-    }
-    return result;
-  }
 
   std::string output_text() const {
     std::string body;

@@ -80,7 +80,7 @@ std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, 
 std::string save_meaning(const spec::Spec& spec, const std::string& name, const char* length,
                          const char* by_map) {
   constexpr size_t kMost = 300;
-  const std::string definition = shortened(definition_of_save(spec, name), kMost);
+  const std::string definition = cut_at_space(definition_of_save(spec, name), kMost);
   return fmt::format("result, [{}{}, {}] contiguous{}{}{}{}; null: not written",
                      spec.varlen ? "" : "batch, ", spec.maps * spec.heads.q, length,
                      definition.empty() ? "" : ": ", definition,

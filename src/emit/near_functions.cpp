@@ -10,18 +10,6 @@
 namespace attngen::emit {
 namespace {
 
-// Two columns further in, but for the preprocessor's lines.
-std::string indented(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const size_t end = text.find('\n') + 1;
-    if (text.front() != '#') result += "  ";
-    result += text.substr(0, end);
-    text.remove_prefix(end);
-  }
-  return result;
-}
-
 class NearFunctions : public PairText {
  public:
   using PairText::PairText;
