@@ -1,5 +1,6 @@
 // attngen: from specs to attention kernels. The whole way stands in `generate`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>

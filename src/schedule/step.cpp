@@ -159,14 +159,14 @@ double serial_clk(const Kernel& kernel, const Schedule& s, const expr::Operation
          elements_of_lane(s) * chain_clk(n, 1, t) + kLoopClk;
 }
 
-}  // namespace
-
 // Of a softmax. Where bytes that come by tiles are the mask, no block is whole, and all are tried.
 bool keeps_max(const Kernel& kernel, Block block) {
   const bool tries =
       block == Block::Full || block == Block::Near || kernel.mask_tile || kernel.mask_bits;
   return kernel.rows.exponential && kernel.fixed_max && block != Block::First && tries;
 }
+
+}  // namespace
 
 expr::OperationCounts operations(const Kernel& kernel, Block block) {
   expr::OperationCounts n;
