@@ -116,10 +116,10 @@ std::string rejections(const std::vector<Rejection>& rejected) {
 
 std::string explain(const spec::Spec& spec, const target::Target& target,
                     const schedule::Ranking& ranking, size_t limit) {
-  const schedule::Resources first =
-      ranking.ranked.empty() ? schedule::Resources{} : ranking.ranked.front().resources;
-  std::string text =
-      heading(spec, target) + wrap_lines(functions_text(spec, target.family, first.forms), 4);
+  const Candidate first = ranking.ranked.empty() ? Candidate{} : ranking.ranked.front();
+  const std::string functions =
+      functions_text(spec, target.family, first.schedule, first.resources.forms);
+  std::string text = heading(spec, target) + wrap_lines(functions, 4);
   for (const std::string& assumed : assumptions(spec, target.family)) text += wrap(assumed, 4);
   if (ranking.ranked.empty() && ranking.rejected.size() == 1) {
     const Rejection& only = ranking.rejected.front();

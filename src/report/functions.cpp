@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "attention/interval_mask.h"
 #include "attention/pair_form.h"
 #include "expr/count.h"
 #include "expr/ops.h"
@@ -22,9 +22,6 @@ namespace attngen::report {
 namespace {
 
 using expr::Expr;
-
-// Of a pair, where its row's first and last key are searched once a tile.
-constexpr expr::OperationCounts kTwoLimits{.logic = 2};
 
 bool is_call(const Expr& e) {
   return !e.operands().empty() && e.op() != expr::Op::Load && e.op() != expr::Op::Select &&
@@ -42,8 +39,18 @@ void count_calls(const Expr& e, std::set<const void*>& seen, std::map<std::strin
   for (const Expr& operand : e.operands()) count_calls(operand, seen, calls);
 }
 
-std::string counted(double n, std::string_view one, std::string_view several) {
-  return fmt::format("{} {}", n, n == 1 ? one : several);
+// "2 special functions, 0.5 loads": to tenths, since pairs share some.
+std::string text_of(const expr::OperationCounts& counts) {
+  std::vector<std::string> texts;
+  const auto add = [&](double count, std::string_view one, std::string_view several) {
+    const double n = std::round(10 * count) / 10;
+    if (n > 0) texts.push_back(fmt::format("{} {}", n, n == 1 ? one : several));
+  };
+  add(counts.special, "special function", "special functions");
+  add(counts.multiply, "multiply-add", "multiply-adds");
+  add(counts.logic, "integer operation", "integer operations");
+  add(counts.load, "load", "loads");
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 // What a pair has left of the user's function: what it shares with others is said apart.
@@ -53,14 +60,10 @@ const Expr& written(const Expr& by_user, const Expr& of_pair) {
   return shares ? of_pair : by_user;
 }
 
-// `n`: what a kernel computes for `written`.
+// `counts`: of what a kernel computes for `written`.
 std::string line(std::string_view name, const Expr& written, std::string_view where,
-                 const expr::OperationCounts& n) {
-  std::vector<std::string> costs;
-  if (n.special > 0) costs.push_back(counted(n.special, "special function", "special functions"));
-  if (n.multiply > 0) costs.push_back(counted(n.multiply, "multiply-add", "multiply-adds"));
-  if (n.logic > 0) costs.push_back(counted(n.logic, "integer operation", "integer operations"));
-  if (n.load > 0) costs.push_back(counted(n.load, "load", "loads"));
+                 const expr::OperationCounts& counts) {
+  const std::string costs = text_of(counts);
   if (costs.empty()) return "";
   std::map<std::string, int> calls;
   std::set<const void*> seen;
@@ -70,8 +73,7 @@ std::string line(std::string_view name, const Expr& written, std::string_view wh
   for (const auto& [function, times] : calls)
     named.push_back(fmt::format("{} {}", times, function));
   return fmt::format("the {} adds {}to {}: {}\n", name,
-                     named.empty() ? "" : fmt::format("{} ", fmt::join(named, ", ")), where,
-                     fmt::join(costs, ", "));
+                     named.empty() ? "" : fmt::format("{} ", fmt::join(named, ", ")), where, costs);
 }
 
 std::string far_text(const spec::Spec& spec, const attention::FarForm& far) {
@@ -86,7 +88,8 @@ std::string far_text(const spec::Spec& spec, const attention::FarForm& far) {
 }
 
 // What pairs do not compute each for itself, or in a cheaper way.
-std::string savings_text(const spec::Spec& spec, const attention::PairForm& pairs) {
+std::string savings_text(const spec::Spec& spec, const attention::PairForm& pairs,
+                         const schedule::Kernel& kernel) {
   std::string text;
   if (pairs.bias) {
     text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
@@ -104,10 +107,13 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
                         expr::print_brief(pairs.of_distance));
   }
   if (pairs.near_cap) {
-    text += "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n";
+    text += fmt::format("near 0, where its rows mostly are, a cubic takes the tanh's place: {}\n",
+                        text_of(kernel.near));
   }
   if (pairs.near_logistic) {
-    text += "while all of a block's weights are small: 1 special function, 1 multiply-add more\n";
+    text += fmt::format(
+        "while all of a block's weights are small, an exponential takes the sigmoid's place: {}\n",
+        text_of(kernel.near));
   }
   if (pairs.far) text += far_text(spec, *pairs.far);
   if (pairs.positive_part) text += "the relu is taken where weights are rounded, at no cost\n";
@@ -124,32 +130,29 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
 }  // namespace
 
 std::string functions_text(const spec::Spec& spec, target::Family family,
-                           const schedule::Forms& forms) {
+                           const schedule::Schedule& schedule, const schedule::Forms& forms) {
   if (!spec.score || !spec.mask || !spec.normalize.weight) return "";
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   if (rows == nullptr) return "";
-  const bool amd = family == target::Family::Cdna2;
   const attention::PairForm pairs =
       attention::pair_form(spec, *rows, schedule::pair_abilities(family, forms));
-  const expr::Accuracy accuracy = schedule::accuracy_of(spec, family);
-  const auto cost = [&](const Expr& e) {
-    return e ? attention::operations_of_pair(e, accuracy) : expr::OperationCounts{};
-  };
+  const schedule::Kernel described = schedule::describe_kernel(spec, *rows, family);
+  const schedule::Kernel& kernel = described.of(schedule);
   std::string text;
   if (spec.score.op() != expr::Op::Variable) {
-    expr::OperationCounts n = cost(pairs.score);
-    if (pairs.affine) n.multiply -= 1;  // that of the exponent, which softmax has anyway
-    text += line("score", written(spec.score, pairs.score), "a pair", n);
+    text += line("score", written(spec.score, pairs.score), "a pair", kernel.score);
   }
-  const bool searched = !amd && attention::has_searched_limits(spec, *rows);
-  const expr::OperationCounts of_mask = searched ? kTwoLimits : cost(pairs.mask);
-  text += line("mask", spec.mask, "a pair of a block that it cuts", of_mask);
-  if (spec.normalize_text != "softmax") {
-    text +=
-        line("weight", written(spec.normalize.weight, pairs.weight), "a pair", cost(pairs.weight));
+  if (kernel.masked) {
+    // Else a pair is told by its row's limits, or by a bit, and calls none of the mask's functions.
+    const bool is_asked = kernel.tested_mask && !kernel.mask_bits;
+    text += line("mask", is_asked ? spec.mask : expr::boolean(true),
+                 "a pair of a block that it cuts", kernel.mask);
   }
-  return text + savings_text(spec, pairs);
+  // What a row's reductions take of a pair is counted with its weight.
+  text += line(rows->reductions.empty() ? "weight" : "normaliser",
+               written(spec.normalize.weight, pairs.weight), "a pair", kernel.weight);
+  return text + savings_text(spec, pairs, kernel);
 }
 
 }  // namespace attngen::report

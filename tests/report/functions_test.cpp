@@ -6,19 +6,21 @@
 
 namespace {
 
+using attngen::schedule::Schedule;
 using attngen::target::Family;
 
-std::string functions_of(const std::string& lines, Family family = Family::Hopper,
-                         bool far = false) {
+std::string functions_of(const std::string& lines, Family family = Family::Hopper, bool far = false,
+                         const Schedule& schedule = {}) {
   attngen::text::Diagnostics diagnostics(
       {"s.yaml",
        "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
        "inputs: {slopes: {dtype: f32, shape: [heads]}, bias: {dtype: f32, shape: [seq_kv]},\n"
+       "         keep: {dtype: u8, shape: [seq_q, seq_kv]},\n"
        "         doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n" +
            lines});
   const auto spec = attngen::spec::read(diagnostics);
   REQUIRE(spec.has_value());
-  return attngen::report::functions_text(*spec, family,
+  return attngen::report::functions_text(*spec, family, schedule,
                                          {.near = true, .far = far, .strips = true, .bias = true});
 }
 
@@ -28,24 +30,29 @@ TEST_CASE("what the user's functions cost is said") {
   CHECK(functions_of("") == "");
   CHECK(functions_of("score: 30 * tanh(score / 30)\n") ==
         "the score adds 1 tanh to a pair: 1 special function, 1 multiply-add\n"
-        "near 0, where its rows mostly are, a cubic takes the tanh's place: 3 multiply-adds\n");
+        "near 0, where its rows mostly are, a cubic takes the tanh's place: 2 multiply-adds\n");
   CHECK(functions_of("score: 30 * tanh(score / 30)\n", Family::Cdna2) ==
         "the score adds 1 tanh to a pair: 2 special functions, 4 multiply-adds\n");
   CHECK(functions_of("score: score + slopes[h] * (kv_idx - q_pos)\nmask: kv_idx <= q_pos\n") ==
         "the score adds to a pair: 1 multiply-add\n"
-        "the mask adds to a pair of a block that it cuts: 1 integer operation\n"
+        "the mask adds to a pair of a block that it cuts: 3 integer operations\n"
         "computed once for a row: slopes[h]; slopes[h] * 1.4426950408889634\n");
   CHECK(functions_of("score: score + bias[kv_idx]\nnormalize: {weight: sigmoid(score)}\n") ==
-        "the score adds to a pair: 1 multiply-add\n"
-        "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n"
+        "the score adds to a pair: 1 multiply-add, 0.5 loads\n"
+        "the weight adds 1 sigmoid to a pair: 1.5 special functions, 5 multiply-adds, "
+        "0.5 integer operations\n"
         "computed once for a warpgroup's rows: bias[kv_idx]\n");
   CHECK(functions_of("score: score - slopes[h] * log(1 + abs(q_pos - kv_idx))\n") ==
-        "the score adds to a pair: 1 multiply-add\n"
+        "the score adds to a pair: 1 multiply-add, 0.1 integer operations, 0.5 loads\n"
         "computed once for the pairs of a warpgroup that are as far apart: -(slopes[h] * log(1 + "
         "abs(q_pos - kv_idx)))\n");
   CHECK(functions_of("normalize: {weight: sigmoid(score - 9)}\n") ==
-        "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n"
-        "while all of a block's weights are small: 1 special function, 1 multiply-add more\n");
+        "the weight adds 1 sigmoid to a pair: 1.5 special functions, 5 multiply-adds, "
+        "0.5 integer operations\n"
+        "while all of a block's weights are small, an exponential takes the sigmoid's place: "
+        "1 special function, 2 multiply-adds, 0.5 integer operations\n");
+  CHECK(functions_of("normalize: {weight: sigmoid(score - 9)}\n", Family::Cdna2) ==
+        "the weight adds 1 sigmoid to a pair: 2 special functions, 3 multiply-adds\n");
   CHECK(functions_of("normalize: {weight: relu(score)}\n") ==
         "the relu is taken where weights are rounded, at no cost\n");
   // The same for all pairs of a row: computed once.
@@ -55,17 +62,35 @@ TEST_CASE("what the user's functions cost is said") {
 TEST_CASE("of ids in order a pair is told by its row's first and last key") {
   const std::string documents = "mask: doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos\n";
   CHECK(functions_of(documents) ==
-        "the mask adds to a pair of a block that it cuts: 2 integer operations\n");
+        "the mask adds to a pair of a block that it cuts: 3 integer operations\n");
   CHECK(functions_of(documents, Family::Cdna2) ==
-        "the mask adds to a pair of a block that it cuts: 3 integer operations, 1 load\n"
+        "the mask adds to a pair of a block that it cuts: 4 integer operations, 1 load\n"
         "computed once for a row: doc[b, q_pos]\n");
 }
 
 TEST_CASE("what a mask needs of a key alone is read once for a warpgroup, and tested for a pair") {
   const std::string shifted = "mask: abs(kv_idx % 56 - q_idx % 56) <= 3\n";
   CHECK(functions_of(shifted) ==
-        "the mask adds 1 abs to a pair of a block that it cuts: 3 integer operations\n"
+        "the mask adds 1 abs to a pair of a block that it cuts: 4 integer operations, 0.5 loads\n"
         "computed once for a row: q_idx % 56\n");
+}
+
+TEST_CASE("no function of a mask is called where its rows have limits") {
+  CHECK(functions_of("mask: abs(q_pos - kv_idx) < 100\n") ==
+        "the mask adds to a pair of a block that it cuts: 3 integer operations\n");
+}
+
+TEST_CASE("the counts are those of the schedule's kernel") {
+  const std::string bits = "mask: keep[q_idx, kv_idx] > 0\n";
+  CHECK(functions_of(bits).starts_with(
+      "the mask adds to a pair of a block that it cuts: 2 integer operations\n"));
+  const std::string biased = "score: score + bias[kv_idx]\n";
+  CHECK(functions_of(biased).starts_with("the score adds to a pair: 1 multiply-add, 0.5 loads\n"));
+  CHECK(functions_of(biased, Family::Hopper, false, {.pack_heads = true})
+            .starts_with("the score adds to a pair: 1 multiply-add, 1 load\n"));
+  CHECK(functions_of("normalize: {rows: {l: rowsum(score * score)}, weight: score, "
+                     "output: acc - l}\n")
+            .starts_with("the normaliser adds to a pair: "));
 }
 
 TEST_CASE("what far keys cost is said") {
