@@ -35,7 +35,7 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   // All tiles may be more than an int64_t holds.
   const double all_tiles = static_cast<double>(tiles_per_head) * static_cast<double>(call.batch) *
                            static_cast<double>(tile_heads);
-  if (all_tiles > static_cast<double>(most_tiles / 2)) return 1;
+  if (2 * all_tiles > static_cast<double>(most_tiles)) return 1;
   const int64_t tiles = tiles_per_head * call.batch * tile_heads;
   const int64_t span = heads.sparse ? 0 : resources.row_order.span;
   const int64_t keys = span > 0 ? std::min(call.seq_kv, span + s.tile_q()) : call.seq_kv;

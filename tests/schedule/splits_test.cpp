@@ -29,7 +29,7 @@ Schedule split(int warpgroups = 1) {
 }
 
 // Of heads with keys of their own, of 128 values, and 128 keys a step.
-int64_t splits(int heads, spec::Workload call, const Schedule& schedule = split(),
+int64_t splits(int heads, const spec::Workload& call, const Schedule& schedule = split(),
                RowOrder order = {}, bool masked = false) {
   Resources resources;
   resources.places = 132;
