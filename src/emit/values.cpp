@@ -91,6 +91,7 @@ class TemplateValues {
     put("TILES_COUNTED", schedule::counts_tiles(schedule_));
     put("FIRST_ROWS_LONGEST", resources_.row_order.first_longest);
     put("SHORT_ROWS", resources_.row_order.ends_short && spec_.block_size == 0);
+    put("EVEN_ROWS", resources_.row_order.even);
     put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_order.span : 0);
     put("PACKED_HEADS", schedule_.pack_heads);
     const int group = spec_.heads.group();

@@ -1,6 +1,7 @@
 #include "schedule/row_order.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -35,6 +36,15 @@ std::vector<double> blocks_of_rows(const Kernel& kernel, const spec::Workload& w
   return counts;
 }
 
+// Whether more than its rows says which keys a tile has: a call's data, its batch or head.
+bool reads_more_than_rows(const attention::KeyRange& range) {
+  return std::ranges::any_of(std::array{range.begin, range.end}, [](const expr::Expr& end) {
+    const auto mentioned = [&](const char* name) { return expr::mentions(end, name); };
+    return !expr::inputs_of(end).empty() ||
+           std::ranges::any_of(std::array{"b", "h", "h_kv"}, mentioned);
+  });
+}
+
 }  // namespace
 
 RowOrder row_order(const Kernel& kernel) {
@@ -53,6 +63,9 @@ RowOrder row_order(const Kernel& kernel) {
   constexpr double kFew = 0.25;
   const double at_end = order.first_longest ? blocks.back() : blocks.front();
   order.ends_short = at_end < kFew * *std::ranges::max_element(blocks);
+  constexpr double kEven = 0.9;
+  const auto [fewest, most] = std::ranges::minmax_element(blocks);
+  order.even = !kernel.test && !reads_more_than_rows(kernel.range) && *fewest >= kEven * *most;
   for (const RowKeys& keys : rows.keys) order.span = std::max(order.span, keys.end - keys.begin);
   if (2 * order.span > w.seq_kv) order.span = 0;
   return order;

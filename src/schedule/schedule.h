@@ -101,6 +101,9 @@ struct RowOrder {
   bool first_longest = false;
   // Whether the rows at the order's end have few blocks, as a causal mask's first ones.
   bool ends_short = false;
+  // Whether all tiles have about as many keys, whatever the call's data: as those of few queries
+  // that see all keys before them.
+  bool even = false;
   // Keys from a tile's first to its last, at most; 0 if they may be half of all.
   int64_t span = 0;
 };

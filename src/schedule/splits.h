@@ -25,7 +25,7 @@ struct SplitRule {
   static constexpr int64_t kMostEarlyRows = 256;
   // Tiles for each place, splits among them: more where it is known how many keys tiles have.
   static constexpr int64_t most_turns(const RowOrder& order, bool masked, bool sparse) {
-    return !sparse && (order.ends_short || !masked) ? 4 : 2;
+    return !sparse && (order.ends_short || order.even || !masked) ? 4 : 2;
   }
 };
 

@@ -46,6 +46,21 @@ TEST_CASE("the rows at the end are short where the mask leaves them few keys") {
   }
 }
 
+TEST_CASE("tiles are even where the mask's text leaves them about as many keys") {
+  const auto even = [](const std::string& lines) {
+    return read_kernel("heads: {q: 8, kv: 8}\ninputs: {n: {dtype: i32, shape: [batch]}}\n" + lines)
+        .row_order.even;
+  };
+  const std::string chunk = "workload: {seq_q: 512, seq_kv: 8192}\n";
+  CHECK(even("mask: kv_idx <= q_pos\n" + chunk));
+  CHECK(even("mask: kv_idx <= q_pos and q_pos - kv_idx < 1024\n" + chunk));
+  CHECK_FALSE(even("mask: kv_idx <= q_pos\n"));
+  CHECK_FALSE(even("mask: kv_idx < n[b]\n" + chunk));
+  CHECK_FALSE(even("mask: kv_idx < 500 * (b + 1)\n" + chunk));
+  CHECK_FALSE(even("mask: kv_idx < 500 * (h + 1)\n" + chunk));
+  CHECK_FALSE(even("mask: (q_pos // 64 - kv_idx // 64) % 4 == 0\n" + chunk));
+}
+
 TEST_CASE("the span of a tile's keys, unless it may be half of all") {
   CHECK(masked("kv_idx <= q_pos and q_pos - kv_idx < 1024").row_order.span == 128 + 1023);
   CHECK(masked("abs(q_pos - kv_idx) < 512").row_order.span == 511 + 128 + 511);

@@ -98,6 +98,8 @@ TEST_CASE("how long tiles are is known, or not") {
   // A mask may leave any tile a few keys: there is no wave to share out.
   CHECK(splits(66, {1, 1, 8192}, split(), {}, true) == 2);
   CHECK(splits(150, {1, 1, 32768}, split(), {}, true) == 1);
+  // Unless its text says that it leaves all tiles as many.
+  CHECK(splits(150, {1, 1, 32768}, split(), {.even = true}, true) == 3);
 }
 
 TEST_CASE("of a window's keys no more are split than a tile sees") {

@@ -119,7 +119,7 @@ bool joins_early(const attention_forward_args& args) {
 #if ATTN_SHORT_ROWS
 // Tiles have more keys the later their rows come, and the longest begin first: a call ends with its
 // longest, or when all are shared out.
-#elif ATTN_MASKED || ATTN_SPARSE
+#elif (ATTN_MASKED && !ATTN_EVEN_ROWS) || ATTN_SPARSE
 // Tiles have at most so many keys, and how many is not known here: with more than one for each
 // place they stay whole.
 #else

@@ -72,6 +72,9 @@
 #ifndef ATTN_SHORT_ROWS
 #define ATTN_SHORT_ROWS 1
 #endif
+#ifndef ATTN_EVEN_ROWS
+#define ATTN_EVEN_ROWS 0
+#endif
 #ifndef ATTN_PACKED_HEADS
 #define ATTN_PACKED_HEADS 0
 #endif
