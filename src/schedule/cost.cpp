@@ -321,11 +321,13 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
       tiles.blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size()) * splits);
   const double shares = tile_heads * static_cast<double>(splits);
   const double waves = static_cast<double>(rows.count) * shares / places;
-  const bool are_alike = s.order == Order::Linear && !kernel_.test;
+  const bool are_alike = apart_share(rows) < kAlike && !tiles_by_data(kernel_) && !kernel_.varlen;
+  // Alike ones come in no other order than this, whatever it is called.
+  const bool is_linear = s.order == Order::Linear || are_alike;
   const double clk =
       makespan({&tiles.clk, tiles.per_entry, shares, kernel_.row_order.first_longest}, places,
                s.grid, s.order) +
-      (are_alike ? late_clk(steps.full, blocks_of_tile, waves) : 0);
+      (is_linear && !kernel_.test ? late_clk(steps.full, blocks_of_tile, waves) : 0);
   const double busy = std::accumulate(tiles.clk.begin(), tiles.clk.end(), 0.0) *
                       (tiles.per_entry * shares) / places;
 
@@ -346,7 +348,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const Traffic moved = traffic(s, w, heads, tile_heads, read);
   p.l2_seconds = moved.l2_seconds;
   p.memory_seconds = moved.memory_seconds;
-  if (s.order == Order::LongestFirst) crowd(p);
+  if (!is_linear) crowd(p);
   p.launch_seconds = launch_seconds(kernel_, w, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   SplitEnds ends;
@@ -355,10 +357,9 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
     const double first_bytes = std::min<double>(places, shares) * bytes_of_keys(kernel_, s.tile_kv);
     ends = {first_bytes / t.memory_bytes_per_s, steps.full.length / p.clock};
   }
-  const bool in_waves = apart_share(rows) < kAlike && !kernel_.varlen;
-  p.seconds = (in_waves ? seconds_of_waves(p, ends)
-                        : side_by_side({p.core_seconds + ends.first, p.l2_seconds,
-                                        p.memory_seconds + ends.last})) +
+  p.seconds = (are_alike ? seconds_of_waves(p, ends)
+                         : side_by_side({p.core_seconds + ends.first, p.l2_seconds,
+                                         p.memory_seconds + ends.last})) +
               p.launch_seconds + p.states_seconds + p.join_seconds;
   return p;
 }
