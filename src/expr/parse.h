@@ -24,8 +24,8 @@ struct Scope {
   bool reductions = false;                             // rowmax(...) and rowsum(...) allowed
   // Names that exist elsewhere, with the reason why not here: {"score", "a mask cannot read it"}.
   std::map<std::string, std::string, std::less<>> forbidden;
-  // Names that do not exist, with what to write: {"heads", "write the number"}; a function's ends
-  // in a bracket: {"ceil(", "write -floor(-x)"}. In small letters: of any case.
+  // Names that do not exist, with what to write: {"heads", "write the number"}; one that is called
+  // or has indices ends in a bracket: {"ceil(", "write -floor(-x)"}. In small letters: of any case.
   std::map<std::string, std::string, std::less<>> hints;
   // Unknown names that were reported: integers, with any indices or, if they end in a bracket,
   // arguments, so that the next is found.

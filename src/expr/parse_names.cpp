@@ -50,7 +50,8 @@ std::vector<std::string> Parser::names_near(bool call) const {
 }
 
 void Parser::fail_unknown(const Token& name, bool call) const {
-  const auto hint = scope_.hints.find(text::lower(name.text) + (call ? "(" : ""));
+  const char* const bracket = call ? "(" : at("[") ? "[" : "";
+  const auto hint = scope_.hints.find(text::lower(name.text) + bracket);
   throw Failure{
       {name.span,
        fmt::format("unknown {} '{}'", call ? "function" : "name", text::shortened(name.text, 64)),

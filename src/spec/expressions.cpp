@@ -134,8 +134,9 @@ class ExpressionReader {
   }
 
   // An unknown name that is near to no other may be one to declare. `behind` is the text after it.
-  expr::Error with_declaration(expr::Error error, const std::string& name,
-                               std::string_view behind) const {
+  // What a mask reads is mostly ids and lengths.
+  expr::Error with_declaration(expr::Error error, const std::string& name, std::string_view behind,
+                               const char* dtype) const {
     const bool can_declare = !why_no_identifier(name) && !why_reserved(name, spec_.pattern);
     const bool is_name = error.of == expr::Error::Of::UnknownName;
     if (!is_name || !error.help.empty() || !can_declare) return error;
@@ -145,7 +146,7 @@ class ExpressionReader {
       error.help = can_be_input ? "declare it in constants or inputs" : "declare it in constants";
     } else if (can_be_input) {
       error.help =
-          fmt::format("declare it: inputs: {{{}: {{dtype: f32, shape: {}}}}}", name, shape);
+          fmt::format("declare it: inputs: {{{}: {{dtype: {}, shape: {}}}}}", name, dtype, shape);
     }
     return error;
   }
@@ -155,6 +156,7 @@ class ExpressionReader {
                     expr::Scope names) {
     constexpr size_t kMostNames = 100;
     const std::string_view text = node.text;
+    const char* const dtype = pointer == "/mask" ? "i32" : "f32";
     while (names.unknown.size() < kMostNames) {
       const auto [begin, end] = error.span;
       const std::string named(text.substr(std::min<size_t>(begin, text.size()), end - begin));
@@ -162,7 +164,7 @@ class ExpressionReader {
       const bool broken = scopes_.is_broken(named);
       const bool guessed = !names.unknown.empty();  // then another error may be of the guess
       if (!broken && (unknown || !guessed)) {
-        report_.in_text(node, pointer, with_declaration(error, named, text.substr(end)));
+        report_.in_text(node, pointer, with_declaration(error, named, text.substr(end), dtype));
       }
       if (!broken && !unknown) return;
       const bool called = error.of == expr::Error::Of::UnknownFunction;

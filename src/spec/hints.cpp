@@ -143,13 +143,18 @@ constexpr const char* kKey = "write kv_idx, which counts keys from 0";
 constexpr const char* kWindow = "write kv_idx <= q_pos and q_pos - kv_idx < n, n being the number";
 constexpr const char* kCap = "write cap * tanh(score / cap), cap being the number";
 
+constexpr const char* kOwnSequence =
+    "q_idx, kv_idx, seq_q and seq_kv are of the pair's own sequence; b is its index";
 constexpr const char* kNoValue = "leave the key out: it has a default";
 
-// Of variables, and of functions, whose words end in a bracket; in small letters.
+// Of variables, and of what is called or has indices, whose words end in a bracket; in small
+// letters.
 constexpr Hint kNames[] = {
     {"causal", "write kv_idx <= q_pos"},
     {"batch", "b is its index; how many there are has no name"},
     {"batch_idx", "write b"},
+    {"cu_seqlens_kv", kOwnSequence},
+    {"cu_seqlens_q", kOwnSequence},
     {"dim", kNumber},
     {"head", "write h"},
     {"head_dim", kNumber},
@@ -178,6 +183,8 @@ constexpr Hint kNames[] = {
     {"causal(", "write kv_idx <= q_pos"},
     {"ceil(", "write -floor(-x)"},
     {"clip(", "write clamp(x, low, high)"},
+    {"cu_seqlens_kv[", kOwnSequence},
+    {"cu_seqlens_q[", kOwnSequence},
     {"cumsum(", kNoOrder},
     {"dropout(", kDropout},
     {"elu(", "write relu(x) + min(exp(x), 1) - 1"},
@@ -213,9 +220,9 @@ constexpr Hint kNames[] = {
 constexpr Hint kSynonyms[] = {
     {"bfloat16", "bf16"}, {"float16", "fp16"}, {"half", "fp16"}, {"f16", "fp16"},
     {"float32", "f32"},   {"fp32", "f32"},     {"float", "f32"}, {"int32", "i32"},
-    {"int", "i32"},       {"uint8", "u8"},     {"bool", "u8"},   {"yes", "true"},
-    {"on", "true"},       {"true", "true"},    {"no", "false"},  {"off", "false"},
-    {"false", "false"},
+    {"int64", "i32"},     {"i64", "i32"},      {"long", "i32"},  {"int", "i32"},
+    {"uint8", "u8"},      {"bool", "u8"},      {"yes", "true"},  {"on", "true"},
+    {"true", "true"},     {"no", "false"},     {"off", "false"}, {"false", "false"},
 };
 
 struct ValueHint {
@@ -243,7 +250,10 @@ constexpr ValueHint kValues[] = {
     {"/normalize", "softmax_plus_one", kPlusOne},
     {"/share_kv", "true", "write share_kv: {v_prefix: 512}, which is head_dim.v"},
     {"/kv_cache", "paged", kPages},
+    {"/blocks", "bitmap", "write {size: 64, from: bitmap}"},
+    {"/blocks", "indices", "write {size: 64, from: indices}"},
     {"/blocks/size", "", "write one number: blocks are squares"},
+    {"/blocks/from", "list", "write indices"},
 };
 
 template <size_t N>
@@ -397,6 +407,7 @@ std::string hint_on_value(const Node& value, std::string_view pointer, const Typ
   }
   if (value.kind != Node::Kind::Scalar) return "";
   if (type.kind == Type::Kind::List) {
+    if (type.minimum == 0 && (word.empty() || word == "scalar")) return "write []";
     return fmt::format(fmt::runtime(value.quoted ? "write [\"{}\"]" : "write [{}]"), value.text);
   }
   if (type.kind == Type::Kind::Object) {

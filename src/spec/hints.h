@@ -18,7 +18,8 @@ std::string hint_on_key(const Node& entry, std::string_view pointer);
 // key and its value without ': ' or with a space that is none; "" of all else.
 std::string hint_on_colon(std::string_view line);
 
-// Of names in the expressions of pattern parallel; a function's ends in "(".
+// Of names in the expressions of pattern parallel; of one that is called or has indices it ends in
+// "(" or "[".
 const std::map<std::string, std::string, std::less<>>& hints_on_names();
 
 // Of a map of the type that lacks required entries: "add kv: 16" for {q: 16}; "" if a value is hard

@@ -81,8 +81,16 @@ TEST_CASE("names that nothing declares") {
         "    6 | score: score + bias[h, q_idx, kv_idx]\n"
         "      |                ^~~~\n"
         "help: declare it: inputs: {bias: {dtype: f32, shape: [heads, seq_q, seq_kv]}}\n");
+  // What a mask reads is mostly ids and lengths.
   CHECK(errors_with("mask: doc[b, q_pos] == 1\n")
-            .ends_with("help: declare it: inputs: {doc: {dtype: f32, shape: [batch, seq_kv]}}\n"));
+            .ends_with("help: declare it: inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"));
+  // The hint of a name without indices is of no use.
+  CHECK(errors_with("mask: kv_idx < kv_len[b]\n") ==
+        "s.yaml:6:16: error: unknown name 'kv_len'\n"
+        "    6 | mask: kv_idx < kv_len[b]\n"
+        "      |                ^~~~~~\n"
+        "help: declare it: inputs: {kv_len: {dtype: i32, shape: [batch]}}\n");
+  CHECK(errors_with("mask: kv_idx < kv_len\n").ends_with("help: write seq_kv\n"));
   for (const std::string indices : {"[h, q_idx - kv_idx]", "[x[h]]", "[]", "[h"}) {
     const std::string errors = errors_with("score: score + table" + indices + "\n");
     CHECK(errors.find("help: declare it: inputs: {table: {dtype: f32, shape: [...]}}\n") !=
@@ -167,6 +175,11 @@ TEST_CASE("names that other tools have") {
         "    6 | score: score - INF\n"
         "      |                ^~~\n"
         "help: did you mean 'inf'?\n");
+  for (const std::string offset : {"cu_seqlens_q[b]", "cu_seqlens_kv [b + 1]", "cu_seqlens_kv"}) {
+    CHECK(errors_with("varlen: true\nmask: kv_idx < " + offset + "\n")
+              .ends_with("help: q_idx, kv_idx, seq_q and seq_kv are of the pair's own sequence; b "
+                         "is its index\n"));
+  }
   // A function is near to no value, nor has a value the hint of a function.
   for (const std::string name : {"pos", "clip"}) {
     CHECK(errors_with("score: score + " + name + "\n")

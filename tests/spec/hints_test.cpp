@@ -60,6 +60,9 @@ TEST_CASE("keys and values that other tools have") {
   CHECK(help(with_dtype("fp32")) ==
         "q, k, v and o are stored in 16 bits; sums are fp32 in any case");
   CHECK(help(errors_with("inputs: {x: {dtype: float32, shape: []}}\n")) == "write f32");
+  for (const std::string dtype : {"int32", "int64", "i64"}) {
+    CHECK(help(errors_with("inputs: {x: {dtype: " + dtype + ", shape: []}}\n")) == "write i32");
+  }
 }
 
 TEST_CASE("hints have the number that is given") {
@@ -207,6 +210,19 @@ TEST_CASE("values that lack their brackets or a digit, or are to be computed") {
         "    7 | blocks: 64\n"
         "      |         ^~\n"
         "help: write {size: 64, from: bitmap}\n");
+  for (const std::string from : {"bitmap", "indices"}) {
+    CHECK(errors_with("blocks: " + from + "\n") ==
+          "s.yaml:6:9: error: blocks must be a map, got '" + from +
+              "'\n"
+              "    6 | blocks: " +
+              from + "\n      |         ^" + std::string(from.size() - 1, '~') +
+              "\nhelp: write {size: 64, from: " + from + "}\n");
+  }
+  CHECK(errors_with("blocks: {size: 64, from: list}\n").ends_with("help: write indices\n"));
+  for (const std::string none : {"scalar", "''"}) {
+    CHECK(errors_with("inputs: {x: {dtype: f32, shape: " + none + "}}\n")
+              .ends_with("help: write []\n"));
+  }
   CHECK(errors_with("blocks: {size: [64, 128], from: bitmap}\n") ==
         "s.yaml:6:16: error: blocks.size must be a whole number, got a list\n"
         "    6 | blocks: {size: [64, 128], from: bitmap}\n"
