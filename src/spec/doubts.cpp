@@ -97,6 +97,38 @@ std::optional<Masking> find_masking(const Expr& e, double factor = 1) {
   }
 }
 
+// A sum of kv_idx and other i32 that was made a float.
+bool is_float_of_key(const Expr& e) {
+  if (e.op() != Op::ToFloat || !expr::mentions(e, "kv_idx")) return false;
+  return expr::find_node(e, [&](const Expr& node) {
+           const Op op = node.op();
+           return node.identity() != e.identity() && op != Op::Add && op != Op::Subtract &&
+                  op != Op::Variable && op != Op::Number;
+         }) == nullptr;
+}
+
+bool is_shared_element(const Expr& e) {
+  if (e.op() != Op::Load) return false;
+  for (const char* name : {"kv_idx", "q_idx", "q_pos"}) {
+    if (expr::mentions(e, name)) return false;
+  }
+  return true;
+}
+
+// The float of a comparison that would bound the keys, were it an i32.
+const Expr* float_limit(const Expr& e) {
+  const Op op = e.op();
+  if (op != Op::Less && op != Op::LessEqual && op != Op::Greater && op != Op::GreaterEqual) {
+    return nullptr;
+  }
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    if (is_float_of_key(e.operand(i)) && is_shared_element(e.operand(1 - i))) {
+      return &e.operand(1 - i);
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<expr::Error> exchanged_clamp(const Expr& e, std::string_view text) {
@@ -133,6 +165,17 @@ std::optional<expr::Error> masking_in_score(const Expr& score, std::string_view 
       choice->span(), fmt::format("pairs with a score of {:g} are computed like all others", value),
       fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
                   negated ? "not (" : "", written(choice->operand(0), text), negated ? ")" : "")};
+}
+
+std::optional<expr::Error> keys_below_float(const Expr& mask, std::string_view text) {
+  const Expr* found =
+      expr::find_node(mask, [](const Expr& e) { return float_limit(e) != nullptr; });
+  if (found == nullptr) return std::nullopt;
+  const Expr& limit = *float_limit(*found);
+  return expr::Error{
+      limit.span(), fmt::format("'{}' is a float, which bounds no range of keys", limit.name()),
+      fmt::format("make it i32, or write int({}); blocks of keys beyond it are then passed over",
+                  written(limit, text))};
 }
 
 std::optional<expr::Error> weight_without_maximum(const Expr& weight, const Expr& score,

@@ -53,6 +53,9 @@ class ExpressionReader {
       warn_in_text(*score, "/score", masking_in_score(spec_.score, score->text));
       warn_in_text(*score, "/score", score_of_nothing(spec_.score, score->text));
     }
+    if (mask != nullptr && spec_.mask) {
+      warn_in_text(*mask, "/mask", keys_below_float(spec_.mask, mask->text));
+    }
     if (mask != nullptr && spec_.mask && knows_heads() && holds_for_no_pair(spec_.mask, spec_)) {
       report_.in_text(*mask, "/mask", {spec_.mask.span(), "the mask holds for no pair", ""});
     }

@@ -188,5 +188,27 @@ TEST_CASE("a mask that is written as a score is a warning") {
   CHECK(errors_with("score: score if h == 0 else score if kv_idx <= q_pos else -inf\n") == "");
 }
 
+TEST_CASE("keys that a float bounds are a warning") {
+  const auto warning = [](const std::string& dtype, const std::string& mask) {
+    return errors_with("inputs: {n: {dtype: " + dtype + ", shape: [batch]}}\nmask: " + mask + "\n");
+  };
+  CHECK(warning("f32", "kv_idx < n[b]") ==
+        "s.yaml:7:16: warning: 'n' is a float, which bounds no range of keys\n"
+        "    7 | mask: kv_idx < n[b]\n"
+        "      |                ^~~~\n"
+        "help: make it i32, or write int(n[b]); blocks of keys beyond it are then passed over\n");
+  CHECK(warning("bf16", "kv_idx <= q_pos and n[b] >= q_pos - kv_idx").find("'n' is a float") !=
+        std::string::npos);
+  CHECK(warning("i32", "kv_idx < n[b]") == "");
+  CHECK(warning("u8", "kv_idx < n[b]") == "");
+  CHECK(warning("f32", "kv_idx < int(n[b])") == "");
+  // What an i32 would not bound either, or bounds no keys.
+  CHECK(warning("f32", "kv_idx % 64 < n[b]") == "");
+  CHECK(warning("f32", "kv_idx * 0.5 < n[b]") == "");
+  CHECK(warning("f32", "kv_idx < n[b] * 2") == "");
+  CHECK(warning("f32", "q_pos < n[b]") == "");
+  CHECK(warning("f32", "kv_idx < n[kv_idx // 64]") == "");
+}
+
 }  // namespace
 }  // namespace attngen::spec
