@@ -27,7 +27,7 @@ constexpr int kHeadDimQk = 64;
 constexpr int kHeadDimV = 64;
 constexpr float kScale = 0.125f;
 
-constexpr int kWaves = 2 * 2;  // each owns 32 query rows
+constexpr int kWaves = 4;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
 constexpr int kTileQ = 32 * kWaves;
 constexpr int kTileKv = 64;  // keys per step
@@ -230,14 +230,6 @@ __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues&
   if (saves.lse != nullptr) saves.lse[index] = save_lse(values, row, in);
 }
 
-// The two products of a block of keys, cut into single matrix instructions. After each one `piece`
-// puts a slice of other work: a matrix instruction keeps its unit busy for 16 issue slots, of which
-// the wave may use 15 for something else.
-//
-// Fragments of LDS are read one group of up to four instructions ahead, across the products too:
-// before the last group of one, the waves meet, and read the next one's first fragments. (A product
-// of one group comes before the meeting, since what it does beside must be over by then.)
-
 // Tiles of keys: global memory, registers, LDS, fragments.
 //
 // A row of LDS is a key's columns in chunks of 16 bytes. Eight chunks make the 128 bytes that the
@@ -398,6 +390,14 @@ class ValueCopy {
   int stride_, source_[ValueShare::kPasses], place_[ValueShare::kPasses];
 };
 
+// The two products of a block of keys, cut into single matrix instructions. After each one `piece`
+// puts a slice of other work: a matrix instruction keeps its unit busy for 16 issue slots, of which
+// the wave may use 15 for something else.
+//
+// Fragments of LDS are read one group of up to four instructions ahead, across the products too:
+// before the last group of one, the waves meet, and read the next one's first fragments. (A product
+// of one group comes before the meeting, since what it does beside must be over by then.)
+
 typedef Block Output[kOutputBlocks];   // O^T
 typedef Operand Query[2 * kStepsQk];   // Q^T, the whole head dim
 typedef Words2 Weights[2 * kStepsKv];  // P^T, packed pairs
@@ -556,9 +556,9 @@ __device__ __forceinline__ float max_of(float greatest, const Row& row, const In
 // What the lane's row has seen, in units of the exponent of 2.
 struct Softmax {
   float greatest = -INFINITY;
-  float shift = -kWeightBits;  // what exponents are relative to
-  float limit = -INFINITY;     // exponents above it need a new maximum
-  Pair sum[2] = {};            // of weights, over this lane's keys
+  float shift = 0;          // what exponents are relative to
+  float limit = -INFINITY;  // exponents above it need a new maximum
+  Pair sum[2] = {};         // of weights, over this lane's keys
 
   // Takes over the lane's greatest exponent. Returns the factor by which the row's sums and
   // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is
@@ -592,10 +592,9 @@ __device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] co
   return {kv_first};
 }
 
-// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
-// lane's first key of the block.
-__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
-                                             const Row& row, const Inputs& in) {
+// A raw product as an exponent of 2, the maximum not yet subtracted.
+__device__ __forceinline__ float exponent_at(float product, int, const BlockTerms&, const Row&,
+                                             const Inputs&) {
   return product * kExponentUnit;
 }
 
@@ -784,7 +783,7 @@ class Existing<true> {
     end_ = range.end - kv_first_;
     pin(end_);
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const { return key < end_; }
+  __device__ __forceinline__ bool operator()(int key, const Params&) const { return key < end_; }
 
  private:
   Row row_;
@@ -841,12 +840,6 @@ __device__ __forceinline__ void weigh(Wave& w, int first, int last) {
 }
 constexpr int kWeighSteps = 2 * kPairs;
 
-// The block's scores, before its weights can be computed.
-__device__ __forceinline__ void finish_block(Wave& w, int block, const Blocks& blocks,
-                                             const Params& p) {
-  adopt(w, p);
-}
-
 // A wave's 32 query rows against all their keys.
 
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
@@ -902,8 +895,6 @@ __device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
 
 // A round multiplies the keys of the block before `block` beside this block's weights, then this
 // block's values beside the scores of the block before.
-// If kCut, limits may cut these.
-template <bool kCut>
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
                                             const Params& p) {
@@ -928,7 +919,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
         weigh(w, kSteps.first(i), kSteps.first(i + 1));
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
-  const Existing<kCut> exists(w, block - 1, p);
+  const Existing<false> exists(w, block - 1, p);
   const BlockTerms terms = terms_at(w, block - 1, p);
   multiply_all<false, kStepsKv>(
       w.output, fragments,
@@ -948,7 +939,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
         finish(w, terms, kSteps.first(i), kSteps.first(i + 1), exists, p);
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
-  finish_block(w, block - 1, blocks, p);
+  adopt(w, p);
 }
 
 // All blocks of keys, the last one first. The two products of a block lie in different rounds.
@@ -976,13 +967,13 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
         loader.store_all_keys();
         meet_for_keys(loader, next);
       });
-  finish(w, terms_at(w, block, p), 0, kPairs, Existing<1>(w, block, p), p);
-  finish_block(w, block, blocks, p);
+  const Existing<true> exists(w, block, p);  // limits may cut the last block
+  finish(w, terms_at(w, block, p), 0, kPairs, exists, p);
+  adopt(w, p);
 
-  const int full_begin = begin;
 #pragma unroll 1
-  for (; block > full_begin; --block) {
-    visit_block<false>(w, query, fragments, loader, block, blocks, p);
+  for (; block > begin; --block) {
+    visit_block(w, query, fragments, loader, block, blocks, p);
   }
 
   weigh(w, 0, kWeighSteps);
@@ -1007,13 +998,13 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   }
 
   const Reductions reductions = wave.softmax.reductions();
-  constexpr float kUnit = kWeightUnit;
   const RowValues result = row_values(complete(reductions), wave.row, p.inputs);
 #pragma unroll
   for (int j = 0; j < kOutputBlocks; ++j) {
 #pragma unroll
     for (int e = 0; e < 16; ++e) {
-      wave.output[j][e] = output_of(wave.output[j][e] * kUnit, result, wave.row, p.inputs);
+      wave.output[j][e] *= kWeightUnit;
+      wave.output[j][e] = output_of(wave.output[j][e], result, wave.row, p.inputs);
     }
   }
   if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {

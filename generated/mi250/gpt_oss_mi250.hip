@@ -27,7 +27,7 @@ constexpr int kHeadDimQk = 64;
 constexpr int kHeadDimV = 64;
 constexpr float kScale = 0.125f;
 
-constexpr int kWaves = 2 * 1;  // each owns 32 query rows
+constexpr int kWaves = 2;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
 constexpr int kTileQ = 32 * kWaves;
 constexpr int kTileKv = 32;  // keys per step
@@ -260,14 +260,6 @@ __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues&
   if (saves.lse != nullptr) saves.lse[index] = save_lse(values, row, in);
 }
 
-// The two products of a block of keys, cut into single matrix instructions. After each one `piece`
-// puts a slice of other work: a matrix instruction keeps its unit busy for 16 issue slots, of which
-// the wave may use 15 for something else.
-//
-// Fragments of LDS are read one group of up to four instructions ahead, across the products too:
-// before the last group of one, the waves meet, and read the next one's first fragments. (A product
-// of one group comes before the meeting, since what it does beside must be over by then.)
-
 // Tiles of keys: global memory, registers, LDS, fragments.
 //
 // A row of LDS is a key's columns in chunks of 16 bytes. Eight chunks make the 128 bytes that the
@@ -428,6 +420,14 @@ class ValueCopy {
   int stride_, source_[ValueShare::kPasses], place_[ValueShare::kPasses];
 };
 
+// The two products of a block of keys, cut into single matrix instructions. After each one `piece`
+// puts a slice of other work: a matrix instruction keeps its unit busy for 16 issue slots, of which
+// the wave may use 15 for something else.
+//
+// Fragments of LDS are read one group of up to four instructions ahead, across the products too:
+// before the last group of one, the waves meet, and read the next one's first fragments. (A product
+// of one group comes before the meeting, since what it does beside must be over by then.)
+
 typedef Block Output[kOutputBlocks];   // O^T
 typedef Operand Query[2 * kStepsQk];   // Q^T, the whole head dim
 typedef Words2 Weights[2 * kStepsKv];  // P^T, packed pairs
@@ -554,7 +554,6 @@ struct Slices {
 constexpr float kLog2e = 1.44269504f;
 constexpr float kExponentUnit = kScale * kLog2e;  // of a raw product
 
-constexpr float kWeightBits = 0, kWeightUnit = 1, kSumUnit = 1;
 // The maximum in use may fall behind the true one by this power of two: sums and accumulators have
 // room for it, and the output is the same.
 constexpr float kSlackBits = 8;
@@ -582,9 +581,9 @@ __device__ __forceinline__ float max_of(float greatest, const Row& row, const In
 // What the lane's row has seen, in units of the exponent of 2.
 struct Softmax {
   float greatest = -INFINITY;
-  float shift = -kWeightBits;  // what exponents are relative to
-  float limit = -INFINITY;     // exponents above it need a new maximum
-  Pair sum[2] = {};            // of weights, over this lane's keys
+  float shift = 0;          // what exponents are relative to
+  float limit = -INFINITY;  // exponents above it need a new maximum
+  Pair sum[2] = {};         // of weights, over this lane's keys
 
   // Takes over the lane's greatest exponent. Returns the factor by which the row's sums and
   // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is
@@ -595,7 +594,7 @@ struct Softmax {
     const float new_max = max_of(greatest, row, in);
     const bool none = new_max == -INFINITY;
     const float factor = none ? 1 : exp2_approx(old_max - new_max);
-    shift = (none ? 0 : new_max) - kWeightBits;
+    shift = none ? 0 : new_max;
     limit = new_max + kSlackBits;
     sum[0] *= factor;
     sum[1] *= factor;
@@ -604,7 +603,7 @@ struct Softmax {
 
   __device__ __forceinline__ Reductions reductions() const {
     const Pair both = sum[0] + sum[1];
-    return {greatest * (1 / kLog2e), (both.x + both.y) * kSumUnit};
+    return {greatest * (1 / kLog2e), both.x + both.y};
   }
 };
 
@@ -618,10 +617,9 @@ __device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] co
   return {kv_first};
 }
 
-// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
-// lane's first key of the block.
-__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
-                                             const Row& row, const Inputs& in) {
+// A raw product as an exponent of 2, the maximum not yet subtracted.
+__device__ __forceinline__ float exponent_at(float product, int, const BlockTerms&, const Row&,
+                                             const Inputs&) {
   return product * kExponentUnit;
 }
 
@@ -818,7 +816,7 @@ class Existing<true> {
     begin_ = range.begin - kv_first_;
     pin(begin_);
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
+  __device__ __forceinline__ bool operator()(int key, const Params&) const {
     return key >= begin_ && key < end_;
   }
 
@@ -878,12 +876,6 @@ __device__ __forceinline__ void weigh(Wave& w, int first, int last) {
 }
 constexpr int kWeighSteps = 2 * kPairs;
 
-// The block's scores, before its weights can be computed.
-__device__ __forceinline__ void finish_block(Wave& w, int block, const Blocks& blocks,
-                                             const Params& p) {
-  adopt(w, p);
-}
-
 // A wave's 32 query rows against all their keys.
 
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
@@ -940,7 +932,7 @@ __device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
 // A round multiplies the keys of the block before `block` beside this block's weights, then this
 // block's values beside the scores of the block before.
 // If kCut, limits may cut these.
-template <bool kCut>
+template <bool kCut = false>
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
                                             const Params& p) {
@@ -985,7 +977,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
         finish(w, terms, kSteps.first(i), kSteps.first(i + 1), exists, p);
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
-  finish_block(w, block - 1, blocks, p);
+  adopt(w, p);
 }
 
 // All blocks of keys, the last one first. The two products of a block lie in different rounds.
@@ -1013,8 +1005,9 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
         loader.store_all_keys();
         meet_for_keys(loader, next);
       });
-  finish(w, terms_at(w, block, p), 0, kPairs, Existing<1>(w, block, p), p);
-  finish_block(w, block, blocks, p);
+  const Existing<true> exists(w, block, p);  // limits may cut the last block
+  finish(w, terms_at(w, block, p), 0, kPairs, exists, p);
+  adopt(w, p);
 
   // A test of blocks inside one loop would cost registers: blocks that limits cut have their own.
   const int full_end = uniform(max(blocks.full_end, begin));
@@ -1025,7 +1018,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   const int full_begin = uniform(max(blocks.full_begin, begin));
 #pragma unroll 1
   for (; block > full_begin; --block) {
-    visit_block<false>(w, query, fragments, loader, block, blocks, p);
+    visit_block(w, query, fragments, loader, block, blocks, p);
   }
 #pragma unroll 1
   for (; block > begin; --block) {
@@ -1054,13 +1047,12 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   }
 
   const Reductions reductions = wave.softmax.reductions();
-  constexpr float kUnit = kWeightUnit;
   const RowValues result = row_values(complete(reductions), wave.row, p.inputs);
 #pragma unroll
   for (int j = 0; j < kOutputBlocks; ++j) {
 #pragma unroll
     for (int e = 0; e < 16; ++e) {
-      wave.output[j][e] = output_of(wave.output[j][e] * kUnit, result, wave.row, p.inputs);
+      wave.output[j][e] = output_of(wave.output[j][e], result, wave.row, p.inputs);
     }
   }
   if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {

@@ -82,6 +82,7 @@ class TemplateValues {
   void put_schedule() {
     put("TILE_KV", schedule_.tile_kv);
     put("WARPGROUPS", schedule_.warpgroups);
+    put("WAVES", 2 * schedule_.warpgroups);  // of CDNA2
     put("STAGES", schedule_.stages);
     put("WEIGHTS_SHARED", schedule_.weights == schedule::Place::Shared);
     put("INTRA_OVERLAP", schedule_.overlap == schedule::Overlap::IntraWarpgroup);

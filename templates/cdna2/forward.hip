@@ -17,6 +17,8 @@ namespace {
 #include "parts/buffer.h"
 #include "parts/mfma.h"
 #include "parts/user.h"
+#include "parts/keys.h"
+#include "parts/values.h"
 #include "parts/products.h"
 #if ATTN_EXPONENTIAL
 #include "parts/softmax.h"

@@ -34,8 +34,8 @@
 #ifndef ATTN_TILE_KV
 #define ATTN_TILE_KV 64
 #endif
-#ifndef ATTN_WARPGROUPS
-#define ATTN_WARPGROUPS 2
+#ifndef ATTN_WAVES
+#define ATTN_WAVES 4
 #endif
 #ifndef ATTN_WAVES_PER_SIMD
 #define ATTN_WAVES_PER_SIMD 2
@@ -103,7 +103,7 @@ constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 constexpr float kScale = ATTN_SCALE;
 #endif
 
-constexpr int kWaves = 2 * ATTN_WARPGROUPS;  // each owns 32 query rows
+constexpr int kWaves = ATTN_WAVES;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
 constexpr int kTileQ = 32 * kWaves;
 constexpr int kTileKv = ATTN_TILE_KV;  // keys per step

@@ -7,9 +7,6 @@
 // of one group comes before the meeting, since what it does beside must be over by then.)
 #pragma once
 
-#include "keys.h"
-#include "values.h"
-
 typedef Block Output[kOutputBlocks];   // O^T
 typedef Operand Query[2 * kStepsQk];   // Q^T, the whole head dim
 typedef Words2 Weights[2 * kStepsKv];  // P^T, packed pairs

@@ -54,10 +54,10 @@ __device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
 
 // A round multiplies the keys of the block before `block` beside this block's weights, then this
 // block's values beside the scores of the block before.
-#if ATTN_EXPONENTIAL
+#if ATTN_CUT_LAST || ATTN_CUT_FIRST
 // If kCut, limits may cut these.
+template <bool kCut = false>
 #endif
-template <bool kCut>
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
                                             const Params& p) {
@@ -88,7 +88,11 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
 #if ATTN_EXPONENTIAL
+#if ATTN_CUT_LAST || ATTN_CUT_FIRST
   const Existing<kCut> exists(w, block - 1, p);
+#else
+  const Existing<false> exists(w, block - 1, p);
+#endif
   const BlockTerms terms = terms_at(w, block - 1, p);
 #endif
   multiply_all<false, kStepsKv>(
@@ -112,7 +116,10 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
 #if ATTN_EXPONENTIAL
-  finish_block(w, block - 1, blocks, p);
+#if !ATTN_INTERVAL_MASK
+  if (!blocks.is_full(block - 1)) cut(w, block - 1, p);
+#endif
+  adopt(w, p);
 #endif
 }
 
@@ -142,14 +149,20 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
         meet_for_keys(loader, next);
       });
 #if ATTN_EXPONENTIAL
-  finish(w, terms_at(w, block, p), 0, kPairs, Existing<ATTN_INTERVAL_MASK>(w, block, p), p);
-  finish_block(w, block, blocks, p);
+#if ATTN_INTERVAL_MASK
+  const Existing<true> exists(w, block, p);  // limits may cut the last block
+#else
+  const Existing<false> exists(w, block, p);
+#endif
+  finish(w, terms_at(w, block, p), 0, kPairs, exists, p);
+#if !ATTN_INTERVAL_MASK
+  if (!blocks.is_full(block)) cut(w, block, p);
+#endif
+  adopt(w, p);
 #endif
 
 #if ATTN_CUT_LAST
   // A test of blocks inside one loop would cost registers: blocks that limits cut have their own.
-#endif
-#if ATTN_CUT_LAST
   const int full_end = uniform(max(blocks.full_end, begin));
 #pragma unroll 1
   for (; block > full_end; --block) {
@@ -158,17 +171,18 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
 #endif
 #if ATTN_CUT_FIRST
   const int full_begin = uniform(max(blocks.full_begin, begin));
-#else
-  const int full_begin = begin;
-#endif
 #pragma unroll 1
   for (; block > full_begin; --block) {
-    visit_block<false>(w, query, fragments, loader, block, blocks, p);
+    visit_block(w, query, fragments, loader, block, blocks, p);
   }
-#if ATTN_CUT_FIRST
 #pragma unroll 1
   for (; block > begin; --block) {
     visit_block<true>(w, query, fragments, loader, block, blocks, p);
+  }
+#else
+#pragma unroll 1
+  for (; block > begin; --block) {
+    visit_block(w, query, fragments, loader, block, blocks, p);
   }
 #endif
 
@@ -202,17 +216,18 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
 
 #if ATTN_EXPONENTIAL
   const Reductions reductions = wave.softmax.reductions();
-  constexpr float kUnit = kWeightUnit;
 #else
   const Reductions& reductions = wave.reductions;
-  constexpr float kUnit = 1;
 #endif
   const RowValues result = row_values(complete(reductions), wave.row, p.inputs);
 #pragma unroll
   for (int j = 0; j < kOutputBlocks; ++j) {
 #pragma unroll
     for (int e = 0; e < 16; ++e) {
-      wave.output[j][e] = output_of(wave.output[j][e] * kUnit, result, wave.row, p.inputs);
+#if ATTN_EXPONENTIAL && !ATTN_BF16
+      wave.output[j][e] *= kWeightUnit;
+#endif
+      wave.output[j][e] = output_of(wave.output[j][e], result, wave.row, p.inputs);
     }
   }
   if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {

@@ -8,9 +8,7 @@ constexpr float kExponentUnit = kScale * kLog2e;  // of a raw product
 constexpr float kExponentUnit = ATTN_EXPONENT_UNIT;  // of a score
 #endif
 
-#if ATTN_BF16
-constexpr float kWeightBits = 0, kWeightUnit = 1, kSumUnit = 1;
-#else
+#if !ATTN_BF16
 // Matrix instructions take fp16 subnormals for zero. Weights are 2^7 times as large, so that those
 // down to 2^-21 count; and 1 + 2^-12 times, half of what rounding towards zero may lose, so that a
 // weight of 1 stays 1 and the others err to either side. Only the sums must forget that again.
@@ -48,9 +46,9 @@ __device__ __forceinline__ float max_of(float greatest, const Row& row, const In
 // What the lane's row has seen, in units of the exponent of 2.
 struct Softmax {
   float greatest = -INFINITY;
-  float shift = -kWeightBits;  // what exponents are relative to
-  float limit = -INFINITY;     // exponents above it need a new maximum
-  Pair sum[2] = {};            // of weights, over this lane's keys
+  float shift = 0;          // what exponents are relative to
+  float limit = -INFINITY;  // exponents above it need a new maximum
+  Pair sum[2] = {};         // of weights, over this lane's keys
 
   // Takes over the lane's greatest exponent. Returns the factor by which the row's sums and
   // accumulator shrink. A maximum of -inf (no pair yet) counts as 0, so that no exponent is
@@ -61,7 +59,11 @@ struct Softmax {
     const float new_max = max_of(greatest, row, in);
     const bool none = new_max == -INFINITY;
     const float factor = none ? 1 : exp2_approx(old_max - new_max);
+#if ATTN_BF16
+    shift = none ? 0 : new_max;
+#else
     shift = (none ? 0 : new_max) - kWeightBits;
+#endif
     limit = new_max + kSlackBits;
     sum[0] *= factor;
     sum[1] *= factor;
@@ -70,7 +72,11 @@ struct Softmax {
 
   __device__ __forceinline__ Reductions reductions() const {
     const Pair both = sum[0] + sum[1];
+#if ATTN_BF16
+    return {greatest * (1 / kLog2e), both.x + both.y};
+#else
     return {greatest * (1 / kLog2e), (both.x + both.y) * kSumUnit};
+#endif
   }
 };
 
@@ -95,15 +101,22 @@ __device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] co
 #endif
 }
 
-// A raw product as an exponent of 2, the maximum not yet subtracted. `column` counts from the
-// lane's first key of the block.
+// A raw product as an exponent of 2, the maximum not yet subtracted.
+#if ATTN_PLAIN_SCORE
+__device__ __forceinline__ float exponent_at(float product, int, const BlockTerms&, const Row&,
+                                             const Inputs&) {
+  return product * kExponentUnit;
+}
+#elif ATTN_AFFINE_SCORE
+// `column` counts from the lane's first key of the block.
+__device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
+                                             const Row& row, const Inputs&) {
+  return exponent_of(product, row, terms.base, column);
+}
+#else
+// `column` counts from the lane's first key of the block.
 __device__ __forceinline__ float exponent_at(float product, int column, const BlockTerms& terms,
                                              const Row& row, const Inputs& in) {
-#if ATTN_PLAIN_SCORE
-  return product * kExponentUnit;
-#elif ATTN_AFFINE_SCORE
-  return exponent_of(product, row, terms.base, column);
-#else
   int kv_idx = terms.kv_first + column;
 #if ATTN_INPUTS
   kv_idx = min(kv_idx, row.seq_kv - 1);
@@ -113,5 +126,5 @@ __device__ __forceinline__ float exponent_at(float product, int column, const Bl
 #else
   return score_of(product, row, kv_idx, in) * kExponentUnit;
 #endif
-#endif
 }
+#endif

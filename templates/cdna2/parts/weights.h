@@ -28,7 +28,11 @@ struct Existing {  // all of them
 template <>
 class Existing<true> {
  public:
+#if ATTN_INTERVAL_MASK
   __device__ __forceinline__ Existing(const Wave& w, int block, const Params& p)
+#else
+  __device__ __forceinline__ Existing(const Wave& w, int block, const Params&)
+#endif
       : row_(w.row), kv_first_(block * kTileKv + 4 * lane_half()) {
     pin(row_.q_idx);  // keeps what follows from it out of the loop's registers
     row_.q_pos = row_.q_idx + (row_.seq_kv - row_.seq_q);
@@ -43,15 +47,19 @@ class Existing<true> {
 #endif
 #endif
   }
-  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
-#if !ATTN_INTERVAL_MASK
-    return kv_first_ + key < row_.seq_kv && pair_exists(row_, kv_first_ + key, p.inputs);
-#elif ATTN_KEYS_FROM_FIRST
+#if ATTN_INTERVAL_MASK
+  __device__ __forceinline__ bool operator()(int key, const Params&) const {
+#if ATTN_KEYS_FROM_FIRST
     return key < end_;
 #else
     return key >= begin_ && key < end_;
 #endif
   }
+#else
+  __device__ __forceinline__ bool operator()(int key, const Params& p) const {
+    return kv_first_ + key < row_.seq_kv && pair_exists(row_, kv_first_ + key, p.inputs);
+  }
+#endif
 
  private:
   Row row_;
@@ -129,15 +137,6 @@ __device__ __forceinline__ void weigh(Wave& w, int first, int last) {
   }
 }
 constexpr int kWeighSteps = 2 * kPairs;
-
-// The block's scores, before its weights can be computed.
-__device__ __forceinline__ void finish_block(Wave& w, int block, const Blocks& blocks,
-                                             const Params& p) {
-#if !ATTN_INTERVAL_MASK
-  if (!blocks.is_full(block)) cut(w, block, p);
-#endif
-  adopt(w, p);
-}
 #else
 __device__ __forceinline__ void weigh_block(Wave& w, int block, bool full, const Params& p) {
   const int kv_first = block * kTileKv + 4 * lane_half();
