@@ -1031,7 +1031,7 @@ struct Cursor {
   __device__ __forceinline__ bool is_full() const { return blocks.is_full(number); }
 };
 
-__device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
+__device__ __forceinline__ Work work_of(const Tile& tile, int, const Params& p) {
   return {blocks_of(tile, tile.q_first, kTileQ, p)};
 }
 

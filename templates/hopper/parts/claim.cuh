@@ -20,7 +20,11 @@ __device__ __forceinline__ void open_counter(Shared& shared, const Params& p) {
 
 #endif
 // The index of another tile, in lane 0; none: p.tiles.
+#if ATTN_COUNTER
 __device__ __forceinline__ int claim_tile(Shared& shared, const Params& p) {
+#else
+__device__ __forceinline__ int claim_tile(Shared&, const Params& p) {
+#endif
   int index = p.tiles;
   if (!draws_tiles(p)) return index;
 #if ATTN_COUNTER

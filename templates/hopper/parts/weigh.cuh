@@ -82,7 +82,11 @@ struct Factors {
 template <bool kMasked>
 __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const Row (&rows)[2],
                                             const Inputs& in, Reductions (&reductions)[2],
+#if ATTN_ROW_FREE
+                                            Factors&) {
+#else
                                             Factors& factors) {
+#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
 #if !ATTN_ROW_FREE

@@ -58,9 +58,8 @@ __device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 l
   return {loaded};
 #endif
 }
-#else
+#elif ATTN_TRIMMED
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
-#if ATTN_TRIMMED
 #if ATTN_FAR
   Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
   const int far = far_blocks(loaded, p);
@@ -78,7 +77,10 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
 #else
   return trimmed(own, loaded);
 #endif
-#elif ATTN_FAR
+}
+#else
+__device__ __forceinline__ Work work_of(const Tile& tile, int, const Params& p) {
+#if ATTN_FAR
   Work work{blocks_of(tile, tile.q_first, kTileQ, p)};
   work.far = far_blocks(work.blocks, p);
   work.blocks.begin = work.far;
