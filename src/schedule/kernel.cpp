@@ -133,6 +133,30 @@ bool reads_bytes(const expr::Expr& e, const spec::Spec& spec) {
          }) != nullptr;
 }
 
+bool is_comparison(const expr::Expr& e) {
+  return e.type() == expr::Type::Bool && e.op() != expr::Op::And && e.op() != expr::Op::Or &&
+         e.op() != expr::Op::Not;
+}
+
+bool reads_pair(const expr::Expr& e) {
+  return std::ranges::any_of(attention::pair_variables(),
+                             [&](const std::string& name) { return expr::mentions(e, name); });
+}
+
+// Whether a value of the row stands in two comparisons of a mask, of which one is the row's own.
+// What that alone reads need not be kept beside its answer.
+bool asks_twice(const attention::PairForm& pairs) {
+  return std::ranges::any_of(pairs.constants, [&](const spec::NamedExpr& constant) {
+    const auto asks = [&](bool of_pair) {
+      return expr::find_node(pairs.mask, [&](const expr::Expr& e) {
+               return is_comparison(e) && expr::mentions(e, constant.name) &&
+                      reads_pair(e) == of_pair;
+             }) != nullptr;
+    };
+    return asks(true) && asks(false);
+  });
+}
+
 // The user's functions, per pair: what a kernel computes beyond the plain product's exponent or
 // weight.
 void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
@@ -159,6 +183,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   }
   if (pairs.bias) count_bias(spec, *pairs.bias, kernel);
   kernel.mask_bytes = kernel.tested_mask && reads_bytes(pairs.mask, spec);
+  kernel.mask_asks_twice = kernel.tested_mask && asks_twice(pairs);
   kernel.mask_tile = expr::mentions(pairs.mask, attention::kByte) && !pairs.mask_loads();
   kernel.key_words = static_cast<int>(pairs.key_words.size());
   kernel.mask.load += 0.5 * kernel.key_words;  // of two columns at a time

@@ -48,6 +48,7 @@ struct Kernel {
   bool masked = false;              // some pair may not exist
   bool tested_mask = false;         // the mask has no limits of a row: tested pair by pair
   bool mask_bytes = false;          // and loads an element of a u8 input
+  bool mask_asks_twice = false;     // and a row's value both by itself and with each key
   bool mask_tile = false;           // and reads no more than bytes that come by tiles
   bool mask_bits = false;           // and comes by tiles itself, a bit for each pair
   bool searched_limits = false;     // a row's limits are searched for once a tile

@@ -189,6 +189,21 @@ TEST_CASE("a softmax whose mask reads a byte of each pair takes registers for th
   CHECK(need("u8", "mask: keep[h, q_idx, kv_idx] != 0\n") == need("u8", "") + 8 + (80 - 64) / 5);
 }
 
+TEST_CASE("a row's value that a mask asks by itself and with keys takes registers") {
+  const auto need = [](const std::string& image) {
+    const Kernel kernel = read_kernel(
+        "heads: {q: 8, kv: 2}\n"
+        "inputs: {img: {dtype: i32, shape: [batch, seq_kv]}, "
+        "text: {dtype: i32, shape: [batch, seq_kv]}}\n"
+        "mask: kv_idx <= q_pos or (" +
+        image + "img[b, q_pos] == img[b, kv_idx])\n");
+    return fit_hopper(kernel, shape(2, 96), h100()).resources->register_need;
+  };
+  CHECK(need("img[b, q_pos] >= 0 and ") == need("") + 96 / 8 + 2);
+  // Where no key is compared with it, its answer takes its place.
+  CHECK(need("text[b, q_pos] == 0 and ") == need("") + 1);
+}
+
 TEST_CASE("a lone warpgroup shares its core where keys have gaps") {
   Kernel kernel = plain_kernel(128, 128);
   CHECK(fit_hopper(kernel, shape(1, 64), h100()).resources->blocks_per_core == 1);
