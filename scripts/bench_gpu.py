@@ -120,7 +120,9 @@ class Emitted:
 
 
 def torch_calls(bench, problem, with_flex):
-    """What PyTorch users run, on the same tensors as [batch, heads, seq, dim] views."""
+    """What PyTorch users run, on the same tensors as [batch, heads, seq, dim] views. Where queries
+    are the last of the keys, its causal mask is another: there is FlexAttention alone.
+    """
     q, k, v = (getattr(problem, name).view.transpose(1, 2) for name in "qkv")
     grouped = bench.heads[0] != bench.heads[1]
 
@@ -129,13 +131,14 @@ def torch_calls(bench, problem, with_flex):
             return torch.nn.functional.scaled_dot_product_attention(
                 q, k, v, is_causal=bench.causal, enable_gqa=grouped)
 
-    calls = {"cudnn": cudnn}
+    ahead = bench.seq - bench.seq_q
+    calls = {} if bench.causal and ahead else {"cudnn": cudnn}
     if with_flex:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
         torch._dynamo.reset()  # or it would be compiled for any shape, once it has seen two
         compiled = torch.compile(flex_attention)
-        block_mask = create_block_mask(lambda b, h, i, j: j <= i, None, None, bench.seq,
+        block_mask = create_block_mask(lambda b, h, i, j: j <= i + ahead, None, None, bench.seq_q,
                                        bench.seq) if bench.causal else None
         calls["flex"] = lambda: compiled(q, k, v, block_mask=block_mask, enable_gqa=grouped)
     return calls

@@ -63,7 +63,8 @@ def variant_pair(bench, builds, _):
 
 
 def storage_pair(bench, builds, args):
-    tokens = bench_storage.draw_tokens(bench.spec, sum(bench.lengths(args.seed)), args.seed, "cuda")
+    total = sum(bench.lengths(args.seed))
+    tokens = bench_storage.draw_tokens(bench.spec, total, total, args.seed, "cuda")
     old, new = (bench_storage.Contestant(bench, entry, tokens,
                                          argparse.Namespace(**{**vars(args), "build": build}))
                 for build, entry in builds)

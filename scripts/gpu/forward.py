@@ -29,9 +29,9 @@ class BenchCase:
                     schedule=self.schedule, data=self.name)
 
     def flop(self):
-        """Causal counts half the pairs, as is usual."""
+        """Causal counts half the pairs of queries on their own keys, as is usual."""
         qk, v = self.head_dim
-        pairs = self.seq_q * self.seq / (2 if self.causal else 1)
+        pairs = self.seq_q * (self.seq - (self.seq_q / 2 if self.causal else 0))
         return 2.0 * self.batch * self.heads[0] * pairs * (qk + v)
 
 
@@ -91,6 +91,16 @@ def long_cache_bench():
                             schedule={**whole, **packs})
 
 
+def chunk_bench():
+    """The last few hundred queries of many keys: prompts that come in chunks."""
+    for heads, rows, seq in (((32, 8), 128, 32768), ((32, 8), 512, 32768), ((64, 8), 512, 32768),
+                             ((28, 4), 512, 32768), ((32, 8), 2048, 32768)):
+        name = f"bench_chunk_h{heads[0]}_{heads[1]}_q{rows}_s{seq}"
+        yield BenchCase(name, (128, 128), heads, 1, seq, True, rows=rows)
+    # One query of more heads than there are cores.
+    yield BenchCase("bench_chunk_b4_h40_40_q1_s16384", (128, 128), (40, 40), 4, 16384, True, rows=1)
+
+
 def short_bench():
     """Calls of one to seven tiles a core."""
     for heads, dim, rows, seq in ((16, 64, 0, 2048), (16, 128, 0, 2048), (16, 128, 1024, 8192),
@@ -119,6 +129,7 @@ def bench_cases():
                         (64, 8), 1, 16384, causal)
     yield from few_rows_bench()
     yield from long_cache_bench()
+    yield from chunk_bench()
     yield from short_bench()
     yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,
                     4096, True)
