@@ -158,10 +158,12 @@ struct SplitEnds {
   double first = 0, last = 0;
 };
 
-// In waves of tiles that are alike the last one leaves cores idle, and memory with them: 160 tiles
-// of one query and 16384 keys took 377 us, four splits of each 312 (H200, 2026-11-27, a throw-away
+// The share that tiles' keys are apart, below which they are taken to be alike.
+constexpr double kAlike = 0.05;
+
+// In waves of such tiles the last one leaves cores idle, and memory with them: 160 tiles of one
+// query and 16384 keys took 377 us, four splits of each 312 (H200, 2026-11-27, a throw-away
 // script).
-constexpr double kAlike = 0.05;  // apart_share below which tiles are taken to be
 double seconds_of_waves(const PointCost& p, const SplitEnds& ends) {
   const double whole = std::floor(p.waves), most = std::ceil(p.waves);
   const double time = whole > 0 ? whole / most : 1, work = whole > 0 ? whole / p.waves : 1;

@@ -143,7 +143,7 @@ bool has_slots_for_far_keys(const Kernel& kernel, const Schedule& s) {
 std::string why_unpackable(const Kernel& kernel) {
   if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
   if (kernel.group() > kWarpgroupRows) {
-    return fmt::format("{} heads share a key head; packed, they have the {} rows of a warpgroup",
+    return fmt::format("{} heads share a key head: more than a warpgroup has rows, {}",
                        kernel.group(), kWarpgroupRows);
   }
   return kernel.heads_apart;

@@ -45,7 +45,7 @@ TEST_CASE("what cannot be packed says why") {
         "every query head has a key head of its own: none share a tile");
   CHECK(reason(kernel_of(16, "", "{q: 28, kv: 4}")) == "");
   CHECK(reason(kernel_of(16, "", "{q: 71, kv: 1}")) ==
-        "71 heads share a key head; packed, they have the 64 rows of a warpgroup");
+        "71 heads share a key head: more than a warpgroup has rows, 64");
   CHECK(reason(kernel_of(16, "mask: kv_idx < 100 * h\n")) ==
         "the mask reads h: heads may need different keys");
   CHECK(reason(kernel_of(16, "mask: kv_idx < 100 * h_kv\n")) == "");
