@@ -24,6 +24,7 @@ UNEQUAL = [(1, 77), (77, 1), (64, 1000), (113, 64), (239, 799), (1000, 197), (3,
 VARLEN_QUICK = [(1, 1, 1), (7, 77, 77), (16, 300, 300), (6, 239, 239), (3, 64, 1000), (3, 128, 0)]
 VARLEN = [(5, 3, 2048), (9, 1000, 1000), (4, 1000, 64), (130, 40, 40), (2500, 20, 30),
           (4, 2048, 2048), (5, 8191, 8191)]
+VARLEN_SPLIT = [(1, 1, 8191), (4, 1, 8191), (9, 7, 2048), (3, 130, 5000)]
 LARGE = [113, 799]  # lengths run once more with scores in the hundreds
 # And at the last of them what a guess about the scores would get wrong: scores that grow by 200 along
 # the row (2^288) in the order of visit, one huge score in the block visited last, huge values.
@@ -106,8 +107,9 @@ def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_wa
 def shapes_of(case, quick=False):
     """The calls of a case: lengths, and in turn the kinds of strides."""
     if case.spec.get("varlen"):
+        more = VARLEN_SPLIT if case.group == "split" else []
         return [Shape(*one, STRIDES[i % len(STRIDES)])
-                for i, one in enumerate(VARLEN_QUICK if quick else VARLEN_QUICK + VARLEN)]
+                for i, one in enumerate(VARLEN_QUICK if quick else VARLEN_QUICK + VARLEN + more)]
     pairs = [(n, n) for n in LENGTHS] + UNEQUAL
     if quick:
         pairs = [(1, 1), (77, 77), (128, 128), (239, 239), (1000, 1000), (64, 1000), (113, 64),

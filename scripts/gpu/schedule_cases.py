@@ -190,6 +190,11 @@ def split_cases():
         name = f"split_{walk}"
         yield Case(name, make_spec(name, (64, 64), (8, 2), **rest), "split", fills,
                    schedule=SPLIT_SCHEDULES[i], longest=5000 if walk == "asked" else 8191, data=name)
+    for name, heads, i, mask in (("split_varlen", (8, 2), 1, "causal"),
+                                 ("split_varlen_packed", (7, 1), 7, "full")):
+        yield Case(name, make_spec(name, (128, 128), heads, varlen=True, mask=MASKS[mask],
+                                   normalize=SAVED_MAX), "split", mask=mask,
+                   schedule=SPLIT_SCHEDULES[i], data=name)
 
 
 def agree_cases():

@@ -11,7 +11,6 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 }  // namespace
 
 std::string why_unsplittable(const Kernel& kernel) {
-  if (kernel.varlen) return "keys are not split in packed sequences (varlen)";
   if (kernel.maps > 1) return "keys are not split where there are two maps of scores";
   if (kernel.value_parts > 1) return "keys are not split where values have several parts";
   return {};

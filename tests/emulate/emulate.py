@@ -61,14 +61,14 @@ def check_order(attngen, compiler, folder, kernels, source):
 def check_outputs(attngen, check, compiler, folder, group):
     for i, (one, schedules, calls, *fills) in enumerate(GROUPS[group]):
         options = [text for fill in fills for text in ("--fill", fill)]
-        if group in ("dense", "split"):
+        if group in ("dense", "split", "varlen_split"):
             options.append("--replay")
         for j, given in enumerate(schedules):
             place = folder / f"{i}_{j}"
             host = emulated(attngen, one, given, place)
             if group == "far" and "_forward_states(" not in host.read_text():
                 sys.exit(f"{json.dumps(one)}\na kernel without states")
-            if group == "split" and "kJoining = 0;" not in host.read_text().replace(",", ";"):
+            if group in ("split", "varlen_split") and "kJoining = 0;" not in host.read_text().replace(",", ";"):
                 sys.exit(f"{json.dumps(one)}\na kernel whose short calls are not split")
             library = place / "emulated.so"
             run([*library_command(compiler, one["dtype"], folder.parent), "-shared", host, "-o", library])

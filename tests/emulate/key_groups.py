@@ -3,8 +3,9 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FAR_DOCUMENTS,
-                   FEW, FRAME, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, NARROW, PACKED, RETAINED, RETENTION,
-                   SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, VALID, WILD, WINDOW, also, bias, keep, packed, packed_input, schedule,
+                   FEW, FRAME, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, LONG_PACKED, NARROW, PACKED,
+                   RETAINED, RETENTION, SAVED_MAX, SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK,
+                   VALID, WILD, WILD_LONG, WINDOW, also, bias, keep, packed, packed_input, schedule,
                    spec, split)
 
 KEY_GROUPS = {
@@ -321,6 +322,26 @@ KEY_GROUPS = {
               score="score + x[h, q_pos] - x[h, kv_idx]"), [packed(2, 64, 2)], PACKED, "x=log_gates"),
         (spec((8, 2), varlen=True, inputs=packed_input("i32", "seq_kv", sorted=True),
               mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]"), [packed(1, 64, 2)], PACKED),
+    ],
+    # Splits of packed sequences: as many for each, by their mean; of some they are empty. Rows are
+    # joined early, or late; those of WILD, whose offsets descend, late.
+    "varlen_split": [
+        (spec((4, 2), varlen=True, mask=CAUSAL),
+         [split(2, 64, 2, ping_pong=True), packed(1, 64, 2, split_keys=True)],
+         [*PACKED, *LONG_PACKED, WILD_LONG]),
+        (spec((7, 1), (72, 40), dtype="fp16", layout="bhsd", varlen=True, normalize=SAVED_MAX),
+         [packed(1, 64, 2, split_keys=True), split(2, 48, 2)], [*LONG_PACKED, WILD_LONG]),
+        (spec((2, 1), varlen=True, inputs=SINK, mask=NARROW, normalize=SINKS), [split(1, 64, 2)],
+         [*LONG_PACKED, "padded:5x300+1x777"]),
+        (spec((8, 2), varlen=True, inputs=packed_input("i32", "seq_kv", sorted=True),
+              mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]"),
+         [packed(1, 64, 2, split_keys=True), split(2, 64, 2)], [PACKED[2], *LONG_PACKED]),
+        (spec(varlen=True, inputs=packed_input("i32", "seq_kv"), mask="x[q_pos] == x[kv_idx]"),
+         [split(2, 64, 2)], [PACKED[2], *LONG_PACKED, WILD_LONG]),
+        (spec((4, 2), varlen=True, inputs=packed_input("f32", "seq_kv"), mask=CAUSAL,
+              normalize={**SIGMOID, "output": "acc * x[q_pos]", "save": {"gate": "x[q_pos]"}}),
+         [split(2, 64, 2)], [PACKED[0], *LONG_PACKED]),
+        (spec(varlen=True, mask=DILATED), [split(1, 64, 2)], LONG_PACKED),
     ],
     # Blocks that the scout finds for a tile of several heads: by a search, by their tests.
     "gaps_gqa": [

@@ -44,6 +44,12 @@ CASES = [
     (spec(varlen=True), schedule(2, 64, 2), [
         ({}, "batch", MOST // 2, MOST // 2 + 1, (NULL_POINTER, BAD_LENGTH)),
     ]),
+    (spec((4, 2), varlen=True), packed(2, 64, 2, split_keys=True), [
+        ({"cu_seqlens_q": SOMEWHERE, "cu_seqlens_kv": SOMEWHERE}, "total_kv", MOST, MOST + 1,
+         (NULL_POINTER, BAD_LENGTH)),
+        ({**POINTERS, "cu_seqlens_q": SOMEWHERE, "cu_seqlens_kv": SOMEWHERE}, "batch", MOST // 2,
+         MOST // 2 + 1, (BAD_DEVICE, BAD_LENGTH)),
+    ]),
 ]
 
 

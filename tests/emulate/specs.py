@@ -90,6 +90,9 @@ SELF = ["2,130,130", "1,1,1", "1,300,300", "1,77,200", "1,64,0"]
 # Of packed sequences; the second one's keys and values are NaN.
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x31",
           "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
+# The first queries, with a few keys each that are split.
+LONG_PACKED = ["1x700+1x300", "1x900+0x40+1x5+3x0+2x400", "70x500+1x800+0x0"]
 
 # Offsets that descend and lie far outside leave the one sequence its rows.
 WILD = "wild:0x0+0x0+70x130+0x0+0x0"
+WILD_LONG = "wild:0x0+0x0+20x900+0x0+0x0"

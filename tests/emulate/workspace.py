@@ -60,6 +60,14 @@ CASES = [
      schedule(1, 128, 2, split_keys=True)),
     (spec((8, 8), mask=CAUSAL, workload=[{"batch": 1, "seq_q": 700, "seq_kv": 4096}]),
      schedule(2, 64, 2, split_keys=True)),
+    (spec((8, 2), (128, 128), varlen=True, workload=[{"batch": 3, "seq_q": 1, "seq_kv": 65536}]),
+     packed(1, 128, 2, split_keys=True)),
+    (spec((8, 8), (72, 40), varlen=True, mask=CAUSAL, normalize=RETENTION,
+          workload=[{"batch": 2, "seq_q": 100, "seq_kv": 9000}]), schedule(2, 64, 2, split_keys=True)),
+    (spec((4, 2), varlen=True, inputs=packed_input("i32", "heads_kv", "seq_kv"),
+          mask="x[h_kv, q_pos] == x[h_kv, kv_idx]",
+          workload=[{"batch": 2, "seq_q": 5, "seq_kv": 400000}]),
+     schedule(1, 64, 2, split_keys=True)),
 ]
 
 

@@ -49,13 +49,14 @@ TEST_CASE("what cannot be split says why") {
   CHECK(reason("") == "");
   CHECK(reason("mask: kv_idx <= q_pos and q_pos - kv_idx < 3000\n") == "");
   CHECK(reason("normalize: {weight: sigmoid(score)}\n") == "");
-  CHECK(reason("varlen: true\n") == "keys are not split in packed sequences (varlen)");
   CHECK(reason("maps: 2\n") == "keys are not split where there are two maps of scores");
   Kernel wide = kernel_of(16, 8192);
   wide.value_parts = 2;
   CHECK(reason_of(wide) == "keys are not split where values have several parts");
   CHECK(reason("blocks: {size: 128, from: bitmap}\n") == "");
   CHECK(reason("mask: kv_idx % 512 < 64\n") == "");
+  schedule.order = Order::LongestFirst;
+  CHECK(reason("varlen: true\n") == "");
 }
 
 TEST_CASE("a call has as many splits as end it first") {
@@ -128,7 +129,17 @@ TEST_CASE("the search splits keys where tiles are few") {
   };
   CHECK(!any_split(kernel_of(8192, 8192, "", "{q: 32, kv: 32}")));
   CHECK(!any_split(kernel_of(16, 200)));
-  CHECK(!any_split(kernel_of(16, 65536, "varlen: true\n")));
+  CHECK(!any_split(kernel_of(8192, 8192, "varlen: true\n", "{q: 32, kv: 32}")));
+}
+
+TEST_CASE("the search splits keys of few packed queries") {
+  for (const int batch : {1, 2, 4}) {
+    Kernel kernel = kernel_of(1, 8192, "varlen: true\n", "{q: 32, kv: 8}");
+    kernel.workload.front().batch = batch;
+    const Candidate first = search(kernel, h100()).ranked.front();
+    CHECK(first.schedule.split_keys);
+    CHECK(first.schedule.pack_heads);
+  }
 }
 
 TEST_CASE("of a long cache a window is split as of a short one") {

@@ -108,7 +108,30 @@ attention_status check_args(const attention_forward_args& args) {
 }
 
 #if ATTN_SPLIT_KEYS
+#if ATTN_VARLEN
+// How long each sequence is, only the GPU knows. Splits are reckoned as if all were as long as the
+// mean.
+struct EvenCall {
+  int64_t batch, seq_q, seq_kv;
+};
+
+EvenCall even_call(const attention_forward_args& args) {
+  const auto mean = [&](int64_t total) { return (total + args.batch - 1) / args.batch; };
+  return {args.batch, mean(args.total_q), mean(args.total_kv)};
+}
+
+int64_t tiles_per_head(const EvenCall& args) {
+#if ATTN_PACKED_HEADS
+  return (args.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
+#else
+  return (args.seq_q + kTileQ - 1) / kTileQ;
+#endif
+}
+
+bool joins_early(const EvenCall& args) {
+#else
 bool joins_early(const attention_forward_args& args) {
+#endif
   return args.batch * kHeadsQ * args.seq_q <= kMostEarlyRows;
 }
 
@@ -128,7 +151,11 @@ bool joins_early(const attention_forward_args& args) {
 //
 // It is the number for the GPU that the kernel was generated for, so that a call puts out the same
 // bits on another.
+#if ATTN_VARLEN
+int splits_of(const EvenCall& args) {
+#else
 int splits_of(const attention_forward_args& args) {
+#endif
   constexpr int64_t kPlaces = ATTN_PLACES;  // of blocks, on the GPU
   constexpr int64_t kMostTiles = ATTN_SPLIT_MOST_TURNS * kPlaces;
   constexpr int64_t kEnds = ATTN_SPLIT_ENDS;
@@ -191,6 +218,10 @@ Params params_of(const attention_forward_args& args) {
   p.total_q = static_cast<int>(args.total_q);
   p.total_kv = static_cast<int>(args.total_kv);
   p.tiles = static_cast<int>(most_tiles(args));
+#if ATTN_SPLIT_KEYS
+  p.splits = splits_of(even_call(args));
+  p.tiles *= p.splits;  // few: as many as even sequences have, and at most one more for each
+#endif
   p.cu_seqlens_q = args.cu_seqlens_q;
   p.cu_seqlens_kv = args.cu_seqlens_kv;
   p.inputs = inputs_of(args);

@@ -50,7 +50,11 @@ __device__ __forceinline__ void Consumer::finish_rows() {
 __device__ __forceinline__ Part* Consumer::part_of(int r) const {
   if (!has_row(r)) return nullptr;
   const Row& row = rows[r];
+#if ATTN_VARLEN
+  const int64_t index = row.first_save + row.q_idx;
+#else
   const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
+#endif
   return p.parts + index * p.splits + tile.split;
 }
 

@@ -74,6 +74,40 @@ struct JoinedRow {
   }
 };
 
+#if ATTN_VARLEN
+// Whose row a query of the packed ones is.
+struct Owner {
+  int b;         // its sequence; none: -1
+  bool ascends;  // whether offsets do, so that each query has one sequence, and tiles of it
+};
+
+// By a warp. A call with splits has few tiles, and so few sequences. Nobody has waited yet: what
+// the L1 holds of the offsets may be old.
+__device__ __forceinline__ Owner owner_of(int query, const Params& p) {
+  Owner owner{-1, true};
+  for (int first = 0; first < p.batch; first += 32) {
+    const int i = first + static_cast<int>(threadIdx.x % 32);
+    const int begin = i < p.batch ? __ldcg(p.cu_seqlens_q + i) : 0;
+    const int end = i < p.batch ? __ldcg(p.cu_seqlens_q + i + 1) : 0;
+    const unsigned owns = __ballot_sync(0xffffffffu, begin <= query && query < end);
+    if (owns != 0) owner.b = first + 31 - __clz(owns);
+    if (__any_sync(0xffffffffu, end < begin)) owner.ascends = false;
+  }
+  return owner;
+}
+
+// Until the parts that the warp joins are there, if it is early. Their number goes: see
+// call_number.
+__device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps, bool early,
+                                               const Params& p) {
+  const int step = 32 * warps;
+  for (int split = warp + warps * (threadIdx.x % 32); split < p.splits; split += step) {
+    if (early) wait_for_number(parts[split].call, p.call);
+    parts[split].call = ~p.call;
+  }
+  __syncwarp();
+}
+#else
 // Until the parts that the warp joins are there. Their number goes: see call_number.
 __device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps, const Params& p) {
   const int step = 32 * warps;
@@ -83,6 +117,7 @@ __device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps,
   }
   __syncwarp();
 }
+#endif
 
 __global__ void __launch_bounds__(32 * kMostJoinWarps)
     attention_forward_join(const __grid_constant__ Params p) {
@@ -90,6 +125,20 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   __shared__ __align__(16) uint8_t memory[kMostJoinWarps * sizeof(Part)];
   Part* const left = reinterpret_cast<Part*>(memory);
   const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+#if ATTN_VARLEN
+  const int h = blockIdx.x / p.total_q, query = blockIdx.x % p.total_q;
+  const Owner owner = owner_of(query, p);
+
+  Part* const parts = p.parts + int64_t{blockIdx.x} * p.splits;
+  // Of offsets that descend the main kernel may leave out tiles: their parts never come.
+  const bool early = p.joins_early && owner.b >= 0 && owner.ascends;
+  if (!early) wait_for_stream();
+  if (p.joins_early) wait_for_parts(parts, warp, warps, early, p);
+  if (owner.b < 0) return;
+  const Sequence sequence = sequence_of(owner.b, p);
+  Row row = row_at(owner.b, h, query - sequence.q_begin, sequence);
+  row.first_save = int64_t{h} * p.total_q + sequence.q_begin;
+#else
   const int head = blockIdx.x / p.seq_q;  // of all batches
 #if ATTN_ROW_CONSTANTS
   Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
@@ -103,6 +152,7 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   } else {
     wait_for_stream();
   }
+#endif
 #if ATTN_ROW_CONSTANTS
   if (row.seq_kv > 0) set_constants(row, p.inputs);
 #endif
@@ -129,8 +179,12 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   }
 
   const RowValues values = row_values(joined.reductions, row, p.inputs);
+#if ATTN_VARLEN
+  const int64_t at = query * p.o_stride_seq + row.h * p.o_stride_head;
+#else
   const int64_t at =
       row.b * p.o_stride_batch + row.q_idx * p.o_stride_seq + row.h * p.o_stride_head;
+#endif
 #pragma unroll
   for (int i = 0; i < JoinedRow::kPairs; ++i) {
     const int column = JoinedRow::column(i);

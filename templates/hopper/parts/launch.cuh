@@ -7,7 +7,11 @@ extern "C" {
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const int64_t batch = args && args->batch > 0 ? args->batch : 0;
   const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
-#if ATTN_ID_TABLES
+#if ATTN_ID_TABLES && ATTN_SPLIT_KEYS
+  return (args ? prepared_bytes(*args) + split_bytes(*args) : 0) + sorted;
+#elif ATTN_SPLIT_KEYS
+  return (args ? split_bytes(*args) : 0) + sorted;
+#elif ATTN_ID_TABLES
   return (args ? prepared_bytes(*args) : 0) + sorted;
 #else
   return sorted;

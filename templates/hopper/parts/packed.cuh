@@ -81,7 +81,11 @@ __device__ __forceinline__ void sort_sequences(const Params& p) {
     const int place = base + thread;
     Sequence s{};
     if (place < p.batch) s = sequence_of(p.sequences[place].b, p);
+#if ATTN_SPLIT_KEYS
+    const int tiles = tiles_per_head(s) * kTilesBeside * p.splits;
+#else
     const int tiles = tiles_per_head(s) * kTilesBeside;
+#endif
     s.first_tile = first_tile + running_sum(tiles, sums) - tiles;
     if (place < p.batch) p.sequences[place] = s;
     first_tile += sums[kSortThreads - 1];
@@ -121,6 +125,10 @@ class TileFinder {
     const int part = rest % kValueParts;
     rest /= kValueParts;
 #endif
+#if ATTN_SPLIT_KEYS
+    const int split = rest % p.splits;
+    rest /= p.splits;
+#endif
 #if ATTN_FIRST_ROWS_LONGEST
     // Within a section the first rows of every head come first: the longer ones, if they differ.
 #else
@@ -146,6 +154,9 @@ class TileFinder {
     Tile tile{row * kTileQ, head, s.b};
 #if ATTN_VALUE_PARTS > 1
     tile.part = part;
+#endif
+#if ATTN_SPLIT_KEYS
+    tile.split = split;
 #endif
     tile.q_begin = s.q_begin;
     tile.kv_begin = s.kv_begin;

@@ -96,20 +96,34 @@ void place_output(Params& p, const attention_forward_args& args, const Tensor& o
 // Bytes of what splits leave, or none for a call that is refused.
 size_t split_bytes(const attention_forward_args& args) {
   const auto in_range = [](int64_t n) { return n > 0 && n <= kMost; };
+#if ATTN_VARLEN
+  if (!in_range(args.batch) || !in_range(args.total_q) || !in_range(args.total_kv)) return 0;
+  if (check_lengths(args) != ATTENTION_OK) return 0;
+  const int splits = splits_of(even_call(args));
+  if (splits == 1) return 0;
+  return static_cast<size_t>(kHeadsQ * args.total_q) * splits * sizeof(Part);
+#else
   if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv)) return 0;
   if (check_lengths(args) != ATTENTION_OK) return 0;
   const int splits = splits_of(args);
   if (splits == 1) return 0;
   return static_cast<size_t>(args.batch * kHeadsQ * args.seq_q) * splits * sizeof(Part);
+#endif
 }
 
 // Gives the splits' parts their places.
-#if ATTN_COUNTER
+#if ATTN_VARLEN
+// The sorted sequences come behind.
+#elif ATTN_COUNTER
 // The tiles' counter comes behind.
 #endif
 void place_parts(Params& p, const attention_forward_args& args, void* place) {
   p.parts = static_cast<Part*>(place);
+#if ATTN_VARLEN
+  p.joins_early = joins_early(even_call(args));
+#else
   p.joins_early = joins_early(args);
+#endif
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(static_cast<uint8_t*>(place) + split_bytes(args));
 #endif
@@ -119,7 +133,11 @@ void place_parts(Params& p, const attention_forward_args& args, void* place) {
 // By the kernel behind the main one. A warp has two splits, if there are warps enough.
 bool join_splits(const Params& p, cudaStream_t stream) {
   const int warps = min((p.splits + kPartsAtOnce - 1) / kPartsAtOnce, kMostJoinWarps);
+#if ATTN_VARLEN
+  const int rows = kHeadsQ * p.total_q;
+#else
   const int rows = p.batch * kHeadsQ * p.seq_q;
+#endif
   return launch(attention_forward_join, rows, 32 * warps, 0, stream, p);
 }
 #endif
@@ -208,10 +226,21 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
   p.o_stride_head = o.strides.head;
 #if ATTN_ID_TABLES
   const int blocks = kSortingBlocks + place_tables(p, workspace, device.cores);
+#else
+  constexpr int blocks = 1;
+#endif
+#if ATTN_ID_TABLES && ATTN_SPLIT_KEYS
+  uint8_t* const parts = static_cast<uint8_t*>(workspace) + prepared_bytes(args);
+  place_parts(p, args, parts);
+  p.sequences = reinterpret_cast<Sequence*>(parts + split_bytes(args));
+#elif ATTN_SPLIT_KEYS
+  place_parts(p, args, workspace);
+  p.sequences =
+      reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + split_bytes(args));
+#elif ATTN_ID_TABLES
   p.sequences =
       reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
 #else
-  constexpr int blocks = 1;
   p.sequences = static_cast<Sequence*>(workspace);
 #endif
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);

@@ -30,7 +30,11 @@ struct Params {
 #if ATTN_SPLIT_KEYS
   int splits;        // of a tile's keys; 1: a tile has them all
   bool joins_early;  // each row for itself, while the kernel runs
+#if ATTN_VARLEN
+  Part* parts;  // [heads, total_q, splits]
+#else
   Part* parts;       // [batch, heads, seq_q, splits]
+#endif
 #endif
 #if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
   uint8_t* o;
