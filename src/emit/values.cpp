@@ -82,7 +82,7 @@ class TemplateValues {
   void put_schedule() {
     put("TILE_KV", schedule_.tile_kv);
     put("WARPGROUPS", schedule_.warpgroups);
-    put("WAVES", 2 * schedule_.warpgroups);  // of CDNA2
+    put("WAVES", int64_t{2} * schedule_.warpgroups);  // of CDNA2
     put("STAGES", schedule_.stages);
     put("WEIGHTS_SHARED", schedule_.weights == schedule::Place::Shared);
     put("INTRA_OVERLAP", schedule_.overlap == schedule::Overlap::IntraWarpgroup);
@@ -104,6 +104,7 @@ class TemplateValues {
   void put_splits() {
     using Rule = schedule::SplitRule;
     put("SPLIT_KEYS", schedule_.split_keys);
+    put("EARLY_JOINS", schedule_.split_keys && !spec_.varlen);
     put("SPLIT_MOST_TURNS", Rule::most_turns(resources_.row_order, masked_, spec_.block_size > 0));
     put("SPLIT_ENDS", Rule::kEnds);
     put("SPLIT_JOINING", Rule::kJoining);

@@ -17,7 +17,8 @@ std::string why_unsplittable(const Kernel& kernel) {
 }
 
 SplitHeads split_heads(const Kernel& kernel) {
-  return {kernel.heads_q, kernel.heads_kv, kernel.head_dim_v, kernel.masked, kernel.block_size > 0};
+  return {kernel.heads_q, kernel.heads_kv,       kernel.head_dim_v,
+          kernel.masked,  kernel.block_size > 0, kernel.varlen};
 }
 
 int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,
@@ -49,8 +50,8 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
     const int64_t visited = rising
                                 ? std::max(longest, tiles * (mean + splits * Rule::kEnds) / places)
                                 : ceil_div(splits * tiles, places) * longest;
-    const bool crowded =
-        all_rows <= Rule::kMostEarlyRows && splits * tiles > places * Rule::kRoomySixths / 6;
+    const bool crowded = !heads.varlen && all_rows <= Rule::kMostEarlyRows &&
+                         splits * tiles > places * Rule::kRoomySixths / 6;
     const int64_t joining = Rule::kJoining + splits * each + (crowded ? Rule::kCrowded : 0);
     const int64_t time = splits > 1 ? visited + joining : visited;
     if (time < least) {

@@ -36,6 +36,7 @@ std::string why_unsplittable(const Kernel& kernel);
 struct SplitHeads {
   int q = 1, kv = 1, head_dim_v = 0;
   bool masked = false, sparse = false;  // sparse: by the caller's blocks
+  bool varlen = false;
 };
 
 SplitHeads split_heads(const Kernel& kernel);

@@ -53,7 +53,7 @@ namespace {
 #if ATTN_RECOMPUTE
 #include "parts/recompute.cuh"
 #endif
-#if ATTN_COUNTER || ATTN_SPLIT_KEYS
+#if ATTN_COUNTER || ATTN_EARLY_JOINS
 #include "parts/call.cuh"
 #endif
 #if ATTN_COUNTER

@@ -210,14 +210,12 @@ TEST_CASE("values that lack their brackets or a digit, or are to be computed") {
         "    7 | blocks: 64\n"
         "      |         ^~\n"
         "help: write {size: 64, from: bitmap}\n");
-  for (const std::string from : {"bitmap", "indices"}) {
-    CHECK(errors_with("blocks: " + from + "\n") ==
-          "s.yaml:6:9: error: blocks must be a map, got '" + from +
-              "'\n"
-              "    6 | blocks: " +
-              from + "\n      |         ^" + std::string(from.size() - 1, '~') +
-              "\nhelp: write {size: 64, from: " + from + "}\n");
-  }
+  CHECK(errors_with("blocks: bitmap\n") ==
+        "s.yaml:6:9: error: blocks must be a map, got 'bitmap'\n"
+        "    6 | blocks: bitmap\n"
+        "      |         ^~~~~~\n"
+        "help: write {size: 64, from: bitmap}\n");
+  CHECK(errors_with("blocks: indices\n").ends_with("help: write {size: 64, from: indices}\n"));
   CHECK(errors_with("blocks: {size: 64, from: list}\n").ends_with("help: write indices\n"));
   for (const std::string none : {"scalar", "''"}) {
     CHECK(errors_with("inputs: {x: {dtype: f32, shape: " + none + "}}\n")

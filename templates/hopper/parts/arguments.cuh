@@ -128,17 +128,19 @@ int64_t tiles_per_head(const EvenCall& args) {
 #endif
 }
 
-bool joins_early(const EvenCall& args) {
-#else
-bool joins_early(const attention_forward_args& args) {
 #endif
+#if ATTN_EARLY_JOINS
+bool joins_early(const attention_forward_args& args) {
   return args.batch * kHeadsQ * args.seq_q <= kMostEarlyRows;
 }
 
+#endif
 // In how many splits a call visits the keys of its tiles: as many as end it first. Time is counted
 // in keys that a tile visits. So many are as long as the ends of a tile, and as the kernel that
-// joins splits; a split more makes that longer by kEach and by one for every kPartRows rows. Early
-// joins come later by kCrowded where few places are free for them.
+// joins splits; a split more makes that longer by kEach and by one for every kPartRows rows.
+#if ATTN_EARLY_JOINS
+// Early joins come later by kCrowded where few places are free for them.
+#endif
 #if ATTN_SHORT_ROWS
 // Tiles have more keys the later their rows come, and the longest begin first: a call ends with its
 // longest, or when all are shared out.
@@ -162,8 +164,10 @@ int splits_of(const attention_forward_args& args) {
   constexpr int64_t kJoining = ATTN_SPLIT_JOINING;
   constexpr int64_t kEach = ATTN_SPLIT_EACH;
   constexpr int64_t kPartRows = ATTN_SPLIT_PART_VALUES / kHeadDimV;
+#if ATTN_EARLY_JOINS
   constexpr int64_t kCrowded = ATTN_SPLIT_CROWDED;
   constexpr int64_t kRoomy = kPlaces * ATTN_SPLIT_ROOMY_SIXTHS / 6;
+#endif
   const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
   if (tiles > kMostTiles / 2) return 1;
 #if ATTN_ROW_SPAN
@@ -176,7 +180,9 @@ int splits_of(const attention_forward_args& args) {
   const int64_t mean = keys - min(args.seq_q, keys) / 2;
 #endif
   const int64_t each = kEach + args.batch * kHeadsQ * args.seq_q / kPartRows;
+#if ATTN_EARLY_JOINS
   const bool early = joins_early(args);
+#endif
   int64_t best = 1, least = INT64_MAX;
   for (int64_t splits = 1; splits <= max(blocks, int64_t{1}) && splits * tiles <= kMostTiles;
        ++splits) {
@@ -187,8 +193,13 @@ int splits_of(const attention_forward_args& args) {
 #else
     const int64_t visiting = (splits * tiles + kPlaces - 1) / kPlaces * longest;
 #endif
+#if ATTN_EARLY_JOINS
     const int64_t crowded = early && splits * tiles > kRoomy ? kCrowded : 0;
-    const int64_t time = splits > 1 ? visiting + kJoining + splits * each + crowded : visiting;
+    const int64_t joining = kJoining + splits * each + crowded;
+#else
+    const int64_t joining = kJoining + splits * each;
+#endif
+    const int64_t time = splits > 1 ? visiting + joining : visiting;
     if (time < least) {
       best = splits;
       least = time;

@@ -87,6 +87,9 @@
 #ifndef ATTN_SPLIT_KEYS
 #define ATTN_SPLIT_KEYS 0
 #endif
+#ifndef ATTN_EARLY_JOINS
+#define ATTN_EARLY_JOINS (ATTN_SPLIT_KEYS && !ATTN_VARLEN)
+#endif
 #ifndef ATTN_SPLIT_MOST_TURNS
 #define ATTN_SPLIT_MOST_TURNS 4
 #endif

@@ -73,12 +73,14 @@ __device__ __forceinline__ void Consumer::leave_split() {
     if (lane % 4 == 0) part->reductions = all;
   }
   __syncwarp();
+#if ATTN_EARLY_JOINS
   if (p.joins_early && lane % 4 == 0) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       if (Part* const part = part_of(r)) leave_number(part->call, p.call);
     }
   }
+#endif
   if (lane == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
 }
 #endif

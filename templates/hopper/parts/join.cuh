@@ -75,39 +75,20 @@ struct JoinedRow {
 };
 
 #if ATTN_VARLEN
-// Whose row a query of the packed ones is.
-struct Owner {
-  int b;         // its sequence; none: -1
-  bool ascends;  // whether offsets do, so that each query has one sequence, and tiles of it
-};
-
-// By a warp. A call with splits has few tiles, and so few sequences. Nobody has waited yet: what
-// the L1 holds of the offsets may be old.
-__device__ __forceinline__ Owner owner_of(int query, const Params& p) {
-  Owner owner{-1, true};
+// The sequence that a query of the packed ones is in, or none: -1. By a warp. A call with splits
+// has few tiles, and so few sequences.
+__device__ __forceinline__ int sequence_with(int query, const Params& p) {
   for (int first = 0; first < p.batch; first += 32) {
     const int i = first + static_cast<int>(threadIdx.x % 32);
-    const int begin = i < p.batch ? __ldcg(p.cu_seqlens_q + i) : 0;
-    const int end = i < p.batch ? __ldcg(p.cu_seqlens_q + i + 1) : 0;
-    const unsigned owns = __ballot_sync(0xffffffffu, begin <= query && query < end);
-    if (owns != 0) owner.b = first + 31 - __clz(owns);
-    if (__any_sync(0xffffffffu, end < begin)) owner.ascends = false;
+    const bool has = i < p.batch && p.cu_seqlens_q[i] <= query && query < p.cu_seqlens_q[i + 1];
+    const unsigned which = __ballot_sync(0xffffffffu, has);
+    if (which != 0) return first + 31 - __clz(which);
   }
-  return owner;
+  return -1;
 }
 
-// Until the parts that the warp joins are there, if it is early. Their number goes: see
-// call_number.
-__device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps, bool early,
-                                               const Params& p) {
-  const int step = 32 * warps;
-  for (int split = warp + warps * (threadIdx.x % 32); split < p.splits; split += step) {
-    if (early) wait_for_number(parts[split].call, p.call);
-    parts[split].call = ~p.call;
-  }
-  __syncwarp();
-}
-#else
+#endif
+#if ATTN_EARLY_JOINS
 // Until the parts that the warp joins are there. Their number goes: see call_number.
 __device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps, const Params& p) {
   const int step = 32 * warps;
@@ -117,8 +98,8 @@ __device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps,
   }
   __syncwarp();
 }
-#endif
 
+#endif
 __global__ void __launch_bounds__(32 * kMostJoinWarps)
     attention_forward_join(const __grid_constant__ Params p) {
   if (!kIsHopper) return;
@@ -126,18 +107,17 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   Part* const left = reinterpret_cast<Part*>(memory);
   const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
 #if ATTN_VARLEN
+  // Whose row it is stands in memory, which is not to be read before the kernels before have ended:
+  // such calls are not joined early.
+  wait_for_stream();
   const int h = blockIdx.x / p.total_q, query = blockIdx.x % p.total_q;
-  const Owner owner = owner_of(query, p);
+  const int b = sequence_with(query, p);
+  if (b < 0) return;
+  const Sequence sequence = sequence_of(b, p);
+  Row row = row_at(b, h, query - sequence.q_begin, sequence);
+  row.first_save = int64_t{h} * p.total_q + sequence.q_begin;
 
   Part* const parts = p.parts + int64_t{blockIdx.x} * p.splits;
-  // Of offsets that descend the main kernel may leave out tiles: their parts never come.
-  const bool early = p.joins_early && owner.b >= 0 && owner.ascends;
-  if (!early) wait_for_stream();
-  if (p.joins_early) wait_for_parts(parts, warp, warps, early, p);
-  if (owner.b < 0) return;
-  const Sequence sequence = sequence_of(owner.b, p);
-  Row row = row_at(owner.b, h, query - sequence.q_begin, sequence);
-  row.first_save = int64_t{h} * p.total_q + sequence.q_begin;
 #else
   const int head = blockIdx.x / p.seq_q;  // of all batches
 #if ATTN_ROW_CONSTANTS
@@ -194,6 +174,8 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
         pack(output_of(acc.x, values, row, p.inputs), output_of(acc.y, values, row, p.inputs));
   }
   if (threadIdx.x == 0) store_saves(p.saves, values, row, p.inputs);
+#if ATTN_EARLY_JOINS
   // Or this kernel might end, and others begin, before the main one ends.
   if (p.joins_early) wait_for_stream();
+#endif
 }

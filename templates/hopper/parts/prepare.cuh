@@ -117,18 +117,21 @@ size_t split_bytes(const attention_forward_args& args) {
 #elif ATTN_COUNTER
 // The tiles' counter comes behind.
 #endif
+#if ATTN_VARLEN
 void place_parts(Params& p, const attention_forward_args& args, void* place) {
   p.parts = static_cast<Part*>(place);
-#if ATTN_VARLEN
-  p.joins_early = joins_early(even_call(args));
+  p.sequences = reinterpret_cast<Sequence*>(static_cast<uint8_t*>(place) + split_bytes(args));
+}
 #else
+void place_parts(Params& p, const attention_forward_args& args, void* place) {
+  p.parts = static_cast<Part*>(place);
   p.joins_early = joins_early(args);
-#endif
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(static_cast<uint8_t*>(place) + split_bytes(args));
 #endif
   p.call = call_number();
 }
+#endif
 
 // By the kernel behind the main one. A warp has two splits, if there are warps enough.
 bool join_splits(const Params& p, cudaStream_t stream) {
@@ -226,22 +229,14 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
   p.o_stride_head = o.strides.head;
 #if ATTN_ID_TABLES
   const int blocks = kSortingBlocks + place_tables(p, workspace, device.cores);
-#else
-  constexpr int blocks = 1;
-#endif
-#if ATTN_ID_TABLES && ATTN_SPLIT_KEYS
-  uint8_t* const parts = static_cast<uint8_t*>(workspace) + prepared_bytes(args);
-  place_parts(p, args, parts);
-  p.sequences = reinterpret_cast<Sequence*>(parts + split_bytes(args));
-#elif ATTN_SPLIT_KEYS
-  place_parts(p, args, workspace);
-  p.sequences =
-      reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + split_bytes(args));
-#elif ATTN_ID_TABLES
   p.sequences =
       reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
 #else
+  constexpr int blocks = 1;
   p.sequences = static_cast<Sequence*>(workspace);
+#endif
+#if ATTN_SPLIT_KEYS
+  place_parts(p, args, p.sequences);  // before them
 #endif
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);

@@ -3,10 +3,12 @@
 // puts that together.
 #pragma once
 
+#if ATTN_EARLY_JOINS
 // Calls of so few rows are joined early, each row as soon as its parts are there. That ends them by
 // 0.2 to 1.8 us sooner than to wait for the whole kernel; of more rows asking takes longer.
 constexpr int kMostEarlyRows = ATTN_MOST_EARLY_ROWS;
 
+#endif
 // What a split leaves of a row.
 struct __align__(16) Part {
   float output[kHeadDimV];  // the accumulator

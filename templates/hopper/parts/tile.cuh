@@ -22,19 +22,19 @@ struct Params {
   Sequence* sequences;                  // [batch], the longest first
   int* tile_count;                      // of the whole call
   int tiles;                            // at most
+#if ATTN_SPLIT_KEYS
+  int splits;   // of a tile's keys; 1: a tile has them all
+  Part* parts;  // [heads, total_q, splits]
+#endif
 #else
   int batch, seq_q, seq_kv;
   int tiles_per_head;
   int tiles;  // of the whole call
 #endif
-#if ATTN_SPLIT_KEYS
+#if ATTN_SPLIT_KEYS && !ATTN_VARLEN
   int splits;        // of a tile's keys; 1: a tile has them all
   bool joins_early;  // each row for itself, while the kernel runs
-#if ATTN_VARLEN
-  Part* parts;  // [heads, total_q, splits]
-#else
   Part* parts;       // [batch, heads, seq_q, splits]
-#endif
 #endif
 #if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
   uint8_t* o;
@@ -57,7 +57,7 @@ struct Params {
   // How many tiles beyond the first of each block were handed out.
   unsigned* next_tile;
 #endif
-#if ATTN_COUNTER || ATTN_SPLIT_KEYS
+#if ATTN_COUNTER || ATTN_EARLY_JOINS
   uint64_t call;  // its number
 #endif
 #if ATTN_SPARSE
