@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times kernels of a few queries of packed sequences: the next tokens of a batch of texts.
+"""Times kernels of a few queries of packed sequences: the next tokens of a batch of texts, or chunks.
 
   scripts/build_gpu_cases.py --group bench_storage --filter decode    first, where nvcc is
   scripts/bench_decode.py                                             then, where the GPU is
 
-bf16, head dim 128, causal: 64 sequences of 512 to 16384 keys, drawn by the seed. Medians of event
+bf16, head dim 128, causal: sequences of 512 to 16384 keys, drawn by the seed. Medians of event
 timings, the L2 flushed before each call. The search's kernel, the same tile with the query heads
 apart, and PyTorch's `varlen_attn` take turns in one process. TB/s: each key and value once, in the
 time that the search's kernel took. Every result is first held to the formula in fp32.
@@ -118,9 +118,10 @@ def print_row(row, apart):
     def beside(name):
         return [f"{ms[name] * 1e3:.1f}", f"{ms[name] / own:.2f}"] if name in ms else ["", ""]
 
+    marks = ("*" if s.get("pack_heads") else "") + ("+" if s.get("split_keys") else "")
     cells = [row["case"].removeprefix("storage_decode_").replace("_", " "), f"{own * 1e3:.1f}",
              f"{row['bytes'] / own * 1e-9:.2f}", *beside(apart), *beside("varlen_attn"),
-             f"{64 * s['warpgroups']}x{s['tile_kv']}" + ("*" if s.get("pack_heads") else "")]
+             f"{64 * s['warpgroups']}x{s['tile_kv']}{marks}"]
     print(f"| {' | '.join(cells)} |", flush=True)
     for name in row["wrong"]:
         print(f"WRONG RESULT: {name}", flush=True)

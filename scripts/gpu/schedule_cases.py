@@ -193,8 +193,8 @@ def split_cases():
     for name, heads, i, mask in (("split_varlen", (8, 2), 1, "causal"),
                                  ("split_varlen_packed", (7, 1), 7, "full")):
         yield Case(name, make_spec(name, (128, 128), heads, varlen=True, mask=MASKS[mask],
-                                   normalize=SAVED_MAX), "split", mask=mask,
-                   schedule=SPLIT_SCHEDULES[i], data=name)
+                                   normalize=SAVED_MAX), "split", schedule=SPLIT_SCHEDULES[i],
+                   data=name)
 
 
 def agree_cases():

@@ -20,7 +20,7 @@ SPARSE_SEQ = 8192
 TOKENS = 65536  # of all packed sequences, and of each dense call beside them
 SHORTEST, LONGEST = 128, 8192  # of packed sequences
 DENSE_LENGTHS = (512, 1024, 2048, 4096, 8192)
-DECODE_BATCH, DECODE_KEYS = 64, (512, 16384)
+DECODE_KEYS = (512, 16384)  # of each sequence of a batch that is decoded
 LEAST_GATE = -20  # below which a pair is left out
 PRUNED = f"{CAUSAL} and gates[h, q_pos] - gates[h, kv_idx] > {LEAST_GATE}"
 
@@ -130,6 +130,7 @@ class DecodeBench:
 
     name: str
     spec: dict
+    batch: int
     queries: int  # of each sequence
     schedule: dict = None
 
@@ -137,24 +138,24 @@ class DecodeBench:
         return Case(self.name, self.spec, "bench_storage", data=self.name,
                     schedule=self.schedule)
 
-    @staticmethod
-    def lengths(seed):
+    def lengths(self, seed):
         """Keys of each."""
         draw = random.Random(seed)
-        return [draw.randint(*DECODE_KEYS) for _ in range(DECODE_BATCH)]
+        return [draw.randint(*DECODE_KEYS) for _ in range(self.batch)]
 
 
 def decode_benches():
     """As the search has them, and beside that the tile with the query heads apart."""
     apart = schedule(1, 128, 2, ping_pong=False, order="longest_first")
-    for q, kv in (32, 8), (28, 4), (64, 8):
-        for queries in 1, 4:
-            for kind, given in (("", None), ("_apart", apart)):
-                name = f"storage_decode_h{q}_{kv}_q{queries}{kind}"
-                spec = derive("varlen", name, True, heads={"q": q, "kv": kv},
-                              workload={"batch": DECODE_BATCH, "seq_q": queries,
-                                        "seq_kv": sum(DECODE_KEYS) // 2})
-                yield DecodeBench(name, spec, queries, given)
+    for batch, q, kv, queries in ((64, 32, 8, 1), (64, 32, 8, 4), (64, 28, 4, 1), (64, 28, 4, 4),
+                                  (64, 64, 8, 1), (64, 64, 8, 4), (1, 32, 8, 1), (4, 32, 8, 1),
+                                  (4, 28, 4, 4), (8, 32, 8, 1), (2, 64, 8, 512)):
+        for kind, given in (("", None), ("_apart", apart)):
+            name = f"storage_decode_b{batch}_h{q}_{kv}_q{queries}{kind}"
+            spec = derive("varlen", name, True, heads={"q": q, "kv": kv},
+                          workload={"batch": batch, "seq_q": queries,
+                                    "seq_kv": sum(DECODE_KEYS) // 2})
+            yield DecodeBench(name, spec, batch, queries, given)
 
 
 def storage_benches():
