@@ -76,6 +76,12 @@ constexpr int kChunksV = (kHeadDimV + kChunkV - 1) / kChunkV;
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;
 
+// Tiles of so many queries of a head.
+template <typename Number>
+__host__ __device__ constexpr Number tiles_of(Number queries) {
+  return (queries + kTileQ - 1) / kTileQ;
+}
+
 // Bytes of a chunk of a tile of `rows` rows.
 __host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {
   return rows * chunk * kElementBytes;
@@ -1483,9 +1489,7 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-int64_t tiles_per_head(const bert_base_forward_args& args) {
-  return (args.seq_q + kTileQ - 1) / kTileQ;
-}
+int64_t tiles_per_head(const bert_base_forward_args& args) { return tiles_of(args.seq_q); }
 
 bert_base_status check_lengths(const bert_base_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return BERT_BASE_BAD_LENGTH;

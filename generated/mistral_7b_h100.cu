@@ -80,6 +80,12 @@ constexpr int kElementBytes = 2;
 // Of a key and its value.
 constexpr int kPairBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
 
+// Tiles of so many queries of a head.
+template <typename Number>
+__host__ __device__ constexpr Number tiles_of(Number queries) {
+  return (queries + kTileQ - 1) / kTileQ;
+}
+
 // Bytes of a chunk of a tile of `rows` rows.
 __host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {
   return rows * chunk * kElementBytes;
@@ -1642,9 +1648,7 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 // Of rows, keys and tiles: what lies a tile behind them, or a grid, is still an int.
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;
 
-int64_t tiles_per_head(const mistral_7b_forward_args& args) {
-  return (args.seq_q + kTileQ - 1) / kTileQ;
-}
+int64_t tiles_per_head(const mistral_7b_forward_args& args) { return tiles_of(args.seq_q); }
 
 mistral_7b_status check_lengths(const mistral_7b_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return MISTRAL_7B_BAD_LENGTH;

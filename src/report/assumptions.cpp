@@ -124,7 +124,7 @@ std::string said_of(const Names& names, std::string_view of_one, std::string_vie
 // What a prediction takes for granted of a call's data.
 std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask) {
   std::vector<std::string> assumed;
-  if (spec.varlen) assumed.emplace_back("all sequences are as long as the workload's");
+  if (spec.varlen) assumed.emplace_back("sequences are as long as the workload's in the mean");
   if (spec.block_size > 0) {
     const bool bitmap = spec.sparsity == spec::Spec::Sparsity::BlockBitmap;
     assumed.emplace_back(bitmap ? "block_mask keeps every block" : "block_counts keep every block");

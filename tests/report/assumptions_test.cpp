@@ -53,7 +53,7 @@ TEST_CASE("what a caller keeps") {
                 "mask: (q_pos // 64 - kv_idx // 64) % 4 == 0\n") ==
         "predictions assume that block_mask keeps every block, that rows of blocks are alike");
   CHECK(assumed("varlen: true\n") ==
-        "predictions assume that all sequences are as long as the workload's");
+        "predictions assume that sequences are as long as the workload's in the mean");
 }
 
 TEST_CASE("where keys begin and end") {

@@ -39,13 +39,7 @@ attention_status check_sequences(const attention_forward_args& args) {
   return ATTENTION_OK;
 }
 #else
-int64_t tiles_per_head(const attention_forward_args& args) {
-#if ATTN_PACKED_HEADS
-  return (args.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
-#else
-  return (args.seq_q + kTileQ - 1) / kTileQ;
-#endif
-}
+int64_t tiles_per_head(const attention_forward_args& args) { return tiles_of(args.seq_q); }
 
 attention_status check_lengths(const attention_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return ATTENTION_BAD_LENGTH;
@@ -120,13 +114,7 @@ EvenCall even_call(const attention_forward_args& args) {
   return {args.batch, mean(args.total_q), mean(args.total_kv)};
 }
 
-int64_t tiles_per_head(const EvenCall& args) {
-#if ATTN_PACKED_HEADS
-  return (args.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
-#else
-  return (args.seq_q + kTileQ - 1) / kTileQ;
-#endif
-}
+int64_t tiles_per_head(const EvenCall& args) { return tiles_of(args.seq_q); }
 
 #endif
 #if ATTN_EARLY_JOINS

@@ -106,6 +106,20 @@ constexpr int kPairBytes = (kHeadDimQk + kHeadDimV) * kElementBytes;
 #endif
 #endif
 
+#if ATTN_PACKED_HEADS
+// Tiles of so many queries of the heads that share them.
+template <typename Number>
+__host__ __device__ constexpr Number tiles_of(Number queries) {
+  return (queries * kGroupRows + kTileQ - 1) / kTileQ;
+}
+#else
+// Tiles of so many queries of a head.
+template <typename Number>
+__host__ __device__ constexpr Number tiles_of(Number queries) {
+  return (queries + kTileQ - 1) / kTileQ;
+}
+#endif
+
 // Bytes of a chunk of a tile of `rows` rows.
 __host__ __device__ constexpr int chunk_bytes(int rows, int chunk) {
   return rows * chunk * kElementBytes;

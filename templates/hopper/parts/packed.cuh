@@ -46,15 +46,6 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   return s;
 }
 
-// Tiles of a head's queries, or of the heads that share tiles.
-__device__ __forceinline__ int tiles_per_head(const Sequence& s) {
-#if ATTN_PACKED_HEADS
-  return (s.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
-#else
-  return (s.seq_q + kTileQ - 1) / kTileQ;
-#endif
-}
-
 // By one block. Tiles of long sequences come first, so that those at the end, which leave other
 // cores idle, are short.
 __device__ __forceinline__ void sort_sequences(const Params& p) {
@@ -82,9 +73,9 @@ __device__ __forceinline__ void sort_sequences(const Params& p) {
     Sequence s{};
     if (place < p.batch) s = sequence_of(p.sequences[place].b, p);
 #if ATTN_SPLIT_KEYS
-    const int tiles = tiles_per_head(s) * kTilesBeside * p.splits;
+    const int tiles = tiles_of(s.seq_q) * kTilesBeside * p.splits;
 #else
-    const int tiles = tiles_per_head(s) * kTilesBeside;
+    const int tiles = tiles_of(s.seq_q) * kTilesBeside;
 #endif
     s.first_tile = first_tile + running_sum(tiles, sums) - tiles;
     if (place < p.batch) p.sequences[place] = s;
@@ -119,7 +110,7 @@ class TileFinder {
       place_ += 31 - __clz(before);
     } while (before == 0xffffffffu);
     const Sequence s = p.sequences[place_];
-    const int tiles = tiles_per_head(s);
+    const int tiles = tiles_of(s.seq_q);
     int rest = index - s.first_tile;
 #if ATTN_VALUE_PARTS > 1
     const int part = rest % kValueParts;
