@@ -69,7 +69,8 @@ def product(side):
 def dense_kernel(args, index):
     bench = {one.name: one for one in storage_benches()}[DENSE]
     entry = {one["name"]: one for one in index["cases"]}[DENSE]
-    return Contestant(bench, entry, draw_tokens(bench.spec, bench.seq, bench.seq, args.seed, "cuda"), args)
+    tokens = draw_tokens(bench.spec, bench.seq, bench.seq, args.seed, "cuda")
+    return Contestant(bench, entry, tokens, args)
 
 
 def main():

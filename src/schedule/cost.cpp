@@ -165,14 +165,14 @@ constexpr double kAlike = 0.05;
 // query and 16384 keys took 377 us, four splits of each 312 (H200, 2026-11-27, a throw-away
 // script).
 double seconds_of_waves(const PointCost& p, const SplitEnds& ends) {
-  const double whole = std::floor(p.waves), most = std::ceil(p.waves);
-  const double time = whole > 0 ? whole / most : 1, work = whole > 0 ? whole / p.waves : 1;
+  const double whole = std::floor(p.waves);
   const auto seconds = [&](double of_time, double of_work, const SplitEnds& own) {
     return side_by_side({of_time * p.core_seconds + own.first, of_work * p.l2_seconds,
                          of_work * p.memory_seconds + own.last});
   };
-  const double last = whole < p.waves ? seconds(1 - time, 1 - work, {}) : 0;
-  return seconds(time, work, ends) + (whole > 0 ? last : 0);
+  if (whole == 0 || whole == p.waves) return seconds(1, 1, ends);
+  const double time = whole / (whole + 1), work = whole / p.waves;
+  return seconds(time, work, ends) + seconds(1 - time, 1 - work, {});
 }
 
 // The points at which tiles of packed heads can be.

@@ -158,7 +158,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #if ATTN_BIAS
     prefetch_map(map_bias);
 #endif
+#if !ATTN_PADDED_HEADS
     prefetch_map(map_o);
+#endif
   }
   __syncthreads();
 #if ATTN_FAR

@@ -323,8 +323,8 @@ KEY_GROUPS = {
         (spec((8, 2), varlen=True, inputs=packed_input("i32", "seq_kv", sorted=True),
               mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]"), [packed(1, 64, 2)], PACKED),
     ],
-    # Splits of packed sequences: as many for each, by their mean; of some they are empty. Rows are
-    # joined early, or late; those of WILD, whose offsets descend, late.
+    # Splits of packed sequences: as many for each, by their mean; of some they are empty. The offsets
+    # of WILD_LONG descend.
     "varlen_split": [
         (spec((4, 2), varlen=True, mask=CAUSAL),
          [split(2, 64, 2, ping_pong=True), packed(1, 64, 2, split_keys=True)],

@@ -111,18 +111,11 @@ size_t split_bytes(const attention_forward_args& args) {
 #endif
 }
 
+#if !ATTN_VARLEN
 // Gives the splits' parts their places.
-#if ATTN_VARLEN
-// The sorted sequences come behind.
-#elif ATTN_COUNTER
+#if ATTN_COUNTER
 // The tiles' counter comes behind.
 #endif
-#if ATTN_VARLEN
-void place_parts(Params& p, const attention_forward_args& args, void* place) {
-  p.parts = static_cast<Part*>(place);
-  p.sequences = reinterpret_cast<Sequence*>(static_cast<uint8_t*>(place) + split_bytes(args));
-}
-#else
 void place_parts(Params& p, const attention_forward_args& args, void* place) {
   p.parts = static_cast<Part*>(place);
   p.joins_early = joins_early(args);
@@ -131,8 +124,8 @@ void place_parts(Params& p, const attention_forward_args& args, void* place) {
 #endif
   p.call = call_number();
 }
-#endif
 
+#endif
 // By the kernel behind the main one. A warp has two splits, if there are warps enough.
 bool join_splits(const Params& p, cudaStream_t stream) {
   const int warps = min((p.splits + kPartsAtOnce - 1) / kPartsAtOnce, kMostJoinWarps);
@@ -229,15 +222,16 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
   p.o_stride_head = o.strides.head;
 #if ATTN_ID_TABLES
   const int blocks = kSortingBlocks + place_tables(p, workspace, device.cores);
-  p.sequences =
-      reinterpret_cast<Sequence*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
+  uint8_t* place = static_cast<uint8_t*>(workspace) + prepared_bytes(args);
 #else
   constexpr int blocks = 1;
-  p.sequences = static_cast<Sequence*>(workspace);
+  uint8_t* place = static_cast<uint8_t*>(workspace);
 #endif
 #if ATTN_SPLIT_KEYS
-  place_parts(p, args, p.sequences);  // before them
+  p.parts = reinterpret_cast<Part*>(place);
+  place += split_bytes(args);
 #endif
+  p.sequences = reinterpret_cast<Sequence*>(place);
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
   return launch(attention_forward_prepare, blocks, kSortThreads, 0, stream, p);
