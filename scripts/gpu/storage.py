@@ -21,6 +21,7 @@ TOKENS = 65536  # of all packed sequences, and of each dense call beside them
 SHORTEST, LONGEST = 128, 8192  # of packed sequences
 DENSE_LENGTHS = (512, 1024, 2048, 4096, 8192)
 DECODE_KEYS = (512, 16384)  # of each sequence of a batch that is decoded
+SHORT_KEYS = 2048  # of each but one, where that is long
 LEAST_GATE = -20  # below which a pair is left out
 PRUNED = f"{CAUSAL} and gates[h, q_pos] - gates[h, kv_idx] > {LEAST_GATE}"
 
@@ -132,6 +133,7 @@ class DecodeBench:
     spec: dict
     batch: int
     queries: int  # of each sequence
+    longest: int = 0  # of one, the others are short; 0: all have random lengths
     schedule: dict = None
 
     def case(self):
@@ -140,6 +142,8 @@ class DecodeBench:
 
     def lengths(self, seed):
         """Keys of each."""
+        if self.longest:
+            return [SHORT_KEYS] * (self.batch - 1) + [self.longest]
         draw = random.Random(seed)
         return [draw.randint(*DECODE_KEYS) for _ in range(self.batch)]
 
@@ -147,15 +151,18 @@ class DecodeBench:
 def decode_benches():
     """As the search has them, and beside that the tile with the query heads apart."""
     apart = schedule(1, 128, 2, ping_pong=False, order="longest_first")
-    for batch, q, kv, queries in ((64, 32, 8, 1), (64, 32, 8, 4), (64, 28, 4, 1), (64, 28, 4, 4),
-                                  (64, 64, 8, 1), (64, 64, 8, 4), (1, 32, 8, 1), (4, 32, 8, 1),
-                                  (4, 28, 4, 4), (8, 32, 8, 1), (2, 64, 8, 512)):
+    for batch, q, kv, queries, longest in (
+            (64, 32, 8, 1, 0), (64, 32, 8, 4, 0), (64, 28, 4, 1, 0), (64, 28, 4, 4, 0),
+            (64, 64, 8, 1, 0), (64, 64, 8, 4, 0), (1, 32, 8, 1, 0), (4, 32, 8, 1, 0),
+            (4, 28, 4, 4, 0), (8, 32, 8, 1, 0), (16, 32, 8, 1, 0), (2, 64, 8, 512, 0), (8, 32, 8, 1, 65536),
+            (16, 32, 8, 1, 65536), (64, 32, 8, 1, 131072)):
         for kind, given in (("", None), ("_apart", apart)):
-            name = f"storage_decode_b{batch}_h{q}_{kv}_q{queries}{kind}"
+            lengths = f"_k{longest}" if longest else ""
+            name = f"storage_decode_b{batch}_h{q}_{kv}_q{queries}{lengths}{kind}"
+            mean = ((batch - 1) * SHORT_KEYS + longest) // batch if longest else sum(DECODE_KEYS) // 2
             spec = derive("varlen", name, True, heads={"q": q, "kv": kv},
-                          workload={"batch": batch, "seq_q": queries,
-                                    "seq_kv": sum(DECODE_KEYS) // 2})
-            yield DecodeBench(name, spec, batch, queries, given)
+                          workload={"batch": batch, "seq_q": queries, "seq_kv": mean})
+            yield DecodeBench(name, spec, batch, queries, longest, given)
 
 
 def storage_benches():

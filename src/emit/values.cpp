@@ -112,6 +112,9 @@ class TemplateValues {
     put("SPLIT_PART_VALUES", Rule::kPartValues);
     put("SPLIT_CROWDED", Rule::kCrowded);
     put("SPLIT_ROOMY_SIXTHS", Rule::kRoomySixths);
+    put("FEW_SEQUENCES", Rule::kFewSequences);
+    put("SPLIT_UNEVEN_TURNS", Rule::kUnevenTurns);
+    put("SPLIT_UNEVEN_KEYS", Rule::kUnevenKeys);
     put("MOST_EARLY_ROWS", Rule::kMostEarlyRows);
   }
 

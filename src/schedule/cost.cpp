@@ -144,10 +144,23 @@ double launch_seconds(const Kernel& kernel, const spec::Workload& w, const targe
 // leaves and the other reads make a call 5 us longer (H100, 2026-11-27, throw-away scripts).
 constexpr double kJoinSeconds = 3.5e-6, kPartBytesPerS = 3.4e12;
 
+// The same kernel that finds nothing to join.
+constexpr double kNoJoinSeconds = 1e-6;
+
 double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits) {
   const double rows = static_cast<double>(w.batch * w.seq_q) * kernel.heads_q;
   const auto part = part_bytes(kernel.head_dim_v, kernel.rows.reductions.size());
   return kJoinSeconds + 2 * rows * static_cast<double>(splits * part) / kPartBytesPerS;
+}
+
+// A packed sequence that is never split, much longer than the others, may end the call. One is
+// taken to be so many times as long as the mean: a long text among those of a batch.
+constexpr double kLongSequence = 8;
+
+double longest_clk(const std::vector<double>& clk, const spec::Workload& w) {
+  const double sum = std::accumulate(clk.begin(), clk.end(), 0.0);
+  const double mean = sum / static_cast<double>(std::max<size_t>(1, clk.size()));
+  return mean * std::min(kLongSequence, static_cast<double>(w.batch));
 }
 
 // Splits begin when the memory has brought a block of keys to each of them, its own; and while they
@@ -316,7 +329,12 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads / turns;
   const int places = t.cores * resources.blocks_per_core;
 
-  const Tiles tiles = tiles_of(s, steps, w, {has_states, turns, splits});
+  const bool has_lengths = kernel_.varlen && w.batch > 1;  // each sequence its own
+  const bool may_split = most_parts(s, resources, split_heads(kernel_), w) > 0;
+  // Which blocks are kept, and how long each packed sequence is, is known at run time alone. By the
+  // lengths splits are shared out.
+  const bool are_even = kernel_.block_size == 0 && (!has_lengths || splits > 1);
+  const Tiles tiles = tiles_of(s, steps, w, {has_states, turns, splits, are_even});
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const double read = tiles.visited * scale, read_per_core = read / places;
   const double blocks_of_tile =
@@ -326,9 +344,11 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const bool are_alike = apart_share(rows) < kAlike && !tiles_by_data(kernel_) && !kernel_.varlen;
   // Alike ones come in no other order than this, whatever it is called.
   const bool is_linear = s.order == Order::Linear || are_alike;
+  const double longest = has_lengths && !may_split ? longest_clk(tiles.clk, w) : 0;
   const double clk =
-      makespan({&tiles.clk, tiles.per_entry, shares, kernel_.row_order.first_longest}, places,
-               s.grid, s.order) +
+      std::max(longest,
+               makespan({&tiles.clk, tiles.per_entry, shares, kernel_.row_order.first_longest},
+                        places, s.grid, s.order)) +
       (is_linear && !kernel_.test ? late_clk(steps.full, blocks_of_tile, waves) : 0);
   const double busy = std::accumulate(tiles.clk.begin(), tiles.clk.end(), 0.0) *
                       (tiles.per_entry * shares) / places;
@@ -354,6 +374,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.launch_seconds = launch_seconds(kernel_, w, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   SplitEnds ends;
+  if (splits == 1 && may_split) p.join_seconds = kNoJoinSeconds;
   if (splits > 1) {
     p.join_seconds = joining_seconds(kernel_, w, splits);
     const double first_bytes = std::min<double>(places, shares) * bytes_of_keys(kernel_, s.tile_kv);

@@ -186,10 +186,9 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
                         state_slots * steps.far.length;
     tiles.clk.push_back(turns * turn + summed * steps.far.length);
   }
-  if (kernel_.block_size > 0 || (kernel_.varlen && w.batch > 1)) {
-    // Which blocks are kept, or how long each packed sequence is, is known at run time alone: one
-    // tile in two is taken to be three times as long as the other, all of them to visit what the
-    // mask leaves.
+  if (!sharing.are_even) {
+    // One tile in two is taken to be three times as long as the other, all of them to visit what
+    // the mask leaves.
     const size_t count = tiles.clk.size();
     for (size_t i = 0; i < count; ++i) {
       tiles.clk.push_back(tiles.clk[i] * 1.5);

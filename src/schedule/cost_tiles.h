@@ -23,6 +23,7 @@ struct CostModel::Sharing {
   bool has_states = false;  // keys far behind come as states
   int turns = 1;            // parts of the values that a tile takes, one after the other
   int64_t splits = 1;       // of its keys, each a tile of its own
+  bool are_even = true;     // known to be, or made so
 };
 
 // The tiles of one head, whole.

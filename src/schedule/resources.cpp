@@ -93,6 +93,12 @@ int strip_bytes(const Kernel& kernel, const Schedule& s) {
   return s.warpgroups * kBlocks * words * kWord;
 }
 
+// What the template's Tile takes.
+int tile_bytes(const Kernel& kernel, const Schedule& s) {
+  if (!kernel.varlen) return 16;
+  return s.split_keys ? 48 : 32;
+}
+
 // Of what the scout finds (the template's find.cuh), of the squares that it marks, 1024 of each of
 // the rows that a tile looks at, and its barriers.
 int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
@@ -107,7 +113,7 @@ int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
 // says of each slot, and each row's first and last key where it searches for them.
 int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
   constexpr int kVisit = 8, kApart = 4, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
-  const int tile = kernel.varlen ? 32 : 16;
+  const int tile = tile_bytes(kernel, s);
   const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
   // The last barrier is the tile counter's.
   int bytes = strip_bytes(kernel, s) + kBarrier * (3 * slots + 4 * s.stages + 1) + tile * slots;

@@ -54,7 +54,7 @@ bool worth_packing(const Schedule& tile, const Kernel& kernel) {
 bool worth_splitting(Schedule schedule, const Resources& resources, const Kernel& kernel) {
   schedule.split_keys = true;
   return std::ranges::any_of(kernel.workload, [&](const spec::Workload& w) {
-    return splits_of(schedule, resources, split_heads(kernel), w) > 1;
+    return most_parts(schedule, resources, split_heads(kernel), w) > 0;
   });
 }
 

@@ -8,6 +8,25 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Tiles of a call, before their keys are split. They may be more than an int64_t holds.
+double tiles_of(const Schedule& s, const SplitHeads& heads, const spec::Workload& call) {
+  const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
+  return static_cast<double>(ceil_div(rows, s.tile_q())) * static_cast<double>(call.batch) *
+         (s.pack_heads ? heads.kv : heads.q);
+}
+
+// Whether sequences that are longer than the mean may be split, if that is not.
+bool may_be_uneven(const Schedule& s, const Resources& resources, const SplitHeads& heads,
+                   const spec::Workload& call) {
+  using Rule = SplitRule;
+  if (!s.split_keys || !heads.varlen) return false;
+  if (call.batch < 2 || call.batch > Rule::kFewSequences) return false;
+  const double tiles = tiles_of(s, heads, call);
+  return tiles <= static_cast<double>(Rule::kUnevenTurns * resources.places) &&
+         tiles * static_cast<double>(call.seq_kv) >=
+             static_cast<double>(Rule::kUnevenKeys * resources.places);
+}
+
 }  // namespace
 
 std::string why_unsplittable(const Kernel& kernel) {
@@ -24,19 +43,14 @@ SplitHeads split_heads(const Kernel& kernel) {
 int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,
                   const spec::Workload& call) {
   using Rule = SplitRule;
-  if (!s.split_keys) return 1;
+  if (!s.split_keys || (heads.varlen && call.batch > Rule::kFewSequences)) return 1;
   const bool rising = resources.row_order.ends_short && !heads.sparse;
   const int64_t places = resources.places;
   const int64_t most_tiles =
       Rule::most_turns(resources.row_order, heads.masked, heads.sparse) * places;
-  const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
-  const int64_t tiles_per_head = ceil_div(rows, s.tile_q());
-  const int64_t tile_heads = s.pack_heads ? heads.kv : heads.q;
-  // All tiles may be more than an int64_t holds.
-  const double all_tiles = static_cast<double>(tiles_per_head) * static_cast<double>(call.batch) *
-                           static_cast<double>(tile_heads);
+  const double all_tiles = tiles_of(s, heads, call);
   if (2 * all_tiles > static_cast<double>(most_tiles)) return 1;
-  const int64_t tiles = tiles_per_head * call.batch * tile_heads;
+  const auto tiles = static_cast<int64_t>(all_tiles);
   const int64_t span = heads.sparse ? 0 : resources.row_order.span;
   const int64_t keys = span > 0 ? std::min(call.seq_kv, span + s.tile_q()) : call.seq_kv;
   const int64_t blocks = ceil_div(keys, s.tile_kv);
@@ -60,6 +74,16 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
     }
   }
   return best;
+}
+
+int64_t most_parts(const Schedule& s, const Resources& resources, const SplitHeads& heads,
+                   const spec::Workload& call) {
+  const int64_t splits = splits_of(s, resources, heads, call);
+  if (splits > 1) return call.batch * call.seq_q * splits;
+  if (!may_be_uneven(s, resources, heads, call)) return 0;
+  const int64_t tiles_beside = s.pack_heads ? heads.kv : heads.q;
+  return std::min(2 * call.batch * call.seq_q, (2 * int64_t{resources.places} / tiles_beside + 1) *
+                                                   s.queries(heads.q / heads.kv));
 }
 
 int64_t part_bytes(int head_dim_v, size_t reductions) {

@@ -23,6 +23,12 @@ struct SplitRule {
   static constexpr int64_t kCrowded = 256, kRoomySixths = 5;
   // Rows of a call that is joined early, each as soon as its parts are there.
   static constexpr int64_t kMostEarlyRows = 256;
+  // Packed sequences that are sorted fast; of more none is split.
+  static constexpr int64_t kFewSequences = 256;
+  // Where sequences of the mean length would not be split, longer ones may be: in calls of up to so
+  // many tiles for each place, and so many keys at least, beside which a kernel that finds nothing
+  // to join costs little.
+  static constexpr int64_t kUnevenTurns = 16, kUnevenKeys = 4096;
   // Tiles for each place, splits among them: more where it is known how many keys tiles have.
   static constexpr int64_t most_turns(const RowOrder& order, bool masked, bool sparse) {
     return !sparse && (order.ends_short || order.even || !masked) ? 4 : 2;
@@ -45,6 +51,11 @@ SplitHeads split_heads(const Kernel& kernel);
 // which see. 1 if the schedule has none.
 int64_t splits_of(const Schedule& schedule, const Resources& resources, const SplitHeads& heads,
                   const spec::Workload& call);
+
+// How many parts of rows of a head the workspace of a call has places for: the template's
+// most_parts (arguments.cuh). 0 where no keys are split, whatever the lengths of packed sequences.
+int64_t most_parts(const Schedule& schedule, const Resources& resources, const SplitHeads& heads,
+                   const spec::Workload& call);
 
 // Bytes of what a split leaves of a row: its output, the call's number, and `reductions` values.
 int64_t part_bytes(int head_dim_v, size_t reductions);

@@ -14,6 +14,7 @@ namespace attngen::schedule {
 namespace {
 
 constexpr int64_t kSequence = 32;       // of a packed sequence, once they are sorted
+constexpr int64_t kSplitSequence = 48;  // the same with its splits
 constexpr int64_t kCounter = 4;         // of tiles, which a kernel before clears
 constexpr int64_t kOwnCounter = 16;     // and one that the kernel clears, with the call's number
 constexpr int64_t kTableEntry = 16;     // of ids of a tile or a block
@@ -85,20 +86,23 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
 
 // What splits leave of each row.
 double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spec::Workload& call) {
-  const SplitHeads heads{spec.heads.q, spec.heads.kv(), spec.head_dim.v, attention::is_masked(spec),
-                         spec.block_size > 0};
-  const int64_t splits = splits_of(candidate.schedule, candidate.resources, heads, call);
-  if (splits == 1) return 0;
+  const SplitHeads heads{spec.heads.q,        spec.heads.kv(),
+                         spec.head_dim.v,     attention::is_masked(spec),
+                         spec.block_size > 0, spec.varlen};
+  const int64_t parts = most_parts(candidate.schedule, candidate.resources, heads, call);
+  if (parts == 0) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   const int64_t part = part_bytes(spec.head_dim.v, rows != nullptr ? rows->reductions.size() : 0);
-  return static_cast<double>(call.batch * call.seq_q * splits) *
-         static_cast<double>(spec.heads.q * part);
+  return static_cast<double>(parts) * static_cast<double>(spec.heads.q * part);
 }
 
 // What packed sequences and the tiles' counter take.
 double own_bytes(const spec::Spec& spec, const Schedule& s, const spec::Workload& call) {
-  if (spec.varlen) return static_cast<double>(call.batch * kSequence + 2 * kCounter);
+  if (spec.varlen) {
+    return static_cast<double>(s.split_keys ? call.batch * kSplitSequence + 3 * kCounter
+                                            : call.batch * kSequence + 2 * kCounter);
+  }
   if (!counts_tiles(s)) return 0;
   return static_cast<double>(tables_of(spec).empty() ? kOwnCounter : kCounter);
 }

@@ -68,6 +68,11 @@ namespace {
 #endif
 #if ATTN_VARLEN
 #include "parts/packed.cuh"
+#include "parts/sums.cuh"
+#if ATTN_SPLIT_KEYS
+#include "parts/packed_splits.cuh"
+#endif
+#include "parts/sort.cuh"
 #endif
 #if ATTN_WALK
 #include "parts/visit.cuh"
@@ -170,7 +175,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   wait_for_stream();
 #endif
 
-#if ATTN_SPLIT_KEYS
+#if ATTN_VARLEN && ATTN_SPLIT_KEYS
+  if (p.may_split) call_next_kernel();  // it waits for this one's end
+#elif ATTN_SPLIT_KEYS
   if (p.splits > 1) call_next_kernel();  // it waits for the parts, or for this one's end
 #endif
 

@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from function_groups import FUNCTION_GROUPS  # noqa: E402
 from generate import generate  # noqa: E402
-from key_groups import KEY_GROUPS, RANKS, SECTIONS  # noqa: E402
+from key_groups import KEY_GROUPS, RANKS, SECTIONS, SHARES  # noqa: E402
 from specs import CAUSAL, schedule, spec  # noqa: E402
 from to_host import library_command, to_host  # noqa: E402
 
@@ -100,6 +100,8 @@ def main():
         check_order(attngen, compiler, folder, SECTIONS, "sections.cpp")
     elif group == "ranks":
         check_order(attngen, compiler, folder, RANKS, "ranks.cpp")
+    elif group == "shares":
+        check_order(attngen, compiler, folder, SHARES, "shares.cpp")
     elif group == "wrong":
         check_wrong(attngen, check, compiler, folder)
     else:

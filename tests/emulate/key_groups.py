@@ -3,10 +3,10 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FAR_DOCUMENTS,
-                   FEW, FRAME, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, LONG_PACKED, NARROW, PACKED,
-                   RETAINED, RETENTION, SAVED_MAX, SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK,
-                   VALID, WILD, WILD_LONG, WINDOW, also, bias, keep, packed, packed_input, schedule,
-                   spec, split)
+                   FEW, FRAME, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, LONG_PACKED, NARROW,
+                   ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX, SELF, SIGMOID, SINK, SINKS,
+                   SLOPES, SOFTPICK, VALID, WILD, WILD_LONG, WINDOW, also, bias, keep, packed,
+                   packed_input, schedule, spec, split)
 
 KEY_GROUPS = {
     # Keys of a tile in several splits, of which some have no block, and what each normaliser leaves
@@ -323,12 +323,12 @@ KEY_GROUPS = {
         (spec((8, 2), varlen=True, inputs=packed_input("i32", "seq_kv", sorted=True),
               mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]"), [packed(1, 64, 2)], PACKED),
     ],
-    # Splits of packed sequences: as many for each, by their mean; of some they are empty. The offsets
+    # Splits of packed sequences: the more keys, the more; of some they are empty. The offsets
     # of WILD_LONG descend.
     "varlen_split": [
         (spec((4, 2), varlen=True, mask=CAUSAL),
          [split(2, 64, 2, ping_pong=True), packed(1, 64, 2, split_keys=True)],
-         [*PACKED, *LONG_PACKED, WILD_LONG]),
+         [*PACKED, *LONG_PACKED, ONE_LONG, WILD_LONG]),
         (spec((7, 1), (72, 40), dtype="fp16", layout="bhsd", varlen=True, normalize=SAVED_MAX),
          [packed(1, 64, 2, split_keys=True), split(2, 48, 2)], [*LONG_PACKED, WILD_LONG]),
         (spec((2, 1), varlen=True, inputs=SINK, mask=NARROW, normalize=SINKS), [split(1, 64, 2)],
@@ -370,4 +370,10 @@ RANKS = [
     (spec((4, 2), blocks={"size": 64, "from": "bitmap"}), schedule(3, 64, 2)),
     (spec((4, 2), blocks={"size": 128, "from": "indices"}), schedule(2, 64, 2)),
     (spec((4, 2), blocks={"size": 64, "from": "indices", "per": "heads_kv"}), packed(2, 128, 2)),
+]
+# And which splits of packed sequences they have (shares.cpp).
+SHARES = [
+    (spec((4, 2), varlen=True, mask=CAUSAL), packed(1, 64, 2, split_keys=True)),
+    (spec((16, 16), (128, 128), varlen=True), split(2, 128, 2)),
+    (spec((7, 1), varlen=True, mask=WINDOW), packed(1, 48, 2, split_keys=True)),
 ]

@@ -92,6 +92,8 @@ PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200+128x128+64x1+300x
           "0x0+128x64+0x0", "+".join(["9x7"] * 70)]
 # The first queries, with a few keys each that are split.
 LONG_PACKED = ["1x700+1x300", "1x900+0x40+1x5+3x0+2x400", "70x500+1x800+0x0"]
+# Many, of which one has keys for several.
+ONE_LONG = "+".join(["1x9"] * 40 + ["2x2000"] + ["1x9"] * 30)
 
 # Offsets that descend and lie far outside leave the one sequence its rows.
 WILD = "wild:0x0+0x0+70x130+0x0+0x0"

@@ -85,7 +85,8 @@ DROPPED = ["", r"setmaxnreg\.(?:dec|inc)\.sync\.aligned\.u32 %0;",
            r"fence\.mbarrier_init\.release\.cluster;"]
 # Shorter here than on a GPU, where calls that reach them take seconds (parts/arguments.cuh): the
 # queries from which on a call keeps states of its keys, and the keys that are worth a split.
-SHORTER = {"kFewestQueries": 512, "kEnds": 0, "kJoining": 0, "kEach": 0, "kPartRows": 1000000}
+SHORTER = {"kFewestQueries": 512, "kEnds": 0, "kJoining": 0, "kEach": 0, "kPartRows": 1000000,
+           "kLeastKeys": 0}
 
 
 def to_host(text, shorter=True):

@@ -111,6 +111,29 @@ TEST_CASE("of a window's keys no more are split than a tile sees") {
   CHECK(splits(8, {1, 1, 65536}, whole) == 1);
 }
 
+TEST_CASE("packed sequences share out the parts of splits") {
+  Schedule schedule = split();
+  Resources resources;
+  resources.places = 132;
+  const auto parts = [&](int64_t batch, int64_t seq_q, int64_t seq_kv, bool varlen = true) {
+    return most_parts(schedule, resources, {8, 8, 128, false, false, varlen},
+                      {batch, seq_q, seq_kv});
+  };
+  // As many as even ones leave.
+  CHECK(parts(8, 1, 8192) == 8 * 2);
+  CHECK(parts(8, 1, 8192, false) == 8 * 2);
+  // Of a mean that is not split a longer one may be, if the call is long.
+  CHECK(parts(64, 1, 8192) == 64 * 2);
+  CHECK(parts(64, 1, 8192, false) == 0);
+  CHECK(parts(64, 1, 1024) == 0);
+  CHECK(parts(256, 1, 8192) == 256 * 2);
+  CHECK(parts(257, 1, 8192) == 0);
+  // Two of its tiles for each place: 33 of each head.
+  CHECK(parts(60, 128, 8192) == (2 * 132 / 8 + 1) * 64);
+  schedule.split_keys = false;
+  CHECK(parts(64, 1, 8192) == 0);
+}
+
 TEST_CASE("a part of a row takes multiples of 16 bytes") {
   CHECK(part_bytes(128, 2) == 528);
   CHECK(part_bytes(128, 0) == 528);  // a struct without members has a byte
@@ -140,6 +163,17 @@ TEST_CASE("the search splits keys of few packed queries") {
     CHECK(first.schedule.split_keys);
     CHECK(first.schedule.pack_heads);
   }
+}
+
+TEST_CASE("the search splits keys where one packed sequence may end the call") {
+  const auto is_split = [](int batch) {
+    Kernel kernel = kernel_of(1, 8192, "varlen: true\n", "{q: 32, kv: 8}");
+    kernel.workload.front().batch = batch;
+    return search(kernel, h100()).ranked.front().schedule.split_keys;
+  };
+  CHECK(is_split(16));
+  CHECK(is_split(64));
+  CHECK(!is_split(256));  // eight times the mean is no longer than what each place does
 }
 
 TEST_CASE("of a long cache a window is split as of a short one") {

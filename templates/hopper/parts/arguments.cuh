@@ -103,8 +103,8 @@ attention_status check_args(const attention_forward_args& args) {
 
 #if ATTN_SPLIT_KEYS
 #if ATTN_VARLEN
-// How long each sequence is, only the GPU knows. Splits are reckoned as if all were as long as the
-// mean.
+// How long each sequence is, only the GPU knows: it shares out as many splits as these would have,
+// if all were as long as the mean (packed_splits.cuh).
 struct EvenCall {
   int64_t batch, seq_q, seq_kv;
 };
@@ -146,7 +146,6 @@ int splits_of(const EvenCall& args) {
 #else
 int splits_of(const attention_forward_args& args) {
 #endif
-  constexpr int64_t kPlaces = ATTN_PLACES;  // of blocks, on the GPU
   constexpr int64_t kMostTiles = ATTN_SPLIT_MOST_TURNS * kPlaces;
   constexpr int64_t kEnds = ATTN_SPLIT_ENDS;
   constexpr int64_t kJoining = ATTN_SPLIT_JOINING;
@@ -157,6 +156,9 @@ int splits_of(const attention_forward_args& args) {
   constexpr int64_t kRoomy = kPlaces * ATTN_SPLIT_ROOMY_SIXTHS / 6;
 #endif
   const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
+#if ATTN_VARLEN
+  if (args.batch > kFewSequences) return 1;
+#endif
   if (tiles > kMostTiles / 2) return 1;
 #if ATTN_ROW_SPAN
   const int64_t keys = min(args.seq_kv, int64_t{ATTN_ROW_SPAN + kTileQ});
@@ -196,6 +198,28 @@ int splits_of(const attention_forward_args& args) {
   return static_cast<int>(best);
 }
 
+#if ATTN_VARLEN
+// Whether a call whose mean sequence has no splits is so long that a longer one may have some: the
+// kernel behind the main one costs little beside it.
+bool may_be_uneven(const EvenCall& args) {
+  constexpr int64_t kMostTiles = ATTN_SPLIT_UNEVEN_TURNS * kPlaces;
+  constexpr int64_t kLeastKeys = ATTN_SPLIT_UNEVEN_KEYS;  // for each place
+  const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
+  return args.batch > 1 && args.batch <= kFewSequences && tiles <= kMostTiles &&
+         tiles * args.seq_kv >= kPlaces * kLeastKeys;
+}
+
+// Of each head, that the workspace has places for.
+int64_t most_parts(const attention_forward_args& args) {
+  const EvenCall even = even_call(args);
+  const int splits = splits_of(even);
+  if (splits > 1) return args.total_q * splits;
+  if (!may_be_uneven(even)) return 0;
+  // Splits of a place's share of the call: of all sequences that are longer, two for each place.
+  return min(2 * args.total_q, (2 * kPlaces / kTilesBeside + 1) * int64_t{kTileQueries});
+}
+
+#endif
 #endif
 #if ATTN_FAR
 // Chunks of keys whose states are worth a kernel of their own.
@@ -219,7 +243,13 @@ Params params_of(const attention_forward_args& args) {
   p.tiles = static_cast<int>(most_tiles(args));
 #if ATTN_SPLIT_KEYS
   p.splits = splits_of(even_call(args));
-  p.tiles *= p.splits;  // few: as many as even sequences have, and at most one more for each
+  p.most_parts = static_cast<int>(most_parts(args));
+  p.may_split = p.most_parts > 0;
+  if (p.splits > 1) {
+    p.tiles *= p.splits;  // few: as many as even sequences have, and at most one more for each
+  } else if (p.may_split) {
+    p.tiles += kPlaces;
+  }
 #endif
   p.cu_seqlens_q = args.cu_seqlens_q;
   p.cu_seqlens_kv = args.cu_seqlens_kv;

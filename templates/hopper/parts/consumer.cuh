@@ -232,7 +232,7 @@ __device__ __forceinline__ void Consumer::run() {
 #endif
     attend();
 #if ATTN_SPLIT_KEYS
-    if (p.splits > 1) {
+    if (splits_of(tile, p) > 1) {
       leave_split();
     } else {
       finish_rows();

@@ -49,13 +49,11 @@ __device__ __forceinline__ void Consumer::finish_rows() {
 // Where a row of the thread leaves its part; rows beyond the last have no place.
 __device__ __forceinline__ Part* Consumer::part_of(int r) const {
   if (!has_row(r)) return nullptr;
-  const Row& row = rows[r];
 #if ATTN_VARLEN
-  const int64_t index = row.first_save + row.q_idx;
+  return parts_of(rows[r], tile, p) + tile.split;
 #else
-  const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
+  return parts_of(rows[r], p) + tile.split;
 #endif
-  return p.parts + index * p.splits + tile.split;
 }
 
 // What the rows have of their split: their output comes from the kernel that joins splits.

@@ -1,4 +1,4 @@
-// Joins what the splits of each row's keys left: a block a row, whose warps share out the splits.
+// Joins what the splits of each row's keys left. The warps of a block share out a row's splits.
 #pragma once
 
 constexpr int kMostJoinWarps = 8;
@@ -74,20 +74,6 @@ struct JoinedRow {
   }
 };
 
-#if ATTN_VARLEN
-// The sequence that a query of the packed ones is in, or none: -1. By a warp. A call with splits
-// has few tiles, and so few sequences.
-__device__ __forceinline__ int sequence_with(int query, const Params& p) {
-  for (int first = 0; first < p.batch; first += 32) {
-    const int i = first + static_cast<int>(threadIdx.x % 32);
-    const bool has = i < p.batch && p.cu_seqlens_q[i] <= query && query < p.cu_seqlens_q[i + 1];
-    const unsigned which = __ballot_sync(0xffffffffu, has);
-    if (which != 0) return first + 31 - __clz(which);
-  }
-  return -1;
-}
-
-#endif
 #if ATTN_EARLY_JOINS
 // Until the parts that the warp joins are there. Their number goes: see call_number.
 __device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps, const Params& p) {
@@ -100,71 +86,36 @@ __device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps,
 }
 
 #endif
-__global__ void __launch_bounds__(32 * kMostJoinWarps)
-    attention_forward_join(const __grid_constant__ Params p) {
-  if (!kIsHopper) return;
-  __shared__ __align__(16) uint8_t memory[kMostJoinWarps * sizeof(Part)];
-  Part* const left = reinterpret_cast<Part*>(memory);
+// By all warps: the first has the row in the end. `left`: what the others leave it.
+__device__ __forceinline__ void join_row(JoinedRow& joined, const Part* parts, int splits,
+                                         Part* left, const Row& row, const Params& p) {
   const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-#if ATTN_VARLEN
-  // Whose row it is stands in memory, which is not to be read before the kernels before have ended:
-  // such calls are not joined early.
-  wait_for_stream();
-  const int h = blockIdx.x / p.total_q, query = blockIdx.x % p.total_q;
-  const int b = sequence_with(query, p);
-  if (b < 0) return;
-  const Sequence sequence = sequence_of(b, p);
-  Row row = row_at(b, h, query - sequence.q_begin, sequence);
-  row.first_save = int64_t{h} * p.total_q + sequence.q_begin;
-
-  Part* const parts = p.parts + int64_t{blockIdx.x} * p.splits;
-#else
-  const int head = blockIdx.x / p.seq_q;  // of all batches
-#if ATTN_ROW_CONSTANTS
-  Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
-#else
-  const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
-#endif
-
-  Part* const parts = p.parts + int64_t{blockIdx.x} * p.splits;
-  if (p.joins_early) {
-    wait_for_parts(parts, warp, warps, p);
-  } else {
-    wait_for_stream();
-  }
-#endif
-#if ATTN_ROW_CONSTANTS
-  if (row.seq_kv > 0) set_constants(row, p.inputs);
-#endif
-  JoinedRow joined;
 #pragma unroll 1
-  for (int first = warp; first < p.splits; first += kPartsAtOnce * warps) {
+  for (int first = warp; first < splits; first += kPartsAtOnce * warps) {
     JoinedRow others[kPartsAtOnce];
 #pragma unroll
     for (int i = 0; i < kPartsAtOnce; ++i) {
-      if (first + i * warps < p.splits) others[i].read(parts[first + i * warps]);
+      if (first + i * warps < splits) others[i].read(parts[first + i * warps]);
     }
 #pragma unroll
     for (int i = 0; i < kPartsAtOnce; ++i) {
-      if (first + i * warps < p.splits) joined.add(others[i], row, p.inputs);
+      if (first + i * warps < splits) joined.add(others[i], row, p.inputs);
     }
   }
-  if (warp > 0) joined.leave(left[warp]);
+  if (warp > 0 && warp < splits) joined.leave(left[warp]);
   __syncthreads();
   if (warp > 0) return;
-  for (int i = 1; i < warps; ++i) {
+  for (int i = 1; i < min(warps, splits); ++i) {
     JoinedRow other;
     other.read(left[i]);
     joined.add(other, row, p.inputs);
   }
+}
 
+// By the first warp. `at`: where the row's output begins, in elements.
+__device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& row, int64_t at,
+                                          const Params& p) {
   const RowValues values = row_values(joined.reductions, row, p.inputs);
-#if ATTN_VARLEN
-  const int64_t at = query * p.o_stride_seq + row.h * p.o_stride_head;
-#else
-  const int64_t at =
-      row.b * p.o_stride_batch + row.q_idx * p.o_stride_seq + row.h * p.o_stride_head;
-#endif
 #pragma unroll
   for (int i = 0; i < JoinedRow::kPairs; ++i) {
     const int column = JoinedRow::column(i);
@@ -174,8 +125,78 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
         pack(output_of(acc.x, values, row, p.inputs), output_of(acc.y, values, row, p.inputs));
   }
   if (threadIdx.x == 0) store_saves(p.saves, values, row, p.inputs);
-#if ATTN_EARLY_JOINS
+}
+
+#if ATTN_VARLEN
+// The sequence that a query of the packed ones is in, or none. By a warp.
+__device__ __forceinline__ const Sequence* sequence_with(int query, const Params& p) {
+  for (int first = 0; first < p.batch; first += 32) {
+    const int i = first + static_cast<int>(threadIdx.x % 32);
+    const bool has = i < p.batch && p.sequences[i].q_begin <= query &&
+                     query - p.sequences[i].q_begin < p.sequences[i].seq_q;
+    const unsigned which = __ballot_sync(0xffffffffu, has);
+    if (which != 0) return p.sequences + first + 31 - __clz(which);
+  }
+  return nullptr;
+}
+
+// Rows of sequences that are split, as many blocks as the GPU has room for about. Which these are
+// stands in memory, which is not to be read before the kernels before have ended: such calls are
+// not joined early.
+__global__ void __launch_bounds__(32 * kMostJoinWarps)
+    attention_forward_join(const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
+  __shared__ __align__(16) uint8_t memory[kMostJoinWarps * sizeof(Part)];
+  Part* const left = reinterpret_cast<Part*>(memory);
+  wait_for_stream();
+  if (p.splits == 1 && !*p.any_split) return;
+#pragma unroll 1
+  for (int i = blockIdx.x; i < kHeadsQ * p.total_q; i += gridDim.x) {
+    const int h = i / p.total_q, query = i % p.total_q;
+    const Sequence* const sequence = sequence_with(query, p);
+    if (!sequence || sequence->splits == 1) continue;
+    Row row = row_at(sequence->b, h, query - sequence->q_begin, *sequence);
+    row.first_save = int64_t{h} * p.total_q + sequence->q_begin;
+#if ATTN_ROW_CONSTANTS
+    if (row.seq_kv > 0) set_constants(row, p.inputs);
+#endif
+    JoinedRow joined;
+    join_row(joined, parts_of(row, *sequence, p), sequence->splits, left, row, p);
+    if (threadIdx.x < 32) {
+      store_row(joined, row, query * p.o_stride_seq + h * p.o_stride_head, p);
+    }
+    __syncthreads();  // what the warps left is read
+  }
+}
+#else
+// A block a row.
+__global__ void __launch_bounds__(32 * kMostJoinWarps)
+    attention_forward_join(const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
+  __shared__ __align__(16) uint8_t memory[kMostJoinWarps * sizeof(Part)];
+  Part* const left = reinterpret_cast<Part*>(memory);
+  const int head = blockIdx.x / p.seq_q;  // of all batches
+#if ATTN_ROW_CONSTANTS
+  Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
+#else
+  const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
+#endif
+  Part* const parts = parts_of(row, p);
+  if (p.joins_early) {
+    wait_for_parts(parts, threadIdx.x / 32, blockDim.x / 32, p);
+  } else {
+    wait_for_stream();
+  }
+#if ATTN_ROW_CONSTANTS
+  if (row.seq_kv > 0) set_constants(row, p.inputs);
+#endif
+  JoinedRow joined;
+  join_row(joined, parts, p.splits, left, row, p);
+  if (threadIdx.x >= 32) return;
+  const int64_t at =
+      row.b * p.o_stride_batch + row.q_idx * p.o_stride_seq + row.h * p.o_stride_head;
+  store_row(joined, row, at, p);
   // Or this kernel might end, and others begin, before the main one ends.
   if (p.joins_early) wait_for_stream();
-#endif
 }
+#endif

@@ -6,7 +6,11 @@ extern "C" {
 #if ATTN_VARLEN
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const int64_t batch = args && args->batch > 0 ? args->batch : 0;
+#if ATTN_SPLIT_KEYS
+  const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 3 * sizeof(int);
+#else
   const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
+#endif
 #if ATTN_ID_TABLES && ATTN_SPLIT_KEYS
   return (args ? prepared_bytes(*args) + split_bytes(*args) : 0) + sorted;
 #elif ATTN_SPLIT_KEYS
@@ -123,7 +127,10 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #else
                                maps.q, maps.k, maps.v, maps.o, p);
 #endif
-#if ATTN_SPLIT_KEYS
+#if ATTN_VARLEN && ATTN_SPLIT_KEYS
+  const bool joined = launched && (!p.may_split || join_splits(p, stream));
+  return joined ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+#elif ATTN_SPLIT_KEYS
   const bool joined = launched && (p.splits == 1 || join_splits(p, stream));
   return joined ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
 #else

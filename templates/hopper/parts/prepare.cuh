@@ -99,9 +99,7 @@ size_t split_bytes(const attention_forward_args& args) {
 #if ATTN_VARLEN
   if (!in_range(args.batch) || !in_range(args.total_q) || !in_range(args.total_kv)) return 0;
   if (check_lengths(args) != ATTENTION_OK) return 0;
-  const int splits = splits_of(even_call(args));
-  if (splits == 1) return 0;
-  return static_cast<size_t>(kHeadsQ * args.total_q) * splits * sizeof(Part);
+  return static_cast<size_t>(kHeadsQ * most_parts(args)) * sizeof(Part);
 #else
   if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv)) return 0;
   if (check_lengths(args) != ATTENTION_OK) return 0;
@@ -126,16 +124,23 @@ void place_parts(Params& p, const attention_forward_args& args, void* place) {
 }
 
 #endif
+#if ATTN_VARLEN
+// By the kernel behind the main one. Of splits that are as many as the mean's a warp has one.
+bool join_splits(const Params& p, cudaStream_t stream) {
+  constexpr int kMostBlocks = 1024;
+  const int warps = p.splits > 1 ? min(p.splits, kMostJoinWarps) : kMostJoinWarps;
+  const int rows = kHeadsQ * p.total_q;
+  const int blocks = rows < kMostBlocks ? rows : kMostBlocks;
+  return launch(attention_forward_join, blocks, 32 * warps, 0, stream, p);
+}
+#else
 // By the kernel behind the main one. A warp has two splits, if there are warps enough.
 bool join_splits(const Params& p, cudaStream_t stream) {
   const int warps = min((p.splits + kPartsAtOnce - 1) / kPartsAtOnce, kMostJoinWarps);
-#if ATTN_VARLEN
-  const int rows = kHeadsQ * p.total_q;
-#else
   const int rows = p.batch * kHeadsQ * p.seq_q;
-#endif
   return launch(attention_forward_join, rows, 32 * warps, 0, stream, p);
 }
+#endif
 #endif
 #if ATTN_ID_TABLES
 
@@ -234,6 +239,9 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
   p.sequences = reinterpret_cast<Sequence*>(place);
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
+#if ATTN_SPLIT_KEYS
+  p.any_split = p.tile_count + 2;
+#endif
   return launch(attention_forward_prepare, blocks, kSortThreads, 0, stream, p);
 }
 #endif

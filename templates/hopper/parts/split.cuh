@@ -3,6 +3,7 @@
 // puts that together.
 #pragma once
 
+constexpr int kPlaces = ATTN_PLACES;  // of blocks, on the GPU that the kernel is for
 #if ATTN_EARLY_JOINS
 // Calls of so few rows are joined early, each row as soon as its parts are there. That ends them by
 // 0.2 to 1.8 us sooner than to wait for the whole kernel; of more rows asking takes longer.

@@ -41,7 +41,7 @@ __device__ __forceinline__ void store_rows(const uint8_t* out, const Tile& tile,
 __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap&,
                                              const Params& p, const Tile& tile, int warpgroup) {
 #if ATTN_SPLIT_KEYS
-  if (p.splits > 1) return;  // the split has left its part
+  if (splits_of(tile, p) > 1) return;  // the split has left its part
 #endif
 #if ATTN_VARLEN
   const int rows = tile.seq_q * kGroupRows;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
 #endif
                                              const Tile& tile, int warpgroup) {
 #if ATTN_SPLIT_KEYS
-  if (p.splits > 1) return;  // the split has left its part
+  if (splits_of(tile, p) > 1) return;  // the split has left its part
 #endif
 #if ATTN_VALUE_PARTS > 1
   const int first_column = tile.part * kHeadDimV;

@@ -10,6 +10,9 @@
 struct __align__(16) Sequence {
   int first_tile, section_heads;
   int b, q_begin, kv_begin, seq_q, seq_kv;
+#if ATTN_SPLIT_KEYS
+  int splits, first_part;  // of each tile; of each head's
+#endif
 };
 #endif
 
@@ -23,8 +26,11 @@ struct Params {
   int* tile_count;                      // of the whole call
   int tiles;                            // at most
 #if ATTN_SPLIT_KEYS
-  int splits;   // of a tile's keys; 1: a tile has them all
-  Part* parts;  // [heads, total_q, splits]
+  int splits;      // of a tile's keys, if all sequences are as long as the mean
+  bool may_split;  // 1 or more, by the sequence's length
+  int* any_split;  // whether some sequence is
+  int most_parts;  // of each head
+  Part* parts;     // of each sequence [heads, seq_q, splits], if it is split
 #endif
 #else
   int batch, seq_q, seq_kv;
@@ -97,6 +103,9 @@ struct __align__(16) Tile {
 #endif
 #if ATTN_VARLEN
   int q_begin, kv_begin, seq_q, seq_kv;  // of its sequence
+#if ATTN_SPLIT_KEYS
+  int splits, first_part;
+#endif
 #endif
 };
 
@@ -115,6 +124,10 @@ __device__ __forceinline__ Tile uniform(Tile tile) {
   tile.kv_begin = uniform(tile.kv_begin);
   tile.seq_q = uniform(tile.seq_q);
   tile.seq_kv = uniform(tile.seq_kv);
+#if ATTN_SPLIT_KEYS
+  tile.splits = uniform(tile.splits);
+  tile.first_part = uniform(tile.first_part);
+#endif
 #endif
   return tile;
 }
@@ -314,9 +327,30 @@ __device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) 
 #endif
 #if ATTN_SPLIT_KEYS
 
+#if ATTN_VARLEN
+// Of the tile's keys; 1: it has them all.
+__device__ __forceinline__ int splits_of(const Tile& tile, const Params&) { return tile.splits; }
+
+// Where the splits of a row leave their parts. `lengths`: its Sequence, or a tile of that.
+template <typename Lengths>
+__device__ __forceinline__ Part* parts_of(const Row& row, const Lengths& lengths, const Params& p) {
+  const int64_t first = int64_t{lengths.first_part} * kHeadsQ;
+  return p.parts + first + (int64_t{row.h} * row.seq_q + row.q_idx) * lengths.splits;
+}
+#else
+// Of the tile's keys; 1: it has them all.
+__device__ __forceinline__ int splits_of(const Tile&, const Params& p) { return p.splits; }
+
+// Where the splits of a row leave their parts.
+__device__ __forceinline__ Part* parts_of(const Row& row, const Params& p) {
+  return p.parts + ((int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx) * p.splits;
+}
+#endif
+
 // Of the blocks that a tile's rows may visit those of its split.
 __device__ __forceinline__ Blocks share_of(Blocks blocks, const Tile& tile, const Params& p) {
-  const int share = (blocks.end - blocks.begin + p.splits - 1) / p.splits;
+  const int splits = splits_of(tile, p);
+  const int share = (blocks.end - blocks.begin + splits - 1) / splits;
   blocks.begin = min(blocks.begin + tile.split * share, blocks.end);
   blocks.end = min(blocks.begin + share, blocks.end);
   return blocks;
