@@ -189,10 +189,12 @@ std::optional<Linear> quotient(const Linear& sum, int64_t n, bool up, Inputs inp
 
 std::optional<Linear> product(const Linear& sum, const Expr& n, Inputs inputs) {
   const Interval some = SumParts(sum, inputs).of_some();
-  // Times less than 2^31.
+  // Times less than 2^31. A wider sum saturates first: where it does, so would its product.
   constexpr double kWidest = 0x1.8p31;
-  if (some.low < -kWidest || some.high > kWidest) return std::nullopt;
-  const Expr whole = expr::make(Op::Multiply, {to_expr(sum), n});
+  const bool fits = some.low >= -kWidest && some.high <= kWidest;
+  const auto factor = fits ? std::optional(to_expr(sum)) : saturated(sum, inputs);
+  if (!factor) return std::nullopt;
+  const Expr whole = expr::make(Op::Multiply, {*factor, n});
   return Linear{0, {{expr::make(Op::Saturate, {whole}), 1}}};
 }
 

@@ -25,7 +25,7 @@ std::optional<expr::Expr> saturated(const Linear& sum, Inputs inputs);
 // no dividend of the result does. Nothing if it cannot be had so.
 std::optional<Linear> quotient(const Linear& sum, int64_t n, bool up, Inputs inputs);
 
-// The sum times an Int that is at least 0, which saturates. Nothing if it may leave 64 bits.
+// The sum times an Int that is at least 1, which saturates. Nothing if the sum may leave 64 bits.
 std::optional<Linear> product(const Linear& sum, const expr::Expr& n, Inputs inputs);
 // The sum divided by an Int that is at least 1 and rounded down. Nothing if it may leave 32 bits.
 std::optional<Linear> floor_of(const Linear& sum, const expr::Expr& n, Inputs inputs);

@@ -185,6 +185,15 @@ TEST_CASE("a frame's size at run time bounds where it is positive") {
   CHECK(end_of("kv_idx // prefix[b] <= q_idx // prefix[b] and kv_idx < 99") ==
         "min(saturate((q_last // max(prefix[b], 1) + 1) * max(prefix[b], 1)), 99) "
         "if 0 < prefix[b] else 99");
+  // Of frames to the left, as many as the call says, the difference saturates before the product.
+  const auto begin_of = [](const char* mask) { return expr::print(range_of(mask).begin); };
+  CHECK(begin_of("kv_idx // level[b] >= q_idx // level[b] - prefix[b]") ==
+        "saturate(saturate(q_first // max(level[b], 1) - prefix[b]) * max(level[b], 1)) "
+        "if 0 < level[b] else 0");
+  CHECK(begin_of(
+            "prefix[b] < 0 or kv_idx // (level[b] + 1) >= q_idx // (level[b] + 1) - prefix[b]") ==
+        "0 if prefix[b] < 0 else "
+        "saturate(saturate(q_first // (level[b] + 1) - prefix[b]) * (level[b] + 1))");
   // Of one that is proven to be positive nothing is asked.
   CHECK(end_of("kv_idx <= q_idx // (level[b] + 1)") == "q_last // (level[b] + 1) + 1");
   CHECK(end_of("kv_idx < q_idx - q_idx % 50 + 50") == "q_last // 50 * 50 + 50");
@@ -257,9 +266,12 @@ TEST_CASE("key ranges of the usual masks are tight") {
         "q_pos // (abs(prefix[b]) + 1) - kv_idx // (abs(prefix[b]) + 1) < 2",
         "kv_idx // max(prefix[b], 1) == q_pos // max(prefix[b], 1)",
         "kv_idx < (q_pos // max(prefix[b], 1) + 1) * max(prefix[b], 1)",
-        "kv_idx >= q_pos - q_pos % max(prefix[b], 1)", "(kv_idx - q_idx) // max(prefix[b], 1) <= 1",
-        "max(prefix[b], 1) * kv_idx <= q_pos", "kv_idx * max(prefix[b], 1) + 3 > q_idx",
-        "(kv_idx <= q_pos) == (h < 7)", "(kv_idx < q_pos) != (h > 7)", "true"}) {
+        "kv_idx >= q_pos - q_pos % max(prefix[b], 1)",
+        "kv_idx // (level[b] + 1) >= q_pos // (level[b] + 1) - prefix[b]",
+        "prefix[b] < 3 or kv_idx // (level[b] + 1) >= q_pos // (level[b] + 1) - prefix[b]",
+        "(kv_idx - q_idx) // max(prefix[b], 1) <= 1", "max(prefix[b], 1) * kv_idx <= q_pos",
+        "kv_idx * max(prefix[b], 1) + 3 > q_idx", "(kv_idx <= q_pos) == (h < 7)",
+        "(kv_idx < q_pos) != (h > 7)", "true"}) {
     check_tight(mask_of(mask));
   }
   check_tight(expr::boolean(false));  // of no spec: it would be refused
