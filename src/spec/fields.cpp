@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -205,6 +206,11 @@ class FieldReader {
 
   Workload read_point(const Node& node, const std::string& pointer) {
     Workload point;
+    const bool has_seq_q =
+        std::ranges::any_of(node.children, [](const Node& entry) { return entry.key == "seq_q"; });
+    if (node.kind == Node::Kind::Map && !has_seq_q && !spec_.fixed.seq_q) {
+      report_.at_key(node, pointer, fmt::format("{} needs 'seq_q'", dotted(pointer)));
+    }
     point.batch = length_of(node, pointer, "batch", spec_.fixed.batch, point.batch);
     point.seq_q = length_of(node, pointer, "seq_q", spec_.fixed.seq_q, point.seq_q);
     point.seq_kv = length_of(node, pointer, "seq_kv", spec_.fixed.seq_kv, point.seq_q);

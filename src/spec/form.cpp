@@ -118,7 +118,7 @@ Type workload_point() {
   values.only = Pattern::Parallel;
   return object({
       optional("batch", length(), "Sequences.", 1),
-      required("seq_q", length(), "Query length."),
+      optional("seq_q", length(), "Query length; the fixed one if not given, else required."),
       optional("seq_kv", length(), "Key and value length; seq_q if not given."),
       optional("weight", weight, "How much this point counts.", 1),
       std::move(values),

@@ -285,7 +285,11 @@ TEST_CASE("heads, lengths, memory") {
         "    7 | workload: {seq_q: 128}\n"
         "      |                   ^~~\n");
   // Of lengths that are not written none differs.
-  CHECK(errors_with("fixed: {seq_q: 64}\nworkload: {seq_kv: 128}\n") ==
+  CHECK(errors_with("fixed: {seq_kv: 64}\nworkload: [{seq_q: 1}, {batch: 2}]\n") ==
+        "s.yaml:7:24: error: workload[1] needs 'seq_q'\n"
+        "    7 | workload: [{seq_q: 1}, {batch: 2}]\n"
+        "      |                        ^~~~~~~~~~\n");
+  CHECK(errors_with("fixed: {seq_kv: 128}\nworkload: {seq_kv: 128}\n") ==
         "s.yaml:7:1: error: workload needs 'seq_q'\n"
         "    7 | workload: {seq_kv: 128}\n"
         "      | ^~~~~~~~\n");

@@ -181,6 +181,11 @@ TEST_CASE("a workload has the fixed lengths that it leaves out") {
   CHECK(all.seq_kv == 128);
   CHECK(point_of("fixed: {seq_kv: 128}\nworkload: [{seq_q: 32}]\n").seq_kv == 128);
   CHECK(point_of("fixed: {seq_q: 32}\nworkload: {seq_q: 32}\n").seq_kv == 32);
+  const Workload batch = point_of("fixed: {seq_q: 49, seq_kv: 49}\nworkload: {batch: 4096}\n");
+  CHECK(batch.batch == 4096);
+  CHECK(batch.seq_q == 49);
+  CHECK(batch.seq_kv == 49);
+  CHECK(point_of("fixed: {seq_q: 64}\nworkload: {seq_kv: 128}\n").seq_q == 64);
 }
 
 TEST_CASE("who keeps blocks") {
