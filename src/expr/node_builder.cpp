@@ -81,7 +81,7 @@ void NodeBuilder::check(Op op, const std::vector<Expr>& operands) {
     const bool divides = op == Op::Load && operands[wrong->operand].op() == Op::Divide;
     fail(operands[wrong->operand].span(), wrong->message,
          number_wanted ? "where(condition, 1, 0) makes a number of a bool"
-         : bool_wanted ? "compare it with something"
+         : bool_wanted ? hint_on_condition(operands[wrong->operand], op == Op::Not)
          : divides     ? "'//' divides whole numbers"
                        : "");
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "expr/print.h"
+
 namespace attngen::expr {
 namespace {
 
@@ -172,6 +174,12 @@ std::optional<Misfit> misfit(Op op, std::span<const Expr> operands) {
       }
       return std::nullopt;
   }
+}
+
+std::string hint_on_condition(const Expr& e, bool negated) {
+  // An input's element is mostly a flag.
+  if (e.op() != Op::Load) return "compare it with something";
+  return fmt::format("write {} {} 0", print_brief(e), negated ? "==" : "!=");
 }
 
 int small_exponent(const Expr& power) {

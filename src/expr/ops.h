@@ -48,6 +48,9 @@ struct Misfit {
 };
 std::optional<Misfit> misfit(Op op, std::span<const Expr> operands);
 
+// What to write where the number `e` stands in the place of a condition (`negated`: of a `not`).
+std::string hint_on_condition(const Expr& e, bool negated = false);
+
 // The exponent of a Pow that repeated multiplication does best; 0 when it is not such a one.
 int small_exponent(const Expr& power);
 

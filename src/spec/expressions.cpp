@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "expr/ops.h"
 #include "spec/doubts.h"
 #include "spec/empty_mask.h"
 #include "spec/indices.h"
@@ -220,7 +221,7 @@ class ExpressionReader {
         {e.span(),
          fmt::format("{} must be a {}, got a {}", dotted(pointer),
                      wants_bool ? "condition" : "number", wants_bool ? "number" : "condition"),
-         wants_bool ? "compare it with something" : "use where(condition, a, b)"});
+         wants_bool ? expr::hint_on_condition(e) : "use where(condition, a, b)"});
     return {};
   }
 

@@ -147,6 +147,13 @@ TEST_CASE("types that do not fit") {
         "[x] 'and' needs bool operands, got f32; compare it with something");
   CHECK(error_of("not q_idx") ==
         "[q_idx] 'not' needs a bool operand, got i32; compare it with something");
+  // An input's element is a flag, which the help compares.
+  CHECK(error_of("x < y and slopes[h]") ==
+        "[slopes[h]] 'and' needs bool operands, got f32; write slopes[h] != 0");
+  CHECK(error_of("not slopes[h + 1]") ==
+        "[slopes[h + 1]] 'not' needs a bool operand, got f32; write slopes[h + 1] == 0");
+  CHECK(error_of("x if slopes[h] else y") ==
+        "[slopes[h]] a condition must be bool, got f32; write slopes[h] != 0");
   CHECK(error_of("x + (x < y)") ==
         "[x < y] '+' needs numbers, got bool; where(condition, 1, 0) makes a number of a bool");
   CHECK(error_of("+(x < y)").starts_with("[x < y] "));

@@ -210,6 +210,12 @@ TEST_CASE("mask") {
         "    6 | mask: kv_idx - q_idx\n"
         "      |       ^~~~~~~~~~~~~~\n"
         "help: compare it with something\n");
+  CHECK(errors_with("inputs: {valid: {dtype: u8, shape: [batch, seq_kv]}}\n"
+                    "mask: valid[b, kv_idx]\n") ==
+        "s.yaml:7:7: error: mask must be a condition, got a number\n"
+        "    7 | mask: valid[b, kv_idx]\n"
+        "      |       ^~~~~~~~~~~~~~~~\n"
+        "help: write valid[b, kv_idx] != 0\n");
 }
 
 TEST_CASE("a constant of the lowest i32") {
