@@ -1,7 +1,9 @@
 #include "attention/pair_input.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 
 namespace attngen::attention {
 namespace {
@@ -10,23 +12,40 @@ using expr::Expr;
 using expr::Op;
 using spec::Input;
 
-bool is_pair_input(const Input& input, const Expr& load, bool of_mask) {
+// The same for all pairs of a tile of one head, of both maps: b // rows.
+bool is_of_tile(const Expr& index) {
+  return std::ranges::all_of(expr::variables_of(index), [](const std::string& name) {
+    return name == "b" || name == "h" || name == "h_kv" || name == "seq_q" || name == "seq_kv";
+  });
+}
+
+// Of so many matrices [seq_q, seq_kv], the dimensions before the last two, each has a number of 31
+// bits: with their heads batches have, by the limits of a call.
+bool numbers_matrices(const spec::Spec& spec, const Input& input) {
   using Kind = Input::Dim::Kind;
+  double numbers = 1, heads = 1;
+  for (size_t i = 0; i + 2 < input.shape.size(); ++i) {
+    const Input::Dim& dim = input.shape[i];
+    if (spec::is_length(dim.kind) || dim.kind == Kind::HeadDim) return false;
+    if (dim.kind == Kind::Number) numbers *= dim.number;
+    if (dim.kind == Kind::Heads) heads *= spec.heads.q;
+    if (dim.kind == Kind::HeadsKv) heads *= spec.heads.kv();
+  }
+  return spec::has_dim(input, Kind::Batch) ? numbers == 1 : numbers * heads < 0x1p31;
+}
+
+bool is_pair_input(const spec::Spec& spec, const Input& input, const Expr& load, bool of_mask) {
   if (input.element == Input::Element::I32) return false;
   if (input.element == Input::Element::U8 && !of_mask) return false;
   const size_t dims = input.shape.size();
-  if (dims < 2 || input.shape[dims - 2].kind != Kind::SeqQ ||
-      input.shape[dims - 1].kind != Kind::SeqKv) {
-    return false;
-  }
+  if (dims < 2 || !numbers_matrices(spec, input)) return false;
   for (size_t i = 0; i < dims; ++i) {
     const Expr& index = load.operand(i);
-    const bool once = i + 2 >= dims || input.shape[i].kind == Kind::Batch ||
-                      input.shape[i].kind == Kind::Heads || input.shape[i].kind == Kind::HeadsKv;
-    if (!once || index.op() != Op::Variable ||
-        index.name() != spec::index_of(input.shape[i].kind)) {
-      return false;
-    }
+    const char* const last = i + 2 == dims ? "q_idx" : "kv_idx";
+    const bool fits = i + 2 < dims ? is_of_tile(index)
+                                   : index.op() == Op::Variable && index.name() == last &&
+                                         spec::index_of(input.shape[i].kind) == last;
+    if (!fits) return false;
   }
   return true;
 }
@@ -40,7 +59,7 @@ class Search {
     if (!e || e.operands().empty() || !seen_.insert(e.identity()).second) return std::nullopt;
     if (e.op() == Op::Load) {
       const Input* input = spec_.find_input(e.name());
-      if (input != nullptr && is_pair_input(*input, e, of_mask_)) {
+      if (input != nullptr && is_pair_input(spec_, *input, e, of_mask_)) {
         return PairInput{*input, e, of_mask_};
       }
     }

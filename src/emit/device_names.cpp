@@ -245,10 +245,12 @@ std::string DeviceNames::pointer_type(const expr::Expr& load) const {
   return c_type_of(*spec_.find_input(load.name()));
 }
 
-std::string DeviceNames::matrix(const Input& input) const {
+std::string DeviceNames::matrix(const expr::Expr& load) const {
+  const Input& input = *spec_.find_input(load.name());
   std::string index;
   for (size_t i = 0; i + 2 < input.shape.size(); ++i) {
-    const std::string own = plain_index(input.shape[i]);
+    const std::string own =
+        clamped(expr::print_c(load.operand(i), expr::Dialect::Device, names()), input.shape[i]);
     index = i == 0 ? own
                    : fmt::format(fmt::runtime(i == 1 ? "{} * {} + {}" : "({}) * {} + {}"), index,
                                  length(input.shape[i]), own);
@@ -260,12 +262,13 @@ std::string DeviceNames::matrices(const spec::Input& input) {
   std::string product;
   for (const spec::Input::Dim& dim : input.shape) {
     using Kind = spec::Input::Dim::Kind;
-    const char* const length = dim.kind == Kind::Batch     ? "batch"
+    const std::string length = dim.kind == Kind::Batch     ? "batch"
                                : dim.kind == Kind::Heads   ? "kHeadsQ"
                                : dim.kind == Kind::HeadsKv ? "kHeadsKv"
+                               : dim.kind == Kind::Number  ? std::to_string(dim.number)
                                                            : "";
-    if (*length == 0) continue;
-    product += (product.empty() ? "" : " * ") + std::string(length);
+    if (length.empty()) continue;
+    product += (product.empty() ? "" : " * ") + length;
   }
   return product.empty() ? "1" : product;
 }

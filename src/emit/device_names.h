@@ -66,8 +66,8 @@ class DeviceNames {
   std::string element(const expr::Expr& load) const;
   std::string pointer_type(const expr::Expr& load) const;
 
-  // Which of its matrices [seq_q, seq_kv] an input with an element for each pair has for a row.
-  std::string matrix(const spec::Input& input) const;
+  // Which of its matrices [seq_q, seq_kv] a load of an element for each pair has for a row.
+  std::string matrix(const expr::Expr& load) const;
   static std::string matrices(const spec::Input& input);  // how many there are
 
   // "in.batch": a length of the call, "batch", "total_q" or "total_kv", that `Row` does not hold.

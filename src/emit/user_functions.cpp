@@ -145,7 +145,7 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
          text_of({"int",
                   "bias_matrix",
                   {kRow, kInputs},
-                  fmt::format("  return {};\n", names.matrix(input))}) +
+                  fmt::format("  return {};\n", names.matrix(pairs.bias->load))}) +
          fmt::format(
              "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
              "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",

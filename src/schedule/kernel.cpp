@@ -89,10 +89,8 @@ void count_near_form(const attention::PairForm& pairs, const Counter& count, Ker
 
 // Of an input that comes by tiles.
 void count_bias(const spec::Spec& spec, const attention::PairInput& input, Kernel& kernel) {
-  using Kind = spec::Input::Dim::Kind;
-  const spec::Input& bias = input.input;
-  kernel.bias_sharing = spec::has_dim(bias, Kind::Heads)     ? 1
-                        : spec::has_dim(bias, Kind::HeadsKv) ? kernel.group()
+  kernel.bias_sharing = expr::mentions(input.load, "h")      ? 1
+                        : expr::mentions(input.load, "h_kv") ? kernel.group()
                                                              : kernel.heads_q;
   kernel.batches_share = attention::batches_share_pairs(spec);
   kernel.bias_bytes = input.element_bytes();

@@ -1,5 +1,7 @@
 #include "attention/pair_form.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 
@@ -195,9 +197,18 @@ TEST_CASE("an input with an element for each pair comes by tiles") {
   CHECK(
       text(form_of("score: score * bias[b, h, q_idx, kv_idx] + bias[b, h, q_idx, kv_idx]\n").score)
           .find('[') == std::string::npos);
+  // Of any matrix that a tile's pairs share.
+  for (const char* const matrix : {"b // 4, h", "b, h_kv + 1", "int(sink[h]), (b + seq_q) % 3"}) {
+    const PairForm shared =
+        form_of(fmt::format("score: score + bias[{}, q_idx, kv_idx]\n", matrix));
+    REQUIRE(shared.bias);
+    CHECK(text(shared.score) == "$product * 0.5 + $bias");
+  }
+  CHECK_FALSE(form_of("score: score + bias[b, q_idx % 2, q_idx, kv_idx]\n").bias);
+  CHECK_FALSE(form_of("score: score + bias[b, int(score), q_idx, kv_idx]\n").bias);
+  CHECK_FALSE(form_of("maps: 2\nscore: score + bias[b, map, q_idx, kv_idx]\n").bias);
   // Not where the elements of a tile are no rectangle, nor of whole numbers.
   CHECK_FALSE(form_of("score: score + bias[b, h, q_idx, kv_idx - 1]\n").bias);
-  CHECK_FALSE(form_of("score: score + bias[b, h_kv + 1, q_idx, kv_idx]\n").bias);
   CHECK_FALSE(form_of("score: score + bias[b, h, 0, kv_idx]\n").bias);
   CHECK_FALSE(form_of("score: score + pair[q_idx, kv_idx]\n").bias);
   CHECK_FALSE(form_of("score: score + keep[q_idx, kv_idx]\n").bias);

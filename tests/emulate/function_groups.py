@@ -188,6 +188,9 @@ FUNCTION_GROUPS = {
          [schedule(1, 80, 2)], BIASED[:2]),
         (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
               score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+        # Of the matrix of a group of batches, as the rows of a pair representation share one.
+        (spec((4, 2), inputs=bias("bf16", 3, "heads"), score="score + bias[b // 2, h, q_idx, kv_idx]"),
+         [schedule(2, 64, 2)], ["5,70,136", "3,70,133"]),
     ],
     # What pairs share: a value for a key, one for a distance, both.
     "strips": [

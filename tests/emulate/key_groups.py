@@ -56,6 +56,11 @@ KEY_GROUPS = {
         (spec(maps=2, inputs={**LAMBDA, **keep()}, mask="keep[q_idx, kv_idx] > 0",
               normalize=DIFFERENTIAL), [schedule(2, 64, 2)], ["1,130,132", "1,130,144", "1,70,71"],
          "keep=bits"),
+        # Windows that share masks: bytes by tiles, and bits.
+        (spec(inputs=keep(2), mask="kv_idx <= q_pos and keep[(b + h) % 2, q_idx, kv_idx] > 0"),
+         [schedule(2, 64, 2)], ["3,70,144", "2,70,71"], "keep=bits"),
+        (spec((4, 2), inputs=keep(2), mask="keep[b % 2, q_idx, kv_idx] > 0"), [schedule(2, 64, 2)],
+         ["3,70,144"], "keep=bits"),
         # A second one each thread loads.
         (spec(inputs={**keep("heads"), **also("heads")},
               mask="keep[h, q_idx, kv_idx] != 1 and also[h, q_idx, kv_idx] > 0"),
