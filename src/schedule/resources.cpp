@@ -159,11 +159,22 @@ std::string why_unpackable(const Kernel& kernel) {
 // launch of two blocks: of 256 columns ptxas asks for 158.
 constexpr int kMostColumnsOfTwo = 160;
 
+// Every tile is one of few steps, a window of a picture: half of its time or more are its start and
+// end, which wait for memory.
+bool has_short_tiles(const Kernel& kernel) {
+  constexpr int64_t kFewKeys = 256;
+  return !kernel.workload.empty() && !kernel.varlen &&
+         std::ranges::all_of(kernel.workload, [](const spec::Workload& w) {
+           return w.seq_q <= kWarpgroupRows && w.seq_kv <= kFewKeys;
+         });
+}
+
 // One warpgroup alone leaves the tensor cores idle under its own arithmetic. Where a tile cannot be
-// higher, since other rows keep other keys, a second block beside it fills the gaps.
+// higher, since other rows keep other keys or there are no others, a second block beside it fills
+// the gaps.
 int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   const bool has_gaps = kernel.block_size > 0 || (kernel.walks && !kernel.searched_limits);
-  if (!has_gaps || s.warpgroups > 1) return 1;
+  if (!(has_gaps || has_short_tiles(kernel)) || s.warpgroups > 1) return 1;
   if (std::max(kernel.head_dim_v, s.tile_kv) > kMostColumnsOfTwo) return 1;
   const int shared = shared_bytes_of(kernel, s, 1);
   const bool fits = register_need(kernel, s, false) <= kSharedCorePlan.consumer &&

@@ -227,5 +227,19 @@ TEST_CASE("a lone warpgroup shares its core where keys have gaps") {
   CHECK(fit_hopper(kernel, schedule, h100()).resources->blocks_per_core == 1);
 }
 
+TEST_CASE("a lone warpgroup shares its core where tiles are short") {
+  Kernel kernel = plain_kernel(32, 32);
+  const auto blocks = [&](int64_t seq_q, int64_t seq_kv) {
+    kernel.workload = {{4096, 49, 49}, {4096, seq_q, seq_kv}};
+    Schedule schedule = shape(1, 64);
+    schedule.grid = Grid::Persistent;
+    return fit_hopper(kernel, schedule, h100()).resources->blocks_per_core;
+  };
+  CHECK(blocks(64, 64) == 2);
+  CHECK(blocks(1, 256) == 2);
+  CHECK(blocks(65, 64) == 1);
+  CHECK(blocks(64, 257) == 1);
+}
+
 }  // namespace
 }  // namespace attngen::schedule
