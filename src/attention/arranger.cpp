@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "attention/linear.h"
 #include "expr/simplify.h"
@@ -45,6 +46,15 @@ bool is_costly(const Expr& e) {
                                   e.op() == Op::Subtract || e.op() == Op::Min || e.op() == Op::Max);
   if (!cheap && !e.operands().empty() && e.type() != Type::Bool) return true;
   return std::any_of(e.operands().begin(), e.operands().end(), is_costly);
+}
+
+// Functions that take long, of what is computed alike outside of a step: a quotient is exact in one
+// alone.
+bool rounds_alike_apart(const Expr& e) {
+  constexpr std::array kFunctions{Op::Exp,     Op::Exp2, Op::Log, Op::Log2, Op::Tanh,
+                                  Op::Sigmoid, Op::Erf,  Op::Sin, Op::Cos};
+  return std::ranges::count(kFunctions, e.op()) > 0 &&
+         !expr::find_node(e, [](const Expr& node) { return node.op() == Op::Divide; });
 }
 
 }  // namespace
@@ -159,6 +169,7 @@ Expr Arranger::arrange(const Expr& e) {
 }
 
 Expr Arranger::within_step(const Expr& e) {
+  if (!varies(e) && rounds_alike_apart(e)) return constant(e);
   if (e.type() != Type::Float || e.op() == Op::Load || makes_step(e)) return arrange(e);
   return expr::map_operands(e, [this](const Expr& operand) { return within_step(operand); });
 }

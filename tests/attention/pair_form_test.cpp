@@ -308,6 +308,12 @@ TEST_CASE("nothing is taken out of what makes a step") {
   CHECK(text(form.score).find("kv_idx / 3 >= q_pos / 7") != std::string::npos);
   REQUIRE(form.constants.size() == 1);
   CHECK(text(form.constants[0].value) == "sink[h] / 3");
+  // But functions that would be computed alike, as those of a table of distances by a row's own.
+  const PairForm table = form_for("score: score + int(log(1 + kv_idx) / log(q_pos + 2))\n");
+  CHECK(text(table.score).find("int(log(1 + kv_idx) / $c0)") != std::string::npos);
+  REQUIRE(table.constants.size() == 1);
+  CHECK(text(table.constants[0].value) == "log(q_pos + 2)");
+  CHECK(form_for("score: score + int(log(1 + kv_idx) / log(q_pos / 3))\n").constants.empty());
   // Steps of whole numbers, and of scores, are as exact in parts.
   CHECK(form_for("score: score + (1 if kv_idx >= q_pos * 3 % 7 else 0)\n").constants.size() == 1);
   CHECK(form_for("score: 1 if score > sink[h] / 3 else 0\n").constants.size() == 1);
