@@ -32,6 +32,7 @@ struct Deciders {
   // Which blocks a kernel visits, of which it asks each.
   Names blocks;            // b
   Names shares;            // inputs, of which the cost model knows no better than a share
+  Names marks;             // or that they mark keys, mostly as valid
   Names stretches;         // or how long ids in no order stay the same
   bool asked = false;      // of which a kernel before asks all pairs
   Names pairs;             // tested pair by pair
@@ -90,9 +91,10 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family, const spec::
   found.asked = asks && attention::asks_pairs(*test);
   if (found.asked) return found;
   if (asks) {
-    Names& deciders = schedule::compares_ids(*test)          ? found.stretches
-                      : !expr::inputs_of(test->kept).empty() ? found.shares
-                                                             : found.blocks;
+    Names& deciders = schedule::compares_ids(*test)         ? found.stretches
+                      : expr::inputs_of(test->kept).empty() ? found.blocks
+                      : schedule::marks_keys(*test)         ? found.marks
+                                                            : found.shares;
     DeciderNames(found, deciders).add(test->kept);
     for (const attention::IdTable& table : test->tables) {
       for (const std::string& name : expr::inputs_of(table.value)) deciders.insert(name);
@@ -100,15 +102,15 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family, const spec::
   }
   const bool bounds = !range.begin.is_number(0) || !is_seq_kv(range.end) || spec.block_size > 0;
   found.none = !(range.always_full || bounds || asks) && expr::inputs_of(spec.mask).empty();
-  for (Names* const blocks : {&found.blocks, &found.shares, &found.stretches}) {
+  for (Names* const blocks : {&found.blocks, &found.shares, &found.marks, &found.stretches}) {
     for (const std::string& name : found.sorted) blocks->erase(name);
     for (const std::string& name : *blocks) {
       found.limits.erase(name);
       found.lengths.erase(name);
     }
   }
-  const std::array found_of{&found.sorted, &found.sought, &found.lengths, &found.shares,
-                            &found.stretches};
+  const std::array found_of{&found.sorted, &found.sought, &found.lengths,
+                            &found.shares, &found.marks,  &found.stretches};
   for (const std::string& name : expr::inputs_of(spec.mask)) {
     const bool is_known =
         std::ranges::any_of(found_of, [&](const Names* names) { return names->contains(name); });
@@ -151,6 +153,10 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
   if (!mask.shares.empty()) {
     assumed.push_back(said_of(mask.shares, "keeps a fifth of the blocks that it decides",
                               "keep a fifth of the blocks that they decide"));
+  }
+  if (!mask.marks.empty()) {
+    assumed.push_back(said_of(mask.marks, "keeps three in four of the blocks that it decides",
+                              "keep three in four of the blocks that they decide"));
   }
   if (!mask.stretches.empty()) {
     const std::string ids =

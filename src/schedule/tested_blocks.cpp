@@ -83,12 +83,20 @@ bool compares_ids(const attention::BlockTest& test) {
   return has_ids(attention::TableOf::Keys) && has_ids(attention::TableOf::Queries);
 }
 
+bool marks_keys(const attention::BlockTest& test) {
+  return !test.tables.empty() &&
+         std::ranges::all_of(test.tables, [](const attention::IdTable& table) {
+           return table.of == attention::TableOf::Keys && table.value.type() == expr::Type::Int;
+         });
+}
+
 BlockTester::BlockTester(const attention::BlockTest& test)
     : kept_(test.proven_kept ? test.proven_kept : test.kept),
       whole_(test.proven_full ? test.proven_full : test.full),
-      compares_ids_(compares_ids(test)),
-      by_data_{expr::inputs_of(test.kept).empty() ? 1 : kKeptByData,
-               expr::inputs_of(test.full).empty() ? 0 : kWholeByData} {
+      compares_ids_(compares_ids(test)) {
+  const bool marks = marks_keys(test);
+  if (!expr::inputs_of(test.kept).empty()) by_data_.kept = marks ? kKeptByKeys : kKeptByData;
+  if (!expr::inputs_of(test.full).empty()) by_data_.whole = marks ? kWholeByKeys : kWholeByData;
   if (attention::asks_pairs(test)) by_data_ = {kKeptByPairs, kWholeByPairs};
 }
 

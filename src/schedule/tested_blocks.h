@@ -25,6 +25,9 @@ std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int querie
 // stretches of kStretch.
 bool compares_ids(const attention::BlockTest& test);
 
+// Whether it reads ids of keys alone: which keys are valid.
+bool marks_keys(const attention::BlockTest& test);
+
 // Blocks that are kept, and of these those that need no mask. What an input holds is not known: a
 // block that it decides counts as the share that is taken to be kept. Where a test asks for a
 // batch, or a head that is not known, the block is kept, and cut. Of very many blocks some stand
@@ -63,7 +66,7 @@ class BlockTester {
 
   expr::LaneBounder kept_, whole_;
   bool compares_ids_;
-  Shares by_data_;  // of others
+  Shares by_data_ = {};  // of others
 };
 
 }  // namespace attngen::schedule

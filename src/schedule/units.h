@@ -51,6 +51,9 @@ inline constexpr int kDirectRegisters = 256;  // that instructions name; what li
 // Of blocks that a call's data decide on, a fifth is taken to be kept: block sparsity, and masks
 // with gaps that inputs decide. Of these, half may exist whole.
 inline constexpr double kKeptByData = 0.2, kWholeByData = 0.5;
+// Where a mask reads ids of keys alone, which say what is padding, three in four are, nearly all
+// whole.
+inline constexpr double kKeptByKeys = 0.75, kWholeByKeys = 0.9;
 // Where a mask is asked of all pairs beforehand, half of the blocks are, and of these half whole.
 inline constexpr double kKeptByPairs = 0.5, kWholeByPairs = 0.5;
 // Rows of blocks that are alike keep so many of those that the row before keeps. Of masks drawn by

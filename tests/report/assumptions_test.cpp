@@ -101,7 +101,10 @@ TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
         "predictions assume that doc keeps what ids in stretches of 512 keys would");
   CHECK(assumed("inputs: {valid: {dtype: u8, shape: [batch, seq_kv]}}\n"
                 "mask: valid[b, kv_idx] != 0\n") ==
-        "predictions assume that valid keeps a fifth of the blocks that it decides");
+        "predictions assume that valid keeps three in four of the blocks that it decides");
+  CHECK(assumed("inputs: {fade: {dtype: f32, shape: [batch, seq_kv]}}\n"
+                "mask: fade[b, q_pos] - fade[b, kv_idx] > -20\n") ==
+        "predictions assume that fade keeps a fifth of the blocks that it decides");
   CHECK(assumed(unsorted, Family::Cdna2) ==
         "doc is tested pair by pair: no block is passed over by it");
   CHECK(assumed("inputs: {tree: {dtype: u8, shape: [heads, seq_q, seq_kv]}}\n"
