@@ -188,12 +188,6 @@ double seconds_of_waves(const PointCost& p, const SplitEnds& ends) {
   return seconds(time, work, ends) + seconds(1 - time, 1 - work, {});
 }
 
-// The points at which tiles of packed heads can be.
-std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
-  const bool fits = kernel.group() > 1 && kernel.group() <= kWarpgroupRows;
-  return fits ? std::span(kernel.workload) : std::span<const spec::Workload>{};
-}
-
 // TMA takes so many times as long for rows that begin at odd multiples of 16 bytes: those of head
 // dims that are no multiple of 16. On an H100 rows of 136 and 200 elements came at 18 and 20 bytes
 // a clk and core, of 88 at 14, where others come at 33 (docs/ladder.md, run U).
@@ -216,9 +210,7 @@ CostModel::CostModel(const Kernel& kernel, const target::Target& target)
     : kernel_(kernel),
       target_(target),
       most_rows_(most_rows_of(kernel)),
-      rows_(kernel.range, kernel.workload, most_rows_, kWarpgroupRows, kernel.mask_heads),
-      packed_rows_(kernel.range, packed_workload(kernel), most_rows_,
-                   kWarpgroupRows / packed_rows(kernel.group()), kernel.mask_heads) {}
+      rows_(kernel, most_rows_) {}
 
 BlockTester& CostModel::tester_of(const spec::Workload& w) const {
   const auto known = testers_.find(w.values);
@@ -245,7 +237,7 @@ double CostModel::apart_share(const TileRows& rows) const {
 
 bool CostModel::uneven_tiles(bool pack_heads) const {
   if (kernel_.block_size > 0 || kernel_.varlen) return true;
-  if ((pack_heads ? packed_rows_ : rows_).uneven() || tiles_by_data(kernel_)) return true;
+  if (rows_.uneven(pack_heads) || tiles_by_data(kernel_)) return true;
   if (pack_heads) return false;
   // Side by side, heads that read the same biases find them in the L2.
   return std::ranges::any_of(
@@ -298,12 +290,12 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
   const double once = std::min(
       most, head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv * kernel_.value_parts);
   const double heads_in_flight =
-      std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows_of(s, w).count)));
+      std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows_.of(s, w).count)));
   const double in_flight = std::ceil(heads_in_flight / sharing) * head_bytes;
   // In linear order the tiles of a head run side by side and read its keys together; so do tiles
   // that have the same keys in any order.
   const double missed =
-      s.order == Order::Linear ? 0 : apart_share(rows_of(s, w)) * missed_share(in_flight, t);
+      s.order == Order::Linear ? 0 : apart_share(rows_.of(s, w)) * missed_share(in_flight, t);
   // A section's heads have their tiles side by side.
   const double section = std::max(1.0, kSectionBytes / head_bytes) * kernel_.group();
   const double sharing_biases =
@@ -317,7 +309,7 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
 PointCost CostModel::point(const Schedule& s, const Resources& resources, const Steps& steps,
                            const spec::Workload& w) const {
   const target::Target& t = target_;
-  const TileRows& rows = rows_of(s, w);
+  const TileRows& rows = rows_.of(s, w);
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
   const bool has_states =
       resources.forms.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);

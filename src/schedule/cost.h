@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedule/kernel_rows.h"
 #include "schedule/point_cost.h"
 #include "schedule/rows.h"
 #include "schedule/schedule.h"
@@ -44,7 +45,6 @@ class CostModel {
   };
 
   double fixed_clk(const Schedule& schedule, const Resources& resources, const Steps& steps) const;
-  const TileRows& rows_of(const Schedule& schedule, const spec::Workload& w) const;
   const std::vector<TestedBlocks>& tested(const Schedule& schedule, const spec::Workload& w) const;
   double pairs_of_head(const spec::Workload& w) const;
   // How far apart the tiles' keys are.
@@ -62,7 +62,7 @@ class CostModel {
   const Kernel& kernel_;
   const target::Target& target_;
   int64_t most_rows_;  // that are evaluated, of each point
-  WorkloadRows rows_, packed_rows_;
+  KernelRows rows_;
   mutable std::map<MaskedCall, double> pairs_;  // that exist in one head
   mutable std::map<spec::Values, BlockTester> testers_;
   // Of tiles whose blocks are asked about: by warpgroups, queries and keys of a tile. Schedules

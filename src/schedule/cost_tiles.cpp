@@ -136,17 +136,13 @@ CostModel::Steps CostModel::with_copies(Steps steps, const Schedule& s) const {
   return steps;
 }
 
-const TileRows& CostModel::rows_of(const Schedule& s, const spec::Workload& w) const {
-  return (s.pack_heads ? packed_rows_ : rows_).of(masked_call(w), s.row_blocks());
-}
-
 const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s,
                                                    const spec::Workload& w) const {
   const int queries = s.queries(kernel_.group());
   const TileShape shape{s.row_blocks(), queries, s.tile_kv};
   const auto [entry, is_new] = tested_.try_emplace({masked_call(w), shape});
   if (is_new) {
-    entry->second = tester_of(w).ask(places_of(rows_of(s, w), w.seq_q, queries),
+    entry->second = tester_of(w).ask(places_of(rows_.of(s, w), w.seq_q, queries),
                                      {w.seq_q, w.seq_kv, s.tile_kv});
   }
   return entry->second;
@@ -155,7 +151,7 @@ const std::vector<TestedBlocks>& CostModel::tested(const Schedule& s,
 CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, const spec::Workload& w,
                                      const Sharing& sharing) const {
   const int turns = sharing.turns;
-  const TileRows& rows = rows_of(s, w);
+  const TileRows& rows = rows_.of(s, w);
   const std::vector<TestedBlocks>* const asked = kernel_.test ? &tested(s, w) : nullptr;
   const bool sums = !kernel_.rows.reductions.empty();  // of far keys
   Tiles tiles;
