@@ -44,12 +44,12 @@ CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& targe
     : kernel_(kernel),
       target_(target),
       most_rows_(rows_of_each(kernel.workload, kMostRows)),
-      rows_(kernel.range, kernel.workload, most_rows_, 2 * kWaveRows, kernel.mask_heads) {
+      rows_(kernel, most_rows_) {
   for (const spec::Workload& w : kernel.workload) {
     const auto [entry, is_new] = pairs_.try_emplace(masked_call(w));
     if (!is_new) continue;
     entry->second = pairs_of(tile_rows(attention::given(kernel.range, w.values), w.seq_q, w.seq_kv,
-                                       1, most_rows_, 2 * kWaveRows, kernel.mask_heads));
+                                       1, most_rows_, kWarpgroupRows, kernel.mask_heads));
   }
 }
 
@@ -76,9 +76,12 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
   return cost;
 }
 
+double CostModelCdna2::tile_heads(const Schedule& s, const spec::Workload& w) const {
+  return static_cast<double>(w.batch) * (s.pack_heads ? kernel_.heads_kv : kernel_.heads_q);
+}
+
 double CostModelCdna2::tiles_of_cu(const Schedule& s, const spec::Workload& w) const {
-  const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
-  return static_cast<double>(rows_of(s, w).count) * heads / target_.cores;
+  return static_cast<double>(rows_.of(s, w).count) * tile_heads(s, w) / target_.cores;
 }
 
 // A CU works on several tiles at a time, on fewer in the last round; together they take as long as
@@ -94,8 +97,9 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
                                 const StepCdna2& full, const StepCdna2& cut,
                                 const spec::Workload& w) const {
   const target::Target& t = target_;
-  const TileRows& rows = rows_of(s, w);
+  const TileRows& rows = rows_.of(s, w);
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
+  const double with_tiles = tile_heads(s, w);
   const double together = resident(s, resources, w);
   const double waves = waves_per_simd(s, together);
   const double full_clk = step_clk(full, s, waves), cut_clk = step_clk(cut, s, waves);
@@ -114,18 +118,18 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
     tiles.push_back(p.tile_clk + static_cast<double>(of_row.full) * full_clk +
                     static_cast<double>(of_row.partial) * cut_clk);
   }
-  const double clk = makespan({&tiles, rows.stride, heads, kernel_.row_order.first_longest},
+  const double clk = makespan({&tiles, rows.stride, with_tiles, kernel_.row_order.first_longest},
                               t.cores, Grid::Plain, s.order);
   p.waves = tiles_of_cu(s, w);
-  p.blocks = blocks * rows.stride * heads / t.cores;
+  p.blocks = blocks * rows.stride * with_tiles / t.cores;
   const double matrix_clk = kSlotClk * full.matrix * 2 * s.warpgroups / kSimds;
   p.clock = clock_under_load(t, std::min(1.0, p.blocks * matrix_clk / clk));
   p.core_seconds = clk / p.clock;
   const double busy =
-      std::accumulate(tiles.begin(), tiles.end(), 0.0) * (rows.stride * heads) / t.cores;
+      std::accumulate(tiles.begin(), tiles.end(), 0.0) * (rows.stride * with_tiles) / t.cores;
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.flop = flop_of_pairs(kernel_, pairs_.at(masked_call(w)) * heads);
-  add_traffic(p, s, w, together, blocks * rows.stride * heads);
+  add_traffic(p, s, w, together, blocks * rows.stride * with_tiles);
   p.launch_seconds = t.launch_s;
   p.seconds = std::max({p.core_seconds, p.l2_seconds, p.memory_seconds}) + p.launch_seconds;
   return p;
@@ -139,13 +143,13 @@ void CostModelCdna2::add_traffic(PointCost& p, const Schedule& s, const spec::Wo
       kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
   const double read = blocks * bytes_of_keys(kernel_, s.tile_kv);
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
-  const double group = static_cast<double>(kernel_.heads_q) / kernel_.heads_kv;
+  const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
   // Few queries read no key but their window's.
   const double once =
-      std::min(read / group, head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv);
-  const double heads_in_flight =
-      std::min(heads, std::ceil(t.cores * together / static_cast<double>(rows_of(s, w).count)));
-  const double missed = missed_share(std::ceil(heads_in_flight / group) * head_bytes, t);
+      std::min(read / sharing, head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv);
+  const double heads_in_flight = std::min(
+      tile_heads(s, w), std::ceil(t.cores * together / static_cast<double>(rows_.of(s, w).count)));
+  const double missed = missed_share(std::ceil(heads_in_flight / sharing) * head_bytes, t);
   p.l2_seconds = (read + query_bytes) / t.l2_bytes_per_s;
   p.memory_seconds =
       (once + query_bytes + missed * std::max(0.0, read - once)) / t.memory_bytes_per_s;

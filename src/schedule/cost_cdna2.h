@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "schedule/kernel_rows.h"
 #include "schedule/point_cost.h"
 #include "schedule/rows.h"
 #include "schedule/schedule.h"
@@ -18,12 +19,11 @@ class CostModelCdna2 {
  public:
   CostModelCdna2(const Kernel& kernel, const target::Target& target);
   Cost operator()(const Schedule& schedule, const Resources& resources) const;
-  bool uneven_tiles() const { return rows_.uneven(); }
+  bool uneven_tiles(bool pack_heads) const { return rows_.uneven(pack_heads); }
 
  private:
-  const TileRows& rows_of(const Schedule& schedule, const spec::Workload& w) const {
-    return rows_.of(masked_call(w), schedule.warpgroups);
-  }
+  // What has tiles of its own: a query head, or the group that shares them.
+  double tile_heads(const Schedule& schedule, const spec::Workload& w) const;
   double tiles_of_cu(const Schedule& schedule, const spec::Workload& w) const;
   // Of which so many at a time.
   double resident(const Schedule& schedule, const Resources& resources,
@@ -37,7 +37,7 @@ class CostModelCdna2 {
   const Kernel& kernel_;
   const target::Target& target_;
   int64_t most_rows_;  // that are evaluated, of each point
-  WorkloadRows rows_;
+  KernelRows rows_;
   std::map<MaskedCall, double> pairs_;  // that exist in one head
 };
 

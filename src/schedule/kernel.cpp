@@ -22,13 +22,15 @@ bool has_biases(const spec::Spec& spec) {
 }
 
 // The heads of a tile visit the same blocks of keys. The template has no packed form of what else
-// makes tiles or finds blocks.
-std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel) {
+// makes tiles or finds blocks: on CDNA2 biases make none, each lane loads those of its row.
+std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel, target::Family family) {
   if (kernel.maps > 1) return "the warpgroups of a tile share out the maps of one head";
   if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
   if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
   if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
-  if (has_biases(spec)) return "each head has biases of its own";
+  if (family == target::Family::Hopper && has_biases(spec)) {
+    return "each head has biases of its own";
+  }
   return {};
 }
 
@@ -226,7 +228,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.workload = spec.workload;
   kernel.varlen = spec.varlen;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
-  kernel.heads_apart = why_heads_apart(spec, kernel);
+  kernel.heads_apart = why_heads_apart(spec, kernel, family);
   count_functions(
       spec,
       attention::pair_form(

@@ -145,16 +145,6 @@ bool has_slots_for_far_keys(const Kernel& kernel, const Schedule& s) {
   return kernel.rows.reductions.empty() || (in_values ? 2 : 1) * s.stages >= 4;
 }
 
-// A query's heads stand side by side in the rows of one warpgroup.
-std::string why_unpackable(const Kernel& kernel) {
-  if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
-  if (kernel.group() > kWarpgroupRows) {
-    return fmt::format("{} heads share a key head: more than a warpgroup has rows, {}",
-                       kernel.group(), kWarpgroupRows);
-  }
-  return kernel.heads_apart;
-}
-
 // A product's columns that an instruction holds beside its operands in the 128 registers of a
 // launch of two blocks: of 256 columns ptxas asks for 158.
 constexpr int kMostColumnsOfTwo = 160;
@@ -260,6 +250,16 @@ ValueParts value_parts(int head_dim_v) {
   if (count <= 1) return {1, head_dim_v};
   const int least = (head_dim_v + count - 1) / count;
   return {count, (least + kNarrowChunk - 1) / kNarrowChunk * kNarrowChunk};
+}
+
+// A query's heads stand side by side in the rows of one warpgroup.
+std::string why_unpackable(const Kernel& kernel) {
+  if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
+  if (kernel.group() > kWarpgroupRows) {
+    return fmt::format("{} heads share a key head: more than a warpgroup has rows, {}",
+                       kernel.group(), kWarpgroupRows);
+  }
+  return kernel.heads_apart;
 }
 
 Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& target) {

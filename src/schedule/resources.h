@@ -32,4 +32,7 @@ Fit fit_hopper(const Kernel& kernel, const Schedule& schedule, const target::Tar
 // registers and LDS allow.
 Fit fit_cdna2(const Kernel& kernel, const Schedule& schedule, const target::Target& target);
 
+// Why the heads that share a key head cannot share a tile, or "".
+std::string why_unpackable(const Kernel& kernel);
+
 }  // namespace attngen::schedule

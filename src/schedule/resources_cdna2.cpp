@@ -94,7 +94,6 @@ std::string fixed_refusal(const Schedule& s) {
   }
   if (s.weights != Place::Registers) return "weights in LDS; this family keeps them in registers";
   if (s.overlap != Overlap::IntraWarpgroup) return "this family always overlaps within a wave";
-  if (s.pack_heads) return "packed heads; this family's tiles hold rows of one head";
   if (s.split_keys) return "split keys; this family's tiles visit all keys of their rows";
   if (s.ping_pong) return "ping-pong; SIMDs alternate between waves by themselves";
   if (s.grid != Grid::Plain) return "this family's grid is plain: one block a tile";
@@ -137,6 +136,7 @@ int blocks_of_cu(const Resources& resources, int waves, int simd_registers,
 
 Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   std::string reason = fixed_refusal(s);
+  if (reason.empty() && s.pack_heads) reason = why_unpackable(kernel);
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = threads_of(s);

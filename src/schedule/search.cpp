@@ -123,14 +123,18 @@ Ranking search_hopper(const Kernel& kernel, const target::Target& target) {
 Ranking search_cdna2(const Kernel& kernel, const target::Target& target) {
   Ranking ranking;
   const CostModelCdna2 cost(kernel, target);
-  for (const Schedule& tile : tiles_cdna2(cost.uneven_tiles())) {
-    Fit fit = fit_cdna2(kernel, tile, target);
-    if (!fit.resources) {
-      ranking.rejected.push_back({tile, std::move(fit.reason)});
-      continue;
+  for (const bool pack_heads : {false, true}) {
+    for (Schedule tile : tiles_cdna2(cost.uneven_tiles(pack_heads))) {
+      tile.pack_heads = pack_heads;
+      if (pack_heads && !worth_packing(tile, kernel)) continue;
+      Fit fit = fit_cdna2(kernel, tile, target);
+      if (!fit.resources) {
+        ranking.rejected.push_back({tile, std::move(fit.reason)});
+        continue;
+      }
+      const Cost predicted = cost(tile, *fit.resources);
+      ranking.ranked.push_back({tile, *fit.resources, predicted});
     }
-    const Cost predicted = cost(tile, *fit.resources);
-    ranking.ranked.push_back({tile, *fit.resources, predicted});
   }
   rank(ranking);
   return ranking;

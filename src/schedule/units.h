@@ -9,9 +9,10 @@
 namespace attngen::schedule {
 
 inline constexpr int kElement = 2;  // bytes of bf16 and fp16
+// Query rows of a warpgroup: the height of a wgmma, on CDNA2 of two waves.
+inline constexpr int kWarpgroupRows = 64;
 
 // Hopper.
-inline constexpr int kWarpgroupRows = 64;    // query rows of a warpgroup, the height of a wgmma
 inline constexpr int kWarpgroupLanes = 128;  // threads of a warpgroup
 
 // Whether rows of a tensor begin at odd multiples of 16 bytes, which TMA brings more slowly.

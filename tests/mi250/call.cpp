@@ -11,6 +11,7 @@
 
 #include "attention/row_form.h"
 #include "emit/user_functions.h"
+#include "schedule/schedule.h"
 
 namespace attngen::mi250 {
 namespace {
@@ -95,6 +96,15 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
   }
 }
 
+int64_t Call::tiles_per_head(const Grid& grid) const {
+  const int64_t rows = grid.pack_heads ? schedule::packed_rows(spec_.heads.group()) : 1;
+  return (shape_.seq_q * rows + grid.tile_q - 1) / grid.tile_q;
+}
+
+int64_t Call::tile_heads(const Grid& grid) const {
+  return grid.pack_heads ? spec_.heads.kv() : spec_.heads.q;
+}
+
 // struct Params of templates/cdna2/parts/tile.h.
 std::vector<std::byte> Call::kernarg(const Grid& grid) const {
   Bytes bytes;
@@ -106,14 +116,13 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
       bytes.put(stride);
     }
   }
-  const int64_t tiles = (shape_.seq_q + grid.tile_q - 1) / grid.tile_q;
-  for (const int64_t number : {shape_.batch, shape_.seq_q, shape_.seq_kv, tiles}) {
+  for (const int64_t number : {shape_.batch, shape_.seq_q, shape_.seq_kv, tiles_per_head(grid)}) {
     bytes.put(static_cast<int32_t>(number));
   }
   // Two key heads at a time: several sections even in small calls.
-  const int64_t group = spec_.heads.q / spec_.heads.kv();
   if (grid.longest_first) {
-    bytes.put(static_cast<int32_t>(std::min(2 * group, shape_.batch * spec_.heads.q)));
+    const int64_t heads = tile_heads(grid), section = 2 * heads / spec_.heads.kv();
+    bytes.put(static_cast<int32_t>(std::min(section, shape_.batch * heads)));
   }
   const auto form = std::get<attention::RowForm>(attention::derive_row_form(spec_.normalize));
   const bool with_batch =
@@ -163,8 +172,7 @@ void Call::run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
     if (!input.scalar) map(input.bytes, "input", gfx90a::Access::Read);
   }
   gfx90a::Launch launch;
-  const int64_t tiles = (shape_.seq_q + grid.tile_q - 1) / grid.tile_q;
-  launch.grid.x = static_cast<uint32_t>(tiles * shape_.batch * spec_.heads.q);
+  launch.grid.x = static_cast<uint32_t>(tiles_per_head(grid) * shape_.batch * tile_heads(grid));
   launch.block.x = static_cast<uint32_t>(grid.threads);
   launch.kernarg = kernarg(grid);
   launch.seed = seed;

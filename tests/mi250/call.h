@@ -26,6 +26,7 @@ struct Shape {
 struct Grid {
   int tile_q = 128, threads = 256;
   bool longest_first = false;
+  bool pack_heads = false;
 };
 
 // Memory as hipMalloc gives it, so that transactions count as they would on a card.
@@ -70,6 +71,8 @@ class Call {
     std::vector<std::byte> bytes;  // as the kernel reads it; a scalar's value
     bool scalar = false;
   };
+  int64_t tiles_per_head(const Grid& grid) const;
+  int64_t tile_heads(const Grid& grid) const;  // of a batch
   std::vector<std::byte> kernarg(const Grid& grid) const;
 
   const spec::Spec& spec_;

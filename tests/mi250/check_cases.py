@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from gpu.cases import base_cases  # noqa: E402
-from gpu.schedule_cases import agree_cases, walk_cases  # noqa: E402
+from gpu.schedule_cases import agree_cases, packed_cases, walk_cases  # noqa: E402
 from gpu.variant_cases import variant_cases  # noqa: E402
 from hold import Tools, hold  # noqa: E402
 from mi250 import toolchain  # noqa: E402
@@ -21,6 +21,9 @@ from mi250 import toolchain  # noqa: E402
 SHAPES = [(1, 77, 77), (2, 33, 130), (1, 239, 300)]
 FULL_SHAPES = [(3, 1, 1), (1, 64, 64), (3, 77, 1), (2, 113, 64), (1, 3, 2048), (2, 128, 0),
                (2, 239, 799), (1, 1000, 1000)]
+
+# Of heads packed into a tile: half a wave, waves without a row, a second tile.
+PACKED_SHAPES = [(2, 1, 300), (1, 3, 77), (2, 17, 130)]
 
 SCHEDULES = [{"warpgroups": warpgroups, "tile_kv": tile_kv, "stages": 1, "weights": "registers",
               "overlap": "intra_warpgroup", "ping_pong": False, "grid": "plain", "order": order}
@@ -56,6 +59,12 @@ SHARES = {**SMALL, "name": "shares", "normalize": {
     "rows": {"l": "rowsum(sigmoid(score + bias))"}, "weight": "sigmoid(score + bias)",
     "output": "acc / l", "save": {"l": "l"}}}
 
+# Each lane loads biases of its own row's head.
+BIAS = {"attngen": 1, "name": "packed_bias", "dtype": "fp16", "heads": {"q": 4, "kv": 2},
+        "head_dim": {"qk": 64, "v": 64}, "mask": "kv_idx <= q_pos",
+        "inputs": {"bias": {"dtype": "f32", "shape": ["heads", "seq_q", "seq_kv"]}},
+        "score": "score + bias[h, q_idx, kv_idx]"}
+
 
 def mi250_cases():
     """(name, spec, fills, schedule, longest length, large logits are right)"""
@@ -78,24 +87,44 @@ def mi250_cases():
     for i, schedule in enumerate(SCHEDULES):
         name = f"d16_m{i}"
         yield name, {**SHORT, "name": name}, {}, schedule, 8191, True
+    yield from packed_heads()
 
 
-def shapes_of(name, longest, large, full):
+def packed_heads():
+    """Query heads packed into a tile: this family's schedules in the place of Hopper's."""
+    for i, case in enumerate(packed_cases()):
+        wide = case.spec["head_dim"]["qk"] > 64
+        if not is_emitted(case.spec) or "split_keys" in case.schedule:
+            continue
+        if wide and case.mask in ("full", "window"):
+            continue  # the narrow ones do
+        # Of the wide ones 128 keys do not fit.
+        schedule = SCHEDULES[(0, 1, 2, 4, 5)[i % 5] if wide else i % len(SCHEDULES)]
+        yield (case.name, case.spec, case.fills, {**schedule, "pack_heads": True}, case.longest,
+               case.large)
+    schedule = {**SCHEDULES[1], "pack_heads": True}
+    yield "packed_bias", BIAS, {"bias": {"fill": "normal"}}, schedule, 8191, True
+
+
+def shapes_of(name, packed, longest, large, full):
     """As mi250_check takes them; every case starts the cycle of strides elsewhere."""
     turn = sum(name.encode())
-    for i, (batch, seq_q, seq_kv) in enumerate(SHAPES + (FULL_SHAPES if full else [])):
+    shapes = (PACKED_SHAPES if packed else SHAPES) + (FULL_SHAPES if full else [])
+    for i, (batch, seq_q, seq_kv) in enumerate(shapes):
         strides = ("default", "padded", "swapped")[(turn + i) % 3]
         if max(seq_q, seq_kv) <= longest:
             yield f"{batch},{seq_q},{seq_kv},{strides}"
     if large:
-        yield "1,113,190,default,large"
+        yield f"1,{13 if packed else 113},190,default,large"
 
 
 def run_case(case, args):
     """What went wrong, or ""."""
     name, spec, fills, schedule, longest, large = case
+    packed = schedule is not None and schedule.get("pack_heads", False)
     result = hold(Tools(args.attngen, args.check), spec, fills, schedule,
-                  shapes_of(name, longest, large, args.full), args.seed, ["--conflict-free"])
+                  shapes_of(name, packed, longest, large, args.full), args.seed,
+                  ["--conflict-free"])
     if result.status != 0:
         return f"{name}: {result.errors}"
     return f"{name}: {result.spilled} registers spilled" if result.spilled else result.problems

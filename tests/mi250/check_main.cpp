@@ -39,7 +39,8 @@ Grid read_grid(const std::string& path) {
     if (target["target"] != "mi250") continue;
     return {64 * target["schedule"]["warpgroups"].get<int>(),
             target["resources"]["threads"].get<int>(),
-            target["schedule"]["order"] == "longest_first"};
+            target["schedule"]["order"] == "longest_first",
+            target["schedule"].value("pack_heads", false)};
   }
   throw std::runtime_error(path + ": no kernel for mi250");
 }

@@ -1,68 +1,7 @@
 /* The launch's own result is what counts, not an error that the caller's thread has left; and no
-   launch has too many threads. Takes the runtime's place: runs without a card and without
-   libamdhip64. */
-#include <hip/hip_runtime_api.h>
-#include <stdio.h>
-#include <string.h>
-
+   launch has too many threads. */
+#include "runtime.h"
 #include "vit_s16.h"
-
-static hipError_t last = hipSuccess, of_launch = hipSuccess;
-static int launches = 0;
-static unsigned threads_of_block = 0;
-
-hipError_t hipGetLastError(void) {
-  const hipError_t error = last;
-  last = hipSuccess;
-  return error;
-}
-hipError_t hipGetDevice(int* device) {
-  *device = 0;
-  return hipSuccess;
-}
-hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
-  (void)device;
-  memset(properties, 0, sizeof(*properties));
-  strcpy(properties->gcnArchName, "gfx90a:sramecc+:xnack-");
-  return hipSuccess;
-}
-hipError_t hipLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
-                           size_t shared_bytes, hipStream_t stream) {
-  (void)kernel, (void)shared_bytes, (void)stream;
-  threads_of_block = threads.x;
-  launches += blocks.x > 0 && arguments[0];
-  if (of_launch != hipSuccess) last = of_launch;
-  return of_launch;
-}
-
-/* What clang writes beside a kernel calls these. */
-const char __hip_fatbin = 0;
-void** __hipRegisterFatBinary(const void* binary) {
-  static void* handle;
-  (void)binary;
-  return &handle;
-}
-void __hipUnregisterFatBinary(void** handle) { (void)handle; }
-void __hipRegisterFunction(void) {}
-hipError_t __hipPushCallConfiguration(dim3 blocks, dim3 threads, size_t bytes, hipStream_t stream) {
-  (void)blocks, (void)threads, (void)bytes, (void)stream;
-  return hipSuccess;
-}
-hipError_t __hipPopCallConfiguration(dim3* blocks, dim3* threads, size_t* bytes,
-                                     hipStream_t* stream) {
-  blocks->x = threads->x = 1;
-  *bytes = 0;
-  *stream = NULL;
-  return hipSuccess;
-}
-
-static int failures = 0;
-
-static void expect(const char* what, int got, int wanted) {
-  if (got == wanted) return;
-  printf("%s: %d instead of %d\n", what, got, wanted);
-  ++failures;
-}
 
 /* As many blocks as have less than 2^32 threads meet the next check, of a pointer; more do not. */
 static void check_most_threads(vit_s16_forward_args args) {

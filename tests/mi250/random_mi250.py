@@ -2,15 +2,20 @@
 
 import random
 
+from gpu.random_hopper import is_packable
 from gpu.random_specs import HEADS, LOGISTIC, Draft, Drawn, draw_dim, draw_meaning
 
 
-def draw_schedule(d, qk, v):
+def draw_schedule(d, spec):
     """Mostly one that fits."""
-    return {"warpgroups": d.random.choice([1, 2, 4]),
-            "tile_kv": d.random.choice([32, 64, 128] if qk + v <= 160 else [32, 64]),
-            "stages": 1, "weights": "registers", "overlap": "intra_warpgroup", "ping_pong": False,
-            "grid": "plain", "order": d.random.choice(["linear", "longest_first"])}
+    qk, v = spec["head_dim"]["qk"], spec["head_dim"]["v"]
+    schedule = {"warpgroups": d.random.choice([1, 2, 4]),
+                "tile_kv": d.random.choice([32, 64, 128] if qk + v <= 160 else [32, 64]),
+                "stages": 1, "weights": "registers", "overlap": "intra_warpgroup", "ping_pong": False,
+                "grid": "plain", "order": d.random.choice(["linear", "longest_first"])}
+    if is_packable(spec) and d.random.random() < 0.7:
+        schedule["pack_heads"] = True
+    return schedule
 
 
 def draw_shapes(d, large):
@@ -34,5 +39,5 @@ def draw(seed, index):
             "head_dim": {"qk": qk, "v": v}, "layout": d.random.choice(["bshd", "bhsd"]), **meaning}
     if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)
-    schedule = draw_schedule(d, qk, v) if d.random.random() < 0.3 else None
+    schedule = draw_schedule(d, spec) if d.random.random() < 0.3 else None
     return Drawn(spec, d.fills, schedule, list(draw_shapes(d, meaning["normalize"] == "softmax")))

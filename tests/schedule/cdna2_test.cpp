@@ -108,8 +108,8 @@ TEST_CASE("what the family does in one way alone is refused by name") {
         "this family always overlaps within a wave");
   CHECK(reason([](Schedule& s) { s.ping_pong = true; }) ==
         "ping-pong; SIMDs alternate between waves by themselves");
-  CHECK(reason([](Schedule& s) { s.pack_heads = true; }) ==
-        "packed heads; this family's tiles hold rows of one head");
+  CHECK(reason([](Schedule& s) { s.split_keys = true; }) ==
+        "split keys; this family's tiles visit all keys of their rows");
   CHECK(reason([](Schedule& s) { s.grid = Grid::Persistent; }) ==
         "this family's grid is plain: one block a tile");
   CHECK(judge(kernel(256), tile(2, 128), mi250()).reason ==
@@ -141,6 +141,50 @@ TEST_CASE("of a long cache the memory brings the keys of a window alone") {
     return search(kernel, mi250()).ranked.front().cost.seconds;
   };
   CHECK(seconds(1 << 18) == doctest::Approx(seconds(512)).epsilon(0.02));
+}
+
+// One query of each of 16 caches of 8192 keys.
+Kernel one_query(const std::string& heads, const std::string& lines = "") {
+  return read_kernel(
+      "heads: " + heads + "\n" + lines + "workload: {batch: 16, seq_q: 1, seq_kv: 8192}\n",
+      target::Family::Cdna2);
+}
+
+TEST_CASE("few queries of grouped heads share a tile") {
+  const Kernel kernel = one_query("{q: 32, kv: 8}");
+  CHECK(search(kernel, mi250()).ranked.front().schedule.pack_heads);
+  Schedule schedule = tile(1, 64);
+  const Cost apart = judge(kernel, schedule, mi250()).candidate->cost;
+  schedule.pack_heads = true;
+  const Cost packed = judge(kernel, schedule, mi250()).candidate->cost;
+  CHECK(apart.waves == doctest::Approx(4 * packed.waves));
+  CHECK(apart.blocks == doctest::Approx(4 * packed.blocks));
+  CHECK(packed.flop_per_l2_byte > 3.9 * apart.flop_per_l2_byte);
+  CHECK(apart.seconds > 2 * packed.seconds);
+  // Of many queries packed tiles would hardly be fewer.
+  Kernel many = kernel;
+  many.workload.front().seq_q = 4096;
+  for (const Candidate& c : search(many, mi250()).ranked) CHECK_FALSE(c.schedule.pack_heads);
+}
+
+TEST_CASE("heads are packed on CDNA2 where they are on Hopper, and with biases of their own too") {
+  const auto reason = [](const Kernel& kernel) {
+    Schedule schedule = tile(1, 64);
+    schedule.pack_heads = true;
+    return judge(kernel, schedule, mi250()).reason;
+  };
+  CHECK(reason(one_query("{q: 28, kv: 4}")) == "");
+  CHECK(reason(one_query("{q: 64, kv: 1}")) == "");
+  CHECK(reason(one_query("{q: 65, kv: 1}")) ==
+        "65 heads share a key head: more than a warpgroup has rows, 64");
+  CHECK(reason(one_query("{q: 8, kv: 8}")) ==
+        "every query head has a key head of its own: none share a tile");
+  CHECK(reason(one_query("{q: 8, kv: 1}", "mask: kv_idx < 100 * h\n")) ==
+        "the mask reads h: heads may need different keys");
+  const std::string biases =
+      "inputs: {bias: {dtype: f32, shape: [heads, seq_q, seq_kv]}}\n"
+      "score: score + bias[h, q_idx, kv_idx]\n";
+  CHECK(reason(one_query("{q: 8, kv: 1}", biases)) == "");
 }
 
 TEST_CASE("long rows of head dim 64 have three waves a SIMD") {

@@ -28,14 +28,15 @@ inline expr::Expr parse_mask(std::string_view text) {
 }
 
 // Of a spec of head dim 128 with these lines.
-inline Kernel read_kernel(const std::string& lines) {
+inline Kernel read_kernel(const std::string& lines,
+                          target::Family family = target::Family::Hopper) {
   text::Diagnostics diagnostics(
       {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nhead_dim: {qk: 128, v: 128}\n" + lines});
   const std::optional<spec::Spec> spec = spec::read(diagnostics);
   INFO(diagnostics.render(text::ErrorFormat::Gcc));
   REQUIRE(spec);
   const auto rows = attention::derive_row_form(spec->normalize);
-  return describe_kernel(*spec, std::get<attention::RowForm>(rows));
+  return describe_kernel(*spec, std::get<attention::RowForm>(rows), family);
 }
 
 // Softmax attention of `heads` query and key heads, one workload point.

@@ -46,6 +46,15 @@
 #ifndef ATTN_FIRST_ROWS_LONGEST
 #define ATTN_FIRST_ROWS_LONGEST 0
 #endif
+#ifndef ATTN_PACKED_HEADS
+#define ATTN_PACKED_HEADS 0
+#endif
+#ifndef ATTN_GROUP_ROWS
+#define ATTN_GROUP_ROWS 4
+#endif
+#ifndef ATTN_PADDED_HEADS
+#define ATTN_PADDED_HEADS 0
+#endif
 #ifndef ATTN_EXPONENTIAL
 #define ATTN_EXPONENTIAL 1
 #endif
@@ -97,6 +106,14 @@
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
+#if ATTN_PACKED_HEADS
+// The query heads of a key head share a tile, so that its keys and values are read once for all:
+// row r is query r / kGroupRows of the group's head r % kGroupRows.
+#if ATTN_PADDED_HEADS
+// Those beyond the group's heads are void.
+#endif
+constexpr int kGroupRows = ATTN_GROUP_ROWS;
+#endif
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
 constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 #if ATTN_READS_SCALE

@@ -41,9 +41,16 @@ attention_status check_args(const attention_forward_args& args) {
   if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
 #endif
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
+#if ATTN_PACKED_HEADS
+  if (args.seq_q > kMost / kGroupRows) return ATTENTION_BAD_LENGTH;
+  // A grid has less than 2^32 threads.
+  const int64_t tiles_per_head = (args.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
+  if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kHeadsKv / tiles_per_head) {
+#else
   // A grid has less than 2^32 threads.
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
   if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kHeadsQ / tiles_per_head) {
+#endif
     return ATTENTION_BAD_LENGTH;
   }
   const bool any_key = args.seq_kv > 0;
@@ -71,15 +78,24 @@ Params params_of(const attention_forward_args& args) {
   p.batch = static_cast<int>(args.batch);
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
+#if ATTN_PACKED_HEADS
+  p.tiles_per_head = (p.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
+#else
   p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
+#endif
 #if ATTN_LONGEST_FIRST
   // Sections of about 4 MB of keys and values, half of the L2, with all query heads of a key head.
   constexpr int64_t kSectionBytes = 4 << 20;
   const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
   const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
   const int64_t kv_heads = kSectionBytes / head_bytes;
+#if ATTN_PACKED_HEADS
+  const int64_t heads = kv_heads > 1 ? kv_heads : 1;
+  p.section_heads = static_cast<int>(heads < p.batch * kHeadsKv ? heads : p.batch * kHeadsKv);
+#else
   const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
   p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
+#endif
 #endif
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
@@ -112,7 +128,11 @@ attention_status attention_forward(const attention_forward_args* args, void*, vo
       strncmp(properties.gcnArchName, "gfx90a", 6) != 0) {
     return ATTENTION_BAD_DEVICE;
   }
+#if ATTN_PACKED_HEADS
+  const int blocks = p.batch * kHeadsKv * p.tiles_per_head;
+#else
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
+#endif
   // <<<>>> has no result: hipGetLastError would tell and take away errors of the caller's, too.
   const void* const kernel = reinterpret_cast<const void*>(attention_forward_kernel);
   void* arguments[] = {&p};

@@ -1,6 +1,51 @@
 // A wave's 32 query rows against all their keys.
 #pragma once
 
+#if ATTN_PACKED_HEADS
+// Whether the output has the row of this index among the group's.
+__device__ __forceinline__ bool is_stored(int index, const Params& p) {
+#if ATTN_PADDED_HEADS
+  return index < p.seq_q * kGroupRows && index % kGroupRows < kHeadsQ / kHeadsKv;
+#else
+  return index < p.seq_q * kGroupRows;
+#endif
+}
+
+// Where the lane's row begins. Those of several heads may lie too far apart for a buffer's offsets.
+__device__ __forceinline__ int64_t place_of(const Row& row, const Strides& strides) {
+  return (row.b * strides.batch + row.h * strides.head + row.q_idx * strides.seq) * kElementBytes;
+}
+
+__device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
+                                           const Params& p) {
+  const Row row = group_row_at(tile, q_first + lane_row(), p);
+  const uint8_t* first = static_cast<const uint8_t*>(p.q) + place_of(row, p.q_strides);
+#pragma unroll
+  for (int step = 0; step < kStepsQk; ++step) {
+    const int chunk = 2 * step + lane_half();
+    Words4 words = {};
+    if (chunk < kHeadDimQk / 8) words = *reinterpret_cast<const Words4*>(first + chunk * 16);
+    query[2 * step] = half_of(words, 0);
+    query[2 * step + 1] = half_of(words, 1);
+  }
+}
+
+__device__ __forceinline__ void store_output(const Output& output, int q_first, const Tile& tile,
+                                             const Params& p) {
+  const int index = q_first + lane_row();
+  if (!is_stored(index, p)) return;
+  uint8_t* first = static_cast<uint8_t*>(p.o) +
+                   place_of(group_row_at(tile, index, p), p.o_strides) +
+                   4 * lane_half() * kElementBytes;
+#pragma unroll
+  for (int column = 0; column < kHeadDimV; column += 8) {
+    const Block& block = output[column / 32];
+    const int e = column % 32 / 2;
+    *reinterpret_cast<Words2*>(first + column * kElementBytes) =
+        Words2{pack(block[e], block[e + 1]), pack(block[e + 2], block[e + 3])};
+  }
+}
+#else
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
                                            const Params& p) {
   const uint8_t* head = static_cast<const uint8_t*>(p.q) +
@@ -37,6 +82,7 @@ __device__ __forceinline__ void store_output(const Output& output, int q_first, 
                    0);
   }
 }
+#endif
 
 // All have written what is read next, and have read what is written next.
 __device__ __forceinline__ void meet_for_keys(const Loader& loader, Fragments& next) {
@@ -204,8 +250,12 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const Blocks blocks = blocks_of(tile, p);
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
   Wave wave;
+#if ATTN_PACKED_HEADS
+  wave.row = group_row_at(tile, q_first + lane_row(), p);
+#else
   // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
   wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
+#endif
   if (blocks.end > blocks.begin) {
 #if ATTN_ROW_CONSTANTS
     set_constants(wave.row, p.inputs);
@@ -230,7 +280,11 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
       wave.output[j][e] = output_of(wave.output[j][e], result, wave.row, p.inputs);
     }
   }
+#if ATTN_PACKED_HEADS
+  if (lane_half() == 0 && is_stored(q_first + lane_row(), p)) {
+#else
   if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {
+#endif
     store_saves(p.saves, result, wave.row, p.inputs);
   }
   store_output(wave.output, q_first, tile, p);

@@ -10,5 +10,7 @@ __device__ Words2 buffer_load_8(Resource, int offset, int,
                                 int) __asm("llvm.amdgcn.raw.buffer.load.v2i32");
 __device__ Words4 buffer_load_16(Resource, int offset, int,
                                  int) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
+#if !ATTN_PACKED_HEADS
 __device__ void buffer_store_8(Words2, Resource, int offset, int,
                                int) __asm("llvm.amdgcn.raw.buffer.store.v2i32");
+#endif
