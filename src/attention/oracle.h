@@ -34,8 +34,9 @@ struct Problem {
 };
 
 // Exact: double throughout. Storage: the same mathematics done naively in the storage type: scores,
-// weights, row values divided out, and outputs are each rounded to bf16 / fp16; the yardstick of
-// the FlashAttention rule (max error <= 2 x the error of this + a small absolute term).
+// weights, row values divided out, and outputs are each rounded to bf16 / fp16, and the product of
+// a query and a key errs as fp32 sums may, by 2^-24 of its terms' magnitudes; the yardstick of the
+// FlashAttention rule (max error <= 2 x the error of this + a small absolute term).
 enum class Arithmetic : uint8_t { Exact, Storage };
 
 struct Row {

@@ -241,6 +241,19 @@ TEST_CASE("storage arithmetic rounds scores, weights and outputs") {
   }
 }
 
+TEST_CASE("in storage arithmetic products that cancel leave what fp32 sums err") {
+  Tensors t(1, 1);
+  std::fill(t.q.begin(), t.q.end(), 1.0F);
+  for (size_t d = 0; d < t.k.size(); ++d) t.k[d] = d % 2 == 0 ? 1 : -1;
+  const spec::Spec spec =
+      spec_of("normalize: {rows: {l: rowsum(score)}, weight: score, save: {s: l}}\n");
+  const auto sum = [&](Arithmetic arithmetic) {
+    return Oracle(spec).row(t.problem, 0, 0, 0, arithmetic).saves[0];
+  };
+  CHECK(sum(Arithmetic::Exact) == 0);
+  CHECK(sum(Arithmetic::Storage) == 0x1p-24 * 16 / 4);
+}
+
 // Rows of blocks of 64, of which every other one is kept: as a bitmap and as lists, which name them
 // from behind, with one that does not exist before and others, which do not count, after them.
 struct Blocks {
