@@ -3,6 +3,7 @@
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
 #include "attention/tiles.h"
+#include "schedule/lines.h"
 #include "schedule/resources.h"
 #include "schedule/row_order.h"
 #include "schedule/search.h"
@@ -168,6 +169,11 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.key_loads = static_cast<int>(kernel.score.load);
   if (!kernel.rows.exponential) count_weight(pairs, count, family, kernel);
   kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
+  kernel.scattered = scattered_loads(pairs.score, spec) + scattered_loads(pairs.weight, spec);
+  for (const attention::KeyRow& row : pairs.key_rows) {
+    kernel.scattered += scattered_loads(row.load, spec);
+  }
+  kernel.mask_scattered = kernel.tested_mask ? scattered_loads(pairs.mask, spec) : 0;
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
   count_strip(pairs.of_key, count, kernel.key_strip, kernel);

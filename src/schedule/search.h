@@ -39,6 +39,8 @@ struct Kernel {
   bool shares_reciprocals = false;  // of two columns: the weight is a sigmoid
   int key_loads = 0;                // elements of inputs that score and weight read for each key
   int key_rows = 0;                 // of which a block's elements stand behind an address
+  double scattered = 0;             // what these take besides (schedule/lines.h)
+  double mask_scattered = 0;        // and the mask's
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
   bool batches_share = false;       // so do all batches, which then come side by side

@@ -179,7 +179,11 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
   } else {
     n = kernel.weight + kernel.score + expr::OperationCounts{.logic = 0.5};
   }
-  if (block == Block::Partial) n += kernel.mask;
+  n.load += kernel.scattered;
+  if (block == Block::Partial) {
+    n += kernel.mask;
+    n.load += kernel.mask_scattered;
+  }
   // Beyond the user's mask, every cut block tests the end of the keys.
   if (block == Block::Partial && !kernel.mask_tile && !kernel.mask_bits) n.logic += 1;
   return n;
