@@ -117,6 +117,17 @@ def variant_cases():
     yield variant("bias_bf16_batch", 96, (4, 4), {"bias": {"fill": "normal", "offset": 3}}, 1000,
                   inputs={"bias": {"dtype": "bf16", "shape": ["batch", "seq_q", "seq_kv"]}},
                   score="score + bias[b, q_idx, kv_idx]", mask=CAUSAL)
+    # Batches that share one: rows of a pair representation, windows of a picture.
+    yield variant("bias_of_rows", 32, (4, 4), {"bias": {"fill": "normal"}}, 1000,
+                  inputs={"bias": {"dtype": "bf16", "shape": [3, "heads", "seq_q", "seq_kv"]}},
+                  score="score + bias[b // 2, h, q_idx, kv_idx]")
+    yield variant("bias_windows", 32, (4, 4), {"bias": {"fill": "normal"}}, 1000,
+                  inputs={"bias": {"dtype": "f32", "shape": ["heads", 64, 64]}},
+                  score="score + bias[h, q_idx, kv_idx]",
+                  workload={"batch": 4096, "seq_q": 49, "seq_kv": 49})
+    yield variant("keep_of_windows", 64, (4, 2), {"keep": {"fill": "bits"}}, 1000,
+                  inputs={"keep": {"dtype": "u8", "shape": [2, "seq_q", "seq_kv"]}},
+                  mask="keep[b % 2, q_idx, kv_idx] > 0")
     yield variant("bias_fp16_sigmoid", 64, (4, 2), {"bias": {"fill": "normal"}}, 1000, dtype="fp16",
                   inputs={"bias": {"dtype": "fp16", "shape": ["seq_q", "seq_kv"]}}, large=False,
                   normalize=row_free("sigmoid(score + bias[q_idx, kv_idx])"), mask=CAUSAL)

@@ -114,6 +114,7 @@ class TemplateValues {
     put("SPLIT_ROOMY_SIXTHS", Rule::kRoomySixths);
     put("FEW_SEQUENCES", Rule::kFewSequences);
     put("SPLIT_UNEVEN_TURNS", Rule::kUnevenTurns);
+    put("SPLIT_UNEVEN_ROWS", Rule::kUnevenRows);
     put("SPLIT_UNEVEN_KEYS", Rule::kUnevenKeys);
     put("MOST_EARLY_ROWS", Rule::kMostEarlyRows);
   }

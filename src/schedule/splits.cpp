@@ -21,6 +21,8 @@ bool may_be_uneven(const Schedule& s, const Resources& resources, const SplitHea
   using Rule = SplitRule;
   if (!s.split_keys || !heads.varlen) return false;
   if (call.batch < 2 || call.batch > Rule::kFewSequences) return false;
+  const double rows = static_cast<double>(call.seq_q) * static_cast<double>(call.batch) * heads.q;
+  if (rows > static_cast<double>(Rule::kUnevenRows)) return false;
   const double tiles = tiles_of(s, heads, call);
   return tiles <= static_cast<double>(Rule::kUnevenTurns * resources.places) &&
          tiles * static_cast<double>(call.seq_kv) >=
@@ -80,10 +82,7 @@ int64_t most_parts(const Schedule& s, const Resources& resources, const SplitHea
                    const spec::Workload& call) {
   const int64_t splits = splits_of(s, resources, heads, call);
   if (splits > 1) return call.batch * call.seq_q * splits;
-  if (!may_be_uneven(s, resources, heads, call)) return 0;
-  const int64_t tiles_beside = s.pack_heads ? heads.kv : heads.q;
-  return std::min(2 * call.batch * call.seq_q, (2 * int64_t{resources.places} / tiles_beside + 1) *
-                                                   s.queries(heads.q / heads.kv));
+  return may_be_uneven(s, resources, heads, call) ? 2 * call.batch * call.seq_q : 0;
 }
 
 int64_t part_bytes(int head_dim_v, size_t reductions) {

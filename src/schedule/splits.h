@@ -26,9 +26,9 @@ struct SplitRule {
   // Packed sequences that are sorted fast; of more none is split.
   static constexpr int64_t kFewSequences = 256;
   // Where sequences of the mean length would not be split, longer ones may be: in calls of up to so
-  // many tiles for each place, and so many keys at least, beside which a kernel that finds nothing
-  // to join costs little.
-  static constexpr int64_t kUnevenTurns = 16, kUnevenKeys = 4096;
+  // many tiles for each place, and so many rows, which the joining kernel goes through; and so many
+  // keys for each place at least, beside which it costs little if it finds nothing.
+  static constexpr int64_t kUnevenTurns = 16, kUnevenRows = 8192, kUnevenKeys = 4096;
   // Tiles for each place, splits among them: more where it is known how many keys tiles have.
   static constexpr int64_t most_turns(const RowOrder& order, bool masked, bool sparse) {
     return !sparse && (order.ends_short || order.even || !masked) ? 4 : 2;

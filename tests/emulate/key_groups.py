@@ -333,7 +333,7 @@ KEY_GROUPS = {
     "varlen_split": [
         (spec((4, 2), varlen=True, mask=CAUSAL),
          [split(2, 64, 2, ping_pong=True), packed(1, 64, 2, split_keys=True)],
-         [*PACKED, *LONG_PACKED, ONE_LONG, WILD_LONG]),
+         [PACKED[2], *LONG_PACKED, ONE_LONG, WILD_LONG]),
         (spec((7, 1), (72, 40), dtype="fp16", layout="bhsd", varlen=True, normalize=SAVED_MAX),
          [packed(1, 64, 2, split_keys=True), split(2, 48, 2)], [*LONG_PACKED, WILD_LONG]),
         (spec((2, 1), varlen=True, inputs=SINK, mask=NARROW, normalize=SINKS), [split(1, 64, 2)],

@@ -199,24 +199,23 @@ int splits_of(const attention_forward_args& args) {
 }
 
 #if ATTN_VARLEN
-// Whether a call whose mean sequence has no splits is so long that a longer one may have some: the
-// kernel behind the main one costs little beside it.
+// Whether a longer sequence may have splits in a call whose mean sequence has none: one of few rows
+// that is so long that the kernel behind the main one costs little beside it.
 bool may_be_uneven(const EvenCall& args) {
   constexpr int64_t kMostTiles = ATTN_SPLIT_UNEVEN_TURNS * kPlaces;
+  constexpr int64_t kMostRows = ATTN_SPLIT_UNEVEN_ROWS;
   constexpr int64_t kLeastKeys = ATTN_SPLIT_UNEVEN_KEYS;  // for each place
+  if (args.batch == 1 || args.batch > kFewSequences) return false;
+  if (args.batch * args.seq_q * kHeadsQ > kMostRows) return false;
   const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
-  return args.batch > 1 && args.batch <= kFewSequences && tiles <= kMostTiles &&
-         tiles * args.seq_kv >= kPlaces * kLeastKeys;
+  return tiles <= kMostTiles && tiles * args.seq_kv >= kPlaces * kLeastKeys;
 }
 
 // Of each head, that the workspace has places for.
 int64_t most_parts(const attention_forward_args& args) {
   const EvenCall even = even_call(args);
   const int splits = splits_of(even);
-  if (splits > 1) return args.total_q * splits;
-  if (!may_be_uneven(even)) return 0;
-  // Splits of a place's share of the call: of all sequences that are longer, two for each place.
-  return min(2 * args.total_q, (2 * kPlaces / kTilesBeside + 1) * int64_t{kTileQueries});
+  return splits > 1 || may_be_uneven(even) ? args.total_q * max(splits, 2) : 0;
 }
 
 #endif

@@ -44,7 +44,7 @@ constexpr int kTilesBeside = kHeadsQ * kValueParts;  // of the same rows: of eac
 #else
 constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
 #endif
-#if ATTN_SPARSE || ATTN_BLOCK_TEST || (ATTN_VARLEN && ATTN_SPLIT_KEYS)
+#if ATTN_SPARSE || ATTN_BLOCK_TEST
 #if ATTN_PACKED_HEADS
 constexpr int kTileQueries = kTileQ / kGroupRows;
 #else

@@ -2,7 +2,7 @@
 // is, only the GPU knows.
 #pragma once
 
-constexpr int kAllBlocks = INT_MAX;  // a sequence is not split
+constexpr int kAllBlocks = INT32_MAX;  // a sequence is not split
 
 // Of keys that a tile visits, at most.
 __device__ __forceinline__ int blocks_of(const Sequence& s) {
