@@ -92,7 +92,7 @@ int fewest(const Sorted& all, int most_tiles) {
   }
 }
 
-// The kernel tries every thirtieth length.
+// The kernel tries lengths a twentieth apart.
 bool is_short(const Sorted& all) {
   int tiles = 0;
   double blocks = 0;
@@ -103,12 +103,12 @@ bool is_short(const Sorted& all) {
   const int split = longest_split(all);
   if (all.p.splits > 1) {
     const int least = fewest(all, tiles * all.p.splits);
-    return split <= least + least / 30 + 1;
+    return split <= least + least / 20 + 1;
   }
   if (!all.p.may_split) return true;
   const double share = blocks * kTilesBeside / kPlaces;
   const double waves = (tiles * kTilesBeside + kPlaces - 1) / kPlaces;  // of the mean length
-  return split <= std::max(share + share / 30 + 2, blocks / std::max(tiles, 1) * waves);
+  return split <= std::max(share + share / 20 + 2, blocks / std::max(tiles, 1) * waves);
 }
 
 bool are_even(const Sorted& all) {

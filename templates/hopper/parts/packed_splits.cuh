@@ -57,12 +57,12 @@ __device__ __noinline__ Shares shares_of(int most, const Params& p) {
 constexpr int kTries = kSortThreads / 32 - 1;
 
 // The fewest blocks whose splits are no more tiles than that, and whose parts have places, of so
-// many numbers from `least` to twice as many, each of which a warp tries; else all.
+// many numbers from `least` to four times as many, some twentieth apart, each of which a warp
+// tries; else all.
 __device__ __forceinline__ int fewest_blocks(int least, int most_tiles, const Params& p) {
   __shared__ int found[kTries + 1];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int step = (least + kTries - 2) / (kTries - 1);
-  const int tried = least + warp * step;
+  const int tried = static_cast<int>(least * (1 + warp * (0.035f + 0.0025f * warp)));
   const Shares shares = shares_of(tried, p);
   const bool has_room = warp < kTries && shares.tiles <= most_tiles && shares.parts <= p.most_parts;
   if (lane == 0) found[warp] = has_room ? tried : kAllBlocks;
@@ -74,7 +74,7 @@ __device__ __forceinline__ int fewest_blocks(int least, int most_tiles, const Pa
 }
 
 // How many blocks a split has at most. Where sequences of the mean length would be split, as few as
-// make no more tiles than theirs would; twice their share always does. Otherwise a place's share of
+// make no more tiles than theirs would, or at most twice their share. Otherwise a place's share of
 // the whole call, if a sequence takes longer than all would that are as long as the mean; else no
 // sequence is split. All threads of the block that sorts sequences call.
 __device__ __forceinline__ int blocks_of_split(const Params& p) {
