@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace attngen::attention {
 namespace {
@@ -41,7 +42,7 @@ bool is_pair_input(const spec::Spec& spec, const Input& input, const Expr& load,
   if (dims < 2 || !numbers_matrices(spec, input)) return false;
   for (size_t i = 0; i < dims; ++i) {
     const Expr& index = load.operand(i);
-    const char* const last = i + 2 == dims ? "q_idx" : "kv_idx";
+    const std::string_view last = i + 2 == dims ? "q_idx" : "kv_idx";
     const bool fits = i + 2 < dims ? is_of_tile(index)
                                    : index.op() == Op::Variable && index.name() == last &&
                                          spec::index_of(input.shape[i].kind) == last;

@@ -179,6 +179,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   count_strip(pairs.of_key, count, kernel.key_strip, kernel);
   count_strip(pairs.of_distance, count, kernel.distance_strip, kernel);
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
+  kernel.key_line = pairs.affine && pairs.base && expr::mentions(pairs.base, "kv_idx");
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.indexed_score = pairs.reads("kv_idx");
   kernel.mask_bits = pairs.mask_bits;

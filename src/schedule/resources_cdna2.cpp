@@ -66,6 +66,8 @@ int margin(const Kernel& kernel, const Schedule& s) {
   if (kernel.key_loads > 0) registers += 8;
   if (kernel.tested_mask) registers += 8;
   if (mask_loads) registers += 8;
+  // What keys add to ALiBi's scores the compiler has ready, a register for each of a lane's.
+  if (kernel.key_line) registers += s.tile_kv / 2;
   // The loads of a whole block go ahead of what reads them.
   if (!kernel.rows.exponential && (kernel.key_loads > 0 || mask_loads)) registers += s.tile_kv / 2;
   return registers;

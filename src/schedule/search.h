@@ -34,6 +34,7 @@ struct Kernel {
   expr::OperationCounts near;       // per pair, in the place of score, or of weight
   bool has_far = false;             // attention/far_form.h
   bool plain_score = true;          // the score is a multiply-add, or less, of the product
+  bool key_line = false;            // beside which it has a multiple of kv_idx
   int row_constants = 0;            // terms of scores and weights that are kept for a row
   bool indexed_score = false;       // score or weight reads kv_idx
   bool shares_reciprocals = false;  // of two columns: the weight is a sigmoid

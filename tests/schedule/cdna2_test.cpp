@@ -52,6 +52,20 @@ TEST_CASE("a mask that is tested and loads, and weights beside loads, ask for re
         }) == plain + 24 + 8 + 64 / 2);
 }
 
+TEST_CASE("ALiBi of head dim 64 has two waves a SIMD") {
+  const auto waves = [](const std::string& score) {
+    Kernel alibi = read_kernel(
+        "heads: {q: 4, kv: 4}\ninputs: {slopes: {dtype: f32, shape: [heads]}}\nscore: " + score +
+            "\nmask: kv_idx <= q_pos\n",
+        target::Family::Cdna2);
+    alibi.head_dim_qk = alibi.head_dim_v = 64;
+    return fit_cdna2(alibi, tile(2, 64), mi250()).resources->waves_per_simd;
+  };
+  // Of three clang-15 spills 66 registers.
+  CHECK(waves("score + slopes[h] * (kv_idx - q_pos)") == 2);
+  CHECK(waves("score + slopes[h] * q_pos") == 3);
+}
+
 TEST_CASE("where no tile fits by its estimate the least one is taken") {
   Kernel heavy = kernel(256);
   heavy.rows.exponential = false;

@@ -27,10 +27,10 @@ struct Params {
   int tiles;                            // at most
 #if ATTN_SPLIT_KEYS
   int splits;      // of a tile's keys, if all sequences are as long as the mean
-  bool may_split;  // 1 or more, by the sequence's length
-  int* any_split;  // whether some sequence is
-  int most_parts;  // of each head
-  Part* parts;     // of each sequence [heads, seq_q, splits], if it is split
+  bool may_split;  // whether some sequence may be: a kernel behind joins splits
+  int* any_split;  // whether some is
+  int most_parts;  // of each head, that there are places for
+  Part* parts;     // of each sequence that is split [heads, seq_q, splits]
 #endif
 #else
   int batch, seq_q, seq_kv;
