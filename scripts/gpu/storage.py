@@ -154,12 +154,14 @@ def decode_benches():
     for batch, q, kv, queries, longest in (
             (64, 32, 8, 1, 0), (64, 32, 8, 4, 0), (64, 28, 4, 1, 0), (64, 28, 4, 4, 0),
             (64, 64, 8, 1, 0), (64, 64, 8, 4, 0), (1, 32, 8, 1, 0), (4, 32, 8, 1, 0),
-            (4, 28, 4, 4, 0), (8, 32, 8, 1, 0), (16, 32, 8, 1, 0), (2, 64, 8, 512, 0), (8, 32, 8, 1, 65536),
-            (16, 32, 8, 1, 65536), (64, 32, 8, 1, 131072)):
+            (4, 28, 4, 4, 0), (8, 32, 8, 1, 0), (16, 32, 8, 1, 0), (2, 64, 8, 512, 0),
+            (8, 32, 8, 1, 65536), (16, 32, 8, 1, 65536), (64, 32, 8, 1, 131072)):
+        mean = sum(DECODE_KEYS) // 2
+        if longest:
+            mean = ((batch - 1) * SHORT_KEYS + longest) // batch
         for kind, given in (("", None), ("_apart", apart)):
             lengths = f"_k{longest}" if longest else ""
             name = f"storage_decode_b{batch}_h{q}_{kv}_q{queries}{lengths}{kind}"
-            mean = ((batch - 1) * SHORT_KEYS + longest) // batch if longest else sum(DECODE_KEYS) // 2
             spec = derive("varlen", name, True, heads={"q": q, "kv": kv},
                           workload={"batch": batch, "seq_q": queries, "seq_kv": mean})
             yield DecodeBench(name, spec, batch, queries, longest, given)
