@@ -17,9 +17,7 @@ struct PairInput {
   bool of_mask = false;
 
   bool has_bytes() const { return input.element == spec::Input::Element::U8; }
-  int element_bytes() const {
-    return has_bytes() ? 1 : input.element == spec::Input::Element::F32 ? 4 : 2;
-  }
+  int element_bytes() const { return spec::bytes_of(input.element); }
 };
 
 // The first one of 16 or 32 bit floats that scores or weights read, else the first one of these or

@@ -91,11 +91,6 @@ const char* element_type(Input::Element element) {
   return "";
 }
 
-int bytes_of(Input::Element element) {
-  const std::string_view type = element_type(element);
-  return type == "uint8_t" ? 1 : type == "uint16_t" ? 2 : 4;
-}
-
 // A statement of check_pointers.
 std::string refused_if(const std::string& condition, const std::string& status) {
   std::string line = fmt::format("  if ({}) return {};\n", condition, status);
@@ -119,7 +114,7 @@ std::string pointer_checks(const spec::Spec& spec, const Api& api) {
         fmt::format(" && args.{} > 0", name_in_memory(spec, {Input::Dim::Kind::SeqKv}));
     checks += refused_if(fmt::format("args.{} == nullptr{}", input.name, along_keys ? any_key : ""),
                          api.upper_name + "_NULL_POINTER");
-    const int bytes = bytes_of(input.element);
+    const int bytes = spec::bytes_of(input.element);
     if (bytes > 1) checks += misaligned_if(input.name, bytes, api);
   }
   for (const spec::NamedExpr& save : spec.normalize.saves) {

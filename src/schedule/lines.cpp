@@ -23,12 +23,6 @@ bool is_any(const Expr& e, std::initializer_list<const char*> names) {
   return e.op() == Op::Variable && std::ranges::find(names, e.name()) != names.end();
 }
 
-double bytes_of(spec::Input::Element element) {
-  using Element = spec::Input::Element;
-  if (element == Element::U8) return 1;
-  return element == Element::F32 || element == Element::I32 ? 4 : 2;
-}
-
 // Of a dimension; lengths are long.
 double extent_of(const spec::Input::Dim& dim, const spec::Spec& spec) {
   using Kind = spec::Input::Dim::Kind;
@@ -42,7 +36,7 @@ double lines_of(const Expr& load, const spec::Spec& spec) {
   const spec::Input& input = *spec.find_input(load.name());
   const auto within = [](double lines, double most) { return std::clamp(lines, 1.0, most); };
   double rows = 1, columns = 1, by_data = 1;
-  double stride = bytes_of(input.element);  // of the dimension at hand
+  double stride = spec::bytes_of(input.element);  // of the dimension at hand
   for (size_t i = input.shape.size(); i-- > 0;) {
     const Expr& index = load.operand(i);
     const double extent = extent_of(input.shape[i], spec);

@@ -53,6 +53,20 @@ bool has_dim(const Input& input, Input::Dim::Kind kind) {
                              [kind](const Input::Dim& dim) { return dim.kind == kind; });
 }
 
+int bytes_of(Input::Element element) {
+  switch (element) {
+    case Input::Element::U8:
+      return 1;
+    case Input::Element::Bf16:
+    case Input::Element::Fp16:
+      return 2;
+    case Input::Element::F32:
+    case Input::Element::I32:
+      break;
+  }
+  return 4;
+}
+
 const char* index_of(Input::Dim::Kind kind) {
   switch (kind) {
     case Input::Dim::Kind::Batch:

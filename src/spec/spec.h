@@ -52,6 +52,7 @@ struct Input {
   bool sorted = false;     // ascending along its last dimension
 };
 const char* name_of(Input::Element);  // "f32"
+int bytes_of(Input::Element);         // 4
 bool is_length(Input::Dim::Kind);     // seq_q or seq_kv
 bool has_dim(const Input&, Input::Dim::Kind);
 // The variable that runs over a dimension: "kv_idx"; "" of those that have none of their own.

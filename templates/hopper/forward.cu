@@ -175,10 +175,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   wait_for_stream();
 #endif
 
-#if ATTN_VARLEN && ATTN_SPLIT_KEYS
-  if (p.may_split) call_next_kernel();  // it waits for this one's end
-#elif ATTN_SPLIT_KEYS
-  if (p.splits > 1) call_next_kernel();  // it waits for the parts, or for this one's end
+#if ATTN_SPLIT_KEYS
+  if (joins_splits(p)) call_next_kernel();  // it waits for the parts, or for this one's end
 #endif
 
   const int warpgroup = uniform(threadIdx.x / 128);

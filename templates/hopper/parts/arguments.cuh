@@ -104,7 +104,7 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_SPLIT_KEYS
 #if ATTN_VARLEN
 // How long each sequence is, only the GPU knows: it shares out as many splits as these would have,
-// if all were as long as the mean (packed_splits.cuh).
+// if all were as long as the mean (blocks_of_split).
 struct EvenCall {
   int64_t batch, seq_q, seq_kv;
 };

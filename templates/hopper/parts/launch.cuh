@@ -127,11 +127,8 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #else
                                maps.q, maps.k, maps.v, maps.o, p);
 #endif
-#if ATTN_VARLEN && ATTN_SPLIT_KEYS
-  const bool joined = launched && (!p.may_split || join_splits(p, stream));
-  return joined ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
-#elif ATTN_SPLIT_KEYS
-  const bool joined = launched && (p.splits == 1 || join_splits(p, stream));
+#if ATTN_SPLIT_KEYS
+  const bool joined = launched && (!joins_splits(p) || join_splits(p, stream));
   return joined ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
 #else
   return launched ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;

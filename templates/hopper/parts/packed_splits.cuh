@@ -7,11 +7,11 @@ constexpr int kAllBlocks = INT32_MAX;  // a sequence is not split
 // Of keys that a tile visits, at most.
 __device__ __forceinline__ int blocks_of(const Sequence& s) {
 #if ATTN_ROW_SPAN
-  const int64_t keys = min(int64_t{s.seq_kv}, int64_t{ATTN_ROW_SPAN + kTileQ});
+  const auto keys = static_cast<int>(min(int64_t{s.seq_kv}, int64_t{ATTN_ROW_SPAN + kTileQ}));
 #else
   const int keys = s.seq_kv;
 #endif
-  return static_cast<int>((keys + kTileKv - 1) / kTileKv);
+  return (keys + kTileKv - 1) / kTileKv;
 }
 
 // Of each tile of the sequence, if none has more than `most` blocks.
@@ -74,9 +74,9 @@ __device__ __forceinline__ int fewest_blocks(int least, int most_tiles, const Pa
 }
 
 // How many blocks a split has at most. Where sequences of the mean length would be split, as few as
-// make no more tiles than theirs would, or at most twice their share. Otherwise a place's share of
-// the whole call, if a sequence takes longer than all would that are as long as the mean; else no
-// sequence is split. All threads of the block that sorts sequences call.
+// make no more tiles than theirs would. Otherwise a place's share of the whole call, if a sequence
+// takes longer than all would that are as long as the mean; else no sequence is split. All threads
+// of the block that sorts sequences call.
 __device__ __forceinline__ int blocks_of_split(const Params& p) {
   constexpr int kJoining = ATTN_SPLIT_JOINING;
   const Shares whole = shares_of(kAllBlocks, p);

@@ -27,7 +27,7 @@ struct Params {
   int tiles;                            // at most
 #if ATTN_SPLIT_KEYS
   int splits;      // of a tile's keys, if all sequences are as long as the mean
-  bool may_split;  // whether some sequence may be: a kernel behind joins splits
+  bool may_split;  // whether some sequence may be
   int* any_split;  // whether some is
   int most_parts;  // of each head, that there are places for
   Part* parts;     // of each sequence that is split [heads, seq_q, splits]
@@ -328,6 +328,9 @@ __device__ __forceinline__ Blocks trim(const Blocks& own, const Blocks& loaded) 
 #if ATTN_SPLIT_KEYS
 
 #if ATTN_VARLEN
+// Whether a kernel behind the main one joins splits.
+__host__ __device__ __forceinline__ bool joins_splits(const Params& p) { return p.may_split; }
+
 // Of the tile's keys; 1: it has them all.
 __device__ __forceinline__ int splits_of(const Tile& tile, const Params&) { return tile.splits; }
 
@@ -338,6 +341,9 @@ __device__ __forceinline__ Part* parts_of(const Row& row, const Lengths& lengths
   return p.parts + first + (int64_t{row.h} * row.seq_q + row.q_idx) * lengths.splits;
 }
 #else
+// Whether a kernel behind the main one joins splits.
+__host__ __device__ __forceinline__ bool joins_splits(const Params& p) { return p.splits > 1; }
+
 // Of the tile's keys; 1: it has them all.
 __device__ __forceinline__ int splits_of(const Tile&, const Params& p) { return p.splits; }
 
