@@ -131,8 +131,17 @@ void hold_ends_of_ranking(const std::string& text, const target::Target& target)
   hold(spec, rows, {&target, ranking.ranked.back(), false});
 }
 
+bool has_preprocessor() {
+#ifdef __SANITIZE_ADDRESS__
+  MESSAGE("skipped: a build without the sanitizer compares the same text");
+  return false;
+#else
+  return has_program("c++");
+#endif
+}
+
 TEST_CASE("a template under a C preprocessor is what attngen writes") {
-  if (!has_program("c++")) return;
+  if (!has_preprocessor()) return;
   for (const auto& file : testing::variant_files()) {
     const std::string& name = file.first;
     for (const std::string target : {"h100", "mi250"}) {

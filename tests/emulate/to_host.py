@@ -108,18 +108,22 @@ def to_host(text, shorter=True):
     return text
 
 
-def compile_command(compiler, dtype="bf16"):
+# A library's elements, or that it ends the program where numbers overflow, and its options.
+KINDS = {"bf16": ["-Og"], "fp16": ["-Og", "-DEMULATE_FP16"],
+         "checked": ["-O0", "-fsanitize=signed-integer-overflow", "-fno-sanitize-recover"]}
+
+
+def compile_command(compiler, kind="bf16"):
     """What a C++ compiler needs for such a source, but for files and the kind of output."""
-    fp16 = ["-DEMULATE_FP16"] if dtype == "fp16" else []
     # As nvcc does, a product and a sum become one operation.
     fused = ["-mfma", "-ffp-contract=fast"] if platform.machine() == "x86_64" else []
-    return [compiler, "-std=c++20", "-Og", "-w", "-I", HERE, "-I", HERE / "cuda", *fused, *fp16]
+    return [compiler, "-std=c++20", "-w", "-I", HERE, "-I", HERE / "cuda", *fused, *KINDS[kind]]
 
 
-def library_command(compiler, dtype, folder):
+def library_command(compiler, kind, folder):
     """The same for a library, with the emulator's header as `folder` has it precompiled, if so."""
-    command = [*compile_command(compiler, dtype), "-fPIC"]
-    if (folder / "emulator.h.gch" / dtype).exists():
+    command = [*compile_command(compiler, kind), "-fPIC"]
+    if (folder / "emulator.h.gch" / kind).exists():
         command += ["-include", folder / "emulator.h"]
     return command
 
@@ -127,10 +131,10 @@ def library_command(compiler, dtype, folder):
 def precompile(compiler, folder):
     """The emulator's header takes GCC half the time of a kernel. It chooses by the options."""
     (folder / "emulator.h.gch").mkdir(exist_ok=True)
-    for dtype in ("bf16", "fp16"):
-        out = folder / "emulator.h.gch" / dtype
+    for kind in KINDS:
+        out = folder / "emulator.h.gch" / kind
         out.unlink(missing_ok=True)
-        subprocess.run([*library_command(compiler, dtype, folder), "-x", "c++-header",
+        subprocess.run([*library_command(compiler, kind, folder), "-x", "c++-header",
                         HERE / "emulator.h", "-o", out], check=True)
 
 

@@ -17,7 +17,7 @@ from emulate import run  # noqa: E402
 from generate import generate  # noqa: E402
 from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, WINDOW,  # noqa: E402
                    keep, packed, packed_input, schedule, spec)
-from to_host import compile_command, to_host  # noqa: E402
+from to_host import library_command, to_host  # noqa: E402
 
 LONG = [{"batch": 3, "seq_q": 1024, "seq_kv": 1025}, {"batch": 1, "seq_q": 5000, "seq_kv": 9000}]
 CASES = [
@@ -101,13 +101,12 @@ def arguments_of(place):
     return type("Args", (ctypes.Structure,), {"_fields_": fields})()
 
 
-def returned(compiler, place, calls):
+def returned(compiler, folder, place, calls):
     """What the emitted function says of each call. One whose numbers overflow ends the test."""
     library = place / "emulated.so"
     host = place / "emulated.cpp"
     host.write_text(to_host((place / "emulated_h100.cu").read_text(), shorter=False))
-    run([*compile_command(compiler), "-O0", "-fsanitize=signed-integer-overflow",
-         "-fno-sanitize-recover", "-fPIC", "-shared", host, "-o", library])
+    run([*library_command(compiler, "checked", folder), "-shared", host, "-o", library])
     function = ctypes.CDLL(str(library)).emulated_forward_workspace
     function.restype = ctypes.c_size_t
     args = arguments_of(place)
@@ -149,7 +148,7 @@ def main():
             sys.exit(f"{json.dumps(one)}\n{done.stderr}")
         call, size = told(attngen, place)
         growing = list(growing_calls())
-        got, *sizes = returned(compiler, place, [with_totals(call), *growing, *extreme_calls()])
+        got, *sizes = returned(compiler, folder, place, [with_totals(call), *growing, *extreme_calls()])
         print(json.dumps(one), call, size, sep="\n")
         if got != size:
             sys.exit(f"the emitted function returns {got}")

@@ -4,7 +4,7 @@ For each point all schedules that fit are emitted and compiled; figure of merit 
 wave takes for a pair of query and key, those that it cannot hide divided among the waves of its SIMD,
 as the cost model has it. The pick must be within 5 % of the best.
 
-usage: check_search.py <attngen> [--all]
+usage: check_search.py <attngen>
 """
 
 import json
@@ -20,8 +20,6 @@ LONG = {"batch": 1, "seq_q": 8192, "seq_kv": 8192}
 CAUSAL = "kv_idx <= q_pos"
 POINTS = {  # (head_dim.qk, head_dim.v), dtype, rest
     "d128": ((128, 128), "bf16", {}),
-    "d128_causal_fp16": ((128, 128), "fp16", {"mask": CAUSAL}),
-    "d64": ((64, 64), "bf16", {}),
     "d64_causal_fp16": ((64, 64), "fp16", {"mask": CAUSAL}),
     "d80": ((80, 80), "bf16", {"mask": CAUSAL}),
     "d192_128": ((192, 128), "bf16", {"mask": CAUSAL}),
