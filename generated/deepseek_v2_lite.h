@@ -23,7 +23,7 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_OK = 0,             // ok
   DEEPSEEK_V2_LITE_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   DEEPSEEK_V2_LITE_NULL_POINTER = 2,   // a required pointer is null
-  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   DEEPSEEK_V2_LITE_MISALIGNED = 3,
   // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   DEEPSEEK_V2_LITE_BAD_LENGTH = 4,
@@ -39,9 +39,9 @@ typedef enum deepseek_v2_lite_status {
 // The meaning of a status.
 const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status);
 
-// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
-// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element or as
+// they say. Strides are positive multiples of 8 elements, the last dimension's being 1; that of a
+// dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct deepseek_v2_lite_forward_args {
   size_t size;       // sizeof(deepseek_v2_lite_forward_args)
   int64_t batch;     // sequences

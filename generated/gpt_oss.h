@@ -28,7 +28,7 @@ typedef enum gpt_oss_status {
   GPT_OSS_OK = 0,             // ok
   GPT_OSS_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   GPT_OSS_NULL_POINTER = 2,   // a required pointer is null
-  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   GPT_OSS_MISALIGNED = 3,
   // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   GPT_OSS_BAD_LENGTH = 4,
@@ -42,9 +42,9 @@ typedef enum gpt_oss_status {
 // The meaning of a status.
 const char* gpt_oss_status_string(gpt_oss_status status);
 
-// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
-// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element or as
+// they say. Strides are positive multiples of 8 elements, the last dimension's being 1; that of a
+// dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gpt_oss_forward_args {
   size_t size;       // sizeof(gpt_oss_forward_args)
   int64_t batch;     // sequences

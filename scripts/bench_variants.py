@@ -64,7 +64,8 @@ def indices(bench, rows, device, batches=None, heads=None):
 def formula(bench, q, k, v, rows, inputs, scale):
     """What the variant computes for these query rows [batch, heads, rows, dim], in q's type."""
     if bench.maps == 1:
-        return formula_of_map(bench, q, k, v, rows, inputs, scale)
+        out = formula_of_map(bench, q, k, v, rows, inputs, scale)
+        return bench.gate(out, inputs, rows) if bench.gate else out
     first, second = (formula_of_map(bench, q[:, m::2], k[:, m::2], v, rows, inputs, scale)
                      for m in range(2))
     return difference(first, second, inputs)
@@ -125,6 +126,11 @@ def flex_call(bench, q, k, v, inputs):
     compiled = torch.compile(flex_attention)
     modified = None if bench.score.__name__ == "plain" else score_mod
     grouped = q.shape[1] != k.shape[1]
+    if bench.gate is not None:
+        every = torch.arange(bench.seq_q, device=q.device)
+        gated = torch.compile(lambda q, k, v: bench.gate(
+            flex_attention(q, k, v, block_mask=mask, enable_gqa=grouped), inputs, every))
+        return lambda: gated(q, k, v)
     if bench.rescale is None:
         return lambda: compiled(q, k, v, score_mod=modified, block_mask=mask, enable_gqa=grouped)
 
@@ -137,10 +143,17 @@ def flex_call(bench, q, k, v, inputs):
     return lambda: rescaled(q, k, v)
 
 
-def sdpa_call(bench, q, k, v):
-    """PyTorch's own choice of a kernel for plain softmax."""
-    return lambda: torch.nn.functional.scaled_dot_product_attention(
-        q, k, v, is_causal=bench.keep is causal, enable_gqa=q.shape[1] != k.shape[1])
+def sdpa_call(bench, q, k, v, inputs):
+    """PyTorch's own choice of a kernel for plain softmax, and what becomes of its output."""
+    def attend():
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=bench.keep is causal, enable_gqa=q.shape[1] != k.shape[1])
+
+    if bench.gate is None:
+        return attend
+    every = torch.arange(bench.seq_q, device=q.device)
+    gate = torch.compile(bench.gate)
+    return lambda: gate(attend(), inputs, every)
 
 
 def masked_call(bench, q, k, v, inputs):
@@ -236,7 +249,8 @@ class Contestant:
         if self.bench.maps > 1:
             return differential_calls(*data)
         if self.bench.flex:
-            plain = {} if self.bench.rival != self.bench.name else {"sdpa": sdpa_call(*data[:4])}
+            is_plain = self.bench.rival == self.bench.name or self.bench.gate
+            plain = {"sdpa": sdpa_call(*data)} if is_plain else {}
             masked = {"sdpa": masked_call(*data)} if self.bench.attn_mask else {}
             return {"flex": flex_call(*data), **plain, **masked}
         return {"compile": compiled_call(*data, self.scale)}

@@ -1059,7 +1059,7 @@ typedef enum gemma2_9b_status {
   GEMMA2_9B_OK = 0,             // ok
   GEMMA2_9B_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   GEMMA2_9B_NULL_POINTER = 2,   // a required pointer is null
-  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   GEMMA2_9B_MISALIGNED = 3,
   // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   GEMMA2_9B_BAD_LENGTH = 4,
@@ -1073,9 +1073,9 @@ typedef enum gemma2_9b_status {
 // The meaning of a status.
 const char* gemma2_9b_status_string(gemma2_9b_status status);
 
-// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
-// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element or as
+// they say. Strides are positive multiples of 8 elements, the last dimension's being 1; that of a
+// dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct gemma2_9b_forward_args {
   size_t size;       // sizeof(gemma2_9b_forward_args)
   int64_t batch;     // sequences
@@ -1240,7 +1240,7 @@ const char* gemma2_9b_status_string(gemma2_9b_status status) {
     case GEMMA2_9B_NULL_POINTER:
       return "a required pointer is null";
     case GEMMA2_9B_MISALIGNED:
-      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case GEMMA2_9B_BAD_LENGTH:
       return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case GEMMA2_9B_BAD_HEADS:

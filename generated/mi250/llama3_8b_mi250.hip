@@ -1046,7 +1046,7 @@ typedef enum llama3_8b_status {
   LLAMA3_8B_OK = 0,             // ok
   LLAMA3_8B_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   LLAMA3_8B_NULL_POINTER = 2,   // a required pointer is null
-  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   LLAMA3_8B_MISALIGNED = 3,
   // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   LLAMA3_8B_BAD_LENGTH = 4,
@@ -1060,9 +1060,9 @@ typedef enum llama3_8b_status {
 // The meaning of a status.
 const char* llama3_8b_status_string(llama3_8b_status status);
 
-// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
-// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element or as
+// they say. Strides are positive multiples of 8 elements, the last dimension's being 1; that of a
+// dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct llama3_8b_forward_args {
   size_t size;       // sizeof(llama3_8b_forward_args)
   int64_t batch;     // sequences
@@ -1227,7 +1227,7 @@ const char* llama3_8b_status_string(llama3_8b_status status) {
     case LLAMA3_8B_NULL_POINTER:
       return "a required pointer is null";
     case LLAMA3_8B_MISALIGNED:
-      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case LLAMA3_8B_BAD_LENGTH:
       return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case LLAMA3_8B_BAD_HEADS:

@@ -1027,7 +1027,7 @@ typedef enum vit_s16_status {
   VIT_S16_OK = 0,             // ok
   VIT_S16_BAD_ARGS_SIZE = 1,  // args.size is not the size of the argument struct
   VIT_S16_NULL_POINTER = 2,   // a required pointer is null
-  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element
+  // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   VIT_S16_MISALIGNED = 3,
   // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
   VIT_S16_BAD_LENGTH = 4,
@@ -1041,9 +1041,9 @@ typedef enum vit_s16_status {
 // The meaning of a status.
 const char* vit_s16_status_string(vit_s16_status status);
 
-// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element.
-// Strides are positive multiples of 8 elements, the last dimension's being 1; that of a dimension
-// of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
+// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element or as
+// they say. Strides are positive multiples of 8 elements, the last dimension's being 1; that of a
+// dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
 typedef struct vit_s16_forward_args {
   size_t size;       // sizeof(vit_s16_forward_args)
   int64_t batch;     // sequences
@@ -1200,7 +1200,7 @@ const char* vit_s16_status_string(vit_s16_status status) {
     case VIT_S16_NULL_POINTER:
       return "a required pointer is null";
     case VIT_S16_MISALIGNED:
-      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case VIT_S16_BAD_LENGTH:
       return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case VIT_S16_BAD_HEADS:

@@ -104,6 +104,10 @@ def sink_factor(lse, inputs):
     return (lse - inputs["sink"].view(1, -1, 1)).sigmoid()
 
 
+def gated(out, inputs, rows):
+    return out * inputs["gate"][:, rows].transpose(1, 2).to(out.dtype).sigmoid()
+
+
 def softmax_plus_one(score, keep, inputs):
     return with_logit(score, keep, score.new_zeros(()))
 
@@ -164,6 +168,7 @@ FILES = {
     "tanh_clip": (64, 1024, {"keep": everything, "score": tanh_clip, "flex": True}),
     "sinks": (2, 8192, {"weigh": sinks, "rescale": sink_factor, "flex": True,
                         "fills": (("sink", NORMAL),)}),
+    "gated_output": (2, 4096, {"gate": gated, "flex": True, "fills": (("gate", NORMAL),)}),
     "softmax_plus_one": (1, 4096, {"weigh": softmax_plus_one, "rescale": plus_one_factor,
                                    "flex": True}),
     "softpick": (1, 4096, {"weigh": softpick}),
@@ -190,6 +195,17 @@ def mask_benches():
         spec = {**read("pair_mask"), "name": name, "layout": "bshd",
                 "workload": {"batch": batch, "seq_q": 4096, "seq_kv": 4096}}
         yield VariantBench(name, spec, batch, 4096, **{**more, "fills": (("keep", {"fill": fill}),)})
+
+
+def gate_benches():
+    """gated_output at head dim 128, of other lengths."""
+    _, _, more = FILES["gated_output"]
+    for batch, seq in ((8, 1024), (2, 4096), (2, 8192)):
+        name = f"variant_gated_output_d128_s{seq}"
+        spec = {**read("gated_output"), "name": name, "layout": "bshd",
+                "heads": {"q": 32, "kv": 8}, "head_dim": {"qk": 128, "v": 128},
+                "workload": {"batch": batch, "seq_q": seq, "seq_kv": seq}}
+        yield VariantBench(name, spec, batch, seq, **more)
 
 
 def is_causal(spec):
@@ -230,5 +246,5 @@ def file_benches():
         spec["workload"] = {"batch": batch, "seq_q": more.get("queries", seq), "seq_kv": seq}
         bench = VariantBench(name, spec, batch, seq, rival=name, **more)
         yield bench if is_plain(spec) else beside_plain(bench)
-    yield from map(beside_plain, mask_benches())
+    yield from map(beside_plain, [*mask_benches(), *gate_benches()])
     yield from plain_ones.values()

@@ -102,7 +102,7 @@ class Problem:
 
 def dim_lengths(spec, batch, queries, keys):
     return {"batch": batch, "heads": spec["heads"]["q"], "heads_kv": spec["heads"]["kv"],
-            "seq_q": queries, "seq_kv": keys, "seq": keys, "dim": spec["head_dim"]["qk"]}
+            "seq_q": queries, "seq_kv": keys, "seq": keys, "dim": spec["head_dim"]["v"]}
 
 
 # Ten times more would leave the type's range, or with weights of 2^17 in sum the accumulator's.

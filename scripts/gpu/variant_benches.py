@@ -31,6 +31,7 @@ class VariantBench:
     rival: str = ""  # the case whose rate per visited pair is the yardstick
     maps: int = 1  # two: the first less lambda times the second
     rescale: object = None  # of FlexAttention's output, by its lse: what has no value
+    gate: object = None  # of the output, the inputs and its rows: what becomes of its elements
     queries: int = 0  # if they are not as many as keys
     attn_mask: object = None  # of the inputs: what PyTorch's own call takes for it
     yardstick: bool = False  # no row of its own

@@ -33,6 +33,12 @@ SAVED_MAX = {
     "output": "acc / l",
     "save": {"m": "m", "lse": "m + log(l)"},
 }
+
+
+def gated_rows(output):
+    return {**SAVED_MAX, "output": output, "save": {"lse": "m + log(l)"}}
+
+
 RETENTION_ROWS = {
     "rows": {"l": "rowsum(abs(score))"},
     "weight": "score",
@@ -86,6 +92,25 @@ def variant_cases():
     yield variant("sinks_by_frames", 128, (4, 2), {"sink": {"fill": "normal"}},
                   inputs={"sink": {"dtype": "f32", "shape": ["heads"]}}, normalize=SINK_ROWS,
                   mask="kv_idx // 64 <= q_idx // 32 and kv_idx // 64 % 3 != 1")
+    # An output that reads inputs in its own column; another type, more columns, wide values, splits.
+    gate = {"gate": {"dtype": "bf16", "shape": ["batch", "seq_q", "heads", "dim"]}}
+    normal_gate = {"gate": {"fill": "normal"}}
+    yield variant("gated", 128, (8, 2), normal_gate, inputs=gate, mask=CAUSAL, normalize=gated_rows(
+        "acc / l * sigmoid(gate[b, q_idx, h, d])"))
+    yield variant("gated_skip", (64, 72), (4, 2), {**normal_gate, "skip": {"fill": "normal"}},
+                  inputs={"gate": {"dtype": "bf16", "shape": ["heads", "seq_q", 72]},
+                          "skip": {"dtype": "f32", "shape": ["batch", "seq_q", "dim"]}},
+                  dtype="fp16", layout="bhsd", mask=MASKS["window"], normalize=gated_rows(
+                      "acc / l * gate[h, q_idx // 2, d] + skip[b, q_idx, d]"), large=False)
+    yield variant("gated_twice", 96, (4, 2), normal_gate, mask=CAUSAL, inputs={
+        "gate": {"dtype": "fp16", "shape": ["batch", "seq_q", "heads", 2, 96]}},
+                  normalize=gated_rows("exp(2 * gate[b, q_idx, h, 0, d]) * gate[b, q_idx, h, 1, d] "
+                                       "* acc / l"))
+    yield variant("gated_wide", (128, 512), (2, 2), normal_gate, inputs=gate, normalize=gated_rows(
+        "acc / l * sigmoid(gate[b, q_idx, h, d])"))
+    yield variant("gated_few", 128, (16, 2), normal_gate, inputs=gate, mask=CAUSAL,
+                  workload={"batch": 1, "seq_q": 1, "seq_kv": 16384}, normalize=gated_rows(
+                      "acc / l * sigmoid(gate[b, q_idx, h, d])"))
     # Maxima that are saved may not fall behind.
     yield variant("saved_max", 64, (4, 2), normalize=SAVED_MAX, mask=MASKS["window"], dtype="fp16")
     yield variant("saved_max_alibi", 128, (4, 2), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,

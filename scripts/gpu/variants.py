@@ -14,8 +14,8 @@ FILLS = {
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
     "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
-    "pair": {"fill": "normal"}, "key": {"fill": "normal"}, "keep": {"fill": "bits"},
-    "attn_mask": {"fill": "holes"},
+    "gate": {"fill": "normal"}, "pair": {"fill": "normal"}, "key": {"fill": "normal"},
+    "keep": {"fill": "bits"}, "attn_mask": {"fill": "holes"},
 }
 # Outputs that grow with the scores leave the range of the storage type.
 UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick",

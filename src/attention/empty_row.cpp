@@ -88,23 +88,32 @@ expr::Interval without_pairs(const RowForm& form, const Expr& e, const expr::Int
 
 }  // namespace
 
-std::optional<Expr> output_scale(const Expr& output) {
-  if (output.op() == Op::Variable && output.name() == "acc") return expr::number(1);
+std::optional<Scaling> output_scaling(const Expr& output) {
+  if (output.op() == Op::Variable && output.name() == "acc") {
+    return Scaling{expr::number(1), expr::number(1)};
+  }
   if (output.op() != Op::Divide && output.op() != Op::Multiply) return std::nullopt;
   const Expr &a = output.operand(0), &b = output.operand(1);
   const bool of_b = output.op() == Op::Multiply && !expr::mentions(a, "acc");
   if (!of_b && expr::mentions(b, "acc")) return std::nullopt;
-  const auto scale = output_scale(of_b ? b : a);
-  if (!scale) return std::nullopt;
+  auto scaling = output_scaling(of_b ? b : a);
+  if (!scaling) return std::nullopt;
   const Expr& other = of_b ? a : b;
-  if (output.op() == Op::Multiply && scale->is_number(1)) return other;
-  return expr::make(output.op(), {*scale, other});
+  Expr& factor = expr::mentions(other, "d") ? scaling->of_column : scaling->of_row;
+  const bool is_all = output.op() == Op::Multiply && factor.is_number(1);
+  factor = is_all ? other : expr::make(output.op(), {factor, other});
+  return scaling;
+}
+
+bool is_finite_without_pairs(const RowForm& form, const Expr& factor) {
+  const expr::Interval value = without_pairs(form, factor, {-kLargest, kLargest});
+  return value.low >= -kLargest && value.high <= kLargest && !value.may_be_nan;
 }
 
 bool is_zero_without_pairs(const RowForm& form) {
-  if (const auto scale = output_scale(form.output)) {
-    const expr::Interval factor = without_pairs(form, *scale, {-kLargest, kLargest});
-    return factor.low >= -kLargest && factor.high <= kLargest && !factor.may_be_nan;
+  if (const auto scaling = output_scaling(form.output)) {
+    return is_finite_without_pairs(form, scaling->of_row) &&
+           is_finite_without_pairs(form, scaling->of_column);
   }
   const expr::Interval output = without_pairs(form, form.output, {-kLargest, kLargest});
   return output.low >= 0 && output.high <= 0 && !output.may_be_nan;

@@ -34,10 +34,11 @@ enum Slot : size_t {
   kSeqQ,
   kSeqKv,
   kMap,
+  kD,
   kFixedSlots
 };
 constexpr std::array<const char*, kFixedSlots> kSlotNames = {
-    "score", "kv_idx", "acc", "b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv", "map"};
+    "score", "kv_idx", "acc", "b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv", "map", "d"};
 
 // Eight sums, so that the compiler may use its vectors.
 template <typename Term>
@@ -197,7 +198,7 @@ Extent Oracle::Impl::extent_of(const spec::Input::Dim& dim, const Problem& probl
     case Kind::SeqKv:
       return sequence.keys;
     case Kind::HeadDim:
-      return all_of(head_dim.qk);
+      return all_of(head_dim.v);
     case Kind::Number:
       break;
   }
@@ -347,9 +348,10 @@ Row Oracle::Impl::row_of_map(const Problem& problem, const Sequence& sequence,
     for (size_t d = 0; d < row.o.size(); ++d) row.o[d] += factor * static_cast<double>(value[d]);
   }
   if (!empty) {
-    for (double& o : row.o) {
-      values[kAcc] = o;
-      o = stored(output ? (*output)(values, load) : o);
+    for (size_t d = 0; d < row.o.size(); ++d) {
+      values[kAcc] = row.o[d];
+      values[kD] = static_cast<double>(d);
+      row.o[d] = stored(output ? (*output)(values, load) : row.o[d]);
     }
   }
   for (const expr::Program& save : saves) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "attention/output_columns.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/forward_api.h"
@@ -28,9 +29,8 @@ constexpr std::array kStatuses = {
     StatusText{"OK", "ok"},
     StatusText{"BAD_ARGS_SIZE", "args.size is not the size of the argument struct"},
     StatusText{"NULL_POINTER", "a required pointer is null"},
-    StatusText{
-        "MISALIGNED",
-        "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element"},
+    StatusText{"MISALIGNED",
+               "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented"},
     StatusText{
         "BAD_LENGTH",
         "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices"},
@@ -103,6 +103,11 @@ std::string misaligned_if(const std::string& pointer, int bytes, const Api& api)
                     api.upper_name + "_MISALIGNED");
 }
 
+// In bytes.
+int alignment_of(const spec::Spec& spec, const Input& input) {
+  return attention::is_read_by_columns(spec, input) ? 16 : spec::bytes_of(input.element);
+}
+
 // Of inputs and saved values.
 std::string pointer_checks(const spec::Spec& spec, const Api& api) {
   std::string checks;
@@ -114,7 +119,7 @@ std::string pointer_checks(const spec::Spec& spec, const Api& api) {
         fmt::format(" && args.{} > 0", name_in_memory(spec, {Input::Dim::Kind::SeqKv}));
     checks += refused_if(fmt::format("args.{} == nullptr{}", input.name, along_keys ? any_key : ""),
                          api.upper_name + "_NULL_POINTER");
-    const int bytes = spec::bytes_of(input.element);
+    const int bytes = alignment_of(spec, input);
     if (bytes > 1) checks += misaligned_if(input.name, bytes, api);
   }
   for (const spec::NamedExpr& save : spec.normalize.saves) {

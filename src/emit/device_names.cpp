@@ -65,6 +65,7 @@ std::string DeviceNames::variable(std::string_view name, const std::string& rows
   for (const char* member : {"b", "h", "h_kv", "q_idx", "q_pos", "seq_q", "seq_kv", "map"}) {
     if (name == member) return fmt::format("row.{}", name);
   }
+  if (name == "d") return "column.d";
   if (name.starts_with(attention::kOwnName)) return own_name(name.substr(1));
   if (rows.empty()) return std::string(name);
   for (const attention::RowValue& row : rows_.rows) {
@@ -133,7 +134,7 @@ std::string DeviceNames::length(const Input::Dim& dim) const {
     case Input::Dim::Kind::Seq:
       return "row.seq_kv";
     case Input::Dim::Kind::HeadDim:
-      return "kHeadDimQk";
+      return std::to_string(spec_.head_dim.v);
     case Input::Dim::Kind::Number:
       return std::to_string(dim.number);
   }
@@ -164,7 +165,7 @@ std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim
     const int known = dim.kind == Input::Dim::Kind::Number    ? dim.number
                       : dim.kind == Input::Dim::Kind::Heads   ? spec_.heads.q
                       : dim.kind == Input::Dim::Kind::HeadsKv ? spec_.heads.kv()
-                      : dim.kind == Input::Dim::Kind::HeadDim ? spec_.head_dim.qk
+                      : dim.kind == Input::Dim::Kind::HeadDim ? spec_.head_dim.v
                                                               : 1;  // at least one, if any is read
     if (*value < known) return index;
   }
@@ -239,6 +240,14 @@ std::string DeviceNames::element(const expr::Expr& load) const {
     indices.push_back(expr::print_c(index, expr::Dialect::Device, names()));
   }
   return fmt::format("in.{}[{}]", load.name(), address(*spec_.find_input(load.name()), indices));
+}
+
+std::string DeviceNames::begin_of_row(const expr::Expr& load) const {
+  std::vector<std::string> indices;
+  for (const expr::Expr& index : load.operands()) {
+    indices.push_back(expr::print_c(index, expr::Dialect::Device, names()));
+  }
+  return searched_values(*spec_.find_input(load.name()), indices);
 }
 
 std::string DeviceNames::pointer_type(const expr::Expr& load) const {

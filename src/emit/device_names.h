@@ -66,6 +66,9 @@ class DeviceNames {
   std::string element(const expr::Expr& load) const;
   std::string pointer_type(const expr::Expr& load) const;
 
+  // Where the row of the input begins of which a load has one element: "in.gate + ...".
+  std::string begin_of_row(const expr::Expr& load) const;
+
   // Which of its matrices [seq_q, seq_kv] a load of an element for each pair has for a row.
   std::string matrix(const expr::Expr& load) const;
   static std::string matrices(const spec::Input& input);  // how many there are

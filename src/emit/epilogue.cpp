@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/empty_row.h"
+#include "attention/output_columns.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
 
@@ -29,15 +30,19 @@ class Epilogue {
         form_(form),
         row_term_(row_term),
         names_(names),
-        scale_(attention::output_scale(form.output)) {
+        scaling_(attention::output_scaling(form.output)),
+        columns_(attention::column_loads(spec, form.output)) {
     if (form_.empty != EmptyTest::None) {
       for (const Reduction& reduction : form_.reductions) {
         if (reduction.name == form_.empty_reduction) empty_ = &reduction;
         if (reduction.name == form_.empty_sum) empty_sum_ = &reduction;
       }
     }
-    has_scale_ = scale_ && !(scale_->is_number(1) && empty_ == nullptr);
-    keeps_empty_ = empty_ != nullptr && (!scale_ || any_save_is_nan());
+    has_scale_ = scaling_ && !(scaling_->of_row.is_number(1) && empty_ == nullptr);
+    // A factor of the row becomes 0; a column's may be infinite.
+    const bool scales = scaling_ && attention::is_finite_without_pairs(form, scaling_->of_column);
+    zeroes_ = empty_ != nullptr && !scales;
+    keeps_empty_ = zeroes_ || (empty_ != nullptr && any_save_is_nan());
     resets_ = form_.empty == EmptyTest::Max && any_counts_all_pairs();
   }
 
@@ -102,7 +107,7 @@ class Epilogue {
       body += empty_note() + fmt::format("  values.empty = {};\n", empty_condition());
     }
     if (has_scale_) {
-      body += assignment("values.output_scale", *scale_, names_.names_at_end("values"));
+      body += assignment("values.output_scale", scaling_->of_row, names_.names_at_end("values"));
       if (empty_ != nullptr) {
         body += (keeps_empty_ ? "" : empty_note()) +
                 fmt::format("  if ({}) values.output_scale = 0;  // no pair exists\n",
@@ -140,15 +145,61 @@ class Epilogue {
   }
 
   std::string output_text() const {
-    std::string body;
-    if (scale_) {
-      body = has_scale_ ? "  return acc * values.output_scale;\n" : "  return acc;\n";
-    } else {
-      if (keeps_empty_) body = "  if (values.empty) return 0;\n";
-      body += returned(form_.output, names_.names_at_end("values"));
+    std::string body = zeroes_ ? "  if (values.empty) return 0;\n" : "";
+    body += returned(scaling_ ? scaled() : form_.output, names_of_output());
+    std::vector<std::string> parameters{"float acc"};
+    const bool has_columns = attention::has_columns(form_.output);
+    if (has_columns) parameters.emplace_back("const Column& column");
+    for (const char* parameter : {kValues, kRow, kInputs}) parameters.emplace_back(parameter);
+    return (has_columns ? columns_text() : "") +
+           comment("output", expr::print_brief(form_.output)) +
+           text_of({"float", "output_of", parameters, body});
+  }
+
+  // Where an element stands, and what `output` reads of inputs in its column.
+  std::string columns_text() const {
+    if (columns_.empty()) return "// Of an element of O.\nstruct Column {\n  int d;\n};\n\n";
+    std::vector<std::string> rows;
+    for (const expr::Expr& load : columns_) rows.push_back(names_.begin_of_row(load));
+    return fmt::format(
+               "// Of an element of O: its column, and what stands there in rows of inputs.\n"
+               "struct Column {{\n  int d;\n  uint16_t input[{0}];\n}};\n\n"
+               "struct ColumnRows {{\n  const uint16_t* begin[{0}];\n}};\n\n",
+               rows.size()) +
+           text_of({"ColumnRows",
+                    "column_rows",
+                    {kRow, kInputs},
+                    wrapped(fmt::format("  return {{{{{}}}}};", fmt::join(rows, ", ")))}) +
+           "\n";
+  }
+
+  expr::Names names_of_output() const {
+    expr::Names names = names_.names_at_end("values");
+    names.load = [this, inner = names.load](std::string_view input,
+                                            std::span<const std::string> indices) {
+      std::string text = inner(input, indices);
+      for (size_t i = 0; i < columns_.size(); ++i) {
+        const std::string load = fmt::format("__ldg(&{})", names_.element(columns_[i]));
+        const size_t at = text.find(load);
+        if (at != std::string::npos) {
+          text.replace(at, load.size(), fmt::format("column.input[{}]", i));
+        }
+      }
+      return text;
+    };
+    return names;
+  }
+
+  // acc times its factors.
+  expr::Expr scaled() const {
+    using expr::Op;
+    expr::Expr value = expr::variable("acc", expr::Type::Float);
+    if (has_scale_) {
+      value = expr::make(Op::Multiply,
+                         {value, expr::variable("values.output_scale", expr::Type::Float)});
     }
-    return comment("output", expr::print_brief(form_.output)) +
-           text_of({"float", "output_of", {"float acc", kValues, kRow, kInputs}, body});
+    const expr::Expr& of_column = scaling_->of_column;
+    return of_column.is_number(1) ? value : expr::make(Op::Multiply, {value, of_column});
   }
 
   std::string saves_text() const {
@@ -199,12 +250,14 @@ class Epilogue {
   const RowForm& form_;
   const expr::Expr& row_term_;
   const DeviceNames& names_;
-  std::optional<expr::Expr> scale_;       // what output multiplies acc by, if that is all it does
-  bool has_scale_ = false;                // RowValues holds it
-  const Reduction* empty_ = nullptr;      // tells an empty row
-  const Reduction* empty_sum_ = nullptr;  // and so does this, where both must
-  bool keeps_empty_ = false;              // RowValues holds whether the row is empty
-  bool resets_ = false;                   // an empty row may have counted pairs
+  std::optional<attention::Scaling> scaling_;  // what output multiplies acc by, if that is all
+  std::vector<expr::Expr> columns_;            // what output reads in its own column
+  bool has_scale_ = false;                     // RowValues holds it
+  const Reduction* empty_ = nullptr;           // tells an empty row
+  const Reduction* empty_sum_ = nullptr;       // and so does this, where both must
+  bool zeroes_ = false;                        // output_of asks whether the row is empty
+  bool keeps_empty_ = false;                   // RowValues holds whether the row is empty
+  bool resets_ = false;                        // an empty row may have counted pairs
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "attention/output_columns.h"
 #include "emit/computed.h"
 #include "emit/device_text.h"
 
@@ -14,7 +15,8 @@ using spec::Input;
 
 // What holds of all fields alike.
 constexpr const char* kStructMeaning =
-    "Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element. "
+    "Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element "
+    "or as they say. "
     "Strides are positive multiples of 8 elements, the last dimension's being 1; that of a "
     "dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out "
     "too.";
@@ -91,6 +93,7 @@ std::string input_meaning(const spec::Spec& spec, const Input& input) {
   std::string meaning =
       fmt::format("input, {} {}", spec::name_of(input.element), shape_text(spec, input));
   if (!input.shape.empty()) meaning += " contiguous";
+  if (attention::is_read_by_columns(spec, input)) meaning += ", aligned to 16 bytes";
   if (input.sorted) {
     const bool packed = spec.varlen && spec::is_length(input.shape.back().kind);
     meaning += fmt::format(", ascending along {}, else results are wrong",

@@ -5,6 +5,7 @@
 
 #include "attention/interval_mask.h"
 #include "attention/large_scores.h"
+#include "attention/output_columns.h"
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/prepass.h"
@@ -133,6 +134,8 @@ class TemplateValues {
     put("FIXED_MAX", resources_.fixed_max);
     put("RECOMPUTE", resources_.fixed_max || resources_.forms.near);
     put("ROW_FREE", rows_.row_free());
+    put("OUTPUT_COLUMNS", attention::has_columns(rows_.output));
+    put("COLUMN_INPUTS", static_cast<int64_t>(attention::column_loads(spec_, rows_.output).size()));
   }
 
   void put_score() {

@@ -197,6 +197,11 @@ double slowed(int head_dim) { return has_odd_rows(head_dim) ? kOddRows * head_di
 
 }  // namespace
 
+double bytes_of_query(const Kernel& kernel) {
+  return kElement * kernel.maps * kernel.head_dim_qk +
+         (kElement + kernel.column_bytes) * kernel.head_dim_v;
+}
+
 double bytes_of_keys(const Kernel& kernel, int64_t keys) {
   return kElement * static_cast<double>(keys) *
          (kernel.maps * kernel.head_dim_qk + kernel.head_dim_v);
@@ -277,8 +282,7 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
                                       double tile_heads, double blocks) const {
   const target::Target& t = target_;
   const double step_bytes = bytes_of_keys(kernel_, s.tile_kv);
-  const double query_bytes = kElement * static_cast<double>(w.seq_q) * heads *
-                             (kernel_.maps * kernel_.head_dim_qk + kernel_.head_dim_v);
+  const double query_bytes = static_cast<double>(w.seq_q) * heads * bytes_of_query(kernel_);
   const double loads = blocks * loads_of_kept(kernel_, s);
   const double read = loads * step_bytes;
   const double read_of_l2 =

@@ -23,6 +23,8 @@ namespace attngen::schedule {
 inline constexpr int64_t kMostRows = 512;
 
 double bytes_of_keys(const Kernel& kernel, int64_t keys);
+// Of a query of a head: itself, its output and what that reads for its elements.
+double bytes_of_query(const Kernel& kernel);
 // Of pairs in tiles: the parts of the values share a pair's score, though each computes it.
 double flop_of_pairs(const Kernel& kernel, double pairs);
 
@@ -44,6 +46,7 @@ class CostModel {
     double l2_seconds, memory_seconds;
   };
 
+  double output_clk(const Schedule& schedule) const;
   double fixed_clk(const Schedule& schedule, const Resources& resources, const Steps& steps) const;
   const std::vector<TestedBlocks>& tested(const Schedule& schedule, const spec::Workload& w) const;
   double pairs_of_head(const spec::Workload& w) const;

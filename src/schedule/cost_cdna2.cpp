@@ -139,8 +139,7 @@ void CostModelCdna2::add_traffic(PointCost& p, const Schedule& s, const spec::Wo
                                  double together, double blocks) const {
   const target::Target& t = target_;
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q;
-  const double query_bytes =
-      kElement * static_cast<double>(w.seq_q) * heads * (kernel_.head_dim_qk + kernel_.head_dim_v);
+  const double query_bytes = static_cast<double>(w.seq_q) * heads * bytes_of_query(kernel_);
   const double read = blocks * bytes_of_keys(kernel_, s.tile_kv);
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
   const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys

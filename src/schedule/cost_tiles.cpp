@@ -79,6 +79,18 @@ double CostModel::Steps::beyond(double blocks, int stages) const {
   return own + std::max(0.0, refill - tiles_ahead * own);
 }
 
+// What the output's elements take beyond a factor of their row. Their warpgroups end a tile
+// together, and what is read was asked for at its beginning: it comes from the L2.
+double CostModel::output_clk(const Schedule& s) const {
+  const target::Target& t = target_;
+  const expr::OperationCounts& n = kernel_.output;
+  const double issued = (n.special + n.multiply + n.logic + n.load) / (t.warp * t.issue);
+  double clk = std::max(n.special / t.special, issued);
+  clk += kernel_.column_bytes * t.cores * t.clock_hz / t.l2_bytes_per_s;
+  const double trip = kernel_.column_bytes > 0 ? t.l2_latency_clk : 0;
+  return trip + clk * s.tile_q() * kernel_.head_dim_v;
+}
+
 // Of a tile, beyond its steps. The output is scaled, goes through shared memory (written, then read
 // by TMA) and waits for the warpgroup three times. A warpgroup's first scores and weights and its
 // last output have nothing of its own beside them; of several, others' work covers all but a share.
@@ -89,6 +101,7 @@ double CostModel::fixed_clk(const Schedule& s, const Resources& resources,
   double clk = 2 * output_bytes / t.shared_bytes_per_clk +
                kWarpgroupRows * s.warpgroups * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk +
                t.mbarrier_clk;
+  clk += output_clk(s);
   clk += steps.first.matrix / s.warpgroups;
   if (s.overlap == Overlap::IntraWarpgroup) clk += steps.first.chain / s.warpgroups;
   // Of two maps one warpgroup leaves its fp32 output for the other to add.

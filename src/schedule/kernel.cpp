@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <set>
 
+#include "attention/empty_row.h"
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
 #include "attention/tiles.h"
+#include "expr/print.h"
 #include "schedule/lines.h"
 #include "schedule/resources.h"
 #include "schedule/row_order.h"
@@ -126,6 +129,21 @@ bool has_states(const spec::Spec& spec, const attention::PairForm& pairs) {
          parts.columns * parts.count == v;
 }
 
+// What an element of O takes beyond a factor of its row, and the bytes that it alone reads.
+void count_output(const spec::Spec& spec, Kernel& kernel) {
+  const expr::Expr& output = kernel.rows.output;
+  const auto scaling = attention::output_scaling(output);
+  const std::vector<std::string> varying{"acc", "d"};
+  kernel.output = expr::count(scaling ? scaling->of_column : output, varying);
+  std::set<std::string> read;
+  expr::find_node(output, [&](const expr::Expr& e) {
+    if (e.op() == expr::Op::Load && expr::mentions(e, "d") && read.insert(expr::print(e)).second) {
+      kernel.column_bytes += spec::bytes_of(spec.find_input(e.name())->element);
+    }
+    return false;
+  });
+}
+
 bool reads_bytes(const expr::Expr& e, const spec::Spec& spec) {
   return expr::find_node(e, [&](const expr::Expr& node) {
            const spec::Input* input =
@@ -176,6 +194,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.mask_scattered = kernel.tested_mask ? scattered_loads(pairs.mask, spec) : 0;
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
+  count_output(spec, kernel);
   count_strip(pairs.of_key, count, kernel.key_strip, kernel);
   count_strip(pairs.of_distance, count, kernel.distance_strip, kernel);
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);

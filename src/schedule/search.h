@@ -30,6 +30,8 @@ struct Kernel {
   expr::OperationCounts score;      // per pair, of the user's score beyond a plain one
   expr::OperationCounts mask;       // per pair of a partial tile: the test and its select
   expr::OperationCounts weight;     // per pair: weight and reductions' elements
+  expr::OperationCounts output;     // per element of O, beyond a factor of the row
+  int column_bytes = 0;             // of inputs, that an element of O has for itself
   bool has_near = false;            // attention/near_form.h
   expr::OperationCounts near;       // per pair, in the place of score, or of weight
   bool has_far = false;             // attention/far_form.h

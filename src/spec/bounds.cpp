@@ -22,6 +22,7 @@ Interval variable(const Spec& spec, std::string_view name) {
   if (name == "h") return up_to(spec.heads.q - 1);
   if (name == "h_kv") return up_to(spec.heads.kv() - 1);
   if (name == "map") return up_to(spec.maps - 1);
+  if (name == "d" && spec.pattern == Pattern::Parallel) return up_to(spec.head_dim.v - 1);
   if (name == "b") return index_below(known_length(spec.fixed.batch));
   if (name == "t" || name == "q_idx") return index_below(seq_q);
   if (name == "kv_idx") return index_below(seq_kv);

@@ -44,9 +44,10 @@ class ExpressionReader {
     spec_.score_text = score != nullptr ? text::one_line(score->text) : "score";
     spec_.mask_text = mask != nullptr ? text::one_line(mask->text) : "true";
     spec_.score =
-        parse(score, "/score", "score", scopes_.without({{"acc", kOnlyOutput}}), expr::Type::Float);
+        parse(score, "/score", "score", scopes_.without({kNoAcc, kNoColumn}), expr::Type::Float);
     spec_.mask = parse(mask, "/mask", "true",
-                       scopes_.without({{"acc", kOnlyOutput},
+                       scopes_.without({kNoAcc,
+                                        kNoColumn,
                                         {"score", "a mask cannot read it"},
                                         {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
@@ -105,7 +106,9 @@ class ExpressionReader {
   }
 
  private:
-  static constexpr const char* kOnlyOutput = "only 'output' of normalize reads it";
+  static constexpr Reason kNoAcc{"acc", "only 'output' of normalize reads it"};
+  static constexpr Reason kNoColumn{
+      "d", "it counts the elements of O; only 'output' of normalize reads it"};
   static constexpr const char* kOfPairs =
       "it has a value for each pair; 'weight' reads it, and rowmax and rowsum in 'rows'";
 
@@ -274,7 +277,7 @@ class ExpressionReader {
   void add_row(const Node* node, const std::string& name, std::string_view text) {
     later_rows_.erase(name);
     const std::string pointer = "/normalize/rows/" + name;
-    expr::Scope names = with_rows(scopes_.without({{"acc", kOnlyOutput}}));
+    expr::Scope names = with_rows(scopes_.without({kNoAcc, kNoColumn}));
     names.reductions = true;
     names.forbidden[name] = "a row value cannot read itself";
     for (const std::string& later : later_rows_) {
@@ -295,7 +298,7 @@ class ExpressionReader {
 
   void read_weight(const Node* node, std::string_view text) {
     spec_.normalize.weight =
-        parse(node, "/normalize/weight", text, with_rows(scopes_.without({{"acc", kOnlyOutput}})),
+        parse(node, "/normalize/weight", text, with_rows(scopes_.without({kNoAcc, kNoColumn})),
               expr::Type::Float);
     if (node == nullptr || !spec_.normalize.weight || !spec_.score) return;
     constexpr double kLargestFp16 = 65504, kLargestBf16 = std::numeric_limits<float>::max();
@@ -316,8 +319,8 @@ class ExpressionReader {
   }
 
   void add_save(const Node* node, const std::string& name, std::string_view text) {
-    expr::Scope names = with_rows(
-        scopes_.without({{"acc", kOnlyOutput}, {"score", kOfPairs}, {"kv_idx", kOfPairs}}));
+    expr::Scope names =
+        with_rows(scopes_.without({kNoAcc, kNoColumn, {"score", kOfPairs}, {"kv_idx", kOfPairs}}));
     spec_.normalize.saves.push_back(
         {name, parse(node, "/normalize/save/" + name, text, names, expr::Type::Float)});
   }

@@ -93,7 +93,7 @@ Type expression() { return simple(Kind::Expression); }
 Type length() { return whole(1, kMaxLength); }
 
 Type input() {
-  Type parallel = one_of({"heads_kv", "seq_q", "seq_kv"});
+  Type parallel = one_of({"heads_kv", "seq_q", "seq_kv", "dim"});
   parallel.only = Pattern::Parallel;
   Type recurrent = one_of({"seq", "dim"});
   recurrent.only = Pattern::Recurrent;
@@ -130,8 +130,8 @@ Type normalizer() {
       optional("rows", dictionary(expression(), 32),
                "Values of a row, in order; rowmax(...) and rowsum(...) reduce over its pairs."),
       required("weight", expression(), "Weight of a pair: of score, indices, rows and inputs."),
-      optional("output", expression(), "Element of O: of acc, rows and what is constant in a row.",
-               "acc"),
+      optional("output", expression(),
+               "Element of O: of acc, rows, its column and what is constant in a row.", "acc"),
       optional("save", dictionary(expression(), 32),
                "Per-row fp32 results, [batch, heads, seq_q]."),
   });

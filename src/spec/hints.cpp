@@ -130,6 +130,8 @@ constexpr Hint kDims[] = {
     {"length", kOneLength},
     {"num_heads", "write heads"},
     {"num_kv_heads", "write heads_kv"},
+    {"head_dim", "write dim"},
+    {"d", "write dim"},
     {"kv_heads", "write heads_kv"},
     {"h", "write heads"},
     {"b", "write batch"},

@@ -31,8 +31,10 @@ std::optional<int64_t> length_of(const Spec& spec, const Input::Dim& dim) {
       return spec.fixed.seq_kv;
     case DimensionKind::Number:
       return dim.number;
-    case DimensionKind::Seq:
     case DimensionKind::HeadDim:
+      if (spec.pattern == Pattern::Parallel) return spec.head_dim.v;
+      return std::nullopt;  // of q's or v's columns
+    case DimensionKind::Seq:
       return std::nullopt;
   }
   return std::nullopt;

@@ -90,14 +90,14 @@ class InputReader {
                          DimKind::SeqKv, DimKind::Seq, DimKind::HeadDim}) {
       const Input::Dim dim{kind, 0};
       if (name_of(dim) != node.text) continue;
-      const bool recurrent_only = kind == DimKind::Seq || kind == DimKind::HeadDim;
+      const bool recurrent_only = kind == DimKind::Seq;
       const bool parallel_only =
           kind == DimKind::SeqQ || kind == DimKind::SeqKv || kind == DimKind::HeadsKv;
       if (is_recurrent() ? parallel_only : recurrent_only) {
         report_.at_value(node, pointer,
                          fmt::format("dimension '{}' belongs to pattern {}", node.text,
                                      is_recurrent() ? "parallel" : "recurrent"),
-                         kind == DimKind::Seq ? "write seq_q or seq_kv" : "");
+                         recurrent_only ? "write seq_q or seq_kv" : "");
         return std::nullopt;
       }
       return dim;

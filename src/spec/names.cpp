@@ -41,16 +41,15 @@ constexpr auto kKeywords = std::to_array<std::string_view>(
 
 // The expression language (docs/spec.md section 4) and its functions, sorted.
 constexpr auto kLanguage = std::to_array<std::string_view>(
-    {"abs",     "acc",  "b",    "clamp", "cos",  "erf",    "exp",  "exp2", "floor", "gelu",
-     "h",       "inf",  "log",  "log2",  "max",  "min",    "pow",  "relu", "rsqrt", "scale",
-     "sigmoid", "sign", "silu", "sin",   "sqrt", "square", "tanh", "where"});
+    {"abs",   "acc",     "b",    "clamp", "cos",  "d",    "erf",    "exp",  "exp2", "floor",
+     "gelu",  "h",       "inf",  "log",   "log2", "max",  "min",    "pow",  "relu", "rsqrt",
+     "scale", "sigmoid", "sign", "silu",  "sin",  "sqrt", "square", "tanh", "where"});
 
 // What one pattern's expressions have besides, and its argument struct, sorted.
 constexpr auto kParallel = std::to_array<std::string_view>(
     {"h_kv", "kv_idx", "map", "q_idx", "q_pos", "rowmax", "rowsum", "score", "seq_kv", "seq_q"});
-constexpr auto kRecurrent =
-    std::to_array<std::string_view>({"d", "dim", "final_state", "head_dim", "heads", "heads_k",
-                                     "heads_v", "initial_state", "seq", "t"});
+constexpr auto kRecurrent = std::to_array<std::string_view>(
+    {"dim", "final_state", "head_dim", "heads", "heads_k", "heads_v", "initial_state", "seq", "t"});
 
 constexpr auto kTensors = std::to_array<std::string_view>({"k", "o", "q", "v"});
 // Other fields of the argument structs, and names of emitted code, sorted.

@@ -19,7 +19,7 @@ constexpr Name kParallelNames[] = {
     {"score", expr::Type::Float}, {"kv_idx", expr::Type::Int}, {"acc", expr::Type::Float},
     {"b", expr::Type::Int},       {"h", expr::Type::Int},      {"h_kv", expr::Type::Int},
     {"q_idx", expr::Type::Int},   {"q_pos", expr::Type::Int},  {"seq_q", expr::Type::Int},
-    {"seq_kv", expr::Type::Int},  {"map", expr::Type::Int},
+    {"seq_kv", expr::Type::Int},  {"map", expr::Type::Int},    {"d", expr::Type::Int},
 };
 constexpr Name kRecurrentNames[] = {
     {"q", expr::Type::Float},   {"k", expr::Type::Float}, {"v", expr::Type::Float},
@@ -96,7 +96,7 @@ expr::Scope Scopes::without(std::initializer_list<Reason> forbidden) const {
         recurrent ? "it belongs to pattern parallel" : "it belongs to pattern recurrent";
   }
   if (!recurrent) {
-    for (const char* name : {"q", "k", "v", "d"}) {
+    for (const char* name : {"q", "k", "v"}) {
       out.forbidden[name] = "elements of q, k and v have names in pattern recurrent alone";
     }
   }

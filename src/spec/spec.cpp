@@ -79,8 +79,9 @@ const char* index_of(Input::Dim::Kind kind) {
       return "q_idx";
     case Input::Dim::Kind::SeqKv:
       return "kv_idx";
-    case Input::Dim::Kind::Seq:
     case Input::Dim::Kind::HeadDim:
+      return "d";
+    case Input::Dim::Kind::Seq:
     case Input::Dim::Kind::Number:
       break;
   }

@@ -86,7 +86,7 @@ struct NamedExpr {
 // The long form of docs/spec.md, section 2; `softmax` and `none` are spelled in it too.
 // `rows` and `saves` are Float expressions; row names are Float variables, RowMax / RowSum reduce
 // over the existing pairs. `weight` may read score, kv_idx and the rest of a pair; `output` reads
-// `acc` and what is constant along a row.
+// `acc`, its column `d` and what is constant along a row.
 struct Normalizer {
   std::vector<NamedExpr> rows;
   expr::Expr weight;

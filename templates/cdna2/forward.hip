@@ -26,6 +26,9 @@ namespace {
 #include "parts/tile.h"
 #include "parts/loader.h"
 #include "parts/weights.h"
+#if ATTN_COLUMN_INPUTS
+#include "parts/columns.h"
+#endif
 #include "parts/rows.h"
 
 }  // namespace

@@ -126,6 +126,9 @@ namespace {
 #if ATTN_MAPS > 1
 #include "parts/maps.cuh"
 #endif
+#if ATTN_COLUMN_INPUTS
+#include "parts/columns.cuh"
+#endif
 #include "parts/finish.cuh"
 #if ATTN_SPLIT_KEYS
 #include "parts/join.cuh"

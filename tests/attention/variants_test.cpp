@@ -37,6 +37,9 @@ double pair_bias(int64_t h, int64_t i, int64_t j) {
 }
 double key_bias(int64_t b, int64_t j) { return std::cos(static_cast<double>(b * 5 + j)); }
 double gate(int64_t h, int64_t j) { return -0.1 * static_cast<double>(j * (h + 1)); }
+double output_gate(int64_t b, int64_t i, int64_t h, int64_t d) {
+  return std::cos(static_cast<double>(b * 17 + i * 3 + h * 5 + d));
+}
 double bucket_bias(int64_t bucket, int64_t h) {
   return std::sin(static_cast<double>(bucket * 5 + h));
 }
@@ -55,6 +58,9 @@ struct Formula {
   std::function<double(double, const Pair&)> score = [](double s, const Pair&) { return s; };
   // Scores of a row's pairs to their weights, divisor and all.
   std::function<std::vector<double>(std::vector<double>, const Pair&)> weights;
+  // What becomes of column d of a row's output.
+  std::function<double(double, int64_t d, const Pair&)> output = [](double o, int64_t,
+                                                                    const Pair&) { return o; };
 };
 
 using Scores = std::vector<double>;
@@ -178,6 +184,10 @@ std::map<std::string, Formula> formulas() {
   all["squared_relu"] = weighted(true, each([](double s, const Pair& x) {
                                    return relu(s) * relu(s) / static_cast<double>(x.p + 1);
                                  }));
+  all["gated_output"] = masked(causal);
+  all["gated_output"].output = [](double o, int64_t d, const Pair& x) {
+    return o / (1 + std::exp(-output_gate(x.b, x.i, x.h, d)));
+  };
   all["polynomial"] = weighted(true, [](Scores s, const Pair&) {
     double total = 1;
     for (double& x : s) total += x = x * x * x * x;
@@ -252,6 +262,8 @@ class VariantData {
     put("log_decay", 1, kHeads, [](int64_t, int64_t h) { return -slope(h); });
     put("temperature", 1, kHeads, [](int64_t, int64_t h) { return slope(h); });
     put("sink", 1, kHeads, [](int64_t, int64_t h) { return sink(h); });
+    put("gate", kBatch * sq, kHeads * kDimV,
+        [sq](int64_t r, int64_t c) { return output_gate(r / sq, r % sq, c / kDimV, c % kDimV); });
     put("table", 32, kHeads, bucket_bias);
     put("keep", kBatch * sq, sk, [sq](int64_t r, int64_t j) { return kept(r / sq, r % sq, j); });
     put("attn_mask", kBatch * sq, sk, [sq](int64_t r, int64_t j) {
@@ -299,6 +311,7 @@ std::vector<double> by_formula(const Formula& f, const VariantData& data, int64_
   for (size_t n = 0; n < keys.size(); ++n) {
     for (int64_t d = 0; d < kDimV; ++d) o[d] += weights[n] * data.value(b, h, keys[n], d);
   }
+  for (int64_t d = 0; d < kDimV; ++d) o[d] = f.output(o[d], d, pair);
   return o;
 }
 

@@ -18,6 +18,7 @@
 #include "attention/interval_mask.h"
 #include "attention/large_scores.h"
 #include "attention/oracle.h"
+#include "attention/output_columns.h"
 #include "attention/pair_form.h"
 #include "device_code_text.h"
 #include "emit/api.h"
@@ -171,6 +172,16 @@ std::string positive_part(const spec::Spec& spec, const attention::RowForm& form
   return "\n    for (auto& group : scores) for (float& x : group[0]) x = fmaxf(x, 0);";
 }
 
+// Where the output stands, if it asks: in column 0.
+std::string column_part(const spec::Spec& spec) {
+  const expr::Expr& output = spec.normalize.output;
+  if (!attention::has_columns(output)) return "";
+  if (attention::column_loads(spec, output).empty()) return "const Column column{0};";
+  return "const ColumnRows rows = column_rows(row, in);\n"
+         "    Column column{};\n"
+         "    for (auto& value : column.input) value = rows.begin[&value - column.input][0];";
+}
+
 // One call's data, the same numbers for the oracle and for the emitted code.
 class Data {
  public:
@@ -259,6 +270,7 @@ class Data {
              : dim.kind == Kind::HeadsKv ? kHeadsKv
              : dim.kind == Kind::SeqQ    ? shape_.seq_q
              : dim.kind == Kind::SeqKv   ? shape_.seq_kv
+             : dim.kind == Kind::HeadDim ? kDim
                                          : dim.number;
       count *= last;
     }
@@ -352,6 +364,8 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
                     "             : absorb<true>(scores, 0, kv_first, row, in, red));" +
                     positive_part(spec, form));
   }
+  replace_all(driver, "OUTPUT_COLUMN", column_part(spec));
+  replace_all(driver, "AT ", attention::has_columns(spec.normalize.output) ? "column, " : "");
   text += data.definitions() + driver;
   replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");
   replace_all(text, "asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = 1 / x;");

@@ -107,7 +107,8 @@ static void run_row(int b, int h, int map, int q, int seq_q, int seq_kv, const I
   acc += __shfl_xor_sync(0xffffffffu, acc, 2);
   const RowValues values = row_values(complete(red), row, in);
   if (lane == 0) {
-    output[(b * kHeadsQ + h) * seq_q + q] += output_of(acc, values, row, in);
+    OUTPUT_COLUMN
+    output[(b * kHeadsQ + h) * seq_q + q] += output_of(acc, AT values, row, in);
     store_saves(saves, values, row, in);
   }
 }

@@ -3,9 +3,10 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
-                   HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, NARROW, PACKED,
-                   RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID, SLOPES, SLOWLY,
-                   SUMS, TABLE, VALID, WINDOW, bias, packed, schedule, spec, split)
+                   GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, LONG_PACKED,
+                   NARROW, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID,
+                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, packed, schedule, spec,
+                   split)
 
 FUNCTION_GROUPS = {
     "dense": [
@@ -149,7 +150,7 @@ FUNCTION_GROUPS = {
             "weight": "exp(score - m)", "output": "acc / l", "save": {"saved": saved}}),
          [schedule(2, 64, 2)], ["1,70,30"])
         for row, saved in [({"p": "rowsum(square(exp(score - m) / l))"}, "p"),
-                           ({"d": "rowmax(score - m)"}, "exp(d)")]
+                           ({"top": "rowmax(score - m)"}, "exp(top)")]
     ] + [
         # What reads no score counts pairs before the first with a finite one, but none of a row
         # that has no such pair.
@@ -167,6 +168,39 @@ FUNCTION_GROUPS = {
             "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
             "weight": "exp(score - m)", "output": "acc / (l + 1e-30) * 1e10 / 1e10"}),
          [schedule(2, 64, 2)], ["1,70,30"])
+    ],
+    # An output that depends on its column: by itself, by inputs of two bytes, which come sixteen at a
+    # time, by others.
+    "columns": [
+        (spec((4, 2), inputs=gate("batch", "seq_q", "heads"), mask=CAUSAL, normalize=GATED),
+         [schedule(2, 64, 2), packed(1, 64, 2), packed(1, 64, 2, split_keys=True)],
+         ["2,70,130", "1,200,90", "1,3,300", "1,64,0"]),
+        # Three groups and a half of columns; another type; an element of each pair of rows.
+        (spec(head_dim=(64, 40), dtype="fp16", inputs={
+            "gate": {"dtype": "bf16", "shape": ["heads", "seq_q", 40]},
+            "skip": {"dtype": "f32", "shape": ["batch", "seq_q", "dim"]}},
+            normalize={**GATED, "output": "acc / l * gate[h, q_idx // 2, d] + skip[b, q_idx, d]"}),
+         [schedule(2, 64, 2), split(2, 64, 2)], ["1,130,200", "2,70,300", "1,64,0"]),
+        # A tensor with room for more, of which a row has two; what may be infinite, of an empty row.
+        (spec(inputs={"gate": {"dtype": "bf16", "shape": ["batch", "seq_q", "heads", 2, 96]}},
+              mask=NARROW, normalize={**GATED, "output": "exp(40 * gate[b, q_idx, h, 0, d]) * "
+                                      "gate[b, q_idx, h, 1, d] * acc / l"}),
+         [schedule(2, 64, 2)], ["1,130,70", "2,70,200"]),
+        (spec((2, 1), (64, 384), inputs=gate("batch", "seq_q", "heads"), normalize=GATED),
+         [schedule(2, 64, 2)], ["1,130,100"]),
+        (spec(maps=2, inputs={**LAMBDA, **gate("batch", "seq_q", "heads")}, mask=CAUSAL, normalize={
+            **DIFFERENTIAL, "output": "acc / l * (1 if map == 0 else -lambda[h]) * "
+                                      "sigmoid(gate[b, q_idx, h, d])"}),
+         [schedule(2, 64, 2)], ["1,130,200"]),
+        (spec((4, 2), varlen=True, inputs=gate("seq_q", "heads"), mask=CAUSAL,
+              normalize={**GATED, "output": "acc / l * sigmoid(gate[q_idx, h, d])"}),
+         [schedule(2, 64, 2), packed(1, 64, 2, split_keys=True)], [PACKED[2], *LONG_PACKED]),
+        # No column of its own; a tensor along the keys, of which there may be none.
+        (spec(normalize={**SIGMOID, "output": "acc * (2 if d < 20 else 0.5)"}),
+         [schedule(2, 64, 2), split(1, 64, 2)], ["1,130,200", "1,64,0"]),
+        (spec(inputs={"gate": {"dtype": "bf16", "shape": ["batch", "seq_kv", "dim"]}}, mask=CAUSAL,
+              normalize={**SIGMOID, "output": "acc * gate[b, q_pos, 63 - d]"}),
+         [schedule(2, 64, 2)], ["2,70,130", "1,64,0"]),
     ],
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [

@@ -144,6 +144,7 @@ inline void wait_for_words() {
   for (const auto& word : emulator::core->current->words) word();
   emulator::core->current->words.clear();
 }
+inline void prefetch(const void*) {}
 inline void prefetch_map(const CUtensorMap&) {}
 inline void tma_prefetch(const CUtensorMap&, int, int, int, int) {}
 inline void fence_async_proxy() {}

@@ -25,6 +25,10 @@ def bias(dtype, *dims):
     return {"bias": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]}}
 
 
+def gate(*dims, dtype="bf16"):
+    return {"gate": {"dtype": dtype, "shape": [*dims, "dim"]}}
+
+
 def keep(*dims):
     return {"keep": {"dtype": "u8", "shape": [*dims, "seq_q", "seq_kv"]}}
 
@@ -71,6 +75,8 @@ LENGTH = {"rows": {"m": "rowmax(score)", "last": "rowmax(kv_idx)", "n": "rowsum(
                    "l": "rowsum(square(exp(score - m)))"},
           "weight": "exp(score - m)", "output": "acc * rsqrt(l)",
           "save": {"last": "last", "n": "n", "m": "m"}}
+GATED = {"rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"}, "weight": "exp(score - m)",
+         "output": "acc / l * sigmoid(gate[b, q_idx, h, d])", "save": {"lse": "m + log(l)"}}
 SIGMOID = {"weight": "sigmoid(score)", "output": "acc"}
 LOG_DECAY = {"log_decay": {"dtype": "f32", "shape": ["heads"]}}
 DECAYED = "score * exp(log_decay[h] * (q_pos - kv_idx))"

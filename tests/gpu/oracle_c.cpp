@@ -50,7 +50,7 @@ int64_t length_of(const attngen::spec::Input::Dim& dim, const attngen::spec::Spe
     case Kind::SeqKv:
       return spec.varlen ? total_of("cu_seqlens_kv", problem) : problem.seq_kv;
     case Kind::HeadDim:
-      return spec.head_dim.qk;
+      return spec.head_dim.v;
     case Kind::Number:
       break;
   }

@@ -104,7 +104,7 @@ int64_t Lengths::of(const spec::Spec& spec, const spec::Input::Dim& dim) const {
     case Kind::Seq:
       return spec.varlen ? total_kv : seq_kv;
     case Kind::HeadDim:
-      return spec.head_dim.qk;
+      return spec.head_dim.v;
     case Kind::Number:
       break;
   }

@@ -1,5 +1,6 @@
 // Errors inside expressions: what each may read, what type it has, and where the caret stands.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "errors_of.h"
 
@@ -484,6 +485,43 @@ TEST_CASE("a mask that holds for no pair") {
   }
   // A NaN is not at most infinity.
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nmask: not (x <= inf)\n") == "");
+}
+
+TEST_CASE("only the output has columns") {
+  const auto read = [](const char* score, const char* weight) {
+    return errors_with("score: " + std::string(score) +
+                       "\nnormalize: {rows: {l: rowsum(score)}, weight: " + std::string(weight) +
+                       ", output: acc / l * (1 if d < 32 else 0.5)}\n");
+  };
+  CHECK(read("score", "score") == "");
+  CHECK(read("score * d", "score") ==
+        "s.yaml:6:16: error: 'd' is not allowed here: it counts the elements of O; only 'output' "
+        "of normalize reads it\n"
+        "    6 | score: score * d\n"
+        "      |                ^\n");
+  CHECK(
+      read("score", "score - d") ==
+      "s.yaml:7:55: error: 'd' is not allowed here: it counts the elements of O; only 'output' "
+      "of normalize reads it\n"
+      "    7 | normalize: {rows: {l: rowsum(score)}, weight: score - d, output: acc / l * (1 if d "
+      "< 32 else 0.5)}\n"
+      "      |                                                       ^\n");
+}
+
+TEST_CASE("an element of O reads what stands in its column") {
+  const auto gated = [](const char* shape, const char* load) {
+    return errors_with(
+        fmt::format("inputs: {{gate: {{dtype: bf16, shape: [{}]}}}}\n"
+                    "normalize:\n  weight: score\n  output: acc * gate[{}]\n",
+                    shape, load));
+  };
+  CHECK(gated("batch, seq_q, heads, dim", "b, q_idx, h, d") == "");
+  CHECK(gated("batch, seq_q, heads, 4096", "b, q_idx, h, d") == "");
+  CHECK(gated("heads, dim", "d, h") ==
+        "s.yaml:9:22: error: 'd' counts columns, but dimension 0 of 'gate' is heads\n"
+        "    9 |   output: acc * gate[d, h]\n"
+        "      |                      ^\n"
+        "help: write h\n");
 }
 
 TEST_CASE("recurrent") {

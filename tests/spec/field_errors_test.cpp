@@ -178,7 +178,7 @@ TEST_CASE("types and ranges") {
 TEST_CASE("dimensions are those of the pattern") {
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: [batch, seqkv]}}\n") ==
         "s.yaml:6:41: error: inputs.x.shape[1] must be 'batch', 'heads', 'heads_kv', 'seq_q', "
-        "'seq_kv' or a whole number, got 'seqkv'\n"
+        "'seq_kv', 'dim' or a whole number, got 'seqkv'\n"
         "    6 | inputs: {x: {dtype: f32, shape: [batch, seqkv]}}\n"
         "      |                                         ^~~~~\n"
         "help: did you mean 'seq_kv'?\n");
@@ -188,6 +188,7 @@ TEST_CASE("dimensions are those of the pattern") {
   };
   CHECK(help_on_dim("seq_len") == "help: write seq_q or seq_kv\n");
   CHECK(help_on_dim("num_kv_heads") == "help: write heads_kv\n");
+  CHECK(help_on_dim("head_dim") == "help: write dim\n");
   CHECK(errors_with_recurrent("inputs: {x: {dtype: f32, shape: [head]}}\n") ==
         "s.yaml:7:34: error: inputs.x.shape[0] must be 'batch', 'heads', 'seq', 'dim' or a whole "
         "number, got 'head'\n"
@@ -196,7 +197,7 @@ TEST_CASE("dimensions are those of the pattern") {
         "help: did you mean 'heads'?\n");
   CHECK(errors_with("constants: {n: 64}\ninputs: {x: {dtype: f32, shape: [n]}}\n") ==
         "s.yaml:7:34: error: inputs.x.shape[0] must be 'batch', 'heads', 'heads_kv', 'seq_q', "
-        "'seq_kv' or a whole number, got 'n'\n"
+        "'seq_kv', 'dim' or a whole number, got 'n'\n"
         "    7 | inputs: {x: {dtype: f32, shape: [n]}}\n"
         "      |                                  ^\n"
         "help: write 64\n");

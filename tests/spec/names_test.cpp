@@ -175,8 +175,8 @@ TEST_CASE("names that are taken") {
 TEST_CASE("names that are taken in one pattern") {
   CHECK(errors_with(
             "inputs: {t: {dtype: f32, shape: [heads]}, heads: {dtype: f32, shape: []}}\n"
-            "constants: {d: 2}\n"
-            "score: (score + heads) * t[h] / d\n"
+            "constants: {heads_v: 2}\n"
+            "score: (score + heads) * t[h] / heads_v\n"
             "normalize: {rows: {seq: rowmax(score)}, weight: score - seq, save: {dim: seq}}\n") ==
         "");
   CHECK(errors_with_recurrent("constants: {t: 1}\n") ==

@@ -97,6 +97,12 @@
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
+#ifndef ATTN_OUTPUT_COLUMNS
+#define ATTN_OUTPUT_COLUMNS 0
+#endif
+#ifndef ATTN_COLUMN_INPUTS
+#define ATTN_COLUMN_INPUTS 0
+#endif
 #ifndef ATTN_READS_SCALE
 #define ATTN_READS_SCALE 1
 #endif

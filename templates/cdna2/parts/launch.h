@@ -150,7 +150,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_NULL_POINTER:
       return "a required pointer is null";
     case ATTENTION_MISALIGNED:
-      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others to their element";
+      return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case ATTENTION_BAD_LENGTH:
       return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
     case ATTENTION_BAD_HEADS:

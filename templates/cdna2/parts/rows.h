@@ -270,14 +270,29 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const Reductions& reductions = wave.reductions;
 #endif
   const RowValues result = row_values(complete(reductions), wave.row, p.inputs);
+#if ATTN_COLUMN_INPUTS
+  const ColumnRows inputs = column_rows(wave.row, p.inputs);
+#endif
 #pragma unroll
   for (int j = 0; j < kOutputBlocks; ++j) {
+#if ATTN_COLUMN_INPUTS
+    const ColumnWords words(inputs, 32 * j);
+#endif
 #pragma unroll
     for (int e = 0; e < 16; ++e) {
 #if ATTN_EXPONENTIAL && !ATTN_BF16
       wave.output[j][e] *= kWeightUnit;
 #endif
+#if ATTN_OUTPUT_COLUMNS
+      Column column;
+      column.d = 32 * j + e / 4 * 8 + 4 * lane_half() + e % 4;
+#if ATTN_COLUMN_INPUTS
+      words.put(column, e);
+#endif
+      wave.output[j][e] = output_of(wave.output[j][e], column, result, wave.row, p.inputs);
+#else
       wave.output[j][e] = output_of(wave.output[j][e], result, wave.row, p.inputs);
+#endif
     }
   }
 #if ATTN_PACKED_HEADS

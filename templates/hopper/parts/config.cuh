@@ -23,6 +23,9 @@ constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 constexpr int kOutputDim = ATTN_OUTPUT_DIM;
 constexpr int kValueParts = ATTN_VALUE_PARTS;
 #endif
+#if ATTN_COLUMN_INPUTS
+constexpr int kColumnInputs = ATTN_COLUMN_INPUTS;  // that the output reads in its own column
+#endif
 #if ATTN_READS_SCALE
 constexpr float kScale = ATTN_SCALE;
 #endif

@@ -76,6 +76,12 @@ struct Consumer {
 #endif
   __device__ void recall_tile();
   __device__ void save_rows(const RowValues (&values)[2]);
+#if ATTN_COLUMN_INPUTS
+  __device__ void prefetch_columns() const;
+#endif
+#if ATTN_OUTPUT_COLUMNS
+  __device__ void finish_columns(int r, const RowValues& values);
+#endif
   __device__ void finish_rows();
 #if ATTN_SPLIT_KEYS
   __device__ Part* part_of(int r) const;

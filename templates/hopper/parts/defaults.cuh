@@ -327,3 +327,9 @@
 #ifndef ATTN_OUTPUT_DIM
 #define ATTN_OUTPUT_DIM 128
 #endif
+#ifndef ATTN_OUTPUT_COLUMNS
+#define ATTN_OUTPUT_COLUMNS 0
+#endif
+#ifndef ATTN_COLUMN_INPUTS
+#define ATTN_COLUMN_INPUTS 0
+#endif

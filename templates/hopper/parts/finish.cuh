@@ -13,6 +13,40 @@ __device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]
   }
 }
 
+#if ATTN_OUTPUT_COLUMNS
+// The output of row r, which depends on the column.
+__device__ __forceinline__ void Consumer::finish_columns(int r, const RowValues& values) {
+#if ATTN_VALUE_PARTS > 1
+  const int first_column = tile.part * kHeadDimV;
+#else
+  constexpr int first_column = 0;
+#endif
+  constexpr int kBlocks = kHeadDimV / 8;
+#if ATTN_COLUMN_INPUTS
+  const ColumnRows inputs = column_rows(rows[r], p.inputs);
+#endif
+#pragma unroll
+  for (int first = 0; first < kBlocks; first += 4) {
+#if ATTN_COLUMN_INPUTS
+    ColumnPairs pairs(inputs, first_column + 8 * first, kBlocks - first);
+    pairs.exchange();
+#endif
+#pragma unroll
+    for (int j = first; j < min(first + 4, kBlocks); ++j) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        Column column;
+        column.d = first_column + 8 * j + 2 * (lane % 4) + half;
+#if ATTN_COLUMN_INPUTS
+        pairs.put(column, j - first, half);
+#endif
+        output[j][r][half] = output_of(output[j][r][half], column, values, rows[r], p.inputs);
+      }
+    }
+  }
+}
+
+#endif
 // The rows' results: the output in place of the queries, for the storer, and what is saved.
 #if ATTN_MAPS > 1
 // The warpgroup of map 1 leaves its output to that of map 0, which has the sum.
@@ -23,11 +57,15 @@ __device__ __forceinline__ void Consumer::finish_rows() {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     values[r] = row_values(complete(reductions[r]), rows[r], p.inputs);
+#if ATTN_OUTPUT_COLUMNS
+    finish_columns(r, values[r]);
+#else
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
       output[j][r][0] = output_of(output[j][r][0], values[r], rows[r], p.inputs);
       output[j][r][1] = output_of(output[j][r][1], values[r], rows[r], p.inputs);
     }
+#endif
   }
 #if ATTN_MAPS > 1
   save_rows(values);

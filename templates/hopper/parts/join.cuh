@@ -116,13 +116,31 @@ __device__ __forceinline__ void join_row(JoinedRow& joined, const Part* parts, i
 __device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& row, int64_t at,
                                           const Params& p) {
   const RowValues values = row_values(joined.reductions, row, p.inputs);
+#if ATTN_COLUMN_INPUTS
+  const ColumnRows inputs = column_rows(row, p.inputs);
+#endif
 #pragma unroll
   for (int i = 0; i < JoinedRow::kPairs; ++i) {
     const int column = JoinedRow::column(i);
     if (column >= kHeadDimV) break;
     const float2 acc = joined.output[i];
-    *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) =
+#if ATTN_OUTPUT_COLUMNS
+    Column first{column}, second{column + 1};
+#if ATTN_COLUMN_INPUTS
+#pragma unroll
+    for (int n = 0; n < kColumnInputs; ++n) {
+      const uint32_t pair = __ldg(reinterpret_cast<const uint32_t*>(inputs.begin[n] + column));
+      first.input[n] = static_cast<uint16_t>(pair);
+      second.input[n] = static_cast<uint16_t>(pair >> 16);
+    }
+#endif
+    const uint32_t out = pack(output_of(acc.x, first, values, row, p.inputs),
+                              output_of(acc.y, second, values, row, p.inputs));
+#else
+    const uint32_t out =
         pack(output_of(acc.x, values, row, p.inputs), output_of(acc.y, values, row, p.inputs));
+#endif
+    *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) = out;
   }
   if (threadIdx.x == 0) store_saves(p.saves, values, row, p.inputs);
 }

@@ -66,11 +66,36 @@ __device__ __forceinline__ void Consumer::set_row_constants() {
 }
 
 #endif
+#if ATTN_COLUMN_INPUTS
+// Asks for what the tile's end will read, as far as the L2.
+__device__ __forceinline__ void Consumer::prefetch_columns() const {
+  constexpr int kLine = 64;  // elements
+#if ATTN_VALUE_PARTS > 1
+  const int first_column = tile.part * kHeadDimV;
+#else
+  constexpr int first_column = 0;
+#endif
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const ColumnRows inputs = column_rows(rows[r], p.inputs);
+#pragma unroll
+    for (int n = 0; n < kColumnInputs; ++n) {
+      for (int column = kLine * (lane % 4); column < kHeadDimV; column += 4 * kLine) {
+        prefetch(inputs.begin[n] + first_column + column);
+      }
+    }
+  }
+}
+
+#endif
 __device__ __forceinline__ void Consumer::begin_rows() {
 #if ATTN_BIAS
   tile_row = first_row_of(tile, warpgroup);
 #endif
   place_rows();
+#if ATTN_COLUMN_INPUTS
+  prefetch_columns();
+#endif
 #if ATTN_DISTANCE_STRIP
   // rows[0] may repeat the last query, beyond which there is none.
   const int last_row = first_row() - thread / 32 * 16 - lane / 4 + 63;

@@ -58,6 +58,13 @@ __device__ __forceinline__ void tma_store_wait() {
 }
 #endif
 
+#if ATTN_COLUMN_INPUTS
+// A line, as far as the L2.
+__device__ __forceinline__ void prefetch(const void* line) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+}
+
+#endif
 __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
