@@ -237,6 +237,14 @@ def variant_cases():
     yield variant("within", 128, (4, 4), {"fade": {"fill": "log_gates"}}, inputs=fade,
                   mask="abs(fade[b, h, q_pos] - fade[b, h, kv_idx]) < 4",
                   normalize=row_free("sigmoid(score)"))
+    yield variant("kept_rows", 64, (4, 2), {"len": {"fill": "lengths"}}, inputs={
+        "len": {"dtype": "i32", "shape": ["batch"]}},
+                  mask="kv_idx <= q_idx and q_idx < len[b] and kv_idx < len[b]")
+    yield variant("window_by_rows", 128, (4, 2),
+                  mask="kv_idx <= q_pos and q_pos - kv_idx < (100 if q_pos < 700 else 400)")
+    yield variant("radial", 64, (4, 4), mask=(
+        "abs(q_idx % 75 - kv_idx % 75) * exp2(floor(log2(max(abs(q_idx // 75 - kv_idx // 75), 1)))) "
+        "<= 75"))
     yield variant("dilated_window", 128, (4, 4), mask=(
         f"kv_idx <= q_pos and q_pos - kv_idx < {3 * WINDOW} and (q_pos - kv_idx) % 3 == 0"))
     yield variant("two_sided_window", 128, (8, 2), mask=f"abs(q_pos - kv_idx) <= {WINDOW}",

@@ -111,8 +111,8 @@ std::optional<Ends> BlockBounds::ends_of_atom(const Expr& e) {
     case Op::Square:
       return ends_of_whole_square(e.operand(0));
     case Op::Multiply:  // of two that vary: a square too, where they are one
-      if (!expr::same(e.operand(0), e.operand(1))) return std::nullopt;
-      return ends_of_whole_square(e.operand(0));
+      if (expr::same(e.operand(0), e.operand(1))) return ends_of_whole_square(e.operand(0));
+      return ends_of_whole_product(e);
     case Op::Relu:
     case Op::Sign: {
       const auto x = operand(0);
@@ -133,6 +133,24 @@ std::optional<Ends> BlockBounds::ends_of_whole_square(const Expr& root) {
   const auto x = ends(root);
   const auto size = x ? size_of(*x) : std::nullopt;
   return size ? std::optional(square_of_size(*size)) : std::nullopt;
+}
+
+bool BlockBounds::are_positive(const Expr& e) const {
+  return std::ranges::all_of(e.operands(), [this](const Expr& operand) {
+    const expr::Interval range = expr::bound(operand, bounds_of(inputs_));
+    // Intervals are wider by what doubles round, which is nothing of a float of 32 bits.
+    constexpr double kRounding = 0x1p-150;
+    return range.low > -kRounding && !range.may_be_nan;
+  });
+}
+
+std::optional<Ends> BlockBounds::ends_of_whole_product(const Expr& e) {
+  if (!are_positive(e)) return std::nullopt;
+  const auto x = ends(e.operand(0));
+  const auto y = ends(e.operand(1));
+  if (!x || !y) return std::nullopt;
+  const Ends product = product_of_positive(*x, *y);
+  return Ends{expr::make(Op::Saturate, {product.low}), expr::make(Op::Saturate, {product.high})};
 }
 
 std::optional<Ends> BlockBounds::ends_of_choice(const Expr& e) {

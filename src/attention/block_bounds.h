@@ -60,6 +60,8 @@ class BlockBounds {
   std::optional<Ends> ends_of_atom(const expr::Expr& e);
   std::optional<Ends> ends_of_sum(const Linear& sum);
   std::optional<Ends> ends_of_whole_square(const expr::Expr& root);
+  std::optional<Ends> ends_of_whole_product(const expr::Expr& e);
+  bool are_positive(const expr::Expr& e) const;  // its operands: 0 or more, of any pair
   std::optional<Ends> ends_of_choice(const expr::Expr& e);
   std::optional<expr::Expr> negated(const expr::Expr& e);
   std::optional<Ends> size_of(const Ends& x);
@@ -76,6 +78,8 @@ class BlockBounds {
   bool loads(const expr::Expr& e);
 
   Inputs inputs_;
+  // Comparisons that are still taken apart by a choice in them; the others take the ends of both.
+  int choices_ = 8;
   Known<Truth> truths_;
   Known<std::optional<Ends>> ends_;
   std::vector<IdTable> tables_;

@@ -1,5 +1,6 @@
 // Ends of floats over a block.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "attention/block_bounds.h"
@@ -78,7 +79,7 @@ std::optional<Ends> BlockBounds::ends_of_float_sum(const Expr& e) {
 
 // By a number; of a factor that is none, which is the same for the block, the sign decides. By 0 an
 // infinite element would be a NaN between ends that are none. What is multiplied by itself is a
-// square.
+// square. Of two factors that differ within a block both must be surely no less than 0.
 std::optional<Ends> BlockBounds::ends_of_float_product(const Expr& e) {
   const bool multiplies = e.op() == Op::Multiply;
   const size_t varying = multiplies && !varies(e.operand(0)) ? 1 : 0;
@@ -86,7 +87,12 @@ std::optional<Ends> BlockBounds::ends_of_float_product(const Expr& e) {
   const auto x = ends_of_float(e.operand(varying));
   if (!x) return std::nullopt;
   if (multiplies && expr::same(e.operand(0), e.operand(1))) return ends_of_square(*x);
-  if (varies(factor)) return std::nullopt;
+  if (varies(factor)) {
+    const auto y = multiplies && are_positive(e) ? ends_of_float(factor) : std::nullopt;
+    if (!y) return std::nullopt;
+    const std::array operands{*x, *y};
+    return where_finite(product_of_positive(*x, *y), operands);
+  }
   const Ends up = rising(e, *x, varying), down = falling(e, *x, varying);
   if (factor.is_number()) {
     if (factor.number() == 0 || !std::isfinite(factor.number())) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "attention/block_bounds.h"
+#include "attention/choice.h"
 #include "attention/sum_range.h"
 
 namespace attngen::attention {
@@ -164,6 +165,12 @@ Truth BlockBounds::truth_of(const Expr& e) {
     if (e.op() == Op::Or) return any(a, b);
     const Truth same = any(all(a, b), all(inverse(a), inverse(b)));
     return e.op() == Op::Equal ? same : inverse(same);
+  }
+  if (const auto choice = choice_of(e); choice && choices_ > 0) {
+    --choices_;
+    const Truth condition = truth(choice->condition);
+    const Truth yes = truth(choice->yes), no = truth(choice->no);
+    return any(all(condition, yes), all(inverse(condition), no));
   }
   if (e.op() == Op::NotEqual) return inverse(equal(x, y));
   return compared(e.op(), x, y);

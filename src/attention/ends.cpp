@@ -85,6 +85,14 @@ Ends falling(const Expr& e, const Ends& x, size_t operand) {
   return {expr::with_operand(e, operand, x.high), expr::with_operand(e, operand, x.low)};
 }
 
+Ends product_of_positive(const Ends& x, const Ends& y) {
+  const auto at_least_0 = [](const Expr& e) {
+    return range_of_end(e).low >= 0 ? e : expr::make(Op::Relu, {e});
+  };
+  return {expr::make(Op::Multiply, {at_least_0(x.low), at_least_0(y.low)}),
+          expr::make(Op::Multiply, {x.high, y.high})};
+}
+
 Ends square_of_size(const Ends& size) {
   const auto square = [](const Expr& e) {
     constexpr int64_t kLargestRoot = 46'340;  // whose square is an Int

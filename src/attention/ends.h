@@ -17,6 +17,9 @@ struct Ends {
 Ends rising(const expr::Expr& e, const Ends& x, size_t operand = 0);
 Ends falling(const expr::Expr& e, const Ends& x, size_t operand = 0);
 
+// Of the product of two factors that are 0 or more. Their lower ends may be below.
+Ends product_of_positive(const Ends& x, const Ends& y);
+
 // Of the square of an Int whose size has these ends. That of a pair is within 32 bits.
 Ends square_of_size(const Ends& size);
 

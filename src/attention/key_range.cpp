@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "attention/block_bounds.h"
+#include "attention/choice.h"
 #include "attention/keys.h"
 #include "attention/linear.h"
 #include "attention/positive.h"
@@ -50,6 +52,8 @@ class KeyFinder {
  private:
   Keys ordered(const Expr& x, const Expr& y, bool strict);  // x <= y, or x < y
   Keys comparison(const Expr& e, bool negated);
+  std::optional<Truth> of_rows(const Expr& condition) const;
+  Keys choose_for(const Expr& condition, const Keys& yes, const Keys& no);
 
   Inputs inputs_;
   // Parts still to be looked at, far above what a readable bound has; conditions of conditions
@@ -57,6 +61,23 @@ class KeyFinder {
   // every compiler spends it in the same order.
   int budget_ = 256;
 };
+
+// What rows say of a condition by themselves; nothing if keys do too, or data in no order.
+std::optional<Truth> KeyFinder::of_rows(const Expr& condition) const {
+  if (expr::mentions(condition, "kv_idx")) return std::nullopt;
+  BlockBounds bounds(inputs_);
+  const Truth truth = bounds.truth(condition);
+  if (!bounds.take_tables().empty()) return Truth{};
+  return Truth{expr::simplify(truth.may), expr::simplify(truth.must)};
+}
+
+// `yes` where the condition holds, `no` elsewhere.
+Keys KeyFinder::choose_for(const Expr& condition, const Keys& yes, const Keys& no) {
+  if (!varies(condition)) return choose(condition, yes, no);
+  if (const auto rows = of_rows(condition)) return choose_by_rows(rows->may, rows->must, yes, no);
+  const Keys holds = find(condition, false), fails = find(condition, true);
+  return either(both(holds, yes), both(fails, no));
+}
 
 Keys KeyFinder::ordered(const Expr& x, const Expr& y, bool strict) {
   const Op op = strict ? Op::Less : Op::LessEqual;
@@ -96,14 +117,18 @@ Keys KeyFinder::comparison(const Expr& e, bool negated) {
   if (x.type() == expr::Type::Bool) {
     const bool differ = (e.op() == Op::NotEqual) != negated;
     for (size_t i : {size_t{0}, size_t{1}}) {
-      if (varies(e.operand(i))) continue;
+      if (expr::mentions(e.operand(i), "kv_idx")) continue;
       const Expr& other = e.operand(1 - i);
       const Keys yes = find(other, differ), no = find(other, !differ);
-      return choose(e.operand(i), yes, no);
+      return choose_for(e.operand(i), yes, no);
     }
     const Keys x_holds = find(x, false), with_x = find(y, differ);
     const Keys x_fails = find(x, true), without_x = find(y, !differ);
     return either(both(x_holds, with_x), both(x_fails, without_x));
+  }
+  if (const auto choice = choice_of(e)) {
+    const Keys yes = find(choice->yes, negated), no = find(choice->no, negated);
+    return choose_for(choice->condition, yes, no);
   }
   if (x.type() == expr::Type::Float) return unknown_keys();
   switch (e.op()) {
@@ -126,21 +151,23 @@ Keys KeyFinder::comparison(const Expr& e, bool negated) {
 Keys KeyFinder::find(const Expr& mask, bool negated) {
   if (--budget_ < 0) return unknown_keys();
   if (mask.is_number()) return mask.is_number(negated ? 0 : 1) ? all_keys() : no_keys();
-  if (!varies(mask)) {
-    return negated ? choose(mask, no_keys(), all_keys()) : choose(mask, all_keys(), no_keys());
+  if (!expr::mentions(mask, "kv_idx")) {
+    return negated ? choose_for(mask, no_keys(), all_keys())
+                   : choose_for(mask, all_keys(), no_keys());
   }
   switch (mask.op()) {
     case Op::Not:
       return find(mask.operand(0), !negated);
     case Op::And:
     case Op::Or: {
-      // One side a condition on the head or the batch: the choice between two simpler masks.
+      // One side a condition on the row: the choice between two simpler masks.
       for (size_t i : {size_t{0}, size_t{1}}) {
         const Expr& side = mask.operand(i);
-        if (varies(side)) continue;
+        if (expr::mentions(side, "kv_idx")) continue;
         const Keys other = find(mask.operand(1 - i), negated);
         const Keys fixed = (mask.op() == Op::Or) != negated ? all_keys() : no_keys();
-        return mask.op() == Op::Or ? choose(side, fixed, other) : choose(side, other, fixed);
+        return mask.op() == Op::Or ? choose_for(side, fixed, other)
+                                   : choose_for(side, other, fixed);
       }
       const Keys a = find(mask.operand(0), negated);
       const Keys b = find(mask.operand(1), negated);
@@ -150,9 +177,7 @@ Keys KeyFinder::find(const Expr& mask, bool negated) {
       const Expr& condition = mask.operand(0);
       const Keys a = find(mask.operand(1), negated);
       const Keys b = find(mask.operand(2), negated);
-      if (!varies(condition)) return choose(condition, a, b);
-      const Keys holds = find(condition, false), fails = find(condition, true);
-      return either(both(holds, a), both(fails, b));
+      return choose_for(condition, a, b);
     }
     default:
       return comparison(mask, negated);
@@ -166,6 +191,15 @@ Keys find_keys(const Expr& mask, Inputs inputs) {
   if (factors.empty()) return any;
   const Keys keys = KeyFinder(inputs).find(with_positive(mask, factors), false);
   return same_keys(keys, any) ? any : choose(are_positive(factors), keys, any);
+}
+
+// An end without limit has none; nor has one that takes longer to compute, and to read, than the
+// keys that it leaves out are worth.
+std::optional<Expr> readable(const Expr& end) {
+  constexpr size_t kLongest = 200;
+  if (!end) return std::nullopt;
+  const Expr simple = expr::simplify(end);
+  return expr::count_nodes(simple) <= kLongest ? std::optional(simple) : std::nullopt;
 }
 
 }  // namespace
@@ -185,10 +219,13 @@ KeyRange key_range(const Expr& mask, Inputs inputs) {
   const Expr zero = expr::integer(0);
   const Expr seq_kv = expr::variable("seq_kv", expr::Type::Int);
   KeyRange range;
-  range.begin = keys.begin ? expr::simplify(keys.begin) : zero;
-  range.end = keys.end ? expr::simplify(keys.end) : seq_kv;
-  range.full_begin = keys.full && keys.full_begin ? expr::simplify(keys.full_begin) : zero;
-  range.full_end = !keys.full ? zero : keys.full_end ? expr::simplify(keys.full_end) : seq_kv;
+  range.begin = readable(keys.begin).value_or(zero);
+  range.end = readable(keys.end).value_or(seq_kv);
+  const auto full_begin = keys.full_begin ? readable(keys.full_begin) : zero;
+  const auto full_end = keys.full_end ? readable(keys.full_end) : seq_kv;
+  const bool full = keys.full && full_begin && full_end;
+  range.full_begin = full ? *full_begin : zero;
+  range.full_end = full ? *full_end : zero;
   range.always_full = simple.is_number(1);
   return range;
 }

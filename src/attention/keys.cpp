@@ -25,6 +25,17 @@ bool moves_with_rows(const Expr& e) {
   return e && (expr::mentions(e, "q_first") || expr::mentions(e, "q_last"));
 }
 
+// An end of a tile that has rows of both kinds is `mixed`. Of one row `may` and `must` are the
+// same.
+Expr pick(const Expr& may, const Expr& must, const Expr& a, const Expr& mixed, const Expr& b) {
+  const auto select = [](const Expr& condition, const Expr& yes, const Expr& no) {
+    return expr::same(yes, no) ? yes : expr::make(Op::Select, {condition, yes, no});
+  };
+  if (expr::same(mixed, a)) return select(may, a, b);
+  if (expr::same(mixed, b) || expr::same(may, must)) return select(must, a, b);
+  return select(must, a, select(may, mixed, b));
+}
+
 }  // namespace
 
 Keys all_keys() { return {{}, {}, true, {}, {}}; }
@@ -66,6 +77,24 @@ Keys either(const Keys& a, const Keys& b) {
     keys.full_end = b_moves ? b.full_end : a.full_end;
   }
   return keys;
+}
+
+Keys choose_by_rows(const Expr& may, const Expr& must, const Keys& a, const Keys& b) {
+  const Keys outer = either(a, b), inner = both(a, b);
+  const Expr zero = expr::integer(0);
+  const Expr last = expr::variable("seq_kv", expr::Type::Int);
+  const auto picked = [&](const Expr& of_a, const Expr& mixed, const Expr& of_b,
+                          const Expr& unlimited) -> Expr {
+    if (!of_a && !of_b) return {};
+    const auto or_all = [&](const Expr& end) { return end ? end : unlimited; };
+    return pick(may, must, or_all(of_a), or_all(mixed), or_all(of_b));
+  };
+  // Keys that are claimed of no row end where they begin.
+  const auto full_begin = [&](const Keys& keys) { return keys.full ? keys.full_begin : zero; };
+  const auto full_end = [&](const Keys& keys) { return keys.full ? keys.full_end : zero; };
+  return {picked(a.begin, outer.begin, b.begin, zero), picked(a.end, outer.end, b.end, last),
+          a.full || b.full, picked(full_begin(a), full_begin(inner), full_begin(b), zero),
+          picked(full_end(a), full_end(inner), full_end(b), last)};
 }
 
 Keys choose(const Expr& condition, const Keys& a, const Keys& b) {

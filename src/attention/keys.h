@@ -25,6 +25,10 @@ Keys either(const Keys& a, const Keys& b);
 // `a` where the condition, which is constant along rows and keys, holds; else `b`.
 Keys choose(const expr::Expr& condition, const Keys& a, const Keys& b);
 
+// `a` for rows that meet a condition, `b` for the others: of tiles that have some of each, what
+// both say. `may`: some row of the tile may meet it; `must`: all do.
+Keys choose_by_rows(const expr::Expr& may, const expr::Expr& must, const Keys& a, const Keys& b);
+
 // The keys with sum <= 0: unknown where it cannot be solved for kv_idx. (solve.cpp)
 Keys at_most_zero(const Linear& sum, Inputs inputs);
 

@@ -205,6 +205,12 @@ Expr Simplifier::select_rule(const std::vector<Expr>& operands, Span span) {
   if (condition.op() == Op::Not) {
     return build(Op::Select, {condition.operand(0), no, yes}, span);
   }
+  if (yes.op() == Op::Select && same(yes.operand(0), condition)) {
+    return build(Op::Select, {condition, yes.operand(1), no}, span);
+  }
+  if (no.op() == Op::Select && same(no.operand(0), condition)) {
+    return build(Op::Select, {condition, yes, no.operand(2)}, span);
+  }
   if (yes.type() != Type::Bool) {
     return {};
   }

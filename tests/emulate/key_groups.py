@@ -88,6 +88,13 @@ KEY_GROUPS = {
         # Frames whose size is known at run time: of batches it is negative, positive or 0.
         (spec(inputs=LENGTHS, mask=f"kv_idx // {FRAME} <= q_pos // {FRAME} and kv_idx >= q_pos - q_pos % {FRAME} - 70"),
          [schedule(2, 64, 2), schedule(1, 32, 2, grid="plain", order="linear")], ["6,200,330", "1,64,0"]),
+        # Rows that meet a condition of their own; a choice by rows in a comparison.
+        (spec(inputs=LENGTHS, mask="kv_idx <= q_idx and q_idx < 40 * len[b] and kv_idx < 40 * len[b]"),
+         [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none"), split(1, 64, 2)], ["3,200,330", "1,64,0"]),
+        (spec((4, 2), mask="kv_idx <= q_pos and q_pos - kv_idx < (50 if q_pos < 150 else 200)",
+              normalize=SIGMOID), [schedule(2, 64, 2), packed(1, 32, 2)], ["1,330,330", "2,70,200"]),
+        (spec(mask="kv_idx // 40 == (q_idx // 20 if q_idx < 90 else (q_idx - 80) // 30)"),
+         [schedule(1, 16, 2)], ["1,200,330"]),
         # No search, but an input that has no element where there is no key.
         (spec((1, 1), inputs=IDS, mask="kv_idx < doc[b, 0] + 90"), [schedule(1, 64, 2)], FEW),
         (spec((1, 1), inputs=DOCUMENTS, mask=FAR_DOCUMENTS), [schedule(1, 16, 2)], ["1,64,1300"]),
@@ -161,6 +168,9 @@ KEY_GROUPS = {
          [packed(2, 64, 2)], ["1,33,400", "2,20,20"], "fade=broken_gates"),
     ],
     "walk": [
+        (spec(mask="abs(q_idx % 50 - kv_idx % 50) * max(abs(q_idx // 50 - kv_idx // 50), 1) <= 60 or "
+                   "exp2(floor(log2(max(kv_idx, 1)))) * q_idx <= 500"),
+         [schedule(2, 64, 2), schedule(1, 16, 2)], ["1,330,330", "1,64,0"]),
         (spec(mask=DILATED), [schedule(2, 64, 2, ping_pong=True), schedule(3, 32, 2, overlap="none")],
          CALLS),
         (spec(mask="q_idx < 70 or kv_idx < 70 or abs(q_idx - kv_idx) < 40"),
