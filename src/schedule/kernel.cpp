@@ -227,6 +227,21 @@ void describe_walk(const spec::Spec& spec, target::Family family, Kernel& kernel
   if (family == target::Family::Hopper) kernel.test = test;
 }
 
+// Rows of biases so short that a tile's first ones, which nothing hides, are much of its time:
+// threads load what each pair needs. H100, 2026-11-28 (a throw-away script), times of tiles over
+// those of loads: of 48, 64 and 100 keys 1.75, 1.27 and 1.20, of 144, 200 and 256 0.80, 0.68 and
+// 0.5. Where TMA cannot take the rows, of 49 to 257 keys 1.06 to 1.93, of 333 1.03, of 389 1.63, of
+// 445 0.82 and 0.88, of 577 0.74 (bf16) and 0.94 (fp32).
+bool has_short_rows(const spec::Spec& spec) {
+  constexpr int64_t kShort = 112, kShortOdd = 400;
+  const auto input = attention::pair_input(spec);
+  if (!input || input->of_mask) return false;
+  return std::ranges::all_of(spec.workload, [&](const spec::Workload& w) {
+    const bool odd = w.seq_kv * input->element_bytes() % 16 != 0;
+    return w.seq_kv <= (odd ? kShortOdd : kShort);
+  });
+}
+
 Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,
                  bool tiles) {
   Kernel kernel;
@@ -257,9 +272,11 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.heads_apart = why_heads_apart(spec, kernel, family);
   count_functions(
       spec,
-      attention::pair_form(
-          spec, rows,
-          pair_abilities(family, {.near = true, .far = true, .strips = tiles, .bias = tiles})),
+      attention::pair_form(spec, rows,
+                           pair_abilities(family, {.near = true,
+                                                   .far = true,
+                                                   .strips = tiles,
+                                                   .bias = tiles && !has_short_rows(spec)})),
       family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
   kernel.row_order = row_order(kernel);
