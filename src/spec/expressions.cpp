@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "expr/ops.h"
 #include "spec/doubts.h"
@@ -106,6 +107,11 @@ class ExpressionReader {
   }
 
  private:
+  static constexpr std::pair<const char*, const char*> kSoftmaxRows[] = {
+      {"m", "rowmax(score)"}, {"l", "rowsum(exp(score - m))"}};
+  static constexpr const char* kSoftmaxWeight = "exp(score - m)";
+  static constexpr const char* kSoftmaxOutput = "acc / l";
+  static constexpr const char* kLse = "m + log(l)";
   static constexpr Reason kNoAcc{"acc", "only 'output' of normalize reads it"};
   static constexpr Reason kNoColumn{
       "d", "it counts the elements of O; only 'output' of normalize reads it"};
@@ -236,12 +242,25 @@ class ExpressionReader {
     const bool softmax = normalize == nullptr || normalize->text == "softmax";
     spec_.normalize_text = softmax ? "softmax" : "none";
     if (softmax) {
-      add_row(nullptr, "m", "rowmax(score)");
-      add_row(nullptr, "l", "rowsum(exp(score - m))");
-      add_save(nullptr, "lse", "m + log(l)");
+      add_softmax();
+      add_save(nullptr, "lse", kLse);
+    } else {
+      read_weight(nullptr, "score");
     }
-    read_weight(nullptr, softmax ? "exp(score - m)" : "score");
-    read_output(nullptr, softmax ? "acc / l" : "acc");
+    read_output(nullptr, softmax ? kSoftmaxOutput : "acc");
+  }
+
+  void add_softmax() {
+    for (const auto& [name, text] : kSoftmaxRows) add_row(nullptr, name, text);
+    read_weight(nullptr, kSoftmaxWeight);
+  }
+
+  // An output or saved values alone: what softmax would do, but for these.
+  static bool is_rest_of_softmax(const Node& normalize) {
+    return !normalize.children.empty() &&
+           std::ranges::none_of(normalize.children, [](const Node& entry) {
+             return entry.key == "rows" || entry.key == "weight";
+           });
   }
 
   void read_long_form(const Node& normalize) {
@@ -249,7 +268,17 @@ class ExpressionReader {
     const auto show = [&](std::string_view name, std::string_view text) {
       shown += fmt::format("{}{} = {}", shown.empty() ? "" : "\n", name, text::one_line(text));
     };
-    if (const Node* rows = normalize.find("rows")) {
+    const Node* rows = normalize.find("rows");
+    const Node* weight = normalize.find("weight");
+    const bool softmax = is_rest_of_softmax(normalize);
+    if (softmax) {
+      add_softmax();
+      for (const auto& [name, value] : kSoftmaxRows) show(name, value);
+      show("weight", kSoftmaxWeight);
+    } else if (weight == nullptr) {
+      report_.at_key(normalize, "/normalize", "normalize needs 'weight'", "");
+    }
+    if (rows != nullptr) {
       for (const Node& row : rows->children) later_rows_.insert(row.key);
       for (const Node& row : rows->children) {
         if (!row.valid) continue;
@@ -258,13 +287,18 @@ class ExpressionReader {
       }
     }
     later_rows_.clear();
-    if (const Node* weight = normalize.find("weight")) {
+    if (weight != nullptr) {
       read_weight(weight, weight->text);
       show("weight", weight->text);
     }
     const Node* output = normalize.find("output");
-    read_output(output, output != nullptr ? output->text : "acc");
-    show("output", output != nullptr ? output->text : "acc");
+    const std::string otherwise = softmax ? kSoftmaxOutput : "acc";
+    read_output(output, output != nullptr ? output->text : otherwise);
+    show("output", output != nullptr ? output->text : otherwise);
+    if (softmax && normalize.find("save") == nullptr) {
+      add_save(nullptr, "lse", kLse);
+      show("save lse", kLse);
+    }
     if (const Node* saves = normalize.find("save")) {
       for (const Node& save : saves->children) {
         if (!save.valid) continue;

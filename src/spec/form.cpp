@@ -129,7 +129,10 @@ Type normalizer() {
   return object({
       optional("rows", dictionary(expression(), 32),
                "Values of a row, in order; rowmax(...) and rowsum(...) reduce over its pairs."),
-      required("weight", expression(), "Weight of a pair: of score, indices, rows and inputs."),
+      optional(
+          "weight", expression(),
+          "Weight of a pair: of score, indices, rows and inputs. Without rows and weight both are "
+          "softmax's."),
       optional("output", expression(),
                "Element of O: of acc, rows, its column and what is constant in a row.", "acc"),
       optional("save", dictionary(expression(), 32),

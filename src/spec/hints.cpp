@@ -42,9 +42,8 @@ constexpr const char* kVarlen = "write varlen: true";
 constexpr const char* kPages = "write kv_cache: {paged: 64}";
 constexpr const char* kNormalizer =
     "it belongs in normalize: {rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}";
-constexpr const char* kSave =
-    "it belongs in normalize, here softmax's: {rows: {m: rowmax(score), l: rowsum(exp(score - m))}"
-    ", weight: exp(score - m), output: acc / l, save: {lse: m + log(l)}}";
+constexpr const char* kSave = "it belongs in normalize, here softmax's: {save: {lse: m + log(l)}}";
+constexpr const char* kOutput = "it belongs in normalize, here softmax's: {output: acc / l}";
 constexpr const char* kSinks =
     "write them in normalize, as m: max(rowmax(score), sink[h]) and l: rowsum(exp(score - m)) + "
     "exp(sink[h] - m), sink being one of the inputs";
@@ -105,7 +104,7 @@ constexpr Hint kKeys[] = {
     {"rows", kNormalizer},
     {"weight", kNormalizer},
     {"save", kSave},
-    {"output", kNormalizer},
+    {"output", kOutput},
     {"sink", kSinks},
     {"sinks", kSinks},
     {"block_mask", kBlocks, "64"},

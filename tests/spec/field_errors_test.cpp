@@ -175,6 +175,17 @@ TEST_CASE("types and ranges") {
         "      |                       ^~~~\n");
 }
 
+TEST_CASE("a normaliser with rows of its own has a weight of its own") {
+  for (const std::string given : {"{rows: {l: rowsum(score)}}", "{}"}) {
+    CHECK(errors_with("normalize: " + given + "\n") ==
+          "s.yaml:6:1: error: normalize needs 'weight'\n"
+          "    6 | normalize: " +
+              given +
+              "\n"
+              "      | ^~~~~~~~~\n");
+  }
+}
+
 TEST_CASE("dimensions are those of the pattern") {
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: [batch, seqkv]}}\n") ==
         "s.yaml:6:41: error: inputs.x.shape[1] must be 'batch', 'heads', 'heads_kv', 'seq_q', "

@@ -111,6 +111,14 @@ TEST_CASE("softmax and none are spelled in the long form") {
   CHECK(softmax.normalize.rows[1].name == "l");
   CHECK(expr::print(softmax.normalize.rows[1].value) == "rowsum(exp(score - m))");
   CHECK(softmax.normalize.saves[0].name == "lse");
+  // What is left out of softmax's is softmax's.
+  const Spec output = read_text(kSmall + "normalize: {output: acc / l}\n");
+  CHECK(softmax.hash == output.hash);
+  CHECK(output.normalize_text == spelled.normalize_text);
+  CHECK(softmax.hash == read_text(kSmall + "normalize: {save: {lse: m + log(l)}}\n").hash);
+  const Spec saved = read_text(kSmall + "normalize: {save: {top: m}}\n");
+  REQUIRE(saved.normalize.saves.size() == 1);
+  CHECK(saved.normalize.saves[0].name == "top");
 
   const Spec none = read_text(kSmall + "normalize: none\n");
   CHECK(none.normalize.rows.empty());

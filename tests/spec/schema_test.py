@@ -64,7 +64,6 @@ MUTATIONS = {
     "no target": put([], "targets"),
     "text as scale": put("none", "scale"),
     "mask is a list": put([], "mask"),
-    "normalize without weight": put({"rows": {}}, "normalize"),
     "unknown normalizer": put("soft", "normalize"),
     "page of no keys": put({"paged": 0}, "kv_cache"),
     "unknown dimension": put({"x": {"dtype": "f32", "shape": ["head"]}}, "inputs"),
