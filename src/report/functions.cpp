@@ -29,12 +29,16 @@ bool is_call(const Expr& e) {
          expr::precedence_of(e.op()) == expr::Precedence::Primary;
 }
 
-// How often each function is called for a pair, shared calls once.
+bool reads_any(const Expr& e, std::span<const std::string> names) {
+  return std::ranges::any_of(names,
+                             [&](const std::string& name) { return expr::mentions(e, name); });
+}
+
+// How often each function is called for a pair or for an element of O, shared calls once.
 void count_calls(const Expr& e, std::set<const void*>& seen, std::map<std::string, int>& calls) {
+  static const std::vector<std::string> element{"acc", "d"};
   if (!seen.insert(e.identity()).second) return;
-  const bool varies =
-      std::ranges::any_of(attention::pair_variables(),
-                          [&](const std::string& name) { return expr::mentions(e, name); });
+  const bool varies = reads_any(e, attention::pair_variables()) || reads_any(e, element);
   if (varies && is_call(e)) ++calls[std::string(expr::spelling(e.op()))];
   for (const Expr& operand : e.operands()) count_calls(operand, seen, calls);
 }
@@ -152,6 +156,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
   // What a row's reductions take of a pair is counted with its weight.
   text += line(rows->reductions.empty() ? "weight" : "normaliser",
                written(spec.normalize.weight, pairs.weight), "a pair", kernel.weight);
+  text += line("output", spec.normalize.output, "an element of O", kernel.output);
   return text + savings_text(spec, pairs, kernel);
 }
 

@@ -16,6 +16,7 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
        "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
        "inputs: {slopes: {dtype: f32, shape: [heads]}, bias: {dtype: f32, shape: [seq_kv]},\n"
        "         keep: {dtype: u8, shape: [seq_q, seq_kv]},\n"
+       "         gate: {dtype: bf16, shape: [batch, seq_q, dim]},\n"
        "         doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n" +
            lines});
   const auto spec = attngen::spec::read(diagnostics);
@@ -57,6 +58,13 @@ TEST_CASE("what the user's functions cost is said") {
         "the relu is taken where weights are rounded, at no cost\n");
   // The same for all pairs of a row: computed once.
   CHECK(functions_of("score: score * exp(slopes[h])\n").starts_with("computed once for a row: "));
+}
+
+TEST_CASE("what an output computes for each of its elements") {
+  CHECK(functions_of("normalize:\n  output: acc / l * sigmoid(gate[b, q_idx, d])\n") ==
+        "the output adds 1 sigmoid to an element of O: 2 special functions, 3 multiply-adds, 1 "
+        "load\n");
+  CHECK(functions_of("normalize: {output: acc / l * 2}\n") == "");
 }
 
 TEST_CASE("of ids in order a pair is told by its row's first and last key") {
