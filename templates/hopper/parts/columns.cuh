@@ -21,11 +21,11 @@ __device__ __forceinline__ void transpose_quad(uint32_t (&words)[4]) {
   }
 }
 
-// The thread's two elements in each of four blocks of eight columns, of all inputs. A lane loads
-// one of the blocks, 16 bytes.
+// The thread's two elements in each of four blocks of eight columns, of all inputs.
 struct ColumnPairs {
   uint32_t words[kColumnInputs][4];
 
+  // A lane loads one of the blocks, 16 bytes, if there are so many.
   __device__ __forceinline__ ColumnPairs(const ColumnRows& rows, int first_column, int blocks) {
     const int block = threadIdx.x % 4;
 #pragma unroll
@@ -38,11 +38,8 @@ struct ColumnPairs {
       words[n][1] = loaded.y;
       words[n][2] = loaded.z;
       words[n][3] = loaded.w;
+      transpose_quad(words[n]);
     }
-  }
-  __device__ __forceinline__ void exchange() {
-#pragma unroll
-    for (int n = 0; n < kColumnInputs; ++n) transpose_quad(words[n]);
   }
   // What stands at one of the pair's columns in block i.
   __device__ __forceinline__ void put(Column& column, int i, int half) const {

@@ -80,6 +80,11 @@ struct Consumer {
   __device__ void prefetch_columns() const;
 #endif
 #if ATTN_OUTPUT_COLUMNS
+#if ATTN_VALUE_PARTS > 1
+  __device__ int first_column() const { return tile.part * kHeadDimV; }
+#else
+  __device__ int first_column() const { return 0; }
+#endif
   __device__ void finish_columns(int r, const RowValues& values);
 #endif
   __device__ void finish_rows();

@@ -16,11 +16,6 @@ __device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]
 #if ATTN_OUTPUT_COLUMNS
 // The output of row r, which depends on the column.
 __device__ __forceinline__ void Consumer::finish_columns(int r, const RowValues& values) {
-#if ATTN_VALUE_PARTS > 1
-  const int first_column = tile.part * kHeadDimV;
-#else
-  constexpr int first_column = 0;
-#endif
   constexpr int kBlocks = kHeadDimV / 8;
 #if ATTN_COLUMN_INPUTS
   const ColumnRows inputs = column_rows(rows[r], p.inputs);
@@ -28,15 +23,14 @@ __device__ __forceinline__ void Consumer::finish_columns(int r, const RowValues&
 #pragma unroll
   for (int first = 0; first < kBlocks; first += 4) {
 #if ATTN_COLUMN_INPUTS
-    ColumnPairs pairs(inputs, first_column + 8 * first, kBlocks - first);
-    pairs.exchange();
+    const ColumnPairs pairs(inputs, first_column() + 8 * first, kBlocks - first);
 #endif
 #pragma unroll
     for (int j = first; j < min(first + 4, kBlocks); ++j) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         Column column;
-        column.d = first_column + 8 * j + 2 * (lane % 4) + half;
+        column.d = first_column() + 8 * j + 2 * (lane % 4) + half;
 #if ATTN_COLUMN_INPUTS
         pairs.put(column, j - first, half);
 #endif

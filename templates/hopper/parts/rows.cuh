@@ -70,18 +70,13 @@ __device__ __forceinline__ void Consumer::set_row_constants() {
 // Asks for what the tile's end will read, as far as the L2.
 __device__ __forceinline__ void Consumer::prefetch_columns() const {
   constexpr int kLine = 64;  // elements
-#if ATTN_VALUE_PARTS > 1
-  const int first_column = tile.part * kHeadDimV;
-#else
-  constexpr int first_column = 0;
-#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const ColumnRows inputs = column_rows(rows[r], p.inputs);
 #pragma unroll
     for (int n = 0; n < kColumnInputs; ++n) {
       for (int column = kLine * (lane % 4); column < kHeadDimV; column += 4 * kLine) {
-        prefetch(inputs.begin[n] + first_column + column);
+        prefetch(inputs.begin[n] + first_column() + column);
       }
     }
   }
