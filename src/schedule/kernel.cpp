@@ -187,11 +187,12 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.key_loads = static_cast<int>(kernel.score.load);
   if (!kernel.rows.exponential) count_weight(pairs, count, family, kernel);
   kernel.key_loads -= std::min(kernel.key_loads, kernel.key_rows);
-  kernel.scattered = scattered_loads(pairs.score, spec) + scattered_loads(pairs.weight, spec);
+  kernel.scattered =
+      scattered_loads(pairs.score, pairs, spec) + scattered_loads(pairs.weight, pairs, spec);
   for (const attention::KeyRow& row : pairs.key_rows) {
-    kernel.scattered += scattered_loads(row.load, spec);
+    kernel.scattered += scattered_loads(row.load, pairs, spec);
   }
-  kernel.mask_scattered = kernel.tested_mask ? scattered_loads(pairs.mask, spec) : 0;
+  kernel.mask_scattered = kernel.tested_mask ? scattered_loads(pairs.mask, pairs, spec) : 0;
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
   count_output(spec, kernel);
