@@ -7,11 +7,12 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <vector>
 
 #include "attention/given.h"
 #include "attention/tiles.h"
 #include "expr/ops.h"
-#include "schedule/rows.h"
+#include "schedule/lengths.h"
 #include "schedule/tested_blocks.h"
 #include "schedule/units.h"
 #include "text/characters.h"
@@ -30,15 +31,16 @@ struct Deciders {
   Names lengths;  // other inputs
   Names limits;   // b
   // Which blocks a kernel visits, of which it asks each.
-  Names blocks;            // b
-  Names shares;            // inputs, of which the cost model knows no better than a share
-  Names marks;             // or that they mark keys, mostly as valid
-  Names stretches;         // or how long ids in no order stay the same
-  bool asked = false;      // of which a kernel before asks all pairs
-  Names pairs;             // tested pair by pair
-  bool none = false;       // of a mask of indices alone: all pairs are tested
-  bool both_ends = false;  // are said by lengths
-  bool gaps = false;       // between a row's first key and its last, which the family does not know
+  Names blocks;        // b
+  Names shares;        // inputs, of which the cost model knows no better than a share
+  Names marks;         // or that they mark keys, mostly as valid
+  Names stretches;     // or how long ids in no order stay the same
+  bool asked = false;  // of which a kernel before asks all pairs
+  Names pairs;         // tested pair by pair
+  bool none = false;   // of a mask of indices alone: all pairs are tested
+  std::vector<schedule::Lengths> taken;  // that lengths are, at one point of the workload or more
+  bool both_ends = false;                // are said by lengths
+  bool gaps = false;  // between a row's first key and its last, which the family does not know
 };
 
 // Gathers them, once from what is shared: limits of masks share much.
@@ -71,6 +73,18 @@ class DeciderNames {
   std::set<const void*> seen_;
 };
 
+// In the order of the workload, each once.
+std::vector<schedule::Lengths> taken_of(const spec::Spec& spec) {
+  std::vector<schedule::Lengths> taken;
+  const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
+  for (const spec::Workload& point : spec.workload) {
+    const schedule::Lengths lengths =
+        schedule::taken_lengths(attention::given(range, point.values), point.seq_q, point.seq_kv);
+    if (std::ranges::find(taken, lengths) == taken.end()) taken.push_back(lengths);
+  }
+  return taken;
+}
+
 bool is_seq_kv(const Expr& end) { return end.op() == expr::Op::Variable && end.name() == "seq_kv"; }
 
 // What decides beside `values`.
@@ -79,6 +93,7 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family, const spec::
   const attention::KeyRange range =
       attention::given(attention::key_range(spec.mask, spec.inputs), values);
   found.both_ends = schedule::has_lengths_at_both_ends(range);
+  found.taken = taken_of(spec);
   DeciderNames limits(found, found.limits);
   for (const Expr& end : {range.begin, range.end}) limits.add(end);
   for (const std::string& name : expr::inputs_of(spec.mask)) {
@@ -123,6 +138,40 @@ std::string said_of(const Names& names, std::string_view of_one, std::string_vie
   return fmt::format("{} {}", fmt::join(names, ", "), names.size() == 1 ? of_one : of_several);
 }
 
+std::string_view name_of(schedule::Lengths lengths) {
+  switch (lengths) {
+    case schedule::Lengths::Half:
+      return "half of seq_kv";
+    case schedule::Lengths::ThreeQuarters:
+      return "three quarters of seq_kv";
+    case schedule::Lengths::Whole:
+      return "all of seq_kv";
+    case schedule::Lengths::Zero:
+      return "0";
+    case schedule::Lengths::SeqKv:
+      return "seq_kv";
+  }
+  return "";
+}
+
+// At both ends some of the lengths are what is left, others the inputs' own values.
+std::string said_of_lengths(const Deciders& mask) {
+  const auto leaves = [&](schedule::Lengths lengths) {
+    return mask.both_ends && lengths != schedule::Lengths::Zero &&
+           lengths != schedule::Lengths::SeqKv;
+  };
+  std::vector<std::string> said;
+  for (const schedule::Lengths lengths : mask.taken) {
+    const bool several = mask.lengths.size() > 1;
+    const std::string_view verb =
+        leaves(lengths) ? (several ? "leave" : "leaves") : (several ? "are" : "is");
+    const std::string_view why =
+        lengths == schedule::Lengths::Half ? "" : " where half leaves no pair";
+    said.push_back(fmt::format("{} {}{}", verb, name_of(lengths), why));
+  }
+  return fmt::format("{} {}", fmt::join(mask.lengths, ", "), fmt::join(said, " or "));
+}
+
 // What a prediction takes for granted of a call's data.
 std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask) {
   std::vector<std::string> assumed;
@@ -135,11 +184,7 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
   if (!mask.sorted.empty()) {
     assumed.push_back(said_of(mask.sorted, "holds one id alone", "hold one id each"));
   }
-  if (!mask.lengths.empty() && mask.both_ends) {
-    assumed.push_back(said_of(mask.lengths, "leaves half of seq_kv", "leave half of seq_kv"));
-  } else if (!mask.lengths.empty()) {
-    assumed.push_back(said_of(mask.lengths, "is half of seq_kv", "are half of seq_kv"));
-  }
+  if (!mask.lengths.empty()) assumed.push_back(said_of_lengths(mask));
   if (!mask.limits.empty()) {
     assumed.push_back(said_of(mask.limits, "leaves out no key", "leave out no key"));
   }

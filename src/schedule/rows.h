@@ -5,21 +5,13 @@
 #include <vector>
 
 #include "attention/tiles.h"
+#include "schedule/key_finder.h"
 
 namespace attngen::schedule {
-
-// The keys of one tile row, clamped to [0, seq_kv]; [full_begin, full_end) need no mask.
-struct RowKeys {
-  int64_t begin = 0, end = 0, full_begin = 0, full_end = 0;
-  bool operator==(const RowKeys&) const = default;
-};
 
 // Heads whose masks differ, `group` of them to a head of keys; one: the mask reads no head.
 struct MaskHeads {
   int count = 1, group = 1;
-};
-struct Head {
-  int q = 0, kv = 0;
 };
 
 // The tile rows of one head; where masks differ, of all heads in turn. Of very many rows some stand
@@ -37,10 +29,6 @@ struct TileRows {
 // heads are packed.
 TileRows tile_rows(const attention::KeyRange& range, int64_t seq_q, int64_t seq_kv, int tile_q,
                    int64_t most, int part_q = 64, const MaskHeads& heads = {});
-
-// Whether inputs other than ids in order say where keys begin, and where they end. Nobody knows
-// them: such are taken to be a quarter and three quarters of seq_kv, at one end alone half of it.
-bool has_lengths_at_both_ends(const attention::KeyRange& range);
 
 // Whether tiles have different numbers of keys.
 bool uneven(const TileRows& rows);

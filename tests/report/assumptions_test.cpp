@@ -56,6 +56,21 @@ TEST_CASE("what a caller keeps") {
         "predictions assume that sequences are as long as the workload's in the mean");
 }
 
+TEST_CASE("lengths of which half would leave no pair") {
+  const std::string start = "inputs: {start: {dtype: i32, shape: [batch]}}\n";
+  const std::string skips = start + "mask: kv_idx <= q_pos and kv_idx >= 3 * start[b]\n";
+  CHECK(assumed(skips) == "predictions assume that start is 0 where half leaves no pair");
+  CHECK(assumed(start +
+                "mask: kv_idx >= start[b] + 3000\nworkload: [{seq_q: 4096}, {seq_q: 8192}]\n") ==
+        "predictions assume that start is 0 where half leaves no pair or is half of seq_kv");
+  CHECK(
+      assumed("inputs: {from: {dtype: i32, shape: [batch]}, to: {dtype: i32, shape: [batch]}}\n"
+              "mask: kv_idx >= 3 * from[b] and kv_idx < to[b]\n") ==
+      "predictions assume that from, to leave three quarters of seq_kv where half leaves no pair");
+  CHECK(assumed(start + "mask: kv_idx >= seq_kv + start[b]\n") ==
+        "predictions assume that start is half of seq_kv");
+}
+
 TEST_CASE("where keys begin and end") {
   CHECK(assumed("inputs: {kv_len: {dtype: i32, shape: [batch]}}\nmask: kv_idx < kv_len[b]\n") ==
         "predictions assume that kv_len is half of seq_kv");

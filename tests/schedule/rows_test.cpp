@@ -116,6 +116,16 @@ TEST_CASE("lengths that a call brings leave half of the keys") {
   CHECK(keys("mask: kv_idx < to[b]\n").end == 500);
   CHECK(keys("mask: kv_idx >= from[b]\n").begin == 500);
   CHECK(keys("mask: from[b] <= kv_idx and kv_idx < to[b]\n") == RowKeys{250, 750, 250, 750});
+  // Half of them leaves none, or no row.
+  CHECK(keys("mask: kv_idx >= 3 * from[b]\n").begin == 0);
+  CHECK(keys("mask: kv_idx < to[b] - 600\n").end == 400);
+  CHECK(keys("mask: 4 * from[b] <= kv_idx and kv_idx < to[b]\n") == RowKeys{0, 750, 0, 750});
+  CHECK(keys("mask: from[b] <= kv_idx and kv_idx < to[b] - 800\n") == RowKeys{0, 200, 0, 200});
+  CHECK(keys("mask: kv_idx - q_idx >= 2 * from[b]\n").begin == 0);
+  // One row is enough: the last ones have keys.
+  CHECK(keys("mask: from[b] - 460 <= q_idx and kv_idx >= from[b]\n").begin == 500);
+  // Empty, whatever lengths are.
+  CHECK(keys("mask: kv_idx >= seq_kv + from[b]\n") == RowKeys{1000, 1000, 1000, 1000});
 }
 
 TEST_CASE("a value of the workload stands in the place of an input") {
