@@ -320,6 +320,13 @@ std::span<const std::string> pair_variables() {
   return names;
 }
 
+bool varies_in_row(const Expr& e) {
+  const auto names = pair_variables();
+  return expr::find_node(e, [&](const Expr& node) {
+           return node.op() == Op::Variable && std::ranges::count(names, node.name()) > 0;
+         }) != nullptr;
+}
+
 bool is_of_scores(std::string_view variable) { return variable == "score" || variable == kProduct; }
 
 bool makes_step(const Expr& e) { return expr::makes_step(e, is_of_scores); }

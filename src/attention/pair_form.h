@@ -46,6 +46,7 @@ inline constexpr char kOwnName = '$';
 // Those of them that differ between the pairs of a row, beside a spec's own: the rest is computed
 // once.
 std::span<const std::string> pair_variables();
+bool varies_in_row(const expr::Expr& e);
 // Whether a variable is a score, or the product that an arranged one is made of.
 bool is_of_scores(std::string_view variable);
 // A step (expr/rounded_apart.h) that scores do not decide: its operands round as a spec has them.

@@ -8,6 +8,7 @@
 #include "expr/print.h"
 #include "schedule/lines.h"
 #include "schedule/resources.h"
+#include "schedule/row_loads.h"
 #include "schedule/row_order.h"
 #include "schedule/search.h"
 #include "schedule/units.h"
@@ -157,11 +158,6 @@ bool is_comparison(const expr::Expr& e) {
          e.op() != expr::Op::Not;
 }
 
-bool reads_pair(const expr::Expr& e) {
-  return std::ranges::any_of(attention::pair_variables(),
-                             [&](const std::string& name) { return expr::mentions(e, name); });
-}
-
 // Whether a value of the row stands in two comparisons of a mask, of which one is the row's own.
 // What that alone reads need not be kept beside its answer.
 bool asks_twice(const attention::PairForm& pairs) {
@@ -169,7 +165,7 @@ bool asks_twice(const attention::PairForm& pairs) {
     const auto asks = [&](bool of_pair) {
       return expr::find_node(pairs.mask, [&](const expr::Expr& e) {
                return is_comparison(e) && expr::mentions(e, constant.name) &&
-                      reads_pair(e) == of_pair;
+                      attention::varies_in_row(e) == of_pair;
              }) != nullptr;
     };
     return asks(true) && asks(false);
@@ -201,6 +197,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
   kernel.key_line = pairs.affine && pairs.base && expr::mentions(pairs.base, "kv_idx");
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
+  kernel.row_load_registers = row_load_registers(pairs);
   kernel.indexed_score = pairs.reads("kv_idx");
   kernel.mask_bits = pairs.mask_bits;
   if (kernel.mask_bits) {

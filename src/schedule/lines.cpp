@@ -83,18 +83,12 @@ double lines_of_bytes(std::vector<double> addresses) {
   return lines;
 }
 
-bool is_of_pair(const Expr& e) {
-  const auto names = attention::pair_variables();
-  return expr::find_node(e, [&](const Expr& node) {
-           return node.op() == Op::Variable && std::ranges::count(names, node.name()) > 0;
-         }) != nullptr;
-}
-
 // What differs from lane to lane by more than their places.
 bool is_by_data(const Expr& index) {
   return expr::find_node(index, [](const Expr& e) {
            if (e.op() == Op::Load) {
-             return is_of_pair(e) || expr::mentions(e, "q_idx") || expr::mentions(e, "q_pos");
+             return attention::varies_in_row(e) || expr::mentions(e, "q_idx") ||
+                    expr::mentions(e, "q_pos");
            }
            return e.op() == Op::Variable &&
                   (e.name() == attention::kBias || e.name() == attention::kByte ||
@@ -125,7 +119,7 @@ class Loads {
       : spec_(spec), meanings_(meanings_of(form)), lane_(spec) {}
   void add(const Expr& e) {
     if (!e || e.operands().empty() || !seen_.insert(e.identity()).second) return;
-    if (e.op() == Op::Load && spec_.find_input(e.name()) && is_of_pair(e)) {
+    if (e.op() == Op::Load && spec_.find_input(e.name()) && attention::varies_in_row(e)) {
       const double lines = lines_of(e);
       if (lines > 1) scattered += kLineLoads * lines - 1;
     }

@@ -67,7 +67,8 @@ int score_margin(const Kernel& kernel, const Schedule& s) {
   if (kernel.indexed_score) registers += 4 + s.tile_kv / 4;
   // These two are fitted to 560 kernels of random specs with given schedules, at the edge and
   // beyond: 204 of them spill (2026-11-23, a throw-away script).
-  return registers + kernel.row_constants + (16 + s.tile_kv / 4) * kernel.key_loads;
+  return registers + kernel.row_constants + kernel.row_load_registers +
+         (16 + s.tile_kv / 4) * kernel.key_loads;
 }
 
 // Of 272 kernels of two maps (2026-11-22, fourteen kinds of spec) six spilled without this.

@@ -38,6 +38,7 @@ struct Kernel {
   bool plain_score = true;          // the score is a multiply-add, or less, of the product
   bool key_line = false;            // beside which it has a multiple of kv_idx
   int row_constants = 0;            // terms of scores and weights that are kept for a row
+  int row_load_registers = 0;       // for others, that pairs read (schedule/row_loads.h)
   bool indexed_score = false;       // score or weight reads kv_idx
   bool shares_reciprocals = false;  // of two columns: the weight is a sigmoid
   int key_loads = 0;                // elements of inputs that score and weight read for each key
