@@ -11,13 +11,15 @@
 namespace attngen::schedule {
 namespace {
 
-// Whether some input is itself a limit. Limits share much: `seen` is not asked again.
+// Whether some input is itself a limit, and no more than the condition of one. Limits share much:
+// `seen` is not asked again.
 bool has_length(const expr::Expr& limit, std::set<const void*>& seen) {
   if (!seen.insert(limit.identity()).second) return false;
   if (limit.op() == expr::Op::Load) {
     return !limit.name().ends_with(attention::kBelow) && !limit.name().ends_with(attention::kUpTo);
   }
-  return std::ranges::any_of(limit.operands(),
+  const size_t first = limit.op() == expr::Op::Select ? 1 : 0;
+  return std::ranges::any_of(limit.operands().subspan(first),
                              [&](const expr::Expr& operand) { return has_length(operand, seen); });
 }
 
