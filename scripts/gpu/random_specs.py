@@ -163,6 +163,23 @@ def bits(d):
     return f"{d.add_input(dims, 'bits', ('u8',))}[{index}] != 0"
 
 
+def rows(d):
+    """Of rows by themselves, and choices by them."""
+    n, m = d.random.choice([1, 20, 64, 90]), d.random.randint(1, 150)
+    limit = d.random.choice([str(m), f"{d.add_input(['batch'], 'lengths', ('i32',))}[b]"])
+    return d.random.choice([f"q_idx < {limit}", f"q_idx >= {limit} or kv_idx < {n}",
+                            f"q_pos - kv_idx < ({n} if q_idx < {limit} else {2 * n})",
+                            f"kv_idx // 16 <= (q_idx // 8 if q_pos < {limit} else q_idx // 16)"])
+
+
+def products(d):
+    n, m = d.random.choice([7, 16, 50]), d.random.randint(0, 60)
+    near = f"abs(q_idx % {n} - kv_idx % {n})"
+    return d.random.choice([f"{near} * abs(q_idx // {n} - kv_idx // {n}) <= {m}",
+                            f"{near} * 0.5 * max(abs(q_pos - kv_idx), 1) > {m}",
+                            f"kv_idx * q_idx <= {m * m}"])
+
+
 def ties(d):
     """Numbers of a key and of a query that are equal in some pairs, if both are rounded alike."""
     n, m, factor = d.random.randint(3, 130), d.random.randint(3, 130), d.number(0.1, 3)
@@ -173,7 +190,7 @@ def ties(d):
     return f"{gate}[b, kv_idx] * {slope}[h] - {gate}[b, q_pos] * {slope}[h] >= 0"
 
 
-MASKS = [stretch, stretch, stretch, pattern, lengths, frames, documents, bits, ties]
+MASKS = [stretch, stretch, stretch, pattern, lengths, frames, documents, bits, ties, rows, products]
 
 
 def keeps_a_pair(mask):
@@ -259,6 +276,18 @@ NORMALISERS = {"softmax": RELATIVE, sinks: LOGISTIC, plus_one: LOGISTIC, base_tw
                absolute_sum: GROWING, unit_length: GROWING}
 
 
+def with_columns(d, normalize):
+    """The same with an output that differs by column."""
+    factor = d.random.choice(["{}", "sigmoid({})", "(1 + {})", "(1 if d < 20 else 0.5)"])
+    if "{}" in factor:
+        shape, at = d.random.choice([(["heads", "seq_q", "dim"], "h, q_idx, d"), (["dim"], "d"),
+                                     (["batch", "heads", 2, "dim"], "b, h, 1, d")])
+        factor = factor.format(f"{d.add_input(shape, 'normal', FLOATS)}[{at}]")
+    if normalize == "softmax":
+        return {"output": f"acc / l * {factor}"}
+    return {**normalize, "output": f"({normalize.get('output', 'acc')}) * {factor}"}
+
+
 def draw_dim(d, largest=256):
     return d.random.choice(COMMON_DIMS) if d.random.random() < 0.6 else \
         8 * d.random.randint(1, largest // 8)
@@ -270,6 +299,8 @@ def draw_meaning(d):
     kind = NORMALISERS[normaliser]
     dtype = "bf16" if kind == GROWING else d.random.choice(["bf16", "fp16", "fp16"])
     normalize = normaliser if isinstance(normaliser, str) else normaliser(d)
+    if d.random.random() < 0.15:
+        normalize = with_columns(d, normalize)
     for _ in range(d.random.choice([0, 0, 1, 1, 2, 3])):
         d.score = d.random.choice(steps_for(normaliser, dtype))(d)
     mask = draw_mask(d)
