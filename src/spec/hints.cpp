@@ -140,6 +140,8 @@ constexpr const char* kNumber = "write the number: of all lengths only seq_q and
 constexpr const char* kNoOrder = "no reduction depends on the order of keys: see rowmax and rowsum";
 constexpr const char* kNoThreshold =
     "it needs the scores of a row in order; kernels have their rowmax and rowsum alone";
+constexpr const char* kNoQueries =
+    "it needs a key's scores with all queries; kernels reduce over the keys of a query alone";
 constexpr const char* kKey = "write kv_idx, which counts keys from 0";
 constexpr const char* kWindow = "write kv_idx <= q_pos and q_pos - kv_idx < n, n being the number";
 constexpr const char* kCap = "write cap * tanh(score / cap), cap being the number";
@@ -184,6 +186,8 @@ constexpr Hint kNames[] = {
     {"causal(", "write kv_idx <= q_pos"},
     {"ceil(", "write -floor(-x)"},
     {"clip(", "write clamp(x, low, high)"},
+    {"colmax(", kNoQueries},
+    {"colsum(", kNoQueries},
     {"cu_seqlens_kv[", kOwnSequence},
     {"cu_seqlens_q[", kOwnSequence},
     {"cumsum(", kNoOrder},

@@ -191,6 +191,10 @@ TEST_CASE("names that other tools have") {
         "    6 | normalize: {rows: {m: rowcumsum(score)}, weight: score - m}\n"
         "      |                       ^~~~~~~~~\n"
         "help: no reduction depends on the order of keys: see rowmax and rowsum\n");
+  CHECK(
+      errors_with("normalize: {rows: {m: colsum(score)}, weight: score - m}\n")
+          .ends_with("help: it needs a key's scores with all queries; kernels reduce over the keys "
+                     "of a query alone\n"));
   CHECK(errors_with("normalize: {rows: {m: rowmean(score)}, weight: score - m}\n")
             .ends_with("help: write rowsum(x) / rowsum(1)\n"));
   CHECK(errors_with("normalize: {rows: {m: rowmin(score)}, weight: score - m}\n")
