@@ -1,6 +1,9 @@
 #include "attention/output_columns.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
 
 namespace attngen::attention {
 namespace {
@@ -10,6 +13,18 @@ using spec::Input;
 
 bool is_column(const Expr& index) {
   return index.op() == expr::Op::Variable && index.name() == "d";
+}
+
+// Known when a tile begins, also where its sequence has no key.
+bool is_of_row(const spec::Spec& spec, const Expr& index) {
+  constexpr std::array<std::string_view, 8> kOfRow{"b",     "h",     "h_kv",   "q_idx",
+                                                   "q_pos", "seq_q", "seq_kv", "map"};
+  return std::ranges::all_of(
+             expr::variables_of(index),
+             [&](const std::string& name) { return std::ranges::count(kOfRow, name) > 0; }) &&
+         std::ranges::none_of(expr::inputs_of(index), [&](const std::string& name) {
+           return spec::has_dim(*spec.find_input(name), Input::Dim::Kind::SeqKv);
+         });
 }
 
 bool is_column_load(const spec::Spec& spec, const Expr& e) {
@@ -23,11 +38,16 @@ bool is_column_load(const spec::Spec& spec, const Expr& e) {
                          last.number >= spec.head_dim.v);
   const auto indices = e.operands();
   return is_whole && is_column(indices.back()) &&
-         std::none_of(indices.begin(), indices.end() - 1,
-                      [](const Expr& index) { return expr::mentions(index, "d"); });
+         std::all_of(indices.begin(), indices.end() - 1,
+                     [&](const Expr& index) { return is_of_row(spec, index); });
 }
 
 }  // namespace
+
+std::span<const std::string> element_variables() {
+  static const std::vector<std::string> names{"acc", "d"};
+  return names;
+}
 
 bool has_columns(const Expr& output) { return expr::mentions(output, "d"); }
 

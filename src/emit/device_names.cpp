@@ -187,8 +187,12 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
       dot == std::string_view::npos
           ? fmt::format("__ldg(&{}[{}])", value, address(*input, indices))
           : fmt::format("__ldg(&lines.{}[{} - lines.first])", name.substr(dot + 1), indices[0]);
-  if (input->element == Input::Element::Bf16) return "from_bf16(" + element + ")";
-  if (input->element == Input::Element::Fp16) return "from_fp16(" + element + ")";
+  return as_number(*input, element);
+}
+
+std::string DeviceNames::as_number(const Input& input, const std::string& element) {
+  if (input.element == Input::Element::Bf16) return "from_bf16(" + element + ")";
+  if (input.element == Input::Element::Fp16) return "from_fp16(" + element + ")";
   return element;
 }
 
@@ -234,20 +238,21 @@ expr::Names DeviceNames::names_within(const std::string& low, const std::string&
   return result;
 }
 
-std::string DeviceNames::element(const expr::Expr& load) const {
+std::vector<std::string> DeviceNames::indices_of(const expr::Expr& load) const {
   std::vector<std::string> indices;
   for (const expr::Expr& index : load.operands()) {
     indices.push_back(expr::print_c(index, expr::Dialect::Device, names()));
   }
-  return fmt::format("in.{}[{}]", load.name(), address(*spec_.find_input(load.name()), indices));
+  return indices;
+}
+
+std::string DeviceNames::element(const expr::Expr& load) const {
+  const spec::Input& input = *spec_.find_input(load.name());
+  return fmt::format("in.{}[{}]", load.name(), address(input, indices_of(load)));
 }
 
 std::string DeviceNames::begin_of_row(const expr::Expr& load) const {
-  std::vector<std::string> indices;
-  for (const expr::Expr& index : load.operands()) {
-    indices.push_back(expr::print_c(index, expr::Dialect::Device, names()));
-  }
-  return searched_values(*spec_.find_input(load.name()), indices);
+  return searched_values(*spec_.find_input(load.name()), indices_of(load));
 }
 
 std::string DeviceNames::pointer_type(const expr::Expr& load) const {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attention/row_form.h"
 #include "expr/print.h"
@@ -65,6 +66,10 @@ class DeviceNames {
   // "in.key[row.b * row.seq_kv + kv_idx]", and the type of a pointer to it.
   std::string element(const expr::Expr& load) const;
   std::string pointer_type(const expr::Expr& load) const;
+
+  // Its indices as C, and an element of an input, as memory has it, as an f32.
+  std::vector<std::string> indices_of(const expr::Expr& load) const;
+  static std::string as_number(const spec::Input& input, const std::string& element);
 
   // Where the row of the input begins of which a load has one element: "in.gate + ...".
   std::string begin_of_row(const expr::Expr& load) const;

@@ -177,15 +177,12 @@ class Epilogue {
     expr::Names names = names_.names_at_end("values");
     names.load = [this, inner = names.load](std::string_view input,
                                             std::span<const std::string> indices) {
-      std::string text = inner(input, indices);
       for (size_t i = 0; i < columns_.size(); ++i) {
-        const std::string load = fmt::format("__ldg(&{})", names_.element(columns_[i]));
-        const size_t at = text.find(load);
-        if (at != std::string::npos) {
-          text.replace(at, load.size(), fmt::format("column.input[{}]", i));
-        }
+        if (columns_[i].name() != input) continue;
+        if (!std::ranges::equal(names_.indices_of(columns_[i]), indices)) continue;
+        return DeviceNames::as_number(*spec_.find_input(input), fmt::format("column.input[{}]", i));
       }
-      return text;
+      return inner(input, indices);
     };
     return names;
   }

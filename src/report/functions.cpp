@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "attention/output_columns.h"
 #include "attention/pair_form.h"
 #include "expr/count.h"
 #include "expr/ops.h"
@@ -29,16 +30,13 @@ bool is_call(const Expr& e) {
          expr::precedence_of(e.op()) == expr::Precedence::Primary;
 }
 
-bool reads_any(const Expr& e, std::span<const std::string> names) {
-  return std::ranges::any_of(names,
-                             [&](const std::string& name) { return expr::mentions(e, name); });
-}
-
 // How often each function is called for a pair or for an element of O, shared calls once.
 void count_calls(const Expr& e, std::set<const void*>& seen, std::map<std::string, int>& calls) {
-  static const std::vector<std::string> element{"acc", "d"};
   if (!seen.insert(e.identity()).second) return;
-  const bool varies = reads_any(e, attention::pair_variables()) || reads_any(e, element);
+  const bool varies =
+      attention::varies_in_row(e) ||
+      std::ranges::any_of(attention::element_variables(),
+                          [&](const std::string& name) { return expr::mentions(e, name); });
   if (varies && is_call(e)) ++calls[std::string(expr::spelling(e.op()))];
   for (const Expr& operand : e.operands()) count_calls(operand, seen, calls);
 }

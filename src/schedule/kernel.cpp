@@ -4,6 +4,7 @@
 #include "attention/empty_row.h"
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
+#include "attention/output_columns.h"
 #include "attention/tiles.h"
 #include "expr/print.h"
 #include "schedule/lines.h"
@@ -134,8 +135,8 @@ bool has_states(const spec::Spec& spec, const attention::PairForm& pairs) {
 void count_output(const spec::Spec& spec, Kernel& kernel) {
   const expr::Expr& output = kernel.rows.output;
   const auto scaling = attention::output_scaling(output);
-  const std::vector<std::string> varying{"acc", "d"};
-  kernel.output = expr::count(scaling ? scaling->of_column : output, varying);
+  kernel.output =
+      expr::count(scaling ? scaling->of_column : output, attention::element_variables());
   std::set<std::string> read;
   expr::find_node(output, [&](const expr::Expr& e) {
     if (e.op() == expr::Op::Load && expr::mentions(e, "d") && read.insert(expr::print(e)).second) {

@@ -195,6 +195,10 @@ FUNCTION_GROUPS = {
         (spec((4, 2), varlen=True, inputs=gate("seq_q", "heads"), mask=CAUSAL,
               normalize={**GATED, "output": "acc / l * sigmoid(gate[q_idx, h, d])"}),
          [schedule(2, 64, 2), packed(1, 64, 2, split_keys=True)], [PACKED[2], *LONG_PACKED]),
+        # Rows that are known at a tile's end alone, or where there are keys alone.
+        (spec(inputs={"gate": {"dtype": "bf16", "shape": ["batch", 8, "dim"]}, **IDS}, mask=CAUSAL,
+              normalize={**GATED, "output": "acc / l * gate[b, int(l), d] * gate[b, doc[b, q_pos], d]"}),
+         [schedule(2, 64, 2)], ["2,70,130", "1,64,0"]),
         # No column of its own; a tensor along the keys, of which there may be none.
         (spec(normalize={**SIGMOID, "output": "acc * (2 if d < 20 else 0.5)"}),
          [schedule(2, 64, 2), split(1, 64, 2)], ["1,130,200", "1,64,0"]),
