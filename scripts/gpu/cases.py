@@ -60,6 +60,10 @@ def sanitize_cases():
         score="score + key[b, kv_idx] - log(1 + abs(q_pos - kv_idx))")
     yield Case(strips["name"], strips, "sanitize", {"key": {"fill": "normal"}}, data=strips["name"],
                schedule=schedule(3, 64, 2, ping_pong=False, order="longest_first"))
+    tables = make_spec("sanitize_tables", (64, 64), (2, 2), mask=CAUSAL, inputs={
+        "rel": {"dtype": "bf16", "shape": ["batch", "heads", "seq_q", 33]}},
+        score="score + rel[b, h, q_idx, clamp(kv_idx - q_pos, -16, 16) + 16]")
+    yield Case(tables["name"], tables, "sanitize", {"rel": {"fill": "normal"}}, data=tables["name"])
     ids = make_spec("sanitize_ids", (64, 64), (2, 2), inputs={
         "doc": {"dtype": "i32", "shape": ["batch", "seq_q"]},
         "key_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},

@@ -19,6 +19,14 @@ def t5_bias(score, b, h, q, k, inputs):
     return score + inputs["table"][bucket, h]
 
 
+def image_positions(score, b, h, q, k, inputs):
+    return score + inputs["rel_h"][b, h, q, k // 64] + inputs["rel_w"][b, h, q, k % 64]
+
+
+def relative_keys(score, b, h, q, k, inputs):
+    return score + inputs["rel"][b, h, q, (k - q).clamp(-128, 128) + 128]
+
+
 def log_distance(score, b, h, q, k, inputs):
     return score - inputs["slopes"][h] * (1 + q - k).log()
 
@@ -157,6 +165,10 @@ FILES = {
     # T5 has no scale, but queries whose scores have a deviation of about one.
     "t5_bias": (8, 2048, {"keep": everything, "score": t5_bias, "flex": True,
                           "fills": (("table", NORMAL),), "changes": {"scale": 0.125}}),
+    "image_positions": (1, 4096, {"keep": everything, "score": image_positions, "flex": True,
+                                  "fills": (("rel_h", NORMAL), ("rel_w", NORMAL))}),
+    "relative_keys": (2, 2048, {"keep": everything, "score": relative_keys, "flex": True,
+                                "fills": (("rel", NORMAL),)}),
     "log_distance": (2, 8192, {"score": log_distance, "flex": True,
                                "fills": (("slopes", SLOPES),)}),
     "forgetting": (2, 8192, {"score": forgetting, "flex": True,

@@ -289,6 +289,33 @@ def variant_cases():
     yield from maps_cases()
     yield from far_cases()
     yield from asked_cases()
+    yield from table_cases()
+
+
+def table_cases():
+    """Rows of tables, of which each query has its own: rows that begin anywhere, in tiles that fit
+    the numbers that keys are divided by and in others, of several heads, with split keys."""
+    def one(name, head_dim, heads, columns, score, dims=("batch", "heads"), element="bf16", **spec):
+        rel = {"dtype": element, "shape": [*dims, "seq_q", columns]}
+        return variant(f"tables_{name}", head_dim, heads, {"rel": {"fill": "normal"}}, 2048,
+                       inputs={"rel": rel}, score=score, **spec)
+
+    shaw = "score + rel[b, h, q_idx, clamp(kv_idx - q_pos, -128, 128) + 128]"
+    yield one("causal", 128, (8, 2), 257, shaw, mask=CAUSAL)
+    yield one("odd", 64, (4, 4), 33, "score + rel[b, h, q_idx, abs(kv_idx - q_pos) % 33]", dtype="fp16")
+    yield one("f32", 96, (4, 2), 40, "score + rel[h, q_idx, kv_idx // 14] * rel[h, q_idx, kv_idx % 14]",
+              dims=("heads",), element="f32")
+    yield one("sigmoid", 64, (4, 2), 256, "score + rel[b, q_idx, kv_idx // 16]", dims=("batch",),
+              normalize=row_free("sigmoid(score - 6)"))
+    yield one("wide", (64, 384), (2, 2), 64, "score + rel[b, h, q_idx, kv_idx % 64]")
+    case = one("packed", 128, (8, 1), 257, shaw, mask=CAUSAL)
+    yield replace(case, schedule={**schedule(1, 64, 2, ping_pong=False), "pack_heads": True})
+    case = one("split", 64, (8, 2), 65, "score + rel[b, h, q_idx, kv_idx // 16 + 1]")
+    yield replace(case, schedule={**schedule(1, 64, 2, ping_pong=False), "pack_heads": True,
+                                  "split_keys": True})
+    keep = {"keep": {"dtype": "u8", "shape": ["batch", "heads_kv", "seq_q", 128]}}
+    yield variant("tables_kept", 128, (4, 2), {"keep": {"fill": "bits"}}, 2048, inputs=keep,
+                  mask=f"{CAUSAL} and keep[b, h_kv, q_idx, kv_idx // 16] != 0")
 
 
 def asked_cases():

@@ -14,6 +14,7 @@ FILLS = {
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
     "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
+    "rel": {"fill": "normal"}, "rel_h": {"fill": "normal"}, "rel_w": {"fill": "normal"},
     "gate": {"fill": "normal"}, "pair": {"fill": "normal"}, "key": {"fill": "normal"},
     "keep": {"fill": "bits"}, "attn_mask": {"fill": "holes"},
 }

@@ -15,18 +15,6 @@ bool is_column(const Expr& index) {
   return index.op() == expr::Op::Variable && index.name() == "d";
 }
 
-// Known when a tile begins, also where its sequence has no key.
-bool is_of_row(const spec::Spec& spec, const Expr& index) {
-  constexpr std::array<std::string_view, 8> kOfRow{"b",     "h",     "h_kv",   "q_idx",
-                                                   "q_pos", "seq_q", "seq_kv", "map"};
-  return std::ranges::all_of(
-             expr::variables_of(index),
-             [&](const std::string& name) { return std::ranges::count(kOfRow, name) > 0; }) &&
-         std::ranges::none_of(expr::inputs_of(index), [&](const std::string& name) {
-           return spec::has_dim(*spec.find_input(name), Input::Dim::Kind::SeqKv);
-         });
-}
-
 bool is_column_load(const spec::Spec& spec, const Expr& e) {
   if (e.op() != expr::Op::Load) return false;
   const Input* input = spec.find_input(e.name());
@@ -43,6 +31,17 @@ bool is_column_load(const spec::Spec& spec, const Expr& e) {
 }
 
 }  // namespace
+
+bool is_of_row(const spec::Spec& spec, const Expr& index) {
+  constexpr std::array<std::string_view, 8> kOfRow{"b",     "h",     "h_kv",   "q_idx",
+                                                   "q_pos", "seq_q", "seq_kv", "map"};
+  return std::ranges::all_of(
+             expr::variables_of(index),
+             [&](const std::string& name) { return std::ranges::count(kOfRow, name) > 0; }) &&
+         std::ranges::none_of(expr::inputs_of(index), [&](const std::string& name) {
+           return spec::has_dim(*spec.find_input(name), Input::Dim::Kind::SeqKv);
+         });
+}
 
 std::span<const std::string> element_variables() {
   static const std::vector<std::string> names{"acc", "d"};

@@ -125,9 +125,13 @@ Expr arranged_score(Expr score, const RowForm& rows, Arranger& arranger, PairFor
 
 }  // namespace
 
+bool PairForm::any(const std::function<bool(const Expr&)>& has) const {
+  const auto any_of = [&](const Expr& e) { return e && has(e); };
+  return any_of(score) || any_of(weight) || std::ranges::any_of(elements, any_of);
+}
+
 bool PairForm::reads(const char* variable) const {
-  const auto any = [&](const Expr& e) { return e && expr::mentions(e, variable); };
-  return any(score) || any(weight) || std::any_of(elements.begin(), elements.end(), any);
+  return any([&](const Expr& e) { return expr::mentions(e, variable); });
 }
 
 bool PairForm::zero_is_masked() const {
@@ -140,6 +144,15 @@ bool PairForm::zero_is_masked() const {
 }
 
 namespace {
+
+bool divides_key(const Expr& e) {
+  return expr::find_node(e, [](const Expr& node) {
+           return (node.op() == Op::FloorDivide || node.op() == Op::Modulo) &&
+                  node.type() == Type::Int && node.operand(0).op() == Op::Variable &&
+                  node.operand(0).name() == "kv_idx" && node.operand(1).is_number() &&
+                  node.operand(1).number() > 0;
+         }) != nullptr;
+}
 
 // No sum over the pairs of a row that may be that of its weights.
 bool counts_alone(const RowForm& rows) {
@@ -162,7 +175,7 @@ class Former {
   PairForm form() {
     form_mask();
     if (rows_.exponential) {
-      form_.score = arranged_score(by_key_rows(score_), rows_, arranger_, form_);
+      form_.score = arranged_score(by_rows(score_), rows_, arranger_, form_);
     } else {
       form_rows();
       take_factor_of_weights();
@@ -171,6 +184,7 @@ class Former {
     form_.of_key = strips_.of_key();
     form_.of_distance = strips_.of_distance();
     form_.key_words = strips_.key_words();
+    form_.divides_keys = abilities_.places && form_.any(divides_key);
     return std::move(form_);
   }
 
@@ -189,9 +203,14 @@ class Former {
     const Expr result = expr::simplify(by_powers_of_two(biased(e)));
     return abilities_.strips ? strips_(result) : result;
   }
-  // Of what is prepared to the end: an address says no more on which pairs its elements depend.
-  Expr by_key_rows(const Expr& e) {
-    return abilities_.key_rows ? replace_loads(e, std::ref(key_rows_)) : e;
+  // Of what is prepared to the end: an address says no more on which pairs its elements depend, nor
+  // a table's element on which query.
+  Expr by_rows(const Expr& e) {
+    const Expr result = by_row_tables(e);
+    return abilities_.key_rows ? replace_loads(result, std::ref(key_rows_)) : result;
+  }
+  Expr by_row_tables(const Expr& e) {
+    return abilities_.row_tables ? replace_loads(e, std::ref(row_tables_)) : e;
   }
 
   void form_mask() {
@@ -205,6 +224,7 @@ class Former {
     // Simple, as what tells of blocks: other operations would round to another answer.
     form_.mask = tested ? expr::simplify(biased(spec_.mask)) : spec_.mask;
     if (abilities_.strips && tested) form_.mask = strips_.with_key_words(form_.mask);
+    if (tested) form_.mask = by_row_tables(form_.mask);
     if (tested && arranger_.varies(form_.mask)) form_.mask = arranger_.with_constants(form_.mask);
   }
 
@@ -215,9 +235,9 @@ class Former {
     const bool is_weight = rows_.reductions.empty() && rows_.weight.op() == Op::Variable;
     const bool inline_score = one_pass && (is_weight || arranger_.slopes(score_));
     const auto with_score = [&](const Expr& e) {
-      return arranger_.arrange(by_key_rows(prepared(inline_score ? of_score(e) : e)));
+      return arranger_.arrange(by_rows(prepared(inline_score ? of_score(e) : e)));
     };
-    if (!inline_score) form_.score = arranger_.arrange(by_key_rows(score_));
+    if (!inline_score) form_.score = arranger_.arrange(by_rows(score_));
     form_.weight = with_score(rows_.weight);
     for (const Reduction& reduction : rows_.reductions) {
       form_.elements.push_back(with_score(reduction.element));
@@ -256,6 +276,7 @@ class Former {
   PairForm form_;
   Arranger arranger_{rows_, form_};
   KeyRows key_rows_{spec_, arranger_, form_.key_rows};
+  RowTables row_tables_{spec_, form_.row_tables};
   Strips strips_{[this](const Expr& e) { return arranger_.grows_evenly(e); }};
   Expr score_;  // of products
 };

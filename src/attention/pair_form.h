@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@
 #include "attention/near_form.h"
 #include "attention/pair_input.h"
 #include "attention/row_form.h"
+#include "attention/row_tables.h"
 #include "attention/strips.h"
 #include "expr/count.h"
 #include "expr/expr.h"
@@ -72,6 +74,7 @@ struct PairForm {
   std::vector<spec::NamedExpr> constants;  // along a row; "$c0" ...
   std::vector<Line> lines;
   std::vector<KeyRow> key_rows;
+  std::vector<RowTable> row_tables;
 
   // Exponential forms: log2 of a weight's numerator is `unit` times `score`, unit > 0. If the
   // exponent is a * product + b * kv_idx + c with a, b, c constant along the row it is `affine`:
@@ -98,8 +101,11 @@ struct PairForm {
   std::optional<PairInput> bias;              // all of these read kBias or kByte for it
   expr::Expr of_key, of_distance;             // and kOfKey, kOfDistance (attention/strips.h)
   std::vector<expr::Expr> key_words;          // mask reads kKeyWord for these
+  bool divides_keys = false;                  // score or weight divides kv_idx by a number
   bool mask_bits = false;                     // or is `true`: bits come by tiles (asks_pairs)
 
+  // Whether score, weight or an element is so.
+  bool any(const std::function<bool(const expr::Expr&)>& has) const;
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
   bool has_value_strips() const { return of_key || of_distance; }
@@ -120,6 +126,8 @@ struct PairAbilities {
   bool mask_bits = false;             // and a mask that a kernel before has made
   bool row_keys = false;              // to search each row's keys (has_searched_limits)
   bool key_rows = false;              // to keep an address for a block
+  bool places = false;                // to tell where in its block a key stands
+  bool row_tables = false;            // to keep rows of tables in shared memory
   bool strips = false;                // to compute what pairs of a block share once
   bool rounds_positive_part = false;  // to round a weight and take its positive part in one
   bool flushes_subnormals = false;    // not to multiply by fp16 subnormals: they are 0

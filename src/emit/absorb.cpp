@@ -180,7 +180,8 @@ class Absorb : public PairText {
 
   std::string pair_function(const std::string& name, const expr::Expr& value,
                             const std::string& heading) const {
-    return heading + text_of({"float", name, parameters(), returned(value, names_.pair_names())}) +
+    return heading +
+           text_of({"float", name, parameters(), returned(value, names_.score_names(pairs_))}) +
            "\n";
   }
 
@@ -343,7 +344,7 @@ class Absorb : public PairText {
   std::string denominator_text() const {
     return weight_heading() + "// One over this:\n" +
            text_of({"float", "denominator_of", parameters(),
-                    returned(pairs_.weight.operand(1), names_.pair_names())}) +
+                    returned(pairs_.weight.operand(1), names_.score_names(pairs_))}) +
            "\n"
            "__device__ __forceinline__ void invert(float& x, float& y) {\n"
            "  const float inverse = reciprocal(x * y), other = x;\n"

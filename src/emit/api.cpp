@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attention/output_columns.h"
+#include "attention/row_tables.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/forward_api.h"
@@ -103,11 +104,6 @@ std::string misaligned_if(const std::string& pointer, int bytes, const Api& api)
                     api.upper_name + "_MISALIGNED");
 }
 
-// In bytes.
-int alignment_of(const spec::Spec& spec, const Input& input) {
-  return attention::is_read_by_columns(spec, input) ? 16 : spec::bytes_of(input.element);
-}
-
 // Of inputs and saved values.
 std::string pointer_checks(const spec::Spec& spec, const Api& api) {
   std::string checks;
@@ -129,6 +125,12 @@ std::string pointer_checks(const spec::Spec& spec, const Api& api) {
 }
 
 }  // namespace
+
+int alignment_of(const spec::Spec& spec, const Input& input) {
+  const bool copied =
+      attention::is_read_by_columns(spec, input) || attention::is_read_by_whole_rows(spec, input);
+  return copied ? 16 : spec::bytes_of(input.element);
+}
 
 std::string name_in_memory(const spec::Spec& spec, const Input::Dim& dim) {
   if (!spec.varlen || !spec::is_length(dim.kind)) return spec::name_of(dim);

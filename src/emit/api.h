@@ -57,6 +57,8 @@ std::string c_type_of(const spec::Input& input);
 std::string name_in_memory(const spec::Spec& spec, const spec::Input::Dim& dim);
 // "[batch, seq_kv]", "[total_kv]" of packed sequences, or "scalar".
 std::string shape_text(const spec::Spec& spec, const spec::Input& input);
+// Bytes that the input's first element must be aligned to.
+int alignment_of(const spec::Spec& spec, const spec::Input& input);
 
 // Enum, structs and prototypes: the body of the header, without includes.
 std::string declarations(const Api& api);

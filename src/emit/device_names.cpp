@@ -115,6 +115,17 @@ expr::Names DeviceNames::pair_names() const {
   return result;
 }
 
+expr::Names DeviceNames::score_names(const attention::PairForm& pairs) const {
+  expr::Names result = pair_names();
+  if (!pairs.divides_keys) return result;
+  result.divided = [](std::string_view variable, expr::Op op, int by) -> std::string {
+    if (variable != "kv_idx") return "";
+    const bool divides = op == expr::Op::FloorDivide;
+    return fmt::format("key_{}<{}>(kv_idx, column)", divides ? "quotient" : "remainder", by);
+  };
+  return result;
+}
+
 std::string DeviceNames::of_call(std::string length) const {
   return "in." + *lengths_.insert(std::move(length)).first;
 }
@@ -179,15 +190,17 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
     if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo, "");
   }
   if (const auto entry = table_entry(name)) return *entry;
-  const size_t dot = name.find('.');  // of a row along the keys: key.k0
+  const size_t dot = name.find('.');  // of a row along the keys, key.k0; of a table, rel.t0
   const Input* input = spec_.find_input(name.substr(0, dot));
   std::string value = fmt::format("in.{}", name);
   if (input == nullptr || input->shape.empty()) return value;
-  std::string element =
-      dot == std::string_view::npos
-          ? fmt::format("__ldg(&{}[{}])", value, address(*input, indices))
-          : fmt::format("__ldg(&lines.{}[{} - lines.first])", name.substr(dot + 1), indices[0]);
-  return as_number(*input, element);
+  if (dot == std::string_view::npos) {
+    return as_number(*input, fmt::format("__ldg(&{}[{}])", value, address(*input, indices)));
+  }
+  const std::string_view own = name.substr(dot + 1);
+  return as_number(*input, own.starts_with('t') ? fmt::format("row.{}[{}]", own, indices[0])
+                                                : fmt::format("__ldg(&lines.{}[{} - lines.first])",
+                                                              own, indices[0]));
 }
 
 std::string DeviceNames::as_number(const Input& input, const std::string& element) {

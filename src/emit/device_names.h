@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/pair_form.h"
 #include "attention/row_form.h"
 #include "expr/print.h"
 #include "spec/spec.h"
@@ -40,6 +41,8 @@ class DeviceNames {
 
   // For what every pair computes: nvcc makes a branch of each && and ||.
   expr::Names pair_names() const;
+  // And for its score and weight: `column` is the key's place from the thread's first of a block.
+  expr::Names score_names(const attention::PairForm& pairs) const;
 
   // For an end of one row's keys: a search stays within `low` and `high`, C expressions.
   expr::Names names_within(const std::string& low, const std::string& high) const;

@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "attention/output_columns.h"
 #include "emit/computed.h"
 #include "emit/device_text.h"
 
@@ -93,7 +92,10 @@ std::string input_meaning(const spec::Spec& spec, const Input& input) {
   std::string meaning =
       fmt::format("input, {} {}", spec::name_of(input.element), shape_text(spec, input));
   if (!input.shape.empty()) meaning += " contiguous";
-  if (attention::is_read_by_columns(spec, input)) meaning += ", aligned to 16 bytes";
+  const int alignment = alignment_of(spec, input);
+  if (alignment > spec::bytes_of(input.element)) {
+    meaning += fmt::format(", aligned to {} bytes", alignment);
+  }
   if (input.sorted) {
     const bool packed = spec.varlen && spec::is_length(input.shape.back().kind);
     meaning += fmt::format(", ascending along {}, else results are wrong",

@@ -18,7 +18,8 @@ using attention::RowValue;
 namespace {
 
 bool needs_column(const PairForm& pairs) {
-  return pairs.has_lines() || pairs.has_value_strips() || pairs.reads(attention::kColumn);
+  return pairs.has_lines() || pairs.has_value_strips() || pairs.divides_keys ||
+         pairs.reads(attention::kColumn);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "emit/mask_functions.h"
 #include "emit/pair_text.h"
 #include "emit/prepass.h"
+#include "emit/table_functions.h"
 #include "expr/simplify.h"
 #include "schedule/search.h"
 
@@ -66,6 +67,11 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
   if (gathers) {
     members.push_back(
         {"  int apart;", "what a key of the second block is beyond its place in the step"});
+  }
+  for (const attention::RowTable& table : pairs.row_tables) {
+    members.push_back(
+        {fmt::format("  {} {};", c_type_of(*spec.find_input(table.first.name())), table.name),
+         "in shared memory: " + text_of_row(table)});
   }
   if (pairs.bias) {
     members.push_back(
@@ -214,10 +220,10 @@ std::string score_text(const Spec& spec, const PairForm& pairs, const DeviceName
            text_of({"float",
                     "exponent_of",
                     {"float product", kRow, "float base", "int column"},
-                    returned(pairs.score, names.pair_names())});
+                    returned(pairs.score, names.score_names(pairs))});
   }
   return heading + text_of({"float", "score_of", pair_parameters(pairs),
-                            returned(pairs.score, names.pair_names())});
+                            returned(pairs.score, names.score_names(pairs))});
 }
 
 // Sums of the same exponential are one.
@@ -325,6 +331,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   const std::string mask = mask_text(spec, form, pairs, names, amd);
   std::vector<std::string> sections{constants_text(pairs, names),
                                     lines_text(pairs, names),
+                                    table_functions(spec, pairs, names),
                                     bias_text(pairs, names),
                                     strips_text(pairs, names),
                                     score_text(spec, pairs, names),

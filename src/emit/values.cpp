@@ -151,6 +151,9 @@ class TemplateValues {
     put("KEY_WORDS", static_cast<int64_t>(pairs_.key_words.size()));
     put("VALUE_STRIPS", pairs_.has_value_strips());
     put("STRIPS", pairs_.has_value_strips() || !pairs_.key_words.empty());
+    put("DIVIDES_KEYS", pairs_.divides_keys);
+    put("SCORE_COLUMN", pairs_.has_value_strips() || pairs_.divides_keys);
+    put("TABLE_BYTES", attention::places_of(pairs_.row_tables).back());
     put("INPUTS", !spec_.inputs.empty());
   }
 

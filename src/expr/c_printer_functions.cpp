@@ -54,6 +54,12 @@ Text CPrinter::rounded_quotient(const Expr& e) {
 Text CPrinter::print_integer_division(const Expr& e) {
   const Expr& divisor = e.operand(1);
   const bool divides = e.op() == Op::FloorDivide;
+  const bool is_plain = e.operand(0).op() == Op::Variable && divisor.is_number();
+  if (is_plain && divisor.number() > 0 && names_.divided) {
+    const int by = static_cast<int>(divisor.number());
+    std::string own = names_.divided(e.operand(0).name(), e.op(), by);
+    if (!own.empty()) return {std::move(own)};
+  }
   if (!divisor.is_number() || !is_power_of_two(divisor.number())) {
     return call(divides ? "floor_divide" : "floor_modulo", e);
   }

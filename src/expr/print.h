@@ -40,6 +40,9 @@ struct Names {
   Inexact inexact = {};
   // Whether a logarithm is the device's quick one, which is off by 2^-22 where it is near 0.
   std::function<bool(const Expr& logarithm)> quick_log = {};
+  // The C expression of a variable's quotient or remainder by a positive whole number, if it has
+  // one of its own; else "".
+  std::function<std::string(std::string_view variable, Op op, int by)> divided = {};
 };
 
 // A C expression of the same value with the fewest parentheses. Shared subtrees are printed where

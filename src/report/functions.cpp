@@ -96,6 +96,12 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
   if (pairs.bias) {
     text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
   }
+  if (!pairs.row_tables.empty()) {
+    std::vector<std::string> names;
+    for (const attention::RowTable& table : pairs.row_tables) names.push_back(table.first.name());
+    text += fmt::format("a tile's queries keep their rows of {} in shared memory: {} bytes each\n",
+                        fmt::join(names, ", "), kernel.table_bytes);
+  }
   if (pairs.mask_bits) {
     text +=
         "the mask comes by tiles, with the keys: a bit for each pair, made by a kernel before\n";
@@ -140,7 +146,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
   const attention::PairForm pairs =
       attention::pair_form(spec, *rows, schedule::pair_abilities(family, forms));
   const schedule::Kernel described = schedule::describe_kernel(spec, *rows, family);
-  const schedule::Kernel& kernel = described.of(schedule);
+  const schedule::Kernel& kernel = described.of(schedule, forms.tables);
   std::string text;
   if (spec.score.op() != expr::Op::Variable) {
     text += line("score", written(spec.score, pairs.score), "a pair", kernel.score);

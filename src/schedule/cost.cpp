@@ -199,7 +199,7 @@ double slowed(int head_dim) { return has_odd_rows(head_dim) ? kOddRows * head_di
 
 double bytes_of_query(const Kernel& kernel) {
   return kElement * kernel.maps * kernel.head_dim_qk +
-         (kElement + kernel.column_bytes) * kernel.head_dim_v;
+         (kElement + kernel.column_bytes) * kernel.head_dim_v + kernel.table_bytes;
 }
 
 double bytes_of_keys(const Kernel& kernel, int64_t keys) {

@@ -47,6 +47,7 @@ class CostModel {
   };
 
   double output_clk(const Schedule& schedule) const;
+  double tables_clk(const Schedule& schedule) const;
   double fixed_clk(const Schedule& schedule, const Resources& resources, const Steps& steps) const;
   const std::vector<TestedBlocks>& tested(const Schedule& schedule, const spec::Workload& w) const;
   double pairs_of_head(const spec::Workload& w) const;

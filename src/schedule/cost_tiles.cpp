@@ -91,6 +91,14 @@ double CostModel::output_clk(const Schedule& s) const {
   return trip + clk * s.tile_q() * kernel_.head_dim_v;
 }
 
+// Until rows of tables are there: a trip, of which the first product covers little, and a dozen
+// instructions for each 16 bytes of a lane.
+double CostModel::tables_clk(const Schedule& s) const {
+  if (kernel_.table_bytes == 0) return 0;
+  const double chunks = kWarpgroupRows * s.warpgroups * kernel_.table_bytes / 16.0;
+  return target_.l2_latency_clk + 12 * chunks / (target_.warp * target_.issue);
+}
+
 // Of a tile, beyond its steps. The output is scaled, goes through shared memory (written, then read
 // by TMA) and waits for the warpgroup three times. A warpgroup's first scores and weights and its
 // last output have nothing of its own beside them; of several, others' work covers all but a share.
@@ -101,7 +109,7 @@ double CostModel::fixed_clk(const Schedule& s, const Resources& resources,
   double clk = 2 * output_bytes / t.shared_bytes_per_clk +
                kWarpgroupRows * s.warpgroups * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk +
                t.mbarrier_clk;
-  clk += output_clk(s);
+  clk += output_clk(s) + tables_clk(s);
   clk += steps.first.matrix / s.warpgroups;
   if (s.overlap == Overlap::IntraWarpgroup) clk += steps.first.chain / s.warpgroups;
   // Of two maps one warpgroup leaves its fp32 output for the other to add.
@@ -122,7 +130,7 @@ CostModel::Steps CostModel::steps_of(const Schedule& s, const Resources& resourc
                      : resources.fixed_max ? Block::Full
                                            : Block::First;
   const int together = resources.blocks_per_core;
-  const Kernel& kernel = kernel_.of(s);
+  const Kernel& kernel = kernel_.of(s, resources.forms.tables);
   Steps steps;
   steps.first = step_of(kernel, s, t, Block::First, together);
   steps.full = step_of(kernel, s, t, full, together);

@@ -56,10 +56,11 @@ bool is_product(const expr::Expr& score) {
 
 // Counts what varies along a row, as a kernel of the family computes it.
 struct Counter {
+  const attention::PairForm& pairs;
   expr::Accuracy accuracy;
 
   expr::OperationCounts operator()(const expr::Expr& e) const {
-    return attention::operations_of_pair(e, accuracy);
+    return attention::operations_of_pair(in_tiles_that_fit(e, pairs), accuracy);
   }
 };
 
@@ -109,6 +110,23 @@ void count_bias(const spec::Spec& spec, const attention::PairInput& input, Kerne
   reader += kernel.bias_bytes == 4   ? expr::OperationCounts{.load = 0.5}
             : kernel.bias_bytes == 1 ? expr::OperationCounts{.logic = 1, .load = 0.5}
                                      : expr::OperationCounts{.logic = 1.5, .load = 0.125};
+}
+
+// Elements that pairs read of rows in shared memory: nothing waits for them.
+void count_tables(const attention::PairForm& pairs, Kernel& kernel) {
+  kernel.table_bytes = attention::places_of(pairs.row_tables).back();
+  std::set<std::string> elements;
+  for (const expr::Expr& e : {pairs.score, pairs.weight}) {
+    if (!e) continue;
+    expr::find_node(in_tiles_that_fit(e, pairs), [&](const expr::Expr& node) {
+      if (attention::is_element_of_table(node) && attention::varies_in_row(node)) {
+        elements.insert(expr::print(node));
+      }
+      return false;
+    });
+  }
+  kernel.table_loads = static_cast<int>(elements.size());
+  kernel.key_loads -= std::min(kernel.key_loads, kernel.table_loads);
 }
 
 // A warpgroup computes a value for its 64 rows; a thread reads those of two columns at a time.
@@ -177,7 +195,8 @@ bool asks_twice(const attention::PairForm& pairs) {
 // weight.
 void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
                      target::Family family, Kernel& kernel) {
-  const Counter count{accuracy_of(spec, family)};
+  const Counter count{pairs, accuracy_of(spec, family)};
+  kernel.divided = divided_keys(pairs, count.accuracy);
   if (pairs.score) kernel.score = count(pairs.score);
   if (pairs.affine) kernel.score.multiply -= 1;  // in the place of the exponent's own multiply-add
   kernel.key_rows = static_cast<int>(pairs.key_rows.size());
@@ -189,6 +208,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   for (const attention::KeyRow& row : pairs.key_rows) {
     kernel.scattered += scattered_loads(row.load, pairs, spec);
   }
+  count_tables(pairs, kernel);
   kernel.mask_scattered = kernel.tested_mask ? scattered_loads(pairs.mask, pairs, spec) : 0;
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
@@ -242,7 +262,7 @@ bool has_short_rows(const spec::Spec& spec) {
 }
 
 Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,
-                 bool tiles) {
+                 bool tiles, bool tables) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
   const ValueParts parts = value_parts(spec.head_dim.v);
@@ -275,7 +295,9 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
                            pair_abilities(family, {.near = true,
                                                    .far = true,
                                                    .strips = tiles,
-                                                   .bias = tiles && !has_short_rows(spec)})),
+                                                   .bias = tiles && !has_short_rows(spec),
+                                                   .places = true,
+                                                   .tables = tables})),
       family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
   kernel.row_order = row_order(kernel);
@@ -284,16 +306,25 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
 
 }  // namespace
 
-const Kernel& Kernel::of(const Schedule& schedule) const {
+const Kernel& Kernel::of(const Schedule& schedule, bool tables) const {
   const bool apart = schedule.pack_heads || gathers(schedule, block_size);
-  return apart && without_tiles ? *without_tiles : *this;
+  const Kernel& kernel = apart && without_tiles ? *without_tiles : *this;
+  return !tables && kernel.without_tables ? *kernel.without_tables : kernel;
 }
 
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family) {
-  Kernel kernel = described(spec, rows, family, true);
+  const auto with = [&](bool tiles) {
+    Kernel kernel = described(spec, rows, family, tiles, true);
+    if (kernel.table_bytes > 0) {
+      kernel.without_tables =
+          std::make_shared<const Kernel>(described(spec, rows, family, tiles, false));
+    }
+    return kernel;
+  };
+  Kernel kernel = with(true);
   if (kernel.has_strips() || kernel.bias_bytes > 0) {
-    kernel.without_tiles = std::make_shared<const Kernel>(described(spec, rows, family, false));
+    kernel.without_tiles = std::make_shared<const Kernel>(with(false));
     kernel.apart_blocks = kernel.without_tiles->apart_blocks;
   }
   return kernel;
@@ -313,6 +344,8 @@ attention::PairAbilities pair_abilities(target::Family family, const Forms& form
           .mask_bits = true,
           .row_keys = true,
           .key_rows = true,
+          .places = forms.places,
+          .row_tables = forms.tables,
           .strips = forms.strips,
           .rounds_positive_part = true};
 }

@@ -125,6 +125,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   }
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
+  bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   constexpr int kRank = 1;
   const int ranked = ranked_tiles(s, kernel.block_size, kernel.masked);
   if (ranked > 0) bytes += kBarrier + kRank * ranked;
@@ -262,8 +263,9 @@ std::string why_unpackable(const Kernel& kernel) {
   return kernel.heads_apart;
 }
 
-Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& target) {
-  const Kernel& kernel = given.of(s);
+namespace {
+
+Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   std::string reason = refusal(kernel, s, target);
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
@@ -282,6 +284,8 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
                         register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
   resources.forms.strips = kernel.has_strips();
   resources.forms.bias = kernel.bias_bytes > 0;
+  resources.forms.places = !gathers(s, kernel.block_size);
+  resources.forms.tables = kernel.table_bytes > 0;
   resources.forms.join = s.split_keys;
   resources.scout = has_scout(kernel);
   resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
@@ -299,6 +303,14 @@ Fit fit_hopper(const Kernel& given, const Schedule& s, const target::Target& tar
     resources.shared_bytes = shared_bytes_of(kernel, s, resources.query_stages);
   }
   return {resources, ""};
+}
+
+}  // namespace
+
+Fit fit_hopper(const Kernel& kernel, const Schedule& s, const target::Target& target) {
+  Fit fit = fit_kernel(kernel.of(s), s, target);
+  if (fit.resources || !kernel.without_tables) return fit;
+  return fit_kernel(kernel.of(s, false), s, target);
 }
 
 }  // namespace attngen::schedule

@@ -114,6 +114,8 @@ struct Forms {
   bool far = false;     // keys far behind come as states (far_form.h)
   bool strips = false;  // what pairs share is computed once (strips.h)
   bool bias = false;    // an input with an element for each pair comes by tiles (pair_input.h)
+  bool places = false;  // a key's place in its block is at hand: blocks stand side by side
+  bool tables = false;  // rows of tables stay in shared memory (row_tables.h)
   bool join = false;    // what parts of a row's keys left can be put together
 };
 

@@ -9,6 +9,7 @@
 #include "attention/row_form.h"
 #include "attention/tiles.h"
 #include "expr/count.h"
+#include "schedule/divided_keys.h"
 #include "schedule/rows.h"
 #include "schedule/schedule.h"
 #include "spec/spec.h"
@@ -45,6 +46,9 @@ struct Kernel {
   int key_rows = 0;                 // of which a block's elements stand behind an address
   double scattered = 0;             // what these take besides (schedule/lines.h)
   double mask_scattered = 0;        // and the mask's
+  DividedKeys divided;              // of which score and weight have what tiles that fit take
+  int table_bytes = 0;              // of a query in shared memory (attention/row_tables.h)
+  int table_loads = 0;              // elements that a pair reads there
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
   bool batches_share = false;       // so do all batches, which then come side by side
@@ -70,12 +74,14 @@ struct Kernel {
   std::string apart_blocks;   // why a step cannot take two of these blocks, or ""
   std::string heads_apart;    // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
-  std::shared_ptr<const Kernel> without_tiles;  // nor strips; null: there are neither
+  std::shared_ptr<const Kernel> without_tiles;   // nor strips; null: there are neither
+  std::shared_ptr<const Kernel> without_tables;  // null: there are none
 
   bool has_strips() const { return key_strip || distance_strip || key_words > 0; }
   // As a schedule has it: there are no strips, and nothing comes by tiles, where a tile's rows are
-  // of several heads, or where its keys stand in two places.
-  const Kernel& of(const Schedule& schedule) const;
+  // of several heads, or where its keys stand in two places. `tables`: whether shared memory has
+  // room for them.
+  const Kernel& of(const Schedule& schedule, bool tables = true) const;
   int group() const { return heads_q / heads_kv; }  // query heads that share a key head
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,

@@ -109,6 +109,11 @@ constexpr double kRescaleInOrder = 2;
 // (2026-11-23, scripts/sweep_gpu.py --variants): predicted within 5 %, and 2 % relative to one
 // another; as a longer chain, once here, the latter was 4 %.
 constexpr double kBiasedPairs = 20;
+// What each warpgroup takes longer beside each other one, for an element that a pair reads of a
+// table's row. Fitted to 18 schedules of SAM's and Shaw's position terms at head dim 64 (H100,
+// 2026-11-28, a throw-away script; 1 to 4 warpgroups, 48 to 128 keys): predicted within 10 %.
+constexpr double kTableClk = 0.026;
+
 // Where the mask is bytes that come by tiles, a step takes each warpgroup this much longer, and
 // this for each key. Fitted to 40 schedules of four such calls (H200, 2026-11-26, a throw-away
 // script; 2 to 4 warpgroups, 48 to 176 keys, head dims 64 and 128): predicted within 6 %, root mean
@@ -168,7 +173,7 @@ bool keeps_max(const Kernel& kernel, Block block) {
 
 }  // namespace
 
-expr::OperationCounts operations(const Kernel& kernel, Block block) {
+expr::OperationCounts operations(const Kernel& kernel, Block block, int tile_kv) {
   expr::OperationCounts n;
   if (kernel.rows.exponential) {
     n = kExponential;
@@ -179,6 +184,7 @@ expr::OperationCounts operations(const Kernel& kernel, Block block) {
   } else {
     n = kernel.weight + kernel.score + expr::OperationCounts{.logic = 0.5};
   }
+  if (!kernel.divided.fit(tile_kv)) n += kernel.divided.beyond;
   n.load += kernel.scattered;
   if (block == Block::Partial) {
     n += kernel.mask;
@@ -193,7 +199,7 @@ namespace {
 
 // All warpgroups that share the core have the block to do.
 Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
-  const expr::OperationCounts n = operations(kernel, block);
+  const expr::OperationCounts n = operations(kernel, block, s.tile_kv);
   // Over all warpgroups that share the core.
   const double elements = s.warpgroups * elements_of_lane(s);
   const std::array<double, 4> pipes = pipes_of(n, t);
@@ -222,6 +228,8 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   } else if (kernel.bias_bytes > 0) {
     step.length += s.warpgroups * kWarpgroupRows * s.tile_kv / kBiasedPairs;
   }
+  const double of_tables = kWarpgroupRows * s.tile_kv * kernel.table_loads;
+  step.length += s.warpgroups * (s.warpgroups - 1) * of_tables * kTableClk;
   return step;
 }
 
@@ -259,7 +267,7 @@ bool may_weigh_at_once(const Kernel& kernel, const Schedule& s) {
 double in_phase_clk(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,
                     const Step& step) {
   const double weights =
-      s.warpgroups * elements_of_lane(s) * chain_clk(operations(kernel, block), 1, t);
+      s.warpgroups * elements_of_lane(s) * chain_clk(operations(kernel, block, s.tile_kv), 1, t);
   return std::max(0.0, 0.75 * step.matrix + weights - step.length);
 }
 

@@ -33,7 +33,7 @@ Step step_of(const Kernel& kernel, const Schedule& schedule, const target::Targe
 // pair_bias, bf16 and fp32, at head dim 128 (H200, 2026-11-23, a throw-away script).
 double copied_bias_clk(const Kernel& kernel, const Schedule& schedule);
 
-// Instructions per pair of query and key.
-expr::OperationCounts operations(const Kernel& kernel, Block block);
+// Instructions per pair of query and key, in blocks of tile_kv.
+expr::OperationCounts operations(const Kernel& kernel, Block block, int tile_kv);
 
 }  // namespace attngen::schedule

@@ -43,6 +43,12 @@ namespace {
 #if ATTN_STRIPS
 #include "parts/strips.cuh"
 #endif
+#if ATTN_DIVIDES_KEYS
+#include "parts/divided_keys.cuh"
+#endif
+#if ATTN_TABLE_BYTES
+#include "parts/tables.cuh"
+#endif
 #include "parts/user.cuh"
 #if ATTN_MASK_AHEAD
 #include "parts/mask_ahead.cuh"

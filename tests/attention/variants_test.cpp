@@ -40,6 +40,9 @@ double gate(int64_t h, int64_t j) { return -0.1 * static_cast<double>(j * (h + 1
 double output_gate(int64_t b, int64_t i, int64_t h, int64_t d) {
   return std::cos(static_cast<double>(b * 17 + i * 3 + h * 5 + d));
 }
+double position(int64_t b, int64_t h, int64_t i, int64_t place) {
+  return std::sin(static_cast<double>(b * 13 + h * 29 + i * 3 + place * 7));
+}
 double bucket_bias(int64_t bucket, int64_t h) {
   return std::sin(static_cast<double>(bucket * 5 + h));
 }
@@ -152,6 +155,13 @@ std::map<std::string, Formula> formulas() {
       scored(false, [](double s, const Pair& x) { return s + pair_bias(x.h, x.i, x.j); });
   all["broadcast_bias"] = scored(false, [](double s, const Pair& x) {
     return s + pair_bias(0, x.i, x.j) + key_bias(x.b, x.j);
+  });
+  all["image_positions"] = scored(false, [](double s, const Pair& x) {
+    return s + position(x.b, x.h, x.i, x.j / 64) + 2 * position(x.b, x.h, x.i, x.j % 64);
+  });
+  all["relative_keys"] = scored(false, [](double s, const Pair& x) {
+    const int64_t place = 128 + std::max<int64_t>(-128, std::min<int64_t>(x.j - x.p, 128));
+    return s + position(x.b, x.h, x.i, place);
   });
   all["temperature"] = scored(true, [](double s, const Pair& x) { return s * slope(x.h); });
   all["log_distance"] = scored(
@@ -269,6 +279,14 @@ class VariantData {
     put("attn_mask", kBatch * sq, sk, [sq](int64_t r, int64_t j) {
       return kept(r / sq, r % sq, j) != 0 ? pair_bias(r / sq, r % sq, j) : -expr::kInfinity;
     });
+    const auto put_positions = [&](const char* name, int64_t columns, double factor) {
+      put(name, kBatch * kHeads * sq, columns, [=](int64_t r, int64_t place) {
+        return factor * position(r / sq / kHeads, r / sq % kHeads, r % sq, place);
+      });
+    };
+    put_positions("rel_h", 64, 1);
+    put_positions("rel_w", 64, 2);
+    put_positions("rel", 257, 1);
     put("pair", sq, sk, [](int64_t i, int64_t j) { return pair_bias(0, i, j); });
     put("bias", spec.name == "sigmoid" ? 1 : kHeads * sq, spec.name == "sigmoid" ? 1 : sk,
         [&](int64_t r, int64_t j) {

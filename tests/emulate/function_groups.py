@@ -5,8 +5,8 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
                    GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, LONG_PACKED,
                    NARROW, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID,
-                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, packed, schedule, spec,
-                   split)
+                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, packed, rows_of,
+                   schedule, spec, split)
 
 FUNCTION_GROUPS = {
     "dense": [
@@ -205,6 +205,41 @@ FUNCTION_GROUPS = {
         (spec(inputs={"gate": {"dtype": "bf16", "shape": ["batch", "seq_kv", "dim"]}}, mask=CAUSAL,
               normalize={**SIGMOID, "output": "acc * gate[b, q_pos, 63 - d]"}),
          [schedule(2, 64, 2)], ["2,70,130", "1,64,0"]),
+    ],
+    # Rows of tables, of which each query has its own, in shared memory: keys' quotients and
+    # remainders, in tiles that fit them and in others; an index beyond either end of the dimension.
+    "tables": [
+        (spec(inputs={**rows_of("bf16", 3, "batch", "heads", name="rel_h"),
+                      **rows_of("bf16", 64, "batch", "heads", name="rel_w")},
+              score="score + rel_h[b, h, q_idx, kv_idx // 64] + rel_w[b, h, q_idx, kv_idx % 64]"),
+         [schedule(2, 64, 2), schedule(1, 128, 2), schedule(2, 96, 2, overlap="none"),
+          schedule(3, 32, 2, ping_pong=True)], ["2,70,130", "1,200,333", "1,64,0"]),
+        # Rows that begin anywhere; several heads in a tile.
+        (spec((4, 2), inputs=rows_of("bf16", 33, "batch", "heads"), mask=CAUSAL,
+              score="score + rel[b, h, q_idx, clamp(kv_idx - q_pos, -16, 16) + 16]"),
+         [schedule(2, 64, 2), packed(1, 64, 2), packed(1, 64, 2, split_keys=True)],
+         ["2,70,130", "1,200,90", "1,3,300"]),
+        (spec(dtype="fp16", inputs=rows_of("f32", 40, "heads"),
+              normalize={"weight": "sigmoid(score - 4 + rel[h, q_idx, kv_idx // 7 - 3])"}),
+         [schedule(2, 64, 2), split(1, 64, 2)], ["2,70,130", "1,130,300"]),
+        # Two elements of one row, and a table for which there is no room beside it.
+        (spec(inputs={**rows_of("f32", 150, "batch"), **rows_of("fp16", 301, "heads", name="far")},
+              score="score + 0.5 * (rel[b, q_idx, kv_idx // 3] + rel[b, q_idx, kv_idx // 3 + 1]) + "
+                    "far[h, q_idx, q_pos - kv_idx + 9]"), [schedule(2, 64, 2)], ["2,70,200"]),
+        # What a query keeps of the keys; blocks that each map, or that nobody else, visits.
+        (spec(inputs=rows_of("u8", 24, "batch", "heads"),
+              mask=f"{CAUSAL} and rel[b, h, q_idx, kv_idx // 16] != 0"),
+         [schedule(2, 64, 2), schedule(2, 64, 2, overlap="none")], ["2,70,130", "1,200,333"]),
+        (spec(maps=2, inputs={**LAMBDA, **rows_of("bf16", 2, "heads"), **rows_of("i32", 5, name="by")},
+              normalize=DIFFERENTIAL, mask=CAUSAL,
+              score="score + rel[h, q_idx, map] * by[q_idx, kv_idx % 5]"),
+         [schedule(2, 64, 2)], ["1,130,200"]),
+        (spec((2, 1), blocks={"size": 64, "from": "bitmap", "per": "heads_kv"}, mask=CAUSAL,
+              inputs=rows_of("bf16", 16), score="score + rel[q_idx, kv_idx // 16]"),
+         [schedule(1, 128, 2), schedule(2, 64, 2)], CALLS),
+        (spec((4, 2), varlen=True, inputs=rows_of("bf16", 33, "heads"), mask=CAUSAL,
+              score="score + rel[h, q_idx, min(q_pos - kv_idx, 32)]"),
+         [schedule(2, 64, 2), packed(1, 64, 2, split_keys=True)], [PACKED[2], *LONG_PACKED]),
     ],
     # An input with an element for each pair comes by tiles; where its rows begin anyhow, by threads.
     "bias": [

@@ -140,10 +140,27 @@ inline void copy_word(void* to, const void* from) {
     emulator::core->current->words.push_back([=] { std::memcpy(to, from, 4); });
   }
 }
+inline void copy_chunk(void* to, const void* from, int bytes) {
+  if (reinterpret_cast<uintptr_t>(from) % 16 != 0 || shared_address(to) % 16 != 0 || bytes <= 0 ||
+      bytes > 16) {
+    std::fprintf(stderr, "no copy takes these %d bytes of a chunk\n", bytes);
+    std::exit(8);
+  }
+  const auto copy = [=] {
+    std::memset(to, 0, 16);
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  };
+  if (emulator::core->random() % 2 == 0) {
+    copy();
+  } else {
+    emulator::core->current->words.emplace_back(copy);
+  }
+}
 inline void wait_for_words() {
   for (const auto& word : emulator::core->current->words) word();
   emulator::core->current->words.clear();
 }
+inline void wait_for_chunks() { wait_for_words(); }
 inline void prefetch(const void*) {}
 inline void prefetch_map(const CUtensorMap&) {}
 inline void tma_prefetch(const CUtensorMap&, int, int, int, int) {}

@@ -29,6 +29,10 @@ def gate(*dims, dtype="bf16"):
     return {"gate": {"dtype": dtype, "shape": [*dims, "dim"]}}
 
 
+def rows_of(dtype, columns, *dims, name="rel"):
+    return {name: {"dtype": dtype, "shape": [*dims, "seq_q", columns]}}
+
+
 def keep(*dims):
     return {"keep": {"dtype": "u8", "shape": [*dims, "seq_q", "seq_kv"]}}
 

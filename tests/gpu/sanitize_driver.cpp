@@ -194,6 +194,13 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     keep.fill(random_bytes(pairs, 8));
     args.keep = static_cast<const uint8_t*>(keep.data());
   }
+  constexpr int64_t kPositions = 33;
+  const auto places = static_cast<size_t>(n.batch * dims.heads_q * n.seq_q * kPositions);
+  const Buffer rel(2 * places);
+  if constexpr (requires { args.rel; }) {
+    rel.fill(random_values(places, dims.bf16, 9));
+    args.rel = static_cast<const uint16_t*>(rel.data());
+  }
   const auto key_values = static_cast<size_t>(n.batch * n.seq_kv);
   const Buffer key(2 * key_values);
   if constexpr (requires { args.key; }) {
@@ -266,7 +273,7 @@ int main() {
       RUN(sanitize_far, Dims{2, 1, 128, true, 1, true}) &
       RUN(sanitize_wide, Dims{2, 1, 64, true, 1, true, 384}) &
       RUN(sanitize_sparse, Dims{4, 2, 128, true, 1, false, 128, true}) &
-      RUN(sanitize_strips, Dims{2, 2, 64, true}) &
+      RUN(sanitize_strips, Dims{2, 2, 64, true}) & RUN(sanitize_tables, Dims{2, 2, 64, true}) &
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_mask, Dims{2, 2, 64, true}) &
       RUN(sanitize_bits, Dims{4, 4, 64, true, 1, false, 64, true}) &

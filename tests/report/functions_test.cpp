@@ -16,13 +16,15 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
        "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
        "inputs: {slopes: {dtype: f32, shape: [heads]}, bias: {dtype: f32, shape: [seq_kv]},\n"
        "         keep: {dtype: u8, shape: [seq_q, seq_kv]},\n"
+       "         rel: {dtype: f32, shape: [heads, seq_q, 20]},\n"
        "         gate: {dtype: bf16, shape: [batch, seq_q, dim]},\n"
        "         doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n" +
            lines});
   const auto spec = attngen::spec::read(diagnostics);
   REQUIRE(spec.has_value());
-  return attngen::report::functions_text(*spec, family, schedule,
-                                         {.near = true, .far = far, .strips = true, .bias = true});
+  return attngen::report::functions_text(
+      *spec, family, schedule,
+      {.near = true, .far = far, .strips = true, .bias = true, .places = true, .tables = true});
 }
 
 }  // namespace
@@ -38,6 +40,9 @@ TEST_CASE("what the user's functions cost is said") {
         "the score adds to a pair: 1 multiply-add\n"
         "the mask adds to a pair of a block that it cuts: 3 integer operations\n"
         "computed once for a row: slopes[h]; slopes[h] * 1.4426950408889634\n");
+  CHECK(functions_of("score: score + rel[h, q_idx, kv_idx % 16]\n") ==
+        "the score adds to a pair: 1 multiply-add, 1 load\n"
+        "a tile's queries keep their rows of rel in shared memory: 80 bytes each\n");
   CHECK(functions_of("score: score + bias[kv_idx]\nnormalize: {weight: sigmoid(score)}\n") ==
         "the score adds to a pair: 1 multiply-add, 0.5 loads\n"
         "the weight adds 1 sigmoid to a pair: 1.5 special functions, 5 multiply-adds, "

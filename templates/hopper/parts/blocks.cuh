@@ -64,6 +64,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
       continue;
     }
     start_scores();
+#if ATTN_TABLE_BYTES
+    if (first) finish_tables();
+#endif
 #if ATTN_BIAS
     find_biases(cursor, first);
 #endif
@@ -109,6 +112,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #if ATTN_ROW_CONSTANTS && !ATTN_FAR
   set_row_constants();  // loads pass under the first product
 #endif
+#if ATTN_TABLE_BYTES
+  finish_tables();
+#endif
 #if ATTN_BIAS
   find_biases(cursor, true);
 #endif
@@ -150,6 +156,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #pragma unroll 1
   for (bool first = true; cursor.has_more(); first = false) {
     start_next(cursor);
+#if ATTN_TABLE_BYTES
+    if (first) finish_tables();
+#endif
 #if ATTN_BIAS
     find_biases(cursor, first);
 #endif

@@ -76,6 +76,10 @@ struct Consumer {
 #endif
   __device__ void recall_tile();
   __device__ void save_rows(const RowValues (&values)[2]);
+#if ATTN_TABLE_BYTES
+  __device__ void start_tables();
+  __device__ void finish_tables();
+#endif
 #if ATTN_COLUMN_INPUTS
   __device__ void prefetch_columns() const;
 #endif
@@ -223,6 +227,9 @@ __device__ __forceinline__ void Consumer::attend() {
   visit_blocks({Visit{}.with_more(any)});
 #else
   visit_blocks({blocks, blocks.before_first()});
+#endif
+#if ATTN_TABLE_BYTES
+  wait_for_chunks();  // of a tile without a key nobody has
 #endif
 #if ATTN_TRIMMED
   pass_over(work.after);

@@ -330,6 +330,15 @@
 #ifndef ATTN_OUTPUT_COLUMNS
 #define ATTN_OUTPUT_COLUMNS 0
 #endif
+#ifndef ATTN_SCORE_COLUMN
+#define ATTN_SCORE_COLUMN 0
+#endif
+#ifndef ATTN_DIVIDES_KEYS
+#define ATTN_DIVIDES_KEYS 0
+#endif
+#ifndef ATTN_TABLE_BYTES
+#define ATTN_TABLE_BYTES 0
+#endif
 #ifndef ATTN_COLUMN_INPUTS
 #define ATTN_COLUMN_INPUTS 0
 #endif

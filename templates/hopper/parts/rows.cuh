@@ -66,6 +66,25 @@ __device__ __forceinline__ void Consumer::set_row_constants() {
 }
 
 #endif
+#if ATTN_TABLE_BYTES
+// Each warp copies for itself, behind what it read of the tile before.
+__device__ __forceinline__ void Consumer::start_tables() {
+  uint8_t* const kept = shared.tables[warpgroup] + thread / 32 * 16 * kTableBytes;
+  __syncwarp();
+  const TableRows tables[2] = {table_rows(rows[0], p.inputs), table_rows(rows[1], p.inputs)};
+  copy_tables(tables, kept);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    find_tables(rows[r], tables[r], kept + (lane / 4 + 8 * r) * kTableBytes);
+  }
+}
+
+__device__ __forceinline__ void Consumer::finish_tables() {
+  wait_for_chunks();
+  __syncwarp();
+}
+
+#endif
 #if ATTN_COLUMN_INPUTS
 // Asks for what the tile's end will read, as far as the L2.
 __device__ __forceinline__ void Consumer::prefetch_columns() const {
@@ -88,6 +107,9 @@ __device__ __forceinline__ void Consumer::begin_rows() {
   tile_row = first_row_of(tile, warpgroup);
 #endif
   place_rows();
+#if ATTN_TABLE_BYTES
+  start_tables();
+#endif
 #if ATTN_COLUMN_INPUTS
   prefetch_columns();
 #endif

@@ -36,6 +36,9 @@ struct __align__(1024) Shared {
 #if ATTN_MASK_BITS
   __align__(16) uint8_t mask[kStages][kMaskBytes];
 #endif
+#if ATTN_TABLE_BYTES
+  __align__(16) uint8_t tables[kWarpgroups][64 * kTableBytes];
+#endif
 #if ATTN_STRIPS
   Strips strips[kWarpgroups][2];  // of this block and the next
 #endif

@@ -168,13 +168,13 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
       const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
 #if ATTN_SCORE_BIAS && ATTN_LINES
       score = score_of(score, bias, row, lines, column, kv_idx, in);
-#elif ATTN_SCORE_BIAS && ATTN_VALUE_STRIPS
+#elif ATTN_SCORE_BIAS && ATTN_SCORE_COLUMN
       score = score_of(score, bias, row, column, kv_idx, in);
 #elif ATTN_SCORE_BIAS
       score = score_of(score, bias, row, kv_idx, in);
 #elif ATTN_LINES
       score = score_of(score, row, lines, column, kv_idx, in);
-#elif ATTN_VALUE_STRIPS
+#elif ATTN_SCORE_COLUMN
       score = score_of(score, row, column, kv_idx, in);
 #else
       score = score_of(score, row, kv_idx, in);

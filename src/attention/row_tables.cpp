@@ -1,0 +1,120 @@
+#include "attention/row_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attention/output_columns.h"
+#include "attention/pair_input.h"
+#include "expr/bound.h"
+#include "expr/simplify.h"
+
+namespace attngen::attention {
+namespace {
+
+using expr::Expr;
+using expr::Op;
+using spec::Input;
+
+// Of a query's rows in all tables: 512 elements of two bytes.
+constexpr int kMostBytes = 1040;
+constexpr int kChunk = 16;  // bytes of a copy, and what four lanes read of a row
+
+int row_bytes(const Input& input) {
+  const int64_t bytes = int64_t{input.shape.back().number} * spec::bytes_of(input.element);
+  return static_cast<int>(std::min<int64_t>(bytes, kMostBytes + 1));
+}
+
+// Indices of pairs are not negative.
+expr::Interval range_of(const Expr& index) {
+  const auto variable = [](std::string_view name) {
+    const bool from_zero = name == "kv_idx" || name == "q_idx" || name == "b" || name == "h" ||
+                           name == "h_kv" || name == "map";
+    return from_zero ? expr::Interval{0, expr::kInfinity} : expr::Interval{};
+  };
+  return expr::bound(index, {variable, [](std::string_view) { return expr::Interval{}; }});
+}
+
+// As loads of inputs are: an index outside of the dimension is its nearest end.
+Expr in_range(Expr index, int length) {
+  const expr::Interval range = range_of(index);
+  if (range.high > length - 1) index = expr::make(Op::Min, {index, expr::integer(length - 1)});
+  if (range.low < 0) index = expr::make(Op::Max, {index, expr::integer(0)});
+  return index;
+}
+
+Expr first_of_row(const Expr& load) {
+  std::vector<Expr> indices(load.operands().begin(), load.operands().end());
+  indices.back() = expr::integer(0);
+  return expr::load(load.name(), load.type(), std::move(indices));
+}
+
+}  // namespace
+
+std::vector<int> places_of(std::span<const RowTable> tables) {
+  std::vector<int> places{0};
+  for (const RowTable& table : tables) {
+    // A row may begin within a chunk.
+    const int chunks = (table.bytes + kChunk - 1) / kChunk + (table.bytes % kChunk == 0 ? 0 : 1);
+    places.push_back(places.back() + chunks * kChunk);
+  }
+  if (places.back() / kChunk % 2 == 0 && !tables.empty()) places.back() += kChunk;
+  return places;
+}
+
+bool is_of_row_table(const spec::Spec& spec, const Expr& load) {
+  const Input* input = load.op() == Op::Load ? spec.find_input(load.name()) : nullptr;
+  if (input == nullptr || input->shape.size() < 2) return false;
+  if (input->shape.back().kind != Input::Dim::Kind::Number) return false;
+  if (row_bytes(*input) > kMostBytes) return false;
+  const auto indices = load.operands();
+  const auto of_row = indices.first(indices.size() - 1);
+  return expr::mentions(indices.back(), "kv_idx") &&
+         std::ranges::all_of(of_row, [&](const Expr& index) { return is_of_row(spec, index); }) &&
+         std::ranges::any_of(of_row, [](const Expr& index) {
+           return expr::mentions(index, "q_idx") || expr::mentions(index, "q_pos");
+         });
+}
+
+bool is_read_by_whole_rows(const spec::Spec& spec, const Input& input) {
+  if (input.shape.empty() || row_bytes(input) % kChunk != 0) return false;
+  const auto reads = [&](const Expr& e) {
+    return e && expr::find_node(e, [&](const Expr& node) {
+                  return node.op() == Op::Load && node.name() == input.name &&
+                         is_of_row_table(spec, node);
+                }) != nullptr;
+  };
+  return reads(spec.score) || reads(spec.mask) || reads(spec.normalize.weight) ||
+         std::ranges::any_of(spec.normalize.rows,
+                             [&](const spec::NamedExpr& row) { return reads(row.value); });
+}
+
+bool is_element_of_table(const Expr& e) {
+  if (e.op() != Op::Load) return false;
+  const std::string_view name = e.name();
+  const size_t dot = name.find('.');
+  return dot != std::string_view::npos && name.substr(dot + 1).starts_with('t');
+}
+
+Expr RowTables::operator()(const Expr& load) {
+  if (!is_of_row_table(spec_, load)) return load;
+  const RowTable* const table = table_of(load);
+  if (table == nullptr) return load;
+  const int length = spec_.find_input(load.name())->shape.back().number;
+  return expr::load(load.name() + "." + table->name, load.type(),
+                    {in_range(load.operands().back(), length)});
+}
+
+const RowTable* RowTables::table_of(const Expr& load) {
+  const Expr first = first_of_row(load);
+  const auto known = std::ranges::find_if(
+      tables_, [&](const RowTable& table) { return expr::same(table.first, first); });
+  if (known != tables_.end()) return &*known;
+  const int bytes = row_bytes(*spec_.find_input(load.name()));
+  if (places_of(tables_).back() + bytes > kMostBytes) return nullptr;
+  tables_.push_back({fmt::format("t{}", tables_.size()), first, bytes});
+  return &tables_.back();
+}
+
+}  // namespace attngen::attention
