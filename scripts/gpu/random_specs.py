@@ -69,6 +69,18 @@ def table(d):
     return f"{d.score} + {name}[h, clamp(q_pos - kv_idx, -{reach}, {reach}) + {reach}]"
 
 
+def own_row(d):
+    """A short row for each query, of which keys pick elements."""
+    columns, n = d.random.choice([8, 33, 64, 200]), d.random.choice([3, 8, 14, 16, 64])
+    dims, index = d.random.choice([(["batch", "heads", "seq_q"], "b, h, q_idx"),
+                                   (["heads_kv", "seq_q"], "h_kv, q_idx"), (["seq_q"], "q_idx")])
+    name = d.add_input([*dims, columns], "normal", FLOATS)
+    reach = (columns - 1) // 2
+    picked = d.random.choice([f"kv_idx % {n}", f"kv_idx // {n}", f"abs(q_pos - kv_idx) % {n}",
+                              f"clamp(kv_idx - q_pos, -{reach}, {reach}) + {reach}"])
+    return f"{d.score} + {name}[{index}, {picked}]"
+
+
 def temperature(d):
     return f"({d.score}) * {d.add_input(['heads'], 'slopes')}[h]"
 
@@ -112,8 +124,8 @@ def steps_for(normaliser, dtype):
         return [by_index, bend, temperature, decay]
     if kind == LOGISTIC and dtype == "fp16":
         return [by_index, bend, soft_cap, wave]
-    return [by_index, bend, soft_cap, wave, bias, table, temperature, decay, distance_slope,
-            log_distance]
+    return [by_index, bend, soft_cap, wave, bias, table, own_row, temperature, decay,
+            distance_slope, log_distance]
 
 
 # Masks: conditions on a pair.
@@ -159,7 +171,8 @@ def documents(d):
 def bits(d):
     dims, index = d.random.choice([(["batch", "seq_kv"], "b, kv_idx"),
                                    (["batch", "seq_q", "seq_kv"], "b, q_idx, kv_idx"),
-                                   (["heads_kv", "seq_q"], "h_kv, q_idx")])
+                                   (["heads_kv", "seq_q"], "h_kv, q_idx"),
+                                   (["heads_kv", "seq_q", 24], "h_kv, q_idx, kv_idx // 8")])
     return f"{d.add_input(dims, 'bits', ('u8',))}[{index}] != 0"
 
 

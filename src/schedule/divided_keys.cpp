@@ -8,7 +8,7 @@ namespace {
 using expr::Expr;
 using expr::Op;
 
-// Of two columns of eight, a lane's: quotients by less differ between its pairs.
+// Columns of which each lane has two: the compiler knows in which eight of them.
 constexpr int kGroup = 8;
 
 bool is_divided_key(const Expr& e) {
@@ -19,14 +19,15 @@ bool is_divided_key(const Expr& e) {
 }  // namespace
 
 bool DividedKeys::fit(int tile_kv) const {
-  return std::ranges::all_of(
-      numbers, [&](int number) { return number % tile_kv == 0 || tile_kv % number == 0; });
+  return std::ranges::all_of(numbers, [&](int number) {
+    return number % kGroup == 0 && (number % tile_kv == 0 || tile_kv % number == 0);
+  });
 }
 
 Expr in_tiles_that_fit(const Expr& e, const attention::PairForm& form) {
   if (!form.divides_keys || !e || e.operands().empty()) return e;
   if (is_divided_key(e)) {
-    const bool of_block = e.op() == Op::FloorDivide && e.operand(1).number() >= kGroup;
+    const bool of_block = e.op() == Op::FloorDivide;
     return expr::variable(of_block ? "seq_kv" : attention::kColumn, expr::Type::Int);
   }
   return expr::map_operands(e, [&](const Expr& x) { return in_tiles_that_fit(x, form); });

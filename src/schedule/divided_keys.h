@@ -1,5 +1,6 @@
-// What it costs to divide keys by numbers: of tiles whose keys are multiples of the number, or
-// divide it, the quotient is the same for a block and the remainder known to the compiler
+// What it costs to divide keys by multiples of eight: in tiles whose keys are multiples of the
+// number, or divide it, the quotient is the same for a block or the compiler knows to which columns
+// it belongs, and knows the remainder but for a lane's place
 // (templates/hopper/parts/divided_keys.cuh).
 #pragma once
 

@@ -52,6 +52,7 @@ TEST_CASE("in tiles that fit it a key's quotient costs nothing, and its remainde
   CHECK(remainder.divided.beyond.logic >= 1);
   for (const int tile_kv : {32, 64, 128, 192}) CHECK(remainder.divided.fit(tile_kv));
   for (const int tile_kv : {48, 96, 176}) CHECK_FALSE(remainder.divided.fit(tile_kv));
+  CHECK_FALSE(kernel_with(14, "rel[h, q_idx, kv_idx % 14]").divided.fit(112));
   CHECK(operations(quotient, Block::First, 64).load == 0);
   CHECK(operations(quotient, Block::First, 96).load == 1);
   const Candidate best = search(quotient, h100()).ranked.front();
