@@ -1,10 +1,13 @@
 #include "attention/pair_input.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+
+#include "attention/linear.h"
 
 namespace attngen::attention {
 namespace {
@@ -35,34 +38,73 @@ bool numbers_matrices(const spec::Spec& spec, const Input& input) {
   return spec::has_dim(input, Kind::Batch) ? numbers == 1 : numbers * heads < 0x1p31;
 }
 
-bool is_pair_input(const spec::Spec& spec, const Input& input, const Expr& load, bool of_mask) {
+// Of dimension i, whatever the query or key.
+bool is_own_index(const Input& input, const Expr& load, size_t i, std::string_view name) {
+  const Expr& index = load.operand(i);
+  return index.op() == Op::Variable && index.name() == name &&
+         spec::index_of(input.shape[i].kind) == name;
+}
+
+// A matrix of a row for each query, for all pairs of a tile of one head.
+bool has_rows(const spec::Spec& spec, const Input& input, const Expr& load, bool of_mask) {
   if (input.element == Input::Element::I32) return false;
   if (input.element == Input::Element::U8 && !of_mask) return false;
   const size_t dims = input.shape.size();
   if (dims < 2 || !numbers_matrices(spec, input)) return false;
-  for (size_t i = 0; i < dims; ++i) {
-    const Expr& index = load.operand(i);
-    const std::string_view last = i + 2 == dims ? "q_idx" : "kv_idx";
-    const bool fits = i + 2 < dims ? is_of_tile(index)
-                                   : index.op() == Op::Variable && index.name() == last &&
-                                         spec::index_of(input.shape[i].kind) == last;
-    if (!fits) return false;
+  for (size_t i = 0; i + 2 < dims; ++i) {
+    if (!is_of_tile(load.operand(i))) return false;
   }
-  return true;
+  return is_own_index(input, load, dims - 2, "q_idx");
 }
+
+// An index as kv_idx + slope * q_idx + first.
+std::optional<PairInput::Shift> shift_of(const Expr& index) {
+  constexpr int64_t kMostSlope = 1 << 16;  // that of 16 rows fits 32 bits
+  const auto sum = linear(index);
+  if (!sum) return std::nullopt;
+  PairInput::Shift shift;
+  Linear first{sum->constant, {}};
+  int64_t keys = 0;
+  for (const Linear::Term& term : sum->terms) {
+    const bool is_variable = term.atom.op() == Op::Variable;
+    if (is_variable && term.atom.name() == "kv_idx") {
+      keys = term.coefficient;
+    } else if (is_variable && term.atom.name() == "q_idx") {
+      shift.slope = term.coefficient;
+    } else if (is_of_tile(term.atom)) {
+      first.terms.push_back(term);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (keys != 1 || std::abs(shift.slope) > kMostSlope) return std::nullopt;
+  shift.first = to_expr(first);
+  return shift;
+}
+
+// Rows that begin anywhere. Packed sequences have rows of their own kind.
+std::optional<PairInput::Shift> shift_of(const spec::Spec& spec, const Input& input,
+                                         const Expr& load) {
+  using Kind = Input::Dim::Kind;
+  const Kind last = input.shape.back().kind;
+  const bool is_fixed = last == Kind::Number || last == Kind::SeqQ || last == Kind::SeqKv;
+  if (spec.varlen || !is_fixed) return std::nullopt;
+  return shift_of(load.operand(input.shape.size() - 1));
+}
+
+enum class Rows { Plain, Shifted };
 
 // In the order of the text.
 class Search {
  public:
-  Search(const spec::Spec& spec, bool of_mask) : spec_(spec), of_mask_(of_mask) {}
+  Search(const spec::Spec& spec, bool of_mask, Rows rows)
+      : spec_(spec), of_mask_(of_mask), rows_(rows) {}
 
   std::optional<PairInput> in(const Expr& e) {
     if (!e || e.operands().empty() || !seen_.insert(e.identity()).second) return std::nullopt;
     if (e.op() == Op::Load) {
       const Input* input = spec_.find_input(e.name());
-      if (input != nullptr && is_pair_input(spec_, *input, e, of_mask_)) {
-        return PairInput{*input, e, of_mask_};
-      }
+      if (auto found = input != nullptr ? at(*input, e) : std::nullopt) return found;
     }
     for (const Expr& operand : e.operands()) {
       if (auto found = in(operand)) return found;
@@ -71,8 +113,20 @@ class Search {
   }
 
  private:
+  std::optional<PairInput> at(const Input& input, const Expr& load) const {
+    if (!has_rows(spec_, input, load, of_mask_)) return std::nullopt;
+    if (rows_ == Rows::Plain) {
+      if (!is_own_index(input, load, input.shape.size() - 1, "kv_idx")) return std::nullopt;
+      return PairInput{input, load, of_mask_, std::nullopt};
+    }
+    auto shift = shift_of(spec_, input, load);
+    if (!shift) return std::nullopt;
+    return PairInput{input, load, of_mask_, std::move(shift)};
+  }
+
   const spec::Spec& spec_;
   bool of_mask_;
+  Rows rows_;
   std::set<const void*> seen_;
 };
 
@@ -86,27 +140,35 @@ Expr replaced(const Expr& e, const Replace& replace, std::map<const void*, Expr>
   return done.emplace(e.identity(), e.op() == Op::Load ? replace(result) : result).first->second;
 }
 
-}  // namespace
-
-std::optional<PairInput> pair_input(const spec::Spec& spec) {
-  Search search(spec, false);
+std::optional<PairInput> pair_input_of_scores(const spec::Spec& spec, Rows rows) {
+  Search search(spec, false, rows);
   if (auto found = search.in(spec.score)) return found;
   for (const spec::NamedExpr& row : spec.normalize.rows) {
     if (auto found = search.in(row.value)) return found;
   }
-  if (auto found = search.in(spec.normalize.weight)) return found;
+  return search.in(spec.normalize.weight);
+}
+
+}  // namespace
+
+std::optional<PairInput> pair_input(const spec::Spec& spec) {
+  for (const Rows rows : {Rows::Plain, Rows::Shifted}) {
+    if (auto found = pair_input_of_scores(spec, rows)) return found;
+  }
   return pair_input_of_mask(spec);
 }
 
 std::optional<PairInput> pair_input_of_mask(const spec::Spec& spec) {
-  return Search(spec, true).in(spec.mask);
+  return Search(spec, true, Rows::Plain).in(spec.mask);
 }
 
 bool batches_share_pairs(const spec::Spec& spec) {
   using Kind = Input::Dim::Kind;
+  const auto by_tiles = pair_input(spec);
   bool any = false;
   for (const Input& input : spec.inputs) {
-    if (!has_dim(input, Kind::SeqQ) || !has_dim(input, Kind::SeqKv)) continue;
+    const bool of_pairs = has_dim(input, Kind::SeqQ) && has_dim(input, Kind::SeqKv);
+    if (!of_pairs && !(by_tiles && by_tiles->input.name == input.name)) continue;
     if (has_dim(input, Kind::Batch)) return false;
     any = true;
   }

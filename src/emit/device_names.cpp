@@ -285,6 +285,10 @@ std::string DeviceNames::matrix(const expr::Expr& load) const {
   return index.empty() ? "0" : index;
 }
 
+std::string DeviceNames::columns(const spec::Input& input) const {
+  return length(input.shape.back());
+}
+
 std::string DeviceNames::matrices(const spec::Input& input) {
   std::string product;
   for (const spec::Input::Dim& dim : input.shape) {

@@ -77,9 +77,11 @@ class DeviceNames {
   // Where the row of the input begins of which a load has one element: "in.gate + ...".
   std::string begin_of_row(const expr::Expr& load) const;
 
-  // Which of its matrices [seq_q, seq_kv] a load of an element for each pair has for a row.
+  // Which of its matrices, the last two dimensions, a load of an element for each pair has for a
+  // row.
   std::string matrix(const expr::Expr& load) const;
   static std::string matrices(const spec::Input& input);  // how many there are
+  std::string columns(const spec::Input& input) const;    // and how many columns they have
 
   // "in.batch": a length of the call, "batch", "total_q" or "total_kv", that `Row` does not hold.
   std::string of_call(std::string length) const;

@@ -143,8 +143,29 @@ std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
+// Of a bias whose rows begin anywhere.
+std::string shifted_bias_text(const attention::PairInput& bias, const DeviceNames& names) {
+  return comment("by tiles", expr::print_brief(bias.load)) +
+         "// Which of its matrices a row reads, how many columns these have, and the one that "
+         "query "
+         "0\n// reads for key 0: an index outside of them is clamped.\n" +
+         text_of({"int",
+                  "bias_matrix",
+                  {kRow, kInputs},
+                  fmt::format("  return {};\n", names.matrix(bias.load))}) +
+         text_of({"int",
+                  "bias_columns",
+                  {kRow, kInputs},
+                  fmt::format("  return {};\n", names.columns(bias.input))}) +
+         text_of(
+             {"int", "bias_first", {kRow, kInputs}, returned(bias.shift->first, names.names())}) +
+         fmt::format("__device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
+                     c_type_of(bias.input), bias.input.name);
+}
+
 std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
   if (!pairs.bias) return "";
+  if (pairs.bias->shift) return shifted_bias_text(*pairs.bias, names);
   const spec::Input& input = pairs.bias->input;
   return comment("by tiles", expr::print_brief(pairs.bias->load)) +
          "// Which of its matrices [seq_q, seq_kv] a row reads, how many it has, and the first.\n" +

@@ -161,6 +161,9 @@ class TemplateValues {
     put("BIAS", pairs_.bias.has_value());
     put("BIAS_BYTES", pairs_.bias ? pairs_.bias->element_bytes() : 2);
     put("BIAS_FP16", pairs_.bias && pairs_.bias->input.element == spec::Input::Element::Fp16);
+    const bool is_shifted = pairs_.bias && pairs_.bias->shift;
+    put("BIAS_SHIFTED", is_shifted);
+    put("BIAS_SLOPE", is_shifted ? pairs_.bias->shift->slope : 0);
     put("SCORE_BIAS", pairs_.scores_read_bias());
     put("MASK_BIAS", pairs_.mask_reads_bias());
     put("ZERO_IS_MASKED", pairs_.zero_is_masked());

@@ -110,9 +110,9 @@ bool tiles_by_data(const Kernel& kernel) {
          (kernel.test && !expr::inputs_of(kernel.test->kept).empty());
 }
 
-// TMA takes no rows of biases that begin between multiples of 16 bytes.
+// TMA takes no rows of biases that begin between multiples of 16 bytes, as shifted ones mostly do.
 bool copies_biases(const Kernel& kernel, const spec::Workload& w) {
-  return kernel.bias_bytes > 0 && w.seq_kv * kernel.bias_bytes % 16 != 0;
+  return kernel.bias_bytes > 0 && (kernel.bias_shifted || w.seq_kv * kernel.bias_bytes % 16 != 0);
 }
 
 // Heads, of all batches, that read the same biases.

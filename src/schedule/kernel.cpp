@@ -21,10 +21,10 @@ namespace {
 constexpr expr::OperationCounts kIntervalTest{.logic = 2};
 constexpr expr::OperationCounts kBitTest{.logic = 1};
 
-// An element for each pair that scores read.
+// An element for each pair that scores read. Shifted ones are loads of each thread elsewhere.
 bool has_biases(const spec::Spec& spec) {
   const auto input = attention::pair_input(spec);
-  return input && !input->of_mask;
+  return input && !input->of_mask && !input->shift;
 }
 
 // The heads of a tile visit the same blocks of keys. The template has no packed form of what else
@@ -103,6 +103,7 @@ void count_bias(const spec::Spec& spec, const attention::PairInput& input, Kerne
                                                              : kernel.heads_q;
   kernel.batches_share = attention::batches_share_pairs(spec);
   kernel.bias_bytes = input.element_bytes();
+  kernel.bias_shifted = input.shift.has_value();
   // A load for two columns of a row, and of bytes one operation to tell them apart; of 16 bits an
   // ldmatrix for eight, a conversion each, and half of an operation more for addresses: 46 where
   // there are 32 conversions.
@@ -256,7 +257,7 @@ bool has_short_rows(const spec::Spec& spec) {
   const auto input = attention::pair_input(spec);
   if (!input || input->of_mask) return false;
   return std::ranges::all_of(spec.workload, [&](const spec::Workload& w) {
-    const bool odd = w.seq_kv * input->element_bytes() % 16 != 0;
+    const bool odd = input->shift || w.seq_kv * input->element_bytes() % 16 != 0;
     return w.seq_kv <= (odd ? kShortOdd : kShort);
   });
 }

@@ -51,6 +51,7 @@ struct Kernel {
   int table_loads = 0;              // elements that a pair reads there
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
+  bool bias_shifted = false;        // their rows begin anywhere: never by TMA
   bool batches_share = false;       // so do all batches, which then come side by side
   bool key_strip = false;           // values of a key are computed once for a warpgroup's rows
   bool distance_strip = false;      // and those of a distance (attention/strips.h)

@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
                              const __grid_constant__ CUtensorMap map_k,
                              const __grid_constant__ CUtensorMap map_v,
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
                              const __grid_constant__ CUtensorMap map_bias,
 #endif
                              const __grid_constant__ CUtensorMap map_o,
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
     prefetch_map(map_k);
     prefetch_map(map_v);
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
     prefetch_map(map_bias);
 #endif
 #if !ATTN_PADDED_HEADS
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (warpgroup == kWarpgroups) {
     release_registers<ATTN_PRODUCER_REGISTERS>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
     if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p}.run();
 #else
     if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();

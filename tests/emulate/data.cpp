@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "attention/pair_input.h"
 #include "expr/evaluate.h"
 
 namespace attngen::emulate {
@@ -207,9 +206,51 @@ std::vector<double> Data::drawn(const spec::Input& input) {
   const auto pairs = attention::pair_input(spec_);
   const bool by_place = expr::inputs_of(spec_.mask).empty();
   if (pairs && !pairs->of_mask && pairs->input.name == input.name && by_place) {
-    poison_absent(values);
+    if (!pairs->shift) {
+      poison_absent(values);
+    } else if (knows_index(*pairs)) {
+      poison_unread(values, *pairs);
+    }
   }
   return values;
+}
+
+// Whether a query and a key by their numbers say where their element is, and no other load reads
+// the input.
+bool Data::knows_index(const attention::PairInput& pairs) const {
+  const expr::Expr& first = pairs.shift->first;
+  const std::vector<std::string> names = expr::variables_of(first);
+  const bool of_lengths = std::ranges::all_of(
+      names, [](const std::string& name) { return name == "seq_q" || name == "seq_kv"; });
+  const auto* const other = expr::find_node(spec_.score, [&](const expr::Expr& e) {
+    return e.op() == expr::Op::Load && e.name() == pairs.input.name && !expr::same(e, pairs.load);
+  });
+  return of_lengths && expr::inputs_of(first).empty() && other == nullptr;
+}
+
+// Of [.., seq_q, columns], what is of no pair that exists is NaN.
+void Data::poison_unread(std::vector<double>& values, const attention::PairInput& pairs) const {
+  const int64_t columns = lengths().of(spec_, pairs.input.shape.back());
+  const expr::Expr& index = pairs.load.operands().back();
+  std::vector<bool> read(static_cast<size_t>(call_.max_q * columns));
+  for (int64_t q = 0; q < call_.max_q; ++q) {
+    for (int64_t key = 0; key < call_.max_kv; ++key) {
+      const std::map<std::string_view, int64_t> numbers{{"q_idx", q},
+                                                        {"q_pos", q + call_.max_kv - call_.max_q},
+                                                        {"kv_idx", key},
+                                                        {"seq_q", call_.max_q},
+                                                        {"seq_kv", call_.max_kv}};
+      const auto number = [&](std::string_view name) {
+        return static_cast<double>(numbers.at(name));
+      };
+      if (expr::evaluate(spec_.mask, number) == 0) continue;
+      const auto column = static_cast<int64_t>(expr::evaluate(index, number));
+      read[static_cast<size_t>(q * columns + std::clamp<int64_t>(column, 0, columns - 1))] = true;
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!read[i % read.size()]) values[i] = std::nan("");
+  }
 }
 
 // Of [.., seq_q, seq_kv], what the mask leaves out is NaN: it must reach no pair. The mask knows a

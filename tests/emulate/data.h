@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/oracle.h"
+#include "attention/pair_input.h"
 #include "call.h"
 #include "hold/fill.h"
 #include "memory.h"
@@ -47,6 +48,8 @@ class Data {
   int64_t index_of(int64_t key) const;
   void draw_valid(std::vector<double>& values, const spec::Input& input);
   void poison_absent(std::vector<double>& values) const;
+  bool knows_index(const attention::PairInput& pairs) const;
+  void poison_unread(std::vector<double>& values, const attention::PairInput& pairs) const;
   void put(const std::string& name, const std::vector<std::byte>& bytes);
   void put(const spec::Input& input, std::vector<double> values);
 

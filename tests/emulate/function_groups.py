@@ -5,8 +5,8 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
                    GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, LONG_PACKED,
                    NARROW, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID,
-                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, packed, rows_of,
-                   schedule, spec, split)
+                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, packed, positions,
+                   rows_of, schedule, spec, split)
 
 FUNCTION_GROUPS = {
     "dense": [
@@ -264,6 +264,60 @@ FUNCTION_GROUPS = {
         # Of the matrix of a group of batches, as the rows of a pair representation share one.
         (spec((4, 2), inputs=bias("bf16", 3, "heads"), score="score + bias[b // 2, h, q_idx, kv_idx]"),
          [schedule(2, 64, 2)], ["5,70,136", "3,70,133"]),
+    ],
+    # One whose rows begin anywhere: within a row of 64 bits, before it, behind it.
+    "shifted": [
+        (spec(inputs=positions("bf16", "batch", "heads", "seq_q", 400),
+              score="score + bd[b, h, q_idx, kv_idx - q_idx + 200]"),
+         [schedule(2, 128, 2, ping_pong=True), schedule(3, 48, 2, overlap="none")],
+         [*BIASED, "1,205,333", "1,330,130"]),
+        # All rows begin with a word, or none does.
+        (spec(mask=CAUSAL, inputs=positions("bf16", "heads", "seq_q", 401),
+              score="score + bd[h, q_idx, kv_idx - q_idx + 150]"), [schedule(1, 64, 2)],
+         ["2,70,136", "1,205,333"]),
+        (spec(inputs=positions("bf16", "heads", "seq_q", 401),
+              score="score + bd[h, q_idx, kv_idx - q_idx + 151]"), [schedule(2, 64, 1)],
+         ["1,130,200"]),
+        # No pair that exists is beyond the end.
+        (spec((4, 2), mask=CAUSAL, inputs=positions("f32", "batch", "heads_kv", "seq_q", "seq_kv"),
+              score="score + bd[b, h_kv, q_idx, kv_idx - q_pos + seq_kv - 1]"),
+         [schedule(2, 64, 3), split(1, 64, 2)], ["2,70,130", "1,130,333"]),
+        (spec(dtype="fp16", mask=CAUSAL, inputs=positions("fp16", "seq_q", "seq_kv"),
+              score="score - bd[q_idx, kv_idx - q_pos + seq_kv - 1]",
+              normalize={"weight": "sigmoid(score)"}),
+         [schedule(2, 64, 2)], ["2,70,131", "1,205,333"]),
+        # Rows that are shorter or longer than there are keys; that begin further and further behind;
+        # that are all beyond an end.
+        (spec(inputs=positions("bf16", "seq_q", 150), score="score + bd[q_idx, kv_idx]"),
+         [schedule(2, 64, 2)], ["2,70,131", "1,77,200"]),
+        (spec(inputs=positions("f32", "heads", "seq_q", "seq_q"),
+              score="score + bd[h, q_idx, kv_idx + 3 * q_idx - 70]"), [schedule(2, 64, 2)],
+         ["2,70,131", "1,205,90"]),
+        (spec(inputs=positions("bf16", "batch", "seq_q", 600),
+              score="score + bd[b, q_idx, kv_idx - 2 * (q_idx - seq_q)]"), [schedule(2, 64, 2)],
+         ["2,70,131", "1,205,190"]),
+        (spec(inputs=positions("bf16", "seq_q", 70),
+              score="score + bd[q_idx, kv_idx - q_idx + 1000] * bd[q_idx, kv_idx - q_idx - 1000]"),
+         [schedule(1, 64, 2)], ["2,70,131"]),
+        (spec(inputs={**positions("bf16", "heads", "seq_q", 300), **LENGTHS},
+              score="score + bd[h, q_idx, kv_idx - q_idx + 90 + len[b]]", mask="kv_idx >= q_pos"),
+         [schedule(2, 64, 2)], ["3,70,131"]),
+        # Blocks that nobody knows ahead; a mask that reads it too.
+        (spec(mask=DILATED, inputs={**positions("bf16", "batch", "heads", "seq_q", 400), **SLOPES},
+              score="3 * tanh(score / 3) * bd[b, h, q_idx, kv_idx - q_idx + 200] + slopes[h] * kv_idx"),
+         [schedule(2, 64, 3)], ["2,70,136", "1,205,333"]),
+        (spec(mask=WINDOW, inputs=positions("bf16", "seq_q", 400), blocks={"size": 128, "from": "bitmap"},
+              score="score + bd[q_idx, kv_idx - q_idx + 200]"), [schedule(2, 64, 2)], ["1,205,333"]),
+        (spec(inputs=positions("bf16", "batch", "heads", "seq_q", 400),
+              mask="bd[b, h, q_idx, kv_idx - q_idx + 200] > -1.6",
+              score="score + bd[b, h, q_idx, kv_idx - q_idx + 200]"), [schedule(2, 64, 2)],
+         ["1,130,200"]),
+        (spec(maps=2, mask=CAUSAL, inputs={**LAMBDA, **positions("bf16", "heads", "seq_q", 401)},
+              score="score + bd[h, q_idx, kv_idx - q_idx + 200]", normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2)], ["1,70,136"]),
+        # Heads in one tile: then each thread loads its own.
+        (spec((4, 2), inputs=positions("bf16", "heads", "seq_q", 400),
+              score="score + bd[h, q_idx, kv_idx - q_idx + 200]"), [packed(2, 64, 2)], ["1,40,130"]),
     ],
     # What pairs share: a value for a key, one for a distance, both.
     "strips": [

@@ -25,6 +25,10 @@ def bias(dtype, *dims):
     return {"bias": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]}}
 
 
+def positions(dtype, *dims):
+    return {"bd": {"dtype": dtype, "shape": dims}}
+
+
 def gate(*dims, dtype="bf16"):
     return {"gate": {"dtype": dtype, "shape": [*dims, "dim"]}}
 

@@ -95,6 +95,9 @@ using BiasElement = uint8_t;
 #else
 using BiasElement = uint16_t;
 #endif
+#if ATTN_BIAS_SHIFTED
+constexpr int kBiasSlope = ATTN_BIAS_SLOPE;  // columns that a row begins behind the one before
+#endif
 #endif
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;

@@ -1,24 +1,63 @@
+#if ATTN_BIAS_SHIFTED
+// The bias tile, whose rows begin anywhere, so that TMA cannot bring it. Each warp copies the 16
+// rows that it reads: to start and to finish are a step apart, so that a trip to memory passes
+// under a block's products and weights.
+#else
 // The bias tile where TMA cannot bring it: rows that do not begin at multiples of 16 bytes. Each
 // warp copies the 16 rows that it reads: to start and to finish are a step apart, so that a trip to
 // memory passes under a block's products and weights.
+#endif
 #pragma once
 
 // What a warp copies for a block of keys.
+#if ATTN_BIAS_SHIFTED
+struct BiasRows {
+  const BiasElement* from;  // its first row, at the block's first key: maybe beyond the row's ends
+  int64_t length;           // from there to the next row's
+  int64_t column;           // of the first row, for the block's first key
+  int columns;              // of a row
+  int first;                // in the tile
+  int last_row, last_key;   // from the first: beyond them there is no element
+};
+#else
 struct BiasRows {
   const BiasElement* from;  // its first row, at the block's first key
   int length;               // of a row
   int first;                // in the tile
   int last_row, last_key;   // from the first: beyond them there is no element
 };
+#endif
 
 __device__ __forceinline__ BiasRows bias_rows(int q_first, int kv_first, const Row& row,
                                               const Params& p) {
   const int first = threadIdx.x / 32 % 4 * 16;
   const int q_idx = min(q_first + first, p.seq_q - 1);
   const int64_t in_front = int64_t{bias_matrix(row, p.inputs)} * p.seq_q + q_idx;
+#if ATTN_BIAS_SHIFTED
+  const int columns = bias_columns(row, p.inputs);
+  const int64_t column = bias_first(row, p.inputs) + int64_t{kBiasSlope} * q_idx + kv_first;
+  return {bias_data(p.inputs) + in_front * columns + column,
+          int64_t{columns} + kBiasSlope,
+          column,
+          columns,
+          first,
+          max(p.seq_q - 1 - q_first - first, 0),
+          p.seq_kv - 1 - kv_first};
+#else
   return {bias_data(p.inputs) + in_front * p.seq_kv + kv_first, p.seq_kv, first,
           max(p.seq_q - 1 - q_first - first, 0), p.seq_kv - 1 - kv_first};
+#endif
 }
+#if ATTN_BIAS_SHIFTED
+
+// From where row i has its element for the block's first key to where it has one for another. An
+// index outside of the row is that of its first or last element.
+__device__ __forceinline__ int64_t place_in_row(const BiasRows& rows, int i, int key) {
+  const int64_t column = rows.column + kBiasSlope * min(i, rows.last_row);
+  const int64_t index = column + min(key, rows.last_key);
+  return max(min(index, int64_t{rows.columns - 1}), int64_t{0}) - column;
+}
+#endif
 
 // Of 4 bytes, on its way until wait_for_words.
 __device__ __forceinline__ void copy_word(void* to, const void* from) {
@@ -39,7 +78,11 @@ __device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows
     for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
       const int column = 32 * j + threadIdx.x % 32;
       if (column < kTileKv) {
+#if ATTN_BIAS_SHIFTED
+        copy_word(tile + bias_place(rows.first + i, column), from + place_in_row(rows, i, column));
+#else
         copy_word(tile + bias_place(rows.first + i, column), from + min(column, rows.last_key));
+#endif
       }
     }
   }
@@ -65,6 +108,23 @@ __device__ __forceinline__ bool begin_words(const BiasRows& rows) {
   return row_address(rows, 0) % 4 == 0 && rows.length % kOfWord == 0;
 }
 
+#if ATTN_BIAS_SHIFTED
+// Words must hold no element but of their row. Its first index moves evenly from row to row: the
+// first one and the last tell of all. The whole warp votes, so that the compiler does not think it
+// apart.
+__device__ __forceinline__ bool has_words(const BiasRows& rows, const Params&) {
+  const int64_t last = rows.column + kBiasSlope * min(rows.last_row, 15);
+  const bool has_first = min(rows.column, last) >= kOfWord - 1;
+  const bool has_last = max(rows.column, last) <= rows.columns - (kTileKv + kOfWord);
+#if ATTN_MAPS > 1
+  // The warps of both maps write the tile: nothing may move in it.
+  const bool fits = begin_words(rows);
+#else
+  constexpr bool fits = true;
+#endif
+  return __all_sync(0xffffffffu, has_first && has_last && fits);
+}
+#else
 // Words may hold elements of the rows before and behind, which must be the tensor's. The whole warp
 // votes, so that the compiler does not think it apart.
 __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p) {
@@ -85,6 +145,7 @@ __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p)
 #endif
   return __all_sync(0xffffffffu, has_first && has_last && fits);
 }
+#endif
 
 #if ATTN_BIAS_BYTES == 1
 // An element a lane and time, in no hurry. Rows beyond the last repeat it, columns are zeros there.
@@ -99,7 +160,11 @@ __device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& row
     for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
       const int column = 32 * j + threadIdx.x % 32;
       if (column < kTileKv) {
+#if ATTN_BIAS_SHIFTED
+        const BiasElement element = __ldg(from + place_in_row(rows, i, column));
+#else
         const BiasElement element = __ldg(from + min(column, rows.last_key));
+#endif
 #if ATTN_BIAS_BYTES == 1
         tile[bias_place(rows.first + i, column)] = column <= rows.last_key ? element : 0;
 #else

@@ -273,6 +273,12 @@
 #ifndef ATTN_BIAS_BYTES
 #define ATTN_BIAS_BYTES 2
 #endif
+#ifndef ATTN_BIAS_SHIFTED
+#define ATTN_BIAS_SHIFTED 0
+#endif
+#ifndef ATTN_BIAS_SLOPE
+#define ATTN_BIAS_SLOPE 0
+#endif
 #ifndef ATTN_BIAS_FP16
 #define ATTN_BIAS_FP16 0
 #endif

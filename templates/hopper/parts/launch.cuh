@@ -77,7 +77,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   Params p = params_of(*args);
   status = find_device(device);
   if (status == ATTENTION_OK) status = encode(device.encoder, maps, tensors);
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   if (status == ATTENTION_OK) status = encode_bias(device.encoder, maps, p, tensors.q);
 #endif
   if (status != ATTENTION_OK) return status;
@@ -122,7 +122,7 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
   const int blocks = p.tiles;
 #endif
   const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
                                maps.q, maps.k, maps.v, maps.bias, maps.o, p);
 #else
                                maps.q, maps.k, maps.v, maps.o, p);

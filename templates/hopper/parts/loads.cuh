@@ -99,7 +99,7 @@ __device__ __forceinline__ void Producer::load_queries() {
   query_slot.advance();
 }
 
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 // Of a block's pairs: under the barrier of its keys.
 __device__ __forceinline__ void Producer::load_biases(uint64_t& full, int block) {
 #pragma unroll
@@ -139,7 +139,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #if ATTN_MASK_BITS
     if ((announced.word & Visit::kFull) == 0) load_mask(full, block);  // else none is tested
 #endif
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
     const int biases = p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0;
 #if ATTN_MAPS > 1
     barrier_expect(full, kMaps * kKeyBytes + biases);

@@ -5,7 +5,7 @@
 struct Producer {
   Shared& shared;
   const CUtensorMap &map_q, &map_k, &map_v;
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   const CUtensorMap& map_bias;
 #endif
   const Params& p;
@@ -24,7 +24,7 @@ struct Producer {
 #endif
   int next;  // the index of the tile after this one; none: p.tiles
 #endif
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   int bias_row, bias_plane;  // the tile's first row, and the matrix that it is in
 #endif
 #if ATTN_MASK_BITS
@@ -66,7 +66,7 @@ struct Producer {
   __device__ void load_queries();
   __device__ void load_key(int block);
   __device__ void load_value(int block);
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   __device__ void load_biases(uint64_t& full, int block);
 #endif
 #if ATTN_MASK_BITS
@@ -247,7 +247,7 @@ __device__ __forceinline__ bool Producer::has_next_part() const {
 
 __device__ __forceinline__ void Producer::begin_tile() {
   h_kv = tile.h / kGroup;
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   bias_row = tile.q_first;
   bias_plane = bias_matrix(row_at(tile.b, tile.h, tile.q_first, p), p.inputs);
 #endif

@@ -64,7 +64,11 @@ __device__ __forceinline__ uint8_t* Consumer::bias_tile(int slot) const {
 #endif
 }
 
+#if ATTN_BIAS_SHIFTED
+// Of the block that comes into `slot`.
+#else
 // Where TMA does not bring them: of the block that comes into `slot`.
+#endif
 __device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
   const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
 #if ATTN_BIAS_BYTES == 4
@@ -84,6 +88,17 @@ __device__ __forceinline__ void Consumer::finish_copies(int block) {
 
 // Of the block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
+#if ATTN_BIAS_SHIFTED && (ATTN_WALK || ATTN_MAPS > 1 || ATTN_STAGES == 1)
+  // No step ahead: nobody knew which block comes, or the next slot may still be read.
+  start_copies(cursor.block(), key_slot.index);
+  finish_copies(cursor.block());
+#elif ATTN_BIAS_SHIFTED
+  if (first) start_copies(cursor.block(), key_slot.index);
+  finish_copies(cursor.block());
+  if (cursor.has_more()) {
+    start_copies(Blocks::after(cursor.block()), (key_slot.index + 1) % kStages);
+  }
+#else
   if (!p.bias_by_tma) {
 #if ATTN_WALK || ATTN_MAPS > 1 || ATTN_STAGES == 1
     // No step ahead: nobody knew which block comes, or the next slot may still be read.
@@ -97,6 +112,7 @@ __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool
     }
 #endif
   }
+#endif
   rows[0].bias = rows[1].bias = bias_tile(key_slot.index);
 }
 

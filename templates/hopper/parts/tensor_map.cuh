@@ -132,7 +132,7 @@ attention_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) 
   return ATTENTION_BAD_DEVICE;
 }
 
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 // The bias as a tensor of elements of two bytes, [matrices, seq_q, seq_kv].
 Tensor bias_of(const Params& p) {
   const int64_t row = int64_t{p.seq_kv} * kBiasBytes / 2;

@@ -32,7 +32,7 @@ bool valid_strides(const Tensors& t) {
 
 struct Maps {
   CUtensorMap q, k, v, o;
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   CUtensorMap bias;
 #endif
 };
@@ -49,7 +49,7 @@ attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors)
   }
   return ATTENTION_OK;
 }
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 
 // Rows that TMA cannot take come by threads, and the map is never read: any will do.
 attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const Tensor& any) {

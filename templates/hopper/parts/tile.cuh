@@ -75,7 +75,7 @@ struct Params {
   const int32_t* block_indices;  // [batch, kSquareHeads, squares_q, squares_kv]
 #endif
 #endif
-#if ATTN_BIAS
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   bool bias_by_tma;  // otherwise the consumers copy it
 #endif
 #if ATTN_FAR
