@@ -35,6 +35,10 @@ def forgetting(score, b, h, q, k, inputs):
     return score + inputs["gates"][b, h, q] - inputs["gates"][b, h, k]
 
 
+def relative_positions(score, b, h, q, k, inputs):
+    return score + inputs["bd"][b, h, q, k - q + 2048]
+
+
 def tanh_clip(score, b, h, q, k, inputs):
     return 10 * score.tanh()
 
@@ -177,6 +181,8 @@ FILES = {
                                     "fills": (("gates", {"fill": "log_gates"}),)}),
     "broadcast_bias": (4, 4096, {"keep": everything, "score": broadcast_bias, "flex": True,
                                  "fills": (("pair", NORMAL), ("key", NORMAL))}),
+    "relative_positions": (2, 2048, {"keep": everything, "score": relative_positions, "flex": True,
+                                     "fills": (("bd", NORMAL),)}),
     "tanh_clip": (64, 1024, {"keep": everything, "score": tanh_clip, "flex": True}),
     "sinks": (2, 8192, {"weigh": sinks, "rescale": sink_factor, "flex": True,
                         "fills": (("sink", NORMAL),)}),

@@ -150,6 +150,7 @@ def variant_cases():
                   inputs={"bias": {"dtype": "f32", "shape": ["heads", 64, 64]}},
                   score="score + bias[h, q_idx, kv_idx]",
                   workload={"batch": 4096, "seq_q": 49, "seq_kv": 49})
+    yield from position_cases()
     yield variant("keep_of_windows", 64, (4, 2), {"keep": {"fill": "bits"}}, 1000,
                   inputs={"keep": {"dtype": "u8", "shape": [2, "seq_q", "seq_kv"]}},
                   mask="keep[b % 2, q_idx, kv_idx] > 0")
@@ -462,6 +463,27 @@ def wide_cases():
     yield variant("wide_d384v320", (384, 320), (2, 2), mask=MASKS["window"])
     yield variant("wide_varlen", (128, 512), (4, 2), varlen=True, mask=CAUSAL)
     yield variant("wide_sparse", (128, 512), (4, 2), blocks={"size": 128, "from": "indices"})
+
+
+def position_cases():
+    """`--filter positions_`: rows that begin anywhere, and are clamped at their ends."""
+    def one(name, head_dim, heads, given, place, offset=0, **spec):
+        return variant(f"positions_{name}", head_dim, heads,
+                       {"bd": {"fill": "normal", "offset": offset}}, 1000,
+                       inputs={"bd": dict(zip(("dtype", "shape"), given))},
+                       score=f"score + bd[{place}]", **spec)
+
+    yield one("both_ends", 64, (4, 4), ("bf16", ["batch", "heads", "seq_q", 700]),
+              "b, h, q_idx, kv_idx - q_idx + 350")
+    yield one("odd_columns", 128, (4, 2), ("bf16", ["heads", "seq_q", 1999]),
+              "h, q_idx, kv_idx - q_idx + 999", offset=1)
+    yield one("fp32", 128, (4, 2), ("f32", ["batch", "heads", "seq_q", 1200]),
+              "b, h, q_idx, kv_idx - q_idx + 600")
+    yield one("causal", 64, (4, 4), ("bf16", ["batch", "heads", "seq_q", "seq_kv"]),
+              "b, h, q_idx, kv_idx - q_pos + seq_kv - 1", mask=CAUSAL, layout="bhsd")
+    yield one("fp16_sigmoid", 64, (4, 2), ("fp16", ["seq_q", "seq_q"]),
+              "q_idx, kv_idx - q_idx + seq_q - 1", dtype="fp16", large=False, mask=MASKS["window"],
+              normalize=row_free("sigmoid(score)"))
 
 
 def varlen_cases():

@@ -15,13 +15,13 @@ FILLS = {
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
     "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
     "rel": {"fill": "normal"}, "rel_h": {"fill": "normal"}, "rel_w": {"fill": "normal"},
-    "gate": {"fill": "normal"}, "pair": {"fill": "normal"}, "key": {"fill": "normal"},
+    "bd": {"fill": "normal"}, "gate": {"fill": "normal"}, "pair": {"fill": "normal"}, "key": {"fill": "normal"},
     "keep": {"fill": "bits"}, "attn_mask": {"fill": "holes"},
 }
 # Outputs that grow with the scores leave the range of the storage type.
 UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick",
              "linear_attention"}
-LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair
+LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair, or for each query and distance
 
 
 def read(name):
@@ -44,7 +44,7 @@ def case_of(name):
     """The file's spec under the name file_..., so that it is no other case's."""
     spec = {**read(name), "name": f"file_{name}"}
     inputs = spec.get("inputs", {})
-    pairs = any({"seq_q", "seq_kv"} <= set(i["shape"]) for i in inputs.values())
+    pairs = any({"seq_q", "seq_kv"} <= set(i["shape"]) for i in inputs.values()) or "bd" in inputs
     fills = {key: fill_of(key, declared) for key, declared in inputs.items()}
     spec.setdefault("layout", "bshd")
     return Case(spec["name"], spec, "variant", fills, longest=LONGEST_OF_PAIRS if pairs else 8191,

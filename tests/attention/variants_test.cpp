@@ -153,6 +153,9 @@ std::map<std::string, Formula> formulas() {
   });
   all["pair_bias"] =
       scored(false, [](double s, const Pair& x) { return s + pair_bias(x.h, x.i, x.j); });
+  all["relative_positions"] = scored(false, [](double s, const Pair& x) {
+    return s + position(x.b, x.h, x.i, 2048 + x.j - x.i);
+  });
   all["broadcast_bias"] = scored(false, [](double s, const Pair& x) {
     return s + pair_bias(0, x.i, x.j) + key_bias(x.b, x.j);
   });
@@ -287,6 +290,7 @@ class VariantData {
     put_positions("rel_h", 64, 1);
     put_positions("rel_w", 64, 2);
     put_positions("rel", 257, 1);
+    put_positions("bd", 4096, 1);
     put("pair", sq, sk, [](int64_t i, int64_t j) { return pair_bias(0, i, j); });
     put("bias", spec.name == "sigmoid" ? 1 : kHeads * sq, spec.name == "sigmoid" ? 1 : sk,
         [&](int64_t r, int64_t j) {

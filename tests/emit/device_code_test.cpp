@@ -85,16 +85,23 @@ std::string find_biases(const spec::Spec& spec) {
   const char* const convert = element == Element::Fp16   ? "half_to_float"
                               : element == Element::Bf16 ? "bf16_to_float"
                                                          : "";
+  const std::string place =
+      bias->shift ? fmt::format(
+                        "int64_t{{bias_matrix(row, in) * seq_q + q}} * bias_columns(row, in) + "
+                        "std::clamp(bias_first(row, in) + {} * q + key, 0, "
+                        "bias_columns(row, in) - 1)",
+                        bias->shift->slope)
+                  : "(bias_matrix(row, in) * seq_q + q) * seq_kv + key";
   return fmt::format(
       "Biases biases;\n"
       "    for (int i = 0; i < kTileKv / 4; ++i) {{\n"
       "      const int key = min(kv_first + i / 2 * 8 + i % 2, seq_kv - 1);\n"
       "      biases.x[i / 2][i % 2] =\n"
-      "          {}(bias_data(in)[(bias_matrix(row, in) * seq_q + q) * seq_kv + key]);\n"
+      "          {}(bias_data(in)[{}]);\n"
       "      {}\n"
       "    }}\n"
       "    row.bias = reinterpret_cast<const uint8_t*>(&biases);\n",
-      convert,
+      convert, place,
       bias->has_bytes() ? "if (kv_first + i / 2 * 8 + i % 2 > key) biases.x[i / 2][i % 2] = 0;"
                         : "");
 }

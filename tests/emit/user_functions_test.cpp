@@ -60,9 +60,12 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
     if (pairs.has_lines()) text += "  const Lines lines = lines_at(row, keys.begin, in);\n";
     text += "  const int kv_idx = keys.begin, column = 2;\n  (void)column;\n";
     if (pairs.bias) {
-      text +=
-          "  out[7] = bias_matrix(row, in) + bias_matrices(2) + bias_data(in)[0];\n  const float "
-          "bias = out[7];\n";
+      const char* const place =
+          pairs.bias->shift ? "bias_columns(row, in) + bias_first(row, in)" : "bias_matrices(2)";
+      text += fmt::format(
+          "  out[7] = bias_matrix(row, in) + {} + bias_data(in)[0];\n  const float bias = "
+          "out[7];\n",
+          place);
     }
     text += pairs.affine
                 ? "  out[2] = exponent_of(out[3], row, exponent_base(row, kv_idx, in), 2);\n"

@@ -290,7 +290,7 @@ FUNCTION_GROUPS = {
         # that are all beyond an end.
         (spec(inputs=positions("bf16", "seq_q", 150), score="score + bd[q_idx, kv_idx]"),
          [schedule(2, 64, 2)], ["2,70,131", "1,77,200"]),
-        (spec(inputs=positions("f32", "heads", "seq_q", "seq_q"),
+        (spec(inputs=positions("bf16", "heads", "seq_q", "seq_q"),
               score="score + bd[h, q_idx, kv_idx + 3 * q_idx - 70]"), [schedule(2, 64, 2)],
          ["2,70,131", "1,205,90"]),
         (spec(inputs=positions("bf16", "batch", "seq_q", 600),
