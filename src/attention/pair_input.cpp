@@ -59,7 +59,7 @@ bool has_rows(const spec::Spec& spec, const Input& input, const Expr& load, bool
 
 // An index as kv_idx + slope * q_idx + first.
 std::optional<PairInput::Shift> shift_of(const Expr& index) {
-  constexpr int64_t kMostSlope = 1 << 16;  // that of 16 rows fits 32 bits
+  constexpr int64_t kMostSlope = 1 << 16;  // of 16 rows, from the template's kMostColumns on
   const auto sum = linear(index);
   if (!sum) return std::nullopt;
   PairInput::Shift shift;
@@ -86,9 +86,13 @@ std::optional<PairInput::Shift> shift_of(const Expr& index) {
 std::optional<PairInput::Shift> shift_of(const spec::Spec& spec, const Input& input,
                                          const Expr& load) {
   using Kind = Input::Dim::Kind;
-  const Kind last = input.shape.back().kind;
-  const bool is_fixed = last == Kind::Number || last == Kind::SeqQ || last == Kind::SeqKv;
-  if (spec.varlen || !is_fixed) return std::nullopt;
+  // Half of the template's: where a row is as far as that, those behind it are beyond the end too.
+  constexpr int kMostColumns = 1 << 29;
+  const Input::Dim& last = input.shape.back();
+  const bool is_known = last.kind == Kind::Number
+                            ? last.number <= kMostColumns
+                            : last.kind == Kind::SeqQ || last.kind == Kind::SeqKv;
+  if (spec.varlen || !is_known) return std::nullopt;
   return shift_of(load.operand(input.shape.size() - 1));
 }
 

@@ -14,8 +14,7 @@
 struct BiasRows {
   const BiasElement* from;  // its first row, at the block's first key: maybe beyond the row's ends
   int64_t length;           // from there to the next row's
-  int64_t column;           // of the first row, for the block's first key
-  int columns;              // of a row
+  int column, columns;      // of its first row: for the block's first key, and all
   int first;                // in the tile
   int last_row, last_key;   // from the first: beyond them there is no element
 };
@@ -28,6 +27,12 @@ struct BiasRows {
 };
 #endif
 
+#if ATTN_BIAS_SHIFTED
+// Of a row, at most. Indices that are further from 0 are as good as this one, which leaves those of
+// the rows and keys behind within 32 bits.
+constexpr int kMostColumns = 1 << 30;
+
+#endif
 __device__ __forceinline__ BiasRows bias_rows(int q_first, int kv_first, const Row& row,
                                               const Params& p) {
   const int first = threadIdx.x / 32 % 4 * 16;
@@ -35,11 +40,13 @@ __device__ __forceinline__ BiasRows bias_rows(int q_first, int kv_first, const R
   const int64_t in_front = int64_t{bias_matrix(row, p.inputs)} * p.seq_q + q_idx;
 #if ATTN_BIAS_SHIFTED
   const int columns = bias_columns(row, p.inputs);
-  const int64_t column = bias_first(row, p.inputs) + int64_t{kBiasSlope} * q_idx + kv_first;
+  const int64_t index = bias_first(row, p.inputs) + int64_t{kBiasSlope} * q_idx + kv_first;
+  const auto column =
+      static_cast<int>(max(min(index, int64_t{kMostColumns}), int64_t{-kMostColumns}));
   return {bias_data(p.inputs) + in_front * columns + column,
           int64_t{columns} + kBiasSlope,
           column,
-          columns,
+          min(columns, kMostColumns),
           first,
           max(p.seq_q - 1 - q_first - first, 0),
           p.seq_kv - 1 - kv_first};
@@ -50,12 +57,11 @@ __device__ __forceinline__ BiasRows bias_rows(int q_first, int kv_first, const R
 }
 #if ATTN_BIAS_SHIFTED
 
-// From where row i has its element for the block's first key to where it has one for another. An
+// From where row i has its element for the block's first key to where it has that for another. An
 // index outside of the row is that of its first or last element.
-__device__ __forceinline__ int64_t place_in_row(const BiasRows& rows, int i, int key) {
-  const int64_t column = rows.column + kBiasSlope * min(i, rows.last_row);
-  const int64_t index = column + min(key, rows.last_key);
-  return max(min(index, int64_t{rows.columns - 1}), int64_t{0}) - column;
+__device__ __forceinline__ int place_in_row(const BiasRows& rows, int i, int key) {
+  const int column = rows.column + kBiasSlope * min(i, rows.last_row);
+  return max(min(min(key, rows.last_key), rows.columns - 1 - column), -column);
 }
 #endif
 
@@ -113,7 +119,7 @@ __device__ __forceinline__ bool begin_words(const BiasRows& rows) {
 // first one and the last tell of all. The whole warp votes, so that the compiler does not think it
 // apart.
 __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params&) {
-  const int64_t last = rows.column + kBiasSlope * min(rows.last_row, 15);
+  const int last = rows.column + kBiasSlope * min(rows.last_row, 15);
   const bool has_first = min(rows.column, last) >= kOfWord - 1;
   const bool has_last = max(rows.column, last) <= rows.columns - (kTileKv + kOfWord);
 #if ATTN_MAPS > 1
