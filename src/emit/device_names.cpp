@@ -291,8 +291,9 @@ std::string DeviceNames::columns(const spec::Input& input) const {
 
 std::string DeviceNames::matrices(const spec::Input& input) {
   std::string product;
-  for (const spec::Input::Dim& dim : input.shape) {
+  for (size_t i = 0; i + 2 < input.shape.size(); ++i) {
     using Kind = spec::Input::Dim::Kind;
+    const spec::Input::Dim& dim = input.shape[i];
     const std::string length = dim.kind == Kind::Batch     ? "batch"
                                : dim.kind == Kind::Heads   ? "kHeadsQ"
                                : dim.kind == Kind::HeadsKv ? "kHeadsKv"

@@ -143,6 +143,14 @@ std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
+std::string matrices_text(const spec::Input& input) {
+  return fmt::format(
+      "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
+      "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
+      spec::has_dim(input, spec::Input::Dim::Kind::Batch) ? "int64_t batch" : "int64_t",
+      DeviceNames::matrices(input), c_type_of(input), input.name);
+}
+
 // Of a bias whose rows begin anywhere.
 std::string shifted_bias_text(const attention::PairInput& bias, const DeviceNames& names) {
   return comment("by tiles", expr::print_brief(bias.load)) +
@@ -159,8 +167,7 @@ std::string shifted_bias_text(const attention::PairInput& bias, const DeviceName
                   fmt::format("  return {};\n", names.columns(bias.input))}) +
          text_of(
              {"int", "bias_first", {kRow, kInputs}, returned(bias.shift->first, names.names())}) +
-         fmt::format("__device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
-                     c_type_of(bias.input), bias.input.name);
+         matrices_text(bias.input);
 }
 
 std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
@@ -173,11 +180,7 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
                   "bias_matrix",
                   {kRow, kInputs},
                   fmt::format("  return {};\n", names.matrix(pairs.bias->load))}) +
-         fmt::format(
-             "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
-             "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
-             spec::has_dim(input, spec::Input::Dim::Kind::Batch) ? "int64_t batch" : "int64_t",
-             DeviceNames::matrices(input), c_type_of(input), input.name);
+         matrices_text(input);
 }
 
 std::string key_words_text(const std::vector<expr::Expr>& words, const expr::Names& names) {

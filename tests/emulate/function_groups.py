@@ -265,7 +265,7 @@ FUNCTION_GROUPS = {
         (spec((4, 2), inputs=bias("bf16", 3, "heads"), score="score + bias[b // 2, h, q_idx, kv_idx]"),
          [schedule(2, 64, 2)], ["5,70,136", "3,70,133"]),
     ],
-    # One whose rows begin anywhere: within a row of 64 bits, before it, behind it.
+    # One whose rows begin anywhere, and are clamped at their ends.
     "shifted": [
         (spec(inputs=positions("bf16", "batch", "heads", "seq_q", 400),
               score="score + bd[b, h, q_idx, kv_idx - q_idx + 200]"),

@@ -115,20 +115,32 @@ __device__ __forceinline__ bool begin_words(const BiasRows& rows) {
 }
 
 #if ATTN_BIAS_SHIFTED
-// Words must hold no element but of their row. Its first index moves evenly from row to row: the
-// first one and the last tell of all. The whole warp votes, so that the compiler does not think it
-// apart.
-__device__ __forceinline__ bool has_words(const BiasRows& rows, const Params&) {
+// Whether no index is outside of its row. They move evenly from row to row: the first one and the
+// last tell of all.
+__device__ __forceinline__ bool within_rows(const BiasRows& rows) {
   const int last = rows.column + kBiasSlope * min(rows.last_row, 15);
-  const bool has_first = min(rows.column, last) >= kOfWord - 1;
-  const bool has_last = max(rows.column, last) <= rows.columns - (kTileKv + kOfWord);
+  return min(rows.column, last) >= 0 &&
+         max(rows.column, last) + min(kTileKv - 1, rows.last_key) < rows.columns;
+}
+
+// Words may hold elements of other rows, which must be the tensor's: those of the first row and the
+// last, between which all others lie. The whole warp votes, so that the compiler does not think it
+// apart.
+__device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p) {
+  const BiasElement* const begin = bias_data(p.inputs);
+  const int64_t columns = rows.length - kBiasSlope;
+  const BiasElement* const end = begin + bias_matrices(p.batch) * p.seq_q * columns;
+  const auto has = [&](int i) {
+    const auto* const first = reinterpret_cast<const BiasElement*>(row_words(rows, i));
+    return first >= begin && first + (kTileKv + kOfWord) <= end;
+  };
 #if ATTN_MAPS > 1
   // The warps of both maps write the tile: nothing may move in it.
-  const bool fits = begin_words(rows);
+  const bool fits = begin_words(rows) && within_rows(rows);
 #else
   constexpr bool fits = true;
 #endif
-  return __all_sync(0xffffffffu, has_first && has_last && fits);
+  return __all_sync(0xffffffffu, has(0) && has(15) && fits);
 }
 #else
 // Words may hold elements of the rows before and behind, which must be the tensor's. The whole warp
@@ -204,6 +216,25 @@ __device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& 
   return __ldg(row_words(rows, lane % 16) + kRowWords);
 }
 
+#if ATTN_BIAS_SHIFTED
+// The first element of row lane % 16 and its last one, which stand for all that are beyond.
+__device__ __forceinline__ uint32_t load_ends(const BiasRows& rows) {
+  const int i = threadIdx.x % 16;
+  const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
+  const int column = rows.column + kBiasSlope * min(i, rows.last_row);
+  const BiasElement first = __ldg(from - column), last = __ldg(from + (rows.columns - 1 - column));
+  return first | static_cast<uint32_t>(last) << 16;
+}
+
+// Of two elements, the first of which has this index, those within the row; else its ends.
+__device__ __forceinline__ uint32_t clamped(uint32_t pair, uint32_t ends, int index, int columns) {
+  const uint32_t below = ends & 0xffff, above = ends >> 16;
+  const uint32_t first = index < 0 ? below : index >= columns ? above : pair & 0xffff;
+  const uint32_t second = index + 1 < 0 ? below : index + 1 >= columns ? above : pair >> 16;
+  return first | second << 16;
+}
+
+#endif
 #if ATTN_BIAS_BYTES == 1
 // Bits of a word's first `count` bytes.
 __device__ __forceinline__ uint32_t first_bytes(int count) {
@@ -220,6 +251,9 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
   if (!has_words(rows, p)) return;
 #if ATTN_BIAS_BYTES == 1
   const bool whole = rows.last_key >= kTileKv - 1;
+#elif ATTN_BIAS_SHIFTED
+  const bool whole = within_rows(rows);
+  const uint32_t all_ends = whole ? 0 : load_ends(rows);
 #else
   constexpr bool whole = true;  // what stands behind the last key is not read
 #endif
@@ -240,6 +274,10 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
       }
     }
     const uint32_t behind = __shfl_sync(0xffffffffu, words_behind, i);
+#if ATTN_BIAS_SHIFTED
+    const uint32_t ends = __shfl_sync(0xffffffffu, all_ends, i);
+    const int column = rows.column + kBiasSlope * min(i, rows.last_row);
+#endif
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
       const int word = 32 * j + lane;
@@ -253,6 +291,8 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
         uint32_t own = __funnelshift_r(words[j], next, moved);
 #if ATTN_BIAS_BYTES == 1
         own &= first_bytes(rows.last_key + 1 - 4 * word);
+#elif ATTN_BIAS_SHIFTED
+        if (!whole) own = clamped(own, ends, column + kOfWord * word, rows.columns);
 #endif
         *reinterpret_cast<uint32_t*>(tile + bias_place(rows.first + i, kOfWord * word)) = own;
       }
