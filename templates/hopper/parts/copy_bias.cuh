@@ -216,25 +216,6 @@ __device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& 
   return __ldg(row_words(rows, lane % 16) + kRowWords);
 }
 
-#if ATTN_BIAS_SHIFTED
-// The first element of row lane % 16 and its last one, which stand for all that are beyond.
-__device__ __forceinline__ uint32_t load_ends(const BiasRows& rows) {
-  const int i = threadIdx.x % 16;
-  const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
-  const int column = rows.column + kBiasSlope * min(i, rows.last_row);
-  const BiasElement first = __ldg(from - column), last = __ldg(from + (rows.columns - 1 - column));
-  return first | static_cast<uint32_t>(last) << 16;
-}
-
-// Of two elements, the first of which has this index, those within the row; else its ends.
-__device__ __forceinline__ uint32_t clamped(uint32_t pair, uint32_t ends, int index, int columns) {
-  const uint32_t below = ends & 0xffff, above = ends >> 16;
-  const uint32_t first = index < 0 ? below : index >= columns ? above : pair & 0xffff;
-  const uint32_t second = index + 1 < 0 ? below : index + 1 >= columns ? above : pair >> 16;
-  return first | second << 16;
-}
-
-#endif
 #if ATTN_BIAS_BYTES == 1
 // Bits of a word's first `count` bytes.
 __device__ __forceinline__ uint32_t first_bytes(int count) {
@@ -251,9 +232,6 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
   if (!has_words(rows, p)) return;
 #if ATTN_BIAS_BYTES == 1
   const bool whole = rows.last_key >= kTileKv - 1;
-#elif ATTN_BIAS_SHIFTED
-  const bool whole = within_rows(rows);
-  const uint32_t all_ends = whole ? 0 : load_ends(rows);
 #else
   constexpr bool whole = true;  // what stands behind the last key is not read
 #endif
@@ -274,10 +252,6 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
       }
     }
     const uint32_t behind = __shfl_sync(0xffffffffu, words_behind, i);
-#if ATTN_BIAS_SHIFTED
-    const uint32_t ends = __shfl_sync(0xffffffffu, all_ends, i);
-    const int column = rows.column + kBiasSlope * min(i, rows.last_row);
-#endif
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
       const int word = 32 * j + lane;
@@ -291,8 +265,6 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
         uint32_t own = __funnelshift_r(words[j], next, moved);
 #if ATTN_BIAS_BYTES == 1
         own &= first_bytes(rows.last_key + 1 - 4 * word);
-#elif ATTN_BIAS_SHIFTED
-        if (!whole) own = clamped(own, ends, column + kOfWord * word, rows.columns);
 #endif
         *reinterpret_cast<uint32_t*>(tile + bias_place(rows.first + i, kOfWord * word)) = own;
       }
@@ -300,4 +272,44 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
   }
   __syncwarp();
 }
+#if ATTN_BIAS_SHIFTED
+
+// The first element of row lane % 16 and its last one, which stand for all that are beyond.
+__device__ __forceinline__ uint32_t load_ends(const BiasRows& rows) {
+  const int i = threadIdx.x % 16;
+  const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
+  const int column = rows.column + kBiasSlope * min(i, rows.last_row);
+  const BiasElement first = __ldg(from - column), last = __ldg(from + (rows.columns - 1 - column));
+  return first | static_cast<uint32_t>(last) << 16;
+}
+
+// Of two elements, the first of which has this index, those within the row; else its ends.
+__device__ __forceinline__ uint32_t clamped(uint32_t pair, uint32_t ends, int index, int columns) {
+  const uint32_t below = ends & 0xffff, above = ends >> 16;
+  const uint32_t first = index < 0 ? below : index >= columns ? above : pair & 0xffff;
+  const uint32_t second = index + 1 < 0 ? below : index + 1 >= columns ? above : pair >> 16;
+  return first | second << 16;
+}
+
+// Words had what stands in memory before a row and behind it.
+__device__ __forceinline__ void clamp_rows(uint8_t* tile, const BiasRows& rows) {
+  if (__all_sync(0xffffffffu, within_rows(rows))) return;
+  const uint32_t all_ends = load_ends(rows);
+#pragma unroll 1
+  for (int i = 0; i < 16; ++i) {
+    const uint32_t ends = __shfl_sync(0xffffffffu, all_ends, i);
+    const int column = rows.column + kBiasSlope * min(i, rows.last_row);
+#pragma unroll
+    for (int j = 0; j < (kRowWords + 31) / 32; ++j) {
+      const int word = 32 * j + threadIdx.x % 32;
+      if (word < kRowWords) {
+        uint32_t& pair =
+            *reinterpret_cast<uint32_t*>(tile + bias_place(rows.first + i, kOfWord * word));
+        pair = clamped(pair, ends, column + kOfWord * word, rows.columns);
+      }
+    }
+  }
+  __syncwarp();
+}
+#endif
 #endif

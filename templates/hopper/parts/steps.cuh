@@ -83,6 +83,9 @@ __device__ __forceinline__ void Consumer::finish_copies(int block) {
   finish_biases(bias_tile(key_slot.index), biases);
 #else
   finish_biases(bias_tile(key_slot.index), biases, last_biases, p);
+#if ATTN_BIAS_SHIFTED
+  clamp_rows(bias_tile(key_slot.index), biases);
+#endif
 #endif
 }
 
