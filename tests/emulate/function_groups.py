@@ -293,6 +293,11 @@ FUNCTION_GROUPS = {
         (spec(inputs=positions("bf16", "heads", "seq_q", "seq_q"),
               score="score + bd[h, q_idx, kv_idx + 3 * q_idx - 70]"), [schedule(2, 64, 2)],
          ["2,70,131", "1,205,90"]),
+        (spec(inputs=positions("f32", "batch", "seq_q", 90),
+              score="score + bd[b, q_idx, kv_idx - q_idx]"), [schedule(2, 64, 2)], ["2,70,131"]),
+        # Also before the tensor and behind it.
+        (spec(inputs=positions("bf16", "seq_q", 90), score="score + bd[q_idx, kv_idx - q_idx - 10]"),
+         [schedule(2, 64, 2)], ["1,70,131"]),
         (spec(inputs=positions("bf16", "batch", "seq_q", 600),
               score="score + bd[b, q_idx, kv_idx - 2 * (q_idx - seq_q)]"), [schedule(2, 64, 2)],
          ["2,70,131", "1,205,190"]),
