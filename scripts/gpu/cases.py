@@ -64,6 +64,11 @@ def sanitize_cases():
         "rel": {"dtype": "bf16", "shape": ["batch", "heads", "seq_q", 33]}},
         score="score + rel[b, h, q_idx, clamp(kv_idx - q_pos, -16, 16) + 16]")
     yield Case(tables["name"], tables, "sanitize", {"rel": {"fill": "normal"}}, data=tables["name"])
+    shifted = make_spec("sanitize_shifted", (64, 64), (2, 2), mask=CAUSAL, inputs={
+        "bd": {"dtype": "bf16", "shape": ["heads", "seq_q", 601]}},
+        score="score + bd[h, q_idx, kv_idx - q_idx + 300]")
+    yield Case(shifted["name"], shifted, "sanitize", {"bd": {"fill": "normal"}}, longest=1000,
+               data=shifted["name"])
     ids = make_spec("sanitize_ids", (64, 64), (2, 2), inputs={
         "doc": {"dtype": "i32", "shape": ["batch", "seq_q"]},
         "key_doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},

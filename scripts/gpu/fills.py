@@ -134,6 +134,11 @@ def patches(dims, shape, random, device):
         (kind >= 3) & (kind < 5), 1)
 
 
+def hops(dims, shape, random, device):
+    """Distances of nodes in a graph, most of them two to six."""
+    return (4 + 1.5 * normal(dims, shape, random, device)).round().clamp(0, 63)
+
+
 def lower_triangle(dims, shape, random, device):
     """A causal mask as ones."""
     return torch.ones(dims, device=device).tril(dims[-1] - dims[-2])
@@ -158,7 +163,7 @@ FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slo
          "documents_anyhow": documents_anyhow, "documents_1024_anyhow": documents_1024_anyhow,
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,
          "every_other_1024": every_other_1024, "prefix_64": prefix_64,
-         "prefix_2048": prefix_2048, "bits": bits, "coins": coins, "patches": patches,
+         "prefix_2048": prefix_2048, "bits": bits, "coins": coins, "patches": patches, "hops": hops,
          "lower_triangle": lower_triangle, "biased_triangle": biased_triangle,
          "squares_1024": squares_1024}
 

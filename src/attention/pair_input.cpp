@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "attention/linear.h"
+#include "attention/row_tables.h"
 
 namespace attngen::attention {
 namespace {
@@ -123,6 +124,7 @@ class Search {
       if (!is_own_index(input, load, input.shape.size() - 1, "kv_idx")) return std::nullopt;
       return PairInput{input, load, of_mask_, std::nullopt};
     }
+    if (is_of_row_table(spec_, load)) return std::nullopt;
     auto shift = shift_of(spec_, input, load);
     if (!shift) return std::nullopt;
     return PairInput{input, load, of_mask_, std::move(shift)};

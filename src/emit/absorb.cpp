@@ -367,7 +367,7 @@ class Absorb : public PairText {
     if (has_word(body, "keys")) {
       body.insert(0, "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n");
     }
-    if (pairs_.bias) body.insert(0, "  const Biases biases = load_biases(row.bias);\n");
+    if (pairs_.bias) body.insert(0, biases_line(pairs_));
     if (pairs_.mask_bits) body.insert(0, "  const MaskBits bits = load_mask_bits(row.bits);\n");
     if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");
     if (has_rows()) body.insert(0, "  LoopRows rows = loop_rows(red, row, in);\n");

@@ -29,7 +29,7 @@ class NearFunctions : public PairText {
     if (has_word(pass, "keys")) {
       row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
     }
-    if (pairs_.bias) row += "  const Biases biases = load_biases(row.bias);\n";
+    if (pairs_.bias) row += biases_line(pairs_);
     if (pairs_.mask_bits) row += "  const MaskBits bits = load_mask_bits(row.bits);\n";
     return "\n// Of a small weight e / (1 + e) a multiple of e.\n" +
            text_of({"float", "near_power_of", parameters(),

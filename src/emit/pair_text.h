@@ -18,6 +18,8 @@ namespace attngen::emit {
 // The pair's element of the input that comes by tiles: "float bias" or "int byte", and "bias, ".
 std::string bias_declaration(const attention::PairForm& pairs);
 std::string bias_argument(const attention::PairForm& pairs);
+// A row's biases of the block at hand, in a function of the row alone.
+std::string biases_line(const attention::PairForm& pairs);
 
 // What the functions of a pair take, and how they are called: (product or score, bias, row, lines,
 // column, kv_idx, in), as far as the form has them.

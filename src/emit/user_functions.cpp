@@ -143,18 +143,13 @@ std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
-// Elements of four bytes that no TMA brings have no use for the number.
-std::string matrices_text(const spec::Input& input, bool counted) {
+std::string matrices_text(const spec::Input& input) {
   const char* const batch =
       spec::has_dim(input, spec::Input::Dim::Kind::Batch) ? "int64_t batch" : "int64_t";
-  std::string text;
-  if (counted) {
-    text = fmt::format("__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n", batch,
-                       DeviceNames::matrices(input));
-  }
-  return text +
-         fmt::format("__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
-                     c_type_of(input), input.name);
+  return fmt::format(
+      "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
+      "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
+      batch, DeviceNames::matrices(input), c_type_of(input), input.name);
 }
 
 // Of a bias whose rows begin anywhere.
@@ -173,7 +168,7 @@ std::string shifted_bias_text(const attention::PairInput& bias, const DeviceName
                   fmt::format("  return {};\n", names.columns(bias.input))}) +
          text_of(
              {"int", "bias_first", {kRow, kInputs}, returned(bias.shift->first, names.names())}) +
-         matrices_text(bias.input, bias.element_bytes() == 2);
+         matrices_text(bias.input);
 }
 
 std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
@@ -186,7 +181,7 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
                   "bias_matrix",
                   {kRow, kInputs},
                   fmt::format("  return {};\n", names.matrix(pairs.bias->load))}) +
-         matrices_text(input, true);
+         matrices_text(input);
 }
 
 std::string key_words_text(const std::vector<expr::Expr>& words, const expr::Names& names) {

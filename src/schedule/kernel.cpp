@@ -108,6 +108,11 @@ void count_bias(const spec::Spec& spec, const attention::PairInput& input, Kerne
   // ldmatrix for eight, a conversion each, and half of an operation more for addresses: 46 where
   // there are 32 conversions.
   expr::OperationCounts& reader = input.of_mask ? kernel.mask : kernel.score;
+  if (input.shift) {
+    reader += {.logic = kernel.bias_bytes == 2 ? 1.0 : 0.0, .load = 1};
+    kernel.table_loads += 1;
+    return;
+  }
   reader += kernel.bias_bytes == 4   ? expr::OperationCounts{.load = 0.5}
             : kernel.bias_bytes == 1 ? expr::OperationCounts{.logic = 1, .load = 0.5}
                                      : expr::OperationCounts{.logic = 1.5, .load = 0.125};

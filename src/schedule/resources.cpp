@@ -77,7 +77,7 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
       {"scores", rows, s.tile_kv, 4, Place::Registers, 1},
       {"weights", rows, s.tile_kv, kElement, s.weights, 1},
       {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
-  if (kernel.bias_bytes > 0) {
+  if (kernel.bias_bytes > 0 && !kernel.bias_shifted) {
     tensors.push_back({"bias", s.tile_q(), s.tile_kv, kernel.bias_bytes, Place::Shared, s.stages});
   }
   return tensors;
@@ -126,6 +126,10 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
+  // Rows that begin within 16 bytes.
+  if (kernel.bias_shifted) {
+    bytes += s.stages * kWarpgroupRows * s.warpgroups * (s.tile_kv * kernel.bias_bytes + 16);
+  }
   constexpr int kRank = 1;
   const int ranked = ranked_tiles(s, kernel.block_size, kernel.masked);
   if (ranked > 0) bytes += kBarrier + kRank * ranked;

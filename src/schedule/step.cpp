@@ -225,7 +225,7 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   step.length = std::max(step.length, serial_clk(kernel, s, n, t));
   if (kernel.mask_tile) {
     step.length += s.warpgroups * (kByteStepClk + kByteKeyClk * s.tile_kv);
-  } else if (kernel.bias_bytes > 0) {
+  } else if (kernel.bias_bytes > 0 && !kernel.bias_shifted) {
     step.length += s.warpgroups * kWarpgroupRows * s.tile_kv / kBiasedPairs;
   }
   const double of_tables = kWarpgroupRows * s.tile_kv * kernel.table_loads;
@@ -291,6 +291,10 @@ Step far_step(const Kernel& kernel, const Schedule& s, const target::Target& t) 
 
 double copied_bias_clk(const Kernel& kernel, const Schedule& s) {
   constexpr int kRows = 16, kLanes = 32;  // of a warp
+  if (kernel.bias_shifted) {              // a lane's copy of 16 bytes takes 15 instructions
+    const int chunks = s.tile_kv * kernel.bias_bytes / 16 + 1;
+    return s.warpgroups * 15.0 * kRows * chunks / kLanes;
+  }
   const bool fills_warps = s.tile_kv % (2 * kLanes) == 0;
   const double of_row = kernel.bias_bytes != 2 ? 16.0 * s.tile_kv / kLanes : fills_warps ? 20 : 31;
   return s.warpgroups * kRows * of_row;

@@ -34,7 +34,12 @@ namespace {
 #include "parts/wgmma_n.cuh"
 #include "parts/fragment.cuh"
 #include "parts/helpers.cuh"
-#if ATTN_BIAS
+#if ATTN_BIAS || ATTN_TABLE_BYTES
+#include "parts/async_copy.cuh"
+#endif
+#if ATTN_BIAS_SHIFTED
+#include "parts/shifted_bias.cuh"
+#elif ATTN_BIAS
 #include "parts/bias.cuh"
 #endif
 #if ATTN_MASK_BITS
@@ -69,7 +74,9 @@ namespace {
 #include "parts/split.cuh"
 #endif
 #include "parts/tile.cuh"
-#if ATTN_BIAS
+#if ATTN_BIAS_SHIFTED
+#include "parts/copy_shifted_bias.cuh"
+#elif ATTN_BIAS
 #include "parts/copy_bias.cuh"
 #endif
 #if ATTN_VARLEN

@@ -156,11 +156,10 @@ inline void copy_chunk(void* to, const void* from, int bytes) {
     emulator::core->current->words.emplace_back(copy);
   }
 }
-inline void wait_for_words() {
+inline void wait_for_copies() {
   for (const auto& word : emulator::core->current->words) word();
   emulator::core->current->words.clear();
 }
-inline void wait_for_chunks() { wait_for_words(); }
 inline void prefetch(const void*) {}
 inline void prefetch_map(const CUtensorMap&) {}
 inline void tma_prefetch(const CUtensorMap&, int, int, int, int) {}

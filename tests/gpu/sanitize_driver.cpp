@@ -201,6 +201,13 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     rel.fill(random_values(places, dims.bf16, 9));
     args.rel = static_cast<const uint16_t*>(rel.data());
   }
+  constexpr int64_t kDistances = 601;
+  const auto distances = static_cast<size_t>(dims.heads_q * n.seq_q * kDistances);
+  const Buffer bd(2 * distances);
+  if constexpr (requires { args.bd; }) {
+    bd.fill(random_values(distances, dims.bf16, 10));
+    args.bd = static_cast<const uint16_t*>(bd.data());
+  }
   const auto key_values = static_cast<size_t>(n.batch * n.seq_kv);
   const Buffer key(2 * key_values);
   if constexpr (requires { args.key; }) {
@@ -274,6 +281,7 @@ int main() {
       RUN(sanitize_wide, Dims{2, 1, 64, true, 1, true, 384}) &
       RUN(sanitize_sparse, Dims{4, 2, 128, true, 1, false, 128, true}) &
       RUN(sanitize_strips, Dims{2, 2, 64, true}) & RUN(sanitize_tables, Dims{2, 2, 64, true}) &
+      RUN(sanitize_shifted, Dims{2, 2, 64, true}) &
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_mask, Dims{2, 2, 64, true}) &
       RUN(sanitize_bits, Dims{4, 4, 64, true, 1, false, 64, true}) &

@@ -84,19 +84,18 @@ constexpr int kChunksKv = (kTileKv + kChunkKv - 1) / kChunkKv;
 constexpr int kMaskWords = (kTileKv + 127) / 128 * 4;  // of a query's bits for a block of keys
 #endif
 #if ATTN_BIAS
-// An element of four bytes counts as two columns, one of a byte as half of one.
 constexpr int kBiasBytes = ATTN_BIAS_BYTES;
+#if !ATTN_BIAS_SHIFTED
+// An element of four bytes counts as two columns, one of a byte as half of one.
 constexpr int kChunkBias = chunk_columns(kTileKv * kBiasBytes / 2);
 constexpr int kChunksBias = (kTileKv * kBiasBytes / 2 + kChunkBias - 1) / kChunkBias;
+#endif
 #if ATTN_BIAS_BYTES == 4
 using BiasElement = float;
 #elif ATTN_BIAS_BYTES == 1
 using BiasElement = uint8_t;
 #else
 using BiasElement = uint16_t;
-#endif
-#if ATTN_BIAS_SHIFTED
-constexpr int kBiasSlope = ATTN_BIAS_SLOPE;  // columns that a row begins behind the one before
 #endif
 #endif
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim

@@ -38,7 +38,7 @@ struct Consumer {
 #endif
 #if ATTN_BIAS
   int tile_row = 0;  // the warpgroup's first
-#if ATTN_BIAS_BYTES < 4
+#if ATTN_BIAS_BYTES < 4 && !ATTN_BIAS_SHIFTED
   uint32_t last_biases = 0;  // of copies on their way: what finish_biases takes
 #endif
 #endif
@@ -121,9 +121,14 @@ struct Consumer {
 #endif
   __device__ void start_output();
 #if ATTN_BIAS
+#if ATTN_BIAS_SHIFTED
+  __device__ uint8_t* bias_part(int slot) const;
+#else
   __device__ uint8_t* bias_tile(int slot) const;
+#endif
   __device__ void start_copies(int block, int slot);
   __device__ void finish_copies(int block);
+  __device__ void copy_biases(const Cursor& cursor, bool first);
   __device__ void find_biases(const Cursor& cursor, bool first);
 #endif
 #if ATTN_VALUE_STRIPS
@@ -229,7 +234,7 @@ __device__ __forceinline__ void Consumer::attend() {
   visit_blocks({blocks, blocks.before_first()});
 #endif
 #if ATTN_TABLE_BYTES
-  wait_for_chunks();  // of a tile without a key nobody has
+  wait_for_copies();  // of a tile without a key nobody has
 #endif
 #if ATTN_TRIMMED
   pass_over(work.after);

@@ -80,7 +80,7 @@ __device__ __forceinline__ void Consumer::start_tables() {
 }
 
 __device__ __forceinline__ void Consumer::finish_tables() {
-  wait_for_chunks();
+  wait_for_copies();
   __syncwarp();
 }
 

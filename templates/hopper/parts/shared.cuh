@@ -6,7 +6,9 @@ constexpr int kQueryBytes =
     chunk_bytes(64, kQueryColumns > kOutputColumns ? kQueryColumns : kOutputColumns);
 constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
-#if ATTN_BIAS
+#if ATTN_BIAS_SHIFTED
+constexpr int kBiasTiles = kWarpgroups;
+#elif ATTN_BIAS
 constexpr int kBiasTileBytes = kChunksBias * chunk_bytes(64, kChunkBias);
 #if ATTN_MAPS > 1
 constexpr int kBiasTiles = kWarpgroups / kMaps;  // both maps' scores take the same

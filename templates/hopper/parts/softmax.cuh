@@ -77,7 +77,9 @@ __device__ __forceinline__ void mask_square(float (&scores)[kTileKv / 8][2][2], 
 __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                             const Row (&rows)[2], const Inputs& in) {
 #endif
-#if ATTN_MASK_BIAS
+#if ATTN_MASK_BIAS && ATTN_BIAS_SHIFTED
+  const Biases biases{{rows[0].bias, rows[1].bias}};
+#elif ATTN_MASK_BIAS
   const Biases biases = load_biases(rows[0].bias);
 #endif
 #pragma unroll
@@ -136,7 +138,9 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
                                               const float (&shift)[2],
 #endif
                                               const Inputs& in) {
-#if ATTN_BIAS
+#if ATTN_BIAS_SHIFTED
+  const Biases biases{{rows[0].bias, rows[1].bias}};
+#elif ATTN_BIAS
   const Biases biases = load_biases(rows[0].bias);
 #endif
 #pragma unroll

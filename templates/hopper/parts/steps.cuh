@@ -56,6 +56,7 @@ __device__ __forceinline__ void Consumer::start_output() {
 }
 
 #if ATTN_BIAS
+#if !ATTN_BIAS_SHIFTED
 __device__ __forceinline__ uint8_t* Consumer::bias_tile(int slot) const {
 #if ATTN_MAPS > 1
   return shared.bias[slot][warpgroup / kMaps];  // of both maps
@@ -64,11 +65,28 @@ __device__ __forceinline__ uint8_t* Consumer::bias_tile(int slot) const {
 #endif
 }
 
+#endif
 #if ATTN_BIAS_SHIFTED
+// The warp's rows of it.
+__device__ __forceinline__ uint8_t* Consumer::bias_part(int slot) const {
+  return shared.bias[slot][warpgroup] + thread / 32 * 16 * kBiasRowBytes;
+}
+
 // Of the block that comes into `slot`.
+__device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
+  start_biases(bias_part(slot), bias_rows(tile_row, block * kTileKv, rows[0], p), p);
+}
+__device__ __forceinline__ void Consumer::finish_copies(int block) {
+  uint8_t* const part = bias_part(key_slot.index);
+  const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
+  finish_biases(part, biases);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    rows[r].bias = bias_row(part, biases, lane / 4 + 8 * r) + lane % 4 * 2 * kBiasBytes;
+  }
+}
 #else
 // Where TMA does not bring them: of the block that comes into `slot`.
-#endif
 __device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
   const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
 #if ATTN_BIAS_BYTES == 4
@@ -83,40 +101,32 @@ __device__ __forceinline__ void Consumer::finish_copies(int block) {
   finish_biases(bias_tile(key_slot.index), biases);
 #else
   finish_biases(bias_tile(key_slot.index), biases, last_biases, p);
-#if ATTN_BIAS_SHIFTED
-  clamp_rows(bias_tile(key_slot.index), biases);
-#endif
 #endif
 }
+#endif
 
-// Of the block in the key slot, once its keys are there.
-__device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
-#if ATTN_BIAS_SHIFTED && (ATTN_WALK || ATTN_MAPS > 1 || ATTN_STAGES == 1)
+__device__ __forceinline__ void Consumer::copy_biases(const Cursor& cursor, bool first) {
+#if ATTN_WALK || ATTN_STAGES == 1 || (ATTN_MAPS > 1 && !ATTN_BIAS_SHIFTED)
   // No step ahead: nobody knew which block comes, or the next slot may still be read.
   start_copies(cursor.block(), key_slot.index);
   finish_copies(cursor.block());
-#elif ATTN_BIAS_SHIFTED
+#else
   if (first) start_copies(cursor.block(), key_slot.index);
   finish_copies(cursor.block());
   if (cursor.has_more()) {
     start_copies(Blocks::after(cursor.block()), (key_slot.index + 1) % kStages);
   }
-#else
-  if (!p.bias_by_tma) {
-#if ATTN_WALK || ATTN_MAPS > 1 || ATTN_STAGES == 1
-    // No step ahead: nobody knew which block comes, or the next slot may still be read.
-    start_copies(cursor.block(), key_slot.index);
-    finish_copies(cursor.block());
-#else
-    if (first) start_copies(cursor.block(), key_slot.index);
-    finish_copies(cursor.block());
-    if (cursor.has_more()) {
-      start_copies(Blocks::after(cursor.block()), (key_slot.index + 1) % kStages);
-    }
 #endif
-  }
-#endif
+}
+
+// Of the block in the key slot, once its keys are there.
+__device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
+#if ATTN_BIAS_SHIFTED
+  copy_biases(cursor, first);
+#else
+  if (!p.bias_by_tma) copy_biases(cursor, first);
   rows[0].bias = rows[1].bias = bias_tile(key_slot.index);
+#endif
 }
 
 #endif
