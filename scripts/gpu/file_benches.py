@@ -27,6 +27,10 @@ def relative_keys(score, b, h, q, k, inputs):
     return score + inputs["rel"][b, h, q, (k - q).clamp(-128, 128) + 128]
 
 
+def graph_distances(score, b, h, q, k, inputs):
+    return score + inputs["spatial"][h, inputs["dist"][b, q, k].int()]
+
+
 def log_distance(score, b, h, q, k, inputs):
     return score - inputs["slopes"][h] * (1 + q - k).log()
 
@@ -173,6 +177,8 @@ FILES = {
                                   "fills": (("rel_h", NORMAL), ("rel_w", NORMAL))}),
     "relative_keys": (2, 2048, {"keep": everything, "score": relative_keys, "flex": True,
                                 "fills": (("rel", NORMAL),)}),
+    "graph_distances": (8, 1024, {"keep": everything, "score": graph_distances, "flex": True,
+                                  "fills": (("dist", {"fill": "hops"}), ("spatial", NORMAL))}),
     "log_distance": (2, 8192, {"score": log_distance, "flex": True,
                                "fills": (("slopes", SLOPES),)}),
     "forgetting": (2, 8192, {"score": forgetting, "flex": True,

@@ -15,7 +15,8 @@ FILLS = {
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
     "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
     "rel": {"fill": "normal"}, "rel_h": {"fill": "normal"}, "rel_w": {"fill": "normal"},
-    "bd": {"fill": "normal"}, "gate": {"fill": "normal"}, "pair": {"fill": "normal"}, "key": {"fill": "normal"},
+    "dist": {"fill": "hops"}, "spatial": {"fill": "normal"}, "bd": {"fill": "normal"},
+    "gate": {"fill": "normal"}, "pair": {"fill": "normal"}, "key": {"fill": "normal"},
     "keep": {"fill": "bits"}, "attn_mask": {"fill": "holes"},
 }
 # Outputs that grow with the scores leave the range of the storage type.

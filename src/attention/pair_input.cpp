@@ -47,9 +47,7 @@ bool is_own_index(const Input& input, const Expr& load, size_t i, std::string_vi
 }
 
 // A matrix of a row for each query, for all pairs of a tile of one head.
-bool has_rows(const spec::Spec& spec, const Input& input, const Expr& load, bool of_mask) {
-  if (input.element == Input::Element::I32) return false;
-  if (input.element == Input::Element::U8 && !of_mask) return false;
+bool has_rows(const spec::Spec& spec, const Input& input, const Expr& load) {
   const size_t dims = input.shape.size();
   if (dims < 2 || !numbers_matrices(spec, input)) return false;
   for (size_t i = 0; i + 2 < dims; ++i) {
@@ -97,13 +95,13 @@ std::optional<PairInput::Shift> shift_of(const spec::Spec& spec, const Input& in
   return shift_of(load.operand(input.shape.size() - 1));
 }
 
-enum class Rows { Plain, Shifted };
+// Of scores and weights; of a mask floats and bytes.
+enum class Kind { Floats, Shifted, Bytes, OfMask };
 
 // In the order of the text.
 class Search {
  public:
-  Search(const spec::Spec& spec, bool of_mask, Rows rows)
-      : spec_(spec), of_mask_(of_mask), rows_(rows) {}
+  Search(const spec::Spec& spec, Kind kind) : spec_(spec), kind_(kind) {}
 
   std::optional<PairInput> in(const Expr& e) {
     if (!e || e.operands().empty() || !seen_.insert(e.identity()).second) return std::nullopt;
@@ -119,20 +117,24 @@ class Search {
 
  private:
   std::optional<PairInput> at(const Input& input, const Expr& load) const {
-    if (!has_rows(spec_, input, load, of_mask_)) return std::nullopt;
-    if (rows_ == Rows::Plain) {
+    if (!has_element(input) || !has_rows(spec_, input, load)) return std::nullopt;
+    if (kind_ != Kind::Shifted) {
       if (!is_own_index(input, load, input.shape.size() - 1, "kv_idx")) return std::nullopt;
-      return PairInput{input, load, of_mask_, std::nullopt};
+      return PairInput{input, load, kind_ == Kind::OfMask, std::nullopt};
     }
     if (is_of_row_table(spec_, load)) return std::nullopt;
     auto shift = shift_of(spec_, input, load);
     if (!shift) return std::nullopt;
-    return PairInput{input, load, of_mask_, std::move(shift)};
+    return PairInput{input, load, false, std::move(shift)};
+  }
+  bool has_element(const Input& input) const {
+    if (input.element == Input::Element::I32) return false;
+    const bool is_byte = input.element == Input::Element::U8;
+    return kind_ == Kind::OfMask || is_byte == (kind_ == Kind::Bytes);
   }
 
   const spec::Spec& spec_;
-  bool of_mask_;
-  Rows rows_;
+  Kind kind_;
   std::set<const void*> seen_;
 };
 
@@ -146,8 +148,8 @@ Expr replaced(const Expr& e, const Replace& replace, std::map<const void*, Expr>
   return done.emplace(e.identity(), e.op() == Op::Load ? replace(result) : result).first->second;
 }
 
-std::optional<PairInput> pair_input_of_scores(const spec::Spec& spec, Rows rows) {
-  Search search(spec, false, rows);
+std::optional<PairInput> pair_input_of_scores(const spec::Spec& spec, Kind kind) {
+  Search search(spec, kind);
   if (auto found = search.in(spec.score)) return found;
   for (const spec::NamedExpr& row : spec.normalize.rows) {
     if (auto found = search.in(row.value)) return found;
@@ -158,14 +160,14 @@ std::optional<PairInput> pair_input_of_scores(const spec::Spec& spec, Rows rows)
 }  // namespace
 
 std::optional<PairInput> pair_input(const spec::Spec& spec) {
-  for (const Rows rows : {Rows::Plain, Rows::Shifted}) {
-    if (auto found = pair_input_of_scores(spec, rows)) return found;
+  for (const Kind kind : {Kind::Floats, Kind::Shifted, Kind::Bytes}) {
+    if (auto found = pair_input_of_scores(spec, kind)) return found;
   }
   return pair_input_of_mask(spec);
 }
 
 std::optional<PairInput> pair_input_of_mask(const spec::Spec& spec) {
-  return Search(spec, true, Rows::Plain).in(spec.mask);
+  return Search(spec, Kind::OfMask).in(spec.mask);
 }
 
 bool batches_share_pairs(const spec::Spec& spec) {

@@ -30,9 +30,9 @@ struct PairInput {
 };
 
 // The first one of 16 or 32 bit floats that scores or weights read, one without a shift if there is
-// any, else the first one of these or of bytes that the mask reads, without a shift. The indices
-// before the last two are the same for all pairs of a tile (h, b // rows): a tile of one head finds
-// its elements in the rows of one matrix.
+// any, else of bytes; else the first one of either that the mask reads. Bytes and those of masks
+// have no shift. The indices before the last two are the same for all pairs of a tile (h, b //
+// rows): a tile of one head finds its elements in the rows of one matrix.
 std::optional<PairInput> pair_input(const spec::Spec& spec);
 // Of these, what the mask reads.
 std::optional<PairInput> pair_input_of_mask(const spec::Spec& spec);

@@ -91,12 +91,14 @@ double CostModel::output_clk(const Schedule& s) const {
   return trip + clk * s.tile_q() * kernel_.head_dim_v;
 }
 
-// Until rows of tables are there: a trip, of which the first product covers little, and a dozen
-// instructions for each 16 bytes of a lane.
+// Until rows of tables are there: a trip, of which the first product covers little, a dozen
+// instructions for each 16 bytes of a lane, and the memory, of which nobody asked before.
 double CostModel::tables_clk(const Schedule& s) const {
   if (kernel_.table_bytes == 0) return 0;
-  const double chunks = kWarpgroupRows * s.warpgroups * kernel_.table_bytes / 16.0;
-  return target_.l2_latency_clk + 12 * chunks / (target_.warp * target_.issue);
+  const target::Target& t = target_;
+  const double bytes = kWarpgroupRows * s.warpgroups * kernel_.table_bytes;
+  return t.l2_latency_clk + 12 * bytes / 16 / (t.warp * t.issue) +
+         bytes * t.cores * t.clock_hz / t.memory_bytes_per_s;
 }
 
 // Of a tile, beyond its steps. The output is scaled, goes through shared memory (written, then read

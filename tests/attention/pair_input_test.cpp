@@ -47,7 +47,7 @@ TEST_CASE("rows of an input with an element for each pair may begin anywhere") {
 TEST_CASE("an input without a shift comes before one with it, and a score's before a mask's") {
   const auto name_of = [](const std::string& lines) {
     const auto found =
-        pair_input(spec_with("inputs: {bd: {dtype: bf16, shape: [seq_q, 64]}, pair: {dtype: f32, "
+        pair_input(spec_with("inputs: {bd: {dtype: bf16, shape: [seq_q, 600]}, pair: {dtype: f32, "
                              "shape: [seq_q, seq_kv]},"
                              " keep: {dtype: u8, shape: [seq_q, seq_kv]}}\n" +
                              lines));
@@ -56,10 +56,12 @@ TEST_CASE("an input without a shift comes before one with it, and a score's befo
   const std::string shifted = "score: score + bd[q_idx, kv_idx - q_idx]\n";
   CHECK(name_of("score: score + bd[q_idx, kv_idx - q_idx] + pair[q_idx, kv_idx]\n") == "pair");
   CHECK(name_of(shifted + "mask: keep[q_idx, kv_idx] > 0\n") == "bd");
+  CHECK(name_of("score: score + keep[q_idx, kv_idx] + bd[q_idx, kv_idx - q_idx]\n") == "bd");
+  CHECK(name_of("score: score + keep[q_idx, kv_idx]\nmask: pair[q_idx, kv_idx] > 0\n") == "keep");
   CHECK(name_of("mask: bd[q_idx, kv_idx - q_idx] > 0\n") == "none");
   CHECK(name_of("mask: keep[q_idx, kv_idx - q_idx] > 0\n") == "none");
   CHECK(batches_share_pairs(
-      spec_with("inputs: {bd: {dtype: bf16, shape: [seq_q, 64]}}\n" + shifted)));
+      spec_with("inputs: {bd: {dtype: bf16, shape: [seq_q, 600]}}\n" + shifted)));
 }
 
 }  // namespace

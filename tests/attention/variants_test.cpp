@@ -47,6 +47,8 @@ double bucket_bias(int64_t bucket, int64_t h) {
   return std::sin(static_cast<double>(bucket * 5 + h));
 }
 
+int64_t hops(int64_t b, int64_t i, int64_t j) { return (b + i * 3 + j * 5) % 64; }
+
 // Raffel et al. 2020, as its published code has it.
 int64_t t5_bucket(int64_t relative) {
   int64_t bucket = relative > 0 ? 16 : 0;
@@ -153,9 +155,10 @@ std::map<std::string, Formula> formulas() {
   });
   all["pair_bias"] =
       scored(false, [](double s, const Pair& x) { return s + pair_bias(x.h, x.i, x.j); });
-  all["relative_positions"] = scored(false, [](double s, const Pair& x) {
-    return s + position(x.b, x.h, x.i, 2048 + x.j - x.i);
-  });
+  all["relative_positions"] = scored(
+      false, [](double s, const Pair& x) { return s + position(x.b, x.h, x.i, 2048 + x.j - x.i); });
+  all["graph_distances"] = scored(
+      false, [](double s, const Pair& x) { return s + bucket_bias(hops(x.b, x.i, x.j), x.h); });
   all["broadcast_bias"] = scored(false, [](double s, const Pair& x) {
     return s + pair_bias(0, x.i, x.j) + key_bias(x.b, x.j);
   });
@@ -291,6 +294,9 @@ class VariantData {
     put_positions("rel_w", 64, 2);
     put_positions("rel", 257, 1);
     put_positions("bd", 4096, 1);
+    put("dist", kBatch * sq, sk,
+        [sq](int64_t r, int64_t j) { return static_cast<double>(hops(r / sq, r % sq, j)); });
+    put("spatial", kHeads, 64, [](int64_t h, int64_t place) { return bucket_bias(place, h); });
     put("pair", sq, sk, [](int64_t i, int64_t j) { return pair_bias(0, i, j); });
     put("bias", spec.name == "sigmoid" ? 1 : kHeads * sq, spec.name == "sigmoid" ? 1 : sk,
         [&](int64_t r, int64_t j) {

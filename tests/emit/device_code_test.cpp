@@ -93,17 +93,16 @@ std::string find_biases(const spec::Spec& spec) {
                         bias->shift->slope)
                   : "(bias_matrix(row, in) * seq_q + q) * seq_kv + key";
   return fmt::format(
-      "Biases biases;\n"
+      "float biases[kTileKv / 8][2];\n"
       "    for (int i = 0; i < kTileKv / 4; ++i) {{\n"
       "      const int key = min(kv_first + i / 2 * 8 + i % 2, seq_kv - 1);\n"
-      "      biases.x[i / 2][i % 2] =\n"
+      "      biases[i / 2][i % 2] =\n"
       "          {}(bias_data(in)[{}]);\n"
       "      {}\n"
       "    }}\n"
-      "    row.bias = reinterpret_cast<const uint8_t*>(&biases);\n",
+      "    row.bias = reinterpret_cast<const uint8_t*>(biases);\n",
       convert, place,
-      bias->has_bytes() ? "if (kv_first + i / 2 * 8 + i % 2 > key) biases.x[i / 2][i % 2] = 0;"
-                        : "");
+      bias->has_bytes() ? "if (kv_first + i / 2 * 8 + i % 2 > key) biases[i / 2][i % 2] = 0;" : "");
 }
 
 std::string find_mask_bits(const spec::Spec& spec) {

@@ -168,14 +168,12 @@ static void tabulate(Inputs in, int seq_q, int seq_kv) {
 // In the place of a tile in shared memory: a thread's elements of one row.
 inline constexpr const char* kBiases = R"(
 struct Biases {
-  float x[kTileKv / 8][2];
-  float operator()(int j, int, int e) const { return x[j][e]; }
+  const uint8_t* rows[2];
+  float operator()(int j, int r, int e) const {
+    return reinterpret_cast<const float(*)[2]>(rows[r])[j][e];
+  }
 };
-static Biases load_biases(const uint8_t* tile) {
-  Biases biases;
-  memcpy(&biases, tile, sizeof biases);
-  return biases;
-}
+static Biases load_biases(const uint8_t* tile) { return {{tile, tile}}; }
 )";
 
 // Likewise, of bits.

@@ -35,6 +35,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
   if (pairs.bias && !form.exponential) {
     text +=
         "struct Biases {\n"
+        "  const uint8_t* rows[2];\n"
         "  __device__ float operator()(int j, int r, int e) const { return j + r + e; }\n"
         "};\n"
         "__device__ Biases load_biases(const uint8_t*) { return {}; }\n";

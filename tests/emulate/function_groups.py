@@ -5,8 +5,8 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
                    GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, LONG_PACKED,
                    NARROW, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID,
-                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, packed, positions,
-                   rows_of, schedule, spec, split)
+                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, keep, packed,
+                   positions, rows_of, schedule, spec, split)
 
 FUNCTION_GROUPS = {
     "dense": [
@@ -261,6 +261,16 @@ FUNCTION_GROUPS = {
          [schedule(1, 80, 2)], BIASED[:2]),
         (spec(mask=WINDOW, inputs=bias("bf16"), blocks={"size": 128, "from": "bitmap"},
               score="score + bias[q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+        # Bytes that pick from a table, and that the mask reads too; others beside a bias.
+        (spec(inputs={**keep("batch"), "table": {"dtype": "f32", "shape": ["heads", 64]}},
+              score="score + table[h, keep[b, q_idx, kv_idx]]"),
+         [schedule(2, 64, 2), schedule(1, 128, 2, overlap="none")], [*BIASED, "1,130,330"]),
+        (spec(dtype="fp16", inputs={**keep("heads"), **bias("f32")}, mask="keep[h, q_idx, kv_idx] != 3",
+              score="score * (keep[h, q_idx, kv_idx] // 16 + 1) + bias[q_idx, kv_idx]"),
+         [schedule(2, 64, 2)], BIASED[:2]),
+        (spec(inputs=keep("batch", "heads"), mask=f"{CAUSAL} and keep[b, h, q_idx, kv_idx] != 0",
+              score="score - 0.1 * keep[b, h, q_idx, kv_idx]", normalize={"weight": "sigmoid(score - 3)"}),
+         [schedule(2, 64, 2)], BIASED[:2]),
         # Of the matrix of a group of batches, as the rows of a pair representation share one.
         (spec((4, 2), inputs=bias("bf16", 3, "heads"), score="score + bias[b // 2, h, q_idx, kv_idx]"),
          [schedule(2, 64, 2)], ["5,70,136", "3,70,133"]),
