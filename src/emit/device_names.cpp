@@ -268,6 +268,15 @@ std::string DeviceNames::begin_of_row(const expr::Expr& load) const {
   return searched_values(*spec_.find_input(load.name()), indices_of(load));
 }
 
+std::string DeviceNames::end_of(const Input& input) const {
+  std::string elements;
+  for (const Input::Dim& dim : input.shape) {
+    const std::string length = length_in_memory(dim);
+    elements += elements.empty() ? fmt::format("int64_t{{{}}}", length) : " * " + length;
+  }
+  return fmt::format("in.{} + {}", input.name, elements);
+}
+
 std::string DeviceNames::pointer_type(const expr::Expr& load) const {
   return c_type_of(*spec_.find_input(load.name()));
 }

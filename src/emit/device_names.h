@@ -77,6 +77,9 @@ class DeviceNames {
   // Where the row of the input begins of which a load has one element: "in.gate + ...".
   std::string begin_of_row(const expr::Expr& load) const;
 
+  // Where the input ends: "in.gate + ...".
+  std::string end_of(const spec::Input& input) const;
+
   // Which of its matrices, the last two dimensions, a load of an element for each pair has for a
   // row.
   std::string matrix(const expr::Expr& load) const;

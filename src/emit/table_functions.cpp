@@ -38,8 +38,9 @@ std::string table_functions(const spec::Spec& spec, const attention::PairForm& p
   for (size_t i = 0; i < pairs.row_tables.size(); ++i) {
     const RowTable& table = pairs.row_tables[i];
     begins.push_back(names.begin_of_row(table.first));
-    copies += fmt::format("  copy_table_rows<{}>(rows[0].begin[{}], rows[1].begin[{}], {});\n",
-                          table.bytes, i, i, place_text("kept", places[i]));
+    copies += wrapped(fmt::format(
+        "  copy_table_rows<{}>(rows[0].begin[{}], rows[1].begin[{}], {}, {});", table.bytes, i, i,
+        names.end_of(*spec.find_input(table.first.name())), place_text("kept", places[i])));
     found += wrapped(
         fmt::format("  row.{} = reinterpret_cast<{}>({} + place_in_chunk<{}>(tables.begin[{}]));",
                     table.name, c_type_of(*spec.find_input(table.first.name())),
@@ -52,7 +53,10 @@ std::string table_functions(const spec::Spec& spec, const attention::PairForm& p
                   {kRow, kInputs},
                   wrapped(fmt::format("  return {{{{{}}}}};", fmt::join(begins, ", ")))}) +
          "\n// Those of a warp's 16 rows to where they are kept; a thread has two of the rows.\n" +
-         text_of({"void", "copy_tables", {"const TableRows (&rows)[2]", "uint8_t* kept"}, copies}) +
+         text_of({"void",
+                  "copy_tables",
+                  {"const TableRows (&rows)[2]", kRow, "uint8_t* kept", kInputs},
+                  copies}) +
          "\n" +
          text_of({"void",
                   "find_tables",

@@ -128,33 +128,27 @@ inline void bulk_store(void* to, const void* from, int bytes) {
   emulator::core->current->stores.push_back(
       [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
 }
+// At any time up to where the thread waits for it.
+inline void copy_in_time(void* to, const void* from, size_t bytes) {
+  if (emulator::core->random() % 2 == 0) {
+    std::memcpy(to, from, bytes);
+  } else {
+    emulator::core->current->words.push_back([=] { std::memcpy(to, from, bytes); });
+  }
+}
 inline void copy_word(void* to, const void* from) {
   if (reinterpret_cast<uintptr_t>(from) % 4 != 0 || shared_address(to) % 4 != 0) {
     std::fprintf(stderr, "a word between two\n");
     std::exit(8);
   }
-  // At any time up to where the thread waits for it.
-  if (emulator::core->random() % 2 == 0) {
-    std::memcpy(to, from, 4);
-  } else {
-    emulator::core->current->words.push_back([=] { std::memcpy(to, from, 4); });
-  }
+  copy_in_time(to, from, 4);
 }
-inline void copy_chunk(void* to, const void* from, int bytes) {
-  if (reinterpret_cast<uintptr_t>(from) % 16 != 0 || shared_address(to) % 16 != 0 || bytes <= 0 ||
-      bytes > 16) {
-    std::fprintf(stderr, "no copy takes these %d bytes of a chunk\n", bytes);
+inline void copy_chunk(void* to, const void* from) {
+  if (reinterpret_cast<uintptr_t>(from) % 16 != 0 || shared_address(to) % 16 != 0) {
+    std::fprintf(stderr, "a chunk between two\n");
     std::exit(8);
   }
-  const auto copy = [=] {
-    std::memset(to, 0, 16);
-    std::memcpy(to, from, static_cast<size_t>(bytes));
-  };
-  if (emulator::core->random() % 2 == 0) {
-    copy();
-  } else {
-    emulator::core->current->words.emplace_back(copy);
-  }
+  copy_in_time(to, from, 16);
 }
 inline void wait_for_copies() {
   for (const auto& word : emulator::core->current->words) word();

@@ -19,10 +19,12 @@
 #include "sanitize_ids.h"
 #include "sanitize_maps.h"
 #include "sanitize_mask.h"
+#include "sanitize_shifted.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_sparse.h"
 #include "sanitize_split.h"
 #include "sanitize_strips.h"
+#include "sanitize_tables.h"
 #include "sanitize_wide.h"
 #include "sanitize_window.h"
 

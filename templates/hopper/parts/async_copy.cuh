@@ -12,11 +12,19 @@ __device__ __forceinline__ void copy_word(void* to, const void* from) {
 #if ATTN_TABLE_BYTES || ATTN_BIAS_SHIFTED
 constexpr int kCopyChunk = 16;  // bytes, at a multiple of so many
 
-// The first `bytes` of a chunk; the rest becomes zeros.
-__device__ __forceinline__ void copy_chunk(void* to, const void* from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-               "r"(bytes)
+__device__ __forceinline__ void copy_chunk(void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
                : "memory");
+}
+
+// Of a tensor that ends there. What is of a last chunk comes byte by byte, at once.
+__device__ __forceinline__ void copy_chunk_before(uintptr_t end, uint8_t* to, uintptr_t from) {
+  if (from + kCopyChunk <= end) {
+    copy_chunk(to, reinterpret_cast<const void*>(from));
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; from + i < end; ++i) to[i] = __ldg(reinterpret_cast<const uint8_t*>(from + i));
 }
 
 #endif

@@ -55,8 +55,7 @@ __device__ __forceinline__ void start_biases(uint8_t* part, const BiasRows& rows
     const int place = chunk % kChunks * kCopyChunk;
     const uintptr_t from = row_address(rows, i) / kCopyChunk * kCopyChunk + place;
     if (i < 16 && from + kCopyChunk > begin && from < end) {
-      copy_chunk(part + i * kBiasRowBytes + place, reinterpret_cast<const void*>(from),
-                 static_cast<int>(min(static_cast<int64_t>(end - from), int64_t{kCopyChunk})));
+      copy_chunk_before(end, part + i * kBiasRowBytes + place, from);
     }
   }
 }

@@ -11,12 +11,12 @@ __device__ __forceinline__ int place_in_chunk(const void* row) {
   return kBytes % kCopyChunk == 0 ? 0 : reinterpret_cast<uintptr_t>(row) % kCopyChunk;
 }
 
-// The rows of one table, to where the warp's first row keeps it. Lane 4 i has the addresses of rows
-// i and i + 8. What stands in a row's first chunk before it may be read: allocations begin with
-// one.
+// The rows of one table, which ends at `end`, to where the warp's first row keeps it. Lane 4 i has
+// the addresses of rows i and i + 8. What stands in a row's first chunk before it may be read:
+// allocations begin with one.
 template <int kBytes>
 __device__ __forceinline__ void copy_table_rows(const void* first, const void* second,
-                                                uint8_t* kept) {
+                                                const void* end, uint8_t* kept) {
   constexpr bool kWhole = kBytes % kCopyChunk == 0;
   constexpr int kChunks = kWhole ? kBytes / kCopyChunk : (kBytes + 2 * kCopyChunk - 2) / kCopyChunk;
 #pragma unroll
@@ -28,10 +28,9 @@ __device__ __forceinline__ void copy_table_rows(const void* first, const void* s
       const uintptr_t begin = __shfl_sync(0xffffffffu, own, row % 8 * 4);
       const int place = chunk % kChunks * kCopyChunk;
       const uintptr_t from = begin / kCopyChunk * kCopyChunk + place;
-      const int left = static_cast<int>(begin - from) + kBytes;
-      if (row < 8 && left > 0) {
-        copy_chunk(kept + (8 * half + row) * kTableBytes + place,
-                   reinterpret_cast<const void*>(from), min(left, kCopyChunk));
+      if (row < 8 && from < begin + kBytes) {
+        copy_chunk_before(reinterpret_cast<uintptr_t>(end),
+                          kept + (8 * half + row) * kTableBytes + place, from);
       }
     }
   }
