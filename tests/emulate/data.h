@@ -50,7 +50,8 @@ class Data {
   void poison_absent(std::vector<double>& values) const;
   bool knows_index(const attention::PairInput& pairs) const;
   void poison_unread(std::vector<double>& values, const attention::PairInput& pairs) const;
-  void put(const std::string& name, const std::vector<std::byte>& bytes);
+  // In memory that may be read for `behind` bytes more.
+  void put(const std::string& name, const std::vector<std::byte>& bytes, size_t behind = 0);
   void put(const spec::Input& input, std::vector<double> values);
 
   const spec::Spec& spec_;

@@ -33,11 +33,11 @@ class Guarded {
   std::vector<uint8_t> bytes_;
 };
 
-// Memory that ends where a page begins which nobody may read: a kernel that looks behind its last
-// element ends there. Its first one lies wherever its size puts it.
+// Memory that ends where a page begins which nobody may read, or `behind` bytes before: a kernel
+// that looks behind its last element ends there. Its first one lies wherever its size puts it.
 class BeforeFault {
  public:
-  explicit BeforeFault(size_t bytes = 0) : bytes_(bytes) {
+  explicit BeforeFault(size_t bytes = 0, size_t behind = 0) : bytes_(bytes + behind) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t readable = (bytes_ + page - 1) / page * page;
     mapped_ = readable + page;
