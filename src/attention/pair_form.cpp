@@ -145,15 +145,6 @@ bool PairForm::zero_is_masked() const {
 
 namespace {
 
-bool divides_key(const Expr& e) {
-  return expr::find_node(e, [](const Expr& node) {
-           return (node.op() == Op::FloorDivide || node.op() == Op::Modulo) &&
-                  node.type() == Type::Int && node.operand(0).op() == Op::Variable &&
-                  node.operand(0).name() == "kv_idx" && node.operand(1).is_number() &&
-                  node.operand(1).number() > 0;
-         }) != nullptr;
-}
-
 // No sum over the pairs of a row that may be that of its weights.
 bool counts_alone(const RowForm& rows) {
   return std::ranges::all_of(
@@ -184,7 +175,9 @@ class Former {
     form_.of_key = strips_.of_key();
     form_.of_distance = strips_.of_distance();
     form_.key_words = strips_.key_words();
-    form_.divides_keys = abilities_.places && form_.any(divides_key);
+    form_.divides_keys = abilities_.places && form_.any([](const Expr& e) {
+      return expr::find_node(e, is_divided_key) != nullptr;
+    });
     return std::move(form_);
   }
 
@@ -325,6 +318,12 @@ PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities ab
     if (form.near_logistic) leave_factor(form, exponent, form.near_logistic->factor);
   }
   return form;
+}
+
+bool is_divided_key(const Expr& e) {
+  return (e.op() == Op::FloorDivide || e.op() == Op::Modulo) && e.type() == Type::Int &&
+         e.operand(0).op() == Op::Variable && e.operand(0).name() == "kv_idx" &&
+         e.operand(1).is_number() && e.operand(1).number() > 0;
 }
 
 std::span<const std::string> pair_variables() {

@@ -53,6 +53,8 @@ bool varies_in_row(const expr::Expr& e);
 bool is_of_scores(std::string_view variable);
 // A step (expr/rounded_apart.h) that scores do not decide: its operands round as a spec has them.
 bool makes_step(const expr::Expr& e);
+// A quotient or a remainder of kv_idx by a positive number.
+bool is_divided_key(const expr::Expr& e);
 // What an expression costs a pair.
 expr::OperationCounts operations_of_pair(const expr::Expr& e,
                                          expr::Accuracy accuracy = expr::Accuracy::Full);

@@ -17,7 +17,8 @@ using expr::Expr;
 using expr::Op;
 using spec::Input;
 
-// Of a query's rows in all tables: 512 elements of two bytes.
+// Of a query's rows in all tables: 512 elements of two bytes as they are kept, an odd number of
+// chunks.
 constexpr int kMostBytes = 1040;
 constexpr int kChunk = 16;  // bytes of a copy, and what four lanes read of a row
 

@@ -156,8 +156,8 @@ std::string matrices_text(const spec::Input& input) {
 std::string shifted_bias_text(const attention::PairInput& bias, const DeviceNames& names) {
   return comment("by tiles", expr::print_brief(bias.load)) +
          "// Which of its matrices a row reads, how many columns these have, and the one that "
-         "query "
-         "0\n// reads for key 0: an index outside of them is clamped.\n" +
+         "query\n"
+         "// 0 reads for key 0: an index outside of them is clamped.\n" +
          text_of({"int",
                   "bias_matrix",
                   {kRow, kInputs},

@@ -1,6 +1,8 @@
 #include "schedule/divided_keys.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 namespace attngen::schedule {
 namespace {
@@ -11,10 +13,23 @@ using expr::Op;
 // Columns of which each lane has two: the compiler knows in which eight of them.
 constexpr int kGroup = 8;
 
-bool is_divided_key(const Expr& e) {
-  return (e.op() == Op::FloorDivide || e.op() == Op::Modulo) && e.operand(0).op() == Op::Variable &&
-         e.operand(0).name() == "kv_idx" && e.operand(1).is_number() && e.operand(1).number() > 0;
-}
+class Replaced {
+ public:
+  Expr operator()(const Expr& e) {
+    if (e.operands().empty()) return e;
+    if (const auto known = done_.find(e.identity()); known != done_.end()) return known->second;
+    return done_.emplace(e.identity(), made(e)).first->second;
+  }
+
+ private:
+  Expr made(const Expr& e) {
+    if (!attention::is_divided_key(e)) return expr::map_operands(e, std::ref(*this));
+    const bool of_block = e.op() == Op::FloorDivide;
+    return expr::variable(of_block ? "seq_kv" : attention::kColumn, expr::Type::Int);
+  }
+
+  std::map<const void*, Expr> done_;
+};
 
 }  // namespace
 
@@ -25,12 +40,7 @@ bool DividedKeys::fit(int tile_kv) const {
 }
 
 Expr in_tiles_that_fit(const Expr& e, const attention::PairForm& form) {
-  if (!form.divides_keys || !e || e.operands().empty()) return e;
-  if (is_divided_key(e)) {
-    const bool of_block = e.op() == Op::FloorDivide;
-    return expr::variable(of_block ? "seq_kv" : attention::kColumn, expr::Type::Int);
-  }
-  return expr::map_operands(e, [&](const Expr& x) { return in_tiles_that_fit(x, form); });
+  return form.divides_keys && e ? Replaced{}(e) : e;
 }
 
 DividedKeys divided_keys(const attention::PairForm& form, expr::Accuracy accuracy) {
@@ -39,7 +49,8 @@ DividedKeys divided_keys(const attention::PairForm& form, expr::Accuracy accurac
   for (const Expr& e : {form.score, form.weight}) {
     if (!e) continue;
     expr::find_node(e, [&](const Expr& node) {
-      if (is_divided_key(node)) keys.numbers.push_back(static_cast<int>(node.operand(1).number()));
+      if (attention::is_divided_key(node))
+        keys.numbers.push_back(static_cast<int>(node.operand(1).number()));
       return false;
     });
     const auto apart = attention::operations_of_pair(e, accuracy);
