@@ -10,15 +10,8 @@
 #include "expr/print.h"
 
 namespace attngen::emit {
-namespace {
 
 using attention::RowTable;
-
-std::string place_text(const std::string& base, int place) {
-  return place == 0 ? base : fmt::format("{} + {}", base, place);
-}
-
-}  // namespace
 
 std::string text_of_row(const RowTable& table) {
   std::vector<std::string> indices;
@@ -33,30 +26,26 @@ std::string table_functions(const spec::Spec& spec, const attention::PairForm& p
                             const DeviceNames& names) {
   if (pairs.row_tables.empty()) return "";
   const std::vector<int> places = attention::places_of(pairs.row_tables);
-  std::vector<std::string> begins;
-  std::string copies, found;
+  std::string rows = "  TableRows tables;\n", copies, found;
   for (size_t i = 0; i < pairs.row_tables.size(); ++i) {
     const RowTable& table = pairs.row_tables[i];
-    begins.push_back(names.begin_of_row(table.first));
-    copies += wrapped(fmt::format(
-        "  copy_table_rows<{}>(rows[0].begin[{}], rows[1].begin[{}], {}, {});", table.bytes, i, i,
-        names.end_of(*spec.find_input(table.first.name())), place_text("kept", places[i])));
+    const spec::Input& input = *spec.find_input(table.first.name());
+    const std::string kept = i == 0 ? "kept" : fmt::format("kept + {}", places[i]);
+    rows += wrapped(fmt::format("  tables.begin[{}] = {};", i, names.begin_of_row(table.first))) +
+            wrapped(fmt::format("  tables.end[{}] = {};", i, names.end_of(input)));
+    copies += fmt::format(
+        "  copy_table_rows<{0}>(rows[0].begin[{1}], rows[1].begin[{1}], rows[0].end[{1}], {2});\n",
+        table.bytes, i, kept);
     found += wrapped(
         fmt::format("  row.{} = reinterpret_cast<{}>({} + place_in_chunk<{}>(tables.begin[{}]));",
-                    table.name, c_type_of(*spec.find_input(table.first.name())),
-                    place_text("kept", places[i]), table.bytes, i));
+                    table.name, c_type_of(input), kept, table.bytes, i));
   }
-  return "// The rows of tables that the pairs of a query read.\n" +
-         fmt::format("struct TableRows {{\n  const void* begin[{}];\n}};\n\n", begins.size()) +
-         text_of({"TableRows",
-                  "table_rows",
-                  {kRow, kInputs},
-                  wrapped(fmt::format("  return {{{{{}}}}};", fmt::join(begins, ", ")))}) +
+  return "// The rows of tables that the pairs of a query read, and where the tables end.\n" +
+         fmt::format("struct TableRows {{\n  const void *begin[{0}], *end[{0}];\n}};\n\n",
+                     pairs.row_tables.size()) +
+         text_of({"TableRows", "table_rows", {kRow, kInputs}, rows + "  return tables;\n"}) +
          "\n// Those of a warp's 16 rows to where they are kept; a thread has two of the rows.\n" +
-         text_of({"void",
-                  "copy_tables",
-                  {"const TableRows (&rows)[2]", kRow, "uint8_t* kept", kInputs},
-                  copies}) +
+         text_of({"void", "copy_tables", {"const TableRows (&rows)[2]", "uint8_t* kept"}, copies}) +
          "\n" +
          text_of({"void",
                   "find_tables",

@@ -72,7 +72,7 @@ __device__ __forceinline__ void Consumer::start_tables() {
   uint8_t* const kept = shared.tables[warpgroup] + thread / 32 * 16 * kTableBytes;
   __syncwarp();
   const TableRows tables[2] = {table_rows(rows[0], p.inputs), table_rows(rows[1], p.inputs)};
-  copy_tables(tables, rows[0], kept, p.inputs);
+  copy_tables(tables, kept);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     find_tables(rows[r], tables[r], kept + (lane / 4 + 8 * r) * kTableBytes);
