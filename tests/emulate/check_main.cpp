@@ -54,6 +54,7 @@ class Emitted {
     emulate::Guarded workspace(static_cast<int64_t>(size), 1);
     // A counter of tiles that is not cleared skips some: one of -1 would only repeat the last.
     std::memset(workspace.data(), 0x5B, size);
+    forbid(data);
     const int status = forward(args.data(), workspace.data(), nullptr);
     if (replays) function<void (*)()>("emulator_replay")();
     if (!workspace.clean()) throw std::runtime_error("wrote outside the workspace");
@@ -82,6 +83,13 @@ class Emitted {
   }
 
  private:
+  // What copies may not read.
+  void forbid(const Data& data) const {
+    const auto add = function<void (*)(const void*, size_t)>("emulator_forbid");
+    add(nullptr, 0);
+    for (const auto& [begin, bytes] : data.behind()) add(begin, bytes);
+  }
+
   template <typename F>
   F function(const std::string& name) const {
     return reinterpret_cast<F>(dlsym(library_, name.c_str()));

@@ -122,6 +122,12 @@ bool Data::wrote_outside() const {
   return !clean;
 }
 
+std::vector<std::pair<const uint8_t*, size_t>> Data::behind() const {
+  std::vector<std::pair<const uint8_t*, size_t>> all;
+  for (const auto& [name, array] : arrays_) all.push_back(array.behind());
+  return all;
+}
+
 void Data::put(const std::string& name, const std::vector<std::byte>& bytes, size_t behind) {
   BeforeFault& memory = arrays_.try_emplace(name, bytes.size(), behind).first->second;
   if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());

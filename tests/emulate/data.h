@@ -34,6 +34,8 @@ class Data {
   // The packed sequence whose results are not looked at, since its keys and values are NaN; or -1.
   int64_t poisoned() const { return poisoned_; }
   bool wrote_outside() const;
+  // What can be read behind arrays, though nobody may.
+  std::vector<std::pair<const uint8_t*, size_t>> behind() const;
 
  private:
   hold::Lengths lengths() const;

@@ -467,6 +467,22 @@ inline void call_next_kernel() {
   emulator::following.called = true;
   if (!emulator::core->current->waited) emulator::following.called_early = true;
 }
+// Memory that a copy may not read; of a null pointer none.
+namespace emulator {
+inline std::vector<std::pair<const uint8_t*, size_t>> forbidden;
+inline void require_of_tensor(const void* from, size_t bytes) {
+  const auto* const first = static_cast<const uint8_t*>(from);
+  for (const auto& [begin, size] : forbidden) {
+    if (first >= begin + size || first + bytes <= begin) continue;
+    std::fprintf(stderr, "a copy reads behind a tensor\n");
+    std::exit(8);
+  }
+}
+}  // namespace emulator
+extern "C" [[gnu::used]] inline void emulator_forbid(const void* begin, size_t bytes) {
+  if (begin == nullptr) emulator::forbidden.clear();
+  if (bytes > 0) emulator::forbidden.emplace_back(static_cast<const uint8_t*>(begin), bytes);
+}
 // The kernels of the last call once more, with the same arguments: a captured graph's.
 namespace emulator {
 inline std::vector<std::function<void()>> launched;

@@ -130,6 +130,7 @@ inline void bulk_store(void* to, const void* from, int bytes) {
 }
 // At any time up to where the thread waits for it.
 inline void copy_in_time(void* to, const void* from, size_t bytes) {
+  emulator::require_of_tensor(from, bytes);
   if (emulator::core->random() % 2 == 0) {
     std::memcpy(to, from, bytes);
   } else {

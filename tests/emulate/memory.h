@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace attngen::emulate {
@@ -37,7 +38,8 @@ class Guarded {
 // that looks behind its last element ends there. Its first one lies wherever its size puts it.
 class BeforeFault {
  public:
-  explicit BeforeFault(size_t bytes = 0, size_t behind = 0) : bytes_(bytes + behind) {
+  explicit BeforeFault(size_t bytes = 0, size_t behind = 0)
+      : bytes_(bytes + behind), behind_(behind) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t readable = (bytes_ + page - 1) / page * page;
     mapped_ = readable + page;
@@ -51,11 +53,15 @@ class BeforeFault {
   ~BeforeFault() { munmap(pages_, mapped_); }
   BeforeFault(const BeforeFault&) = delete;
   BeforeFault& operator=(const BeforeFault&) = delete;
-  uint8_t* data() { return pages_ + mapped_ - static_cast<size_t>(sysconf(_SC_PAGESIZE)) - bytes_; }
+  uint8_t* data() { return end() - bytes_; }
+  // What can be read behind the last element, though nobody may.
+  std::pair<const uint8_t*, size_t> behind() const { return {end() - behind_, behind_}; }
 
  private:
+  uint8_t* end() const { return pages_ + mapped_ - static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
   uint8_t* pages_ = nullptr;
-  size_t bytes_, mapped_ = 0;
+  size_t bytes_, behind_, mapped_ = 0;
 };
 
 }  // namespace attngen::emulate
