@@ -188,6 +188,11 @@ FUNCTION_GROUPS = {
          [schedule(2, 64, 2)], ["1,130,70", "2,70,200"]),
         (spec((2, 1), (64, 384), inputs=gate("batch", "seq_q", "heads"), normalize=GATED),
          [schedule(2, 64, 2)], ["1,130,100"]),
+        # Two parts of the values, the second narrower.
+        (spec((2, 1), (64, 264), inputs={**gate("batch", "seq_q", "heads"),
+                                         "skip": {"dtype": "f32", "shape": ["seq_q", "dim"]}},
+              normalize={**GATED, "output": "acc / l * sigmoid(gate[b, q_idx, h, d]) + skip[q_idx, d]"}),
+         [schedule(2, 64, 2)], ["1,130,100"]),
         (spec(maps=2, inputs={**LAMBDA, **gate("batch", "seq_q", "heads")}, mask=CAUSAL, normalize={
             **DIFFERENTIAL, "output": "acc / l * (1 if map == 0 else -lambda[h]) * "
                                       "sigmoid(gate[b, q_idx, h, d])"}),
