@@ -1,9 +1,9 @@
 #include "attention/output_columns.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
+
+#include "attention/row_index.h"
 
 namespace attngen::attention {
 namespace {
@@ -31,17 +31,6 @@ bool is_column_load(const spec::Spec& spec, const Expr& e) {
 }
 
 }  // namespace
-
-bool is_of_row(const spec::Spec& spec, const Expr& index) {
-  constexpr std::array<std::string_view, 8> kOfRow{"b",     "h",     "h_kv",   "q_idx",
-                                                   "q_pos", "seq_q", "seq_kv", "map"};
-  return std::ranges::all_of(
-             expr::variables_of(index),
-             [&](const std::string& name) { return std::ranges::count(kOfRow, name) > 0; }) &&
-         std::ranges::none_of(expr::inputs_of(index), [&](const std::string& name) {
-           return spec::has_dim(*spec.find_input(name), Input::Dim::Kind::SeqKv);
-         });
-}
 
 std::span<const std::string> element_variables() {
   static const std::vector<std::string> names{"acc", "d"};

@@ -12,9 +12,6 @@ namespace attngen::attention {
 // What differs between the elements of a row of O.
 std::span<const std::string> element_variables();
 
-// Whether an index is known when a tile begins, also where its sequence has no key.
-bool is_of_row(const spec::Spec& spec, const expr::Expr& index);
-
 // Whether `output` reads `d`.
 bool has_columns(const expr::Expr& output);
 

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "attention/output_columns.h"
-#include "attention/pair_input.h"
+#include "attention/row_index.h"
 #include "expr/bound.h"
-#include "expr/simplify.h"
 
 namespace attngen::attention {
 namespace {
@@ -53,11 +51,13 @@ Expr first_of_row(const Expr& load) {
 
 }  // namespace
 
+bool begins_with_chunks(const RowTable& table) { return table.bytes % kChunk == 0; }
+
 std::vector<int> places_of(std::span<const RowTable> tables) {
   std::vector<int> places{0};
   for (const RowTable& table : tables) {
     // A row may begin within a chunk.
-    const int chunks = (table.bytes + kChunk - 1) / kChunk + (table.bytes % kChunk == 0 ? 0 : 1);
+    const int chunks = (table.bytes + kChunk - 1) / kChunk + (begins_with_chunks(table) ? 0 : 1);
     places.push_back(places.back() + chunks * kChunk);
   }
   if (places.back() / kChunk % 2 == 0 && !tables.empty()) places.back() += kChunk;
@@ -91,12 +91,7 @@ bool is_read_by_whole_rows(const spec::Spec& spec, const Input& input) {
                              [&](const spec::NamedExpr& row) { return reads(row.value); });
 }
 
-bool is_element_of_table(const Expr& e) {
-  if (e.op() != Op::Load) return false;
-  const std::string_view name = e.name();
-  const size_t dot = name.find('.');
-  return dot != std::string_view::npos && name.substr(dot + 1).starts_with('t');
-}
+bool names_element_of_table(std::string_view load) { return load.find(".t") != load.npos; }
 
 Expr RowTables::operator()(const Expr& load) {
   if (!is_of_row_table(spec_, load)) return load;

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "expr/expr.h"
@@ -20,6 +21,9 @@ struct RowTable {
   int bytes = 0;     // of a row
 };
 
+// Whether all rows begin at 16 bytes, as the first one does; others begin anywhere.
+bool begins_with_chunks(const RowTable& table);
+
 // Where each table's row begins in what a query keeps of all of them, and behind them the whole: an
 // odd number of 16 bytes, so that eight queries' rows lie in different banks.
 std::vector<int> places_of(std::span<const RowTable> tables);
@@ -31,8 +35,8 @@ bool is_of_row_table(const spec::Spec& spec, const expr::Expr& load);
 // that it begins at 16 bytes. Others' rows begin anywhere.
 bool is_read_by_whole_rows(const spec::Spec& spec, const spec::Input& input);
 
-// Whether it is a load that RowTables made.
-bool is_element_of_table(const expr::Expr& e);
+// Whether a load's name is one that RowTables made.
+bool names_element_of_table(std::string_view load);
 
 // Puts elements of tables in the place of loads, as far as there is room.
 class RowTables {

@@ -198,9 +198,10 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
     return as_number(*input, fmt::format("__ldg(&{}[{}])", value, address(*input, indices)));
   }
   const std::string_view own = name.substr(dot + 1);
-  return as_number(*input, own.starts_with('t') ? fmt::format("row.{}[{}]", own, indices[0])
-                                                : fmt::format("__ldg(&lines.{}[{} - lines.first])",
-                                                              own, indices[0]));
+  return as_number(*input,
+                   attention::names_element_of_table(name)
+                       ? fmt::format("row.{}[{}]", own, indices[0])
+                       : fmt::format("__ldg(&lines.{}[{} - lines.first])", own, indices[0]));
 }
 
 std::string DeviceNames::as_number(const Input& input, const std::string& element) {

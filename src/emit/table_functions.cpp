@@ -36,9 +36,11 @@ std::string table_functions(const spec::Spec& spec, const attention::PairForm& p
     copies += fmt::format(
         "  copy_table_rows<{0}>(rows[0].begin[{1}], rows[1].begin[{1}], rows[0].end[{1}], {2});\n",
         table.bytes, i, kept);
-    found += wrapped(
-        fmt::format("  row.{} = reinterpret_cast<{}>({} + place_in_chunk<{}>(tables.begin[{}]));",
-                    table.name, c_type_of(input), kept, table.bytes, i));
+    const std::string place = attention::begins_with_chunks(table)
+                                  ? ""
+                                  : fmt::format(" + place_in_chunk(tables.begin[{}])", i);
+    found += wrapped(fmt::format("  row.{} = reinterpret_cast<{}>({}{});", table.name,
+                                 c_type_of(input), kept, place));
   }
   return "// The rows of tables that the pairs of a query read, and where the tables end.\n" +
          fmt::format("struct TableRows {{\n  const void *begin[{0}], *end[{0}];\n}};\n\n",

@@ -75,7 +75,8 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
   }
   if (pairs.bias) {
     members.push_back(
-        {"  const uint8_t* bias;", "in shared memory: the tile of the block at hand"});
+        {"  const uint8_t* bias;", fmt::format("in shared memory: {} of the block at hand",
+                                               pairs.bias->shift ? "its own" : "the tile")});
   }
   if (pairs.mask_bits) {
     members.push_back(
@@ -143,21 +144,17 @@ std::string lines_text(const PairForm& pairs, const DeviceNames& names) {
          text_of({"Lines", "lines_at", {kRow, "int kv_idx", kInputs}, body + "  return lines;\n"});
 }
 
-std::string matrices_text(const spec::Input& input) {
-  const char* const batch =
-      spec::has_dim(input, spec::Input::Dim::Kind::Batch) ? "int64_t batch" : "int64_t";
-  return fmt::format(
-      "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n"
-      "__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
-      batch, DeviceNames::matrices(input), c_type_of(input), input.name);
+std::string bias_data_text(const spec::Input& input) {
+  return fmt::format("__host__ __device__ {} bias_data(const Inputs& in) {{ return in.{}; }}\n",
+                     c_type_of(input), input.name);
 }
 
 // Of a bias whose rows begin anywhere.
 std::string shifted_bias_text(const attention::PairInput& bias, const DeviceNames& names) {
   return comment("by tiles", expr::print_brief(bias.load)) +
-         "// Which of its matrices a row reads, how many columns these have, and the one that "
-         "query\n"
-         "// 0 reads for key 0: an index outside of them is clamped.\n" +
+         "// Which of its matrices a row reads, how many columns these have, and which one query "
+         "0\n"
+         "// reads for key 0: an index outside of them is clamped. Where it begins and ends.\n" +
          text_of({"int",
                   "bias_matrix",
                   {kRow, kInputs},
@@ -168,7 +165,11 @@ std::string shifted_bias_text(const attention::PairInput& bias, const DeviceName
                   fmt::format("  return {};\n", names.columns(bias.input))}) +
          text_of(
              {"int", "bias_first", {kRow, kInputs}, returned(bias.shift->first, names.names())}) +
-         matrices_text(bias.input);
+         bias_data_text(bias.input) +
+         text_of({c_type_of(bias.input),
+                  "bias_end",
+                  {kRow, kInputs},
+                  wrapped("  return " + names.end_of(bias.input) + ";")});
 }
 
 std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
@@ -181,7 +182,11 @@ std::string bias_text(const PairForm& pairs, const DeviceNames& names) {
                   "bias_matrix",
                   {kRow, kInputs},
                   fmt::format("  return {};\n", names.matrix(pairs.bias->load))}) +
-         matrices_text(input);
+         fmt::format(
+             "__host__ __device__ int64_t bias_matrices({}) {{ return {}; }}\n",
+             spec::has_dim(input, spec::Input::Dim::Kind::Batch) ? "int64_t batch" : "int64_t",
+             DeviceNames::matrices(input)) +
+         bias_data_text(input);
 }
 
 std::string key_words_text(const std::vector<expr::Expr>& words, const expr::Names& names) {

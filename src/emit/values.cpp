@@ -1,5 +1,6 @@
 #include "emit/values.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -153,6 +154,7 @@ class TemplateValues {
     put("STRIPS", pairs_.has_value_strips() || !pairs_.key_words.empty());
     put("DIVIDES_KEYS", pairs_.divides_keys);
     put("SCORE_COLUMN", pairs_.has_value_strips() || pairs_.divides_keys);
+    put("ODD_TABLES", !std::ranges::all_of(pairs_.row_tables, attention::begins_with_chunks));
     put("TABLE_BYTES", attention::places_of(pairs_.row_tables).back());
     put("INPUTS", !spec_.inputs.empty());
   }

@@ -110,7 +110,7 @@ void count_bias(const spec::Spec& spec, const attention::PairInput& input, Kerne
   expr::OperationCounts& reader = input.of_mask ? kernel.mask : kernel.score;
   if (input.shift) {
     reader += {.logic = kernel.bias_bytes == 2 ? 1.0 : 0.0, .load = 1};
-    kernel.table_loads += 1;
+    kernel.shared_loads += 1;
     return;
   }
   reader += kernel.bias_bytes == 4   ? expr::OperationCounts{.load = 0.5}
@@ -125,14 +125,16 @@ void count_tables(const attention::PairForm& pairs, Kernel& kernel) {
   for (const expr::Expr& e : {pairs.score, pairs.weight}) {
     if (!e) continue;
     expr::find_node(in_tiles_that_fit(e, pairs), [&](const expr::Expr& node) {
-      if (attention::is_element_of_table(node) && attention::varies_in_row(node)) {
+      const bool of_table =
+          node.op() == expr::Op::Load && attention::names_element_of_table(node.name());
+      if (of_table && attention::varies_in_row(node)) {
         elements.insert(expr::print(node));
       }
       return false;
     });
   }
-  kernel.table_loads = static_cast<int>(elements.size());
-  kernel.key_loads -= std::min(kernel.key_loads, kernel.table_loads);
+  kernel.shared_loads = static_cast<int>(elements.size());
+  kernel.key_loads -= std::min(kernel.key_loads, kernel.shared_loads);
 }
 
 // A warpgroup computes a value for its 64 rows; a thread reads those of two columns at a time.

@@ -126,9 +126,10 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
-  // Rows that begin within 16 bytes.
   if (kernel.bias_shifted) {
-    bytes += s.stages * kWarpgroupRows * s.warpgroups * (s.tile_kv * kernel.bias_bytes + 16);
+    constexpr int kCopyChunk = 16;  // within which a row begins
+    const int of_row = s.tile_kv * kernel.bias_bytes + kCopyChunk;
+    bytes += s.stages * kWarpgroupRows * s.warpgroups * of_row;
   }
   constexpr int kRank = 1;
   const int ranked = ranked_tiles(s, kernel.block_size, kernel.masked);

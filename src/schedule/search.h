@@ -48,7 +48,7 @@ struct Kernel {
   double mask_scattered = 0;        // and the mask's
   DividedKeys divided;              // of which score and weight have what tiles that fit take
   int table_bytes = 0;              // of a query in shared memory (attention/row_tables.h)
-  int table_loads = 0;              // elements that a pair reads there
+  int shared_loads = 0;             // elements that a pair reads there, and of shifted biases
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
   bool bias_shifted = false;        // their rows begin anywhere: never by TMA

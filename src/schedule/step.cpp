@@ -109,10 +109,11 @@ constexpr double kRescaleInOrder = 2;
 // (2026-11-23, scripts/sweep_gpu.py --variants): predicted within 5 %, and 2 % relative to one
 // another; as a longer chain, once here, the latter was 4 %.
 constexpr double kBiasedPairs = 20;
-// What each warpgroup takes longer beside each other one, for an element that a pair reads of a
-// table's row. Fitted to 18 schedules of SAM's and Shaw's position terms at head dim 64 (H100,
-// 2026-11-28, a throw-away script; 1 to 4 warpgroups, 48 to 128 keys): predicted within 10 %.
-constexpr double kTableClk = 0.026;
+// What each warpgroup takes longer beside each other one, for an element that a pair reads by
+// itself in shared memory. Fitted to 18 schedules of SAM's and Shaw's position terms at head dim 64
+// (H100, 2026-11-28, a throw-away script; 1 to 4 warpgroups, 48 to 128 keys): predicted within 10
+// %.
+constexpr double kSharedLoadClk = 0.026;
 
 // Where the mask is bytes that come by tiles, a step takes each warpgroup this much longer, and
 // this for each key. Fitted to 40 schedules of four such calls (H200, 2026-11-26, a throw-away
@@ -228,8 +229,8 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   } else if (kernel.bias_bytes > 0 && !kernel.bias_shifted) {
     step.length += s.warpgroups * kWarpgroupRows * s.tile_kv / kBiasedPairs;
   }
-  const double of_tables = kWarpgroupRows * s.tile_kv * kernel.table_loads;
-  step.length += s.warpgroups * (s.warpgroups - 1) * of_tables * kTableClk;
+  const double shared_loads = kWarpgroupRows * s.tile_kv * kernel.shared_loads;
+  step.length += s.warpgroups * (s.warpgroups - 1) * shared_loads * kSharedLoadClk;
   return step;
 }
 

@@ -62,7 +62,7 @@ std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
     text += "  const int kv_idx = keys.begin, column = 2;\n  (void)column;\n";
     if (pairs.bias) {
       const char* const place =
-          pairs.bias->shift ? "bias_columns(row, in) + bias_first(row, in) + bias_matrices(2)"
+          pairs.bias->shift ? "bias_columns(row, in) + bias_first(row, in) + bias_end(row, in)[-1]"
                             : "bias_matrices(2)";
       text += fmt::format(
           "  out[7] = bias_matrix(row, in) + {} + bias_data(in)[0];\n  const float bias = "

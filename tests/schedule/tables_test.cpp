@@ -22,7 +22,7 @@ Kernel kernel_with(int columns, const std::string& score) {
 TEST_CASE("a tile has a row for each of its queries") {
   const Kernel kernel = kernel_with(64, "rel[h, q_idx, kv_idx % 64]");
   CHECK(kernel.table_bytes == 144);
-  CHECK(kernel.table_loads == 1);
+  CHECK(kernel.shared_loads == 1);
   CHECK(kernel.scattered == 0);
   const Fit fit = fit_hopper(kernel, kSchedule, h100());
   REQUIRE(fit.resources);
@@ -45,7 +45,7 @@ TEST_CASE("threads gather what there is no room for") {
 
 TEST_CASE("in tiles that fit it a key's quotient costs nothing, and its remainder no arithmetic") {
   const Kernel quotient = kernel_with(64, "rel[h, q_idx, kv_idx // 64]");
-  CHECK(quotient.table_loads == 0);
+  CHECK(quotient.shared_loads == 0);
   CHECK(quotient.divided.beyond.load == 1);
   const Kernel remainder = kernel_with(64, "rel[h, q_idx, kv_idx % 64]");
   CHECK(remainder.divided.beyond.load == 0);

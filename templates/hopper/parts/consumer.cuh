@@ -125,10 +125,10 @@ struct Consumer {
   __device__ uint8_t* bias_part(int slot) const;
 #else
   __device__ uint8_t* bias_tile(int slot) const;
+  __device__ void copy_biases(const Cursor& cursor, bool first);
 #endif
   __device__ void start_copies(int block, int slot);
   __device__ void finish_copies(int block);
-  __device__ void copy_biases(const Cursor& cursor, bool first);
   __device__ void find_biases(const Cursor& cursor, bool first);
 #endif
 #if ATTN_VALUE_STRIPS

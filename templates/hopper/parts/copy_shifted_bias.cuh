@@ -8,6 +8,7 @@
 struct BiasRows {
   const BiasElement* from;  // its first row, at the block's first key: maybe beyond the row's ends
   int64_t pitch;            // from there to the next row's
+  const BiasElement* end;   // of the tensor
   int column, columns;      // of its first row: for the block's first key, and all
   int last_row, last_key;   // from the first: beyond them there is no element
 };
@@ -27,6 +28,7 @@ __device__ __forceinline__ BiasRows bias_rows(int q_first, int kv_first, const R
       static_cast<int>(max(min(index, int64_t{kMostColumns}), int64_t{-kMostColumns}));
   return {bias_data(p.inputs) + in_front * columns + column,
           int64_t{columns} + kBiasSlope,
+          bias_end(row, p.inputs),
           column,
           min(columns, kMostColumns),
           max(p.seq_q - 1 - first, 0),
@@ -47,8 +49,7 @@ __device__ __forceinline__ uint8_t* bias_row(uint8_t* part, const BiasRows& rows
 __device__ __forceinline__ void start_biases(uint8_t* part, const BiasRows& rows, const Params& p) {
   constexpr int kChunks = kBiasRowBytes / kCopyChunk;
   const auto begin = reinterpret_cast<uintptr_t>(bias_data(p.inputs));
-  const int64_t elements = bias_matrices(p.batch) * p.seq_q * (rows.pitch - kBiasSlope);
-  const uintptr_t end = begin + elements * kBiasBytes;
+  const auto end = reinterpret_cast<uintptr_t>(rows.end);
 #pragma unroll
   for (int n = 0; n < kChunks / 2 + 1; ++n) {
     const int chunk = 32 * n + threadIdx.x % 32, i = chunk / kChunks;

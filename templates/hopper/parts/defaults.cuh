@@ -342,6 +342,9 @@
 #ifndef ATTN_DIVIDES_KEYS
 #define ATTN_DIVIDES_KEYS 0
 #endif
+#ifndef ATTN_ODD_TABLES
+#define ATTN_ODD_TABLES 0
+#endif
 #ifndef ATTN_TABLE_BYTES
 #define ATTN_TABLE_BYTES 0
 #endif

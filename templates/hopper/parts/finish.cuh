@@ -20,16 +20,16 @@ __device__ __forceinline__ void Consumer::finish_columns(int r, const RowValues&
 #if ATTN_VALUE_PARTS > 1
   // The last part may have fewer columns: inputs have none beyond.
   const int blocks = min(kBlocks, (kOutputDim - first_column()) / 8);
-#else
-  constexpr int blocks = kBlocks;
 #endif
 #if ATTN_COLUMN_INPUTS
   const ColumnRows inputs = column_rows(rows[r], p.inputs);
 #endif
 #pragma unroll
   for (int first = 0; first < kBlocks; first += 4) {
-#if ATTN_COLUMN_INPUTS
+#if ATTN_COLUMN_INPUTS && ATTN_VALUE_PARTS > 1
     const ColumnPairs pairs(inputs, first_column() + 8 * first, blocks - first);
+#elif ATTN_COLUMN_INPUTS
+    const ColumnPairs pairs(inputs, first_column() + 8 * first, kBlocks - first);
 #endif
 #pragma unroll
     for (int j = first; j < min(first + 4, kBlocks); ++j) {

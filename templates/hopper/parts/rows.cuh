@@ -94,12 +94,10 @@ __device__ __forceinline__ void Consumer::prefetch_columns() const {
     const ColumnRows inputs = column_rows(rows[r], p.inputs);
 #pragma unroll
     for (int n = 0; n < kColumnInputs; ++n) {
+      for (int column = kLine * (lane % 4); column < kHeadDimV; column += 4 * kLine) {
 #if ATTN_VALUE_PARTS > 1
-      const int columns = min(kHeadDimV, kOutputDim - first_column());
-#else
-      constexpr int columns = kHeadDimV;
+        if (first_column() + column >= kOutputDim) break;
 #endif
-      for (int column = kLine * (lane % 4); column < columns; column += 4 * kLine) {
         prefetch(inputs.begin[n] + first_column() + column);
       }
     }

@@ -105,7 +105,12 @@ __device__ __forceinline__ void Consumer::finish_copies(int block) {
 }
 #endif
 
+#if ATTN_BIAS_SHIFTED
+// Of the block in the key slot, once its keys are there.
+__device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
+#else
 __device__ __forceinline__ void Consumer::copy_biases(const Cursor& cursor, bool first) {
+#endif
 #if ATTN_WALK || ATTN_STAGES == 1 || (ATTN_MAPS > 1 && !ATTN_BIAS_SHIFTED)
   // No step ahead: nobody knew which block comes, or the next slot may still be read.
   start_copies(cursor.block(), key_slot.index);
@@ -119,16 +124,14 @@ __device__ __forceinline__ void Consumer::copy_biases(const Cursor& cursor, bool
 #endif
 }
 
+#if !ATTN_BIAS_SHIFTED
 // Of the block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
-#if ATTN_BIAS_SHIFTED
-  copy_biases(cursor, first);
-#else
   if (!p.bias_by_tma) copy_biases(cursor, first);
   rows[0].bias = rows[1].bias = bias_tile(key_slot.index);
-#endif
 }
 
+#endif
 #endif
 #if ATTN_VALUE_STRIPS
 // What the pairs of a block share, each thread its own: a step ahead, since it may take a trip to

@@ -5,12 +5,13 @@
 
 constexpr int kTableBytes = ATTN_TABLE_BYTES;  // of a query's rows of all tables
 
+#if ATTN_ODD_TABLES
 // How far a row begins behind a chunk, in memory and in its copy.
-template <int kBytes>
 __device__ __forceinline__ int place_in_chunk(const void* row) {
-  return kBytes % kCopyChunk == 0 ? 0 : reinterpret_cast<uintptr_t>(row) % kCopyChunk;
+  return reinterpret_cast<uintptr_t>(row) % kCopyChunk;
 }
 
+#endif
 // The rows of one table, which ends at `end`, to where the warp's first row keeps it. Lane 4 i has
 // the addresses of rows i and i + 8. What stands in a row's first chunk before it may be read:
 // allocations begin with one.
