@@ -27,6 +27,11 @@ def relative_keys(score, b, h, q, k, inputs):
     return score + inputs["rel"][b, h, q, (k - q).clamp(-128, 128) + 128]
 
 
+def disentangled(score, b, h, q, k, inputs):
+    bucket = inputs["bucket"][(q - k).clamp(-512, 512) + 512]
+    return score + inputs["c2p"][b, h, q, bucket] + inputs["p2c"][b, h, k, bucket]
+
+
 def graph_distances(score, b, h, q, k, inputs):
     return score + inputs["spatial"][h, inputs["dist"][b, q, k].int()]
 
@@ -177,6 +182,9 @@ FILES = {
                                   "fills": (("rel_h", NORMAL), ("rel_w", NORMAL))}),
     "relative_keys": (2, 2048, {"keep": everything, "score": relative_keys, "flex": True,
                                 "fills": (("rel", NORMAL),)}),
+    "disentangled": (32, 512, {"keep": everything, "score": disentangled, "flex": True,
+                               "fills": (("bucket", {"fill": "buckets"}), ("c2p", NORMAL),
+                                         ("p2c", NORMAL))}),
     "graph_distances": (8, 1024, {"keep": everything, "score": graph_distances, "flex": True,
                                   "fills": (("dist", {"fill": "hops"}), ("spatial", NORMAL))}),
     "log_distance": (2, 8192, {"score": log_distance, "flex": True,

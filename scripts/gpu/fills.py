@@ -139,6 +139,14 @@ def hops(dims, shape, random, device):
     return (4 + 1.5 * normal(dims, shape, random, device)).round().clamp(0, 63)
 
 
+def buckets(dims, shape, random, device):
+    """Of distances from -n / 2 on: DeBERTa's 512, exact up to 128 and logarithmic up to 511."""
+    distance = torch.arange(dims[-1], device=device) - dims[-1] // 2
+    steps = (distance.abs().clamp(min=128) / 128).log() / math.log(511 / 128) * 127
+    far = distance.sign() * (steps.ceil() + 128)
+    return far.where(distance.abs() > 128, distance).add(256).clamp(0, 511).expand(dims)
+
+
 def lower_triangle(dims, shape, random, device):
     """A causal mask as ones."""
     return torch.ones(dims, device=device).tril(dims[-1] - dims[-2])
@@ -164,7 +172,7 @@ FILLS = {"normal": normal, "holes": holes, "key_holes": key_holes, "slopes": slo
          "stretches": stretches, "lengths": lengths, "some_lengths": some_lengths,
          "every_other_1024": every_other_1024, "prefix_64": prefix_64,
          "prefix_2048": prefix_2048, "bits": bits, "coins": coins, "patches": patches, "hops": hops,
-         "lower_triangle": lower_triangle, "biased_triangle": biased_triangle,
+         "buckets": buckets, "lower_triangle": lower_triangle, "biased_triangle": biased_triangle,
          "squares_1024": squares_1024}
 
 

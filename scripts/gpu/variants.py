@@ -16,6 +16,7 @@ FILLS = {
     "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
     "rel": {"fill": "normal"}, "rel_h": {"fill": "normal"}, "rel_w": {"fill": "normal"},
     "dist": {"fill": "hops"}, "spatial": {"fill": "normal"}, "bd": {"fill": "normal"},
+    "bucket": {"fill": "buckets"}, "c2p": {"fill": "normal"}, "p2c": {"fill": "normal"},
     "gate": {"fill": "normal"}, "pair": {"fill": "normal"}, "key": {"fill": "normal"},
     "keep": {"fill": "bits"}, "attn_mask": {"fill": "holes"},
 }

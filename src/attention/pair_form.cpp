@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attention/arranger.h"
+#include "attention/index_range.h"
 #include "attention/interval_mask.h"
 #include "attention/powers_of_two.h"
 #include "attention/terms.h"
@@ -269,8 +270,9 @@ class Former {
   PairForm form_;
   Arranger arranger_{rows_, form_};
   KeyRows key_rows_{spec_, arranger_, form_.key_rows};
-  RowTables row_tables_{spec_, form_.row_tables};
-  Strips strips_{[this](const Expr& e) { return arranger_.grows_evenly(e); }};
+  Strips strips_{[this](const Expr& e) { return arranger_.grows_evenly(e); },
+                 [this](const Expr& load, size_t dim) { return index_in_range(spec_, load, dim); }};
+  RowTables row_tables_{spec_, strips_, form_.row_tables};
   Expr score_;  // of products
 };
 

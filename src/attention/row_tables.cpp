@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "attention/index_range.h"
+#include "attention/pair_form.h"
 #include "attention/row_index.h"
-#include "expr/bound.h"
 
 namespace attngen::attention {
 namespace {
@@ -25,22 +26,12 @@ int row_bytes(const Input& input) {
   return static_cast<int>(std::min<int64_t>(bytes, kMostBytes + 1));
 }
 
-// Indices of pairs are not negative.
-expr::Interval range_of(const Expr& index) {
-  const auto variable = [](std::string_view name) {
-    const bool from_zero = name == "kv_idx" || name == "q_idx" || name == "b" || name == "h" ||
-                           name == "h_kv" || name == "map";
-    return from_zero ? expr::Interval{0, expr::kInfinity} : expr::Interval{};
-  };
-  return expr::bound(index, {variable, [](std::string_view) { return expr::Interval{}; }});
-}
-
-// As loads of inputs are: an index outside of the dimension is its nearest end.
-Expr in_range(Expr index, int length) {
-  const expr::Interval range = range_of(index);
-  if (range.high > length - 1) index = expr::make(Op::Min, {index, expr::integer(length - 1)});
-  if (range.low < 0) index = expr::make(Op::Max, {index, expr::integer(0)});
-  return index;
+// Of the strips' own variables.
+expr::Interval range_in(const Strips& strips, std::string_view variable) {
+  const Expr strip = variable == kOfKey        ? strips.of_key()
+                     : variable == kOfDistance ? strips.of_distance()
+                                               : Expr{};
+  return strip ? range_of_index(strip, {}) : expr::Interval{};
 }
 
 Expr first_of_row(const Expr& load) {
@@ -71,7 +62,7 @@ bool is_of_row_table(const spec::Spec& spec, const Expr& load) {
   if (row_bytes(*input) > kMostBytes) return false;
   const auto indices = load.operands();
   const auto of_row = indices.first(indices.size() - 1);
-  return expr::mentions(indices.back(), "kv_idx") &&
+  return varies_in_row(indices.back()) &&
          std::ranges::all_of(of_row, [&](const Expr& index) { return is_of_row(spec, index); }) &&
          std::ranges::any_of(of_row, [](const Expr& index) {
            return expr::mentions(index, "q_idx") || expr::mentions(index, "q_pos");
@@ -99,7 +90,9 @@ Expr RowTables::operator()(const Expr& load) {
   if (table == nullptr) return load;
   const int length = spec_.find_input(load.name())->shape.back().number;
   return expr::load(load.name() + "." + table->name, load.type(),
-                    {in_range(load.operands().back(), length)});
+                    {in_range(load.operands().back(), length, [this](std::string_view variable) {
+                      return range_in(strips_, variable);
+                    })});
 }
 
 const RowTable* RowTables::table_of(const Expr& load) {

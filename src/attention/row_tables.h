@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/strips.h"
 #include "expr/expr.h"
 #include "spec/spec.h"
 
@@ -41,13 +42,16 @@ bool names_element_of_table(std::string_view load);
 // Puts elements of tables in the place of loads, as far as there is room.
 class RowTables {
  public:
-  RowTables(const spec::Spec& spec, std::vector<RowTable>& tables) : spec_(spec), tables_(tables) {}
+  // Of indices in which `strips` has put its variables.
+  RowTables(const spec::Spec& spec, const Strips& strips, std::vector<RowTable>& tables)
+      : spec_(spec), strips_(strips), tables_(tables) {}
   expr::Expr operator()(const expr::Expr& load);
 
  private:
   const RowTable* table_of(const expr::Expr& load);
 
   const spec::Spec& spec_;
+  const Strips& strips_;
   std::vector<RowTable>& tables_;
 };
 

@@ -100,13 +100,21 @@ Reach Strips::reach_of_int(const Expr& e) const {
 
 bool Strips::is_worth_a_strip(const Expr& e) const { return !cheap_(e) && cost_of(e) >= kWorth; }
 
+// To compute a clamped distance takes a pair as long as to read it. Divided keys cost nothing in
+// tiles that fit.
+bool Strips::is_worth_an_index(const Expr& e) const {
+  constexpr double kWorthOfIndex = 6;
+  const bool divides = expr::find_node(e, is_divided_key) != nullptr;
+  return cost_of(e) >= kWorthOfIndex && (!divides || !expr::inputs_of(e).empty());
+}
+
 // The variable for all of `e`, if it is the strip's value or may become it.
 std::optional<Expr> Strips::as_strip(const Expr& e) {
   const bool of_key = reach(e) == Reach::Key;
   Expr& value = of_key ? of_key_ : of_distance_;
   if (!value) value = e;
   if (!expr::same(value, e)) return std::nullopt;
-  return expr::variable(of_key ? kOfKey : kOfDistance, Type::Float);
+  return expr::variable(of_key ? kOfKey : kOfDistance, e.type());
 }
 
 Expr Strips::operator()(const Expr& e) {
@@ -121,12 +129,34 @@ Expr Strips::stripped(const Expr& e) {
     if (!is_worth_a_strip(e)) return e;
     if (auto strip = as_strip(e)) return *strip;
   }
-  if (e.op() == Op::Load || e.type() == Type::Int) return e;
+  if (e.op() == Op::Load) return with_stripped_indices(e);
+  if (e.type() == Type::Int) return e;
   if (makes_step(e)) return within_step(e);
   if (is_sum(e)) {
     if (auto sum = stripped_sum(e)) return *sum;
   }
   return expr::map_operands(e, [this](const Expr& operand) { return (*this)(operand); });
+}
+
+Expr Strips::with_stripped_indices(const Expr& load) {
+  std::vector<Expr> indices;
+  for (size_t dim = 0; dim < load.operands().size(); ++dim) {
+    const Expr whole = in_range_(load, dim);
+    const Expr stripped = stripped_index(whole);
+    indices.push_back(expr::same(stripped, whole) ? load.operand(dim) : stripped);
+  }
+  return expr::load(load.name(), load.type(), std::move(indices));
+}
+
+// Of whole numbers.
+Expr Strips::stripped_index(const Expr& e) {
+  if (e.type() != Type::Int || e.operands().empty()) return e;
+  const Reach own = reach(e);
+  if (own == Reach::Tile || own == Reach::Row) return e;
+  if (own != Reach::Pair && is_worth_an_index(e)) {
+    if (auto strip = as_strip(e)) return *strip;
+  }
+  return expr::map_operands(e, [this](const Expr& part) { return stripped_index(part); });
 }
 
 Expr Strips::within_step(const Expr& e) {

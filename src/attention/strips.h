@@ -1,6 +1,7 @@
 // What the pairs of a block share: values of a key alone, key[b, kv_idx], and of how far a key is
 // from its query, table[kv_idx - q_pos, h]. 64 rows of 64 keys have 64 of the former and 127 of the
-// latter, for 4096 pairs: a warpgroup computes each once, into a strip of shared memory.
+// latter, for 4096 pairs: a warpgroup computes each once, into a strip of shared memory. Values are
+// terms of a score, or whole numbers that index an input: rel[b, h, q_idx, bucket[kv_idx - q_pos]].
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,10 @@ class Strips {
  public:
   // `cheap` says what costs a pair no more than to read it would: an even slope along the keys.
   using Cheap = std::function<bool(const expr::Expr&)>;
-  explicit Strips(Cheap cheap) : cheap_(std::move(cheap)) {}
+  // Gives an index of a load so that any number is in its dimension: what a strip keeps.
+  using InRange = std::function<expr::Expr(const expr::Expr& load, size_t dim)>;
+  Strips(Cheap cheap, InRange in_range)
+      : cheap_(std::move(cheap)), in_range_(std::move(in_range)) {}
 
   // `e` with kOfKey and kOfDistance in the place of its largest parts that are worth a strip; the
   // terms of a sum that share a reach go together. There is one strip of each reach: what has
@@ -57,14 +61,18 @@ class Strips {
   Reach reach_of(const expr::Expr& e) const;
   Reach reach_of_int(const expr::Expr& e) const;
   bool is_worth_a_strip(const expr::Expr& e) const;
+  bool is_worth_an_index(const expr::Expr& e) const;
   std::optional<expr::Expr> as_strip(const expr::Expr& e);
   expr::Expr stripped(const expr::Expr& e);
+  expr::Expr with_stripped_indices(const expr::Expr& load);
+  expr::Expr stripped_index(const expr::Expr& e);
   // An operand of a step: of a part of its arithmetic another rounding would be made.
   expr::Expr within_step(const expr::Expr& e);
   std::optional<expr::Expr> stripped_sum(const expr::Expr& e);
   std::optional<expr::Expr> as_key_word(const expr::Expr& e);
 
   Cheap cheap_;
+  InRange in_range_;
   expr::Expr of_key_, of_distance_;
   std::vector<expr::Expr> key_words_;
   mutable Known<Reach> reaches_;

@@ -79,6 +79,10 @@ std::string wrapped_lines(std::string_view lines) {
 
 }  // namespace
 
+const char* number_type(const expr::Expr& number) {
+  return number.type() == expr::Type::Int ? "int" : "float";
+}
+
 std::string wrapped(std::string_view line) {
   if (line.size() > kColumns) {
     if (std::optional<std::string> broken = broken_statement(line)) return *std::move(broken);

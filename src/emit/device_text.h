@@ -15,6 +15,9 @@ inline constexpr size_t kColumns = 100;  // of emitted code
 // four more. Ends in a newline.
 std::string wrapped(std::string_view line);
 
+// Of a number on the device: "float" or "int".
+const char* number_type(const expr::Expr& number);
+
 // Lines, each of which ends in a newline, two columns further in, but for the preprocessor's.
 std::string indented(std::string_view lines);
 

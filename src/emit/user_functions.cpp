@@ -83,20 +83,21 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
         {"  const uint32_t* bits;", "in shared memory: the mask of its pairs at hand"});
   }
   if (pairs.of_key) {
-    members.push_back({"  const float* of_key;", "in shared memory: values of the thread's keys"});
+    members.push_back({fmt::format("  const {}* of_key;", number_type(pairs.of_key)),
+                       "in shared memory: values of the thread's keys"});
   }
   if (pairs.of_distance) {
-    members.push_back(
-        {"  const float* of_distance;", "in shared memory: values of the thread's distances"});
+    members.push_back({fmt::format("  const {}* of_distance;", number_type(pairs.of_distance)),
+                       "in shared memory: values of the thread's distances"});
   }
   if (!pairs.key_words.empty()) {
     members.push_back({"  const int* key_words[kKeyWords];",
                        "in shared memory: what the mask reads of its keys"});
   }
   for (const spec::NamedExpr& constant : pairs.constants) {
-    const bool is_int = constant.value.type() == expr::Type::Int;
-    members.push_back({fmt::format("  {} {};", is_int ? "int" : "float", constant.name.substr(1)),
-                       expr::print_brief(constant.value)});
+    members.push_back(
+        {fmt::format("  {} {};", number_type(constant.value), constant.name.substr(1)),
+         expr::print_brief(constant.value)});
   }
   return members;
 }
@@ -209,23 +210,26 @@ std::string key_words_text(const std::vector<expr::Expr>& words, const expr::Nam
                   body});
 }
 
+// "value_of_key" or "value_of_distance". An index is the one that the spec's own operations give.
+std::string strip_text(const char* name, const expr::Expr& value, const DeviceNames& names) {
+  const bool is_index = value.type() == expr::Type::Int;
+  return text_of({number_type(value),
+                  name,
+                  {kRow, "int kv_idx", kInputs},
+                  returned(value, is_index ? exact(names.names()) : names.names())});
+}
+
 std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
   std::string text;
   if (pairs.of_key) {
     text += comment("once for the rows of a warpgroup", expr::print_brief(pairs.of_key)) +
-            text_of({"float",
-                     "value_of_key",
-                     {kRow, "int kv_idx", kInputs},
-                     returned(pairs.of_key, names.names())});
+            strip_text("value_of_key", pairs.of_key, names);
   }
   if (pairs.of_distance) {
     text += (text.empty() ? "" : "\n") +
             comment("once for the pairs of a warpgroup that are as far apart",
                     expr::print_brief(pairs.of_distance)) +
-            text_of({"float",
-                     "value_of_distance",
-                     {kRow, "int kv_idx", kInputs},
-                     returned(pairs.of_distance, names.names())});
+            strip_text("value_of_distance", pairs.of_distance, names);
   }
   if (!pairs.key_words.empty()) {
     text += (text.empty() ? "" : "\n") + key_words_text(pairs.key_words, exact(names.names()));

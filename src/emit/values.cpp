@@ -9,6 +9,7 @@
 #include "attention/output_columns.h"
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
+#include "emit/device_text.h"
 #include "emit/prepass.h"
 #include "emit/user_functions.h"
 #include "expr/decimal.h"
@@ -46,6 +47,7 @@ class TemplateValues {
     put_resources();
     put_rows();
     put_score();
+    put_strips();
     put_bias();
     put_near_forms();
     put_far_form();
@@ -62,6 +64,10 @@ class TemplateValues {
   }
   void put_float(const char* name, double value) {
     values_[std::string("ATTN_") + name] = expr::float_literal(value);
+  }
+
+  void put_type(const char* name, const expr::Expr& value) {
+    values_[std::string("ATTN_") + name] = value ? number_type(value) : "float";
   }
 
   void put_tensors() {
@@ -147,16 +153,28 @@ class TemplateValues {
     put("POSITIVE_PART", pairs_.positive_part);
     put("ROW_CONSTANTS", !pairs_.constants.empty());
     put("LINES", pairs_.has_lines());
-    put("KEY_STRIP", bool{pairs_.of_key});
-    put("DISTANCE_STRIP", bool{pairs_.of_distance});
-    put("KEY_WORDS", static_cast<int64_t>(pairs_.key_words.size()));
-    put("VALUE_STRIPS", pairs_.has_value_strips());
-    put("STRIPS", pairs_.has_value_strips() || !pairs_.key_words.empty());
     put("DIVIDES_KEYS", pairs_.divides_keys);
     put("SCORE_COLUMN", pairs_.has_value_strips() || pairs_.divides_keys);
     put("ODD_TABLES", !std::ranges::all_of(pairs_.row_tables, attention::begins_with_chunks));
     put("TABLE_BYTES", attention::places_of(pairs_.row_tables).back());
     put("INPUTS", !spec_.inputs.empty());
+  }
+
+  void put_strips() {
+    const expr::Expr &key = pairs_.of_key, &distance = pairs_.of_distance;
+    const bool words = !pairs_.key_words.empty();
+    const auto any = [&](expr::Type type) {
+      return (key && key.type() == type) || (distance && distance.type() == type);
+    };
+    put("KEY_STRIP", bool{key});
+    put("DISTANCE_STRIP", bool{distance});
+    put_type("KEY_VALUE", key);
+    put_type("DISTANCE_VALUE", distance);
+    put("KEY_WORDS", static_cast<int64_t>(pairs_.key_words.size()));
+    put("VALUE_STRIPS", pairs_.has_value_strips());
+    put("STRIPS", pairs_.has_value_strips() || words);
+    put("FLOAT_STRIPS", any(expr::Type::Float));
+    put("INT_STRIPS", any(expr::Type::Int) || words);
   }
 
   void put_bias() {

@@ -8,7 +8,9 @@
 namespace attngen::attention {
 namespace {
 
+using testing::read_spec;
 using testing::spec_of;
+using testing::text_with_inputs;
 
 // Of a score, or of a whole spec's lines.
 PairForm stripped(const std::string& score, const std::string& more = "") {
@@ -21,9 +23,15 @@ PairForm stripped(const std::string& score, const std::string& more = "") {
 
 std::string printed(const expr::Expr& e) { return e ? expr::print(e) : "none"; }
 
+// Of expressions as they are.
+Strips plain_strips() {
+  return {[](const expr::Expr&) { return false; },
+          [](const expr::Expr& load, size_t dim) { return load.operand(dim); }};
+}
+
 Reach reach_of(const std::string& score) {
   const spec::Spec spec = spec_of("score: \"" + score + "\"\n");
-  return Strips([](const expr::Expr&) { return false; }).reach(spec.score);
+  return plain_strips().reach(spec.score);
 }
 
 TEST_CASE("on which pairs a value depends is proven") {
@@ -93,6 +101,52 @@ TEST_CASE("weights have strips too") {
   CHECK(printed(form.weight).find("$distance") != std::string::npos);
 }
 
+PairForm indexed(const std::string& index, const std::string& more = "") {
+  const spec::Spec spec =
+      read_spec(text_with_inputs("  rel: {dtype: f32, shape: [batch, seq_q, 9]}\n"
+                                 "  near: {dtype: i32, shape: [9]}\n"
+                                 "  place: {dtype: i32, shape: [batch, seq_kv]}\n"
+                                 "score: \"score + rel[b, q_idx, " +
+                                 index + "]" + more + "\"\n"));
+  return pair_form(spec, std::get<RowForm>(derive_row_form(spec.normalize)),
+                   {.key_rows = true, .row_tables = true, .strips = true});
+}
+std::string element_of(const PairForm& form) {
+  REQUIRE(form.score.op() == expr::Op::Add);
+  return expr::print(form.score.operand(1));
+}
+
+TEST_CASE("an index of a pair's own element is a strip, held to its dimension") {
+  const PairForm distance = indexed("near[abs(q_idx - kv_idx)]");
+  CHECK(printed(distance.of_distance) == "max(min(near[abs(q_idx - kv_idx)], 8), 0)");
+  CHECK(element_of(distance) == "rel.t0[$distance]");
+  CHECK(distance.of_distance.type() == expr::Type::Int);
+  const PairForm key = indexed("place[b, kv_idx]");
+  CHECK(printed(key.of_key) == "max(min(place[b, kv_idx], 8), 0)");
+  CHECK(element_of(key) == "rel.t0[$key]");
+  CHECK(printed(indexed("int(log2(1 + abs(q_idx - kv_idx)))").of_distance) ==
+        "max(min(int(log2(1 + abs(q_idx - kv_idx))), 8), 0)");
+}
+
+TEST_CASE("an index of key and query takes what depends on the key alone from a strip") {
+  const PairForm form = indexed("clamp(place[b, kv_idx] - place[b, q_idx] + 4, 0, 8)");
+  CHECK(printed(form.of_key) == "place[b, kv_idx]");
+  CHECK(element_of(form) == "rel.t0[min(max($key - $c0 + 4, 0), 8)]");
+}
+
+TEST_CASE("an index that takes no longer than to read it is no strip") {
+  for (const char* index : {"clamp(kv_idx - q_idx, -4, 4) + 4", "kv_idx // 7", "kv_idx % 7"}) {
+    CAPTURE(index);
+    CHECK_FALSE(indexed(index).has_value_strips());
+  }
+}
+
+TEST_CASE("a value and an index of the distance have one strip between them") {
+  const PairForm form = indexed("near[abs(q_idx - kv_idx)]", " - log(1 + abs(q_idx - kv_idx))");
+  CHECK(printed(form.of_distance) == "-log(1 + abs(q_idx - kv_idx))");
+  CHECK(printed(form.score).find("near[abs(q_idx - kv_idx)]") != std::string::npos);
+}
+
 TEST_CASE("a mask reads ids of keys from strips, the first two of them") {
   const PairForm form = stripped(
       "score",
@@ -145,7 +199,7 @@ TEST_CASE("a deep expression takes no time") {
   CHECK(stripped("score + " + score).of_distance);
   expr::Expr sum = spec_of("score: \"score + page[b, kv_idx]\"\n").score;
   for (int i = 0; i < 60; ++i) sum = expr::make(expr::Op::Add, {sum, sum});
-  CHECK(Strips([](const expr::Expr&) { return false; })(sum));
+  CHECK(plain_strips()(sum));
 }
 
 }  // namespace

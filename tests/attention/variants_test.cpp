@@ -47,6 +47,16 @@ double bucket_bias(int64_t bucket, int64_t h) {
   return std::sin(static_cast<double>(bucket * 5 + h));
 }
 
+// DeBERTa's make_log_bucket_position and the clamp behind it: 512 buckets of 256 to either side.
+int64_t log_bucket(int64_t distance) {
+  constexpr double kExact = 128, kFurthest = 511;
+  const auto n = static_cast<double>(std::abs(distance));
+  if (n <= kExact) return 256 + distance;
+  const double steps = std::log(n / kExact) / std::log(kFurthest / kExact) * (kExact - 1);
+  const int64_t far = static_cast<int64_t>(std::ceil(steps - 1e-9) + kExact);
+  return std::max<int64_t>(0, std::min<int64_t>(256 + (distance < 0 ? -far : far), 511));
+}
+
 int64_t hops(int64_t b, int64_t i, int64_t j) { return (b + i * 3 + j * 5) % 64; }
 
 // Raffel et al. 2020, as its published code has it.
@@ -168,6 +178,11 @@ std::map<std::string, Formula> formulas() {
   all["relative_keys"] = scored(false, [](double s, const Pair& x) {
     const int64_t place = 128 + std::max<int64_t>(-128, std::min<int64_t>(x.j - x.p, 128));
     return s + position(x.b, x.h, x.i, place);
+  });
+  all["disentangled"] = scored(false, [](double s, const Pair& x) {
+    const int64_t place = log_bucket(x.i - x.j);
+    return 4 * s / std::sqrt(3 * 64.0) + position(x.b, x.h, x.i, place) -
+           position(x.b, x.h, x.j, place);
   });
   all["temperature"] = scored(true, [](double s, const Pair& x) { return s * slope(x.h); });
   all["log_distance"] = scored(
@@ -294,6 +309,12 @@ class VariantData {
     put_positions("rel_w", 64, 2);
     put_positions("rel", 257, 1);
     put_positions("bd", 4096, 1);
+    put_positions("c2p", 512, 1);
+    put("p2c", kBatch * kHeads * sk, 512, [sk](int64_t r, int64_t place) {
+      return -position(r / sk / kHeads, r / sk % kHeads, r % sk, place);
+    });
+    put("bucket", 1, 1025,
+        [](int64_t, int64_t i) { return static_cast<double>(log_bucket(i - 512)); });
     put("dist", kBatch * sq, sk,
         [sq](int64_t r, int64_t j) { return static_cast<double>(hops(r / sq, r % sq, j)); });
     put("spatial", kHeads, 64, [](int64_t h, int64_t place) { return bucket_bias(place, h); });

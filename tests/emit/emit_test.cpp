@@ -95,16 +95,6 @@ TEST_CASE("every candidate's source comes from a template without an error") {
   }
 }
 
-TEST_CASE("sources compile") {
-  if (!has_nvcc()) return;
-  for (const char* lines : kLines) {
-    const Emitted e = emitted(lines);
-    INFO(std::string(lines));
-    CHECK(compile("nvcc -w -std=c++17 -gencode arch=compute_90a,code=sm_90a -c {} -o /dev/null",
-                  ".cu", e.files[0].content) == "");
-  }
-}
-
 TEST_CASE("two maps of scores") {
   const spec::Spec one = spec_of("mask: kv_idx <= q_pos\n");
   const spec::Spec two = spec_of("mask: kv_idx <= q_pos\nmaps: 2\n");

@@ -5,12 +5,8 @@
 
 #include <string>
 
-#include "attention/interval_mask.h"
-#include "attention/pair_form.h"
 #include "emit/device_text.h"
 #include "emit/join.h"
-#include "emit/pair_text.h"
-#include "emit/prepass.h"
 #include "emit_test_support.h"
 #include "variants.h"
 
@@ -21,108 +17,6 @@ std::string text_for(const char* lines) {
   const spec::Spec spec = spec_of(lines);
   const UserFunctions functions = user_functions(spec, form_of(spec));
   return functions.helpers + functions.text;
-}
-
-// What surrounds the user's functions in a template, and a kernel that calls all of them.
-std::string harness(const spec::Spec& spec, const attention::RowForm& form) {
-  const attention::PairForm pairs = attention::pair_form(
-      spec, form, {.bias = true, .mask_bits = true, .row_keys = true, .key_rows = true});
-  std::string text =
-      "#include <cuda_runtime.h>\n#include <stdint.h>\n"
-      "constexpr int kHeadsQ = 32, kHeadsKv = 8, kHeadDimQk = 128, kTileKv = 64, kMaps = 2;\n"
-      "constexpr int kTileQueries = 128;\n"
-      "constexpr float kScale = 0.088388346f;\nnamespace {\n";
-  if (pairs.bias && !form.exponential) {
-    text +=
-        "struct Biases {\n"
-        "  const uint8_t* rows[2];\n"
-        "  __device__ float operator()(int j, int r, int e) const { return j + r + e; }\n"
-        "};\n"
-        "__device__ Biases load_biases(const uint8_t*) { return {}; }\n";
-  }
-  if (pairs.mask_bits && !form.exponential) {
-    text +=
-        "struct MaskBits {\n"
-        "  __device__ bool operator()(int j, int e) const { return j > e; }\n"
-        "};\n"
-        "__device__ MaskBits load_mask_bits(const uint32_t*) { return {}; }\n";
-  }
-  const UserFunctions functions = user_functions(spec, form);
-  text += functions.helpers + functions.text;
-  text +=
-      "__global__ void kernel(const Inputs in, const Saves saves, Row row, float* out) {\n"
-      "  row.q_idx += threadIdx.x;\n"
-      "  const KeyRange keys = key_range(row.q_idx, row.q_idx + 1, row, in);\n"
-      "  Reductions red;\n"
-      "  out[0] = kScale * keys.begin * keys.end * keys.full_begin * keys.full_end;\n"
-      "  out[1] = kHeadsQ + kHeadsKv + kHeadDimQk + kTileKv + kMaps + kTileQueries;\n";
-  if (!pairs.constants.empty()) text += "  set_constants(row, in);\n";
-  if (form.exponential && !is_plain_score(spec)) {
-    if (pairs.has_lines()) text += "  const Lines lines = lines_at(row, keys.begin, in);\n";
-    text += "  const int kv_idx = keys.begin, column = 2;\n  (void)column;\n";
-    if (pairs.bias) {
-      const char* const place =
-          pairs.bias->shift ? "bias_columns(row, in) + bias_first(row, in) + bias_end(row, in)[-1]"
-                            : "bias_matrices(2)";
-      text += fmt::format(
-          "  out[7] = bias_matrix(row, in) + {} + bias_data(in)[0];\n  const float bias = "
-          "out[7];\n",
-          place);
-    }
-    text += pairs.affine
-                ? "  out[2] = exponent_of(out[3], row, exponent_base(row, kv_idx, in), 2);\n"
-                : "  out[2] = score_of(" + pair_arguments(pairs, "out[3]") + ");\n";
-  }
-  if (has_block_test(spec)) {
-    text += "  out[2] = block_kept(0, 1, 2, 3, row, in) + block_full(0, 1, 2, 3, row, in);\n";
-  }
-  if (pairs.mask_bits) {
-    text += bytes_of_mask(spec)
-                ? "  out[3] = mask_holds(row, *first_byte(row, in), keys.begin, in) +\n"
-                  "           all_bytes(in)[byte_matrices(2)];\n"
-                : "  out[3] = mask_holds(row, keys.begin, in);\n";
-    text += "  out[3] += packed_pairs(true, out[3] > 0).x;\n";
-  } else if (id_tables(spec) > 0) {
-    text +=
-        "  const int id = tabulated(0, row, keys.begin, in);\n"
-        "  out[3] = table_shape(0).heads + packed_ids({id, id, bit_of(id)}).x;\n";
-  }
-  if (attention::has_searched_limits(spec, form)) {
-    text += "  out[4] = row_keys(row, keys, in).x;\n";
-  } else if (!is_interval(spec) && !pairs.mask_bits) {
-    text += "  out[4] = pair_exists(row, 0, keys.begin, in);\n";
-  }
-  if (form.exponential) {
-    text +=
-        "  red.max_score = row_max(quad_max(out[5]), row, in);\n  red.sum_exp = "
-        "exp2_approx(out[6]);\n";
-  } else {
-    text +=
-        "  float scores[kTileKv / 8][2][2];\n"
-        "  for (int i = 0; i < kTileKv / 2; ++i) scores[i / 4][i / 2 % 2][i % 2] = out[8 + i];\n"
-        "  absorb<false>(scores, 0, 0, row, in, red);\n"
-        "  absorb<true>(scores, 1, 8, row, in, red);\n"
-        "  for (int i = 0; i < kTileKv / 2; ++i) out[8 + i] = scores[i / 4][i / 2 % 2][i % 2];\n";
-  }
-  return text +
-         "  const RowValues values = row_values(complete(red), row, in);\n"
-         "  out[7] = output_of(out[7], values, row, in);\n"
-         "  store_saves(saves, values, row, in);\n"
-         "}\n}  // namespace\n"
-         "void launch(void* in, void* saves, Row row, float* out) {\n"
-         "  kernel<<<1, 32>>>(*static_cast<Inputs*>(in), *static_cast<Saves*>(saves), row, out);\n"
-         "}\n";
-}
-
-TEST_CASE("every variant compiles without a warning") {
-  if (!has_nvcc()) return;
-  for (const Variant& variant : kVariants) {
-    INFO(std::string(variant.name));
-    const spec::Spec spec = spec_of(variant.lines);
-    CHECK(compile("nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a -Werror all-warnings "
-                  "-Xcompiler -Wall,-Wextra -c {} -o /dev/null",
-                  ".cu", harness(spec, form_of(spec))) == "");
-  }
 }
 
 TEST_CASE("each variant has its form") {

@@ -4,7 +4,7 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
                    GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, LONG_PACKED,
-                   NARROW, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID,
+                   NARROW, NEAR, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID,
                    SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, keep, packed,
                    positions, rows_of, schedule, spec, split)
 
@@ -357,6 +357,23 @@ FUNCTION_GROUPS = {
         # T5's buckets.
         (spec(inputs=TABLE, scale=0.125, score="score + table[8 + int(log2(max(abs(kv_idx - q_pos), 8)) * 2), h]"),
          [schedule(2, 64, 2)], CALLS[:1]),
+        # Indices: of the distance, into rows of queries and of keys; of the key, and of both.
+        (spec((4, 2), mask=CAUSAL, inputs={**rows_of("bf16", 33, "batch", "heads"), **NEAR,
+                                           "turned": {"dtype": "bf16", "shape": ["batch", "seq_kv", 33]}},
+              score="score + rel[b, h, q_idx, near[clamp(q_idx - kv_idx, -90, 89) + 90]] + "
+                    "turned[b, kv_idx, near[clamp(q_idx - kv_idx, -90, 89) + 90]]"),
+         [schedule(2, 64, 2), schedule(3, 48, 2, overlap="none"), packed(1, 64, 2)], CALLS[:4]),
+        (spec(dtype="fp16", inputs=rows_of("f32", 9, "heads"),
+              score="score + rel[h, q_idx, int(log2(1 + abs(q_idx - kv_idx)) * 1.3)]"),
+         [schedule(2, 80, 2, ping_pong=True)], ["2,70,130", "1,300,300"]),
+        (spec(inputs={**rows_of("bf16", 4, "batch"), **IDS},
+              score="score + rel[b, q_idx, doc[b, kv_idx] * 2 - 1]"),
+         [schedule(2, 64, 2), schedule(1, 96, 2)], CALLS[:4]),
+        (spec(varlen=True, inputs={**rows_of("bf16", 9, "heads"), **TABLE,
+                                   "doc": {"dtype": "i32", "shape": ["seq_kv"]}},
+              score="score + rel[h, q_idx, clamp(4 * (doc[q_pos] - doc[kv_idx]) + 4, 0, 8)] + "
+                    "table[kv_idx - q_pos + 100, h]"),
+         [schedule(2, 64, 2)], PACKED[:3]),
         # Other row normalisers; a key's value that is a factor; rows that are further than the last.
         (spec(mask=CAUSAL, inputs=KEYS, score="score * key[b, kv_idx]", normalize=RETENTION),
          [schedule(3, 64, 2, ping_pong=True)], CALLS[:3]),

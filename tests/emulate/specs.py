@@ -63,6 +63,7 @@ HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
 VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
 TABLE = {"table": {"dtype": "f32", "shape": [200, "heads"]}}
+NEAR = {"near": {"dtype": "i32", "shape": [180]}}
 KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}
 ROWS = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
 SCALARS = {"gain": "bf16", "slope": "fp16", "shift": "f32", "period": "u8", "ahead": "i32"}

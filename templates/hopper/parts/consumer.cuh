@@ -46,10 +46,10 @@ struct Consumer {
   int strip_turn = 0;  // which of the two the block at hand has
 #endif
 #if ATTN_KEY_STRIP
-  float next_of_key[kKeyRounds];
+  ATTN_KEY_VALUE next_of_key[kKeyRounds];
 #endif
 #if ATTN_DISTANCE_STRIP
-  float next_of_distance[kDistanceRounds];
+  ATTN_DISTANCE_VALUE next_of_distance[kDistanceRounds];
   int first_distance = 0;  // from rows[0] to where key 0 is as far as from the warpgroup's last row
 #endif
 

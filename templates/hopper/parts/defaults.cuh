@@ -309,6 +309,18 @@
 #ifndef ATTN_DISTANCE_STRIP
 #define ATTN_DISTANCE_STRIP 0
 #endif
+#ifndef ATTN_KEY_VALUE
+#define ATTN_KEY_VALUE float
+#endif
+#ifndef ATTN_DISTANCE_VALUE
+#define ATTN_DISTANCE_VALUE float
+#endif
+#ifndef ATTN_FLOAT_STRIPS
+#define ATTN_FLOAT_STRIPS 0
+#endif
+#ifndef ATTN_INT_STRIPS
+#define ATTN_INT_STRIPS 0
+#endif
 #ifndef ATTN_KEY_WORDS
 #define ATTN_KEY_WORDS 0
 #endif

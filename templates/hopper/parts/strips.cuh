@@ -19,10 +19,10 @@ constexpr int kKeyWords = ATTN_KEY_WORDS;
 
 struct __align__(16) Strips {
 #if ATTN_KEY_STRIP
-  float of_key[kTileKv];
+  ATTN_KEY_VALUE of_key[kTileKv];
 #endif
 #if ATTN_DISTANCE_STRIP
-  float of_distance[2][kStripWords];
+  ATTN_DISTANCE_VALUE of_distance[2][kStripWords];
 #endif
 #if ATTN_KEY_WORDS
   int key_words[kKeyWords][kTileKv];
@@ -30,13 +30,13 @@ struct __align__(16) Strips {
 };
 
 // The value of the thread's key `column`; a thread reads those of two neighbours at once.
-#if ATTN_VALUE_STRIPS
+#if ATTN_FLOAT_STRIPS
 __device__ __forceinline__ float of_strip(const float* strip, int column) {
   const float2 pair = reinterpret_cast<const float2*>(strip)[column / 2];
   return column % 2 == 0 ? pair.x : pair.y;
 }
 #endif
-#if ATTN_KEY_WORDS
+#if ATTN_INT_STRIPS
 __device__ __forceinline__ int of_strip(const int* strip, int column) {
   const int2 pair = reinterpret_cast<const int2*>(strip)[column / 2];
   return column % 2 == 0 ? pair.x : pair.y;
