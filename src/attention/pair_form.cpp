@@ -168,6 +168,7 @@ class Former {
     form_mask();
     if (rows_.exponential) {
       form_.score = arranged_score(by_rows(score_), rows_, arranger_, form_);
+      if (abilities_.level && !form_.affine) form_.level = level_form(form_.score);
     } else {
       form_rows();
       take_factor_of_weights();

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "attention/far_form.h"
+#include "attention/level_form.h"
 #include "attention/near_form.h"
 #include "attention/pair_input.h"
 #include "attention/row_form.h"
@@ -100,6 +101,7 @@ struct PairForm {
   std::optional<NearCap> near_cap;            // in the place of unit * score
   std::optional<NearLogistic> near_logistic;  // in the place of weight
   std::optional<FarForm> far;                 // for keys that all rows of a tile see whole
+  std::optional<LevelForm> level;             // of `score`, in some blocks
   std::optional<PairInput> bias;              // all of these read kBias or kByte for it
   expr::Expr of_key, of_distance;             // and kOfKey, kOfDistance (attention/strips.h)
   std::vector<expr::Expr> key_words;          // mask reads kKeyWord for these
@@ -124,6 +126,7 @@ struct PairForm {
 struct PairAbilities {
   bool near = false;                  // to compute a block of keys again: near forms
   bool far = false;                   // to keep states of keys far behind: far forms
+  bool level = false;                 // to tell blocks in which a score adds the same: level forms
   bool bias = false;                  // to load an input by the tiles of its scores
   bool mask_bits = false;             // and a mask that a kernel before has made
   bool row_keys = false;              // to search each row's keys (has_searched_limits)

@@ -260,6 +260,24 @@ std::string score_text(const Spec& spec, const PairForm& pairs, const DeviceName
                             returned(pairs.score, names.score_names(pairs))});
 }
 
+// Whole numbers that grow or fall along the keys and are the same at two of them.
+std::string level_text(const PairForm& pairs, const DeviceNames& names) {
+  if (!pairs.level) return "";
+  std::vector<std::string> equal;
+  const expr::Names printed = exact(names.names());
+  for (const expr::Expr& index : pairs.level->indices) {
+    const expr::Expr last =
+        expr::substitute(index, {{"kv_idx", expr::variable("kv_last", expr::Type::Int)}});
+    equal.push_back(
+        expr::print_c(expr::make(Op::Equal, {index, last}), expr::Dialect::Device, printed));
+  }
+  return "// Whether a row's keys from kv_idx to kv_last all add the same to the score.\n" +
+         text_of({"bool",
+                  "adds_the_same",
+                  {kRow, "int kv_idx", "int kv_last", kInputs},
+                  wrapped(fmt::format("  return {};", fmt::join(equal, " && ")))});
+}
+
 // Sums of the same exponential are one.
 std::vector<const Reduction*> distinct_reductions(const RowForm& form, const DeviceNames& names) {
   std::vector<const Reduction*> distinct;
@@ -369,6 +387,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
                                     bias_text(pairs, names),
                                     strips_text(pairs, names),
                                     score_text(spec, pairs, names),
+                                    level_text(pairs, names),
                                     mask,
                                     key_range_text(spec, names, mask.empty(), amd),
                                     amd ? "" : row_keys_text(spec, form, names),

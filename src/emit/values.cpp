@@ -50,6 +50,7 @@ class TemplateValues {
     put_strips();
     put_bias();
     put_near_forms();
+    put_level_form();
     put_far_form();
     put_mask();
     put_key_order();
@@ -175,6 +176,12 @@ class TemplateValues {
     put("STRIPS", pairs_.has_value_strips() || words);
     put("FLOAT_STRIPS", any(expr::Type::Float));
     put("INT_STRIPS", any(expr::Type::Int) || words);
+  }
+
+  void put_level_form() {
+    const attention::LevelForm level = pairs_.level.value_or(attention::LevelForm{});
+    put("LEVEL", pairs_.level.has_value());
+    put_float("LEVEL_UNIT", level.factor * pairs_.unit);
   }
 
   void put_bias() {

@@ -114,6 +114,14 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
     text += fmt::format("computed once for the pairs of a warpgroup that are as far apart: {}\n",
                         expr::print_brief(pairs.of_distance));
   }
+  if (pairs.level) {
+    std::vector<std::string> indices;
+    for (const expr::Expr& index : pairs.level->indices) {
+      indices.push_back(expr::print_brief(index));
+    }
+    text += fmt::format("as plain softmax in blocks where the same for a row's keys: {}\n",
+                        fmt::join(indices, ", "));
+  }
   if (pairs.near_cap) {
     text += fmt::format("near 0, where its rows mostly are, a cubic takes the tanh's place: {}\n",
                         text_of(kernel.near));

@@ -348,6 +348,7 @@ attention::PairAbilities pair_abilities(target::Family family, const Forms& form
   if (family != target::Family::Hopper) return {.flushes_subnormals = true};
   return {.near = forms.near,
           .far = forms.far,
+          .level = forms.level,
           .bias = forms.bias,
           .mask_bits = true,
           .row_keys = true,

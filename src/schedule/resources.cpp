@@ -290,6 +290,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.strips = kernel.has_strips();
   resources.forms.bias = kernel.bias_bytes > 0;
   resources.forms.places = !gathers(s, kernel.block_size);
+  resources.forms.level = resources.fixed_max && resources.forms.places;
   resources.forms.tables = kernel.table_bytes > 0;
   resources.forms.join = s.split_keys;
   resources.scout = has_scout(kernel);

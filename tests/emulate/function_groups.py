@@ -224,6 +224,11 @@ FUNCTION_GROUPS = {
               score="score + rel[b, h, q_idx, clamp(kv_idx - q_pos, -16, 16) + 16]"),
          [schedule(2, 64, 2), packed(1, 64, 2), packed(1, 64, 2, split_keys=True)],
          ["2,70,130", "1,200,90", "1,3,300"]),
+        # Elements of -inf, of whole rows too, where blocks add the same to all products and elsewhere.
+        (spec(mask=CAUSAL, inputs=rows_of("bf16", 9, "heads"),
+              score="score + rel[h, q_idx, clamp(kv_idx - q_pos, -6, 2) + 6]"),
+         [schedule(2, 64, 2), schedule(3, 32, 2, ping_pong=True), schedule(1, 48, 2, overlap="none")],
+         ["2,70,130", "1,130,500"], "rel=holes"),
         (spec(dtype="fp16", inputs=rows_of("f32", 40, "heads"),
               normalize={"weight": "sigmoid(score - 4 + rel[h, q_idx, kv_idx // 7 - 3])"}),
          [schedule(2, 64, 2), split(1, 64, 2)], ["2,70,130", "1,130,300"]),

@@ -22,9 +22,14 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
            lines});
   const auto spec = attngen::spec::read(diagnostics);
   REQUIRE(spec.has_value());
-  return attngen::report::functions_text(
-      *spec, family, schedule,
-      {.near = true, .far = far, .strips = true, .bias = true, .places = true, .tables = true});
+  return attngen::report::functions_text(*spec, family, schedule,
+                                         {.near = true,
+                                          .far = far,
+                                          .level = true,
+                                          .strips = true,
+                                          .bias = true,
+                                          .places = true,
+                                          .tables = true});
 }
 
 }  // namespace
@@ -43,6 +48,11 @@ TEST_CASE("what the user's functions cost is said") {
   CHECK(functions_of("score: score + rel[h, q_idx, kv_idx % 16]\n") ==
         "the score adds to a pair: 1 multiply-add, 1 load\n"
         "a tile's queries keep their rows of rel in shared memory: 80 bytes each\n");
+  CHECK(functions_of("score: score + rel[h, q_idx, clamp(kv_idx - q_idx, 0, 19)]\n") ==
+        "the score adds 1 max, 1 min to a pair: 1 multiply-add, 3 integer operations, 1 load\n"
+        "a tile's queries keep their rows of rel in shared memory: 80 bytes each\n"
+        "as plain softmax in blocks where the same for a row's keys: min(max(kv_idx - q_idx, 0), "
+        "19)\n");
   CHECK(functions_of("score: score + bias[kv_idx]\nnormalize: {weight: sigmoid(score)}\n") ==
         "the score adds to a pair: 1 multiply-add, 0.5 loads\n"
         "the weight adds 1 sigmoid to a pair: 1.5 special functions, 5 multiply-adds, "

@@ -34,6 +34,9 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
 #if ATTN_STRIPS
   fill_strips(cursor);
 #endif
+#if ATTN_LEVEL
+  find_level(cursor);
+#endif
   wgmma_wait<1>();
   pin(scores);
   const Factors factors = weigh_block(cursor, false);
@@ -72,6 +75,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #endif
 #if ATTN_STRIPS
     fill_strips(cursor);
+#endif
+#if ATTN_LEVEL
+    if (!first) find_level(cursor);
 #endif
     wgmma_wait<0>();
     pin(scores);
@@ -167,6 +173,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     if (first) compute_strips(cursor.block());
 #endif
     fill_strips(cursor);
+#endif
+#if ATTN_LEVEL
+    if (!first) find_level(cursor);
 #endif
     wgmma_wait<0>();
     pin(scores);

@@ -42,6 +42,10 @@ struct Consumer {
   uint32_t last_biases = 0;  // of copies on their way: what finish_biases takes
 #endif
 #endif
+#if ATTN_LEVEL
+  bool is_level = false;  // the block at hand, where a row's pairs add the same to their products
+  float added[2] = {};    // this
+#endif
 #if ATTN_STRIPS
   int strip_turn = 0;  // which of the two the block at hand has
 #endif
@@ -142,6 +146,9 @@ struct Consumer {
 #endif
 #if ATTN_MASK_BITS
   __device__ void find_mask();
+#endif
+#if ATTN_LEVEL
+  __device__ void find_level(const Cursor& cursor);
 #endif
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();

@@ -297,6 +297,12 @@
 #ifndef ATTN_MASK_LOADS
 #define ATTN_MASK_LOADS 0
 #endif
+#ifndef ATTN_LEVEL
+#define ATTN_LEVEL 0
+#endif
+#ifndef ATTN_LEVEL_UNIT
+#define ATTN_LEVEL_UNIT 1
+#endif
 #ifndef ATTN_STRIPS
 #define ATTN_STRIPS 0
 #endif

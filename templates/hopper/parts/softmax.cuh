@@ -367,6 +367,33 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
   }
   return fits;
 }
+
+#if ATTN_LEVEL
+// As absorb_fixed, of a whole block in which all pairs of a row add the same to their product.
+__device__ __forceinline__ bool absorb_level(float (&scores)[kTileKv / 8][2][2],
+                                             const float (&added)[2], const Row (&rows)[2],
+                                             const Inputs& in, Reductions (&reductions)[2],
+                                             float limit) {
+  constexpr float kProductUnit = ATTN_LEVEL_UNIT;
+  bool fits = true;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float shift = shift_of(rows[r], in, reductions[r]) - added[r] * kExponentUnit;
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < kTileKv / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        scores[j][r][e] = exp2_approx(scores[j][r][e] * kProductUnit - shift);
+      }
+      sum += scores[j][r][0] + scores[j][r][1];
+    }
+    fits = fits && sum < limit;  // a NaN does not
+    reductions[r].sum_exp += sum;
+  }
+  return fits;
+}
+#endif
 #endif
 
 #if ATTN_NEAR_CAP

@@ -234,6 +234,27 @@ __device__ __forceinline__ void Consumer::find_mask() {
 }
 
 #endif
+#if ATTN_LEVEL
+// Whether each of the warp's rows adds the same to all products of the block, and what: asked while
+// these are on their way.
+__device__ __forceinline__ void Consumer::find_level(const Cursor& cursor) {
+  const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
+  const int kv_last = kv_first + kTileKv - 7;  // the thread's
+  const bool same = cursor.is_full() && adds_the_same(rows[0], kv_first, kv_last, p.inputs) &&
+                    adds_the_same(rows[1], kv_first, kv_last, p.inputs);
+  is_level = __all_sync(0xffffffffu, same);
+  if (!is_level) return;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#if ATTN_SCORE_COLUMN
+    added[r] = score_of(0, rows[r], 0, kv_first, p.inputs);
+#else
+    added[r] = score_of(0, rows[r], kv_first, p.inputs);
+#endif
+  }
+}
+
+#endif
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
 #if ATTN_GATHER
@@ -245,7 +266,13 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #if ATTN_MASK_BITS
   find_mask();
 #endif
-#if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
+#if ATTN_LEVEL && ATTN_LARGE_SCORES
+  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, is_level, added,
+               fixed_limit, reductions,
+#elif ATTN_LEVEL
+  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, is_level, added,
+               reductions,
+#elif ATTN_LARGE_SCORES && ATTN_FIXED_MAX
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, fixed_limit, reductions,
 #else
   return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,

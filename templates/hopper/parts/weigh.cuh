@@ -101,6 +101,9 @@ __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const 
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
+#if ATTN_LEVEL
+                                         bool level, const float (&added)[2],
+#endif
 #if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
                                          float& limit,
 #endif
@@ -132,6 +135,10 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #if ATTN_NEAR_CAP
     const bool near = full && __all_sync(0xffffffffu, near_holds(rows, in, grown));
     const bool fits = near   ? absorb_near(scores, rows, in, grown)
+                      : full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
+                             : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
+#elif ATTN_LEVEL
+    const bool fits = level  ? absorb_level(scores, added, rows, in, grown, limit)
                       : full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
                              : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
 #elif ATTN_MASK_AHEAD
