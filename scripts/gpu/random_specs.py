@@ -77,7 +77,8 @@ def own_row(d):
     name = d.add_input([*dims, columns], "normal", FLOATS)
     reach = (columns - 1) // 2
     picked = d.random.choice([f"kv_idx % {n}", f"kv_idx // {n}", f"abs(q_pos - kv_idx) % {n}",
-                              f"clamp(kv_idx - q_pos, -{reach}, {reach}) + {reach}"])
+                              f"clamp(kv_idx - q_pos, -{reach}, {reach}) + {reach}",
+                              "int(log2(1.3 + abs(q_pos - kv_idx)) * 1.7)"])
     return f"{d.score} + {name}[{index}, {picked}]"
 
 

@@ -151,12 +151,14 @@ Expr Strips::with_stripped_indices(const Expr& load) {
 // Of whole numbers.
 Expr Strips::stripped_index(const Expr& e) {
   if (e.type() != Type::Int || e.operands().empty()) return e;
+  if (const Expr* known = indices_.find(e)) return *known;
   const Reach own = reach(e);
   if (own == Reach::Tile || own == Reach::Row) return e;
   if (own != Reach::Pair && is_worth_an_index(e)) {
-    if (auto strip = as_strip(e)) return *strip;
+    if (const auto strip = as_strip(e)) return indices_.keep(e, *strip);
   }
-  return expr::map_operands(e, [this](const Expr& part) { return stripped_index(part); });
+  return indices_.keep(
+      e, expr::map_operands(e, [this](const Expr& part) { return stripped_index(part); }));
 }
 
 Expr Strips::within_step(const Expr& e) {

@@ -76,7 +76,7 @@ class Strips {
   expr::Expr of_key_, of_distance_;
   std::vector<expr::Expr> key_words_;
   mutable Known<Reach> reaches_;
-  Known<expr::Expr> stripped_, worded_;
+  Known<expr::Expr> stripped_, indices_, worded_;
 };
 
 }  // namespace attngen::attention

@@ -66,10 +66,20 @@ BIAS = {"attngen": 1, "name": "packed_bias", "dtype": "fp16", "heads": {"q": 4, 
         "score": "score + bias[h, q_idx, kv_idx]"}
 
 
+# What Hopper's kernels do in many ways and this family's in one: one case in four.
+IN_ONE_WAY = ("asked_", "far_", "positions_", "tables_")
+
+
+def told_apart(cases):
+    alike = [case.name for case in cases if case.name.startswith(IN_ONE_WAY)]
+    left_out = {name for i, name in enumerate(alike) if i % 4 != 0}
+    return [case for case in cases if case.name not in left_out]
+
+
 def mi250_cases():
     """(name, spec, fills, schedule, longest length, large logits are right)"""
     walks = [case for case in walk_cases() if case.name.endswith("_s0")]
-    for case in [*base_cases(), *variant_cases(), *walks]:
+    for case in [*base_cases(), *told_apart(list(variant_cases())), *walks]:
         if is_emitted(case.spec) and case.name not in LEAST:
             yield case.name, case.spec, case.fills, None, case.longest, case.large
     yield "byte", BYTE, {"first": {"value": 7}}, SCHEDULES[1], 8191, True
