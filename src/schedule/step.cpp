@@ -111,8 +111,7 @@ constexpr double kRescaleInOrder = 2;
 constexpr double kBiasedPairs = 20;
 // What each warpgroup takes longer beside each other one, for an element that a pair reads by
 // itself in shared memory. Fitted to 18 schedules of SAM's and Shaw's position terms at head dim 64
-// (H100, 2026-11-28, a throw-away script; 1 to 4 warpgroups, 48 to 128 keys): predicted within 10
-// %.
+// (H100, 2026-11-28, a throw-away script; 1 to 4 warpgroups, 48 to 128 keys): within 10 %.
 constexpr double kSharedLoadClk = 0.026;
 
 // Where the mask is bytes that come by tiles, a step takes each warpgroup this much longer, and

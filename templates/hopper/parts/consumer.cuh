@@ -44,7 +44,7 @@ struct Consumer {
 #endif
 #if ATTN_LEVEL
   bool is_level = false;  // the block at hand, where a row's pairs add the same to their products
-  float added[2] = {};    // this
+  float added[2] = {};    // what they add
 #endif
 #if ATTN_STRIPS
   int strip_turn = 0;  // which of the two the block at hand has
