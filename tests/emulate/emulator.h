@@ -24,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -64,11 +65,15 @@ struct Index {
   unsigned x = 0;
 };
 
+struct alignas(1024) SharedMemory {
+  uint8_t bytes[kSharedBytes];
+};
+
 struct Fiber {
   ucontext_t entry{};
   jmp_buf place{};  // where it goes on, once begun
   bool begun = false;
-  std::unique_ptr<char[]> stack;
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
   int index = 0;
   bool done = false;
   bool waited = false;  // for the kernels before
@@ -107,7 +112,7 @@ struct Mbarrier {
 
 // One block of the grid.
 struct Core {
-  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::span<const std::unique_ptr<Fiber>> fibers;
   std::vector<Exchange> warps;
   std::map<int, NamedBarrier> named;
   std::map<const void*, Mbarrier> mbarriers;
@@ -160,10 +165,12 @@ void wait_until(const Ready& ready) {
 }
 
 inline void entry() {
-  core->body();
-  core->current->done = true;
-  core->waiting = 0;
-  yield();
+  for (;;) {  // the thread of one block after another
+    core->body();
+    core->current->done = true;
+    core->waiting = 0;
+    yield();
+  }
 }
 
 inline void complete_one_copy() {
@@ -206,8 +213,28 @@ inline bool run_round(Core& one, std::vector<unsigned>& rests) {
   return alive;
 }
 
+// So many threads that wait for a block to begin. They outlive it: to make one takes system calls
+// and pages of memory, and most blocks of small calls have nothing to do.
+inline std::span<const std::unique_ptr<Fiber>> rested_fibers(int threads) {
+  static std::vector<std::unique_ptr<Fiber>> fibers;
+  for (int i = static_cast<int>(fibers.size()); i < threads; ++i) {
+    auto fiber = std::make_unique<Fiber>();
+    fiber->index = i;
+    getcontext(&fiber->entry);
+    fiber->entry.uc_stack.ss_sp = fiber->stack.get();
+    fiber->entry.uc_stack.ss_size = kStackBytes;
+    fiber->entry.uc_link = nullptr;
+    makecontext(&fiber->entry, entry, 0);
+    fibers.push_back(std::move(fiber));
+  }
+  const auto rested = std::span(fibers).first(static_cast<size_t>(threads));
+  for (const auto& fiber : rested) fiber->done = fiber->waited = false;
+  return rested;
+}
+
 inline void run_block(unsigned block, unsigned grid, int threads,
                       const std::function<void()>& body) {
+  static const auto memory = std::make_unique<SharedMemory>();
   Core one;
   core = &one;
   one.block = block;
@@ -215,19 +242,9 @@ inline void run_block(unsigned block, unsigned grid, int threads,
   one.body = body;
   one.warps.resize(static_cast<size_t>(threads / kWarp));
   one.random.seed(block * 7919 + 17);
-  one.shared = static_cast<uint8_t*>(std::aligned_alloc(1024, kSharedBytes));
+  one.shared = memory->bytes;
   std::memset(one.shared, 0xFF, kSharedBytes);  // NaN
-  for (int i = 0; i < threads; ++i) {
-    auto fiber = std::make_unique<Fiber>();
-    fiber->index = i;
-    fiber->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
-    getcontext(&fiber->entry);
-    fiber->entry.uc_stack.ss_sp = fiber->stack.get();
-    fiber->entry.uc_stack.ss_size = kStackBytes;
-    fiber->entry.uc_link = nullptr;
-    makecontext(&fiber->entry, entry, 0);
-    one.fibers.push_back(std::move(fiber));
-  }
+  one.fibers = rested_fibers(threads);
   std::vector<unsigned> rests(one.warps.size());
   while (run_round(one, rests)) {
     if (!one.copies.empty() && (one.random() % 2 == 0 || one.waiting > 8 * threads)) {
@@ -257,7 +274,6 @@ inline void run_block(unsigned block, unsigned grid, int threads,
     std::fprintf(stderr, "a copy is under way at the end\n");
     std::exit(6);
   }
-  std::free(one.shared);
   core = nullptr;
 }
 
@@ -273,8 +289,18 @@ inline Index block_index() { return {core->block}; }
 inline Index grid_size() { return {core->grid}; }
 inline Index block_size() { return {static_cast<unsigned>(core->fibers.size())}; }
 
+// What each lane of a warp gave: to be read before the thread's next exchange.
 template <typename T>
-std::vector<T> exchange(T value) {
+struct Lanes {
+  T operator[](size_t lane) const {
+    T value;
+    std::memcpy(&value, &values[lane], sizeof(T));
+    return value;
+  }
+  const uint64_t (&values)[kWarp];
+};
+template <typename T>
+Lanes<T> exchange(T value) {
   static_assert(sizeof(T) <= 8);
   Exchange& warp = core->warps[static_cast<size_t>(core->current->index / kWarp)];
   std::memcpy(&warp.in[core->current->index % kWarp], &value, sizeof(T));
@@ -285,10 +311,7 @@ std::vector<T> exchange(T value) {
     std::copy(warp.in, warp.in + kWarp, warp.out);
   }
   wait_until([&] { return warp.round != round; });
-  std::vector<T> all(kWarp);
-  for (int i = 0; i < kWarp; ++i)
-    std::memcpy(&all[static_cast<size_t>(i)], &warp.out[i], sizeof(T));
-  return all;
+  return {warp.out};
 }
 
 inline void named_arrive(int id, int threads) {
@@ -341,7 +364,10 @@ struct Operand {
   // The sixteen elements of the sum in row `row`: rows of the operand are rows of the tile.
   void by_row(int row, float (&x)[16]) const {
     const int first = start + row / 8 * stride + row % 8 * span;
-    for (int k = 0; k < 16; ++k) x[k] = element(first + 2 * k);
+    for (int k = 0; k < 16; k += 8) {  // a swizzle moves chunks of sixteen bytes
+      const uint32_t chunk = swizzle(static_cast<uint32_t>(first + 2 * k), span);
+      for (int i = 0; i < 8; ++i) x[k + i] = shared_element(chunk + 2 * static_cast<uint32_t>(i));
+    }
   }
   // Rows of the operand are columns of the tile.
   void by_column(int column, float (&x)[16]) const {

@@ -33,8 +33,9 @@ inline void barrier_wait(uint64_t& barrier, uint32_t parity) {
   emulator::wait_until([&] { return b.phase != parity; });
 }
 inline unsigned warp_or(unsigned x) {
+  const auto all = emulator::exchange(x);
   unsigned bits = 0;
-  for (const unsigned each : emulator::exchange(x)) bits |= each;
+  for (size_t lane = 0; lane < 32; ++lane) bits |= all[lane];
   return bits;
 }
 inline void named_sync(int id, int threads) { emulator::named_sync(id, threads); }
@@ -197,7 +198,7 @@ inline Rows rows_of(const uint32_t (&a)[4]) {
   Rows rows;
   const int quad = static_cast<int>(emulator::thread_index().x) % 32 / 4 * 4;
   for (int i = 0; i < 4; ++i) {  // a[0], a[1]: columns 0-7 of both rows; a[2], a[3]: 8-15
-    const std::vector<uint32_t> all = emulator::exchange(a[i]);
+    const auto all = emulator::exchange(a[i]);
     for (int lane = 0; lane < 4; ++lane) {
       const uint32_t pair = all[static_cast<size_t>(quad + lane)];
       rows.x[i % 2][i / 2 * 8 + 2 * lane] = emulator::from_storage(pair & 0xFFFF);
@@ -216,16 +217,19 @@ enum class Lies { ByRows, ByColumns };
 OPTIMISED inline void multiply(float* d, int groups, const Rows& left,
                                const emulator::Operand& right, Lies lies, int accumulate) {
   for (int j = 0; j < groups; ++j) {
+    float b[2][16], sums[2][2];  // side by side: each is a chain
     for (int e = 0; e < 2; ++e) {
       const int column = 8 * j + column_of() + e;
-      float b[16];
-      lies == Lies::ByRows ? right.by_row(column, b) : right.by_column(column, b);
-      for (int r = 0; r < 2; ++r) {
-        float& sum = d[4 * j + 2 * r + e];
-        if (!accumulate) sum = 0;
-        for (int k = 0; k < 16; ++k) sum += left.x[r][k] * b[k];
-      }
+      lies == Lies::ByRows ? right.by_row(column, b[e]) : right.by_column(column, b[e]);
+      for (int r = 0; r < 2; ++r) sums[r][e] = accumulate ? d[4 * j + 2 * r + e] : 0;
     }
+    for (int k = 0; k < 16; ++k) {
+      sums[0][0] += left.x[0][k] * b[0][k];
+      sums[0][1] += left.x[0][k] * b[1][k];
+      sums[1][0] += left.x[1][k] * b[0][k];
+      sums[1][1] += left.x[1][k] * b[1][k];
+    }
+    std::memcpy(&d[4 * j], sums, sizeof(sums));
   }
 }
 // `left()` gives the thread's rows of A when the product is computed: when it is waited for.
@@ -268,13 +272,13 @@ void wgmma_state(float (&d)[kGroups][2][2], const uint32_t (&values)[4], uint64_
 
 // ldmatrix, of four 8x8 matrices: lanes 8 i .. 8 i + 7 name the rows of matrix i. A lane gets two
 // elements of each, those of row lane / 4 and columns 2 (lane % 4) and one further.
-inline std::vector<uint32_t> matrix_rows(const uint8_t* row) {
+inline emulator::Lanes<uint32_t> matrix_rows(const uint8_t* row) {
   const uint32_t address = shared_address(row);
   if (address % 16 != 0 || address + 16 > emulator::kSharedBytes) std::abort();
   return emulator::exchange(address);
 }
 inline void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
-  const std::vector<uint32_t> rows = matrix_rows(row);
+  const auto rows = matrix_rows(row);
   const size_t lane = emulator::thread_index().x % 32;
   for (size_t i = 0; i < 4; ++i) {
     std::memcpy(&x[i], emulator::core->shared + rows[8 * i + lane / 4] + lane % 4 * 4, 4);
@@ -282,7 +286,7 @@ inline void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
 }
 // The matrices transposed: a lane's two elements are one below the other.
 inline void load_transposed(uint32_t (&x)[4], const uint8_t* row) {
-  const std::vector<uint32_t> rows = matrix_rows(row);
+  const auto rows = matrix_rows(row);
   const size_t lane = emulator::thread_index().x % 32;
   for (size_t i = 0; i < 4; ++i) {
     uint16_t pair[2];

@@ -117,7 +117,7 @@ KINDS = {"bf16": ["-Og"], "fp16": ["-Og", "-DEMULATE_FP16"],
 def compile_command(compiler, kind="bf16"):
     """What a C++ compiler needs for such a source, but for files and the kind of output."""
     # As nvcc does, a product and a sum become one operation.
-    fused = ["-mfma", "-ffp-contract=fast"] if platform.machine() == "x86_64" else []
+    fused = ["-mfma", "-mf16c", "-ffp-contract=fast"] if platform.machine() == "x86_64" else []
     return [compiler, "-std=c++20", "-w", "-I", HERE, "-I", HERE / "cuda", *fused, *KINDS[kind]]
 
 
