@@ -8,10 +8,10 @@ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(static_cast<const uint8_t*>(pointer) - emulator::core->shared);
 }
 inline void barrier_init(uint64_t& barrier, int arrivals) {
-  emulator::core->mbarriers[&barrier] = {arrivals, arrivals, 0, 0};
+  emulator::mbarrier_init(barrier, arrivals);
 }
 inline void barrier_arrive(uint64_t& barrier) {
-  emulator::Mbarrier& b = emulator::core->mbarriers.at(&barrier);
+  emulator::Mbarrier& b = emulator::mbarrier_at(barrier);
   if (--b.pending < 0) {
     std::fprintf(stderr, "a thread arrives twice in one phase\n");
     std::exit(7);
@@ -19,17 +19,17 @@ inline void barrier_arrive(uint64_t& barrier) {
   b.settle();
 }
 inline void barrier_expect(uint64_t& barrier, int bytes) {
-  emulator::core->mbarriers.at(&barrier).bytes += bytes;
+  emulator::mbarrier_at(barrier).bytes += bytes;
   barrier_arrive(barrier);
 }
 inline void barrier_expect_more(uint64_t& barrier, int bytes) {
-  emulator::core->mbarriers.at(&barrier).bytes += bytes;
+  emulator::mbarrier_at(barrier).bytes += bytes;
 }
 inline bool barrier_test(uint64_t& barrier, uint32_t parity) {
-  return emulator::core->mbarriers.at(&barrier).phase != parity;
+  return emulator::mbarrier_at(barrier).phase != parity;
 }
 inline void barrier_wait(uint64_t& barrier, uint32_t parity) {
-  emulator::Mbarrier& b = emulator::core->mbarriers.at(&barrier);
+  emulator::Mbarrier& b = emulator::mbarrier_at(barrier);
   emulator::wait_until([&] { return b.phase != parity; });
 }
 inline unsigned warp_or(unsigned x) {
@@ -72,7 +72,7 @@ inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int 
                      int head, int batch, uint64_t) {
   uint64_t* const full = &barrier;
   const uint32_t base = tile_address(map, tile);
-  emulator::core->copies.push_back([=, &map] {
+  emulator::core->copies.push_back([=] {  // the map too: a thread may end before its copies
     for_box(map, column, row, head, batch, [&](const uint8_t* element, uint32_t byte) {
       uint8_t* const to = emulator::core->shared + emulator::swizzle(base + byte, map.span);
       if (element != nullptr) {
@@ -81,7 +81,7 @@ inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int 
         std::memset(to, 0, 2);
       }
     });
-    emulator::Mbarrier& b = emulator::core->mbarriers.at(full);
+    emulator::Mbarrier& b = emulator::mbarrier_at(*full);
     b.bytes -= map.box[0] * map.box[1] * map.box[2] * map.box[3] * 2;
     b.settle();
   });
@@ -89,7 +89,7 @@ inline void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int 
 inline void tma_store(const CUtensorMap& map, const void* tile, int column, int row, int head,
                       int batch) {
   const uint32_t base = tile_address(map, tile);
-  emulator::core->current->stores.push_back([=, &map] {
+  emulator::core->current->stores.push_back([=] {
     for_box(map, column, row, head, batch, [&](uint8_t* element, uint32_t byte) {
       if (element == nullptr) return;
       std::memcpy(element, emulator::core->shared + emulator::swizzle(base + byte, map.span), 2);
@@ -119,7 +119,7 @@ inline void bulk_load(uint64_t& barrier, void* to, const void* from, int bytes) 
   uint64_t* const full = &barrier;
   emulator::core->copies.push_back([=] {
     std::memcpy(to, from, static_cast<size_t>(bytes));
-    emulator::Mbarrier& b = emulator::core->mbarriers.at(full);
+    emulator::Mbarrier& b = emulator::mbarrier_at(*full);
     b.bytes -= bytes;
     b.settle();
   });

@@ -122,8 +122,10 @@ def compile_command(compiler, kind="bf16"):
 
 
 def library_command(compiler, kind, folder):
-    """The same for a library, with the emulator's header as `folder` has it precompiled, if so."""
-    command = [*compile_command(compiler, kind), "-fPIC"]
+    """The same for a library, with the emulator, which `folder` has compiled: perhaps its header
+    too."""
+    core = ["-Wl,--whole-archive", folder / "libattngen_emulator.a", "-Wl,--no-whole-archive"]
+    command = [*compile_command(compiler, kind), "-fPIC", *core]
     if (folder / "emulator.h.gch" / kind).exists():
         command += ["-include", folder / "emulator.h"]
     return command
@@ -135,7 +137,7 @@ def precompile(compiler, folder):
     for kind in KINDS:
         out = folder / "emulator.h.gch" / kind
         out.unlink(missing_ok=True)
-        subprocess.run([*library_command(compiler, kind, folder), "-x", "c++-header",
+        subprocess.run([*compile_command(compiler, kind), "-fPIC", "-x", "c++-header",
                         HERE / "emulator.h", "-o", out], check=True)
 
 

@@ -76,7 +76,7 @@ class Package(unittest.TestCase):
 
     def test_add_subdirectory(self):
         # Unoptimised and a room at once, since all of attngen is built once more.
-        self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}", "-DCMAKE_BUILD_TYPE=Debug",
+        self.check_generation(f"-DATTNGEN_SOURCE={SOURCE}", "-DCMAKE_BUILD_TYPE=None",
                               "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
 
     def warnings_are_errors(self, build):
