@@ -354,8 +354,12 @@ bool is_of_scores(std::string_view variable) { return variable == "score" || var
 
 bool makes_step(const Expr& e) { return expr::makes_step(e, is_of_scores); }
 
+expr::OperationCounts operations_of_pair(std::span<const Expr> all, expr::Accuracy accuracy) {
+  return expr::count(all, pair_variables(), accuracy, is_of_scores);
+}
+
 expr::OperationCounts operations_of_pair(const Expr& e, expr::Accuracy accuracy) {
-  return expr::count(e, pair_variables(), accuracy, is_of_scores);
+  return operations_of_pair(std::span(&e, 1), accuracy);
 }
 
 Expr logistic_exponent(const Expr& e) {

@@ -56,7 +56,8 @@ bool is_of_scores(std::string_view variable);
 bool makes_step(const expr::Expr& e);
 // A quotient or a remainder of kv_idx by a positive number.
 bool is_divided_key(const expr::Expr& e);
-// What an expression costs a pair.
+// What an expression costs a pair, or several together.
+expr::OperationCounts operations_of_pair(std::span<const expr::Expr> all, expr::Accuracy accuracy);
 expr::OperationCounts operations_of_pair(const expr::Expr& e,
                                          expr::Accuracy accuracy = expr::Accuracy::Full);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <vector>
 
 #include "expr/ops.h"
 
@@ -11,15 +13,26 @@ namespace {
 
 class Counter {
  public:
-  Counter(const Expr& whole, std::span<const std::string> varying, Accuracy accuracy,
-          const Inexact& inexact)
-      : varying_(varying), accuracy_(accuracy), rounded_apart_(whole, inexact) {}
+  Counter(std::span<const std::string> varying, Accuracy accuracy, const Inexact& inexact)
+      : varying_(varying), accuracy_(accuracy), inexact_(inexact) {}
 
-  // Adds the costs of `e`, each node once; whether it varies.
+  void add(const Expr& whole) {
+    rounded_apart_.emplace_back(whole, inexact_);
+    visit(whole);
+  }
+  const OperationCounts& counts() const { return counts_; }
+
+ private:
+  // Adds the costs of `e`, of equal nodes once; whether it varies.
   bool visit(const Expr& e) {
     if (const auto found = varies_.find(e.identity()); found != varies_.end()) {
       return found->second;
     }
+    const auto [begin, end] = seen_.equal_range(e.hash());
+    for (auto other = begin; other != end; ++other) {
+      if (same(other->second, e)) return varies_[e.identity()] = visit(other->second);
+    }
+    seen_.emplace(e.hash(), e);
     bool any = e.op() == Op::Variable &&
                std::find(varying_.begin(), varying_.end(), e.name()) != varying_.end();
     for (const Expr& operand : e.operands()) {
@@ -31,9 +44,10 @@ class Counter {
     }
     return any;
   }
-  const OperationCounts& counts() const { return counts_; }
-
- private:
+  bool divides(const Expr& quotient) const {
+    return std::ranges::any_of(rounded_apart_,
+                               [&](const RoundedApart& of) { return of.divides(quotient); });
+  }
   void charge(const Expr& e);
   void charge_float(const Expr& e);
   void charge_sum(const Expr& e);
@@ -45,7 +59,9 @@ class Counter {
 
   std::span<const std::string> varying_;
   Accuracy accuracy_;
-  RoundedApart rounded_apart_;
+  const Inexact& inexact_;
+  std::vector<RoundedApart> rounded_apart_;
+  std::multimap<uint64_t, Expr> seen_;  // by hash
   std::map<const void*, bool> varies_;
   std::map<const void*, bool> fused_;  // multiplies that an add has taken in
   OperationCounts counts_;
@@ -105,7 +121,7 @@ void Counter::charge_float(const Expr& e) {
     case Op::Square:
       return functions(0, 1);
     case Op::Divide:
-      if (rounded_apart_.divides(e)) return functions(1, 8);
+      if (divides(e)) return functions(1, 8);
       return e.operand(1).is_number() ? functions(0, 1) : functions(1, 1);
     case Op::FloorDivide:
     case Op::Modulo:
@@ -147,11 +163,16 @@ void Counter::charge_float(const Expr& e) {
 
 }  // namespace
 
+OperationCounts count(std::span<const Expr> all, std::span<const std::string> varying,
+                      Accuracy accuracy, const Inexact& inexact) {
+  Counter counter(varying, accuracy, inexact);
+  for (const Expr& e : all) counter.add(e);
+  return counter.counts();
+}
+
 OperationCounts count(const Expr& e, std::span<const std::string> varying, Accuracy accuracy,
                       const Inexact& inexact) {
-  Counter counter(e, varying, accuracy, inexact);
-  counter.visit(e);
-  return counter.counts();
+  return count(std::span(&e, 1), varying, accuracy, inexact);
 }
 
 }  // namespace attngen::expr

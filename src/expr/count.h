@@ -1,4 +1,4 @@
-// What an expression costs: instructions by class, as a GPU would issue them, shared subtrees once.
+// What expressions cost: instructions by class, as a GPU would issue them, equal subtrees once.
 #pragma once
 
 #include <span>
@@ -28,7 +28,10 @@ struct OperationCounts {
   }
   friend OperationCounts operator+(OperationCounts a, const OperationCounts& b) { return a += b; }
 };
-// `accuracy` as of device_function, on AMD always full; `inexact` as of Names.
+// Of all of them together. `accuracy` as of device_function, on AMD always full; `inexact` as of
+// Names.
+OperationCounts count(std::span<const Expr> all, std::span<const std::string> varying,
+                      Accuracy accuracy = Accuracy::Full, const Inexact& inexact = {});
 OperationCounts count(const Expr& e, std::span<const std::string> varying,
                       Accuracy accuracy = Accuracy::Full, const Inexact& inexact = {});
 

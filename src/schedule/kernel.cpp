@@ -62,15 +62,20 @@ struct Counter {
   expr::OperationCounts operator()(const expr::Expr& e) const {
     return attention::operations_of_pair(in_tiles_that_fit(e, pairs), accuracy);
   }
+  expr::OperationCounts operator()(std::vector<expr::Expr> all) const {
+    for (expr::Expr& e : all) e = in_tiles_that_fit(e, pairs);
+    return attention::operations_of_pair(all, accuracy);
+  }
 };
 
 // The weight, and what reductions take of a pair.
 void count_weight(const attention::PairForm& pairs, const Counter& count, target::Family family,
                   Kernel& kernel) {
-  kernel.weight = count(pairs.weight);
-  kernel.key_loads += static_cast<int>(kernel.weight.load);
+  kernel.key_loads += static_cast<int>(count(pairs.weight).load);
+  std::vector<expr::Expr> all = pairs.elements;
+  all.push_back(pairs.weight);
+  kernel.weight = count(std::move(all));
   for (size_t i = 0; i < pairs.elements.size(); ++i) {
-    kernel.weight += count(pairs.elements[i]);
     // The reduction itself: a maximum or a sum; pairs are counted by the block.
     const attention::Reduction& reduction = kernel.rows.reductions[i];
     if (reduction.element.is_number()) continue;
