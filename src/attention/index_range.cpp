@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace attngen::attention {
 
@@ -9,13 +10,44 @@ using expr::Expr;
 using expr::Interval;
 using expr::Op;
 
-expr::Interval range_of_index(const Expr& index, const RangeOf& own) {
+namespace {
+
+// Indices of longer sequences fill no GPU's memory: sums of a few of them do not wrap.
+constexpr double kLongestSequence = 0x1p29;
+
+Interval range_of_variable(std::string_view name, const RangeOf& own) {
   constexpr std::array<std::string_view, 6> kFromZero{"kv_idx", "q_idx", "b", "h", "h_kv", "map"};
-  const auto variable = [&](std::string_view name) {
-    const bool from_zero = std::ranges::count(kFromZero, name) > 0;
-    return from_zero ? Interval{0, expr::kInfinity} : own ? own(name) : Interval{};
+  constexpr std::array<std::string_view, 3> kOfCall{"q_pos", "seq_q", "seq_kv"};
+  if (std::ranges::count(kFromZero, name) > 0) return {0, kLongestSequence};
+  if (std::ranges::count(kOfCall, name) > 0) return {-kLongestSequence, kLongestSequence};
+  return own ? own(name) : Interval{};
+}
+
+// A result beyond 32 bits wraps: it is anywhere.
+Interval in_32_bits(const Expr& e, const Interval& range) {
+  constexpr Interval kInt32{-0x1p31, 0x1p31 - 1};
+  if (e.type() != expr::Type::Int) return range;
+  if (range.low >= kInt32.low && range.high <= kInt32.high) return range;
+  const bool is_given = e.op() == Op::Variable || e.op() == Op::Load;
+  if (!is_given) return kInt32;
+  return {std::max(range.low, kInt32.low), std::min(range.high, kInt32.high)};
+}
+
+}  // namespace
+
+Interval range_of_index(const Expr& index, const RangeOf& own) {
+  const expr::Bounds bounds{
+      [&](std::string_view name) { return range_of_variable(name, own); },
+      [](std::string_view) { return Interval{}; },
   };
-  return expr::bound(index, {variable, [](std::string_view) { return Interval{}; }});
+  const std::vector<expr::BoundStep> steps = expr::steps_of(index);
+  std::vector<Interval> ranges(steps.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto& [e, of] = steps[i];
+    ranges[i] =
+        in_32_bits(e, expr::bound_step(e, ranges[of[0]], ranges[of[1]], ranges[of[2]], bounds));
+  }
+  return ranges.back();
 }
 
 Expr in_range(const Expr& index, int length, const RangeOf& own) {

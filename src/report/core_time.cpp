@@ -7,7 +7,7 @@ namespace attngen::report {
 double ends_clk(const schedule::Cost& c) { return c.waves * c.fixed_clk; }
 
 double steps_clk(const schedule::Cost& c) {
-  return c.core_clk * (1 - c.idle - c.crowded) - ends_clk(c);
+  return std::max(0.0, c.core_clk * (1 - c.idle - c.crowded) - ends_clk(c));
 }
 
 double stall_seconds(const schedule::Cost& c) {

@@ -363,7 +363,8 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const double pairs = pairs_of_head(w) * heads;
   p.flop = flop_of_pairs(kernel_, pairs);
   const double visited = tiles.own * scale * turns * s.tile_q() * s.tile_kv;
-  p.existing = visited > 0 ? std::min(1.0, pairs / visited) : 0;
+  const bool are_counted = kernel_.test || !kernel_.tested_mask;  // one by one, or by their ends
+  p.existing = are_counted && visited > 0 ? std::min(1.0, pairs / visited) : 0;
   const Traffic moved = traffic(s, w, heads, tile_heads, read);
   p.l2_seconds = moved.l2_seconds;
   p.memory_seconds = moved.memory_seconds;

@@ -1,5 +1,7 @@
 #include "attention/row_tables.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "attention/pair_form.h"
@@ -42,6 +44,21 @@ TEST_CASE("an index is clamped at the ends that it is not proven to be within") 
             .find("rel.t0[min(kv_idx // 64, 256)]") != std::string::npos);
   CHECK(text_for("tanh(score) + rel[b, h, q_idx, kv_idx - q_pos]")
             .find("rel.t0[max(min(kv_idx - q_pos, 256), 0)]") != std::string::npos);
+  // A float beyond 32 bits is no index yet.
+  CHECK(text_for("tanh(score) + rel[b, h, q_idx, int(score * 1e-9)]").find("rel.t0[max(min(int(") !=
+        std::string::npos);
+}
+
+TEST_CASE("an index whose parts may pass 32 bits is clamped at both ends") {
+  for (const char* index :
+       {"min(square(kv_idx - q_pos), 64)", "square(1000 * kv_idx) // 1000000",
+        "-square(kv_idx - q_pos)", "abs(kv_idx * kv_idx)", "square(kv_idx - q_pos) + 3 * kv_idx"}) {
+    CAPTURE(index);
+    const std::string score = text_for(fmt::format("tanh(score) + rel[b, h, q_idx, {}]", index));
+    CHECK(score.find("rel.t0[max(min(") != std::string::npos);
+  }
+  CHECK(text_for("tanh(score) + rel[b, h, q_idx, min(abs(kv_idx - q_pos), 64)]")
+            .find("rel.t0[min(abs(kv_idx - q_pos), 64)]") != std::string::npos);
 }
 
 TEST_CASE("rows that queries share, of keys or too long are no tables") {
