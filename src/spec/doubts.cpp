@@ -174,8 +174,22 @@ std::optional<expr::Error> keys_below_float(const Expr& mask, std::string_view t
   const Expr& limit = *float_limit(*found);
   return expr::Error{
       limit.span(), fmt::format("'{}' is a float, which bounds no range of keys", limit.name()),
-      fmt::format("make it i32, or write int({}); blocks of keys beyond it are then passed over",
+      fmt::format("make it i32, or write int({}); blocks of keys beyond it then take no time",
                   written(limit, text))};
+}
+
+std::optional<expr::Error> power_of_distance(const Expr& e, std::string_view text) {
+  const Expr* found = expr::find_node(e, [](const Expr& node) {
+    return node.op() == Op::Pow && !expr::mentions(node.operand(0), "kv_idx") &&
+           !expr::mentions(node.operand(0), "score") && expr::mentions(node.operand(1), "kv_idx") &&
+           is_float_of_key(node.operand(1));
+  });
+  if (found == nullptr) return std::nullopt;
+  const std::string base = written(found->operand(0), text);
+  return expr::Error{
+      found->span(), "'pow' takes each pair a logarithm too",
+      fmt::format("if {} is positive write exp(log({}) * ({})), of which sums of far keys are kept",
+                  base, base, written(found->operand(1), text))};
 }
 
 std::optional<expr::Error> weight_without_maximum(const Expr& weight, const Expr& score,

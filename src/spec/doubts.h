@@ -22,6 +22,10 @@ std::optional<expr::Error> masking_in_score(const expr::Expr& score, std::string
 // it an i32, keys would have an end, and blocks beyond it would not be visited.
 std::optional<expr::Error> keys_below_float(const expr::Expr& mask, std::string_view text);
 
+// The first power of what the keys share by how far a key is: an exponential costs less, and keys
+// far behind can be summed up by it (attention/far_form.h).
+std::optional<expr::Error> power_of_distance(const expr::Expr& e, std::string_view text);
+
 // A weight of exp(score), perhaps over a row's value, though scores may be so large that it leaves
 // `largest`, the type in which weights meet the values: softmax without its maximum.
 std::optional<expr::Error> weight_without_maximum(const expr::Expr& weight, const expr::Expr& score,

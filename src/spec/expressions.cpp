@@ -55,6 +55,7 @@ class ExpressionReader {
     if (score != nullptr && spec_.score) {
       warn_in_text(*score, "/score", masking_in_score(spec_.score, score->text));
       warn_in_text(*score, "/score", score_of_nothing(spec_.score, score->text));
+      warn_in_text(*score, "/score", power_of_distance(spec_.score, score->text));
     }
     if (mask != nullptr && spec_.mask) {
       warn_in_text(*mask, "/mask", keys_below_float(spec_.mask, mask->text));
@@ -339,6 +340,7 @@ class ExpressionReader {
     warn_in_text(*node, "/normalize/weight",
                  weight_without_maximum(spec_.normalize.weight, spec_.score,
                                         spec_.dtype == DType::Fp16 ? kLargestFp16 : kLargestBf16));
+    warn_in_text(*node, "/normalize/weight", power_of_distance(spec_.normalize.weight, node->text));
   }
 
   void read_output(const Node* node, std::string_view text) {

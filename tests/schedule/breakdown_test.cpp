@@ -38,6 +38,17 @@ TEST_CASE("a core's clocks are steps, starts and ends of tiles, and the wait for
   CHECK(cost.states_seconds == 0);
 }
 
+TEST_CASE("which visited pairs exist is said where they are counted") {
+  Kernel kernel = softmax_kernel(128, 128, 16, 1, 1024, "kv_idx <= q_pos", true);
+  const auto existing = [&] {
+    return judge(kernel, Schedule{}, h200()).candidate.value().cost.existing;
+  };
+  // Of tiles of 128 x 128: 512.5 of 576 keys a query in the mean.
+  CHECK(existing() == doctest::Approx(512.5 / 576));
+  kernel.tested_mask = true;  // and (q_pos - kv_idx) % 4 == 0
+  CHECK(existing() == 0);
+}
+
 TEST_CASE("in the longest-first order cores wait for each other at the L2 as well") {
   const Kernel kernel = softmax_kernel(128, 128, 16, 1, 8192, "true", true);
   const auto cost = [&](Order order) {

@@ -188,6 +188,25 @@ TEST_CASE("a mask that is written as a score is a warning") {
   CHECK(errors_with("score: score if h == 0 else score if kv_idx <= q_pos else -inf\n") == "");
 }
 
+TEST_CASE("a power by a distance is a warning") {
+  const auto warning = [](const std::string& rest) {
+    return errors_with("inputs: {gamma: {dtype: f32, shape: [heads]}}\n" + rest + "\n");
+  };
+  CHECK(
+      warning("score: score * pow(gamma[h], q_pos - kv_idx)") ==
+      "s.yaml:7:16: warning: 'pow' takes each pair a logarithm too\n"
+      "    7 | score: score * pow(gamma[h], q_pos - kv_idx)\n"
+      "      |                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+      "help: if gamma[h] is positive write exp(log(gamma[h]) * (q_pos - kv_idx)), of which sums of "
+      "far keys are kept\n");
+  CHECK(warning("normalize: {weight: \"score * pow(0.9, q_pos - kv_idx)\", output: acc}")
+            .find("if 0.9 is positive write exp(log(0.9) * (q_pos - kv_idx))") !=
+        std::string::npos);
+  CHECK(warning("score: score + pow(gamma[h], 3)") == "");
+  CHECK(warning("score: score + pow(abs(q_pos - kv_idx), gamma[h])") == "");
+  CHECK(warning("score: score * exp(log(gamma[h]) * (q_pos - kv_idx))") == "");
+}
+
 TEST_CASE("keys that a float bounds are a warning") {
   const auto warning = [](const std::string& dtype, const std::string& mask) {
     return errors_with("inputs: {n: {dtype: " + dtype + ", shape: [batch]}}\nmask: " + mask + "\n");
@@ -196,7 +215,7 @@ TEST_CASE("keys that a float bounds are a warning") {
         "s.yaml:7:16: warning: 'n' is a float, which bounds no range of keys\n"
         "    7 | mask: kv_idx < n[b]\n"
         "      |                ^~~~\n"
-        "help: make it i32, or write int(n[b]); blocks of keys beyond it are then passed over\n");
+        "help: make it i32, or write int(n[b]); blocks of keys beyond it then take no time\n");
   CHECK(warning("bf16", "kv_idx <= q_pos and n[b] >= q_pos - kv_idx").find("'n' is a float") !=
         std::string::npos);
   CHECK(warning("i32", "kv_idx < n[b]") == "");
