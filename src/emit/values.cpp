@@ -190,6 +190,7 @@ class TemplateValues {
     put("BIAS_FP16", pairs_.bias && pairs_.bias->input.element == spec::Input::Element::Fp16);
     const bool is_shifted = pairs_.bias && pairs_.bias->shift;
     put("BIAS_SHIFTED", is_shifted);
+    put("BIAS_MATRICES", pairs_.bias && !is_shifted && pairs_.bias->element_bytes() == 2);
     put("BIAS_SLOPE", is_shifted ? pairs_.bias->shift->slope : 0);
     put("SCORE_BIAS", pairs_.scores_read_bias());
     put("MASK_BIAS", pairs_.mask_reads_bias());

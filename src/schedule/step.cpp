@@ -294,7 +294,7 @@ double copied_bias_clk(const Kernel& kernel, const Schedule& s) {
   if (kernel.bias_shifted) {
     // Of 16 bytes of a lane; all warps wait at the same time. Fitted to 39 schedules of
     // Transformer-XL's term (H200, 2026-11-28, a throw-away script).
-    constexpr double kCopyClk = 240;
+    constexpr double kCopyClk = 200;
     const int chunks = s.tile_kv * kernel.bias_bytes / 16 + 1;
     return kCopyClk * kRows * chunks / kLanes;
   }
