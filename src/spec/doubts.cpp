@@ -186,10 +186,9 @@ std::optional<expr::Error> power_of_distance(const Expr& e, std::string_view tex
   });
   if (found == nullptr) return std::nullopt;
   const std::string base = written(found->operand(0), text);
-  return expr::Error{
-      found->span(), "'pow' takes each pair a logarithm too",
-      fmt::format("if {} is positive write exp(log({}) * ({})), of which sums of far keys are kept",
-                  base, base, written(found->operand(1), text))};
+  return expr::Error{found->span(), "'pow' takes each pair a logarithm too",
+                     fmt::format("if {} is positive write exp(log({}) * ({})), which costs less",
+                                 base, base, written(found->operand(1), text))};
 }
 
 std::optional<expr::Error> weight_without_maximum(const Expr& weight, const Expr& score,
