@@ -196,7 +196,7 @@ TEST_CASE("names that other tools have") {
           .ends_with("help: it needs a key's scores with all queries; kernels reduce over the keys "
                      "of a query alone\n"));
   CHECK(errors_with("normalize: {rows: {m: rowmean(score)}, weight: score - m}\n")
-            .ends_with("help: write rowsum(x) / rowsum(1)\n"));
+            .ends_with("help: write rowsum(x) / rowsum(1), in rows\n"));
   CHECK(errors_with("normalize: {rows: {m: rowmin(score)}, weight: score - m}\n")
             .ends_with("help: write -rowmax(-x)\n"));
   CHECK(errors_with("normalize:\n"
