@@ -58,7 +58,7 @@ int score_margin(const Kernel& kernel, const Schedule& s) {
   }
   if (!kernel.plain_score && light_score) registers += s.tile_kv / 16 - 3;
   // Fitted to 56 kernels at the edge (2026-11-22): biases and keys' elements on their way. Of those
-  // that warps copy addresses too, fitted to 16 (2026-11-28).
+  // that warps copy addresses too: fitted to 30 kernels, seven of which spill (2026-11-28).
   if (kernel.bias_bytes > 0) {
     const int on_their_way = 8 + std::max(0, s.tile_kv - 64) / 5;
     registers += kernel.bias_shifted ? std::max(22, on_their_way) : on_their_way;

@@ -95,6 +95,26 @@ TEST_CASE("every candidate's source comes from a template without an error") {
   }
 }
 
+// nvcc warns of one that nothing calls.
+TEST_CASE("the reader of matrices is there where a kernel calls it") {
+  const auto readers = [](const std::string& lines) {
+    const std::string content = emitted(lines).files.front().content;
+    int found = 0;
+    for (size_t at = 0; (at = content.find("load_matrices(", at)) != content.npos; ++at) ++found;
+    return found;
+  };
+  const std::string sigmoid = "normalize: {weight: sigmoid(score), output: acc}\n";
+  const std::string bias =
+      "inputs: {x: {dtype: bf16, shape: [heads, seq_q, SIZE]}}\nscore: score + x[h, q_idx, ";
+  const auto biased = [&](const std::string& size, const std::string& index) {
+    std::string lines = bias + index + "]\n";
+    return lines.replace(lines.find("SIZE"), 4, size);
+  };
+  CHECK(readers(biased("4096", "kv_idx - q_idx + 2048") + sigmoid) == 0);
+  CHECK(readers(biased("seq_kv", "kv_idx") + sigmoid) == 2);
+  CHECK(readers(biased("4096", "kv_idx - q_idx + 2048")) > 2);  // scores once more
+}
+
 TEST_CASE("two maps of scores") {
   const spec::Spec one = spec_of("mask: kv_idx <= q_pos\n");
   const spec::Spec two = spec_of("mask: kv_idx <= q_pos\nmaps: 2\n");

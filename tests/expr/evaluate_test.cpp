@@ -111,4 +111,8 @@ TEST_CASE("operations are counted by the unit that does them") {
   const Expr twice =
       make(Op::Max, {make(Op::Add, {p, parsed("m")}), make(Op::Add, {p, parsed("l")})});
   check(count(twice, varying), 0, 2, 1, 0);
+  // A weight and two sums share what is the same in them, though written apart.
+  const std::vector<Expr> together = {parsed("exp(score - m) * cap"), parsed("exp(score - m)"),
+                                      parsed("score * exp(score - m)")};
+  check(count(together, varying), 1, 4, 0, 0);
 }
