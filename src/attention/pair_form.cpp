@@ -11,7 +11,9 @@
 #include "attention/arranger.h"
 #include "attention/index_range.h"
 #include "attention/interval_mask.h"
+#include "attention/large_scores.h"
 #include "attention/powers_of_two.h"
+#include "attention/row_exponents.h"
 #include "attention/terms.h"
 #include "attention/tiles.h"
 #include "expr/bound.h"
@@ -64,7 +66,7 @@ class KeyRows {
   std::vector<KeyRow>& rows_;
 };
 
-// The positive number that a product has as a factor, taken out of it.
+// The positive numbers that a product has as factors, taken out of it.
 std::pair<double, Expr> split_factor(const Expr& e) {
   if (e.op() == Op::Relu || e.op() == Op::Abs || e.op() == Op::Square) {
     const auto [factor, rest] = split_factor(e.operand(0));
@@ -77,6 +79,10 @@ std::pair<double, Expr> split_factor(const Expr& e) {
         return {factor * e.operand(i).number(), rest};
       }
     }
+    const auto [left_factor, left] = split_factor(e.operand(0));
+    const auto [right_factor, right] = split_factor(e.operand(1));
+    if (left_factor * right_factor == 1) return {1, e};
+    return {left_factor * right_factor, expr::make(Op::Multiply, {left, right})};
   }
   if (e.op() == Op::Divide && e.operand(1).is_number() && e.operand(1).number() > 0) {
     const auto [factor, rest] = split_factor(e.operand(0));
@@ -128,7 +134,8 @@ Expr arranged_score(Expr score, const RowForm& rows, Arranger& arranger, PairFor
 
 bool PairForm::any(const std::function<bool(const Expr&)>& has) const {
   const auto any_of = [&](const Expr& e) { return e && has(e); };
-  return any_of(score) || any_of(weight) || std::ranges::any_of(elements, any_of);
+  return any_of(score) || any_of(weight) ||
+         std::ranges::any_of(elements, any_of, &PairElement::value);
 }
 
 bool PairForm::reads(const char* variable) const {
@@ -152,6 +159,12 @@ bool counts_alone(const RowForm& rows) {
       rows.reductions, [](const Reduction& reduction) { return reduction.element.is_number(); });
 }
 
+bool sums_weights(const RowForm& rows) {
+  return std::ranges::any_of(rows.reductions, [&](const Reduction& reduction) {
+    return expr::same(reduction.element, rows.weight);
+  });
+}
+
 // `scale` is that of the products.
 class Former {
  public:
@@ -170,7 +183,8 @@ class Former {
       form_.score = arranged_score(by_rows(score_), rows_, arranger_, form_);
       if (abilities_.level && !form_.affine) form_.level = level_form(form_.score);
     } else {
-      form_rows();
+      const bool one_pass = std::ranges::all_of(rows_.reductions, &Reduction::deferred);
+      one_pass ? form_one_pass() : form_passes();
       take_factor_of_weights();
       form_far();
     }
@@ -223,28 +237,56 @@ class Former {
     if (tested && arranger_.varies(form_.mask)) form_.mask = arranger_.with_constants(form_.mask);
   }
 
-  void form_rows() {
-    // A score that is no more than a multiply-add, or that is the weight, is made where it is read,
-    // unless a later pass over the block reads it again.
-    const bool one_pass = std::ranges::all_of(rows_.reductions, &Reduction::deferred);
+  // A score that is no more than a multiply-add, or that is the weight, is made where it is read.
+  void form_one_pass() {
     const bool is_weight = rows_.reductions.empty() && rows_.weight.op() == Op::Variable;
-    const bool inline_score = one_pass && (is_weight || arranger_.slopes(score_));
-    const auto with_score = [&](const Expr& e) {
-      return arranger_.arrange(by_rows(prepared(inline_score ? of_score(e) : e)));
-    };
-    if (!inline_score) form_.score = arranger_.arrange(by_rows(score_));
-    form_.weight = with_score(rows_.weight);
-    for (const Reduction& reduction : rows_.reductions) {
-      form_.elements.push_back(with_score(reduction.element));
+    const bool where_read = is_weight || arranger_.slopes(score_);
+    if (!where_read) form_.score = arranger_.arrange(by_rows(score_));
+    form_functions([&](const Expr& e) { return by_rows(prepared(where_read ? of_score(e) : e)); });
+  }
+
+  // A later pass over a block reads its scores again: they are kept, but for multiples of the
+  // products, which are there.
+  void form_passes() {
+    const Expr score = arranger_.arrange(by_rows(score_));
+    const bool multiple = is_multiple_of_product(score);
+    if (!multiple) form_.score = score;
+    form_functions([&](const Expr& e) {
+      const Expr folded = by_rows(with_rows_in_exponents(prepared(e)));
+      return multiple ? expr::simplify(expr::substitute(folded, {{"score", score}})) : folded;
+    });
+    if (!multiple) return;
+    for (size_t i = 0; i < rows_.reductions.size(); ++i) {
+      if (!expr::same(rows_.reductions[i].element, rows_.weight)) take_factor(form_.elements[i]);
     }
+  }
+
+  // Weight and elements, of what `prepare` makes of them.
+  void form_functions(const std::function<Expr(const Expr&)>& prepare) {
+    form_.weight = arranger_.arrange(prepare(rows_.weight));
+    for (const Reduction& reduction : rows_.reductions) {
+      form_.elements.push_back({arranger_.arrange(prepare(reduction.element))});
+    }
+  }
+
+  Expr with_rows_in_exponents(const Expr& e) const {
+    if (may_be_large(spec_)) return e;
+    return expr::simplify(with_folded_rows(e, [this](const Expr& part) {
+      return std::ranges::any_of(
+          rows_.rows, [&](const RowValue& row) { return expr::mentions(part, row.name); });
+    }));
+  }
+
+  static void take_factor(PairElement& element) {
+    const auto [factor, rest] = split_factor(element.value);
+    if (expr::is_normal_float(factor)) element = {rest, factor};
   }
 
   Expr of_score(const Expr& e) const { return expr::substitute(e, {{"score", score_}}); }
 
   // In fp16 the weight may not fit without its factor.
   void take_factor_of_weights() {
-    if (!counts_alone(rows_)) return;
-    if (spec_.dtype == spec::DType::Bf16 && rows_.row_free()) {
+    if (spec_.dtype == spec::DType::Bf16 && rows_.row_free() && counts_alone(rows_)) {
       const auto [factor, rest] = split_factor(form_.weight);
       // An output may take its reciprocal.
       if (expr::is_normal_float(factor) && expr::is_normal_float(1 / factor)) {
@@ -252,7 +294,7 @@ class Former {
         form_.weight = rest;
       }
     }
-    if (abilities_.rounds_positive_part && form_.weight.op() == Op::Relu) {
+    if (abilities_.rounds_positive_part && form_.weight.op() == Op::Relu && !sums_weights(rows_)) {
       form_.weight = form_.weight.operand(0);
       form_.positive_part = true;
     }
@@ -351,6 +393,12 @@ bool varies_in_row(const Expr& e) {
 }
 
 bool is_of_scores(std::string_view variable) { return variable == "score" || variable == kProduct; }
+
+bool is_multiple_of_product(const Expr& e) {
+  if (e.op() == Op::Variable) return e.name() == kProduct;
+  return e.op() == Op::Multiply && e.operand(0).op() == Op::Variable &&
+         e.operand(0).name() == kProduct && e.operand(1).is_number();
+}
 
 bool makes_step(const Expr& e) { return expr::makes_step(e, is_of_scores); }
 

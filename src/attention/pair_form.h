@@ -52,6 +52,8 @@ std::span<const std::string> pair_variables();
 bool varies_in_row(const expr::Expr& e);
 // Whether a variable is a score, or the product that an arranged one is made of.
 bool is_of_scores(std::string_view variable);
+// kProduct, times a number.
+bool is_multiple_of_product(const expr::Expr& e);
 // A step (expr/rounded_apart.h) that scores do not decide: its operands round as a spec has them.
 bool makes_step(const expr::Expr& e);
 // A quotient or a remainder of kv_idx by a positive number.
@@ -74,6 +76,12 @@ struct KeyRow {
   expr::Expr load;   // as the spec has it
 };
 
+// What a reduction takes of a pair, without a factor > 0 that the result has: a scale, mostly.
+struct PairElement {
+  expr::Expr value;
+  double factor = 1;
+};
+
 struct PairForm {
   std::vector<spec::NamedExpr> constants;  // along a row; "$c0" ...
   std::vector<Line> lines;
@@ -92,10 +100,10 @@ struct PairForm {
   // of a row have in common. Empty for 0.
   expr::Expr row_term;
 
-  expr::Expr weight;                 // other forms only; without its constant factor
-  double weight_factor = 1;          // > 0: left to the output
-  bool positive_part = false;        // weight is what a relu is of; rounding it drops the rest
-  std::vector<expr::Expr> elements;  // other forms only: of RowForm::reductions, in their order
+  expr::Expr weight;                  // other forms only; without its constant factor
+  double weight_factor = 1;           // > 0: left to the output
+  bool positive_part = false;         // weight is what a relu is of; rounding it drops the rest
+  std::vector<PairElement> elements;  // other forms only: of RowForm::reductions, in their order
   expr::Expr mask;
 
   // If asked for. All of the above is then of queries that a cap has scaled.

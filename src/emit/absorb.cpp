@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/started.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
 #include "emit/far_functions.h"
@@ -39,15 +40,16 @@ class Absorb : public PairText {
          const DeviceNames& names, const Fragment& fragment)
       : PairText(spec, form, pairs, names, fragment) {
     find_passes();
-    rows_from_max_ = rows_from_max();
+    rows_of_maxima_ = attention::rows_of_maxima(form);
+    weights_wait_ = attention::weights_wait(form);
   }
 
   std::string text() const {
     std::string text = loop_rows_text();
     for (const Reduction& reduction : form_.reductions) {
-      if (inline_value(element_of(reduction)) || sums_weights(reduction)) continue;
+      if (inline_value(element_of(reduction).value) || sums_weights(reduction)) continue;
       text +=
-          pair_function(element_name(reduction), element_of(reduction),
+          pair_function(element_name(reduction), element_of(reduction).value,
                         comment(fmt::format("{}: {} over the pairs of a row", reduction.name,
                                             reduction.kind == Reduction::Kind::Max ? "max" : "sum"),
                                 expr::print_brief(reduction.element)));
@@ -67,6 +69,7 @@ class Absorb : public PairText {
                                 fmt::format("By which {} shrinks.", reduction.name));
       }
     }
+    if (weights_wait_) text += waiting_text();
     return text + absorb_function();
   }
 
@@ -163,21 +166,6 @@ class Absorb : public PairText {
                     body + returned(value, names_.names())}) +
            "\n";
   }
-  // The loop rows that a maximum decides, by way of other rows too.
-  NameSet rows_from_max() const {
-    NameSet found;
-    for (const Reduction& reduction : form_.reductions) {
-      if (reduction.kind == Reduction::Kind::Max) found.insert(reduction.name);
-    }
-    NameSet rows;
-    for (const RowValue* row : loop_rows_) {
-      if (!mentions_any(row->value, found)) continue;
-      found.insert(row->name);
-      rows.insert(row->name);
-    }
-    return rows;
-  }
-
   std::string pair_function(const std::string& name, const expr::Expr& value,
                             const std::string& heading) const {
     return heading +
@@ -190,24 +178,32 @@ class Absorb : public PairText {
   struct Guard {
     std::string started;  // "" if nobody waits
     bool all_wait = true;
+    bool of_tested = false;  // in a block that is whole nobody waits
 
-    // Before the test whether a pair exists.
-    std::string of_all() const { return started.empty() || !all_wait ? "" : started + " && "; }
+    Conditions conditions() const {
+      if (!all_wait) return {};
+      return of_tested ? Conditions{.of_tested = started} : Conditions{.of_all = started};
+    }
     std::string line() const {
       if (started.empty() || all_wait) return "";
-      return wrapped(fmt::format("      const bool weighed = {} && exists;", started));
+      return wrapped(fmt::format("      const bool weighed = {} && exists;",
+                                 of_tested ? "(!kMasked || " + started + ")" : started));
     }
     std::string_view of(bool waits) const {
       return waits && !started.empty() && !all_wait ? "weighed" : "exists";
     }
   };
-  bool waits(const expr::Expr& e) const { return mentions_any(e, rows_from_max_); }
-  Guard guard_of(const std::vector<const Reduction*>& pass, std::string started,
-                 const expr::Expr& weight = {}) const {
-    return {std::move(started), (!weight || waits(weight)) &&
-                                    std::ranges::all_of(pass, [&](const Reduction* reduction) {
-                                      return waits(reduction->element);
-                                    })};
+  bool waits(const expr::Expr& e) const { return mentions_any(e, rows_of_maxima_); }
+  Guard guard_of(const std::vector<const Reduction*>& pass, std::string started) const {
+    return {std::move(started), std::ranges::all_of(pass, [&](const Reduction* reduction) {
+              return waits(reduction->element);
+            })};
+  }
+  Guard guard_of_weights() const {
+    Guard guard = guard_of(last_pass_, weights_wait_ ? "started" : "");
+    guard.all_wait = guard.all_wait && waits(form_.weight);
+    guard.of_tested = true;
+    return guard;
   }
 
   // Computed for every pair and then selected: a branch a pair serialises the matrix products.
@@ -224,7 +220,7 @@ class Absorb : public PairText {
 
   // One pass that ends with new row values.
   std::string row_pass(const std::vector<const Reduction*>& pass, bool first) const {
-    const Guard guard = guard_of(pass, has_started(pass));
+    const Guard guard = guard_of(pass, has_started(elements_of(pass)));
     std::string before, body = guard.line() + score_line(first, true), after;
     for (const Reduction* reduction : pass) {
       const bool max = reduction->kind == Reduction::Kind::Max;
@@ -233,31 +229,37 @@ class Absorb : public PairText {
       body += reduce(*reduction, name, guard);
       const std::string scale = factor(*reduction);
       const std::string old = "red." + name + (scale.empty() ? "" : " * " + scale);
-      after +=
-          wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, {2}({0}));", name, old, fragment_.max)
-                      : fmt::format("  red.{0} = {1} + {2}({0});", name, old, fragment_.sum));
+      after += wrapped(max ? fmt::format("  red.{0} = fmaxf({1}, {2}({0}){3});", name, old,
+                                         fragment_.max, left_factor(*reduction))
+                           : fmt::format("  red.{0} = {1} + {2}({0}){3};", name, old, fragment_.sum,
+                                         left_factor(*reduction)));
     }
-    return before + loop(guard.of_all(), body) + after + "  rows = loop_rows(red, row, in);\n";
+    return before + loop(guard.conditions(), body) + after + "  rows = loop_rows(red, row, in);\n";
   }
 
-  // Until a pair with a finite score has come, what reads rows of a maximum would be inf - inf.
-  std::string has_started(const std::vector<const Reduction*>& pass,
-                          const expr::Expr& weight = {}) const {
-    const auto reads = [](const expr::Expr& e, const RowValue& row) {
-      return e && expr::mentions(e, row.name);
-    };
+  // "!isinf(rows.m)" where one of these reads m, a row of a maximum.
+  std::string has_started(const std::vector<expr::Expr>& readers) const {
     std::string condition;
     for (const RowValue* row : loop_rows_) {
-      if (!rows_from_max_.contains(row->name)) continue;
-      if (!reads(weight, *row) && std::none_of(pass.begin(), pass.end(), [&](const Reduction* r) {
-            return reads(r->element, *row);
-          })) {
-        continue;
-      }
+      const bool read = std::ranges::any_of(
+          readers, [&](const expr::Expr& e) { return expr::mentions(e, row->name); });
+      if (!read || !rows_of_maxima_.contains(row->name)) continue;
       condition += fmt::format("{}!isinf(rows.{})", condition.empty() ? "" : " && ",
                                DeviceNames::member(row->name));
     }
     return condition;
+  }
+  static std::vector<expr::Expr> elements_of(const std::vector<const Reduction*>& pass) {
+    std::vector<expr::Expr> elements;
+    elements.reserve(pass.size());
+    for (const Reduction* reduction : pass) elements.push_back(reduction->element);
+    return elements;
+  }
+
+  // What the elements of a reduction were left without: " * 0.125f", or "".
+  std::string left_factor(const Reduction& reduction) const {
+    const double factor = element_of(reduction).factor;
+    return factor == 1 ? "" : " * " + expr::float_literal(factor);
   }
 
   // Pairs are counted as whole numbers: of a block that is full, the compiler knows how many.
@@ -265,42 +267,81 @@ class Absorb : public PairText {
     return reduction.kind == Reduction::Kind::Sum && reduction.element.is_number();
   }
 
+  // The loop that weighs, and what stands around it.
+  struct WeightPass {
+    std::string before, sums, after;
+  };
+
+  void add_count(const Reduction& reduction, WeightPass& pass) const {
+    const std::string number = expr::print_c(reduction.element, expr::Dialect::Device);
+    pass.before += fmt::format("  int {}_count = 0;\n", reduction.name);
+    pass.sums += fmt::format("      {}_count += exists;\n", reduction.name);
+    pass.after += fmt::format("  red.{0} += {1}{0}_count;\n", reduction.name,
+                              number == "1.0f" ? "" : number + " * ");
+  }
+  void add_sum(const Reduction& reduction, const Guard& guard, WeightPass& pass) const {
+    const std::string& name = reduction.name;
+    const std::string scale = factor(reduction), left = left_factor(reduction);
+    if (!scale.empty()) {
+      pass.before +=
+          fmt::format("  red.{} *= {};\n", name, has_own_factor(reduction) ? scale : "factor");
+    }
+    if (!left.empty()) {
+      pass.before += fmt::format("  float {} = 0;\n", name);
+      pass.after += fmt::format("  red.{0} += {0}{1};\n", name, left);
+    }
+    const std::string target = left.empty() ? "red." + name : name;
+    pass.sums += sums_weights(reduction) ? fmt::format("      {} += weight;\n", target)
+                                         : reduce(reduction, target, guard);
+  }
+
   std::string weight_pass() const {
-    std::string before, after;
-    const std::string condition = has_started(last_pass_, form_.weight);
-    if (!condition.empty()) before += wrapped("  const bool started = " + condition + ";");
-    const Guard guard = guard_of(last_pass_, condition.empty() ? "" : "started", form_.weight);
+    WeightPass pass;
+    if (weights_wait_) pass.before = "  const bool started = has_started(rows);\n";
+    const Guard guard = guard_of_weights();
     for (const Reduction* reduction : last_pass_) {
-      const std::string scale = factor(*reduction);
-      if (scale.empty()) continue;
-      before += fmt::format("  red.{} *= {};\n", reduction->name,
-                            has_own_factor(*reduction) ? scale : "factor");
+      is_count(*reduction) ? add_count(*reduction, pass) : add_sum(*reduction, guard, pass);
     }
-    std::string sums;
-    for (const Reduction* reduction : last_pass_) {
-      const std::string target = "red." + reduction->name;
-      if (is_count(*reduction)) {
-        const std::string number = expr::print_c(reduction->element, expr::Dialect::Device);
-        before += fmt::format("  int {}_count = 0;\n", reduction->name);
-        sums += fmt::format("      {}_count += exists;\n", reduction->name);
-        after += fmt::format("  {} += {}{}_count;\n", target,
-                             number == "1.0f" ? "" : number + " * ", reduction->name);
-      } else {
-        sums += sums_weights(*reduction) ? fmt::format("      {} += weight;\n", target)
-                                         : reduce(*reduction, target, guard);
-      }
+    if (inverts_pairs()) {
+      return pass.before + denominators() + loop({}, masked() + pass.sums) + pass.after;
     }
-    if (inverts_pairs()) return before + denominators() + loop("", masked() + sums) + after;
     // Computed for every pair and then selected: a branch a pair serialises the matrix products.
     std::string body =
         wrapped(fmt::format("      float weight = {};", pair_value("weight_of", pairs_.weight)));
     body += fmt::format("      if (!{}) weight = 0;\n", guard.of(waits(form_.weight)));
     // A mean reads no score.
-    if (has_word(body + sums, reads_product() ? "product" : "score")) {
+    if (has_word(body + pass.sums, reads_product() ? "product" : "score")) {
       body.insert(0, score_line(passes_.empty(), false));
     }
     body += fmt::format("      {} = weight;\n", fragment_.element);
-    return before + loop(guard.of_all(), guard.line() + body + sums) + after;
+    return pass.before + loop(guard.conditions(), guard.line() + body + pass.sums) + pass.after;
+  }
+
+  // For a block that is whole, whose pairs are not asked.
+  std::string waiting_text() const {
+    std::vector<expr::Expr> readers = elements_of(last_pass_);
+    readers.push_back(form_.weight);
+    std::string dropped;
+    for (const Reduction* reduction : last_pass_) {
+      if (waits(reduction->element)) dropped += fmt::format("  red.{} = 0;\n", reduction->name);
+    }
+    if (waits(form_.weight)) {
+      dropped += fmt::format(
+          "#pragma unroll\n"
+          "  for (int j = 0; j < {}; ++j) {{\n"
+          "#pragma unroll\n"
+          "    for (int e = 0; e < {}; ++e) {} = 0;\n"
+          "  }}\n",
+          fragment_.groups, fragment_.elements, fragment_.element);
+    }
+    std::vector<std::string> parameters = of_scores();
+    parameters.emplace_back("Reductions& red");
+    return "// Whether a pair with a finite score has come. Before, none counts.\n" +
+           text_of({"bool",
+                    "has_started",
+                    {"const LoopRows& rows"},
+                    wrapped("  return " + has_started(readers) + ";")}) +
+           "\n" + text_of({"void", "drop_weights", std::move(parameters), dropped}) + "\n";
   }
 
   // Weights 1 / (1 + 2^x): the reciprocals of two columns cost one.
@@ -314,7 +355,7 @@ class Absorb : public PairText {
   std::string denominators() const {
     return "  float largest = 0;\n" +
            wrapped_loop(
-               exists_line("") + score_line(true, false) +
+               exists_line() + score_line(true, false) +
                    wrapped(fmt::format("      {} = exists ? denominator_of({}) : 1;",
                                        fragment_.element, arguments())),
                "    largest = fmaxf(largest, fmaxf(scores[j][r][0], scores[j][r][1]));\n") +
@@ -353,6 +394,13 @@ class Absorb : public PairText {
            "}\n\n";
   }
 
+  // A block of scores, and which of several rows.
+  std::vector<std::string> of_scores() const {
+    std::vector<std::string> parameters{std::string(fragment_.scores)};
+    if (!fragment_.row.empty()) parameters.emplace_back(fragment_.row);
+    return parameters;
+  }
+
   std::string absorb_function() const {
     std::string body;
     for (size_t i = 0; i < passes_.size(); ++i) body += row_pass(passes_[i], i == 0);
@@ -371,8 +419,7 @@ class Absorb : public PairText {
     if (pairs_.mask_bits) body.insert(0, "  const MaskBits bits = load_mask_bits(row.bits);\n");
     if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");
     if (has_rows()) body.insert(0, "  LoopRows rows = loop_rows(red, row, in);\n");
-    std::vector<std::string> parameters{std::string(fragment_.scores)};
-    if (!fragment_.row.empty()) parameters.emplace_back(fragment_.row);
+    std::vector<std::string> parameters = of_scores();
     parameters.insert(parameters.end(),
                       {"int kv_first", "const Row& row", "const Inputs& in", "Reductions& red"});
     return fmt::format("// One block of {}: scores in, weights out.",
@@ -385,7 +432,8 @@ class Absorb : public PairText {
 
   std::vector<std::vector<const Reduction*>> passes_;  // before the weights
   std::vector<const Reduction*> last_pass_;            // together with the weights
-  NameSet rows_from_max_;
+  NameSet rows_of_maxima_;
+  bool weights_wait_ = false;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ class NearFunctions : public PairText {
   std::string text() const {
     const attention::NearLogistic& near = *pairs_.near_logistic;
     const std::string pass = wrapped_loop(
-        exists_line("") + score_line(true, false) +
+        exists_line() + score_line(true, false) +
             wrapped(fmt::format("      power[e] = exists ? near_power_of({}) : 0;", arguments())) +
             fmt::format("      {} = power[e] - power[e] * power[e];\n", fragment_.element),
         wrapped("    largest[r] = __vimax3_u32(largest[r], __float_as_uint(power[0]), "

@@ -67,7 +67,7 @@ void PairText::find_loop_rows() {
   }
 }
 
-const expr::Expr& PairText::element_of(const Reduction& reduction) const {
+const attention::PairElement& PairText::element_of(const Reduction& reduction) const {
   return pairs_.elements[static_cast<size_t>(&reduction - form_.reductions.data())];
 }
 
@@ -87,7 +87,7 @@ bool PairText::sums_weights(const Reduction& reduction) const {
 }
 std::string PairText::element_value(const Reduction& reduction) const {
   return sums_weights(reduction) ? pair_value("weight_of", pairs_.weight)
-                                 : pair_value(element_name(reduction), element_of(reduction));
+                                 : pair_value(element_name(reduction), element_of(reduction).value);
 }
 std::vector<std::string> PairText::parameters() const {
   std::vector<std::string> parameters = pair_parameters(pairs_);
@@ -99,10 +99,10 @@ std::string PairText::arguments() const {
   return pair_arguments(pairs_, reads_product() ? "product" : "score") +
          (has_rows() ? ", rows" : "");
 }
-std::string PairText::loop(const std::string& guard, const std::string& body) const {
-  return wrapped_loop(exists_line(guard) + body);
+std::string PairText::loop(const Conditions& further, const std::string& body) const {
+  return wrapped_loop(exists_line(further) + body);
 }
-std::string PairText::exists_line(const std::string& guard) const {
+std::string PairText::exists_line(const Conditions& further) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
   const bool nvidia = fragment_.vendor == expr::Vendor::Nvidia;
   const bool eager = nvidia && !pairs_.mask_loads();  // as pair_exists is
@@ -115,10 +115,12 @@ std::string PairText::exists_line(const std::string& guard) const {
                            : fmt::format("{}pair_exists(row, {}{}kv_idx, in)", before,
                                          pairs_.mask_reads_bias() ? bias_argument(pairs_) : "",
                                          nvidia ? "column, " : "");
+  const std::string tested = further.of_tested.empty() ? "" : further.of_tested + " && ";
+  const bool one = pairs_.mask_bits && tested.empty();
   const std::string exists =
-      fmt::format(fmt::runtime(pairs_.mask_bits ? "!kMasked || {}" : "!kMasked || ({})"), inside);
-  return wrapped(
-      "      const bool exists = " + (guard.empty() ? exists : guard + "(" + exists + ")") + ";");
+      fmt::format(fmt::runtime(one ? "!kMasked || {}{}" : "!kMasked || ({}{})"), tested, inside);
+  return wrapped("      const bool exists = " +
+                 (further.of_all.empty() ? exists : further.of_all + " && (" + exists + ")") + ";");
 }
 std::string PairText::wrapped_loop(const std::string& body, std::string_view behind,
                                    std::string_view ahead) const {
@@ -148,8 +150,8 @@ std::string PairText::wrapped_loop(const std::string& body, std::string_view beh
 
 std::string PairText::score_line(bool first, bool kept) const {
   const std::string element(fragment_.element);
-  if (!first) return fmt::format("      const float score = {};\n", element);
   if (reads_product()) return fmt::format("      const float product = {};\n", element);
+  if (!first) return fmt::format("      const float score = {};\n", element);
   std::string line = is_plain_score(spec_)
                          ? fmt::format("      const float score = {} * kScale;\n", element)
                          : wrapped(fmt::format("      const float score = score_of({});",

@@ -26,6 +26,11 @@ std::string biases_line(const attention::PairForm& pairs);
 std::vector<std::string> pair_parameters(const attention::PairForm& pairs);
 std::string pair_arguments(const attention::PairForm& pairs, std::string_view first);
 
+// What else must hold for a pair to count: of all pairs, and of those that the mask is asked for.
+struct Conditions {
+  std::string of_all = {}, of_tested = {};
+};
+
 // What a family of functions has of a spec; each of them derives from it.
 class PairText {
  public:
@@ -35,7 +40,7 @@ class PairText {
  protected:
   // Rows that weights read in the loop.
   bool has_rows() const { return !loop_rows_.empty(); }
-  const expr::Expr& element_of(const attention::Reduction& reduction) const;
+  const attention::PairElement& element_of(const attention::Reduction& reduction) const;
   static std::string element_name(const attention::Reduction& reduction) {
     return reduction.name + "_of";
   }
@@ -51,9 +56,9 @@ class PairText {
   std::vector<std::string> parameters() const;
   std::string arguments() const;
 
-  // The loop over the block's pairs; `guard` is a further condition of a pair that counts.
-  std::string loop(const std::string& guard, const std::string& body) const;
-  std::string exists_line(const std::string& guard) const;
+  // The loop over the block's pairs.
+  std::string loop(const Conditions& further, const std::string& body) const;
+  std::string exists_line(const Conditions& further = {}) const;
   // `ahead` comes before the elements of one j, `behind` follows them.
   std::string wrapped_loop(const std::string& body, std::string_view behind = "",
                            std::string_view ahead = "") const;

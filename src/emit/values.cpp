@@ -8,6 +8,7 @@
 #include "attention/large_scores.h"
 #include "attention/output_columns.h"
 #include "attention/pair_form.h"
+#include "attention/started.h"
 #include "attention/tiles.h"
 #include "emit/device_text.h"
 #include "emit/prepass.h"
@@ -142,6 +143,7 @@ class TemplateValues {
     put("FIXED_MAX", resources_.fixed_max);
     put("RECOMPUTE", resources_.fixed_max || resources_.forms.near);
     put("ROW_FREE", rows_.row_free());
+    put("WEIGHTS_WAIT", !rows_.exponential && attention::weights_wait(rows_));
     put("OUTPUT_COLUMNS", attention::has_columns(rows_.output));
     put("COLUMN_INPUTS", static_cast<int64_t>(attention::column_loads(spec_, rows_.output).size()));
   }

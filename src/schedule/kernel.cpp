@@ -48,12 +48,6 @@ std::string why_blocks_apart(const spec::Spec& spec, const Kernel& kernel) {
   return {};
 }
 
-// The product itself, but for a factor.
-bool is_product(const expr::Expr& score) {
-  return score.op() == expr::Op::Multiply && score.operand(0).op() == expr::Op::Variable &&
-         score.operand(0).name() == attention::kProduct && score.operand(1).is_number();
-}
-
 // Counts what varies along a row, as a kernel of the family computes it.
 struct Counter {
   const attention::PairForm& pairs;
@@ -72,8 +66,8 @@ struct Counter {
 void count_weight(const attention::PairForm& pairs, const Counter& count, target::Family family,
                   Kernel& kernel) {
   kernel.key_loads += static_cast<int>(count(pairs.weight).load);
-  std::vector<expr::Expr> all = pairs.elements;
-  all.push_back(pairs.weight);
+  std::vector<expr::Expr> all{pairs.weight};
+  for (const attention::PairElement& element : pairs.elements) all.push_back(element.value);
   kernel.weight = count(std::move(all));
   for (size_t i = 0; i < pairs.elements.size(); ++i) {
     // The reduction itself: a maximum or a sum; pairs are counted by the block.
@@ -228,7 +222,8 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   count_output(spec, kernel);
   count_strip(pairs.of_key, count, kernel.key_strip, kernel);
   count_strip(pairs.of_distance, count, kernel.distance_strip, kernel);
-  kernel.plain_score = pairs.affine || !pairs.score || is_product(pairs.score);
+  kernel.plain_score =
+      pairs.affine || !pairs.score || attention::is_multiple_of_product(pairs.score);
   kernel.key_line = pairs.affine && pairs.base && expr::mentions(pairs.base, "kv_idx");
   kernel.row_constants = static_cast<int>(pairs.constants.size() + pairs.lines.size());
   kernel.row_load_registers = row_load_registers(pairs);

@@ -34,7 +34,7 @@ class RowLoads {
 int row_load_registers(const attention::PairForm& form) {
   RowLoads loads;
   for (const Expr& e : {form.score, form.weight}) loads.add(e);
-  for (const Expr& e : form.elements) loads.add(e);
+  for (const attention::PairElement& element : form.elements) loads.add(element.value);
   return loads.registers;
 }
 

@@ -190,8 +190,13 @@ spec::Normalizer random_normalizer(RandomPair& random) {
   }
   if (random.one_in(4)) {
     const expr::Expr shifted = make(Op::Subtract, {variable("score"), variable("m")});
+    const expr::Expr power = make(Op::Exp, {shifted});
     result.rows.push_back({"m", make(Op::RowMax, {variable("score")})});
-    result.weight = make(Op::Multiply, {result.weight, make(Op::Exp, {shifted})});
+    if (random.one_in(2)) {
+      const expr::Expr element = make(Op::Multiply, {random.value(1), power});
+      result.rows.push_back({"e", make(Op::RowSum, {element})});
+    }
+    result.weight = make(Op::Multiply, {result.weight, power});
   }
   return result;
 }
@@ -220,6 +225,10 @@ TEST_CASE("of random weights and elements a kernel computes what the spec says")
     compare.count_parts(form);
     compare.count("score", bool{form.score});
     compare.count("factor", form.weight_factor != 1);
+    compare.count("an element's factor",
+                  std::ranges::any_of(form.elements, [](const PairElement& element) {
+                    return element.factor != 1;
+                  }));
     compare.count("positive part", form.positive_part);
   }
   compare.check_counts();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "support.h"
@@ -170,13 +171,54 @@ TEST_CASE("a relu is left to the rounding of weights, unless a sum reads them to
   CHECK_FALSE(form_for("normalize: {weight: relu(score)}\n").positive_part);
 }
 
-TEST_CASE("a score of a multiply-add is made where it is read, but where two passes read it") {
-  const auto score_of = [](const std::string& lines) {
-    return text(form_for("score: 3 * score\nnormalize: " + lines + "\n").score);
+TEST_CASE("a score of a multiply-add is made where it is read, and a multiple in two passes too") {
+  const auto score_of = [](const std::string& score, const std::string& lines) {
+    return text(form_for("score: " + score + "\nnormalize: " + lines + "\n").score);
   };
-  CHECK(score_of("{rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}") == "none");
-  CHECK(score_of("{rows: {m: rowmax(score)}, weight: relu(exp(score - m) - exp(-m))}") ==
-        "$product * 1.5");
+  const char* const sum = "{rows: {l: rowsum(abs(score))}, weight: score, output: acc / l}";
+  const char* const max = "{rows: {m: rowmax(score)}, weight: relu(exp(score - m) - exp(-m))}";
+  CHECK(score_of("3 * score + sink[h]", sum) == "none");
+  CHECK(score_of("3 * score + sink[h]", max) == "$product * 1.5 + $c0");
+  CHECK(score_of("3 * score", max) == "none");
+}
+
+TEST_CASE("a row's value in an exponent leaves a pair one multiply-add") {
+  const auto form_of = [](const std::string& lines) {
+    return form_for(lines, spec::DType::Bf16, {.rounds_positive_part = true});
+  };
+  // A factor of scores that add up is their sum's.
+  const PairForm entropy = form_of(
+      "normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m)), e: rowsum(score * "
+      "exp(score - m))}\n  weight: exp(score - m)\n  output: acc / l\n  save: {e: e / l}\n");
+  CHECK(text(entropy.score) == "none");
+  const std::string power = "exp2($product * 0.7213475204444817 - m * 1.4426950408889634)";
+  CHECK(text(entropy.weight) == power);
+  REQUIRE(entropy.elements.size() == 3);
+  CHECK(text(entropy.elements[0].value) == "$product");
+  CHECK(entropy.elements[0].factor == 0.5);
+  CHECK(text(entropy.elements[1].value) == power);
+  CHECK(text(entropy.elements[2].value) == "$product * " + power);
+  CHECK(entropy.elements[2].factor == 0.5);
+  // Weights are packed without a sum's negative ones.
+  const PairForm softpick = form_of(
+      "normalize:\n  rows: {m: \"max(rowmax(score), 0)\", l: rowsum(abs(exp(score - m) - "
+      "exp(-m)))}\n  weight: relu(exp(score - m) - exp(-m))\n  output: acc / l\n");
+  CHECK(softpick.positive_part);
+  CHECK(text(softpick.weight) == power + " - exp2(-1.4426950408889634 * m)");
+  // A score that is kept, and other terms.
+  const PairForm kept = form_of(
+      "score: tanh(score)\nnormalize:\n  rows: {m: rowmax(score)}\n"
+      "  weight: exp(2 * (score - m + sink[h]) - kv_idx)\n");
+  CHECK(text(kept.score) == "tanh($product * 0.5)");
+  CHECK(text(kept.weight) ==
+        "exp2(score * 2.8853900817779268 - ($column * 1.4426950408889634 + $l0) - (m - $c0) * "
+        "2.8853900817779268)");
+  // What may be large is subtracted first, lest its rounding count.
+  const PairForm large = form_of(
+      "score: score * 1e7\nnormalize:\n  rows: {m: rowmax(score)}\n"
+      "  weight: exp(score - m) * score\n");
+  CHECK(text(large.weight) ==
+        "exp2(($product * 5000000 - m) * 1.4426950408889634) * ($product * 5000000)");
 }
 
 TEST_CASE("an input with an element for each pair comes by tiles") {
@@ -290,16 +332,17 @@ TEST_CASE("a mask whose rows' keys are searched leaves nothing to compute for a 
 }
 
 TEST_CASE("a whole number that the score decides is no constant") {
-  const std::string doubled = "$product * 0.7213475204444817 * (2 if $product * 0.5 > 0 else 1)";
-  CHECK(text(form_for("score: score * (2 if score > 0 else 1)\n").score) == doubled);
+  CHECK(text(form_for("score: score * (2 if score > 0 else 1)\n").score) ==
+        "$product * (2 if $product * 0.5 > 0 else 1)");
   CHECK(text(form_for("score: score + int(score)\n").score) ==
         "$product * 0.5 + int($product * 0.5)");
   CHECK(text(form_for("normalize: {weight: score * (kv_idx + int(score))}\n").weight) ==
-        "$product * 0.5 * (kv_idx + int($product * 0.5))");
+        "$product * (kv_idx + int($product * 0.5))");
   // Nor is one that an input decides which comes by tiles.
   const PairForm biased = form_for("score: score * (2 if bias[b, h, q_idx, kv_idx] > 0 else 1)\n",
                                    spec::DType::Bf16, {.bias = true});
-  CHECK(text(biased.score) == "$product * 0.7213475204444817 * (2 if $bias > 0 else 1)");
+  CHECK(text(biased.score) == "$product * (2 if $bias > 0 else 1)");
+  CHECK(biased.unit == 0.5 * std::numbers::log2e);
 }
 
 TEST_CASE("nothing is taken out of what makes a step") {

@@ -95,7 +95,9 @@ class PairKernel {
     const double weight = of_score(form_.weight);
     return form_.weight_factor * (form_.positive_part ? std::fmax(weight, 0) : weight);
   }
-  double element(size_t i) const { return of_score(form_.elements[i]); }
+  double element(size_t i) const {
+    return form_.elements[i].factor * of_score(form_.elements[i].value);
+  }
 
   bool exists() const {
     Names names = with_constants(place_.with_key(place_.kv_idx));

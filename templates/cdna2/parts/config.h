@@ -97,6 +97,9 @@
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
+#ifndef ATTN_WEIGHTS_WAIT
+#define ATTN_WEIGHTS_WAIT 0
+#endif
 #ifndef ATTN_OUTPUT_COLUMNS
 #define ATTN_OUTPUT_COLUMNS 0
 #endif

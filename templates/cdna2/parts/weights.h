@@ -147,6 +147,12 @@ __device__ __forceinline__ void weigh_block(Wave& w, int block, bool full, const
   full ? absorb<false>(w.products, kv_first, w.row, p.inputs, w.reductions)
        : absorb<true>(w.products, kv_first, w.row, p.inputs, w.reductions);
 #endif
+#if ATTN_WEIGHTS_WAIT
+  // In a block that is whole no pair is asked whether it counts.
+  if (full && !has_started(loop_rows(w.reductions, w.row, p.inputs))) {
+    drop_weights(w.products, w.reductions);
+  }
+#endif
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
     const int j = i / 8, e = i % 8 * 2;

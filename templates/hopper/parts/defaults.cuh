@@ -228,6 +228,9 @@
 #ifndef ATTN_ROW_FREE
 #define ATTN_ROW_FREE 0
 #endif
+#ifndef ATTN_WEIGHTS_WAIT
+#define ATTN_WEIGHTS_WAIT 0
+#endif
 #ifndef ATTN_SPARSE
 #define ATTN_SPARSE 0
 #endif

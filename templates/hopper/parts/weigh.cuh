@@ -78,6 +78,21 @@ struct Factors {
 #endif
 };
 
+#if ATTN_WEIGHTS_WAIT
+// In a block that is whole no pair is asked whether it counts. One test of both rows: a test each
+// would part their instructions.
+__device__ __forceinline__ void drop_unstarted(Scores& scores, const Row (&rows)[2],
+                                               const Inputs& in, Reductions (&reductions)[2]) {
+  const bool started[2] = {has_started(loop_rows(reductions[0], rows[0], in)),
+                           has_started(loop_rows(reductions[1], rows[1], in))};
+  if (started[0] && started[1]) return;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if (!started[r]) drop_weights(scores, r, reductions[r]);
+  }
+}
+
+#endif
 #if !ATTN_EXPONENTIAL
 template <bool kMasked>
 __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const Row (&rows)[2],
@@ -194,6 +209,9 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #endif
   if (full) {
     absorb_rows<false>(scores, kv_first, rows, in, reductions, factors);
+#if ATTN_WEIGHTS_WAIT
+    drop_unstarted(scores, rows, in, reductions);
+#endif
   } else {
     absorb_rows<true>(scores, kv_first, rows, in, reductions, factors);
   }
