@@ -9,20 +9,13 @@
 #include "expr/bound.h"
 #include "expr/ops.h"
 #include "expr/simplify.h"
-#include "text/characters.h"
-#include "text/diagnostics.h"
+#include "spec/written.h"
 
 namespace attngen::spec {
 namespace {
 
 using expr::Expr;
 using expr::Op;
-
-// What an expression was parsed of, in one line of a message.
-std::string written(const Expr& e, std::string_view text) {
-  const auto [begin, end] = e.span();
-  return text::shortened(text::one_line(text.substr(begin, end - begin)), 200);
-}
 
 // A call of clamp, of which the parser makes two operators at one place.
 struct Clamp {

@@ -18,6 +18,7 @@
 #include "spec/names.h"
 #include "spec/numbers.h"
 #include "spec/scopes.h"
+#include "spec/wide_numbers.h"
 #include "text/characters.h"
 
 namespace attngen::spec {
@@ -212,7 +213,10 @@ class ExpressionReader {
     if (!error) warn_in_text(node, pointer, exchanged_clamp(e, node.text));
     if (!error && knows_heads()) {
       error = wrong_index(e, spec_);
-      if (!error) warn_in_text(node, pointer, clamped_index(e, spec_));
+      if (!error) {
+        warn_in_text(node, pointer, clamped_index(e, spec_));
+        warn_in_text(node, pointer, number_beyond_32_bits(e, spec_, node.text));
+      }
     }
     if (error) report_.in_text(node, pointer, *error);
     return !error;

@@ -118,8 +118,8 @@ void load_to_lds(Wave& wave, const Instruction& in) {
 
 // Whether all 64 lanes load from within a range that is mapped.
 bool loads_whole(Wave& wave, const Addresses& addresses, unsigned bytes) {
-  constexpr uint64_t kAll = ~uint64_t{0};
-  return wave.exec() == kAll && addresses.whole_lanes(kAll, bytes) == kAll &&
+  constexpr uint64_t kAllLanes = ~uint64_t{0};
+  return wave.exec() == kAllLanes && addresses.whole_lanes(kAllLanes, bytes) == kAllLanes &&
          wave.block->memory.readable(addresses.all(), kLanes, bytes);
 }
 

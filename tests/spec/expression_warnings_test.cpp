@@ -206,6 +206,32 @@ TEST_CASE("a power by a distance is a warning") {
   CHECK(warning("score: score * exp(log(gamma[h]) * (q_pos - kv_idx))") == "");
 }
 
+TEST_CASE("a whole number that long calls take beyond 32 bits is a warning") {
+  CHECK(errors_with("score: score - 0.001 * square(q_pos - kv_idx)\n") ==
+        "s.yaml:6:24: warning: 'square(q_pos - kv_idx)' leaves 32 bits in calls of 46342 tokens or "
+        "more\n"
+        "    6 | score: score - 0.001 * square(q_pos - kv_idx)\n"
+        "      |                        ^~~~~~~~~~~~~~~~~~~~~~\n"
+        "help: a float has the room: square(1.0 * (q_pos - kv_idx))\n");
+  CHECK(errors_with("mask: 1 < (q_pos - kv_idx) * (1 + kv_idx)\n")
+            .find("help: a float has the room: 1.0 * (q_pos - kv_idx) * (1 + kv_idx)\n") !=
+        std::string::npos);
+  CHECK(errors_with("score: score + square(abs(q_pos - kv_idx))\n")
+            .find("room: square(1.0 * abs(q_pos - kv_idx))\n") != std::string::npos);
+  CHECK(errors_with("mask: 2000000000 + kv_idx * 8192 < 3 + q_pos\n")
+            .find("'2000000000 + kv_idx * 8192' leaves 32 bits in calls of 18005 tokens") !=
+        std::string::npos);
+  // The helps, what stays within, and what no call decides.
+  for (const char* const fits :
+       {"score: score - 0.001 * square(1.0 * (q_pos - kv_idx))\n",
+        "mask: 1 < 1.0 * (q_pos - kv_idx) * (1 + kv_idx)\n",
+        "score: score - 0.001 * square(min(abs(q_pos - kv_idx), 128))\n",
+        "mask: q_pos * 16383 < kv_idx\n", "mask: 2000000000 < kv_idx * (h + 1)\n",
+        "fixed: {seq_q: 46341, seq_kv: 46341}\nscore: score - 0.001 * square(q_pos - kv_idx)\n"}) {
+    CHECK(errors_with(fits) == "");
+  }
+}
+
 TEST_CASE("keys that a float bounds are a warning") {
   const auto warning = [](const std::string& dtype, const std::string& mask) {
     return errors_with("inputs: {n: {dtype: " + dtype + ", shape: [batch]}}\nmask: " + mask + "\n");
