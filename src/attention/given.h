@@ -6,7 +6,8 @@
 
 namespace attngen::attention {
 
-// With the number in the place of each element of an input that has one.
+// With the number in the place of each element of an input that has one, and ids in order by their
+// places.
 KeyRange given(const KeyRange& range, const spec::Values& values);
 BlockTest given(const BlockTest& test, const spec::Values& values);
 

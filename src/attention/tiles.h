@@ -49,6 +49,7 @@ struct BlockTest {
   // For predictions, of a mask that is asked of all pairs (asks_pairs): the same where its text
   // proves nothing of a block.
   expr::Expr proven_kept, proven_full;
+  double stretch = 0;  // and for how many keys ids of the tables stay the same, if that is known
 };
 std::optional<BlockTest> block_test(const expr::Expr& mask, std::span<const spec::Input> inputs);
 // Of a spec. Under block sparsity the caller's blocks are visited, not those that the mask would

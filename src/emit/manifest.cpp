@@ -72,7 +72,7 @@ Json predictions_json(const std::vector<Prediction>& predictions) {
                {"seq_q", workload.seq_q},
                {"seq_kv", workload.seq_kv},
                {"weight", workload.weight}};
-    if (!workload.values.empty()) point["values"] = workload.values;
+    for (const auto& [input, value] : workload.values) point["values"][input] = value.number;
     point.update(cost_json(cost));
     points.push_back(std::move(point));
   }

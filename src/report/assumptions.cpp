@@ -31,13 +31,14 @@ struct Deciders {
   Names lengths;  // other inputs
   Names limits;   // b
   // Which blocks a kernel visits, of which it asks each.
-  Names blocks;        // b
-  Names shares;        // inputs, of which the cost model knows no better than a share
-  Names marks;         // or that they mark keys, mostly as valid
-  Names stretches;     // or how long ids in no order stay the same
-  bool asked = false;  // of which a kernel before asks all pairs
-  Names pairs;         // tested pair by pair
-  bool none = false;   // of a mask of indices alone: all pairs are tested
+  Names blocks;     // b
+  Names shares;     // inputs, of which the cost model knows no better than a share
+  Names marks;      // or that they mark keys, mostly as valid
+  Names stretches;  // or how long ids in no order stay the same
+  bool stretch_given = false;
+  bool asked = false;                    // of which a kernel before asks all pairs
+  Names pairs;                           // tested pair by pair
+  bool none = false;                     // of a mask of indices alone: all pairs are tested
   std::vector<schedule::Lengths> taken;  // that lengths are, at one point of the workload or more
   bool both_ends = false;                // are said by lengths
   bool gaps = false;  // between a row's first key and its last, which the family does not know
@@ -102,6 +103,7 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family, const spec::
   auto test = attention::block_test(spec);
   if (test) test = attention::given(*test, values);
   const bool asks = family == target::Family::Hopper && test.has_value();
+  found.stretch_given = test && test->stretch > 0;
   found.gaps = test.has_value() && !asks;
   found.asked = asks && attention::asks_pairs(*test);
   if (found.asked) return found;
@@ -203,7 +205,7 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
     assumed.push_back(said_of(mask.marks, "keeps three in four of the blocks that it decides",
                               "keep three in four of the blocks that they decide"));
   }
-  if (!mask.stretches.empty()) {
+  if (!mask.stretches.empty() && !mask.stretch_given) {
     const std::string ids =
         fmt::format("what ids in stretches of {:g} keys would", schedule::kStretch);
     assumed.push_back(said_of(mask.stretches, "keeps " + ids, "keep " + ids));

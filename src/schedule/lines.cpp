@@ -51,7 +51,9 @@ class Lane {
     const double found =
         index(values, [this](std::string_view input, std::span<const int64_t>) -> double {
           const auto known = call_.values.find(input);
-          return known == call_.values.end() ? kLong : known->second;
+          const bool given =
+              known != call_.values.end() && known->second.of == spec::GivenValue::Of::Elements;
+          return given ? known->second.number : kLong;
         });
     return std::isfinite(found) ? found : 0;
   }

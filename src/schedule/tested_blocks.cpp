@@ -93,7 +93,8 @@ bool marks_keys(const attention::BlockTest& test) {
 BlockTester::BlockTester(const attention::BlockTest& test)
     : kept_(test.proven_kept ? test.proven_kept : test.kept),
       whole_(test.proven_full ? test.proven_full : test.full),
-      compares_ids_(compares_ids(test)) {
+      compares_ids_(compares_ids(test)),
+      stretch_(test.stretch > 0 ? test.stretch : kStretch) {
   const bool marks = marks_keys(test);
   if (!expr::inputs_of(test.kept).empty()) by_data_.kept = marks ? kKeptByKeys : kKeptByData;
   if (!expr::inputs_of(test.full).empty()) by_data_.whole = marks ? kWholeByKeys : kWholeByData;
@@ -104,9 +105,9 @@ BlockTester::BlockTester(const attention::BlockTest& test)
 BlockTester::Shares BlockTester::shares(const TilePlace& tile, const Call& call) const {
   if (!compares_ids_) return by_data_;
   const auto queries = static_cast<double>(tile.q_last - tile.q_first + 1);
-  const double touched = kStretch + queries + call.tile_kv;
-  const double within = std::max(0.0, kStretch - queries) * std::max(0.0, kStretch - call.tile_kv);
-  return {std::min(1.0, touched / static_cast<double>(call.seq_kv)), within / (kStretch * touched)};
+  const double touched = stretch_ + queries + call.tile_kv;
+  const double within = std::max(0.0, stretch_ - queries) * std::max(0.0, stretch_ - call.tile_kv);
+  return {std::min(1.0, touched / static_cast<double>(call.seq_kv)), within / (stretch_ * touched)};
 }
 
 std::vector<BlockTester::Block> BlockTester::kept_blocks(std::span<const TilePlace> tiles,

@@ -22,7 +22,7 @@ struct TilePlace {
 std::vector<TilePlace> places_of(const TileRows& rows, int64_t seq_q, int queries);
 
 // Whether it compares ids of queries with ids of keys, both in no order: these are taken to come in
-// stretches of kStretch.
+// stretches of kStretch, if nothing else is known.
 bool compares_ids(const attention::BlockTest& test);
 
 // Whether it reads ids of keys alone: which keys are valid.
@@ -66,6 +66,7 @@ class BlockTester {
 
   expr::LaneBounder kept_, whole_;
   bool compares_ids_;
+  double stretch_;
   Shares by_data_ = {};  // of others
 };
 

@@ -113,8 +113,8 @@ Type workload_point() {
   weight.minimum = 1e-9;
   weight.maximum = 1e9;
   Key values = optional("values", dictionary(f32(), 64),
-                        "What each element of an input of the mask, without seq_q and seq_kv, is "
-                        "taken to be: for predictions.");
+                        "What each element of an input of the mask is taken to be, or for how many "
+                        "queries or keys ids of i32 along them stay the same: for predictions.");
   values.only = Pattern::Parallel;
   return object({
       optional("batch", length(), "Sequences.", 1),

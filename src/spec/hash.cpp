@@ -46,7 +46,9 @@ Json canonical(const Spec& spec) {
                   value_or_null(spec.fixed.seq_kv)};
   for (const Workload& point : spec.workload) {
     out["workload"].push_back({point.batch, point.seq_q, point.seq_kv, point.weight});
-    if (!point.values.empty()) out["workload"].back().push_back(point.values);
+    Json values;
+    for (const auto& [input, value] : point.values) values[input] = value.number;
+    if (!values.is_null()) out["workload"].back().push_back(std::move(values));
   }
   out["targets"] = spec.targets;
   out["score"] = text_of(spec.score);

@@ -20,15 +20,20 @@ std::vector<std::string> names_of(const std::vector<Input>& inputs) {
   return names;
 }
 
-bool has_length(const Input& input) {
-  return std::ranges::any_of(input.shape,
-                             [](const Input::Dim& dim) { return is_length(dim.kind); });
+int lengths_of(const Input& input) {
+  return static_cast<int>(std::ranges::count_if(
+      input.shape, [](const Input::Dim& dim) { return is_length(dim.kind); }));
+}
+bool may_hold_ids(const Input& input) {
+  return input.element == Input::Element::I32 && lengths_of(input) == 1 &&
+         is_length(input.shape.back().kind);
 }
 
 // What an element holds of whole numbers; of floats the tree's check knows.
 struct Range {
   double least, most;
 };
+constexpr Range kStretch{1, 0x1p31 - 0x1p16};  // as lengths are
 bool is_whole_within(double value, const Range& range) {
   return std::floor(value) == value && value >= range.least && value <= range.most;
 }
@@ -46,13 +51,19 @@ class ValueReader {
       if (input == spec_.inputs.end()) {
         refuse_key(entry, fmt::format("no input is named '{}'", entry.key),
                    text::did_you_mean(entry.key, names_of(spec_.inputs)));
-      } else if (has_length(*input)) {
+      } else if (may_hold_ids(*input)) {
+        const auto of = input->sorted ? GivenValue::Of::SortedIds : GivenValue::Of::Ids;
+        if (fits(kStretch, "a stretch of ids", entry)) {
+          read.emplace(entry.key, GivenValue{number_of(entry).value_or(0), of});
+        }
+      } else if (lengths_of(*input) > 0) {
         refuse_key(entry,
                    fmt::format("{} has an element for each query or key: one value tells nothing",
                                entry.key),
-                   "values are for scalars, and inputs along batch, heads or a number");
+                   "values are for scalars, inputs along batch, heads or a number, and ids of i32 "
+                   "along seq_q or seq_kv");
       } else if (fits(*input, entry)) {
-        read.emplace(entry.key, number_of(entry).value_or(0));
+        read.emplace(entry.key, GivenValue{number_of(entry).value_or(0)});
       }
     }
     return read;
@@ -68,12 +79,15 @@ class ValueReader {
     const bool is_byte = input.element == Input::Element::U8;
     if (!is_byte && input.element != Input::Element::I32) return true;
     const Range range = is_byte ? Range{0, 255} : Range{Limits::min(), Limits::max()};
+    return fits(range, name_of(input.element), entry);
+  }
+  bool fits(const Range& range, std::string_view what, const Node& entry) {
     if (is_whole_within(number_of(entry).value_or(0), range)) return true;
     const std::string place = child(pointer_, entry.key);
     report_.at_value(
         entry, place,
         fmt::format("{} must be a whole number from {:.0f} to {:.0f}, as {} is, got {}",
-                    dotted(place), range.least, range.most, name_of(input.element), entry.text));
+                    dotted(place), range.least, range.most, what, entry.text));
     return false;
   }
 

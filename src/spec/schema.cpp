@@ -1,5 +1,8 @@
 #include "spec/schema.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "spec/form.h"
 
 namespace attngen::spec {
@@ -19,12 +22,10 @@ Json described(const Key& key) {
   return out;
 }
 
-// The keys that both patterns have (no pattern given) or one alone has.
-Json object_of(const std::vector<Key>& keys, std::optional<Pattern> pattern) {
+Json object_of(const std::vector<Key>& keys) {
   Json properties = Json::object();
   Json required = Json::array();
   for (const Key& key : keys) {
-    if (key.only != pattern) continue;
     properties[key.name] = described(key);
     if (key.required) required.push_back(key.name);
   }
@@ -68,7 +69,7 @@ Json schema_of(const Type& type) {
       if (type.unique) out["uniqueItems"] = true;
       return out;
     case Kind::Object:
-      out = object_of(type.keys, std::nullopt);
+      out = object_of(type.keys);  // further in, keys of one pattern pass in the other
       out["type"] = "object";
       out["additionalProperties"] = false;
       return out;
@@ -84,6 +85,14 @@ Json schema_of(const Type& type) {
   return out;
 }
 
+// The keys that both patterns have (no pattern given) or one alone has.
+std::vector<Key> keys_of(const std::vector<Key>& keys, std::optional<Pattern> pattern) {
+  std::vector<Key> found;
+  std::ranges::copy_if(keys, std::back_inserter(found),
+                       [&](const Key& key) { return key.only == pattern; });
+  return found;
+}
+
 }  // namespace
 
 std::string json_schema() {
@@ -92,11 +101,11 @@ std::string json_schema() {
   out["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   out["title"] = "attngen attention spec";
   out["type"] = "object";
-  out.update(object_of(spec.keys, std::nullopt));
+  out.update(object_of(keys_of(spec.keys, std::nullopt)));
   out["if"] = {{"properties", {{"pattern", {{"const", name_of(Pattern::Recurrent)}}}}},
                {"required", {"pattern"}}};
-  out["then"] = object_of(spec.keys, Pattern::Recurrent);
-  out["else"] = object_of(spec.keys, Pattern::Parallel);
+  out["then"] = object_of(keys_of(spec.keys, Pattern::Recurrent));
+  out["else"] = object_of(keys_of(spec.keys, Pattern::Parallel));
   // Keys of the other pattern, and unknown ones.
   out["unevaluatedProperties"] = false;
   return out.dump(2) + "\n";

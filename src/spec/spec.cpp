@@ -113,7 +113,7 @@ std::string name_of(const Input::Dim& dim) {
 
 std::string text_of(const Workload& w) {
   std::string text = fmt::format("batch {}, seq_q {}, seq_kv {}", w.batch, w.seq_q, w.seq_kv);
-  for (const auto& [input, value] : w.values) text += fmt::format(", {} {}", input, value);
+  for (const auto& [input, value] : w.values) text += fmt::format(", {} {}", input, value.number);
   return text;
 }
 

@@ -59,8 +59,15 @@ bool has_dim(const Input&, Input::Dim::Kind);
 const char* index_of(Input::Dim::Kind);
 std::string name_of(const Input::Dim&);  // "seq_kv", "32"
 
-// What every element of an input is taken to be, by the input's name.
-using Values = std::map<std::string, double, std::less<>>;
+// What predictions take an input to hold.
+struct GivenValue {
+  enum class Of : uint8_t { Elements, Ids, SortedIds };
+  double number = 0;  // every element; of ids, for how many queries or keys one stays the same
+  Of of = Of::Elements;
+
+  auto operator<=>(const GivenValue&) const = default;
+};
+using Values = std::map<std::string, GivenValue, std::less<>>;  // by the input's name
 
 // A point that the search optimises for.
 struct Workload {
@@ -68,7 +75,7 @@ struct Workload {
   int64_t seq_q = 4096;
   int64_t seq_kv = 4096;
   double weight = 1;
-  Values values = {};  // of inputs without a length
+  Values values = {};
 };
 // "batch 1, seq_q 4096, seq_kv 4096, window 512"
 std::string text_of(const Workload&);

@@ -91,6 +91,10 @@ TEST_CASE("where keys begin and end") {
                 "         n: {dtype: i32, shape: [batch, heads]}}\n"
                 "mask: doc[b, q_pos] == doc[b, kv_idx] and q_pos - kv_idx < n[b, h]\n") ==
         "predictions assume that doc holds one id alone, that n is half of seq_kv");
+  CHECK(assumed("inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n"
+                "workload: {seq_q: 64, values: {doc: 16}}\n"
+                "mask: doc[b, q_pos] == doc[b, kv_idx]\n")
+            .empty());
 }
 
 TEST_CASE("what is looked for in ids in order is not tested pair by pair") {
@@ -114,6 +118,7 @@ TEST_CASE("blocks that a kernel asks of, and pairs that it tests") {
       "mask: doc[b, q_pos] == doc[b, kv_idx]\n";
   CHECK(assumed(unsorted) ==
         "predictions assume that doc keeps what ids in stretches of 512 keys would");
+  CHECK(assumed(unsorted + "workload: {seq_q: 64, values: {doc: 1024}}\n").empty());
   CHECK(assumed("inputs: {valid: {dtype: u8, shape: [batch, seq_kv]}}\n"
                 "mask: valid[b, kv_idx] != 0\n") ==
         "predictions assume that valid keeps three in four of the blocks that it decides");

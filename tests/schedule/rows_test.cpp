@@ -132,7 +132,8 @@ TEST_CASE("a value of the workload stands in the place of an input") {
   const auto in_words = [](const std::string& mask, const std::string& values) {
     return read_kernel(
         "heads: {q: 8, kv: 8}\n"
-        "inputs: {n: {dtype: i32, shape: []}, to: {dtype: i32, shape: [batch]}}\n"
+        "inputs: {n: {dtype: i32, shape: []}, to: {dtype: i32, shape: [batch]},\n"
+        "         doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n"
         "workload: {seq_q: 1000, values: {" +
         values + "}}\nmask: " + mask + "\n");
   };
@@ -147,6 +148,9 @@ TEST_CASE("a value of the workload stands in the place of an input") {
              "kv_idx <= q_pos and q_pos - kv_idx < 100"},
         {"kv_idx // n <= q_pos // n and kv_idx < to[b]", "n: 60, to: 700",
          "kv_idx // 60 <= q_pos // 60 and kv_idx < 700"},
+        {"doc[b, q_pos] == doc[b, kv_idx]", "doc: 100", "q_pos // 100 == kv_idx // 100"},
+        {"doc[b, kv_idx] + 2 > doc[b, q_pos] and kv_idx <= q_pos", "doc: 30",
+         "kv_idx // 30 + 2 > q_pos // 30 and kv_idx <= q_pos"},
         {"n % 2 == 0 or q_pos - kv_idx < 20", "n: 3", "q_pos - kv_idx < 20"},
         {"(q_pos // 64 - kv_idx // 64) % 4 == 0 and q_pos - kv_idx < n", "n: 300",
          "(q_pos // 64 - kv_idx // 64) % 4 == 0 and q_pos - kv_idx < 300"}}) {

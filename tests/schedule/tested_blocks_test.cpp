@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "attention/given.h"
 #include "kernels.h"
 #include "schedule/units.h"
 
@@ -137,8 +138,9 @@ TEST_CASE("ids in no order are taken to come in stretches") {
                         "mask: id[b, q_pos] == id[b, kv_idx]\n")
                         .test;
   REQUIRE(test);
-  const auto keys_of = [&](int64_t queries, int tile_kv) {
-    const TestedBlocks found = asked(*test, {1024, 1023 + queries, {0, 8192, 0, 0}}, 8192, tile_kv);
+  const auto keys_of = [&](int64_t queries, int tile_kv, const spec::Values& values = {}) {
+    const TestedBlocks found = asked(attention::given(*test, values),
+                                     {1024, 1023 + queries, {0, 8192, 0, 0}}, 8192, tile_kv);
     return std::array{found.full * tile_kv, found.partial * tile_kv};
   };
   // A tile has queries of 1 + 64 / 512 stretches, which end 64 keys beyond in the mean.
@@ -146,6 +148,9 @@ TEST_CASE("ids in no order are taken to come in stretches") {
   CHECK(full + partial == doctest::Approx(kStretch + 64 + 64));
   CHECK(full == doctest::Approx((kStretch - 64) * (kStretch - 64) / kStretch));
   CHECK(keys_of(1024, 64)[0] == 0);
+  // A point of the workload may know better.
+  const auto given = keys_of(64, 64, {{"id", {2048, spec::GivenValue::Of::Ids}}});
+  CHECK(given[0] + given[1] == doctest::Approx(2048 + 64 + 64));
   CHECK(keys_of(8192, 64)[1] == 8192);
   CHECK(compares_ids(*test));
 }

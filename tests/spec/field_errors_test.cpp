@@ -279,11 +279,31 @@ TEST_CASE("values of a point of the workload") {
         "s.yaml:7:32: error: keep has an element for each query or key: one value tells nothing\n"
         "    7 | workload: [{seq_q: 1, values: {keep: 1, on: 256}}]\n"
         "      |                                ^~~~\n"
-        "help: values are for scalars, and inputs along batch, heads or a number\n"
+        "help: values are for scalars, inputs along batch, heads or a number, and ids of i32 along "
+        "seq_q or seq_kv\n"
         "s.yaml:7:45: error: workload[0].values.on must be a whole number from 0 to 255, as u8 is, "
         "got 256\n"
         "    7 | workload: [{seq_q: 1, values: {keep: 1, on: 256}}]\n"
         "      |                                             ^~~\n");
+}
+
+TEST_CASE("how long ids stay the same") {
+  const auto errors = [](const std::string& value) {
+    return errors_with(
+        "inputs: {doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n"
+        "workload: {seq_q: 1, values: {doc: " +
+        value + "}}\nmask: doc[b, q_pos] == doc[b, kv_idx]\n");
+  };
+  CHECK(errors("1024") == "");
+  CHECK(errors("0") ==
+        "s.yaml:7:36: error: workload.values.doc must be a whole number from 1 to 2147418112, as a "
+        "stretch of ids is, got 0\n"
+        "    7 | workload: {seq_q: 1, values: {doc: 0}}\n"
+        "      |                                    ^\n");
+  CHECK(errors("0.5").find("must be a whole number from 1") != std::string::npos);
+  CHECK(errors_with("inputs: {pair: {dtype: i32, shape: [seq_q, seq_kv]}}\n"
+                    "workload: {seq_q: 1, values: {pair: 4}}\nmask: pair[q_idx, kv_idx] > 0\n")
+            .find("one value tells nothing") != std::string::npos);
 }
 
 TEST_CASE("heads, lengths, memory") {
