@@ -104,6 +104,10 @@ def packed_cases():
     yield one("packed_by_12", 64, (12, 1), PACKED_SCHEDULES[3], {}, mask=CAUSAL,
               normalize=row_free("sigmoid(score - 4)"))
     yield one("packed_split_by_7", 128, (7, 1), SPLIT_SCHEDULES[6], {}, mask=CAUSAL)
+    # Groups of which a tile has a part.
+    yield one("packed_of_71", 64, (71, 1), PACKED_SCHEDULES[0], {}, mask=CAUSAL)
+    yield one("packed_of_128", 64, (128, 1), PACKED_SCHEDULES[2], {}, dtype="fp16")
+    yield one("packed_split_of_142", 64, (142, 2), SPLIT_SCHEDULES[6], {}, mask=CAUSAL)
     # Blocks of keys that are searched, or tested.
     yield one("packed_documents", 128, (8, 2), PACKED_SCHEDULES[1], {"doc": {"fill": "documents"}},
               inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
@@ -112,7 +116,8 @@ def packed_cases():
               mask=f"{CAUSAL} and (kv_idx < 40 or q_pos - kv_idx < 300)")
     # Packed sequences.
     for name, heads, given in (("packed_varlen", (8, 2), PACKED_SCHEDULES[0]),
-                               ("packed_varlen_by_7", (7, 1), PACKED_SCHEDULES[3])):
+                               ("packed_varlen_by_7", (7, 1), PACKED_SCHEDULES[3]),
+                               ("packed_varlen_of_71", (71, 1), PACKED_SCHEDULES[3])):
         yield one(name, 128, heads, given, {}, varlen=True, mask=CAUSAL)
 
 

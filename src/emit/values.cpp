@@ -107,7 +107,10 @@ class TemplateValues {
     put("PACKED_HEADS", schedule_.pack_heads);
     const int group = spec_.heads.group();
     put("GROUP_ROWS", schedule::packed_rows(group));
-    put("PADDED_HEADS", schedule_.pack_heads && schedule::packed_rows(group) != group);
+    const int parts = schedule_.pack_heads ? schedule::head_parts(group) : 1;
+    put("PADDED_HEADS", schedule_.pack_heads && parts * schedule::packed_rows(group) != group);
+    put("HEAD_PARTS", parts);
+    put("PART_HEADS", schedule::part_heads(group));
     put_splits();
   }
 

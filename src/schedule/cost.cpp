@@ -289,7 +289,8 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
       loads * kElement * s.tile_kv *
       (kernel_.maps * slowed(kernel_.head_dim_qk) + slowed(kernel_.head_dim_v));
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
-  const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
+  // Tiles of one row with the same keys.
+  const double sharing = s.pack_heads ? head_parts(kernel_.group()) : kernel_.group();
   // Few queries read no key but their window's.
   const double most = kernel_.block_size > 0 ? read : read / sharing;
   const double once = std::min(
@@ -322,8 +323,9 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const double heads = static_cast<double>(w.batch) * kernel_.heads_q * kernel_.value_parts;
   const int turns = has_states && resources.parts_in_turn ? kernel_.value_parts : 1;
   const int64_t splits = splits_of(s, resources, split_heads(kernel_), w);
-  // What has tiles of its own: a query head, or the group that shares them.
-  const double tile_heads = s.pack_heads ? heads / kernel_.group() : heads / turns;
+  // What has tiles of its own: a query head, or those of a group that share them.
+  const double tile_heads =
+      s.pack_heads ? heads / kernel_.group() * head_parts(kernel_.group()) : heads / turns;
   const int places = t.cores * resources.blocks_per_core;
 
   const bool has_lengths = kernel_.varlen && w.batch > 1;  // each sequence its own

@@ -9,8 +9,7 @@ namespace {
 
 // The points at which tiles of packed heads can be.
 std::span<const spec::Workload> packed_workload(const Kernel& kernel) {
-  const bool fits = kernel.group() > 1 && kernel.group() <= kWarpgroupRows;
-  return fits ? std::span(kernel.workload) : std::span<const spec::Workload>{};
+  return kernel.group() > 1 ? std::span(kernel.workload) : std::span<const spec::Workload>{};
 }
 
 }  // namespace

@@ -261,10 +261,6 @@ ValueParts value_parts(int head_dim_v) {
 // A query's heads stand side by side in the rows of one warpgroup.
 std::string why_unpackable(const Kernel& kernel) {
   if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
-  if (kernel.group() > kWarpgroupRows) {
-    return fmt::format("{} heads share a key head: more than a warpgroup has rows, {}",
-                       kernel.group(), kWarpgroupRows);
-  }
   return kernel.heads_apart;
 }
 

@@ -39,10 +39,15 @@ const char* name_of(Order);    // "longest_first"
 
 inline constexpr int kLeastTileKv = 16;  // the depth of a matrix instruction
 
-// Rows of a query in a tile of packed heads: one for each of the group, and void ones up to a power
-// of two, so that 64 rows hold whole queries. 7 heads have 8.
+// Of a group of more than 64 heads a tile of packed ones has a part: of 71 two tiles have 36
+// and 35.
+constexpr int head_parts(int group) { return (group + 63) / 64; }
+constexpr int part_heads(int group) { return (group + head_parts(group) - 1) / head_parts(group); }
+
+// Rows of a query in a tile of packed heads: one for each, and void ones up to a power of two, so
+// that 64 rows hold whole queries. 7 heads have 8.
 constexpr int packed_rows(int group) {
-  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(group)));
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(part_heads(group))));
 }
 
 struct Schedule {

@@ -12,7 +12,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double tiles_of(const Schedule& s, const SplitHeads& heads, const spec::Workload& call) {
   const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
   return static_cast<double>(ceil_div(rows, s.tile_q())) * static_cast<double>(call.batch) *
-         (s.pack_heads ? heads.kv : heads.q);
+         (s.pack_heads ? heads.kv * head_parts(heads.q / heads.kv) : heads.q);
 }
 
 // Whether sequences that are longer than the mean may be split, if that is not.

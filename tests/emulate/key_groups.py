@@ -325,6 +325,20 @@ KEY_GROUPS = {
         (spec((3, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
          [packed(2, 128, 2), packed(3, 64, 2)], CALLS[:4]),
     ],
+    # Of more than 64 heads a tile has a part: of 71, 68 and 65 with void rows, of 128 with none.
+    "parts": [
+        (spec((71, 1), mask=CAUSAL), [packed(2, 64, 2), packed(1, 64, 2, split_keys=True)],
+         ["2,3,100", "1,1,300"]),
+        (spec((136, 2), (72, 40), dtype="fp16", layout="bhsd", inputs=SLOPES, score=ALIBI),
+         [packed(1, 64, 2, grid="plain", order="linear")], ["2,2,70"]),
+        (spec((128, 1), inputs=SINK, normalize=SINKS), [packed(3, 48, 2)], ["2,3,70"]),
+        (spec((130, 2), inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos"),
+         [packed(1, 64, 2)], ["1,3,150"]),
+        (spec((71, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
+         [packed(2, 128, 2)], ["1,3,150"]),
+        (spec((142, 2), varlen=True, mask=CAUSAL),
+         [packed(1, 64, 2, split_keys=True)], [PACKED[0], LONG_PACKED[0]]),
+    ],
     # The heads of packed sequences share tiles too.
     "varlen_gqa": [
         (spec((4, 2), varlen=True, mask=CAUSAL), [packed(2, 128, 2, ping_pong=True), packed(1, 64, 2)],

@@ -3,16 +3,25 @@
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
-#if ATTN_PACKED_HEADS
+#if ATTN_HEAD_PARTS > 1
+// Query heads on the same keys. They share tiles, so that keys and values are read once for many:
+// kPartHeads of them a tile, the last one the rest, of which each has a row of a query.
+#elif ATTN_PACKED_HEADS
 // The query heads of a key head share a tile, so that its keys and values are read once for all:
 // with a group of 4, rows 0 to 3 are the four heads of query 0, rows 4 to 7 those of query 1.
 #else
 // Query heads on the same keys.
 #endif
 constexpr int kGroup = kHeadsQ / kHeadsKv;
+#if ATTN_HEAD_PARTS > 1
+constexpr int kHeadParts = ATTN_HEAD_PARTS;
+constexpr int kPartHeads = ATTN_PART_HEADS;
+#endif
 #if ATTN_PADDED_HEADS
 // A query's rows, so that 64 rows hold whole queries: those beyond its heads are void.
 constexpr int kGroupRows = ATTN_GROUP_ROWS;
+#elif ATTN_HEAD_PARTS > 1
+constexpr int kGroupRows = kPartHeads;
 #elif ATTN_PACKED_HEADS
 constexpr int kGroupRows = kGroup;
 #endif
@@ -40,7 +49,9 @@ constexpr int kTileQ = 64 * kWarpgroups / kMaps;
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
 #endif
-#if ATTN_PACKED_HEADS
+#if ATTN_HEAD_PARTS > 1
+constexpr int kTilesBeside = kHeadsKv * kHeadParts;  // of the same rows: one for each part
+#elif ATTN_PACKED_HEADS
 constexpr int kTilesBeside = kHeadsKv;  // of the same rows: one for each key head
 #elif ATTN_VALUE_PARTS > 1
 constexpr int kTilesBeside = kHeadsQ * kValueParts;  // of the same rows: of each head and part

@@ -84,6 +84,12 @@
 #ifndef ATTN_PADDED_HEADS
 #define ATTN_PADDED_HEADS 0
 #endif
+#ifndef ATTN_HEAD_PARTS
+#define ATTN_HEAD_PARTS 1
+#endif
+#ifndef ATTN_PART_HEADS
+#define ATTN_PART_HEADS 1
+#endif
 #ifndef ATTN_SPLIT_KEYS
 #define ATTN_SPLIT_KEYS 0
 #endif

@@ -12,7 +12,9 @@ __device__ __forceinline__ Sequence sequence_of(int b, const Params& p) {
   // As many heads as have about 16 MB of keys and values share the L2 at a time.
   constexpr int kSectionKeys = (16 << 20) / kPairBytes;
   const int kv_heads = max(1, kSectionKeys / max(1, s.seq_kv));
-#if ATTN_PACKED_HEADS
+#if ATTN_HEAD_PARTS > 1
+  s.section_heads = min(kv_heads, kHeadsKv) * kHeadParts;
+#elif ATTN_PACKED_HEADS
   s.section_heads = min(kv_heads, kHeadsKv);
 #else
   s.section_heads = min(kv_heads, kHeadsKv) * kGroup;
@@ -50,7 +52,7 @@ class TileFinder {
 #endif
     const int first_head = rest / (s.section_heads * tiles) * s.section_heads;
 #if ATTN_PACKED_HEADS
-    const int heads = min(s.section_heads, kHeadsKv - first_head);
+    const int heads = min(s.section_heads, kTilesBeside - first_head);
 #else
     const int heads = min(s.section_heads, kHeadsQ - first_head);
 #endif
@@ -60,7 +62,9 @@ class TileFinder {
 #else
     const int row = tiles - 1 - rest / heads;
 #endif
-#if ATTN_PACKED_HEADS
+#if ATTN_HEAD_PARTS > 1
+    const int head = first_head_of(first_head + rest % heads);
+#elif ATTN_PACKED_HEADS
     const int head = (first_head + rest % heads) * kGroup;
 #else
     const int head = first_head + rest % heads;

@@ -30,7 +30,9 @@ int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
 #endif
 void place_sections(Params& p, const attention_forward_args& args, int places) {
   constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
-#if ATTN_PACKED_HEADS
+#if ATTN_HEAD_PARTS > 1
+  constexpr int kHeads = kHeadParts;  // tiles of a row, on the same keys
+#elif ATTN_PACKED_HEADS
   constexpr int kHeads = 1;
 #else
   constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys

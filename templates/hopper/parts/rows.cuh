@@ -26,7 +26,9 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.b = tile.b;
 #if ATTN_PACKED_HEADS
     const int packed = first_row() + 8 * r;
-#if ATTN_PADDED_HEADS
+#if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
+    row.h = tile.h + min(packed % kGroupRows, heads_from(tile.h) - 1);
+#elif ATTN_PADDED_HEADS
     row.h = tile.h + min(packed % kGroupRows, kGroup - 1);
 #else
     row.h = tile.h + packed % kGroupRows;
@@ -50,7 +52,9 @@ __device__ __forceinline__ void Consumer::place_rows() {
 // Whether row r of the thread is there: the last tile may end beyond it.
 __device__ __forceinline__ bool Consumer::has_row(int r) const {
   const int row = first_row() + 8 * r;
-#if ATTN_PADDED_HEADS
+#if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
+  return row / kGroupRows < rows[r].seq_q && row % kGroupRows < heads_from(tile.h);
+#elif ATTN_PADDED_HEADS
   return row / kGroupRows < rows[r].seq_q && row % kGroupRows < kGroup;
 #elif ATTN_PACKED_HEADS
   return row / kGroupRows < rows[r].seq_q;

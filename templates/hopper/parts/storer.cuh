@@ -17,7 +17,9 @@ __device__ __forceinline__ void store_rows(const uint8_t* out, const Tile& tile,
 #endif
 #if ATTN_PACKED_HEADS
     const int query = (first_row + row) / kGroupRows, head = (first_row + row) % kGroupRows;
-#if ATTN_PADDED_HEADS
+#if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
+    if (head >= heads_from(tile.h)) continue;
+#elif ATTN_PADDED_HEADS
     if (head >= kGroup) continue;
 #endif
 #else

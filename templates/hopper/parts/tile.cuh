@@ -90,6 +90,17 @@ struct Params {
   Saves saves;
 };
 
+#if ATTN_HEAD_PARTS > 1
+// Of the tiles of the same rows, the first head of the i-th.
+__device__ __forceinline__ int first_head_of(int i) {
+  return i / kHeadParts * kGroup + i % kHeadParts * kPartHeads;
+}
+#if ATTN_PADDED_HEADS
+// How many heads the tile has whose first is h.
+__device__ __forceinline__ int heads_from(int h) { return min(kPartHeads, kGroup - h % kGroup); }
+#endif
+
+#endif
 #if ATTN_PACKED_HEADS
 // q_first counts a group's rows: row r is query r / kGroupRows of head h + r % kGroupRows.
 #endif
@@ -195,7 +206,7 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   // Within a section the last rows of every head come first: the longer ones, if they differ.
 #endif
 #if ATTN_PACKED_HEADS
-  const int all = p.batch * kHeadsKv;
+  const int all = p.batch * kTilesBeside;
 #else
   const int all = p.batch * kHeadsQ;
 #endif
@@ -227,11 +238,15 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #if ATTN_BATCHES_SHARE
   // All batches read the same for a pair of a head, and come side by side.
 #endif
-#if ATTN_BATCHES_SHARE && ATTN_PACKED_HEADS
+#if ATTN_BATCHES_SHARE && ATTN_HEAD_PARTS > 1
+  const int b = head % p.batch, h = first_head_of(head / p.batch);
+#elif ATTN_BATCHES_SHARE && ATTN_PACKED_HEADS
   const int b = head % p.batch, h = head / p.batch * kGroup;
 #elif ATTN_BATCHES_SHARE
   const int b = head / kGroup % p.batch;
   const int h = head / kGroup / p.batch * kGroup + head % kGroup;
+#elif ATTN_HEAD_PARTS > 1
+  const int b = head / kTilesBeside, h = first_head_of(head % kTilesBeside);
 #elif ATTN_PACKED_HEADS
   const int b = head / kHeadsKv, h = head % kHeadsKv * kGroup;
 #else
