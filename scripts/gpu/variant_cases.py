@@ -160,6 +160,11 @@ def variant_cases():
     yield variant("key_bias", 128, (8, 2), {"key": {"fill": "normal"}}, mask=CAUSAL,
                   inputs={"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}},
                   score="score + key[b, kv_idx]")
+    yield variant("two_maxima", 64, (4, 2), {}, mask=CAUSAL, normalize={
+        "rows": {"m": "rowmax(score)", "far": "rowmax(abs(score))", "l": "rowsum(exp(score - m))",
+                 "e": "rowsum(score * exp(score - m))"},
+        "weight": "exp(score - m)", "output": "acc / l",
+        "save": {"far": "far", "entropy": "m + log(l) - e / l"}})
     yield variant("key_gate", 64, (4, 4), {"key": {"fill": "normal"}}, dtype="fp16", large=False,
                   inputs={"key": {"dtype": "bf16", "shape": ["heads", "seq_kv"]}},
                   normalize=row_free("sigmoid(score * key[h, kv_idx])"))

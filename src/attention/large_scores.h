@@ -10,4 +10,8 @@ namespace attngen::attention {
 // err, so that the kernel looks out for such maxima.
 bool may_be_large(const spec::Spec& spec);
 
+// Whether an exponent's part, of `score`, rounds by little more than a weight may err: of products
+// that default scales leave below 2^16 it stays below 2^20. Inputs that are floats do not.
+bool rounds_little(const expr::Expr& exponent, const spec::Spec& spec);
+
 }  // namespace attngen::attention

@@ -165,6 +165,32 @@ bool sums_weights(const RowForm& rows) {
   });
 }
 
+// Whether no pair makes it a NaN, of scores that are -inf too: the relu of one is 0, the rounding
+// keeps it.
+bool is_no_nan(const Expr& e) {
+  if (e.type() != Type::Float || !varies_in_row(e)) return true;
+  switch (e.op()) {
+    case Op::Log:
+    case Op::Log2:
+    case Op::Sqrt:
+    case Op::Rsqrt:
+    case Op::Pow:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Modulo:
+      return false;
+    case Op::Multiply:
+    case Op::Divide:
+      if (varies_in_row(e.operand(1)) && (e.op() == Op::Divide || varies_in_row(e.operand(0)))) {
+        return false;
+      }
+      break;
+    default:
+      break;
+  }
+  return std::ranges::all_of(e.operands(), is_no_nan);
+}
+
 // `scale` is that of the products.
 class Former {
  public:
@@ -242,39 +268,50 @@ class Former {
     const bool is_weight = rows_.reductions.empty() && rows_.weight.op() == Op::Variable;
     const bool where_read = is_weight || arranger_.slopes(score_);
     if (!where_read) form_.score = arranger_.arrange(by_rows(score_));
-    form_functions([&](const Expr& e) { return by_rows(prepared(where_read ? of_score(e) : e)); });
+    const auto with_score = [&](const Expr& e) {
+      return arranger_.arrange(by_rows(prepared(where_read ? of_score(e) : e)));
+    };
+    form_.weight = with_score(rows_.weight);
+    for (const Reduction& reduction : rows_.reductions) {
+      form_.elements.push_back({with_score(reduction.element)});
+    }
   }
 
   // A later pass over a block reads its scores again: they are kept, but for multiples of the
   // products, which are there.
   void form_passes() {
     const Expr score = arranger_.arrange(by_rows(score_));
-    const bool multiple = is_multiple_of_product(score);
-    if (!multiple) form_.score = score;
-    form_functions([&](const Expr& e) {
-      const Expr folded = by_rows(with_rows_in_exponents(prepared(e)));
-      return multiple ? expr::simplify(expr::substitute(folded, {{"score", score}})) : folded;
-    });
-    if (!multiple) return;
-    for (size_t i = 0; i < rows_.reductions.size(); ++i) {
-      if (!expr::same(rows_.reductions[i].element, rows_.weight)) take_factor(form_.elements[i]);
-    }
-  }
-
-  // Weight and elements, of what `prepare` makes of them.
-  void form_functions(const std::function<Expr(const Expr&)>& prepare) {
-    form_.weight = arranger_.arrange(prepare(rows_.weight));
+    const FoldedRows weight = with_rows_in_exponents(prepared(rows_.weight));
+    std::vector<FoldedRows> elements;
     for (const Reduction& reduction : rows_.reductions) {
-      form_.elements.push_back({arranger_.arrange(prepare(reduction.element))});
+      elements.push_back(with_rows_in_exponents(prepared(reduction.element)));
+    }
+    const bool of_product = is_multiple_of_product(score) && weight.apart &&
+                            std::ranges::all_of(elements, &FoldedRows::apart);
+    if (!of_product) form_.score = score;
+    const auto arranged = [&](const FoldedRows& folded) {
+      const Expr e = by_rows(folded.value);
+      return arranger_.arrange(of_product ? expr::simplify(expr::substitute(e, {{"score", score}}))
+                                          : e);
+    };
+    form_.weight = arranged(weight);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      form_.elements.push_back({arranged(elements[i])});
+      const bool is_weight = expr::same(rows_.reductions[i].element, rows_.weight);
+      if (of_product && !is_weight) take_factor(form_.elements[i]);
     }
   }
 
-  Expr with_rows_in_exponents(const Expr& e) const {
-    if (may_be_large(spec_)) return e;
-    return expr::simplify(with_folded_rows(e, [this](const Expr& part) {
-      return std::ranges::any_of(
-          rows_.rows, [&](const RowValue& row) { return expr::mentions(part, row.name); });
-    }));
+  FoldedRows with_rows_in_exponents(const Expr& e) const {
+    FoldedRows folded = with_folded_rows(
+        e,
+        [this](const Expr& part) {
+          return std::ranges::any_of(
+              rows_.rows, [&](const RowValue& row) { return expr::mentions(part, row.name); });
+        },
+        [this](const Expr& part) { return rounds_little(part, spec_); });
+    folded.value = expr::simplify(folded.value);
+    return folded;
   }
 
   static void take_factor(PairElement& element) {
@@ -294,7 +331,8 @@ class Former {
         form_.weight = rest;
       }
     }
-    if (abilities_.rounds_positive_part && form_.weight.op() == Op::Relu && !sums_weights(rows_)) {
+    if (abilities_.rounds_positive_part && form_.weight.op() == Op::Relu && !sums_weights(rows_) &&
+        is_no_nan(form_.weight.operand(0))) {
       form_.weight = form_.weight.operand(0);
       form_.positive_part = true;
     }

@@ -64,39 +64,70 @@ Expr sum_of(const std::vector<Part>& parts) {
 
 class Folding {
  public:
-  explicit Folding(const std::function<bool(const Expr&)>& reads_row) : reads_row_(reads_row) {}
+  Folding(const Asks& reads_row, const Asks& is_small)
+      : reads_row_(reads_row), is_small_(is_small) {}
 
-  Expr operator()(const Expr& e) {
-    if (e.operands().empty()) return e;
-    if (const Expr* known = known_.find(e)) return *known;
-    const Expr rest =
-        expr::map_operands(e, [this](const Expr& operand) { return (*this)(operand); });
-    return known_.keep(e, rest.op() == Op::Exp2 ? folded(rest) : rest);
+  FoldedRows operator()(const Expr& e) {
+    const Expr value = fold(e).value;
+    return {value, apart_};
   }
 
  private:
+  // What an expression reads outside of folded exponents.
+  struct Folded {
+    Expr value;
+    bool score = false, row = false;
+  };
+
+  Folded fold(const Expr& e) {
+    if (const Folded* known = known_.find(e)) return *known;
+    return known_.keep(e, e.operands().empty() ? leaf(e) : node(e));
+  }
+
+  Folded leaf(const Expr& e) const { return {e, reads_score(e), reads_row_(e)}; }
+
+  Folded node(const Expr& e) {
+    if (e.op() == Op::Exp2) {
+      if (const Expr power = folded(e)) return {power};
+    }
+    Folded found;
+    found.value = expr::map_operands(e, [&](const Expr& operand) {
+      const Folded part = fold(operand);
+      found.score = found.score || part.score;
+      found.row = found.row || part.row;
+      return part.value;
+    });
+    apart_ = apart_ && !(found.score && found.row);
+    return found;
+  }
+
+  // Empty for a power that stays as it is.
   Expr folded(const Expr& power) const {
     std::vector<Part> parts, of_pair, of_row;
     collect(power.operand(0), 1, parts);
     for (const Part& part : parts) {
-      if (!expr::is_normal_float(part.factor)) return power;
+      if (!expr::is_normal_float(part.factor)) return {};
       (varies_in_row(part.value) ? of_pair : of_row).push_back(part);
     }
     const auto row_decides = [this](const Part& part) { return reads_row_(part.value); };
     const bool apart =
         std::ranges::none_of(of_pair, row_decides) && std::ranges::any_of(of_row, row_decides);
-    if (!apart || !std::ranges::any_of(of_pair, reads_score, &Part::value)) return power;
-    return expr::make(Op::Exp2, {expr::make(Op::Add, {sum_of(of_pair), sum_of(of_row)})});
+    if (!apart || !std::ranges::any_of(of_pair, reads_score, &Part::value)) return {};
+    const Expr pair = sum_of(of_pair);
+    if (!is_small_(pair)) return {};
+    return expr::make(Op::Exp2, {expr::make(Op::Add, {pair, sum_of(of_row)})});
   }
 
-  const std::function<bool(const Expr&)>& reads_row_;
-  Known<Expr> known_;
+  const Asks& reads_row_;
+  const Asks& is_small_;
+  bool apart_ = true;
+  Known<Folded> known_;
 };
 
 }  // namespace
 
-Expr with_folded_rows(const Expr& e, const std::function<bool(const Expr&)>& reads_row) {
-  return Folding(reads_row)(e);
+FoldedRows with_folded_rows(const Expr& e, const Asks& reads_row, const Asks& is_small) {
+  return Folding(reads_row, is_small)(e);
 }
 
 }  // namespace attngen::attention

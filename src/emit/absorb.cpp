@@ -225,7 +225,7 @@ class Absorb : public PairText {
     for (const Reduction* reduction : pass) {
       const bool max = reduction->kind == Reduction::Kind::Max;
       const std::string& name = reduction->name;
-      before += fmt::format("  float {} = {};\n", name, max ? "-INFINITY" : "0");
+      before += fmt::format("  float {} = {};\n", name, identity_of(*reduction));
       body += reduce(*reduction, name, guard);
       const std::string scale = factor(*reduction);
       const std::string old = "red." + name + (scale.empty() ? "" : " * " + scale);
@@ -256,6 +256,10 @@ class Absorb : public PairText {
     return elements;
   }
 
+  static std::string_view identity_of(const Reduction& reduction) {
+    return reduction.kind == Reduction::Kind::Max ? "-INFINITY" : "0";
+  }
+
   // What the elements of a reduction were left without: " * 0.125f", or "".
   std::string left_factor(const Reduction& reduction) const {
     const double factor = element_of(reduction).factor;
@@ -279,7 +283,7 @@ class Absorb : public PairText {
     pass.after += fmt::format("  red.{0} += {1}{0}_count;\n", reduction.name,
                               number == "1.0f" ? "" : number + " * ");
   }
-  void add_sum(const Reduction& reduction, const Guard& guard, WeightPass& pass) const {
+  void add_reduction(const Reduction& reduction, const Guard& guard, WeightPass& pass) const {
     const std::string& name = reduction.name;
     const std::string scale = factor(reduction), left = left_factor(reduction);
     if (!scale.empty()) {
@@ -287,8 +291,10 @@ class Absorb : public PairText {
           fmt::format("  red.{} *= {};\n", name, has_own_factor(reduction) ? scale : "factor");
     }
     if (!left.empty()) {
-      pass.before += fmt::format("  float {} = 0;\n", name);
-      pass.after += fmt::format("  red.{0} += {0}{1};\n", name, left);
+      pass.before += fmt::format("  float {} = {};\n", name, identity_of(reduction));
+      pass.after += reduction.kind == Reduction::Kind::Max
+                        ? wrapped(fmt::format("  red.{0} = fmaxf(red.{0}, {0}{1});", name, left))
+                        : fmt::format("  red.{0} += {0}{1};\n", name, left);
     }
     const std::string target = left.empty() ? "red." + name : name;
     pass.sums += sums_weights(reduction) ? fmt::format("      {} += weight;\n", target)
@@ -300,7 +306,7 @@ class Absorb : public PairText {
     if (weights_wait_) pass.before = "  const bool started = has_started(rows);\n";
     const Guard guard = guard_of_weights();
     for (const Reduction* reduction : last_pass_) {
-      is_count(*reduction) ? add_count(*reduction, pass) : add_sum(*reduction, guard, pass);
+      is_count(*reduction) ? add_count(*reduction, pass) : add_reduction(*reduction, guard, pass);
     }
     if (inverts_pairs()) {
       return pass.before + denominators() + loop({}, masked() + pass.sums) + pass.after;
@@ -323,7 +329,8 @@ class Absorb : public PairText {
     readers.push_back(form_.weight);
     std::string dropped;
     for (const Reduction* reduction : last_pass_) {
-      if (waits(reduction->element)) dropped += fmt::format("  red.{} = 0;\n", reduction->name);
+      if (!waits(reduction->element)) continue;
+      dropped += fmt::format("  red.{} = {};\n", reduction->name, identity_of(*reduction));
     }
     if (waits(form_.weight)) {
       dropped += fmt::format(

@@ -77,7 +77,8 @@ Cost CostModelCdna2::operator()(const Schedule& s, const Resources& resources) c
 }
 
 double CostModelCdna2::tile_heads(const Schedule& s, const spec::Workload& w) const {
-  return static_cast<double>(w.batch) * (s.pack_heads ? kernel_.heads_kv : kernel_.heads_q);
+  const int packed = kernel_.heads_kv * head_parts(kernel_.group());
+  return static_cast<double>(w.batch) * (s.pack_heads ? packed : kernel_.heads_q);
 }
 
 double CostModelCdna2::tiles_of_cu(const Schedule& s, const spec::Workload& w) const {
@@ -142,7 +143,8 @@ void CostModelCdna2::add_traffic(PointCost& p, const Schedule& s, const spec::Wo
   const double query_bytes = static_cast<double>(w.seq_q) * heads * bytes_of_query(kernel_);
   const double read = blocks * bytes_of_keys(kernel_, s.tile_kv);
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
-  const double sharing = s.pack_heads ? 1 : kernel_.group();  // tiles of one row with the same keys
+  // Tiles of one row with the same keys.
+  const double sharing = s.pack_heads ? head_parts(kernel_.group()) : kernel_.group();
   // Few queries read no key but their window's.
   const double once =
       std::min(read / sharing, head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv);

@@ -134,20 +134,11 @@ int blocks_of_cu(const Resources& resources, int waves, int simd_registers,
   return std::min({by_registers, by_shared, by_threads});
 }
 
-// The template has no parts of a group.
-std::string why_unpackable_here(const Kernel& kernel) {
-  if (head_parts(kernel.group()) > 1) {
-    return fmt::format("{} heads share a key head: more than a warpgroup has rows, {}",
-                       kernel.group(), kWarpgroupRows);
-  }
-  return why_unpackable(kernel);
-}
-
 }  // namespace
 
 Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   std::string reason = fixed_refusal(s);
-  if (reason.empty() && s.pack_heads) reason = why_unpackable_here(kernel);
+  if (reason.empty() && s.pack_heads) reason = why_unpackable(kernel);
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = threads_of(s);

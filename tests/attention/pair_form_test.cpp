@@ -168,6 +168,11 @@ TEST_CASE("a relu is left to the rounding of weights, unless a sum reads them to
   CHECK_FALSE(form_of("{weight: square(relu(score))}").positive_part);
   CHECK_FALSE(form_of("{rows: {l: rowsum(relu(score))}, weight: relu(score), output: acc / l}")
                   .positive_part);
+  CHECK(form_of("{rows: {l: rowsum(abs(score))}, weight: relu(score), output: acc / l}")
+            .positive_part);
+  // The relu of what is no number is 0.
+  CHECK_FALSE(form_of("{weight: relu(log(score))}").positive_part);
+  CHECK_FALSE(form_of("{weight: relu(score * exp(score))}").positive_part);
   CHECK_FALSE(form_for("normalize: {weight: relu(score)}\n").positive_part);
 }
 
@@ -208,17 +213,26 @@ TEST_CASE("a row's value in an exponent leaves a pair one multiply-add") {
   // A score that is kept, and other terms.
   const PairForm kept = form_of(
       "score: tanh(score)\nnormalize:\n  rows: {m: rowmax(score)}\n"
-      "  weight: exp(2 * (score - m + sink[h]) - kv_idx)\n");
+      "  weight: exp(2 * (score - m + sink[h]) - score / 4)\n");
   CHECK(text(kept.score) == "tanh($product * 0.5)");
   CHECK(text(kept.weight) ==
-        "exp2(score * 2.8853900817779268 - ($column * 1.4426950408889634 + $l0) - (m - $c0) * "
+        "exp2(score * 2.8853900817779268 - score * 0.36067376022224085 - (m - $c0) * "
         "2.8853900817779268)");
   // What may be large is subtracted first, lest its rounding count.
   const PairForm large = form_of(
       "score: score * 1e7\nnormalize:\n  rows: {m: rowmax(score)}\n"
       "  weight: exp(score - m) * score\n");
-  CHECK(text(large.weight) ==
-        "exp2(($product * 5000000 - m) * 1.4426950408889634) * ($product * 5000000)");
+  CHECK(text(large.score) == "$product * 5000000");
+  CHECK(text(large.weight) == "exp2((score - m) * 1.4426950408889634) * score");
+  for (const char* const weight : {"exp(1e3 * (score - m)) * tanh(score)",
+                                   "exp(score + bias[b, h, q_idx, kv_idx] - m) * tanh(score)",
+                                   "exp(score - 0.5 * kv_idx - m) * tanh(score)"}) {
+    const PairForm form =
+        form_of(std::string("normalize:\n  rows: {m: rowmax(score)}\n  weight: ") + weight + "\n");
+    CHECK(text(form.score) == "$product * 0.5");
+    CHECK(text(form.weight).find("- m") != std::string::npos);
+    CHECK(text(form.weight).find("m * 1.44") == std::string::npos);
+  }
 }
 
 TEST_CASE("an input with an element for each pair comes by tiles") {

@@ -123,6 +123,33 @@ FUNCTION_GROUPS = {
          [schedule(2, 64, 2)], ["2,70,130", "2,70,0"]),
         (spec(normalize={"rows": {"m": "rowmax(score)"}, "weight": "exp(score - m)",
                          "output": "acc"}), [schedule(2, 64, 2)], CALLS[:2]),
+        # Maxima that weights do not read, without the scale, and of rows whose first block has
+        # nothing finite.
+        (spec(score="score if kv_idx >= 64 else -inf", normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))",
+                     "far": "rowmax(min(abs(score), 9))", "least": "rowmax(exp(-m) * min(-1, score))"},
+            "weight": "exp(score - m)", "output": "acc / l",
+            "save": {"far": "far if far < 9 else m", "least": "least"}}),
+         [schedule(2, 64, 2)], ["1,64,200"]),
+        (spec(mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "far": "rowmax(abs(score))", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m)", "output": "acc / l", "save": {"far": "far"}}),
+         [schedule(2, 64, 2), split(1, 64, 2)], CALLS[:3]),
+        # Scores, and a sharpness, that leave nothing of a maximum but a weight of exactly 1.
+        (spec((1, 1), scale=1e8, mask=CAUSAL, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))",
+                     "n": "rowsum(exp(2 * (score - m)))"},
+            "weight": "exp(score - m)", "output": "acc / l", "save": {"l": "l", "n": "n"}}),
+         [schedule(2, 64, 2)], ["1,70,130"]),
+        (spec(normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(1e5 * (score - m)))"},
+            "weight": "exp(1e5 * (score - m))", "output": "acc / l", "save": {"l": "l"}}),
+         [schedule(2, 64, 2)], ["1,70,130"]),
+        # The positive part of no number.
+        (spec(score="score if kv_idx % 3 > 0 else -inf", normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "relu(score * exp(score - m))", "output": "acc / l"}),
+         [schedule(2, 64, 2)], ["1,70,130"]),
         # A maximum that is saved is none that may fall behind.
         (spec(inputs=DOCUMENTS, mask="doc[b, q_pos] == doc[b, kv_idx]", score="-score",
               normalize=SAVED_MAX), [schedule(1, 64, 2)], SELF[:3]),

@@ -110,7 +110,8 @@ def to_host(text, shorter=True):
 
 
 # A library's elements, or that it ends the program where numbers overflow, and its options.
-KINDS = {"bf16": ["-Og"], "fp16": ["-Og", "-DEMULATE_FP16"],
+FAST = ["-O1", "-fexpensive-optimizations"]  # without the second GCC fuses nothing
+KINDS = {"bf16": FAST, "fp16": [*FAST, "-DEMULATE_FP16"],
          "checked": ["-O0", "-fsanitize=signed-integer-overflow", "-fno-sanitize-recover"]}
 
 

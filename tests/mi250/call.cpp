@@ -102,7 +102,8 @@ int64_t Call::tiles_per_head(const Grid& grid) const {
 }
 
 int64_t Call::tile_heads(const Grid& grid) const {
-  return grid.pack_heads ? spec_.heads.kv() : spec_.heads.q;
+  const int packed = spec_.heads.kv() * schedule::head_parts(spec_.heads.group());
+  return grid.pack_heads ? packed : spec_.heads.q;
 }
 
 // struct Params of templates/cdna2/parts/tile.h.

@@ -49,6 +49,12 @@
 #ifndef ATTN_PACKED_HEADS
 #define ATTN_PACKED_HEADS 0
 #endif
+#ifndef ATTN_HEAD_PARTS
+#define ATTN_HEAD_PARTS 1
+#endif
+#ifndef ATTN_PART_HEADS
+#define ATTN_PART_HEADS 1
+#endif
 #ifndef ATTN_GROUP_ROWS
 #define ATTN_GROUP_ROWS 4
 #endif
@@ -115,13 +121,21 @@
 
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
-#if ATTN_PACKED_HEADS
+#if ATTN_HEAD_PARTS > 1
+// Query heads on the same keys. They share tiles, so that keys and values are read once for many:
+// kPartHeads of them a tile, the last one the rest, of which each has a row of a query.
+constexpr int kHeadParts = ATTN_HEAD_PARTS;
+constexpr int kPartHeads = ATTN_PART_HEADS;
+constexpr int kGroupRows = ATTN_GROUP_ROWS;
+constexpr int kTilesBeside = kHeadsKv * kHeadParts;  // of the same rows
+#elif ATTN_PACKED_HEADS
 // The query heads of a key head share a tile, so that its keys and values are read once for all:
 // row r is query r / kGroupRows of the group's head r % kGroupRows.
 #if ATTN_PADDED_HEADS
 // Those beyond the group's heads are void.
 #endif
 constexpr int kGroupRows = ATTN_GROUP_ROWS;
+constexpr int kTilesBeside = kHeadsKv;  // of the same rows
 #endif
 constexpr int kHeadDimQk = ATTN_HEAD_DIM_QK;
 constexpr int kHeadDimV = ATTN_HEAD_DIM_V;

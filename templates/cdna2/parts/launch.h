@@ -45,7 +45,7 @@ attention_status check_args(const attention_forward_args& args) {
   if (args.seq_q > kMost / kGroupRows) return ATTENTION_BAD_LENGTH;
   // A grid has less than 2^32 threads.
   const int64_t tiles_per_head = (args.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kHeadsKv / tiles_per_head) {
+  if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kTilesBeside / tiles_per_head) {
 #else
   // A grid has less than 2^32 threads.
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
@@ -90,8 +90,9 @@ Params params_of(const attention_forward_args& args) {
   const int64_t head_bytes = keys * (kHeadDimQk + kHeadDimV) * kElementBytes;
   const int64_t kv_heads = kSectionBytes / head_bytes;
 #if ATTN_PACKED_HEADS
-  const int64_t heads = kv_heads > 1 ? kv_heads : 1;
-  p.section_heads = static_cast<int>(heads < p.batch * kHeadsKv ? heads : p.batch * kHeadsKv);
+  const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kTilesBeside / kHeadsKv);
+  p.section_heads =
+      static_cast<int>(heads < p.batch * kTilesBeside ? heads : p.batch * kTilesBeside);
 #else
   const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
   p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
@@ -129,7 +130,7 @@ attention_status attention_forward(const attention_forward_args* args, void*, vo
     return ATTENTION_BAD_DEVICE;
   }
 #if ATTN_PACKED_HEADS
-  const int blocks = p.batch * kHeadsKv * p.tiles_per_head;
+  const int blocks = p.batch * kTilesBeside * p.tiles_per_head;
 #else
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;
 #endif

@@ -3,11 +3,17 @@
 
 #if ATTN_PACKED_HEADS
 // Whether the output has the row of this index among the group's.
-__device__ __forceinline__ bool is_stored(int index, const Params& p) {
-#if ATTN_PADDED_HEADS
+#if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
+__device__ __forceinline__ bool is_stored(int index, const Tile& tile, const Params& p) {
+#else
+__device__ __forceinline__ bool is_stored(int index, const Tile&, const Params& p) {
+#endif
+#if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
+  return index < p.seq_q * kGroupRows && index % kGroupRows < heads_from(tile.h);
+#elif ATTN_PADDED_HEADS
   return index < p.seq_q * kGroupRows && index % kGroupRows < kHeadsQ / kHeadsKv;
 #else
-  return index < p.seq_q * kGroupRows;
+return index < p.seq_q * kGroupRows;
 #endif
 }
 
@@ -33,7 +39,7 @@ __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile
 __device__ __forceinline__ void store_output(const Output& output, int q_first, const Tile& tile,
                                              const Params& p) {
   const int index = q_first + lane_row();
-  if (!is_stored(index, p)) return;
+  if (!is_stored(index, tile, p)) return;
   uint8_t* first = static_cast<uint8_t*>(p.o) +
                    place_of(group_row_at(tile, index, p), p.o_strides) +
                    4 * lane_half() * kElementBytes;
@@ -296,7 +302,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
     }
   }
 #if ATTN_PACKED_HEADS
-  if (lane_half() == 0 && is_stored(q_first + lane_row(), p)) {
+  if (lane_half() == 0 && is_stored(q_first + lane_row(), tile, p)) {
 #else
   if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {
 #endif

@@ -12,7 +12,7 @@ struct Params {
   Strides q_strides, k_strides, v_strides, o_strides;
   int batch, seq_q, seq_kv;
 #if ATTN_PACKED_HEADS
-  // ceil(seq_q * kGroupRows / kTileQ); the grid has batch * kHeadsKv * tiles_per_head blocks.
+  // ceil(seq_q * kGroupRows / kTileQ); the grid has batch * kTilesBeside * tiles_per_head blocks.
   int tiles_per_head;
 #else
   int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
@@ -24,6 +24,20 @@ struct Params {
   Saves saves;
 };
 
+#if ATTN_HEAD_PARTS > 1
+// Of the tiles of the same rows, the first head of the i-th.
+__device__ __forceinline__ int first_head_of(int i) {
+  return i / kHeadParts * (kHeadsQ / kHeadsKv) + i % kHeadParts * kPartHeads;
+}
+#if ATTN_PADDED_HEADS
+// How many heads the tile has whose first is h.
+__device__ __forceinline__ int heads_from(int h) {
+  constexpr int kGroup = kHeadsQ / kHeadsKv;
+  return min(kPartHeads, kGroup - h % kGroup);
+}
+#endif
+
+#endif
 #if ATTN_PACKED_HEADS
 // q_first counts a group's rows, and h is the first of its heads.
 #endif
@@ -41,7 +55,7 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int section = index / (p.section_heads * p.tiles_per_head);
   const int first_head = section * p.section_heads;
 #if ATTN_PACKED_HEADS
-  const int heads = min(p.section_heads, p.batch * kHeadsKv - first_head);
+  const int heads = min(p.section_heads, p.batch * kTilesBeside - first_head);
 #else
   const int heads = min(p.section_heads, p.batch * kHeadsQ - first_head);
 #endif
@@ -56,7 +70,10 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int head = index / p.tiles_per_head;
   const int row = index % p.tiles_per_head;
 #endif
-#if ATTN_PACKED_HEADS
+#if ATTN_HEAD_PARTS > 1
+  return {uniform(row * kTileQ), uniform(first_head_of(head % kTilesBeside)),
+          uniform(head / kTilesBeside)};
+#elif ATTN_PACKED_HEADS
   return {uniform(row * kTileQ), uniform(head % kHeadsKv * (kHeadsQ / kHeadsKv)),
           uniform(head / kHeadsKv)};
 #else
@@ -84,7 +101,9 @@ __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&
 #endif
 __device__ __forceinline__ Row group_row_at(const Tile& tile, int index, const Params& p) {
   Row row = row_at(tile, min(index / kGroupRows, p.seq_q - 1), p);
-#if ATTN_PADDED_HEADS
+#if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
+  row.h += min(index % kGroupRows, heads_from(tile.h) - 1);
+#elif ATTN_PADDED_HEADS
   row.h += min(index % kGroupRows, kHeadsQ / kHeadsKv - 1);
 #else
   row.h += index % kGroupRows;
