@@ -63,8 +63,9 @@ std::string operand_text(const Expr& e, std::string_view text) {
 }
 
 std::string as_float(const Expr& e, std::string_view text) {
-  if (e.op() == Op::Square)
+  if (e.op() == Op::Square) {
     return fmt::format("square(1.0 * {})", operand_text(e.operand(0), text));
+  }
   if (e.op() == Op::Multiply) {
     return fmt::format("1.0 * {} * {}", operand_text(e.operand(0), text),
                        operand_text(e.operand(1), text));

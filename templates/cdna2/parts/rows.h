@@ -5,17 +5,17 @@
 // Whether the output has the row of this index among the group's.
 #if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
 __device__ __forceinline__ bool is_stored(int index, const Tile& tile, const Params& p) {
+  return index < p.seq_q * kGroupRows && index % kGroupRows < heads_from(tile.h);
+}
 #else
 __device__ __forceinline__ bool is_stored(int index, const Tile&, const Params& p) {
-#endif
-#if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
-  return index < p.seq_q * kGroupRows && index % kGroupRows < heads_from(tile.h);
-#elif ATTN_PADDED_HEADS
+#if ATTN_PADDED_HEADS
   return index < p.seq_q * kGroupRows && index % kGroupRows < kHeadsQ / kHeadsKv;
 #else
-return index < p.seq_q * kGroupRows;
+  return index < p.seq_q * kGroupRows;
 #endif
 }
+#endif
 
 // Where the lane's row begins. Those of several heads may lie too far apart for a buffer's offsets.
 __device__ __forceinline__ int64_t place_of(const Row& row, const Strides& strides) {
