@@ -14,9 +14,7 @@ namespace {
 using expr::Expr;
 using expr::Op;
 
-bool reads_score(const Expr& e) {
-  return expr::mentions(e, "score") || expr::mentions(e, kProduct);
-}
+bool reads_score(const Expr& e) { return expr::mentions(e, "score"); }
 
 // A term of a sum, and the number by which it is multiplied.
 struct Part {

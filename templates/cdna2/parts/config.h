@@ -122,8 +122,8 @@
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
 #if ATTN_HEAD_PARTS > 1
-// Query heads on the same keys. They share tiles, so that keys and values are read once for many:
-// kPartHeads of them a tile, the last one the rest, of which each has a row of a query.
+// Query heads on the same keys. They share tiles, so that keys and values are read once for many: a
+// tile has kPartHeads of them, the last one what is left, and each has a row of a query.
 constexpr int kHeadParts = ATTN_HEAD_PARTS;
 constexpr int kPartHeads = ATTN_PART_HEADS;
 constexpr int kGroupRows = ATTN_GROUP_ROWS;

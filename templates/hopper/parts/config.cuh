@@ -4,8 +4,8 @@
 constexpr int kHeadsQ = ATTN_HEADS_Q;
 constexpr int kHeadsKv = ATTN_HEADS_KV;
 #if ATTN_HEAD_PARTS > 1
-// Query heads on the same keys. They share tiles, so that keys and values are read once for many:
-// kPartHeads of them a tile, the last one the rest, of which each has a row of a query.
+// Query heads on the same keys. They share tiles, so that keys and values are read once for many: a
+// tile has kPartHeads of them, the last one what is left, and each has a row of a query.
 #elif ATTN_PACKED_HEADS
 // The query heads of a key head share a tile, so that its keys and values are read once for all:
 // with a group of 4, rows 0 to 3 are the four heads of query 0, rows 4 to 7 those of query 1.

@@ -96,6 +96,7 @@ __device__ __forceinline__ int first_head_of(int i) {
   return i / kHeadParts * kGroup + i % kHeadParts * kPartHeads;
 }
 #if ATTN_PADDED_HEADS
+
 // How many heads the tile has whose first is h.
 __device__ __forceinline__ int heads_from(int h) { return min(kPartHeads, kGroup - h % kGroup); }
 #endif
