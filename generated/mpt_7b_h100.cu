@@ -1377,7 +1377,8 @@ __device__ __forceinline__ void Consumer::start_output() {
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
-  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, fixed_limit, reductions,
+  const bool full = cursor.is_full();
+  return weigh(scores, first, full, kv_first, rows, p.inputs, fixed_limit, reductions,
                shared.query[query_slot.index][warpgroup], shared.key[key_slot.index]);
 }
 

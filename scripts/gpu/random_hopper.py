@@ -43,7 +43,8 @@ def draw_schedule(d, spec):
     group = spec["heads"]["q"] // spec["heads"]["kv"]
     size = spec.get("blocks", {}).get("size")
     group_rows = 1 << (group - 1).bit_length() if packs else 1
-    one_row = not size or size % (64 * warpgroups // group_rows) == 0
+    queries = spec.get("blocks", {}).get("queries", size)
+    one_row = not size or queries % (64 * warpgroups // group_rows) == 0
     turns = warpgroups > maps and one_row
     schedule = {"warpgroups": warpgroups,
                 "tile_kv": draw_tile_kv(d, spec, warpgroups, widest),
@@ -121,6 +122,10 @@ def draw_storage(d, spec):
         spec["blocks"] = {"size": d.random.choice(list(BLOCK_SIZES)),
                           "from": d.random.choice(["bitmap", "indices"]),
                           "per": d.random.choice(["heads", "heads_kv"])}
+        if d.random.random() < 0.5:
+            spec["blocks"]["queries"] = d.random.choice([1, 2, 8, 32, 64, 128])
+        if spec["blocks"]["from"] == "indices" and d.random.random() < 0.3:
+            spec["blocks"]["most"] = d.random.randint(1, 6)
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
 

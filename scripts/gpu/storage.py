@@ -167,5 +167,36 @@ def decode_benches():
             yield DecodeBench(name, spec, batch, queries, longest, given)
 
 
+@dataclass(frozen=True)
+class SelectedBench:
+    """Blocks of keys that each query of a key head chooses, as native sparse attention has them."""
+
+    name: str
+    spec: dict
+    seq: int
+    alike: bool  # whether a query chooses mostly what the one before does
+    yardstick: str  # the dense kernel
+
+    def case(self):
+        return Case(self.name, self.spec, "bench_storage", data=self.name)
+
+
+def selected_benches():
+    for kind, heads, qk, size, most in (("nsa", {"q": 64, "kv": 4}, 192, 64, 16),
+                                        ("h32", {"q": 32, "kv": 8}, 128, 64, 16),
+                                        ("wide", {"q": 32, "kv": 8}, 128, 512, 8)):
+        for seq in (8192, 32768, 65536):
+            shape = {"heads": heads, "head_dim": {"qk": qk, "v": 128},
+                     "workload": {"batch": 1, "seq_q": seq, "seq_kv": seq}}
+            dense = f"storage_selected_{kind}_s{seq}_dense"
+            yield SelectedBench(dense, derive("causal", dense, True, **shape), seq, True, "")
+            for rows in ("alike", "apart"):
+                name = f"storage_selected_{kind}_s{seq}_{rows}"
+                blocks = {"size": size, "queries": 1, "from": "indices", "most": most,
+                          "per": "heads_kv", "rows": rows}
+                yield SelectedBench(name, derive("selected_blocks", name, True, blocks=blocks, **shape),
+                                    seq, rows == "alike", dense)
+
+
 def storage_benches():
     return [*sparse_benches(), *varlen_benches()]

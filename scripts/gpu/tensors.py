@@ -241,7 +241,8 @@ def block_heads(spec):
 def draw_blocks(spec, shape, random, device):
     """A third of the blocks; every fifth row of blocks keeps none, every seventh all."""
     size = spec["blocks"]["size"]
-    height, width = -(-shape.seq_q // size), -(-shape.seq_kv // size)
+    height = -(-shape.seq_q // spec["blocks"].get("queries", size))
+    width = -(-shape.seq_kv // size)
     kept = torch.rand((shape.batch, block_heads(spec), height, width), generator=random,
                       device=device) < 1 / 3
     kept[:, :, 6::7] = True
@@ -251,7 +252,8 @@ def draw_blocks(spec, shape, random, device):
 
 def block_inputs(spec, kept):
     """Of the blocks kept, [batch, heads, rows, columns], what the kernel reads. A list has its blocks
-    in any order, and behind its count those that are not kept.
+    in any order, and behind its count those that are not kept; one that has no room for all of them
+    counts more than it has, and keeps those that it has.
     """
     if spec["blocks"]["from"] == "bitmap":
         # Any value but 0 keeps a block.
@@ -259,5 +261,9 @@ def block_inputs(spec, kept):
     random = torch.Generator(device=kept.device)
     random.manual_seed(1)
     place = torch.rand(kept.shape, generator=random, device=kept.device) + ~kept
+    lists = place.argsort(dim=-1).to(torch.int32)
+    if most := spec["blocks"].get("most"):
+        room = torch.nn.functional.pad(lists, (0, max(0, most - lists.shape[-1])), value=-1)
+        lists = room[..., :most]
     return {"block_counts": kept.sum(dim=-1, dtype=torch.int32).contiguous(),
-            "block_indices": place.argsort(dim=-1).to(torch.int32).contiguous()}
+            "block_indices": lists.contiguous()}

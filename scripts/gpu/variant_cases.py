@@ -555,6 +555,7 @@ def sparse_cases():
     yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
                   blocks={"size": 64, "from": "indices"})
     yield from group_cases()
+    yield from selected_cases()
 
 
 def sparse_rows_cases():
@@ -572,6 +573,34 @@ def sparse_rows_cases():
               large=False, inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
               normalize=row_free("relu(score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32])",
                                  "acc / (q_pos + 1)"))
+
+
+def selected_cases():
+    """`--filter sparse_selected`: blocks of keys that a warpgroup's rows do not keep together."""
+    def blocks(queries, source="indices", per="heads_kv", **rest):
+        return {"size": 64, "queries": queries, "from": source, "per": per, **rest}
+
+    yield variant("sparse_selected_nsa", (192, 128), (32, 2), mask=CAUSAL, blocks=blocks(1, most=8))
+    yield variant("sparse_selected_full", 128, (8, 2), blocks=blocks(1), dtype="fp16")
+    yield variant("sparse_selected_bitmap", 64, (16, 2), mask=CAUSAL, blocks=blocks(1, "bitmap"),
+                  layout="bhsd")
+    yield variant("sparse_selected_heads", 128, (4, 2), mask=CAUSAL,
+                  blocks=blocks(4, "bitmap", per="heads"))
+    yield variant("sparse_selected_single", 128, (2, 2), blocks=blocks(1, per="heads"))
+    yield variant("sparse_selected_sigmoid", 128, (8, 2), normalize=row_free("sigmoid(score)"),
+                  mask=MASKS["window"], blocks=blocks(2))
+    yield variant("sparse_selected_wide", 128, (8, 2), mask=CAUSAL,
+                  blocks={**blocks(1, most=3), "size": 256})
+    yield variant("sparse_selected_tall", 128, (4, 2), mask=CAUSAL,
+                  blocks=blocks(256, per="heads"))
+    yield variant("sparse_selected_alibi", 128, (16, 2), {"slopes": {"fill": "slopes"}},
+                  inputs=SLOPES, score=ALIBI, mask=CAUSAL, blocks=blocks(1, most=8))
+    for warpgroups, stages in ((1, 2), (2, 3), (3, 4)):
+        spec = make_spec(f"sparse_selected_{warpgroups}", (128, 128), (16, 1), mask=CAUSAL,
+                         blocks=blocks(1, most=8))
+        given = schedule(warpgroups, 64, stages, ping_pong=False, order="longest_first")
+        yield Case(spec["name"], spec, "variant", schedule={**given, "pack_heads": True},
+                   data=spec["name"])
 
 
 def group_cases():

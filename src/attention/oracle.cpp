@@ -139,7 +139,8 @@ struct Oracle::Impl {
   double scale;
   bool varlen;
   spec::Spec::Sparsity sparsity;
-  int64_t block_size, block_heads;
+  int64_t block_size, block_queries, block_heads;
+  std::optional<int> most_blocks;
   std::vector<spec::Input> inputs;
   std::vector<std::string> names;  // of the slots
   MaybeProgram score, mask, output;
@@ -157,7 +158,9 @@ Oracle::Impl::Impl(const spec::Spec& s)
       varlen(s.varlen),
       sparsity(s.sparsity),
       block_size(s.block_size),
+      block_queries(s.block_queries),
       block_heads(s.block_heads),
+      most_blocks(s.most_blocks),
       inputs(s.inputs),
       names(kSlotNames.begin(), kSlotNames.end()) {
   if (!is_variable(s.score, "score")) score.emplace(s.score, names);
@@ -258,9 +261,9 @@ std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_
 std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, int64_t b, int64_t h,
                                             int64_t q) const {
   if (block_size == 0) return {};
-  const int64_t height = (problem.seq_q + block_size - 1) / block_size;
+  const int64_t height = (problem.seq_q + block_queries - 1) / block_queries;
   const int64_t width = (problem.seq_kv + block_size - 1) / block_size;
-  const int64_t row = (b * block_heads + h / (heads.q / block_heads)) * height + q / block_size;
+  const int64_t row = (b * block_heads + h / (heads.q / block_heads)) * height + q / block_queries;
   std::vector<bool> kept(static_cast<size_t>(width));
   if (sparsity == spec::Spec::Sparsity::BlockBitmap) {
     for (int64_t j = 0; j < width; ++j) {
@@ -268,8 +271,9 @@ std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, int64_t b, i
     }
   } else {
     const double count = element_of(problem, "block_counts", row);
-    for (int64_t i = 0; i < width && static_cast<double>(i) < count; ++i) {
-      const double j = element_of(problem, "block_indices", row * width + i);
+    const int64_t room = most_blocks.value_or(width);
+    for (int64_t i = 0; i < room && static_cast<double>(i) < count; ++i) {
+      const double j = element_of(problem, "block_indices", row * room + i);
       if (j >= 0 && j < static_cast<double>(width)) kept[static_cast<size_t>(j)] = true;
     }
   }

@@ -420,7 +420,10 @@ class Absorb : public PairText {
       body.insert(0, "  const Lines lines = lines_at(row, kv_first, in);\n");
     }
     if (has_word(body, "keys")) {
-      body.insert(0, "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n");
+      const bool own_end = fragment_.end == kOwnEnd;
+      if (own_end) body.insert(0, "  keys.end = min(keys.end, row.end);\n");
+      body.insert(0, fmt::format("  {}KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n",
+                                 own_end ? "" : "const "));
     }
     if (pairs_.bias) body.insert(0, biases_line(pairs_));
     if (pairs_.mask_bits) body.insert(0, "  const MaskBits bits = load_mask_bits(row.bits);\n");

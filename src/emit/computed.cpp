@@ -7,11 +7,16 @@
 namespace attngen::emit {
 namespace {
 
-// "{size: 64, from: indices, per: heads_kv}"
+// "{size: 64, queries: 1, from: indices, most: 16, per: heads_kv}"
 std::string blocks_of(const spec::Spec& spec) {
   const bool bitmap = spec.sparsity == spec::Spec::Sparsity::BlockBitmap;
-  return fmt::format("{{size: {}, from: {}{}}}", spec.block_size, bitmap ? "bitmap" : "indices",
-                     spec.block_heads == spec.heads.q ? "" : ", per: heads_kv");
+  std::string text = fmt::format("{{size: {}", spec.block_size);
+  if (spec.block_queries != spec.block_size)
+    text += fmt::format(", queries: {}", spec.block_queries);
+  text += fmt::format(", from: {}", bitmap ? "bitmap" : "indices");
+  if (spec.most_blocks) text += fmt::format(", most: {}", *spec.most_blocks);
+  if (spec.block_heads != spec.heads.q) text += ", per: heads_kv";
+  return text + "}";
 }
 
 }  // namespace

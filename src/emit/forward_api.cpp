@@ -45,15 +45,17 @@ void add_strides(std::vector<Field>& fields, const std::string& tensor, bool var
 
 // Block sparsity: which squares of the score matrix are kept.
 void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
-  const auto squares = [&](const char* length) {
-    return fmt::format("ceil({} / {})", length, spec.block_size);
+  const auto blocks = [](const char* length, int size) {
+    return size == 1 ? std::string(length) : fmt::format("ceil({} / {})", length, size);
   };
-  const std::string rows = fmt::format("[batch, {}, {}", spec.block_heads, squares("seq_q"));
+  const std::string rows =
+      fmt::format("[batch, {}, {}", spec.block_heads, blocks("seq_q", spec.block_queries));
+  const std::string of_keys = blocks("seq_kv", spec.block_size);
   switch (spec.sparsity) {
     case spec::Spec::Sparsity::BlockBitmap:
-      fields.push_back({"const uint8_t*", "block_mask",
-                        fmt::format("{}, {}] contiguous; a block is kept where it is not 0", rows,
-                                    squares("seq_kv"))});
+      fields.push_back(
+          {"const uint8_t*", "block_mask",
+           fmt::format("{}, {}] contiguous; a block is kept where it is not 0", rows, of_keys)});
       break;
     case spec::Spec::Sparsity::BlockIndices:
       fields.push_back({"const int32_t*", "block_counts",
@@ -61,7 +63,7 @@ void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
       fields.push_back(
           {"const int32_t*", "block_indices",
            fmt::format("{}, {}] contiguous: which, in any order; the rest does not matter", rows,
-                       squares("seq_kv"))});
+                       spec.most_blocks ? std::to_string(*spec.most_blocks) : of_keys)});
       break;
     case spec::Spec::Sparsity::None:
     case spec::Spec::Sparsity::TokenIndices:

@@ -106,9 +106,10 @@ std::string PairText::exists_line(const Conditions& further) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
   const bool nvidia = fragment_.vendor == expr::Vendor::Nvidia;
   const bool eager = nvidia && !pairs_.mask_loads();  // as pair_exists is
-  const char* const before = pairs_.zero_is_masked() ? ""
-                             : eager                 ? "(key < row.seq_kv) & "
-                                                     : "key < row.seq_kv && ";
+  const bool own_end = fragment_.end == kOwnEnd;
+  const std::string before = pairs_.zero_is_masked() && !own_end ? ""
+                             : eager && !own_end ? fmt::format("(key < {}) & ", fragment_.end)
+                                                 : fmt::format("key < {} && ", fragment_.end);
   const std::string inside =
       pairs_.mask_bits     ? "bits(j, e)"
       : is_interval(spec_) ? "key >= keys.begin && key < keys.end"

@@ -33,7 +33,8 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
   const bool cdna2 = choice.target->family == target::Family::Cdna2;
   const UserFunctions user =
       user_functions(spec, rows, choice.target->family, choice.candidate.resources.forms,
-                     schedule::gathers(schedule, spec.block_size));
+                     {schedule::gathers(schedule, spec.block_size),
+                      schedule::rows_differ(schedule, spec.block_queries, spec.heads.group())});
   Substitution substitution;
   substitution.name = spec.name;
   substitution.values = template_values(spec, rows, choice.candidate);

@@ -102,11 +102,17 @@ class Support {
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
   }
 
-  // A warpgroup's rows keep or leave a block as one.
+  // A step takes whole blocks of keys, or an even part of one; of a warpgroup's queries as many
+  // keep each block as of any other, or all do.
   void check_blocks() {
-    if (spec_.block_size % schedule::kWarpgroupRows == 0) return;
-    not_emitted("/blocks/size", fmt::format("blocks.size {} is", spec_.block_size),
-                fmt::format("multiples of {}", schedule::kWarpgroupRows));
+    constexpr int kRows = schedule::kWarpgroupRows;
+    if (spec_.block_size % kRows != 0) {
+      not_emitted("/blocks/size", fmt::format("blocks.size {} is", spec_.block_size),
+                  fmt::format("multiples of {}", kRows));
+    } else if (spec_.block_queries % kRows != 0 && kRows % spec_.block_queries != 0) {
+      not_emitted("/blocks/queries", fmt::format("blocks.queries {} is", spec_.block_queries),
+                  fmt::format("multiples of {0}, and what divides {0}", kRows));
+    }
   }
 
   void check_head_dim(const char* which, int dim) {

@@ -55,7 +55,7 @@ std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, 
 }
 
 std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, bool searched,
-                                       bool gathers) {
+                                       const BlockSteps& steps) {
   std::vector<CommentedLine> members;
   if (spec.varlen) {
     members.push_back({"  int q_begin, kv_begin;", "of the sequence in the packed tensors"});
@@ -64,9 +64,13 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
   if (searched) {
     members.push_back({"  const int2* keys;", "in shared memory: the row's keys [x, y)"});
   }
-  if (gathers) {
+  if (steps.gathered) {
     members.push_back(
         {"  int apart;", "what a key of the second block is beyond its place in the step"});
+  }
+  if (steps.rows_differ) {
+    members.push_back(
+        {"  int end;", "of its keys in the block at hand: 0 where its query does not keep that"});
   }
   for (const attention::RowTable& table : pairs.row_tables) {
     members.push_back(
@@ -102,12 +106,13 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
   return members;
 }
 
-std::string row_text(const Spec& spec, const PairForm& pairs, bool searched, bool gathers) {
+std::string row_text(const Spec& spec, const PairForm& pairs, bool searched,
+                     const BlockSteps& steps) {
   return "// Where a row of scores stands" +
          std::string(pairs.constants.empty() ? "" : ", and what its pairs have in common") +
          ".\nstruct Row {\n  int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv" +
          (spec.maps > 1 ? ", map" : "") + ";\n" +
-         commented(row_members(spec, pairs, searched, gathers)) + "};\n";
+         commented(row_members(spec, pairs, searched, steps)) + "};\n";
 }
 
 std::string constants_text(const PairForm& pairs, const DeviceNames& names) {
@@ -374,9 +379,10 @@ bool is_plain_score(const Spec& spec) {
 }
 
 UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Family family,
-                             const schedule::Forms& forms, bool gathers) {
+                             const schedule::Forms& forms, const BlockSteps& steps) {
   Fragment fragment = fragment_of(family);
-  if (gathers) fragment.key = kGatheredKey;
+  if (steps.gathered) fragment.key = kGatheredKey;
+  if (steps.rows_differ) fragment.end = kOwnEnd;
   const bool amd = fragment.vendor == expr::Vendor::Amd;  // whose template tests no whole blocks
   const DeviceNames names(spec, form, fragment.vendor);
   const PairForm pairs = attention::pair_form(spec, form, schedule::pair_abilities(family, forms));
@@ -413,7 +419,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   std::string text = body.substr(1);
   if (amd) text = for_amd(std::exchange(result.helpers, "") + text);
   result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec), pairs.mask_bits) +
-                "\n" + row_text(spec, pairs, !amd && has_searched_limits(spec, form), gathers) +
+                "\n" + row_text(spec, pairs, !amd && has_searched_limits(spec, form), steps) +
                 "\n" + text;
   return result;
 }

@@ -30,10 +30,15 @@ struct UserFunctions {
   std::string text;
   std::set<std::string> lengths;  // of the call, with which struct Inputs begins
 };
-// `gathers`: of steps of two blocks that need not stand side by side.
+// How a step takes the caller's blocks: two that need not stand side by side, or one that not all
+// rows of a warpgroup keep.
+struct BlockSteps {
+  bool gathered = false, rows_differ = false;
+};
 UserFunctions user_functions(const spec::Spec& spec, const attention::RowForm& rows,
                              target::Family family = target::Family::Hopper,
-                             const schedule::Forms& forms = {.bias = true}, bool gathers = false);
+                             const schedule::Forms& forms = {.bias = true},
+                             const BlockSteps& steps = {});
 
 // The score is the scaled product: the scale may fold into an exponent.
 bool is_plain_score(const spec::Spec& spec);

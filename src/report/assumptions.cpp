@@ -180,7 +180,9 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
   if (spec.varlen) assumed.emplace_back("sequences are as long as the workload's in the mean");
   if (spec.block_size > 0) {
     const bool bitmap = spec.sparsity == spec::Spec::Sparsity::BlockBitmap;
-    assumed.emplace_back(bitmap ? "block_mask keeps every block" : "block_counts keep every block");
+    assumed.emplace_back(spec.most_blocks ? "lists are as long as there is room for"
+                         : bitmap         ? "block_mask keeps every block"
+                                          : "block_counts keep every block");
     assumed.emplace_back(spec.rows_alike ? "rows of blocks are alike" : "rows of blocks are apart");
   }
   if (!mask.sorted.empty()) {

@@ -231,7 +231,8 @@ double CostModel::pairs_of_head(const spec::Workload& w) const {
                                       1, most_rows_, kWarpgroupRows, kernel_.mask_heads);
     entry->second = kernel_.test ? single.stride * tester_of(w).pairs(places_of(single, w.seq_q, 1),
                                                                       w.seq_q, w.seq_kv)
-                                 : pairs_of(single);
+                    : kernel_.most_keys > 0 ? pairs_of(single, kernel_.most_keys)
+                                            : pairs_of(single);
   }
   return entry->second;
 }
@@ -332,7 +333,8 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const bool may_split = most_parts(s, resources, split_heads(kernel_), w) > 0;
   // Which blocks are kept, and how long each packed sequence is, is known at run time alone. By the
   // lengths splits are shared out.
-  const bool are_even = kernel_.block_size == 0 && (!has_lengths || splits > 1);
+  const bool keeps_some = kernel_.block_size > 0 && kernel_.most_keys == 0;
+  const bool are_even = !keeps_some && (!has_lengths || splits > 1);
   const Tiles tiles = tiles_of(s, steps, w, {has_states, turns, splits, are_even});
   const double scale = rows.stride * tile_heads;  // from the rows at hand to all tiles
   const double read = tiles.visited * scale, read_per_core = read / places;

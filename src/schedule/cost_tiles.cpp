@@ -182,9 +182,14 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
   tiles.clk.reserve(rows.keys.size());
   for (size_t i = 0; i < rows.keys.size(); ++i) {
     const RowBlocks loaded = blocks_of(rows.keys[i], s.tile_kv);
-    const TestedBlocks own = asked != nullptr ? (*asked)[i] : own_blocks(rows, i, s);
-    const double blocks = asked != nullptr ? own.full + own.partial
-                                           : static_cast<double>(loaded.full + loaded.partial);
+    TestedBlocks own = asked != nullptr ? (*asked)[i] : own_blocks(rows, i, s);
+    double blocks = asked != nullptr ? own.full + own.partial
+                                     : static_cast<double>(loaded.full + loaded.partial);
+    if (kernel_.most_keys > 0 && blocks > 0) {
+      const double named = std::min(1.0, kernel_.most_keys / (blocks * s.tile_kv));
+      own = {own.full * named, own.partial * named};
+      blocks *= named;
+    }
     const double far =
         sharing.has_states ? far_blocks(loaded, s, chunk_keys(kernel_.head_dim_qk)) : 0;
     const double full = std::max(0.0, own.full - far);

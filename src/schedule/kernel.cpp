@@ -7,6 +7,7 @@
 #include "attention/output_columns.h"
 #include "attention/tiles.h"
 #include "expr/print.h"
+#include "schedule/block_rows.h"
 #include "schedule/lines.h"
 #include "schedule/resources.h"
 #include "schedule/row_loads.h"
@@ -291,6 +292,9 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.masked = attention::is_masked(spec);
   kernel.tested_mask = !attention::has_row_limits(kernel.range) && !kernel.searched_limits;
   kernel.block_size = spec.block_size;
+  kernel.block_queries = spec.block_queries;
+  kernel.kept_blocks = kept_blocks(spec);
+  kernel.most_keys = static_cast<double>(spec.most_blocks.value_or(0)) * spec.block_size;
   kernel.rows_alike = spec.rows_alike;
   describe_walk(spec, family, kernel);
   kernel.workload = spec.workload;

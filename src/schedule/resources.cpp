@@ -33,14 +33,20 @@ constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32
 // values.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
 
-// Of two blocks a core, with one consumer each: 128 x 256 at the launch.
-constexpr RegisterPlan kSharedCorePlan{40, 216};
+// Of two blocks a core, with one consumer each: 128 x 256 at the launch. The second where one of
+// the producer's warps reads what several rows keep.
+constexpr RegisterPlan kSharedCorePlan{40, 216}, kSharedMergingPlan{56, 200};
 constexpr int kReservedBytes = 1024;  // of shared memory, by the system for every block
 
+const RegisterPlan& shared_core_plan(const Kernel& kernel, const Schedule& s) {
+  const bool merges = rows_differ(s, kernel.block_queries, kernel.group());
+  return merges ? kSharedMergingPlan : kSharedCorePlan;
+}
+
 const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int blocks_per_core) {
-  if (blocks_per_core == 2) return kSharedCorePlan;
+  if (blocks_per_core == 2) return shared_core_plan(kernel, s);
   const bool sparse = kernel.block_size > 0;
-  const bool merges = skips_blocks(s, kernel.block_size, kernel.group()) ||
+  const bool merges = rows_of_blocks(s, kernel.block_queries, kernel.group()) > 1 ||
                       gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1);
   if (merges) return kMergingPlans[s.warpgroups - 1];
   const bool searches = has_scout(kernel) || kernel.varlen;
@@ -99,20 +105,23 @@ int tile_bytes(const Kernel& kernel, const Schedule& s) {
   return s.split_keys ? 48 : 32;
 }
 
-// Of what the scout finds (the template's find.cuh), of the squares that it marks, 1024 of each of
+// Of what the scout finds (the template's find.cuh), of the blocks that it marks, 1024 of each of
 // the rows that a tile looks at, and its barriers.
 int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
-  constexpr int kBarriers = 3, kKeyRange = 16, kVisits = 34 * 4, kSquares = 1024 / 8;
+  constexpr int kBarriers = 3, kKeyRange = 16, kVisits = 34 * 4, kKeepers = 32 * 8;
+  constexpr int kCells = 1024 / 8;
   const bool sparse = kernel.block_size > 0;
-  const int rows = skips_blocks(s, kernel.block_size, kernel.group()) ? s.warpgroups : 1;
-  const int content = kernel.searched_limits ? kKeyRange : kVisits;
-  return kBarriers * kBarrier + round_up(tile + content, 16) + (sparse ? rows * kSquares : 0);
+  const int rows = sparse ? rows_of_blocks(s, kernel.block_queries, kernel.group()) : 0;
+  const int content = kernel.searched_limits                                 ? kKeyRange
+                      : rows_differ(s, kernel.block_queries, kernel.group()) ? kVisits + kKeepers
+                                                                             : kVisits;
+  return kBarriers * kBarrier + round_up(tile + content, 16) + rows * kCells;
 }
 
 // What the template's Shared holds beside its tensors: strips, barriers, tiles, what the producer
 // says of each slot, and each row's first and last key where it searches for them.
 int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
-  constexpr int kVisit = 8, kApart = 4, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
+  constexpr int kVisit = 8, kApart = 4, kKeepers = 8, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
   const int tile = tile_bytes(kernel, s);
   const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
   // The last barrier is the tile counter's.
@@ -121,7 +130,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     bytes += kKeyRange * slots + kRowKeys * kWarpgroupRows * s.warpgroups;
   } else if (kernel.walks || kernel.block_size > 0) {
     const int apart = gathers(s, kernel.block_size) ? kApart : 0;
-    bytes += kAnyVisit * slots + (kVisit + apart) * s.stages;
+    const int keepers = rows_differ(s, kernel.block_queries, kernel.group()) ? kKeepers : 0;
+    bytes += kAnyVisit * slots + (kVisit + apart + keepers) * s.stages;
   }
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
@@ -132,7 +142,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     bytes += s.stages * kWarpgroupRows * s.warpgroups * of_row;
   }
   constexpr int kRank = 1;
-  const int ranked = ranked_tiles(s, kernel.block_size, kernel.masked);
+  const int ranked = ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked);
   if (ranked > 0) bytes += kBarrier + kRank * ranked;
   return round_up(bytes, kAlignment);
 }
@@ -173,7 +183,7 @@ int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Targe
   if (!(has_gaps || has_short_tiles(kernel)) || s.warpgroups > 1) return 1;
   if (std::max(kernel.head_dim_v, s.tile_kv) > kMostColumnsOfTwo) return 1;
   const int shared = shared_bytes_of(kernel, s, 1);
-  const bool fits = register_need(kernel, s, false) <= kSharedCorePlan.consumer &&
+  const bool fits = register_need(kernel, s, false) <= shared_core_plan(kernel, s).consumer &&
                     2 * (shared + kReservedBytes) <= target.shared_bytes_per_core;
   return fits ? 2 : 1;
 }
@@ -186,22 +196,31 @@ std::string why_steps_unfit(const Kernel& kernel, int tile_kv, int queries) {
   if (!kernel.apart_blocks.empty()) {
     return fmt::format("{} keys are two blocks of {}: {}", tile_kv, size, kernel.apart_blocks);
   }
-  if (size % queries == 0) return {};
+  if (kernel.block_queries % queries == 0) return {};
   return fmt::format(
       "{} keys are two blocks of {}, which the warpgroups of {} queries do not all keep", tile_kv,
       size, queries);
 }
 
+// The rows of blocks that a tile stands in are bits of a number.
+constexpr int kMostRows = 64;
+
 std::string why_blocks_unfit(const Kernel& kernel, const Schedule& s) {
   const int queries = s.queries(kernel.group());
   std::string reason = why_steps_unfit(kernel, s.tile_kv, queries);
-  if (reason.empty() && s.ping_pong && skips_blocks(s, kernel.block_size, kernel.group())) {
+  if (!reason.empty()) return reason;
+  if (s.ping_pong && skips_blocks(s, kernel.block_queries, kernel.group())) {
     return fmt::format(
         "{} queries do not divide blocks of {}: the warpgroups keep different blocks, and there "
         "is no ping-pong",
-        queries, kernel.block_size);
+        queries, kernel.block_queries);
   }
-  return reason;
+  const int rows = rows_of_blocks(s, kernel.block_queries, kernel.group());
+  if (rows > kMostRows) {
+    return fmt::format("{} queries stand in {} rows of blocks; a kernel tells {} apart", queries,
+                       rows, kMostRows);
+  }
+  return {};
 }
 
 std::string why_too_large(const Kernel& kernel, const Schedule& s, const target::Target& target) {
@@ -286,7 +305,8 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.strips = kernel.has_strips();
   resources.forms.bias = kernel.bias_bytes > 0;
   resources.forms.places = !gathers(s, kernel.block_size);
-  resources.forms.level = resources.fixed_max && resources.forms.places;
+  const bool differ = rows_differ(s, kernel.block_queries, kernel.group());
+  resources.forms.level = resources.fixed_max && resources.forms.places && !differ;
   resources.forms.tables = kernel.table_bytes > 0;
   resources.forms.join = s.split_keys;
   resources.scout = has_scout(kernel);

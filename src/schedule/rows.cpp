@@ -83,10 +83,10 @@ double spread_of(const TileRows& rows) {
   return std::min(1.0, static_cast<double>(apart) / static_cast<double>(all));
 }
 
-double pairs_of(const TileRows& single) {
+double pairs_of(const TileRows& single, double most) {
   double pairs = 0;
   for (const RowKeys& keys : single.keys) {
-    pairs += static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin));
+    pairs += std::min(most, static_cast<double>(std::max<int64_t>(0, keys.end - keys.begin)));
   }
   return pairs * single.stride;
 }

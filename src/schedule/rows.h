@@ -35,8 +35,8 @@ bool uneven(const TileRows& rows);
 // How far apart tiles' first keys are, and their last ones, of all keys that some tile visits: 0 of
 // tiles with the same keys, 1 of a causal mask over its own tokens.
 double spread_of(const TileRows& rows);
-// Pairs of one head, by rows of one query.
-double pairs_of(const TileRows& single);
+// Pairs of one head, by rows of one query, which has `most` of them at most.
+double pairs_of(const TileRows& single, double most = std::numeric_limits<double>::infinity());
 
 struct RowBlocks {
   int64_t full = 0, partial = 0;

@@ -78,9 +78,22 @@ inline bool gathers(const Schedule& s, int block_size) {
   return block_size > 0 && s.tile_kv > block_size;
 }
 
-// Whether the warpgroups of a tile keep different ones of these blocks, and pass over the others'.
-inline bool skips_blocks(const Schedule& s, int block_size, int group) {
-  return block_size > 0 && block_size % s.queries(group) != 0;
+// Rows of the caller's blocks, of so many queries each, that the scout looks at for a tile: one
+// that holds it, or each warpgroup's own, or each of several that a warpgroup's queries stand in.
+inline int rows_of_blocks(const Schedule& s, int block_queries, int group) {
+  const int queries = s.queries(group), of_warpgroup = queries / s.row_blocks();
+  if (block_queries == 0 || block_queries % queries == 0) return 1;
+  return block_queries % of_warpgroup == 0 ? s.row_blocks() : queries / block_queries;
+}
+
+// Whether the warpgroups of a tile keep different blocks, and pass over the others'.
+inline bool skips_blocks(const Schedule& s, int block_queries, int group) {
+  return s.row_blocks() > 1 && rows_of_blocks(s, block_queries, group) > 1;
+}
+
+// Whether the rows of a warpgroup do.
+inline bool rows_differ(const Schedule& s, int block_queries, int group) {
+  return rows_of_blocks(s, block_queries, group) > s.row_blocks();
 }
 
 // Bytes of a mask's bits for a tile and a block of keys: 16 for each query and up to 128 keys.
@@ -93,10 +106,11 @@ inline bool counts_tiles(const Schedule& s) {
   return s.grid == Grid::Persistent && s.order == Order::LongestFirst;
 }
 
-// How many of the last tiles a kernel ranks by what they keep, about one for each core:
-// block-sparse ones without a mask, if they count their tiles.
-inline int ranked_tiles(const Schedule& s, int block_size, bool masked) {
-  return block_size > 0 && !masked && counts_tiles(s) ? 128 : 0;
+// How many of the last tiles a kernel ranks by what their first row keeps, about one for each core:
+// block-sparse ones without a mask whose warpgroups keep the same, if they count their tiles.
+inline int ranked_tiles(const Schedule& s, int block_queries, int group, bool masked) {
+  const bool ranks = block_queries > 0 && !rows_differ(s, block_queries, group) && !masked;
+  return ranks && counts_tiles(s) ? 128 : 0;
 }
 
 // In what order the longest-first order takes a head's rows (row_order.h).

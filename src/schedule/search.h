@@ -69,7 +69,10 @@ struct Kernel {
   bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum
   RowOrder row_order = {};
   bool varlen = false;        // packed sequences
-  int block_size = 0;         // block sparsity: rows and keys of the caller's blocks
+  int block_size = 0;         // block sparsity: keys of the caller's blocks
+  int block_queries = 0;      // and queries
+  double kept_blocks = 0;     // the share of a row of them that is taken to be kept
+  double most_keys = 0;       // of the blocks that a list has room for; 0: for all
   bool group_blocks = false;  // which are the same for all query heads of a key head
   bool rows_alike = true;     // neighbouring rows of blocks keep mostly the same
   std::string apart_blocks;   // why a step cannot take two of these blocks, or ""

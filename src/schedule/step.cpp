@@ -240,17 +240,26 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   return step;
 }
 
+// How many have a row that keeps a block, where `keeping` of the tile's rows of blocks do: of three
+// warpgroups of one row each as many; of 12 rows, 4 each, 3 leave one without.
+int warpgroups_that_keep(const Schedule& s, int keeping, int rows) {
+  if (rows <= s.warpgroups) return std::max(1, s.warpgroups * keeping / rows);
+  const double passes = std::pow(1 - static_cast<double>(keeping) / rows, rows / s.warpgroups);
+  return std::max(1, static_cast<int>(std::lround(s.warpgroups * (1 - passes))));
+}
+
 // Of a tile in several rows of blocks: a step is for those of its parts that keep the block of
 // keys, and none if nobody does. In units of blocks that one part keeps.
 Step sparse_step(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
   const int parts = block_rows(kernel, s);
-  const std::vector<double> chances = chances_of_keepers(parts, kernel.rows_alike);
+  const double kept = kernel.kept_blocks;
+  const std::vector<double> chances = chances_of_keepers(parts, kept, kept_again(kernel));
   Step mean;
   for (int keeping = 1; keeping <= parts; ++keeping) {
     Schedule active = s;
-    active.warpgroups = std::max(1, s.warpgroups * keeping / parts);
+    active.warpgroups = warpgroups_that_keep(s, keeping, parts);
     const Step step = full_step(kernel, active, t, block);
-    const double share = chances[static_cast<size_t>(keeping)] / kKeptByData;
+    const double share = chances[static_cast<size_t>(keeping)] / kept;
     mean.matrix += share * step.matrix;
     mean.special += share * step.special;
     mean.arithmetic += share * step.arithmetic;

@@ -13,6 +13,7 @@
 #include "expr/ops.h"
 #include "spec/doubts.h"
 #include "spec/empty_mask.h"
+#include "spec/fields.h"
 #include "spec/indices.h"
 #include "spec/macros.h"
 #include "spec/names.h"
@@ -258,14 +259,6 @@ class ExpressionReader {
   void add_softmax() {
     for (const auto& [name, text] : kSoftmaxRows) add_row(nullptr, name, text);
     read_weight(nullptr, kSoftmaxWeight);
-  }
-
-  // An output or saved values alone: what softmax would do, but for these.
-  static bool is_rest_of_softmax(const Node& normalize) {
-    return !normalize.children.empty() &&
-           std::ranges::none_of(normalize.children, [](const Node& entry) {
-             return entry.key == "rows" || entry.key == "weight";
-           });
   }
 
   void read_long_form(const Node& normalize) {

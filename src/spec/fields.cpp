@@ -149,10 +149,15 @@ class FieldReader {
     }
   }
 
+  static bool is_row_of_softmax(std::string_view name) { return name == "m" || name == "l"; }
+
   void reserve_softmax_names() {
     const Node* normalize = root_.find("normalize");
-    if (is_recurrent() || (normalize != nullptr && normalize->text != "softmax")) return;
-    for (const char* name : {"m", "l", "lse"}) names_.reserve(name, "a value of softmax");
+    const bool softmax = normalize == nullptr || normalize->text == "softmax";
+    if (is_recurrent() || !(softmax || is_rest_of_softmax(*normalize))) return;
+    for (const char* name : {"m", "l"}) names_.reserve(name, "a value of softmax");
+    // Saved values take its place.
+    if (softmax || normalize->find("save") == nullptr) names_.reserve("lse", "a value of softmax");
   }
 
   // The expressions of rows are read elsewhere; their names must differ from all others.
@@ -169,6 +174,7 @@ class FieldReader {
         // A row may be saved under its own name.
         const Node* rows = normalize->find("rows");
         if (rows != nullptr && rows->find(save.key) != nullptr) continue;
+        if (is_rest_of_softmax(*normalize) && is_row_of_softmax(save.key)) continue;
         names_.add_symbol(save, "/normalize/save", "a saved value");
       }
     }
@@ -241,20 +247,28 @@ class FieldReader {
     return length;
   }
 
+  void read_blocks(const Node& blocks) {
+    read_whole(blocks.find("size"), spec_.block_size);
+    spec_.block_queries = spec_.block_size;
+    read_whole(blocks.find("queries"), spec_.block_queries);
+    const Node* from = blocks.find("from");
+    const bool lists = from != nullptr && from->text == "indices";
+    spec_.sparsity = lists ? Spec::Sparsity::BlockIndices : Spec::Sparsity::BlockBitmap;
+    if (const Node* most = blocks.find("most")) {
+      read_whole(most, spec_.most_blocks.emplace());
+      if (!lists) report_.at_key(*most, "/blocks/most", "a bitmap has no lists that 'most' bounds");
+    }
+    const Node* per = blocks.find("per");
+    const bool shared = per != nullptr && per->text == "heads_kv";
+    spec_.block_heads = shared ? spec_.heads.kv() : spec_.heads.q;
+    const Node* rows = blocks.find("rows");
+    spec_.rows_alike = rows == nullptr || rows->text == "alike";
+  }
+
   void read_sparsity() {
     const Node* blocks = root_.find("blocks");
     const Node* tokens = root_.find("tokens");
-    if (blocks != nullptr) {
-      read_whole(blocks->find("size"), spec_.block_size);
-      const Node* from = blocks->find("from");
-      spec_.sparsity = from != nullptr && from->text == "indices" ? Spec::Sparsity::BlockIndices
-                                                                  : Spec::Sparsity::BlockBitmap;
-      const Node* per = blocks->find("per");
-      const bool shared = per != nullptr && per->text == "heads_kv";
-      spec_.block_heads = shared ? spec_.heads.kv() : spec_.heads.q;
-      const Node* rows = blocks->find("rows");
-      spec_.rows_alike = rows == nullptr || rows->text == "alike";
-    }
+    if (blocks != nullptr) read_blocks(*blocks);
     if (tokens == nullptr) return;
     spec_.sparsity = Spec::Sparsity::TokenIndices;
     read_whole(tokens->find("indices"), spec_.token_count);
@@ -289,6 +303,13 @@ class FieldReader {
 };
 
 }  // namespace
+
+bool is_rest_of_softmax(const Node& normalize) {
+  return !normalize.children.empty() &&
+         std::ranges::none_of(normalize.children, [](const Node& entry) {
+           return entry.key == "rows" || entry.key == "weight";
+         });
+}
 
 void read_fields(const Node& root, Spec& spec, Report& report) {
   FieldReader(root, spec, report).read();

@@ -9,4 +9,8 @@ namespace attngen::spec {
 // `root` has passed check(); entries that did not fit are not found and keep their defaults.
 void read_fields(const Node& root, Spec& spec, Report& report);
 
+// Whether a normaliser's long form has an output or saved values alone: it does what softmax would,
+// but for these.
+bool is_rest_of_softmax(const Node& normalize);
+
 }  // namespace attngen::spec

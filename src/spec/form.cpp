@@ -180,8 +180,11 @@ std::vector<Key> parallel_keys() {
   const Type page = object({required("paged", whole(1, 65536), "Keys of a page.")});
   const Type prefix = object({required("v_prefix", whole(8, 1024, 8), "Columns of K that are V.")});
   const Type blocks = object({
-      required("size", whole(1, 4096), "Queries and keys of a block."),
+      required("size", whole(1, 4096), "Keys of a block, and queries, unless these are given."),
+      optional("queries", whole(1, 4096),
+               "Queries of a block: neighbours that keep the same ones."),
       required("from", one_of({"bitmap", "indices"}), "How blocks are given."),
+      optional("most", whole(1, 1048576), "Entries of each list; otherwise one for every block."),
       optional("per", one_of({"heads", "heads_kv"}),
                "Who keeps blocks of its own: a query head, or all query heads of a key head.",
                "heads"),

@@ -61,6 +61,8 @@ Json canonical(const Spec& spec) {
   if (spec.block_size > 0 && spec.block_heads != spec.heads.q) {
     out["block_heads"] = spec.block_heads;
   }
+  if (spec.block_queries != spec.block_size) out["block_queries"] = spec.block_queries;
+  if (spec.most_blocks) out["most_blocks"] = *spec.most_blocks;
   if (!spec.rows_alike) out["rows_alike"] = false;
   if (spec.recurrent) {
     const Recurrent& recurrent = *spec.recurrent;

@@ -262,7 +262,7 @@ constexpr ValueHint kValues[] = {
     {"/kv_cache", "paged", kPages},
     {"/blocks", "bitmap", "write {size: 64, from: bitmap}"},
     {"/blocks", "indices", "write {size: 64, from: indices}"},
-    {"/blocks/size", "", "write one number: blocks are squares"},
+    {"/blocks/size", "", "write one number of keys; queries: 1 where a block has fewer queries"},
     {"/blocks/from", "list", "write indices"},
 };
 

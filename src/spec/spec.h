@@ -167,9 +167,11 @@ struct Spec {
   // Section 5 of the language. Lists of tokens are checked, not emitted yet.
   enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };
   Sparsity sparsity = Sparsity::None;
-  int block_size = 0;
+  int block_size = 0;      // keys of a block
+  int block_queries = 0;   // neighbours that keep the same blocks: mostly as many
   int block_heads = 0;     // that keep blocks of their own: as many as query heads, or as key heads
   bool rows_alike = true;  // a row of blocks keeps mostly what the one before keeps
+  std::optional<int> most_blocks;  // that a list names; otherwise it has room for all
   int token_count = 0;
 
   std::optional<Recurrent> recurrent;

@@ -308,6 +308,23 @@ TEST_CASE("of the blocks of keys a row has those that it keeps") {
   }
 }
 
+TEST_CASE("blocks of single queries, and lists that name two") {
+  Tensors t(6, 200);
+  std::vector<double> counts, indices;
+  for (int64_t row = 0; row < 2 * 4 * 6; ++row) {
+    counts.push_back(static_cast<double>(row % 4));  // of which two are read
+    indices.insert(indices.end(), {static_cast<double>(row % 3), 3.0});
+  }
+  t.problem.inputs["block_counts"] = counts;
+  t.problem.inputs["block_indices"] = indices;
+  const Oracle oracle(spec_of("blocks: {size: 64, queries: 1, from: indices, most: 2}\n"));
+  for (int64_t row = 0; row < 2 * 4 * 6; ++row) {
+    const int64_t b = row / 24, h = row / 6 % 4, i = row % 6;
+    const int64_t pairs = row % 4 == 0 ? 0 : row % 4 == 1 ? 64 : 64 + 8;
+    CHECK(oracle.row(t.problem, b, h, i, Arithmetic::Exact).pairs == pairs);
+  }
+}
+
 TEST_CASE("bf16 rounding is that of the upper half of a float, ties to even") {
   std::mt19937 random(3);
   for (int i = 0; i < 200'000; ++i) {

@@ -220,9 +220,14 @@ TEST_CASE("block sparsity is given by fields of the argument struct") {
   const Emitted groups = emitted("blocks: {size: 256, from: indices, per: heads_kv}\n");
   CHECK(groups.files[1].content.find("[batch, 8, ceil(seq_q / 256)] contiguous") !=
         std::string::npos);
+  const Emitted chosen = emitted("blocks: {size: 64, queries: 1, from: indices, most: 16}\n");
+  CHECK(chosen.files[1].content.find("[batch, 32, seq_q] contiguous") != std::string::npos);
+  CHECK(chosen.files[1].content.find("[batch, 32, seq_q, 16] contiguous") != std::string::npos);
+  CHECK(chosen.files[1].content.find("blocks: {size: 64, queries: 1, from: indices, most: 16}") !=
+        std::string::npos);
   // A kernel without it has none of this.
   const std::string dense = emitted("").files[0].content;
-  for (const char* word : {"Walk", "Visit", "kSquare", "block_mask"}) {
+  for (const char* word : {"Walk", "Visit", "kCell", "block_mask"}) {
     CHECK(dense.find(word) == std::string::npos);
     CHECK(bitmap.files[0].content.find(word) != std::string::npos);
   }

@@ -63,6 +63,12 @@ TEST_CASE("features that no template carries") {
         "    7 | blocks: {size: 48, from: bitmap}\n"
         "      |                ^~\n"
         "help: multiples of 64\n");
+  CHECK(refusal_of("blocks: {size: 64, queries: 1, from: indices, most: 16}\n") == "");
+  CHECK(refusal_of("blocks: {size: 64, queries: 24, from: bitmap}\n") ==
+        "spec.yaml:7:29: error: blocks.queries 24 is not emitted yet for h100\n"
+        "    7 | blocks: {size: 64, queries: 24, from: bitmap}\n"
+        "      |                             ^~\n"
+        "help: multiples of 64, and what divides 64\n");
   CHECK(refusal_of("tokens: {indices: 2048}\n") ==
         "spec.yaml:7:9: error: token sparsity is not emitted yet for h100\n"
         "    7 | tokens: {indices: 2048}\n"

@@ -145,23 +145,25 @@ void Data::put(const spec::Input& input, std::vector<double> values) {
   problem_.inputs[input.name] = std::move(values);
 }
 
-// The blocks in any order, as far as there is room one of them once more and two that do not exist;
-// then others, which are not meant. Returns how many count.
-double Data::scramble(std::vector<double>& list, int64_t width) {
+// The blocks in any order, as far as there are places one of them once more and two that do not
+// exist; then others, which are not meant. Returns how many count: more than there is room for, if
+// there were more blocks.
+double Data::scramble(std::vector<double>& list, int64_t width, int64_t places) {
   std::shuffle(list.begin(), list.end(), random_);
-  const auto room = [&] { return static_cast<int64_t>(list.size()) < width; };
+  const auto room = [&] { return static_cast<int64_t>(list.size()) < places; };
   if (room() && !list.empty()) list.push_back(list.front());
   if (room()) list.push_back(-1);
   if (room()) list.insert(list.begin(), static_cast<double>(width));
   const auto count = static_cast<double>(list.size());
   for (int64_t j = 0; room(); ++j) list.push_back(static_cast<double>(j));
+  list.resize(static_cast<size_t>(places));
   return count;
 }
 
 // A third of the blocks; every fifth row of blocks keeps none, every seventh all.
 void Data::draw_blocks() {
   if (spec_.block_size == 0) return;
-  const int64_t height = (call_.max_q + spec_.block_size - 1) / spec_.block_size;
+  const int64_t height = (call_.max_q + spec_.block_queries - 1) / spec_.block_queries;
   const int64_t width = (call_.max_kv + spec_.block_size - 1) / spec_.block_size;
   std::vector<double> mask, counts, indices;
   for (int64_t row = 0; row < call_.batch() * spec_.block_heads * height; ++row) {
@@ -171,7 +173,7 @@ void Data::draw_blocks() {
       mask.push_back(kept ? static_cast<double>(1 + random_() % 255) : 0);
       if (kept) list.push_back(static_cast<double>(j));
     }
-    counts.push_back(scramble(list, width));
+    counts.push_back(scramble(list, width, spec_.most_blocks.value_or(width)));
     indices.insert(indices.end(), list.begin(), list.end());
   }
   const std::vector<spec::Input::Dim> some{{}};

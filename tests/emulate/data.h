@@ -41,7 +41,7 @@ class Data {
   hold::Lengths lengths() const;
   void poison(const spec::Input& input, std::vector<double>& values) const;
   void draw_blocks();
-  double scramble(std::vector<double>& list, int64_t width);
+  double scramble(std::vector<double>& list, int64_t width, int64_t places);
   void draw_offsets();
   void put_offsets(const std::string& name, const std::vector<double>& offsets);
   std::vector<double> drawn(const spec::Input& input);

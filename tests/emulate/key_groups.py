@@ -6,7 +6,7 @@ from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENT
                    FEW, FRAME, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, LONG_PACKED, NARROW,
                    ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX, SELF, SIGMOID, SINK, SINKS,
                    SLOPES, SOFTPICK, VALID, WILD, WILD_LONG, WINDOW, also, bias, keep, packed,
-                   packed_input, schedule, spec, split)
+                   packed_input, schedule, selected, spec, split)
 
 KEY_GROUPS = {
     # Keys of a tile in several splits, of which some have no block, and what each normaliser leaves
@@ -218,6 +218,35 @@ KEY_GROUPS = {
               mask=CAUSAL), [packed(2, 64, 2, ping_pong=True), schedule(2, 128, 2)], CALLS[:3]),
         (spec((4, 2), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=DILATED),
          [packed(2, 128, 2), packed(1, 64, 2)], CALLS[:4]),
+    ],
+    # Blocks that a warpgroup's rows do not keep together: lists and bitmaps of single queries, tiles of
+    # 2 to 64 rows of them, and what scores and masks read beside them.
+    "selected": [
+        (spec((16, 1), blocks=selected(1, most=4), mask=CAUSAL),
+         [packed(1, 64, 2), packed(3, 64, 2), packed(2, 64, 2, split_keys=True),
+          packed(1, 32, 2, overlap="none", grid="plain", order="linear")],
+         ["2,37,700", "1,1,300", "1,5,0"]),
+        (spec((4, 2), blocks=selected(1, "bitmap"), mask=CAUSAL, normalize=SIGMOID),
+         [packed(2, 32, 2), schedule(1, 64, 2)], ["2,37,500", "1,1,300"]),
+        (spec((2, 1), blocks=selected(16, per="heads"), mask=WINDOW),
+         [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none")], ["2,137,500", "1,1,300"]),
+        (spec((2, 1), blocks=selected(8, per="heads"), inputs={**SLOPES, **bias("bf16", "heads")},
+              score=f"{ALIBI} + bias[h, q_idx, kv_idx]"), [schedule(2, 64, 2)], BIASED[:2]),
+        (spec((2, 1), blocks=selected(32, per="heads"), inputs=IDS,
+              mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(1, 64, 2)], ["2,137,500"]),
+        (spec((2, 1), blocks=selected(4, "bitmap", per="heads"), inputs=keep("batch"),
+              mask="keep[b, q_idx, kv_idx] > 0"), [schedule(2, 64, 2)], ["1,137,500", "1,70,144"],
+         "keep=bits"),
+        (spec((71, 1), blocks=selected(1, most=3), normalize=SOFTPICK), [packed(1, 64, 2)], ["1,9,500"]),
+        (spec((8, 1), (72, 40), dtype="fp16", blocks=selected(2), mask=CAUSAL,
+              score="30 * tanh(score / 30)"), [packed(2, 64, 2, weights="shared")],
+         ["padded:large:1,37,500"]),
+        # Larger than the tile's rows by one side alone.
+        (spec((2, 1), blocks={"size": 64, "queries": 128, "from": "indices"}, mask=CAUSAL),
+         [schedule(3, 64, 2)], ["1,300,600"]),
+        # More blocks than are marked at once, and longer lists than lanes read at once.
+        (spec((4, 1), blocks=selected(1, most=70)), [packed(1, 64, 2)], ["1,5,9000"]),
+        (spec((1, 1), blocks=selected(8, "bitmap")), [schedule(1, 64, 2)], ["1,70,17000"]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

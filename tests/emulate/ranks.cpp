@@ -1,5 +1,5 @@
 // The order of a block-sparse kernel's tiles: each comes once, and of the last ones those that keep
-// the most squares come first, for every block alike.
+// the most cells come first, for every block alike.
 // EMITTED is an emitted kernel as to_host.py makes it, named "emulated".
 #include EMITTED
 
@@ -15,11 +15,11 @@ struct Call {
   int blocks;
 };
 
-// Of each row of squares: with rows that keep none, rows that keep all, and some that are alike.
+// Of each row of cells: with rows that keep none, rows that keep all, and some that are alike.
 std::vector<int> draw_counts(const Params& p, std::mt19937& random) {
-  std::vector<int> counts(static_cast<size_t>(p.batch * kSquareHeads * p.squares_q));
+  std::vector<int> counts(static_cast<size_t>(p.batch * kCellHeads * p.cells_q));
   for (int& count : counts) {
-    count = static_cast<int>(random() % static_cast<unsigned>(p.squares_kv + 1)) / 3 * 3;
+    count = static_cast<int>(random() % static_cast<unsigned>(p.cells_kv + 1)) / 3 * 3;
   }
   return counts;
 }
@@ -28,18 +28,18 @@ std::vector<int> draw_counts(const Params& p, std::mt19937& random) {
 template <typename AnyParams>
 void keep(AnyParams& p, const std::vector<int>& counts, std::vector<uint8_t>& memory) {
   if constexpr (requires { p.block_mask; }) {
-    memory.assign(counts.size() * static_cast<size_t>(p.squares_kv), 0);
+    memory.assign(counts.size() * static_cast<size_t>(p.cells_kv), 0);
     for (size_t row = 0; row < counts.size(); ++row) {
-      std::fill_n(memory.begin() + static_cast<int64_t>(row) * p.squares_kv, counts[row], 1);
+      std::fill_n(memory.begin() + static_cast<int64_t>(row) * p.cells_kv, counts[row], 1);
     }
     p.block_mask = memory.data();
   } else {
     memory.resize(counts.size() * sizeof(int32_t));
     auto* lengths = reinterpret_cast<int32_t*>(memory.data());
     for (size_t row = 0; row < counts.size(); ++row) {
-      lengths[row] = counts[row] == 0              ? INT32_MIN
-                     : counts[row] == p.squares_kv ? INT32_MAX
-                                                   : counts[row];
+      lengths[row] = counts[row] == 0            ? INT32_MIN
+                     : counts[row] == p.cells_kv ? INT32_MAX
+                                                 : counts[row];
     }
     p.block_counts = lengths;
   }
@@ -47,9 +47,9 @@ void keep(AnyParams& p, const std::vector<int>& counts, std::vector<uint8_t>& me
 
 int count_of(int index, const Params& p, const std::vector<int>& counts) {
   const Tile tile = tile_at(index, p);
-  const int row = tile.q_first / (kTileQ / kTileQueries) / kSquare;
-  const int head = tile.h / (kHeadsQ / kSquareHeads);
-  return counts[static_cast<size_t>((tile.b * kSquareHeads + head) * p.squares_q + row)];
+  const int row = tile.q_first / (kTileQ / kTileQueries) / kCellQueries;
+  const int head = tile.h / (kHeadsQ / kCellHeads);
+  return counts[static_cast<size_t>((tile.b * kCellHeads + head) * p.cells_q + row)];
 }
 
 bool is_ranked(const std::vector<int>& order, const Params& p, const std::vector<int>& counts,

@@ -21,6 +21,11 @@ def spec(heads=(2, 1), head_dim=(64, 64), **rest):
             "head_dim": {"qk": head_dim[0], "v": head_dim[1]}, **rest}
 
 
+def selected(queries, source="indices", per="heads_kv", **rest):
+    """Blocks of 64 keys that so many queries keep."""
+    return {"size": 64, "queries": queries, "from": source, "per": per, **rest}
+
+
 def bias(dtype, *dims):
     return {"bias": {"dtype": dtype, "shape": [*dims, "seq_q", "seq_kv"]}}
 

@@ -52,6 +52,9 @@ TEST_CASE("what a caller keeps") {
   CHECK(assumed("blocks: {size: 64, from: bitmap}\n"
                 "mask: (q_pos // 64 - kv_idx // 64) % 4 == 0\n") ==
         "predictions assume that block_mask keeps every block, that rows of blocks are alike");
+  CHECK(assumed("blocks: {size: 64, queries: 1, from: indices, most: 16}\n") ==
+        "predictions assume that lists are as long as there is room for, that rows of blocks are "
+        "alike");
   CHECK(assumed("varlen: true\n") ==
         "predictions assume that sequences are as long as the workload's in the mean");
 }

@@ -65,7 +65,7 @@ TEST_CASE("in the longest-first order cores wait for each other at the L2 as wel
 
 TEST_CASE("two blocks that share a core have half of its tiles each") {
   Kernel kernel = softmax_kernel(128, 128, 16, 1, 8192, "true", true);
-  kernel.block_size = 64;
+  kernel.block_size = kernel.block_queries = 64;
   Schedule schedule;
   schedule.warpgroups = 1;
   schedule.tile_kv = 64;

@@ -106,7 +106,7 @@ TEST_CASE("wide values are split into parts that TMA moves whole") {
 
 TEST_CASE("block sparsity restricts the tiles") {
   Kernel kernel = plain_kernel(64, 64);
-  kernel.block_size = 128;
+  kernel.block_size = kernel.block_queries = 128;
   const auto reason = [&](const Schedule& schedule) {
     return fit_hopper(kernel, schedule, h100()).reason;
   };
@@ -135,7 +135,7 @@ TEST_CASE("block sparsity restricts the tiles") {
 TEST_CASE("a step of two blocks") {
   Kernel kernel = softmax_kernel(128, 128, 8, 1, 1024, "true", true);
   kernel.heads_kv = 2;
-  kernel.block_size = 64;
+  kernel.block_size = kernel.block_queries = 64;
   const auto reason = [&](const Schedule& schedule) {
     return fit_hopper(kernel, schedule, h100()).reason;
   };
@@ -240,7 +240,7 @@ TEST_CASE("a row's value that a mask asks by itself and with keys takes register
 TEST_CASE("a lone warpgroup shares its core where keys have gaps") {
   Kernel kernel = plain_kernel(128, 128);
   CHECK(fit_hopper(kernel, shape(1, 64), h100()).resources->blocks_per_core == 1);
-  kernel.block_size = 64;
+  kernel.block_size = kernel.block_queries = 64;
   Schedule schedule = shape(1, 64);
   schedule.grid = Grid::Persistent;
   const Resources two = *fit_hopper(kernel, schedule, h100()).resources;
@@ -249,10 +249,10 @@ TEST_CASE("a lone warpgroup shares its core where keys have gaps") {
   CHECK(2 * (two.shared_bytes + 1024) <= h100().shared_bytes_per_core);
   schedule.stages = 4;  // 160 KiB of keys and values
   CHECK(fit_hopper(kernel, schedule, h100()).resources->blocks_per_core == 1);
-  kernel.block_size = 128;
+  kernel.block_size = kernel.block_queries = 128;
   CHECK(fit_hopper(kernel, shape(2, 64), h100()).resources->blocks_per_core == 1);
   // A mask's gaps; values whose product does not fit in the registers of a launch.
-  kernel.block_size = 0;
+  kernel.block_size = kernel.block_queries = 0;
   kernel.walks = true;
   schedule = shape(1, 32);
   CHECK(fit_hopper(kernel, schedule, h100()).resources->blocks_per_core == 2);

@@ -21,6 +21,10 @@ TEST_CASE("keys") {
         "    6 | blocks: {size: 64, from: bitmap, per: head_kv}\n"
         "      |                                       ^~~~~~~\n"
         "help: did you mean 'heads_kv'?\n");
+  CHECK(errors_with("blocks: {size: 64, from: bitmap, most: 16}\n") ==
+        "s.yaml:6:34: error: a bitmap has no lists that 'most' bounds\n"
+        "    6 | blocks: {size: 64, from: bitmap, most: 16}\n"
+        "      |                                  ^~~~\n");
   CHECK(errors_with("masc: true\n") ==
         "s.yaml:6:1: error: unknown key 'masc'\n"
         "    6 | masc: true\n"

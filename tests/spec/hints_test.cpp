@@ -221,7 +221,7 @@ TEST_CASE("values that lack their brackets or a digit, or are to be computed") {
         "s.yaml:6:16: error: blocks.size must be a whole number, got a list\n"
         "    6 | blocks: {size: [64, 128], from: bitmap}\n"
         "      |                ^~~~~~~~~\n"
-        "help: write one number: blocks are squares\n");
+        "help: write one number of keys; queries: 1 where a block has fewer queries\n");
   CHECK(errors_with("scale: .5\n") ==
         "s.yaml:6:8: error: scale must be 'default' or a number, got '.5'\n"
         "    6 | scale: .5\n"

@@ -143,6 +143,16 @@ TEST_CASE("names that are taken") {
         "help: a value of softmax has that name already\n");
   CHECK(errors_with(
             "inputs: {lse: {dtype: f32, shape: []}}\nnormalize: none\nscore: score + lse\n") == "");
+  // An output alone, or saved values, leave the rest to softmax.
+  CHECK(errors_with("constants: {m: 2}\nnormalize: {output: acc / l * m}\n") ==
+        "s.yaml:6:13: error: 'm' cannot name a constant\n"
+        "    6 | constants: {m: 2}\n"
+        "      |             ^\n"
+        "help: a value of softmax has that name already\n");
+  const std::string lse = "inputs: {lse: {dtype: f32, shape: [heads]}}\nscore: score + lse[h]\n";
+  CHECK(errors_with(lse + "normalize: {output: acc}\n").ends_with("has that name already\n"));
+  CHECK(errors_with(lse + "normalize: {save: {m: m}}\n") == "");
+  CHECK(errors_with("normalize: {save: {lse: log(l) + m, m: m}}\n") == "");
   CHECK(errors_with("inputs: {x: {dtype: f32, shape: []}}\nconstants: {x: 1}\n") ==
         "s.yaml:7:13: error: 'x' cannot name a constant\n"
         "    7 | constants: {x: 1}\n"

@@ -211,6 +211,20 @@ TEST_CASE("who keeps blocks") {
   CHECK(heads.hash != groups.hash);
 }
 
+TEST_CASE("blocks of fewer queries, and lists of fewer blocks") {
+  const std::string line = "blocks: {size: 64, from: indices";
+  const Spec square = read_text(kSmall + line + "}\n");
+  const Spec chosen = read_text(kSmall + line + ", queries: 1, most: 16}\n");
+  CHECK(square.block_queries == 64);
+  CHECK_FALSE(square.most_blocks);
+  CHECK(chosen.block_size == 64);
+  CHECK(chosen.block_queries == 1);
+  CHECK(chosen.most_blocks == 16);
+  CHECK(square.hash == read_text(kSmall + line + ", queries: 64}\n").hash);
+  CHECK(square.hash != read_text(kSmall + line + ", queries: 1}\n").hash);
+  CHECK(square.hash != read_text(kSmall + line + ", most: 16}\n").hash);
+}
+
 TEST_CASE("latent attention") {
   const Spec spec = read_text(
       "attngen: 1\nname: mla\ndtype: bf16\nheads: {q: 128, kv: 1}\nhead_dim: {qk: 576, v: 512}\n"

@@ -273,8 +273,8 @@ Params params_of(const attention_forward_args& args) {
   p.tiles *= p.splits;
 #endif
 #if ATTN_SPARSE
-  p.squares_q = (p.seq_q + kSquare - 1) / kSquare;
-  p.squares_kv = (p.seq_kv + kSquare - 1) / kSquare;
+  p.cells_q = (p.seq_q + kCellQueries - 1) / kCellQueries;
+  p.cells_kv = (p.seq_kv + kCellKeys - 1) / kCellKeys;
 #if ATTN_SPARSE_BITMAP
   p.block_mask = args.block_mask;
 #else

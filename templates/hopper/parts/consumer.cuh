@@ -150,6 +150,9 @@ struct Consumer {
 #if ATTN_LEVEL
   __device__ void find_level(const Cursor& cursor);
 #endif
+#if ATTN_ROWS_DIFFER
+  __device__ bool place_ends();
+#endif
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();
 #if ATTN_VARLEN

@@ -246,8 +246,20 @@
 #ifndef ATTN_SPARSE_SIZE
 #define ATTN_SPARSE_SIZE 0
 #endif
+#ifndef ATTN_SPARSE_QUERIES
+#define ATTN_SPARSE_QUERIES 0
+#endif
+#ifndef ATTN_SPARSE_MOST
+#define ATTN_SPARSE_MOST 0
+#endif
 #ifndef ATTN_SPARSE_HEADS
 #define ATTN_SPARSE_HEADS 0
+#endif
+#ifndef ATTN_CELL_ROWS
+#define ATTN_CELL_ROWS 0
+#endif
+#ifndef ATTN_ROWS_DIFFER
+#define ATTN_ROWS_DIFFER 0
 #endif
 #ifndef ATTN_SKIP
 #define ATTN_SKIP 0

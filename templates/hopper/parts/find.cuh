@@ -18,6 +18,9 @@ struct Find {
   Tile tile;  // a batch of -1: none is left
   int visits[32], count;
   int last;  // whether these are the tile's last
+#if ATTN_ROWS_DIFFER
+  Keepers keepers[32];  // of each visit
+#endif
 };
 #else
 struct Find {

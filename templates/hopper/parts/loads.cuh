@@ -130,6 +130,9 @@ __device__ __forceinline__ void Producer::load_key(int block) {
     // Seen once the keys are there.
     shared.visit[key_slot.index][0] = shared.visit[key_slot.index][1] = announced.word;
 #endif
+#if ATTN_ROWS_DIFFER
+    shared.keepers[key_slot.index] = announced.keepers;
+#endif
 #if ATTN_GATHER
     // Without a second block, its columns stand behind the last key.
     shared.apart[key_slot.index] = announced.second < 0 ? p.seq_kv - block * kBlockKv

@@ -94,6 +94,9 @@ __device__ __forceinline__ bool Producer::take_find() {
 #endif
 #if ATTN_WALK
   visits = {find.visits[threadIdx.x % 32], uniform(find.count)};
+#if ATTN_ROWS_DIFFER
+  visits.keepers = find.keepers[threadIdx.x % 32];
+#endif
   last_visits = uniform(find.last);
   taken = 0;
 #endif
@@ -134,6 +137,11 @@ __device__ __forceinline__ Visit Producer::next_visit() {
   const int second = next_word();
   if (second < 0) return {word & ~Visit::kFull, -1};
   return {word & (second | ~Visit::kFull), second >> Visit::kShift};
+}
+#elif ATTN_ROWS_DIFFER
+__device__ __forceinline__ Visit Producer::next_visit() {
+  const int word = next_word();
+  return word < 0 ? kNoVisit : Visit{word, __shfl_sync(0xffffffffu, visits.keepers, taken - 1)};
 }
 #else
 __device__ __forceinline__ Visit Producer::next_visit() { return {next_word()}; }

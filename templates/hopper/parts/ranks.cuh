@@ -1,4 +1,4 @@
-// Block sparsity without a mask: the last tiles come in the order of how many squares they keep,
+// Block sparsity without a mask: the last tiles come in the order of how many cells they keep,
 // most of them first, so that no core begins a long one when the others end. A warp of every block
 // ranks them, all alike, while the others are at work.
 #pragma once
@@ -6,26 +6,26 @@
 // The first of them: of each block's own first tile nobody asks.
 int first_ranked(int tiles, int blocks) { return max(tiles - kRanked, min(tiles, blocks)); }
 
-// How many squares a tile's first row keeps; of a long row of a bitmap, among those looked at.
-__device__ __forceinline__ int kept_squares(const Tile& tile, const Params& p) {
+// How many cells a tile's first row keeps; of a long row of a bitmap, among those looked at.
+__device__ __forceinline__ int kept_cells(const Tile& tile, const Params& p) {
 #if ATTN_PACKED_HEADS
-  const int square_row = tile.q_first / kGroupRows / kSquare;
+  const int cell_row = tile.q_first / kGroupRows / kCellQueries;
 #else
-  const int square_row = tile.q_first / kSquare;
+  const int cell_row = tile.q_first / kCellQueries;
 #endif
-  if (p.squares_kv == 0) return 0;  // there may be no lists either
-  const int head = tile.h / (kHeadsQ / kSquareHeads);
-  const int64_t row = (int64_t{tile.b} * kSquareHeads + head) * p.squares_q + square_row;
+  if (p.cells_kv == 0) return 0;  // there may be no lists either
+  const int head = tile.h / (kHeadsQ / kCellHeads);
+  const int64_t row = (int64_t{tile.b} * kCellHeads + head) * p.cells_q + cell_row;
 #if ATTN_SPARSE_BITMAP
   constexpr int kMostAsked = 256;
-  const int stride = (p.squares_kv + kMostAsked - 1) / kMostAsked;
-  const uint8_t* const squares = p.block_mask + row * p.squares_kv;
+  const int stride = (p.cells_kv + kMostAsked - 1) / kMostAsked;
+  const uint8_t* const cells = p.block_mask + row * p.cells_kv;
   int kept = 0;
 #pragma unroll 4
-  for (int square = 0; square < p.squares_kv; square += stride) kept += squares[square] != 0;
+  for (int cell = 0; cell < p.cells_kv; cell += stride) kept += cells[cell] != 0;
   return kept;
 #else
-  return min(max(p.block_counts[row], 0), p.squares_kv);
+  return min(max(p.block_counts[row], 0), list_room(p));
 #endif
 }
 
@@ -39,8 +39,7 @@ __device__ __forceinline__ void rank_tiles(Shared& shared, const Params& p) {
   for (int i = 0; i < kRanked / 32; ++i) {
     const int place = 32 * i + lane;
     constexpr int kMostKept = INT32_MAX / kRanked - 1;
-    const int kept =
-        place < count ? min(kept_squares(tile_at(first + place, p), p), kMostKept) : -1;
+    const int kept = place < count ? min(kept_cells(tile_at(first + place, p), p), kMostKept) : -1;
     keys[i] = kept * kRanked - place;
   }
 #pragma unroll

@@ -57,6 +57,9 @@ __device__ __forceinline__ void Scout::report(const Tile& tile) {
     if (begun || last) {  // a tile without a block has a find too
       hand_over([&](Find& find) {
         find.visits[threadIdx.x % 32] = visits.word;
+#if ATTN_ROWS_DIFFER
+        find.keepers[threadIdx.x % 32] = visits.keepers;
+#endif
         if (threadIdx.x % 32 != 0) return;
         find.tile = tile;
         find.count = visits.count;

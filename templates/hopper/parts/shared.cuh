@@ -75,6 +75,9 @@ struct __align__(1024) Shared {
 #if ATTN_GATHER
   int apart[kStages];  // Row::apart of each slot of keys
 #endif
+#if ATTN_ROWS_DIFFER
+  Keepers keepers[kStages];  // of each slot's block
+#endif
 #if ATTN_SEARCHED_LIMITS
   KeyRange tile_keys[kQueryStages][kWarpgroups];  // seen with the queries
   int2 row_keys[kWarpgroups][64];  // each row's first key, and the one behind its last

@@ -21,7 +21,11 @@ struct Limits {
 __device__ __forceinline__ Limits limits_of(const Row& row, int kv_first, const Inputs& in) {
 #if ATTN_INTERVAL_MASK
   const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);
+#if ATTN_ROWS_DIFFER
+  return {keys.begin - kv_first, min(keys.end, row.end) - kv_first};
+#else
   return {keys.begin - kv_first, keys.end - kv_first};
+#endif
 #else
   const int2 keys = *row.keys;  // found when the tile began
   return {keys.x - kv_first, keys.y - kv_first};
@@ -45,7 +49,9 @@ template <typename Bias>
 __device__ __forceinline__ bool exists_at(const Row& row, Bias bias, int kv_first, int column,
                                           const Inputs& in) {
   const int key = kv_first + column;
-#if ATTN_ZERO_IS_MASKED
+#if ATTN_ROWS_DIFFER
+  return key < row.end && pair_exists(row, bias, column, key, in);
+#elif ATTN_ZERO_IS_MASKED
   return pair_exists(row, bias, column, key, in);
 #elif ATTN_MASK_LOADS
   return key < row.seq_kv && pair_exists(row, bias, column, key, in);
@@ -57,7 +63,9 @@ __device__ __forceinline__ bool exists_at(const Row& row, Bias bias, int kv_firs
 __device__ __forceinline__ bool exists_at(const Row& row, int kv_first, int column,
                                           const Inputs& in) {
   const int key = kv_first + column;
-#if ATTN_MASK_LOADS
+#if ATTN_ROWS_DIFFER
+  return key < row.end && pair_exists(row, column, key, in);
+#elif ATTN_MASK_LOADS
   return key < row.seq_kv && pair_exists(row, column, key, in);
 #else
   return (key < row.seq_kv) & pair_exists(row, column, key, in);
@@ -71,8 +79,8 @@ __device__ __forceinline__ bool exists_at(const Row& row, int kv_first, int colu
 #if ATTN_GATHER
 // These are of one of the two blocks that a step takes, whose first key is kv_first.
 template <int kBlock>
-__device__ __forceinline__ void mask_square(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                            const Row (&rows)[2], const Inputs& in) {
+__device__ __forceinline__ void mask_half(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                          const Row (&rows)[2], const Inputs& in) {
 #else
 __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                             const Row (&rows)[2], const Inputs& in) {
@@ -114,8 +122,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
 #if ATTN_GATHER
 __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                             const Row (&rows)[2], const Inputs& in) {
-  mask_square<0>(scores, kv_first, rows, in);
-  mask_square<1>(scores, kv_first + rows[0].apart, rows, in);
+  mask_half<0>(scores, kv_first, rows, in);
+  mask_half<1>(scores, kv_first + rows[0].apart, rows, in);
 }
 
 #endif
@@ -127,17 +135,17 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], 
 #if ATTN_GATHER
 // This is one of the two blocks that a step takes, whose first key is kv_first.
 template <bool kMasked, int kBlock>
-__device__ __forceinline__ void finish_square(float (&scores)[kTileKv / 8][2][2], int kv_first,
-                                              const Row (&rows)[2],
+__device__ __forceinline__ void finish_half(float (&scores)[kTileKv / 8][2][2], int kv_first,
+                                            const Row (&rows)[2],
 #else
 template <bool kMasked>
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                               const Row (&rows)[2],
 #endif
 #if ATTN_AFFINE_SCORE
-                                              const float (&shift)[2],
+                                            const float (&shift)[2],
 #endif
-                                              const Inputs& in) {
+                                            const Inputs& in) {
 #if ATTN_BIAS_SHIFTED
   const Biases biases{{rows[0].bias, rows[1].bias}};
 #elif ATTN_BIAS
@@ -210,11 +218,11 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
                                               const Inputs& in) {
   const int second = kv_first + rows[0].apart;
 #if ATTN_AFFINE_SCORE
-  finish_square<kMasked, 0>(scores, kv_first, rows, shift, in);
-  finish_square<kMasked, 1>(scores, second, rows, shift, in);
+  finish_half<kMasked, 0>(scores, kv_first, rows, shift, in);
+  finish_half<kMasked, 1>(scores, second, rows, shift, in);
 #else
-  finish_square<kMasked, 0>(scores, kv_first, rows, in);
-  finish_square<kMasked, 1>(scores, second, rows, in);
+  finish_half<kMasked, 0>(scores, kv_first, rows, in);
+  finish_half<kMasked, 1>(scores, second, rows, in);
 #endif
 }
 

@@ -1,31 +1,52 @@
 // Block sparsity: which blocks of keys a tile visits.
 //
-// The caller keeps squares of kSquare queries and as many keys. The scout alone finds them, and the
-// producer says with every block of keys which one it is and whether another follows: the consumers
-// need not come to the same answer, since they are told.
+// The caller keeps cells of kCellQueries queries and kCellKeys keys. The scout alone finds them,
+// and the producer says with every block of keys which one it is and whether another follows: the
+// consumers need not come to the same answer, since they are told.
 #pragma once
 
-constexpr int kSquare = ATTN_SPARSE_SIZE;
-constexpr int kSquareHeads = ATTN_SPARSE_HEADS;  // that keep squares of their own
+constexpr int kCellQueries = ATTN_SPARSE_QUERIES;
+constexpr int kCellKeys = ATTN_SPARSE_SIZE;
+constexpr int kCellHeads = ATTN_SPARSE_HEADS;  // that keep cells of their own
 #if ATTN_GATHER
-constexpr int kBlocksOfSquare = 1;  // of the blocks that the mask needs
-static_assert(kBlockKv == kSquare && kTileKv == 2 * kSquare, "a step takes two squares");
+constexpr int kBlocksOfCell = 1;  // of the blocks that the mask needs
+static_assert(kBlockKv == kCellKeys && kTileKv == 2 * kCellKeys, "a step takes two cells");
 #else
-constexpr int kBlocksOfSquare = kSquare / kTileKv;
-static_assert(kSquare % kTileKv == 0 && kSquare % 64 == 0, "no block of keys is kept in part");
+constexpr int kBlocksOfCell = kCellKeys / kTileKv;
+static_assert(kCellKeys % kTileKv == 0, "no block of keys is kept in part");
 #endif
-// Rows of squares that a tile looks at: one, or each warpgroup's own.
-#if ATTN_SKIP
-constexpr int kSquareRows = kWarpgroups;
-static_assert(kSquareRows <= Visit::kKeeperBits);
+// Rows of cells that a tile looks at: one, each warpgroup's own, or all that its queries stand in.
+#if ATTN_ROWS_DIFFER
+constexpr int kCellRows = ATTN_CELL_ROWS;
+static_assert(kCellRows * kCellQueries == kTileQueries && kCellRows % kWarpgroups == 0);
+static_assert(kCellRows <= 8 * sizeof(Keepers));
+#elif ATTN_SKIP
+constexpr int kCellRows = kWarpgroups;
+static_assert(kCellRows <= Visit::kKeeperBits);
 #else
-constexpr int kSquareRows = 1;
-static_assert(kSquare % kTileQueries == 0, "a tile's warpgroups keep the same blocks");
+constexpr int kCellRows = 1;
+static_assert(kCellQueries % kTileQueries == 0, "a tile's warpgroups keep the same blocks");
+#endif
+#if ATTN_ROWS_DIFFER && ATTN_SPARSE_BITMAP
+constexpr int kRowsAtOnce = 1;  // of which the scout reads
+#elif ATTN_SPARSE_BITMAP
+constexpr int kRowsAtOnce = kCellRows;
 #endif
 
-// Which of the squares that a tile looks at are kept: a bit each, of up to 1024 at a time.
-using Kept = unsigned[kSquareRows][32];
+// Which of the cells that a tile looks at are kept: a bit each, of up to 1024 at a time.
+using Kept = unsigned[kCellRows][32];
 
+#if !ATTN_SPARSE_BITMAP
+// Entries of each list.
+__device__ __forceinline__ int list_room(const Params& p) {
+#if ATTN_SPARSE_MOST
+  return ATTN_SPARSE_MOST;
+#else
+  return p.cells_kv;
+#endif
+}
+
+#endif
 // The blocks of keys that a tile visits, from the last to the first. All lanes of a warp walk
 // along.
 class Walk {
@@ -40,28 +61,71 @@ class Walk {
 #pragma unroll 1
     while (base_ > blocks_.begin && visits.count == 0) {
       base_ -= 32;
-      const int first = base_ / kBlocksOfSquare;
+      const int first = base_ / kBlocksOfCell;
       if (first < window_) mark_window(first / kWindow * kWindow);
+#if ATTN_ROWS_DIFFER
+      const Keepers keepers = keepers_of_lane();
+      visits = visits_of(visit_of_lane(keepers), keepers);
+#else
       visits = visits_of(visit_of_lane());
+#endif
     }
     return visits;
   }
 
  private:
 #if ATTN_SPARSE_BITMAP
-  static constexpr int kWindow = 128;  // squares at a time
+  static constexpr int kWindow = 128;  // cells at a time
 #else
-  static constexpr int kWindow = 1024;  // squares at a time: for each a list is read from its begin
+  static constexpr int kWindow = 1024;  // cells at a time: for each a list is read from its begin
 #endif
 
+  __device__ __forceinline__ int block_of_lane() const {
+    return base_ + 31 - static_cast<int>(threadIdx.x % 32);
+  }
+
+  __device__ __forceinline__ bool keeps(int row, int cell) const {
+    return (kept_[row][cell / 32] >> cell % 32 & 1) != 0;
+  }
+
+#if ATTN_ROWS_DIFFER
+  // The rows of cells that keep the lane's block: a bit each.
+  __device__ __forceinline__ Keepers keepers_of_lane() const {
+    const int block = block_of_lane();
+    if (block < blocks_.begin || block >= blocks_.end) return 0;
+    Keepers keepers = 0;
+#pragma unroll 4
+    for (int i = 0; i < kCellRows; ++i) {
+      keepers |= Keepers{keeps(i, block / kBlocksOfCell - window_)} << i;
+    }
+    return keepers;
+  }
+
+  // Of that block, base_ + 31 in lane 0; none: -1.
+  __device__ __forceinline__ int visit_of_lane(Keepers keepers) const {
+    if (keepers == 0) return -1;
+    const int word = visit_of(block_of_lane(), blocks_.is_full(block_of_lane()));
+#if ATTN_SKIP
+    constexpr int kOwnRows = kCellRows / kWarpgroups;
+    constexpr Keepers kOwn = (Keepers{1} << kOwnRows) - 1;
+    int warpgroups = 0;
+#pragma unroll
+    for (int i = 0; i < kWarpgroups; ++i) {
+      warpgroups |= int{(keepers >> kOwnRows * i & kOwn) != 0} << i;
+    }
+    return word | warpgroups;
+#else
+    return word;
+#endif
+  }
+#else
   // Of the lane's block, base_ + 31 in lane 0; none: -1.
   __device__ __forceinline__ int visit_of_lane() const {
-    const int block = base_ + 31 - static_cast<int>(threadIdx.x % 32);
-    const int square = block / kBlocksOfSquare - window_;
+    const int block = block_of_lane();
     int keepers = 0;
 #pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) {
-      keepers |= (kept_[i][square / 32] >> square % 32 & 1) << i;
+    for (int i = 0; i < kCellRows; ++i) {
+      keepers |= int{keeps(i, block / kBlocksOfCell - window_)} << i;
     }
     if (keepers == 0 || block < blocks_.begin || block >= blocks_.end) return -1;
 #if ATTN_SKIP
@@ -70,78 +134,123 @@ class Walk {
     return visit_of(block, blocks_.is_full(block));
 #endif
   }
+#endif
 
-  // The tile's i-th row of squares; none: -1.
+  // The tile's i-th row of cells; none: -1.
   __device__ __forceinline__ int64_t row(int i) const {
 #if ATTN_PACKED_HEADS
     int query = tile.q_first / kGroupRows;
 #else
     int query = tile.q_first;
 #endif
-#if ATTN_SKIP
+#if ATTN_SKIP && !ATTN_ROWS_DIFFER
     query += kTileQueries / kWarpgroups * i;  // warpgroup i's first
     if (query >= p.seq_q) return -1;
 #endif
-    const int head = tile.h / (kHeadsQ / kSquareHeads);
-    return (int64_t{tile.b} * kSquareHeads + head) * p.squares_q + query / kSquare;
+    const int head = tile.h / (kHeadsQ / kCellHeads);
+#if ATTN_ROWS_DIFFER
+    const int cell = query / kCellQueries + i;
+    if (cell >= p.cells_q) return -1;
+    return (int64_t{tile.b} * kCellHeads + head) * p.cells_q + cell;
+#else
+    return (int64_t{tile.b} * kCellHeads + head) * p.cells_q + query / kCellQueries;
+#endif
   }
 
-  // Of `window` and the squares after it what the tile's rows keep. All rows' loads are on their
-  // way at once.
+  // Of `window` and the cells after it what the tile's rows keep.
 #if ATTN_SPARSE_BITMAP
   __device__ __forceinline__ void mark_window(int window) {
-    const int lane = threadIdx.x % 32;
     window_ = window;
-    uint8_t squares[kSquareRows][kWindow / 32] = {};
+#if ATTN_ROWS_DIFFER
+#pragma unroll 1
+    for (int first = 0; first < kCellRows; first += kRowsAtOnce) mark_rows(first);
+#else
+    mark_rows(0);
+#endif
+    __syncwarp();
+  }
+
+  // All of these rows' loads are on their way at once.
+  __device__ __forceinline__ void mark_rows(int first) {
+    const int lane = threadIdx.x % 32;
+    uint8_t cells[kRowsAtOnce][kWindow / 32] = {};
 #pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) {
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const int64_t of_row = row(first + i);
 #pragma unroll
       for (int word = 0; word < kWindow / 32; ++word) {
-        const int square = window + 32 * word + lane;
-        if (row(i) < 0 || square >= p.squares_kv) continue;
-        squares[i][word] = __ldg(p.block_mask + row(i) * p.squares_kv + square);
+        const int cell = window_ + 32 * word + lane;
+        if (of_row < 0 || cell >= p.cells_kv) continue;
+        cells[i][word] = __ldg(p.block_mask + of_row * p.cells_kv + cell);
       }
     }
     __syncwarp();  // all lanes have read what was there
 #pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) {
+    for (int i = 0; i < kRowsAtOnce; ++i) {
 #pragma unroll
       for (int word = 0; word < kWindow / 32; ++word) {
-        const unsigned bits = __ballot_sync(0xffffffffu, squares[i][word] != 0);
-        if (lane == 0) kept_[i][word] = bits;
+        const unsigned bits = __ballot_sync(0xffffffffu, cells[i][word] != 0);
+        if (lane == 0) kept_[first + i][word] = bits;
       }
     }
-    __syncwarp();
   }
 #else
-  // The order of a list does not matter, and an entry may stand twice; one that is no square is
-  // passed over.
   __device__ __forceinline__ void mark_window(int window) {
-    const int lane = threadIdx.x % 32;
     window_ = window;
-    int counts[kSquareRows] = {}, entries[kSquareRows] = {};
-#pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) {
-      if (row(i) < 0) continue;
-      counts[i] = min(__ldg(p.block_counts + row(i)), p.squares_kv);
-      if (lane < p.squares_kv) entries[i] = __ldg(p.block_indices + row(i) * p.squares_kv + lane);
-    }
     __syncwarp();  // all lanes have read what was there
 #pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) kept_[i][lane] = 0;
+    for (int i = 0; i < kCellRows; ++i) kept_[i][threadIdx.x % 32] = 0;
     __syncwarp();
-#pragma unroll
-    for (int i = 0; i < kSquareRows; ++i) {
-#pragma unroll 1
-      for (int place = lane; place < counts[i]; place += 32) {
-        const int entry =
-            place < 32 ? entries[i] : __ldg(p.block_indices + row(i) * p.squares_kv + place);
-        const bool is_here = entry >= window && entry - window < kWindow;
-        if (is_here) atomicOr(&kept_[i][(entry - window) / 32], 1u << entry % 32);
-      }
-    }
+    mark_lists();
     __syncwarp();
   }
+
+  // The order of a list does not matter, and an entry may stand twice; one that is no cell is
+  // passed over.
+  __device__ __forceinline__ void mark(int row, int entry) {
+    const bool is_here = entry >= window_ && entry - window_ < kWindow;
+    if (is_here) atomicOr(&kept_[row][(entry - window_) / 32], 1u << entry % 32);
+  }
+
+#if ATTN_ROWS_DIFFER
+  // Some rows side by side, each by kLanes. The first entries are on their way with the counts.
+  __device__ __forceinline__ void mark_lists() {
+    constexpr int kLanes = kCellRows == 2 ? 16 : 8;
+    const int room = list_room(p), lane = threadIdx.x % kLanes;
+#pragma unroll 1
+    for (int i = threadIdx.x % 32 / kLanes; i < kCellRows; i += 32 / kLanes) {
+      const int64_t of_row = row(i);
+      if (of_row < 0) break;
+      const int32_t* const list = p.block_indices + of_row * room;
+      int entry = lane < room ? __ldg(list + lane) : -1;
+      const int count = min(__ldg(p.block_counts + of_row), room);
+#pragma unroll 1
+      for (int place = lane; place < count; place += kLanes) {
+        mark(i, entry);
+        if (place + kLanes < count) entry = __ldg(list + place + kLanes);
+      }
+    }
+  }
+#else
+  // All rows' counts and first entries are on their way at once.
+  __device__ __forceinline__ void mark_lists() {
+    const int lane = threadIdx.x % 32, room = list_room(p);
+    int counts[kCellRows] = {}, entries[kCellRows] = {};
+#pragma unroll
+    for (int i = 0; i < kCellRows; ++i) {
+      if (row(i) < 0) continue;
+      counts[i] = min(__ldg(p.block_counts + row(i)), room);
+      if (lane < room) entries[i] = __ldg(p.block_indices + row(i) * room + lane);
+    }
+#pragma unroll
+    for (int i = 0; i < kCellRows; ++i) {
+#pragma unroll 1
+      for (int place = lane; place < counts[i]; place += 32) {
+        mark(i, place < 32 ? entries[i] : __ldg(p.block_indices + row(i) * room + place));
+      }
+    }
+  }
+#endif
 #endif
 
   const Params& p;
@@ -149,5 +258,5 @@ class Walk {
   Kept& kept_;
   Blocks blocks_;           // that the mask needs
   int base_;                // all blocks before it are still to come
-  int window_ = INT32_MAX;  // the first square that kept_ is about
+  int window_ = INT32_MAX;  // the first cell that kept_ is about
 };

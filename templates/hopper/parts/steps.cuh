@@ -179,10 +179,10 @@ __device__ __forceinline__ void Consumer::fill_key_words(Strips& strips, int blo
 // Of the block in the key slot. Ids of keys serve the mask alone: none where all pairs exist.
 __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
   const int block = cursor.block();
-#if !ATTN_VALUE_STRIPS
-  if (cursor.is_full()) return;
-#elif ATTN_WALK
+#if ATTN_VALUE_STRIPS && ATTN_WALK
   compute_strips(block);  // which one it is was not known
+#elif !ATTN_VALUE_STRIPS && !ATTN_ROWS_DIFFER
+  if (cursor.is_full()) return;
 #endif
   // Others may still read those of the block before.
   Strips& strips = shared.strips[warpgroup][strip_turn ^= 1];
@@ -208,7 +208,7 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
   rows[0].of_distance = strips.of_distance[first % 2] + first / 2 * 2;
   rows[1].of_distance = rows[0].of_distance - 8;
 #endif
-#if ATTN_KEY_WORDS && ATTN_VALUE_STRIPS
+#if ATTN_KEY_WORDS && ATTN_VALUE_STRIPS && !ATTN_ROWS_DIFFER
   if (!cursor.is_full()) fill_key_words(strips, block);
 #elif ATTN_KEY_WORDS
   fill_key_words(strips, block);
@@ -255,6 +255,27 @@ __device__ __forceinline__ void Consumer::find_level(const Cursor& cursor) {
 }
 
 #endif
+#if ATTN_ROWS_DIFFER
+// Of the block in the key slot: a row whose query does not keep it has no key there. Whether all of
+// the warp's rows keep it.
+__device__ __forceinline__ bool Consumer::place_ends() {
+  const Keepers keepers = shared.keepers[key_slot.index];
+  bool all = true;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = warpgroup * 64 + thread / 32 * 16 + lane / 4 + 8 * r;  // of the tile
+#if ATTN_PACKED_HEADS
+    const bool keeps = (keepers >> row / kGroupRows / kCellQueries & 1) != 0;
+#else
+    const bool keeps = (keepers >> row / kCellQueries & 1) != 0;
+#endif
+    rows[r].end = keeps ? rows[r].seq_kv : 0;
+    all = all && keeps;
+  }
+  return __all_sync(0xffffffffu, all);
+}
+
+#endif
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
 #if ATTN_GATHER
@@ -266,16 +287,20 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #if ATTN_MASK_BITS
   find_mask();
 #endif
-#if ATTN_LEVEL && ATTN_LARGE_SCORES
-  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, is_level, added,
-               fixed_limit, reductions,
-#elif ATTN_LEVEL
-  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, is_level, added,
-               reductions,
-#elif ATTN_LARGE_SCORES && ATTN_FIXED_MAX
-  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, fixed_limit, reductions,
+#if ATTN_ROWS_DIFFER
+  const bool full = place_ends() && cursor.is_full();
 #else
-  return weigh(scores, first, cursor.is_full(), kv_first, rows, p.inputs, reductions,
+  const bool full = cursor.is_full();
+#endif
+#if ATTN_LEVEL && ATTN_LARGE_SCORES
+  return weigh(scores, first, full, kv_first, rows, p.inputs, is_level, added, fixed_limit,
+               reductions,
+#elif ATTN_LEVEL
+  return weigh(scores, first, full, kv_first, rows, p.inputs, is_level, added, reductions,
+#elif ATTN_LARGE_SCORES && ATTN_FIXED_MAX
+  return weigh(scores, first, full, kv_first, rows, p.inputs, fixed_limit, reductions,
+#else
+  return weigh(scores, first, full, kv_first, rows, p.inputs, reductions,
 #endif
                shared.query[query_slot.index][warpgroup],
 #if ATTN_MAPS > 1

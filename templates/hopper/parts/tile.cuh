@@ -67,12 +67,12 @@ struct Params {
   uint64_t call;  // its number
 #endif
 #if ATTN_SPARSE
-  int squares_q, squares_kv;  // of kSquare queries and as many keys
+  int cells_q, cells_kv;  // of kCellQueries queries and kCellKeys keys
 #if ATTN_SPARSE_BITMAP
-  const uint8_t* block_mask;  // [batch, kSquareHeads, squares_q, squares_kv]
+  const uint8_t* block_mask;  // [batch, kCellHeads, cells_q, cells_kv]
 #else
-  const int32_t* block_counts;   // [batch, kSquareHeads, squares_q]
-  const int32_t* block_indices;  // [batch, kSquareHeads, squares_q, squares_kv]
+  const int32_t* block_counts;   // [batch, kCellHeads, cells_q]
+  const int32_t* block_indices;  // [batch, kCellHeads, cells_q, list_room]
 #endif
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED

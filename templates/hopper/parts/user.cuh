@@ -23,6 +23,9 @@ struct Row {
 #if ATTN_GATHER
   int apart;  // what a key of the second block is beyond its place in the step
 #endif
+#if ATTN_ROWS_DIFFER
+  int end;  // of its keys in the block at hand: 0 where its query does not keep that
+#endif
 };
 
 #if ATTN_MASKED

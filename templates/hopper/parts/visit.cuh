@@ -1,6 +1,15 @@
 // How the producer tells the consumers of a block of keys: both sides cannot differ on what comes.
 #pragma once
 
+#if ATTN_ROWS_DIFFER
+// The rows of cells of a tile that keep a block of keys: a bit each.
+#if ATTN_CELL_ROWS > 32
+using Keepers = uint64_t;
+#else
+using Keepers = uint32_t;
+#endif
+
+#endif
 // A block on its way, in one word: its number, whether all its pairs exist (full), whether another
 // of the tile follows (more). Consumers vote on it: their branches are the whole warp's, and no
 // value moves to a uniform register.
@@ -18,6 +27,9 @@ struct Visit {
 #if ATTN_GATHER
   int second;  // the block that comes with it, or -1
 #endif
+#if ATTN_ROWS_DIFFER
+  Keepers keepers;
+#endif
 #if ATTN_SKIP
   static constexpr int kKeeperBits = 4;  // a bit for each warpgroup that may keep it
   static constexpr int kMore = 1 << kKeeperBits, kFull = 2 << kKeeperBits, kShift = 2 + kKeeperBits;
@@ -34,6 +46,8 @@ struct Visit {
   __device__ __forceinline__ Visit with_more(bool more) const {
 #if ATTN_GATHER
     return {word | (more ? kMore : 0), second};
+#elif ATTN_ROWS_DIFFER
+    return {word | (more ? kMore : 0), keepers};
 #else
     return {word | (more ? kMore : 0)};
 #endif
@@ -42,6 +56,8 @@ struct Visit {
 
 #if ATTN_GATHER
 constexpr Visit kNoVisit{-1, -1};
+#elif ATTN_ROWS_DIFFER
+constexpr Visit kNoVisit{-1, 0};
 #else
 constexpr Visit kNoVisit{-1};
 #endif
@@ -53,10 +69,17 @@ __device__ __forceinline__ int visit_of(int block, bool full) {
 // Visits of up to 32 blocks in their order, one in each of the first `count` lanes.
 struct Visits {
   int word = -1, count = 0;
+#if ATTN_ROWS_DIFFER
+  Keepers keepers = 0;
+#endif
 };
 
 // Of each lane's block, where it has one (not -1): those that come later have lower lanes already.
+#if ATTN_ROWS_DIFFER
+__device__ __forceinline__ Visits visits_of(int word, Keepers keepers) {
+#else
 __device__ __forceinline__ Visits visits_of(int word) {
+#endif
   const unsigned kept = __ballot_sync(0xffffffffu, word >= 0);
   int place = 0;  // the last one that has no more lanes with a block before it than this lane
 #pragma unroll
@@ -64,7 +87,12 @@ __device__ __forceinline__ Visits visits_of(int word) {
     const unsigned before = kept & ((1u << (place + half)) - 1);
     if (__popc(before) <= static_cast<int>(threadIdx.x % 32)) place += half;
   }
+#if ATTN_ROWS_DIFFER
+  return {__shfl_sync(0xffffffffu, word, place), __popc(kept),
+          __shfl_sync(0xffffffffu, keepers, place)};
+#else
   return {__shfl_sync(0xffffffffu, word, place), __popc(kept)};
+#endif
 }
 
 // Where a warpgroup stands in its blocks: in the one of the visit, or before the first.
