@@ -1,3 +1,4 @@
+// How programs for the interpreter fail.
 #pragma once
 
 #include <stdexcept>
