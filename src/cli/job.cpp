@@ -13,12 +13,11 @@
 #include "report/html.h"
 #include "schedule/read.h"
 #include "spec/read.h"
+#include "text/bytes.h"
 #include "text/characters.h"
 
 namespace attngen::cli {
 namespace {
-
-constexpr size_t kMaxText = 1 << 20;  // the readers refuse more
 
 // As errors print a path.
 std::string shown_name(const std::string& path) { return path == "-" ? kStandardInput : path; }
@@ -116,7 +115,7 @@ std::vector<std::string> Job::inputs(const Options& options) const {
 }
 
 std::optional<Job> check(const std::string& path, const Options& options, Log& log) {
-  ReadText read = read_text(path, kMaxText);
+  ReadText read = read_text(path, text::kMaxBytes);
   if (!read.error.empty()) {
     log.fail(ExitCode::InputOutput, format_error(options.error_format, read.error));
     return std::nullopt;
@@ -200,7 +199,7 @@ std::optional<schedule::Schedule> read_schedule(const Options& options, Log& log
   if (options.schedule.empty()) {
     return std::nullopt;
   }
-  ReadText read = read_text(options.schedule, kMaxText);
+  ReadText read = read_text(options.schedule, text::kMaxBytes);
   if (!read.error.empty()) {
     log.fail(ExitCode::InputOutput, format_error(options.error_format, read.error));
     return std::nullopt;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "target/target.h"
+#include "text/characters.h"
 
 namespace attngen::cli {
 namespace {
@@ -63,16 +64,11 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("--print-target", raw.print_target, "Print a GPU's model")->type_name("NAME");
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const size_t first = std::min(text.find_first_not_of(' '), text.size());
-  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
-}
-
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> items;
   while (true) {
     const size_t comma = list.find(',');
-    items.emplace_back(without_blanks(list.substr(0, comma)));
+    items.emplace_back(text::trim(list.substr(0, comma)));
     if (comma == std::string_view::npos) {
       return items;
     }

@@ -13,7 +13,7 @@
 #include "emit/device_text.h"
 #include "emit/forward_api.h"
 #include "emit/layout.h"
-#include "emit/rewrite.h"
+#include "text/characters.h"
 
 namespace attngen::emit {
 namespace {
@@ -153,7 +153,7 @@ std::string shape_text(const spec::Spec& spec, const Input& input) {
 Api api_of(const spec::Spec& spec) {
   Api api;
   api.name = spec.name;
-  api.upper_name = upper(spec.name);
+  api.upper_name = text::upper(spec.name);
   int value = 0;
   for (const StatusText& status : kStatuses) {
     api.statuses.push_back({api.upper_name + "_" + status.name, value++, status.text});

@@ -5,6 +5,7 @@
 
 #include "emit/device_text.h"
 #include "emit/lexeme.h"
+#include "text/characters.h"
 
 namespace attngen::emit {
 namespace {
@@ -21,10 +22,6 @@ LaidLines laid_lines(std::string_view text) {
     lines.push_back({line, fixed});
   }
   return lines;
-}
-
-std::string_view less_spaces(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 size_t indent_of(std::string_view line) {
@@ -81,7 +78,7 @@ bool join_empty_body(LaidLines& lines, size_t i) {
 
 std::string_view code_of(const LaidLine& line) {
   if (line.fixed) return {};
-  return less_spaces(std::string_view(line.text).substr(0, comment_at(line.text)));
+  return text::trim_end(std::string_view(line.text).substr(0, comment_at(line.text)));
 }
 
 std::string_view comment_behind(const LaidLine& line) {

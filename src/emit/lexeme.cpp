@@ -36,7 +36,7 @@ Piece first_piece(std::string_view text, bool in_comment) {
   if (text[0] == '"' || text[0] == '\'') return {Lexeme::String, text.substr(0, string_end(text))};
   if (!is_word(text[0])) return {Lexeme::Other, text.substr(0, 1)};
   // A number takes its digit separators along, so that 1'000 opens no character literal.
-  const bool number = text[0] >= '0' && text[0] <= '9';
+  const bool number = text::is_digit(text[0]);
   size_t end = 1;
   while (end < text.size() && (is_word(text[end]) || (number && text[end] == '\''))) ++end;
   return {Lexeme::Word, text.substr(0, end)};

@@ -8,19 +8,10 @@
 #include <vector>
 
 #include "emit/rewrite.h"
+#include "text/characters.h"
 
 namespace attngen::emit {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
-std::string_view trim_end(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
-}
 
 std::string folder_of(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -38,7 +29,7 @@ std::vector<Line> lines_of(std::string_view text) {
   bool continues = false;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim_end(text.substr(0, end));
+    const std::string_view line = text::trim_end(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
     if (continues) {
@@ -46,7 +37,7 @@ std::vector<Line> lines_of(std::string_view text) {
     } else {
       lines.push_back({number, std::string(line)});
     }
-    continues = line.ends_with('\\') && trim(lines.back().text).starts_with('#');
+    continues = line.ends_with('\\') && text::trim(lines.back().text).starts_with('#');
   }
   return lines;
 }
@@ -56,9 +47,9 @@ struct Directive {
   std::string name, rest;
 };
 Directive directive_of(std::string_view code) {
-  code = trim(trim(code).substr(1));
+  code = text::trim(text::trim(code).substr(1));
   const size_t end = std::min(code.find_first_of(" \t(\"<!"), code.size());
-  return {std::string(code.substr(0, end)), std::string(trim(code.substr(end)))};
+  return {std::string(code.substr(0, end)), std::string(text::trim(code.substr(end)))};
 }
 
 // An #if that is open.
@@ -98,7 +89,7 @@ class Preprocessor {
     Rewriter rewriter(substitution_.values, substitution_.name);
     for (const Line& line : lines_of(text)) {
       line_ = line.number;
-      if (!rewriter.in_comment() && trim(line.text).starts_with('#')) {
+      if (!rewriter.in_comment() && text::trim(line.text).starts_with('#')) {
         directive(line.text, rewriter);
       } else {
         text_line(line.text, rewriter);

@@ -1,7 +1,5 @@
 #include "emit/rewrite.h"
 
-#include <algorithm>
-
 #include "emit/lexeme.h"
 #include "text/characters.h"
 
@@ -9,16 +7,8 @@ namespace attngen::emit {
 
 using text::is_word;
 
-std::string upper(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  return result;
-}
-
 Rewriter::Rewriter(const Values& values, std::string_view name)
-    : values_(values), prefix_(std::string(name) + "_"), upper_prefix_(upper(name) + "_") {}
+    : values_(values), prefix_(std::string(name) + "_"), upper_prefix_(text::upper(name) + "_") {}
 
 std::string Rewriter::word(std::string_view token, bool is_code) {
   constexpr std::string_view kPrefix = "attention_";

@@ -32,7 +32,4 @@ class Rewriter {
   std::string unknown_;
 };
 
-// ASCII only, whatever the locale: "Gemma_2b" -> "GEMMA_2B".
-std::string upper(std::string_view text);
-
 }  // namespace attngen::emit

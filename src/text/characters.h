@@ -27,10 +27,25 @@ inline std::string one_line(std::string_view text) {
   return out;
 }
 
+inline std::string_view trim_end(std::string_view text) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+inline std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  return trim_end(text);
+}
+
 // Capitals as small letters.
 inline std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+// Small letters as capitals.
+inline std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = is_letter(c) && !is_capital(c) ? static_cast<char>(c - 'a' + 'A') : c;
   return out;
 }
 
