@@ -12,9 +12,11 @@
 #include "report/explain.h"
 #include "report/html.h"
 #include "schedule/read.h"
+#include "schedule/search.h"
 #include "spec/read.h"
 #include "text/bytes.h"
 #include "text/characters.h"
+#include "text/diagnostics.h"
 
 namespace attngen::cli {
 namespace {

@@ -10,10 +10,9 @@
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "emit/emit.h"
-#include "schedule/search.h"
+#include "schedule/schedule.h"
 #include "spec/spec.h"
 #include "target/target.h"
-#include "text/diagnostics.h"
 
 namespace attngen::cli {
 

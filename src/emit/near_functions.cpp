@@ -4,7 +4,6 @@
 
 #include "emit/device_text.h"
 #include "emit/pair_text.h"
-#include "emit/user_functions.h"
 #include "expr/decimal.h"
 
 namespace attngen::emit {
