@@ -48,9 +48,12 @@ void declare(CLI::App& app, Raw& raw) {
   app.footer(kExamples);
   app.add_option("specs", raw.specs, "JSON or YAML files; - is standard input")->type_name("");
   app.add_option("-o,--output", raw.output, "Write into this folder")->type_name("DIR");
-  app.add_option("--target", raw.target, "GPUs, by comma; overrides the spec")->type_name("LIST");
-  app.add_option("--emit", raw.emit, "kernel,header,manifest; default: all")->type_name("LIST");
-  app.add_option("--schedule", raw.schedule, "Use this schedule, do not search")->type_name("FILE");
+  app.add_option("--target", raw.target, "Comma-separated GPUs; overrides the spec")
+      ->type_name("LIST");
+  app.add_option("--emit", raw.emit, "Comma-separated: kernel,header,manifest; default: all")
+      ->type_name("LIST");
+  app.add_option("--schedule", raw.schedule, "Use this schedule instead of searching")
+      ->type_name("FILE");
   app.add_flag("--explain", raw.explain, "Print the ranked schedules and why");
   app.add_option("--report", raw.report, "html: a page of the search beside each kernel")
       ->type_name("KIND");

@@ -46,7 +46,7 @@ TEST_CASE("A spec and a folder are enough") {
   CHECK(options.wants(Artefact::Manifest));
 }
 
-TEST_CASE("Options and specs mix in any order; lists are by comma") {
+TEST_CASE("Options and specs mix in any order; lists are comma-separated") {
   const Options options =
       options_of({"a.yaml", "--target", "h200, h100", "b.yaml", "--emit=header", "-oout", "-"});
   CHECK(options.specs == std::vector<std::string>{"a.yaml", "b.yaml", "-"});
