@@ -3,6 +3,9 @@
 # presets for tests compile a room's files as one (CMAKE_UNITY_BUILD): names are the room's.
 
 add_library(attngen_options INTERFACE)
+# Without multiply-adds that the source does not have: clang's with -mfma would make other numbers,
+# and the same spec is to give the same bytes on every machine.
+target_compile_options(attngen_options INTERFACE -ffp-contract=off)
 # -Wrestrict of GCC 12 is wrong about std::string's operator+ at -O3 (GCC bug 105651).
 target_compile_options(attngen_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                                  -Wno-sign-conversion
