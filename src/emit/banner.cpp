@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "emit/comment.h"
 #include "emit/computed.h"
 #include "emit/source.h"
@@ -31,8 +33,8 @@ std::string computed_text(const spec::Spec& spec) {
 
 std::string predicted_text(const Prediction& prediction) {
   const schedule::Cost& cost = prediction.cost;
-  return fmt::format("{} ({:.3g} TFLOP/s, bound by {}) at {}", duration(cost.seconds),
-                     cost.flop_per_s * 1e-12, schedule::bound_name(cost),
+  return fmt::format("{} ({} TFLOP/s, bound by {}) at {}", duration(cost.seconds),
+                     three_digits(cost.flop_per_s * 1e-12), schedule::bound_name(cost),
                      text_of(prediction.workload));
 }
 
@@ -40,10 +42,24 @@ std::string predicted_text(const Prediction& prediction) {
 
 const char* version() { return ATTNGEN_VERSION; }
 
+std::string three_digits(double value) {
+  std::string text = fmt::format("{:.3g}", value);
+  const size_t e = text.find('e');
+  if (e == std::string::npos) return text;
+  int exponent = 0;
+  const char* const digits = text.data() + e + (text[e + 1] == '+' ? 2 : 1);
+  std::from_chars(digits, text.data() + text.size(), exponent);
+  if (exponent < 0) return fmt::format("{:.{}f}", value, 2 - exponent);
+  text.resize(e);
+  std::erase(text, '.');
+  return text + std::string(exponent + 1 - text.size(), '0');
+}
+
 std::string duration(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} us", seconds * 1e6);
+  constexpr double kRoundsUp = 0.9995;  // to 1, in three digits
+  if (seconds >= kRoundsUp) return three_digits(seconds) + " s";
+  if (seconds >= kRoundsUp * 1e-3) return three_digits(seconds * 1e3) + " ms";
+  return three_digits(seconds * 1e6) + " us";
 }
 
 std::string header_banner(const spec::Spec& spec) {

@@ -15,7 +15,9 @@ std::string source_banner(const spec::Spec& spec, const PredictedChoice& predict
 // The version of this generator: "0.1.0".
 const char* version();
 
-// "1.23 ms", "45.6 us"; three digits, so that hosts whose arithmetic differs in the last bit agree.
+// "71.7", "1920": of numbers no more, so that hosts whose arithmetic differs in the last bit agree.
+std::string three_digits(double value);
+// "1.23 ms", "45.6 us".
 std::string duration(double seconds);
 
 }  // namespace attngen::emit
