@@ -194,14 +194,15 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
   const Input* input = spec_.find_input(name.substr(0, dot));
   std::string value = fmt::format("in.{}", name);
   if (input == nullptr || input->shape.empty()) return value;
+  const char* const read = vendor_ == expr::Vendor::Amd ? "read_only" : "__ldg";
   if (dot == std::string_view::npos) {
-    return as_number(*input, fmt::format("__ldg(&{}[{}])", value, address(*input, indices)));
+    return as_number(*input, fmt::format("{}(&{}[{}])", read, value, address(*input, indices)));
   }
   const std::string_view own = name.substr(dot + 1);
   return as_number(*input,
                    attention::names_element_of_table(name)
                        ? fmt::format("row.{}[{}]", own, indices[0])
-                       : fmt::format("__ldg(&lines.{}[{} - lines.first])", own, indices[0]));
+                       : fmt::format("{}(&lines.{}[{} - lines.first])", read, own, indices[0]));
 }
 
 std::string DeviceNames::as_number(const Input& input, const std::string& element) {

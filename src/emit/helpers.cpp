@@ -39,7 +39,6 @@ std::string calls_of_parts(const RowForm& form, const PairForm& pairs) {
 
 std::string for_amd(std::string text) {
   for (const auto& [cuda, own] : {std::pair{"__fdividef(", "divide_approx("},
-                                  {"__ldg(", "read_only("},
                                   {"__fadd_rn(", "add_apart("},
                                   {"__fsub_rn(", "subtract_apart("}}) {
     text = replaced(std::move(text), cuda, own);
