@@ -79,13 +79,17 @@ class Searches {
 
   std::string text() const {
     std::string text;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      text += wrapped(fmt::format("  const int value{} = {};", i, values_[i]));
+    }
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Group& group = groups_[i];
-      text += fmt::format("  int counts{0}[{1}];\n", i, group.limits.size());
-      text += wrapped(fmt::format("  const int limits{}[{}] = {{{}}};", i, group.limits.size(),
-                                  fmt::join(group.limits, ", ")));
-      text += wrapped(fmt::format("  count<{0}>({1}, {2}, limits{3}, counts{3});", group.or_equal,
-                                  group.values, group.length, i));
+      const size_t size = group.limits.size();
+      text += fmt::format("  int counts{0}[{1}];\n", i, size);
+      text += wrapped(fmt::format("  const int limits{}[{}] = {{value{}}};", i, size,
+                                  fmt::join(group.limits, ", value")));
+      text += wrapped(fmt::format("  count<0b{0:0{1}b}>({2}, {3}, limits{4}, counts{4});",
+                                  group.or_equal, size, group.values, group.length, i));
     }
     return text;
   }
@@ -94,12 +98,12 @@ class Searches {
   static constexpr size_t kMostLimits = 32;  // `count` knows each by a bit
   struct Group {
     std::string values, length;
-    std::vector<std::string> limits;
-    unsigned or_equal = 0;  // bit i: of limit i
+    std::vector<size_t> limits;  // places among values_
+    unsigned or_equal = 0;       // bit i: of limit i
   };
   expr::Expr place_of(const expr::Expr& search, const DeviceNames::SearchedRow& row) {
-    const std::string limit =
-        expr::print_c(search.operands().back(), expr::Dialect::Device, names_.mask_names());
+    const size_t limit = place_of_value(
+        expr::print_c(search.operands().back(), expr::Dialect::Device, names_.mask_names()));
     size_t last = groups_.size();  // the last group of the same values, which may have room
     for (size_t i = 0; i < groups_.size(); ++i) {
       if (groups_[i].values != row.values) continue;
@@ -118,11 +122,18 @@ class Searches {
     group.limits.push_back(limit);
     return count_at(last, group.limits.size() - 1);
   }
+  size_t place_of_value(const std::string& value) {
+    const auto found = std::ranges::find(values_, value);
+    const auto place = static_cast<size_t>(found - values_.begin());
+    if (found == values_.end()) values_.push_back(value);
+    return place;
+  }
   static expr::Expr count_at(size_t group, size_t place) {
     return expr::variable(fmt::format("counts{}[{}]", group, place), expr::Type::Int);
   }
 
   const DeviceNames& names_;
+  std::vector<std::string> values_;  // that limits are, each once
   std::vector<Group> groups_;
 };
 

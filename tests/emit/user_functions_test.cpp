@@ -177,9 +177,10 @@ TEST_CASE("searches of one input go on side by side, as many as have a bit each"
   // 16 first keys, then 17 last ones and the two of what is sure. There 7 is asked for again. What
   // may be less than all numbers is looked for by the next number, below which the ids are.
   CHECK(has(text, "  int counts0[32];\n"));
-  CHECK(has(text, "  count<196608>(in.doc + "));  // bits 16 and 17: of 7, and of the id itself
+  // Bits 16 and 17: of 7, and of the id itself.
+  CHECK(has(text, "  count<0b00000000000000110000000000000000>(in.doc + "));
   CHECK(has(text, "  int counts1[3];\n"));
-  CHECK(has(text, "  count<0>(in.doc + "));
+  CHECK(has(text, "  count<0b000>(in.doc + "));
 }
 
 TEST_CASE("functions of what reads itself again and again are short") {
