@@ -1856,13 +1856,13 @@ int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
 // place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
 // cannot share out evenly.
 void place_sections(Params& p, const gemma2_9b_forward_args& args, int places) {
-  constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
-  constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
+  constexpr int64_t kSectionBytes = 16 << 20;
+  constexpr int kHeads = kGroup;  // of queries, on the same keys
   const int64_t keys = args.seq_kv;
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kPairBytes;
-  const int64_t usual = max(kSectionBytes / head_bytes, kOne);
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, int64_t{1}) * kPairBytes;
+  const int64_t usual = max(kSectionBytes / head_bytes, int64_t{1});
   constexpr int64_t kLastBytes = 24 << 20;
-  const int64_t most = max(kLastBytes / head_bytes, kOne);
+  const int64_t most = max(kLastBytes / head_bytes, int64_t{1});
   const int64_t tiles = int64_t{p.tiles_per_head} * kHeads;
   const int64_t last = min(max((2 * places + tiles - 1) / tiles, usual), most);
   const int64_t before = max(all - last, int64_t{0});

@@ -68,13 +68,13 @@ __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p)
   // The warps of both maps write the tile: nothing may move in it, nor become zeros behind the last
   // key.
   const bool fits = begin_words(rows) && rows.last_key >= kTileKv - 1;
+  return __all_sync(0xffffffffu, has_first && has_last && fits);
 #elif ATTN_MAPS > 1
   // The warps of both maps write the tile: nothing may move in it.
-  const bool fits = begin_words(rows);
+  return __all_sync(0xffffffffu, has_first && has_last && begin_words(rows));
 #else
-  constexpr bool fits = true;
+  return __all_sync(0xffffffffu, has_first && has_last);
 #endif
-  return __all_sync(0xffffffffu, has_first && has_last && fits);
 }
 
 #if ATTN_BIAS_BYTES == 1
@@ -140,10 +140,11 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
   if (!has_words(rows, p)) return;
 #if ATTN_BIAS_BYTES == 1
   const bool whole = rows.last_key >= kTileKv - 1;
-#else
-  constexpr bool whole = true;  // what stands behind the last key is not read
-#endif
   if (__all_sync(0xffffffffu, whole && begin_words(rows))) return;
+#else
+  // What stands behind the last key is not read.
+  if (__all_sync(0xffffffffu, begin_words(rows))) return;
+#endif
   const auto first = static_cast<uint32_t>(row_address(rows, 0));
   const uint32_t row_bytes = static_cast<uint32_t>(rows.length) * kBiasBytes;
 #pragma unroll 2

@@ -6,23 +6,28 @@ extern "C" {
 #if ATTN_VARLEN
 size_t attention_forward_workspace(const attention_forward_args* args) {
   const int64_t batch = args && args->batch > 0 ? args->batch : 0;
-#if ATTN_SPLIT_KEYS
-  const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 3 * sizeof(int);
-#else
-  const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
-#endif
 #if ATTN_ID_TABLES && ATTN_SPLIT_KEYS
+  const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 3 * sizeof(int);
   return (args ? prepared_bytes(*args) + split_bytes(*args) : 0) + sorted;
 #elif ATTN_SPLIT_KEYS
+  const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 3 * sizeof(int);
   return (args ? split_bytes(*args) : 0) + sorted;
 #elif ATTN_ID_TABLES
+  const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
   return (args ? prepared_bytes(*args) : 0) + sorted;
 #else
-  return sorted;
+  return static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
 #endif
 }
 #elif ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
 size_t attention_forward_workspace(const attention_forward_args* args) {
+#if !ATTN_TILES_COUNTED && ATTN_ID_TABLES && ATTN_SPLIT_KEYS
+  return args ? prepared_bytes(*args) + split_bytes(*args) : 0;
+#elif !ATTN_TILES_COUNTED && ATTN_SPLIT_KEYS
+  return args ? split_bytes(*args) : 0;
+#elif !ATTN_TILES_COUNTED
+  return args ? prepared_bytes(*args) : 0;
+#else
 #if ATTN_ID_TABLES && ATTN_SPLIT_KEYS
   const size_t prepared = args ? prepared_bytes(*args) + split_bytes(*args) : 0;
 #elif ATTN_SPLIT_KEYS
@@ -32,10 +37,9 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
 #endif
 #if ATTN_COUNTER
   return prepared + sizeof(Counter);
-#elif ATTN_TILES_COUNTED
-  return prepared + sizeof(unsigned);  // the counter that hands out tiles
 #else
-  return prepared;
+  return prepared + sizeof(unsigned);  // the counter that hands out tiles
+#endif
 #endif
 }
 #else

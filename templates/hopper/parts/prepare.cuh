@@ -29,13 +29,13 @@ int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
 // cannot share out evenly.
 #endif
 void place_sections(Params& p, const attention_forward_args& args, int places) {
-  constexpr int64_t kSectionBytes = 16 << 20, kOne = 1;
+  constexpr int64_t kSectionBytes = 16 << 20;
 #if ATTN_HEAD_PARTS > 1
   constexpr int kHeads = kHeadParts;  // tiles of a row, on the same keys
 #elif ATTN_PACKED_HEADS
   constexpr int kHeads = 1;
 #else
-  constexpr int kHeads = kHeadsQ / kHeadsKv;  // of queries, on the same keys
+  constexpr int kHeads = kGroup;  // of queries, on the same keys
 #endif
 #if ATTN_ROW_SPAN
   constexpr int64_t kRowSpan = ATTN_ROW_SPAN;
@@ -43,15 +43,15 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
 #else
   const int64_t keys = args.seq_kv;
 #endif
-  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, kOne) * kPairBytes;
-  const int64_t usual = max(kSectionBytes / head_bytes, kOne);
+  const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, int64_t{1}) * kPairBytes;
+  const int64_t usual = max(kSectionBytes / head_bytes, int64_t{1});
 #if ATTN_SPARSE
   (void)places;
   p.last_section = static_cast<int>((all - 1) / usual);
   p.section_heads = static_cast<int>(min(usual, all)) * kHeads;
 #else
   constexpr int64_t kLastBytes = 24 << 20;
-  const int64_t most = max(kLastBytes / head_bytes, kOne);
+  const int64_t most = max(kLastBytes / head_bytes, int64_t{1});
   const int64_t tiles = int64_t{p.tiles_per_head} * kHeads;
   const int64_t last = min(max((2 * places + tiles - 1) / tiles, usual), most);
   const int64_t before = max(all - last, int64_t{0});
@@ -231,7 +231,6 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
   const int blocks = kSortingBlocks + place_tables(p, workspace, device.cores);
   uint8_t* place = static_cast<uint8_t*>(workspace) + prepared_bytes(args);
 #else
-  constexpr int blocks = 1;
   uint8_t* place = static_cast<uint8_t*>(workspace);
 #endif
 #if ATTN_SPLIT_KEYS
@@ -244,7 +243,11 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
 #if ATTN_SPLIT_KEYS
   p.any_split = p.tile_count + 2;
 #endif
+#if ATTN_ID_TABLES
   return launch(attention_forward_prepare, blocks, kSortThreads, 0, stream, p);
+#else
+  return launch(attention_forward_prepare, 1, kSortThreads, 0, stream, p);
+#endif
 }
 #endif
 

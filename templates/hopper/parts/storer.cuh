@@ -16,21 +16,21 @@ __device__ __forceinline__ void store_rows(const uint8_t* out, const Tile& tile,
     if (first >= kOutputDim) continue;
 #endif
 #if ATTN_PACKED_HEADS
-    const int query = (first_row + row) / kGroupRows, head = (first_row + row) % kGroupRows;
+    const int query = (first_row + row) / kGroupRows, in_group = (first_row + row) % kGroupRows;
 #if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
-    if (head >= heads_from(tile.h)) continue;
+    if (in_group >= heads_from(tile.h)) continue;
 #elif ATTN_PADDED_HEADS
-    if (head >= kGroup) continue;
+    if (in_group >= kGroup) continue;
 #endif
+    const int head = tile.h + in_group;
 #else
-    const int query = first_row + row, head = 0;
+    const int query = first_row + row, head = tile.h;
 #endif
 #if ATTN_VARLEN
-    const int64_t at =
-        (tile.q_begin + query) * p.o_stride_seq + (tile.h + head) * p.o_stride_head + first;
+    const int64_t at = (tile.q_begin + query) * p.o_stride_seq + head * p.o_stride_head + first;
 #else
-    const int64_t at = tile.b * p.o_stride_batch + query * p.o_stride_seq +
-                       (tile.h + head) * p.o_stride_head + first;
+    const int64_t at =
+        tile.b * p.o_stride_batch + query * p.o_stride_seq + head * p.o_stride_head + first;
 #endif
     *reinterpret_cast<uint4*>(p.o + at * kElementBytes) =
         *reinterpret_cast<const uint4*>(out + swizzled<kChunkV>(64, row, group));
