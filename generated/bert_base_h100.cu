@@ -1599,8 +1599,7 @@ extern "C" {
 
 size_t bert_base_forward_workspace(const bert_base_forward_args*) { return 0; }
 
-bert_base_status bert_base_forward(const bert_base_forward_args* args, void* workspace,
-                                   void* stream_handle) {
+bert_base_status bert_base_forward(const bert_base_forward_args* args, void*, void* stream_handle) {
   if (!args) return BERT_BASE_NULL_POINTER;
   if (args->size != sizeof(bert_base_forward_args)) return BERT_BASE_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return BERT_BASE_OK;
@@ -1618,7 +1617,6 @@ bert_base_status bert_base_forward(const bert_base_forward_args* args, void* wor
   const int places = device.cores * kBlocksPerCore;
 
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
-  (void)workspace;
   const int blocks = p.tiles < places ? p.tiles : places;
   const bool launched = launch(bert_base_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
                                maps.q, maps.k, maps.v, maps.o, p);

@@ -1581,8 +1581,7 @@ extern "C" {
 
 size_t vit_s16_forward_workspace(const vit_s16_forward_args*) { return 0; }
 
-vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void* workspace,
-                               void* stream_handle) {
+vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void*, void* stream_handle) {
   if (!args) return VIT_S16_NULL_POINTER;
   if (args->size != sizeof(vit_s16_forward_args)) return VIT_S16_BAD_ARGS_SIZE;
   if (args->batch == 0 || args->seq_q == 0) return VIT_S16_OK;
@@ -1600,7 +1599,6 @@ vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void* workspace
   const int places = device.cores * kBlocksPerCore;
 
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
-  (void)workspace;
   const int blocks = p.tiles < places ? p.tiles : places;
   const bool launched = launch(vit_s16_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
                                maps.q, maps.k, maps.v, maps.o, p);

@@ -592,8 +592,7 @@ struct BlockTerms {
   int kv_first;
 };
 
-__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
-                                               [[maybe_unused]] const Inputs& in) {
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, const Row&, const Inputs&) {
   return {kv_first};
 }
 

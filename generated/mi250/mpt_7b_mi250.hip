@@ -620,8 +620,7 @@ struct BlockTerms {
   float base;
 };
 
-__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
-                                               [[maybe_unused]] const Inputs& in) {
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, const Row& row, const Inputs& in) {
   return {kv_first, exponent_base(row, kv_first, in)};
 }
 

@@ -90,16 +90,19 @@ struct BlockTerms {
 #endif
 };
 
-__device__ __forceinline__ BlockTerms terms_of(int kv_first, [[maybe_unused]] const Row& row,
-                                               [[maybe_unused]] const Inputs& in) {
 #if ATTN_AFFINE_SCORE
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, const Row& row, const Inputs& in) {
   return {kv_first, exponent_base(row, kv_first, in)};
-#elif ATTN_LINES
-  return {kv_first, lines_at(row, kv_first, in)};
-#else
-  return {kv_first};
-#endif
 }
+#elif ATTN_LINES
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, const Row& row, const Inputs& in) {
+  return {kv_first, lines_at(row, kv_first, in)};
+}
+#else
+__device__ __forceinline__ BlockTerms terms_of(int kv_first, const Row&, const Inputs&) {
+  return {kv_first};
+}
+#endif
 
 // A raw product as an exponent of 2, the maximum not yet subtracted.
 #if ATTN_PLAIN_SCORE

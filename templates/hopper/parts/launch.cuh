@@ -52,7 +52,12 @@ size_t attention_forward_workspace(const attention_forward_args*) {
 }
 #endif
 
-attention_status attention_forward(const attention_forward_args* args, void* workspace,
+attention_status attention_forward(const attention_forward_args* args,
+#if ATTN_VARLEN || ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
+                                   void* workspace,
+#else
+                                   void*,
+#endif
                                    void* stream_handle) {
   if (!args) return ATTENTION_NULL_POINTER;
   if (args->size != sizeof(attention_forward_args)) return ATTENTION_BAD_ARGS_SIZE;
@@ -117,8 +122,6 @@ attention_status attention_forward(const attention_forward_args* args, void* wor
 #elif ATTN_COUNTER
   p.counter = static_cast<Counter*>(workspace);
   p.call = call_number();
-#else
-  (void)workspace;
 #endif
 #if ATTN_PERSISTENT
   const int blocks = p.tiles < places ? p.tiles : places;

@@ -28,7 +28,12 @@ int short_rows(int64_t places, int64_t h, int64_t all, int64_t most) {
 // place of a block, as far as 24 MB of keys and values go, and the heads that the sections before
 // cannot share out evenly.
 #endif
-void place_sections(Params& p, const attention_forward_args& args, int places) {
+void place_sections(Params& p, const attention_forward_args& args,
+#if ATTN_SPARSE
+                    int) {
+#else
+                    int places) {
+#endif
   constexpr int64_t kSectionBytes = 16 << 20;
 #if ATTN_HEAD_PARTS > 1
   constexpr int kHeads = kHeadParts;  // tiles of a row, on the same keys
@@ -46,7 +51,6 @@ void place_sections(Params& p, const attention_forward_args& args, int places) {
   const int64_t all = args.batch * kHeadsKv, head_bytes = max(keys, int64_t{1}) * kPairBytes;
   const int64_t usual = max(kSectionBytes / head_bytes, int64_t{1});
 #if ATTN_SPARSE
-  (void)places;
   p.last_section = static_cast<int>((all - 1) / usual);
   p.section_heads = static_cast<int>(min(usual, all)) * kHeads;
 #else
@@ -262,8 +266,13 @@ size_t prepared_bytes(const attention_forward_args& args) {
 }
 
 // By the kernel before the main one, if any.
-bool sum_states(Params& p, [[maybe_unused]] const attention_forward_args& args, const Maps& maps,
-                void* workspace, cudaStream_t stream) {
+#if ATTN_COUNTER
+bool sum_states(Params& p, const attention_forward_args& args, const Maps& maps, void* workspace,
+                cudaStream_t stream) {
+#else
+bool sum_states(Params& p, const attention_forward_args&, const Maps& maps, void* workspace,
+                cudaStream_t stream) {
+#endif
   p.states = static_cast<uint8_t*>(workspace);
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(p.states + prepared_bytes(args));
