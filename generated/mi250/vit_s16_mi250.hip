@@ -97,7 +97,8 @@ __device__ __forceinline__ Words buffer_load(Resource rows, int offset) {
   }
 }
 
-constexpr int kOutside = -1;  // an offset beyond every range
+constexpr int32_t kRawBuffer = 0x20000;  // data format 32: offsets and range in bytes
+constexpr int kOutside = -1;             // an offset beyond every range
 
 // `rows` rows of `columns` elements. The upper bits of an address are zero, which the resource's
 // second word relies on.
@@ -106,7 +107,7 @@ __device__ __forceinline__ Resource rows_of(const uint8_t* first, int row_bytes,
   const uint64_t base = reinterpret_cast<uint64_t>(first);
   const int bytes = rows > 0 ? (rows - 1) * row_bytes + columns * kElementBytes : 0;
   return {uniform(static_cast<int32_t>(base)), uniform(static_cast<int32_t>(base >> 32)),
-          uniform(bytes), 0x20000};
+          uniform(bytes), kRawBuffer};
 }
 
 // Matrix products: D[32 x 32] += A[32 x 8] B[8 x 32], fp32 accumulators, one wave of 64 lanes.
@@ -119,6 +120,9 @@ __device__ __forceinline__ Resource rows_of(const uint8_t* first, int row_bytes,
 typedef float Block __attribute__((ext_vector_type(16)));
 typedef float Pair __attribute__((ext_vector_type(2)));
 typedef _Float16 Operand __attribute__((ext_vector_type(4)));
+
+// Which bytes __builtin_amdgcn_perm(b, a, which) takes: both words' low or high halves, a's first.
+constexpr uint32_t kLowHalves = 0x05040100, kHighHalves = 0x07060302;
 
 // One half of a 16-byte chunk as an operand.
 __device__ __forceinline__ Operand half_of(const Words4& chunk, int half) {
@@ -356,7 +360,6 @@ class ValueCopy {
   // Pass i: two of the columns, transposed.
   __device__ __forceinline__ void store(uint8_t* values, int i, int word,
                                         const Words (&keys)[4]) const {
-    constexpr uint32_t kLow = 0x05040100, kHigh = 0x07060302;
     const auto pair = [&](int e, uint32_t which) __attribute__((always_inline)) {
       return __builtin_amdgcn_perm(keys[e + 1][word], keys[e][word], which);
     };
@@ -364,8 +367,8 @@ class ValueCopy {
     const auto column_at = [&](int c) __attribute__((always_inline)) {
       return reinterpret_cast<Words2*>(values + value_place_at(place_[i], c));
     };
-    *column_at(2 * word) = Words2{pair(0, kLow), pair(2, kLow)};
-    *column_at(2 * word + 1) = Words2{pair(0, kHigh), pair(2, kHigh)};
+    *column_at(2 * word) = Words2{pair(0, kLowHalves), pair(2, kLowHalves)};
+    *column_at(2 * word + 1) = Words2{pair(0, kHighHalves), pair(2, kHighHalves)};
   }
   __device__ __forceinline__ void pin_addresses() {
 #pragma unroll
@@ -765,7 +768,8 @@ constexpr int kPairs = kTileKv / 4;  // of a lane's scores
 
 // Which pairs of a block exist for the lane's row, by the key, counted from the lane's first.
 template <bool kCut>
-struct Existing {  // all of them
+class Existing {  // all of them
+ public:
   __device__ __forceinline__ Existing(const Wave&, int, const Params&) {}
   __device__ constexpr bool operator()(int, const Params&) const { return true; }
 };

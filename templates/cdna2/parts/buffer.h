@@ -11,7 +11,8 @@ __device__ __forceinline__ Words buffer_load(Resource rows, int offset) {
   }
 }
 
-constexpr int kOutside = -1;  // an offset beyond every range
+constexpr int32_t kRawBuffer = 0x20000;  // data format 32: offsets and range in bytes
+constexpr int kOutside = -1;             // an offset beyond every range
 
 // `rows` rows of `columns` elements. The upper bits of an address are zero, which the resource's
 // second word relies on.
@@ -20,5 +21,5 @@ __device__ __forceinline__ Resource rows_of(const uint8_t* first, int row_bytes,
   const uint64_t base = reinterpret_cast<uint64_t>(first);
   const int bytes = rows > 0 ? (rows - 1) * row_bytes + columns * kElementBytes : 0;
   return {uniform(static_cast<int32_t>(base)), uniform(static_cast<int32_t>(base >> 32)),
-          uniform(bytes), 0x20000};
+          uniform(bytes), kRawBuffer};
 }

@@ -16,6 +16,9 @@ typedef int16_t Operand __attribute__((ext_vector_type(4)));
 typedef _Float16 Operand __attribute__((ext_vector_type(4)));
 #endif
 
+// Which bytes __builtin_amdgcn_perm(b, a, which) takes: both words' low or high halves, a's first.
+constexpr uint32_t kLowHalves = 0x05040100, kHighHalves = 0x07060302;
+
 // One half of a 16-byte chunk as an operand.
 __device__ __forceinline__ Operand half_of(const Words4& chunk, int half) {
   const Words2 words = half == 0 ? chunk.lo : chunk.hi;
@@ -35,7 +38,7 @@ __device__ __forceinline__ Block multiply(Operand a, Operand b, Block d) {
 // Rounds to the nearest; a value halfway between two, away from zero.
 __device__ __forceinline__ uint32_t pack_weights(float low, float high) {
   return __builtin_amdgcn_perm(__float_as_uint(high) + 0x8000, __float_as_uint(low) + 0x8000,
-                               0x07060302);
+                               kHighHalves);
 }
 #else
 // Of a NaN with the greatest bits a plain sum would make 0, which no sum of weights need show here.
@@ -46,7 +49,7 @@ __device__ __forceinline__ uint32_t add_half_unit(float x) {
 }
 // Rounds to the nearest; a value halfway between two, away from zero. A NaN stays one.
 __device__ __forceinline__ uint32_t pack_weights(float low, float high) {
-  return __builtin_amdgcn_perm(add_half_unit(high), add_half_unit(low), 0x07060302);
+  return __builtin_amdgcn_perm(add_half_unit(high), add_half_unit(low), kHighHalves);
 }
 #endif
 // Rounds to the nearest even; a NaN stays one.

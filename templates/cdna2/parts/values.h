@@ -74,7 +74,6 @@ class ValueCopy {
   // Pass i: two of the columns, transposed.
   __device__ __forceinline__ void store(uint8_t* values, int i, int word,
                                         const Words (&keys)[4]) const {
-    constexpr uint32_t kLow = 0x05040100, kHigh = 0x07060302;
     const auto pair = [&](int e, uint32_t which) __attribute__((always_inline)) {
       return __builtin_amdgcn_perm(keys[e + 1][word], keys[e][word], which);
     };
@@ -82,8 +81,8 @@ class ValueCopy {
     const auto column_at = [&](int c) __attribute__((always_inline)) {
       return reinterpret_cast<Words2*>(values + value_place_at(place_[i], c));
     };
-    *column_at(2 * word) = Words2{pair(0, kLow), pair(2, kLow)};
-    *column_at(2 * word + 1) = Words2{pair(0, kHigh), pair(2, kHigh)};
+    *column_at(2 * word) = Words2{pair(0, kLowHalves), pair(2, kLowHalves)};
+    *column_at(2 * word + 1) = Words2{pair(0, kHighHalves), pair(2, kHighHalves)};
   }
   __device__ __forceinline__ void pin_addresses() {
 #pragma unroll

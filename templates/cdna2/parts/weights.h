@@ -21,7 +21,8 @@ constexpr int kPairs = kTileKv / 4;  // of a lane's scores
 #if ATTN_EXPONENTIAL
 // Which pairs of a block exist for the lane's row, by the key, counted from the lane's first.
 template <bool kCut>
-struct Existing {  // all of them
+class Existing {  // all of them
+ public:
   __device__ __forceinline__ Existing(const Wave&, int, const Params&) {}
   __device__ constexpr bool operator()(int, const Params&) const { return true; }
 };
