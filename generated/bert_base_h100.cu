@@ -1341,13 +1341,14 @@ typedef enum bert_base_status {
   BERT_BASE_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   BERT_BASE_MISALIGNED = 3,
-  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
+  // a batch or sequence length is negative, differs from the fixed one, or is too large
   BERT_BASE_BAD_LENGTH = 4,
   BERT_BASE_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   BERT_BASE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   BERT_BASE_BAD_WORKSPACE = 7,  // the workspace is null
-  BERT_BASE_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
-  BERT_BASE_LAUNCH_FAILED = 9   // the launch failed
+  // the device is not one that the kernel is for, or its driver is too old
+  BERT_BASE_BAD_DEVICE = 8,
+  BERT_BASE_LAUNCH_FAILED = 9  // the launch failed
 } bert_base_status;
 
 // The meaning of a status.
@@ -1634,7 +1635,7 @@ const char* bert_base_status_string(bert_base_status status) {
     case BERT_BASE_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case BERT_BASE_BAD_LENGTH:
-      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
+      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
     case BERT_BASE_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case BERT_BASE_BAD_STRIDE:
@@ -1642,7 +1643,7 @@ const char* bert_base_status_string(bert_base_status status) {
     case BERT_BASE_BAD_WORKSPACE:
       return "the workspace is null";
     case BERT_BASE_BAD_DEVICE:
-      return "not a device that the kernel is for, or too old a driver";
+      return "the device is not one that the kernel is for, or its driver is too old";
     case BERT_BASE_LAUNCH_FAILED:
       return "the launch failed";
   }

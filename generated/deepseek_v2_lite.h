@@ -25,15 +25,16 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   DEEPSEEK_V2_LITE_MISALIGNED = 3,
-  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
+  // a batch or sequence length is negative, differs from the fixed one, or is too large
   DEEPSEEK_V2_LITE_BAD_LENGTH = 4,
   // heads_q or heads_kv is not what the kernel was generated for
   DEEPSEEK_V2_LITE_BAD_HEADS = 5,
   // a stride is not a positive multiple of 8 elements, or too large
   DEEPSEEK_V2_LITE_BAD_STRIDE = 6,
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
-  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
-  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9   // the launch failed
+  // the device is not one that the kernel is for, or its driver is too old
+  DEEPSEEK_V2_LITE_BAD_DEVICE = 8,
+  DEEPSEEK_V2_LITE_LAUNCH_FAILED = 9  // the launch failed
 } deepseek_v2_lite_status;
 
 // The meaning of a status.

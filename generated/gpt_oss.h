@@ -30,13 +30,14 @@ typedef enum gpt_oss_status {
   GPT_OSS_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   GPT_OSS_MISALIGNED = 3,
-  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
+  // a batch or sequence length is negative, differs from the fixed one, or is too large
   GPT_OSS_BAD_LENGTH = 4,
   GPT_OSS_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   GPT_OSS_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   GPT_OSS_BAD_WORKSPACE = 7,  // the workspace is null
-  GPT_OSS_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
-  GPT_OSS_LAUNCH_FAILED = 9   // the launch failed
+  // the device is not one that the kernel is for, or its driver is too old
+  GPT_OSS_BAD_DEVICE = 8,
+  GPT_OSS_LAUNCH_FAILED = 9  // the launch failed
 } gpt_oss_status;
 
 // The meaning of a status.

@@ -25,13 +25,14 @@ typedef enum llama3_8b_status {
   LLAMA3_8B_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   LLAMA3_8B_MISALIGNED = 3,
-  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
+  // a batch or sequence length is negative, differs from the fixed one, or is too large
   LLAMA3_8B_BAD_LENGTH = 4,
   LLAMA3_8B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   LLAMA3_8B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   LLAMA3_8B_BAD_WORKSPACE = 7,  // the workspace is null
-  LLAMA3_8B_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
-  LLAMA3_8B_LAUNCH_FAILED = 9   // the launch failed
+  // the device is not one that the kernel is for, or its driver is too old
+  LLAMA3_8B_BAD_DEVICE = 8,
+  LLAMA3_8B_LAUNCH_FAILED = 9  // the launch failed
 } llama3_8b_status;
 
 // The meaning of a status.

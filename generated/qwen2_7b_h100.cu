@@ -1486,13 +1486,14 @@ typedef enum qwen2_7b_status {
   QWEN2_7B_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   QWEN2_7B_MISALIGNED = 3,
-  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
+  // a batch or sequence length is negative, differs from the fixed one, or is too large
   QWEN2_7B_BAD_LENGTH = 4,
   QWEN2_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   QWEN2_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   QWEN2_7B_BAD_WORKSPACE = 7,  // the workspace is null
-  QWEN2_7B_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
-  QWEN2_7B_LAUNCH_FAILED = 9   // the launch failed
+  // the device is not one that the kernel is for, or its driver is too old
+  QWEN2_7B_BAD_DEVICE = 8,
+  QWEN2_7B_LAUNCH_FAILED = 9  // the launch failed
 } qwen2_7b_status;
 
 // The meaning of a status.
@@ -1826,7 +1827,7 @@ const char* qwen2_7b_status_string(qwen2_7b_status status) {
     case QWEN2_7B_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case QWEN2_7B_BAD_LENGTH:
-      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
+      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
     case QWEN2_7B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case QWEN2_7B_BAD_STRIDE:
@@ -1834,7 +1835,7 @@ const char* qwen2_7b_status_string(qwen2_7b_status status) {
     case QWEN2_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case QWEN2_7B_BAD_DEVICE:
-      return "not a device that the kernel is for, or too old a driver";
+      return "the device is not one that the kernel is for, or its driver is too old";
     case QWEN2_7B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -1052,13 +1052,14 @@ typedef enum llama3_70b_status {
   LLAMA3_70B_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   LLAMA3_70B_MISALIGNED = 3,
-  // a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices
+  // a batch or sequence length is negative, differs from the fixed one, or is too large
   LLAMA3_70B_BAD_LENGTH = 4,
   LLAMA3_70B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
   LLAMA3_70B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
   LLAMA3_70B_BAD_WORKSPACE = 7,  // the workspace is null
-  LLAMA3_70B_BAD_DEVICE = 8,     // not a device that the kernel is for, or too old a driver
-  LLAMA3_70B_LAUNCH_FAILED = 9   // the launch failed
+  // the device is not one that the kernel is for, or its driver is too old
+  LLAMA3_70B_BAD_DEVICE = 8,
+  LLAMA3_70B_LAUNCH_FAILED = 9  // the launch failed
 } llama3_70b_status;
 
 // The meaning of a status.
@@ -1234,7 +1235,7 @@ const char* llama3_70b_status_string(llama3_70b_status status) {
     case LLAMA3_70B_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case LLAMA3_70B_BAD_LENGTH:
-      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
+      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
     case LLAMA3_70B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case LLAMA3_70B_BAD_STRIDE:
@@ -1242,7 +1243,7 @@ const char* llama3_70b_status_string(llama3_70b_status status) {
     case LLAMA3_70B_BAD_WORKSPACE:
       return "the workspace is null";
     case LLAMA3_70B_BAD_DEVICE:
-      return "not a device that the kernel is for, or too old a driver";
+      return "the device is not one that the kernel is for, or its driver is too old";
     case LLAMA3_70B_LAUNCH_FAILED:
       return "the launch failed";
   }

@@ -34,11 +34,12 @@ constexpr std::array kStatuses = {
                "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented"},
     StatusText{
         "BAD_LENGTH",
-        "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices"},
+        "a batch or sequence length is negative, differs from the fixed one, or is too large"},
     StatusText{"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
     StatusText{"BAD_STRIDE", "a stride is not a positive multiple of 8 elements, or too large"},
     StatusText{"BAD_WORKSPACE", "the workspace is null"},
-    StatusText{"BAD_DEVICE", "not a device that the kernel is for, or too old a driver"},
+    StatusText{"BAD_DEVICE",
+               "the device is not one that the kernel is for, or its driver is too old"},
     StatusText{"LAUNCH_FAILED", "the launch failed"},
 };
 

@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "hold")]
 from manifest import manifest_of  # noqa: E402
 from mi250 import loops, toolchain  # noqa: E402
 
-NO_DEVICE = "not a device that the kernel is for, or too old a driver"
+NO_DEVICE = "the device is not one that the kernel is for, or its driver is too old"
 MAIN = """
 #include <stdio.h>
 #include "{name}.h"

@@ -153,7 +153,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case ATTENTION_BAD_LENGTH:
-      return "a batch or sequence length is negative, not the fixed one, or beyond 32-bit indices";
+      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case ATTENTION_BAD_STRIDE:
@@ -161,7 +161,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:
-      return "not a device that the kernel is for, or too old a driver";
+      return "the device is not one that the kernel is for, or its driver is too old";
     case ATTENTION_LAUNCH_FAILED:
       return "the launch failed";
   }
