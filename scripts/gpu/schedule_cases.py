@@ -108,6 +108,9 @@ def packed_cases():
     yield one("packed_of_71", 64, (71, 1), PACKED_SCHEDULES[0], {}, mask=CAUSAL)
     yield one("packed_of_128", 64, (128, 1), PACKED_SCHEDULES[2], {}, dtype="fp16")
     yield one("packed_split_of_142", 64, (142, 2), SPLIT_SCHEDULES[6], {}, mask=CAUSAL)
+    # Values in two parts.
+    yield one("packed_wide_by_7", 320, (14, 2), packed(1, 64, 2, ping_pong=False), {}, mask=CAUSAL)
+    yield one("packed_wide_of_128", 512, (128, 1), packed(1, 48, 2, ping_pong=False), {})
     # Blocks of keys that are searched, or tested.
     yield one("packed_documents", 128, (8, 2), PACKED_SCHEDULES[1], {"doc": {"fill": "documents"}},
               inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},

@@ -33,7 +33,6 @@ bool has_biases(const spec::Spec& spec) {
 std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel, target::Family family) {
   if (kernel.maps > 1) return "the warpgroups of a tile share out the maps of one head";
   if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
-  if (kernel.value_parts > 1) return "heads are not packed where values need several accumulators";
   if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
   if (family == target::Family::Hopper && has_biases(spec)) {
     return "each head has biases of its own";

@@ -353,6 +353,8 @@ KEY_GROUPS = {
          [packed(2, 64, 2)], ["2,70,130", "1,3,300"]),
         (spec((3, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
          [packed(2, 128, 2), packed(3, 64, 2)], CALLS[:4]),
+        # Values in two parts, the last of fewer columns.
+        (spec((7, 1), (72, 264), mask=CAUSAL), [packed(1, 64, 2)], ["padded:2,11,90", "1,1,1"]),
     ],
     # Of more than 64 heads a tile has a part: of 71, 68 and 65 with void rows, of 128 with none.
     "parts": [
@@ -365,6 +367,8 @@ KEY_GROUPS = {
          [packed(1, 64, 2)], ["1,3,150"]),
         (spec((71, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
          [packed(2, 128, 2)], ["1,3,150"]),
+        (spec((128, 1), (512, 512), inputs=SINK, normalize=SINKS), [packed(1, 32, 2, order="linear")],
+         ["2,1,90", "1,3,33"]),
         (spec((142, 2), varlen=True, mask=CAUSAL),
          [packed(1, 64, 2, split_keys=True)], [PACKED[0], LONG_PACKED[0]]),
     ],

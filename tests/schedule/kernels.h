@@ -27,11 +27,13 @@ inline expr::Expr parse_mask(std::string_view text) {
   return std::get<expr::Expr>(expr::parse(text, scope));
 }
 
-// Of a spec of head dim 128 with these lines.
-inline Kernel read_kernel(const std::string& lines,
-                          target::Family family = target::Family::Hopper) {
+// Of a spec of head dim 128, or another, with these lines.
+inline Kernel read_kernel(const std::string& lines, target::Family family = target::Family::Hopper,
+                          int head_dim = 128) {
+  const std::string dim = std::to_string(head_dim);
   text::Diagnostics diagnostics(
-      {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nhead_dim: {qk: 128, v: 128}\n" + lines});
+      {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nhead_dim: {qk: " + dim + ", v: " + dim +
+                        "}\n" + lines});
   const std::optional<spec::Spec> spec = spec::read(diagnostics);
   INFO(diagnostics.render(text::ErrorFormat::Gcc));
   REQUIRE(spec);

@@ -117,6 +117,21 @@ TEST_CASE("of more than 64 heads a tile has a part") {
   CHECK(whole.cost.seconds < 1.3 * half.cost.seconds);
 }
 
+TEST_CASE("heads share tiles whose values have parts") {
+  const auto best = [](int heads, int queries) {
+    const std::string call = "{batch: 64, seq_q: " + std::to_string(queries) + ", seq_kv: 4096}";
+    return search(read_kernel(
+                      "heads: {q: " + std::to_string(heads) + ", kv: 1}\nworkload: " + call + "\n",
+                      target::Family::Hopper, 512),
+                  h100())
+        .ranked.front();
+  };
+  const Candidate decode = best(128, 1), one = best(1, 128);
+  CHECK(decode.schedule.pack_heads);
+  // As many rows of one head take as long.
+  CHECK(decode.cost.seconds == doctest::Approx(one.cost.seconds).epsilon(0.05));
+}
+
 TEST_CASE("few queries of packed sequences share tiles too") {
   const Candidate best = search(kernel_of(1, "varlen: true\n"), h100()).ranked.front();
   CHECK(best.schedule.pack_heads);

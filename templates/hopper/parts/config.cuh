@@ -49,7 +49,14 @@ constexpr int kTileQ = 64 * kWarpgroups / kMaps;
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
 #endif
+#if ATTN_PACKED_HEADS && ATTN_VALUE_PARTS > 1
 #if ATTN_HEAD_PARTS > 1
+constexpr int kHeadTiles = kHeadsKv * kHeadParts;  // of the same rows and columns
+#else
+constexpr int kHeadTiles = kHeadsKv;  // of the same rows and columns: one for each key head
+#endif
+constexpr int kTilesBeside = kHeadTiles * kValueParts;  // of the same rows
+#elif ATTN_HEAD_PARTS > 1
 constexpr int kTilesBeside = kHeadsKv * kHeadParts;  // of the same rows: one for each part
 #elif ATTN_PACKED_HEADS
 constexpr int kTilesBeside = kHeadsKv;  // of the same rows: one for each key head

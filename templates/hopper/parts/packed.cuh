@@ -51,7 +51,9 @@ class TileFinder {
     // Within a section the last rows of every head come first: the longer ones, if they differ.
 #endif
     const int first_head = rest / (s.section_heads * tiles) * s.section_heads;
-#if ATTN_PACKED_HEADS
+#if ATTN_PACKED_HEADS && ATTN_VALUE_PARTS > 1
+    const int heads = min(s.section_heads, kHeadTiles - first_head);
+#elif ATTN_PACKED_HEADS
     const int heads = min(s.section_heads, kTilesBeside - first_head);
 #else
     const int heads = min(s.section_heads, kHeadsQ - first_head);

@@ -52,7 +52,11 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
 #endif
   const int row = first_row_of(tile, warpgroup);
   // The next head's rows follow in memory: TMA would write void ones over them.
+#if ATTN_VALUE_PARTS > 1
+  store_rows(out, tile, row, min(rows - row, 64), tile.part * kHeadDimV, p);
+#else
   store_rows(out, tile, row, min(rows - row, 64), 0, p);
+#endif
 }
 #else
 __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorMap& map_o,

@@ -17,11 +17,18 @@ constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64 / kGroupRows, kG
 #if ATTN_GATHER
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kBlockKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv, 1};
+#elif ATTN_VALUE_PARTS > 1
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
+constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv, 1};
 #else
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
 #endif
+#if ATTN_VALUE_PARTS > 1
+constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64 / kGroupRows, kGroupRows};
+#else
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroupRows, kGroupRows};
+#endif
 #else
 #if ATTN_MAPS > 1
 constexpr TensorBox kQueryBox{kMaps * kHeadsQ, kHeadDimQk, kChunkQk, 64};

@@ -206,7 +206,9 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #else
   // Within a section the last rows of every head come first: the longer ones, if they differ.
 #endif
-#if ATTN_PACKED_HEADS
+#if ATTN_PACKED_HEADS && ATTN_VALUE_PARTS > 1
+  const int all = p.batch * kHeadTiles;
+#elif ATTN_PACKED_HEADS
   const int all = p.batch * kTilesBeside;
 #else
   const int all = p.batch * kHeadsQ;
@@ -246,6 +248,8 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #elif ATTN_BATCHES_SHARE
   const int b = head / kGroup % p.batch;
   const int h = head / kGroup / p.batch * kGroup + head % kGroup;
+#elif ATTN_HEAD_PARTS > 1 && ATTN_VALUE_PARTS > 1
+  const int b = head / kHeadTiles, h = first_head_of(head % kHeadTiles);
 #elif ATTN_HEAD_PARTS > 1
   const int b = head / kTilesBeside, h = first_head_of(head % kTilesBeside);
 #elif ATTN_PACKED_HEADS
