@@ -195,6 +195,13 @@ double seconds_of_waves(const PointCost& p, const SplitEnds& ends) {
 constexpr double kOddRows = 1.8;
 double slowed(int head_dim) { return has_odd_rows(head_dim) ? kOddRows * head_dim : head_dim; }
 
+// Of what tiles of the parts of the values read, the share that comes from memory: side by side,
+// they find the keys that they share in the L2.
+double share_once(const Kernel& kernel) {
+  const double keys = kernel.maps * kernel.head_dim_qk, parts = kernel.value_parts;
+  return (keys + parts * kernel.head_dim_v) / (parts * (keys + kernel.head_dim_v));
+}
+
 }  // namespace
 
 double bytes_of_query(const Kernel& kernel) {
@@ -294,8 +301,9 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
   const double sharing = s.pack_heads ? head_parts(kernel_.group()) : kernel_.group();
   // Few queries read no key but their window's.
   const double most = kernel_.block_size > 0 ? read : read / sharing;
-  const double once = std::min(
-      most, head_bytes * static_cast<double>(w.batch) * kernel_.heads_kv * kernel_.value_parts);
+  const double once =
+      share_once(kernel_) * std::min(most, head_bytes * static_cast<double>(w.batch) *
+                                               kernel_.heads_kv * kernel_.value_parts);
   const double heads_in_flight =
       std::min(tile_heads, std::ceil(t.cores / static_cast<double>(rows_.of(s, w).count)));
   const double in_flight = std::ceil(heads_in_flight / sharing) * head_bytes;
