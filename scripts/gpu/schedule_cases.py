@@ -111,6 +111,7 @@ def packed_cases():
     # Values in two parts.
     yield one("packed_wide_by_7", 320, (14, 2), packed(1, 64, 2, ping_pong=False), {}, mask=CAUSAL)
     yield one("packed_wide_of_128", 512, (128, 1), packed(1, 48, 2, ping_pong=False), {})
+    yield one("packed_split_wide", 512, (128, 1), {**split(1, 32, 2, ping_pong=False), "pack_heads": True}, {})
     # Blocks of keys that are searched, or tested.
     yield one("packed_documents", 128, (8, 2), PACKED_SCHEDULES[1], {"doc": {"fill": "documents"}},
               inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},

@@ -117,6 +117,9 @@ class TemplateValues {
   void put_splits() {
     using Rule = schedule::SplitRule;
     put("SPLIT_KEYS", schedule_.split_keys);
+    // Whose rows are joined: a part of the values has rows of its own.
+    values_["ATTN_JOINED_HEADS"] =
+        schedule::value_parts(spec_.head_dim.v).count > 1 ? "kHeadsQ * kValueParts" : "kHeadsQ";
     put("EARLY_JOINS", schedule_.split_keys && !spec_.varlen);
     put("SPLIT_MOST_TURNS", Rule::most_turns(resources_.row_order, masked_, spec_.block_size > 0));
     put("SPLIT_ENDS", Rule::kEnds);

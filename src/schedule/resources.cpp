@@ -101,7 +101,7 @@ int strip_bytes(const Kernel& kernel, const Schedule& s) {
 
 // What the template's Tile takes.
 int tile_bytes(const Kernel& kernel, const Schedule& s) {
-  if (!kernel.varlen) return 16;
+  if (!kernel.varlen) return s.split_keys && kernel.value_parts > 1 ? 32 : 16;
   return s.split_keys ? 48 : 32;
 }
 

@@ -12,7 +12,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double tiles_of(const Schedule& s, const SplitHeads& heads, const spec::Workload& call) {
   const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
   return static_cast<double>(ceil_div(rows, s.tile_q())) * static_cast<double>(call.batch) *
-         (s.pack_heads ? heads.kv * head_parts(heads.q / heads.kv) : heads.q);
+         heads.value_parts * (s.pack_heads ? heads.kv * head_parts(heads.q / heads.kv) : heads.q);
 }
 
 // Whether sequences that are longer than the mean may be split, if that is not.
@@ -21,7 +21,8 @@ bool may_be_uneven(const Schedule& s, const Resources& resources, const SplitHea
   using Rule = SplitRule;
   if (!s.split_keys || !heads.varlen) return false;
   if (call.batch < 2 || call.batch > Rule::kFewSequences) return false;
-  const double rows = static_cast<double>(call.seq_q) * static_cast<double>(call.batch) * heads.q;
+  const double rows = static_cast<double>(call.seq_q) * static_cast<double>(call.batch) * heads.q *
+                      heads.value_parts;
   if (rows > static_cast<double>(Rule::kUnevenRows)) return false;
   const double tiles = tiles_of(s, heads, call);
   return tiles <= static_cast<double>(Rule::kUnevenTurns * resources.places) &&
@@ -33,13 +34,12 @@ bool may_be_uneven(const Schedule& s, const Resources& resources, const SplitHea
 
 std::string why_unsplittable(const Kernel& kernel) {
   if (kernel.maps > 1) return "keys are not split where there are two maps of scores";
-  if (kernel.value_parts > 1) return "keys are not split where values have several parts";
   return {};
 }
 
 SplitHeads split_heads(const Kernel& kernel) {
-  return {kernel.heads_q, kernel.heads_kv,       kernel.head_dim_v,
-          kernel.masked,  kernel.block_size > 0, kernel.varlen};
+  return {kernel.heads_q,        kernel.heads_kv, kernel.head_dim_v, kernel.masked,
+          kernel.block_size > 0, kernel.varlen,   kernel.value_parts};
 }
 
 int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,
@@ -57,7 +57,7 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   const int64_t keys = span > 0 ? std::min(call.seq_kv, span + s.tile_q()) : call.seq_kv;
   const int64_t blocks = ceil_div(keys, s.tile_kv);
   const int64_t mean = keys - std::min(call.seq_q, keys) / 2;
-  const int64_t all_rows = call.batch * heads.q * call.seq_q;
+  const int64_t all_rows = call.batch * heads.q * heads.value_parts * call.seq_q;
   const int64_t each = Rule::kEach + all_rows / (Rule::kPartValues / heads.head_dim_v);
   int64_t best = 1, least = std::numeric_limits<int64_t>::max();
   for (int64_t splits = 1; splits <= std::max<int64_t>(1, blocks) && splits * tiles <= most_tiles;

@@ -43,6 +43,7 @@ struct SplitHeads {
   int q = 1, kv = 1, head_dim_v = 0;
   bool masked = false, sparse = false;  // sparse: by the caller's blocks
   bool varlen = false;
+  int value_parts = 1;  // each has tiles, and rows of head_dim_v columns, of its own
 };
 
 SplitHeads split_heads(const Kernel& kernel);

@@ -7,6 +7,7 @@
 #include "attention/row_form.h"
 #include "attention/tiles.h"
 #include "expr/expr.h"
+#include "schedule/resources.h"
 #include "schedule/splits.h"
 #include "schedule/units.h"
 
@@ -86,15 +87,16 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
 
 // What splits leave of each row.
 double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spec::Workload& call) {
-  const SplitHeads heads{spec.heads.q,        spec.heads.kv(),
-                         spec.head_dim.v,     attention::is_masked(spec),
-                         spec.block_size > 0, spec.varlen};
+  const ValueParts values = value_parts(spec.head_dim.v);
+  const SplitHeads heads{
+      spec.heads.q,        spec.heads.kv(), values.columns, attention::is_masked(spec),
+      spec.block_size > 0, spec.varlen,     values.count};
   const int64_t parts = most_parts(candidate.schedule, candidate.resources, heads, call);
   if (parts == 0) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
-  const int64_t part = part_bytes(spec.head_dim.v, rows != nullptr ? rows->reductions.size() : 0);
-  return static_cast<double>(parts) * static_cast<double>(spec.heads.q * part);
+  const int64_t part = part_bytes(values.columns, rows != nullptr ? rows->reductions.size() : 0);
+  return static_cast<double>(parts) * static_cast<double>(spec.heads.q * values.count * part);
 }
 
 // What packed sequences and the tiles' counter take.

@@ -252,7 +252,8 @@ KEY_GROUPS = {
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),
         (spec(head_dim=(512, 512), normalize=SIGMOID), [schedule(2, 32, 2, order="linear")],
          ["1,70,130"]),
-        (spec(head_dim=(72, 264), varlen=True, mask=CAUSAL), [schedule(1, 64, 2)], PACKED[:3]),
+        (spec(head_dim=(72, 264), varlen=True, mask=CAUSAL), [schedule(1, 64, 2), split(1, 64, 2)],
+         [*PACKED[:3], LONG_PACKED[0]]),
         (spec(head_dim=(64, 512), blocks={"size": 64, "from": "bitmap"}), [schedule(2, 32, 2)],
          ["1,200,200"]),
     ],
@@ -354,7 +355,8 @@ KEY_GROUPS = {
         (spec((3, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
          [packed(2, 128, 2), packed(3, 64, 2)], CALLS[:4]),
         # Values in two parts, the last of fewer columns.
-        (spec((7, 1), (72, 264), mask=CAUSAL), [packed(1, 64, 2)], ["padded:2,11,90", "1,1,1"]),
+        (spec((7, 1), (72, 264), mask=CAUSAL), [packed(1, 64, 2), packed(1, 64, 2, split_keys=True)],
+         ["padded:2,11,290", "1,1,1"]),
     ],
     # Of more than 64 heads a tile has a part: of 71, 68 and 65 with void rows, of 128 with none.
     "parts": [

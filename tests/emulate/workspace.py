@@ -60,6 +60,11 @@ CASES = [
      schedule(1, 128, 2, split_keys=True)),
     (spec((8, 8), mask=CAUSAL, workload=[{"batch": 1, "seq_q": 700, "seq_kv": 4096}]),
      schedule(2, 64, 2, split_keys=True)),
+    # Of values in two parts.
+    (spec((7, 1), (64, 320), normalize=RETENTION, workload=[{"batch": 3, "seq_q": 7, "seq_kv": 40000}]),
+     packed(1, 64, 2, split_keys=True)),
+    (spec((8, 2), (64, 512), varlen=True, workload=[{"batch": 64, "seq_q": 1, "seq_kv": 8192}]),
+     packed(1, 64, 2, split_keys=True)),
     (spec((8, 2), (128, 128), varlen=True, workload=[{"batch": 3, "seq_q": 1, "seq_kv": 65536}]),
      packed(1, 128, 2, split_keys=True)),
     (spec((8, 8), (72, 40), varlen=True, mask=CAUSAL, normalize=RETENTION,

@@ -40,19 +40,13 @@ int64_t splits(int heads, const spec::Workload& call, const Schedule& schedule =
 TEST_CASE("what cannot be split says why") {
   Schedule schedule = split(2);
   schedule.tile_kv = 64;
-  const auto reason_of = [&](const Kernel& kernel) {
-    return judge(kernel, schedule, h100()).reason;
-  };
   const auto reason = [&](const std::string& lines) {
-    return reason_of(kernel_of(16, 8192, lines));
+    return judge(kernel_of(16, 8192, lines), schedule, h100()).reason;
   };
   CHECK(reason("") == "");
   CHECK(reason("mask: kv_idx <= q_pos and q_pos - kv_idx < 3000\n") == "");
   CHECK(reason("normalize: {weight: sigmoid(score)}\n") == "");
   CHECK(reason("maps: 2\n") == "keys are not split where there are two maps of scores");
-  Kernel wide = kernel_of(16, 8192);
-  wide.value_parts = 2;
-  CHECK(reason_of(wide) == "keys are not split where values have several parts");
   CHECK(reason("blocks: {size: 128, from: bitmap}\n") == "");
   CHECK(reason("mask: kv_idx % 512 < 64\n") == "");
   schedule.order = Order::LongestFirst;
@@ -139,6 +133,23 @@ TEST_CASE("a part of a row takes multiples of 16 bytes") {
   CHECK(part_bytes(128, 2) == 528);
   CHECK(part_bytes(128, 0) == 528);  // a struct without members has a byte
   CHECK(part_bytes(40, 5) == 192);
+}
+
+TEST_CASE("parts of the values have tiles and rows of their own") {
+  Resources resources;
+  resources.places = 132;
+  for (const spec::Workload& call : {spec::Workload{1, 1, 1024}, spec::Workload{2, 70, 8192}}) {
+    CHECK(splits_of(split(), resources, {.q = 8, .kv = 8, .head_dim_v = 128, .value_parts = 2},
+                    call) == splits(16, call));
+  }
+  // One sequence of 128 heads on one key is four tiles.
+  const Kernel decode =
+      read_kernel("heads: {q: 128, kv: 1}\nworkload: {batch: 1, seq_q: 1, seq_kv: 16384}\n",
+                  target::Family::Hopper, 512);
+  const Candidate best = search(decode, h100()).ranked.front();
+  CHECK(best.schedule.pack_heads);
+  CHECK(best.schedule.split_keys);
+  CHECK(best.cost.splits > 16);
 }
 
 TEST_CASE("the search splits keys where tiles are few") {

@@ -119,7 +119,7 @@ int64_t tiles_per_head(const EvenCall& args) { return tiles_of(args.seq_q); }
 #endif
 #if ATTN_EARLY_JOINS
 bool joins_early(const attention_forward_args& args) {
-  return args.batch * kHeadsQ * args.seq_q <= kMostEarlyRows;
+  return args.batch * ATTN_JOINED_HEADS * args.seq_q <= kMostEarlyRows;
 }
 
 #endif
@@ -169,7 +169,7 @@ int splits_of(const attention_forward_args& args) {
 #if ATTN_SHORT_ROWS
   const int64_t mean = keys - min(args.seq_q, keys) / 2;
 #endif
-  const int64_t each = kEach + args.batch * kHeadsQ * args.seq_q / kPartRows;
+  const int64_t each = kEach + args.batch * ATTN_JOINED_HEADS * args.seq_q / kPartRows;
 #if ATTN_EARLY_JOINS
   const bool early = joins_early(args);
 #endif
@@ -206,7 +206,7 @@ bool may_be_uneven(const EvenCall& args) {
   constexpr int64_t kMostRows = ATTN_SPLIT_UNEVEN_ROWS;
   constexpr int64_t kLeastKeys = ATTN_SPLIT_UNEVEN_KEYS;  // for each place
   if (args.batch == 1 || args.batch > kFewSequences) return false;
-  if (args.batch * args.seq_q * kHeadsQ > kMostRows) return false;
+  if (args.batch * args.seq_q * ATTN_JOINED_HEADS > kMostRows) return false;
   const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
   return tiles <= kMostTiles && tiles * args.seq_kv >= kPlaces * kLeastKeys;
 }

@@ -132,6 +132,9 @@
 #ifndef ATTN_MOST_EARLY_ROWS
 #define ATTN_MOST_EARLY_ROWS 256
 #endif
+#ifndef ATTN_JOINED_HEADS
+#define ATTN_JOINED_HEADS kHeadsQ
+#endif
 #ifndef ATTN_PLACES
 #define ATTN_PLACES 132
 #endif

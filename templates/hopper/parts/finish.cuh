@@ -90,7 +90,11 @@ __device__ __forceinline__ void Consumer::finish_rows() {
 // Where a row of the thread leaves its part; rows beyond the last have no place.
 __device__ __forceinline__ Part* Consumer::part_of(int r) const {
   if (!has_row(r)) return nullptr;
-#if ATTN_VARLEN
+#if ATTN_VARLEN && ATTN_VALUE_PARTS > 1
+  return parts_of(rows[r], tile, p) + tile.part * value_part_stride(p) + tile.split;
+#elif ATTN_VALUE_PARTS > 1
+  return parts_of(rows[r], p) + tile.part * value_part_stride(p) + tile.split;
+#elif ATTN_VARLEN
   return parts_of(rows[r], tile, p) + tile.split;
 #else
   return parts_of(rows[r], p) + tile.split;

@@ -114,6 +114,9 @@ __device__ __forceinline__ void join_row(JoinedRow& joined, const Part* parts, i
 
 // By the first warp. `at`: where the row's output begins, in elements.
 __device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& row, int64_t at,
+#if ATTN_VALUE_PARTS > 1
+                                          int value_part,
+#endif
                                           const Params& p) {
   const RowValues values = row_values(joined.reductions, row, p.inputs);
 #if ATTN_COLUMN_INPUTS
@@ -121,8 +124,13 @@ __device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& ro
 #endif
 #pragma unroll
   for (int i = 0; i < JoinedRow::kPairs; ++i) {
+#if ATTN_VALUE_PARTS > 1
+    const int column = value_part * kHeadDimV + JoinedRow::column(i);
+    if (JoinedRow::column(i) >= kHeadDimV || column >= kOutputDim) break;
+#else
     const int column = JoinedRow::column(i);
     if (column >= kHeadDimV) break;
+#endif
     const float2 acc = joined.output[i];
 #if ATTN_OUTPUT_COLUMNS
     Column first{column}, second{column + 1};
@@ -142,6 +150,9 @@ __device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& ro
 #endif
     *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) = out;
   }
+#if ATTN_VALUE_PARTS > 1
+  if (value_part != 0) return;
+#endif
   if (threadIdx.x == 0) store_saves(p.saves, values, row, p.inputs);
 }
 
@@ -169,8 +180,13 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   wait_for_stream();
   if (p.splits == 1 && !*p.any_split) return;
 #pragma unroll 1
-  for (int i = blockIdx.x; i < kHeadsQ * p.total_q; i += gridDim.x) {
+  for (int i = blockIdx.x; i < ATTN_JOINED_HEADS * p.total_q; i += gridDim.x) {
+#if ATTN_VALUE_PARTS > 1
+    const int h = i / p.total_q % kHeadsQ, query = i % p.total_q;
+    const int value_part = i / p.total_q / kHeadsQ;
+#else
     const int h = i / p.total_q, query = i % p.total_q;
+#endif
     const Sequence* const sequence = sequence_with(query, p);
     if (!sequence || sequence->splits == 1) continue;
     Row row = row_at(sequence->b, h, query - sequence->q_begin, *sequence);
@@ -179,27 +195,50 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
     if (row.seq_kv > 0) set_constants(row, p.inputs);
 #endif
     JoinedRow joined;
+#if ATTN_VALUE_PARTS > 1
+    const Part* const parts = parts_of(row, *sequence, p) + value_part * value_part_stride(p);
+    join_row(joined, parts, sequence->splits, left, row, p);
+    if (threadIdx.x < 32) {
+      store_row(joined, row, query * p.o_stride_seq + h * p.o_stride_head, value_part, p);
+    }
+#else
     join_row(joined, parts_of(row, *sequence, p), sequence->splits, left, row, p);
     if (threadIdx.x < 32) {
       store_row(joined, row, query * p.o_stride_seq + h * p.o_stride_head, p);
     }
+#endif
     __syncthreads();  // what the warps left is read
   }
 }
 #else
+#if ATTN_VALUE_PARTS > 1
+// A block a row and part of its values.
+#else
 // A block a row.
+#endif
 __global__ void __launch_bounds__(32 * kMostJoinWarps)
     attention_forward_join(const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   __shared__ __align__(16) uint8_t memory[kMostJoinWarps * sizeof(Part)];
   Part* const left = reinterpret_cast<Part*>(memory);
+#if ATTN_VALUE_PARTS > 1
+  const int value_part = blockIdx.x % kValueParts, index = blockIdx.x / kValueParts;
+  const int head = index / p.seq_q;  // of all batches
+#else
   const int head = blockIdx.x / p.seq_q;  // of all batches
-#if ATTN_ROW_CONSTANTS
+#endif
+#if ATTN_VALUE_PARTS > 1
+  Row row = row_at(head / kHeadsQ, head % kHeadsQ, index % p.seq_q, p);
+#elif ATTN_ROW_CONSTANTS
   Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
 #else
   const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
 #endif
+#if ATTN_VALUE_PARTS > 1
+  Part* const parts = parts_of(row, p) + value_part * value_part_stride(p);
+#else
   Part* const parts = parts_of(row, p);
+#endif
   if (p.joins_early) {
     wait_for_parts(parts, threadIdx.x / 32, blockDim.x / 32, p);
   } else {
@@ -213,7 +252,11 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   if (threadIdx.x >= 32) return;
   const int64_t at =
       row.b * p.o_stride_batch + row.q_idx * p.o_stride_seq + row.h * p.o_stride_head;
+#if ATTN_VALUE_PARTS > 1
+  store_row(joined, row, at, value_part, p);
+#else
   store_row(joined, row, at, p);
+#endif
   // Or this kernel might end, and others begin, before the main one ends.
   if (p.joins_early) wait_for_stream();
 }

@@ -105,13 +105,13 @@ size_t split_bytes(const attention_forward_args& args) {
 #if ATTN_VARLEN
   if (!in_range(args.batch) || !in_range(args.total_q) || !in_range(args.total_kv)) return 0;
   if (check_lengths(args) != ATTENTION_OK) return 0;
-  return static_cast<size_t>(kHeadsQ * most_parts(args)) * sizeof(Part);
+  return static_cast<size_t>(ATTN_JOINED_HEADS * most_parts(args)) * sizeof(Part);
 #else
   if (!in_range(args.batch) || !in_range(args.seq_q) || !in_range(args.seq_kv)) return 0;
   if (check_lengths(args) != ATTENTION_OK) return 0;
   const int splits = splits_of(args);
   if (splits == 1) return 0;
-  return static_cast<size_t>(args.batch * kHeadsQ * args.seq_q) * splits * sizeof(Part);
+  return static_cast<size_t>(args.batch * ATTN_JOINED_HEADS * args.seq_q) * splits * sizeof(Part);
 #endif
 }
 
@@ -135,7 +135,7 @@ void place_parts(Params& p, const attention_forward_args& args, void* place) {
 bool join_splits(const Params& p, cudaStream_t stream) {
   constexpr int kMostBlocks = 1024;
   const int warps = p.splits > 1 ? min(p.splits, kMostJoinWarps) : kMostJoinWarps;
-  const int rows = kHeadsQ * p.total_q;
+  const int rows = ATTN_JOINED_HEADS * p.total_q;
   const int blocks = rows < kMostBlocks ? rows : kMostBlocks;
   return launch(attention_forward_join, blocks, 32 * warps, 0, stream, p);
 }
@@ -143,7 +143,7 @@ bool join_splits(const Params& p, cudaStream_t stream) {
 // By the kernel behind the main one. A warp has two splits, if there are warps enough.
 bool join_splits(const Params& p, cudaStream_t stream) {
   const int warps = min((p.splits + kPartsAtOnce - 1) / kPartsAtOnce, kMostJoinWarps);
-  const int rows = p.batch * kHeadsQ * p.seq_q;
+  const int rows = p.batch * ATTN_JOINED_HEADS * p.seq_q;
   return launch(attention_forward_join, rows, 32 * warps, 0, stream, p);
 }
 #endif

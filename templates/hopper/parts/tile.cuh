@@ -257,7 +257,9 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #else
   const int b = head / kHeadsQ, h = head % kHeadsQ;
 #endif
-#if ATTN_VALUE_PARTS > 1
+#if ATTN_VALUE_PARTS > 1 && ATTN_SPLIT_KEYS
+  return {row * kTileQ, h, b, part, split};
+#elif ATTN_VALUE_PARTS > 1
   return {row * kTileQ, h, b, part};
 #elif ATTN_SPLIT_KEYS
   return {row * kTileQ, h, b, split};
@@ -354,6 +356,13 @@ __host__ __device__ __forceinline__ bool joins_splits(const Params& p) { return 
 // Of the tile's keys; 1: it has them all.
 __device__ __forceinline__ int splits_of(const Tile& tile, const Params&) { return tile.splits; }
 
+#if ATTN_VALUE_PARTS > 1
+// From where the splits of a row leave their parts to where those of its values' next part do.
+__device__ __forceinline__ int64_t value_part_stride(const Params& p) {
+  return int64_t{kHeadsQ} * p.most_parts;
+}
+
+#endif
 // Where the splits of a row leave their parts. `lengths`: its Sequence, or a tile of that.
 template <typename Lengths>
 __device__ __forceinline__ Part* parts_of(const Row& row, const Lengths& lengths, const Params& p) {
@@ -367,6 +376,13 @@ __host__ __device__ __forceinline__ bool joins_splits(const Params& p) { return 
 // Of the tile's keys; 1: it has them all.
 __device__ __forceinline__ int splits_of(const Tile&, const Params& p) { return p.splits; }
 
+#if ATTN_VALUE_PARTS > 1
+// From where the splits of a row leave their parts to where those of its values' next part do.
+__device__ __forceinline__ int64_t value_part_stride(const Params& p) {
+  return int64_t{p.batch} * kHeadsQ * p.seq_q * p.splits;
+}
+
+#endif
 // Where the splits of a row leave their parts.
 __device__ __forceinline__ Part* parts_of(const Row& row, const Params& p) {
   return p.parts + ((int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx) * p.splits;
