@@ -92,6 +92,15 @@ def long_cache_bench():
                             schedule={**whole, **packs})
 
 
+def wide_cache_bench():
+    """The same of values wider than 256, as of latent attention (MLA) that is read as it is stored."""
+    for batch, heads, dims, seq in ((64, 128, (512, 512), 4096), (8, 128, (512, 512), 8192),
+                                    (1, 128, (512, 512), 65536), (64, 16, (512, 512), 4096),
+                                    (64, 128, (128, 512), 4096)):
+        yield BenchCase(f"bench_wide_cache_b{batch}_h{heads}_1_s{seq}_d{dims[0]}_{dims[1]}", dims,
+                        (heads, 1), batch, seq, False, rows=1)
+
+
 def chunk_bench():
     """The last few hundred queries of many keys: prompts that come in chunks."""
     for heads, rows, seq in (((32, 8), 128, 32768), ((32, 8), 512, 32768), ((64, 8), 512, 32768),
@@ -130,6 +139,7 @@ def bench_cases():
                         (64, 8), 1, 16384, causal)
     yield from few_rows_bench()
     yield from long_cache_bench()
+    yield from wide_cache_bench()
     yield from chunk_bench()
     yield from short_bench()
     yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,

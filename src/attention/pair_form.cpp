@@ -13,6 +13,7 @@
 #include "attention/interval_mask.h"
 #include "attention/large_scores.h"
 #include "attention/powers_of_two.h"
+#include "attention/row_divisors.h"
 #include "attention/row_exponents.h"
 #include "attention/terms.h"
 #include "attention/tiles.h"
@@ -235,7 +236,10 @@ class Former {
   }
   // And by strips.
   Expr prepared(const Expr& e) {
-    const Expr result = expr::simplify(by_powers_of_two(biased(e)));
+    const Expr simple = expr::simplify(by_powers_of_two(biased(e)));
+    const Expr result = with_row_factors(
+        simple, [this](const Expr& part) { return arranger_.varies(part); },
+        [this](const Expr& part) { return arranger_.slopes(part).has_value(); });
     return abilities_.strips ? strips_(result) : result;
   }
   // Of what is prepared to the end: an address says no more on which pairs its elements depend, nor

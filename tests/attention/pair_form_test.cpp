@@ -359,6 +359,25 @@ TEST_CASE("a whole number that the score decides is no constant") {
   CHECK(biased.unit == 0.5 * std::numbers::log2e);
 }
 
+TEST_CASE("a pair is not divided by what its row has in common") {
+  const auto form = [](const std::string& weight) {
+    return form_for("normalize: {weight: \"" + weight + "\", output: acc}\n");
+  };
+  const PairForm gamma = form("exp(score) / sink[h]");
+  REQUIRE(gamma.constants.size() == 1);
+  CHECK(text(gamma.constants[0].value) == "1 / sink[h]");
+  CHECK(text(gamma.weight).find(" / ") == std::string::npos);
+  // Its other factors that stay along the row go with it, so that a logarithm is left alone.
+  const PairForm fire = form("relu(3 * sink[h] * log(1 + kv_idx) / log(2 + q_pos))");
+  REQUIRE(fire.constants.size() == 1);
+  CHECK(text(fire.constants[0].value) == "3 * sink[h] / log(2 + q_pos)");
+  // Of a step the last bit of the quotient decides.
+  CHECK(text(form("exp(score) * floor(sqrt(kv_idx) / sink[h])").weight).find(" / ") !=
+        std::string::npos);
+  // A quotient of numbers that pairs have is one.
+  CHECK(text(form("exp(score) / (1 + kv_idx)").weight).find(" / ") != std::string::npos);
+}
+
 TEST_CASE("nothing is taken out of what makes a step") {
   const PairForm form = form_for(
       "score: score + int(kv_idx / 121) + (5 if kv_idx / 3 >= q_pos / 7 else sink[h] / 3)\n");

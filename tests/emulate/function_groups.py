@@ -41,6 +41,8 @@ FUNCTION_GROUPS = {
               normalize={"rows": {"l": "max(rowsum(abs(score)), 1)"}, "weight": "score",
                          "output": "acc / l"}), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
+        (spec(mask=CAUSAL, inputs=SLOPES, normalize={"weight": "exp(score) / slopes[h]"},
+              score="score - log(1 + q_pos - kv_idx) / log(2 + q_pos)"), [schedule(2, 64, 2)], CALLS[:3]),
         # Masks that are added, beyond what exponents hold; of rows without another pair too.
         (spec(inputs=LENGTHS, score="score + (0 if kv_idx < len[b] else -3.3895314e38)"),
          [schedule(2, 64, 2), schedule(1, 80, 2, overlap="none")],
