@@ -19,6 +19,7 @@
 #include "sanitize_ids.h"
 #include "sanitize_maps.h"
 #include "sanitize_mask.h"
+#include "sanitize_selected.h"
 #include "sanitize_shifted.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_sparse.h"
@@ -50,6 +51,7 @@ struct Dims {
   int head_dim_v = head_dim;
   bool walks = false;  // a scout finds its blocks
   bool splits = false;
+  int block_queries = 64;  // that keep the same blocks of keys
 };
 
 bool check(cudaError_t error, const char* what) {
@@ -135,8 +137,8 @@ struct BlockLists {
   static constexpr int64_t kSize = 64;
   std::vector<int32_t> counts, indices;
 
-  BlockLists(int64_t planes, const Lengths& n) {
-    const int64_t rows = (n.seq_q + kSize - 1) / kSize, blocks = (n.seq_kv + kSize - 1) / kSize;
+  BlockLists(int64_t planes, int64_t queries, const Lengths& n) {
+    const int64_t rows = (n.seq_q + queries - 1) / queries, blocks = (n.seq_kv + kSize - 1) / kSize;
     for (int64_t row = 0; row < planes * rows; ++row) {
       std::vector<int32_t> kept;
       for (int64_t block = 0; block < blocks; ++block) {
@@ -224,7 +226,7 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     args.doc = static_cast<const int32_t*>(doc.data());
     args.key_doc = static_cast<const int32_t*>(key_doc.data());
   }
-  const BlockLists lists(n.batch * dims.heads_kv, n);
+  const BlockLists lists(n.batch * dims.heads_kv, dims.block_queries, n);
   const Buffer counts(4 * lists.counts.size()), indices(4 * lists.indices.size());
   if constexpr (requires { args.block_counts; }) {
     counts.fill(lists.counts);
@@ -282,6 +284,7 @@ int main() {
       RUN(sanitize_far, Dims{2, 1, 128, true, 1, true}) &
       RUN(sanitize_wide, Dims{2, 1, 64, true, 1, true, 384}) &
       RUN(sanitize_sparse, Dims{4, 2, 128, true, 1, false, 128, true}) &
+      RUN(sanitize_selected, Dims{16, 2, 64, true, 1, false, 64, true, false, 1}) &
       RUN(sanitize_strips, Dims{2, 2, 64, true}) & RUN(sanitize_tables, Dims{2, 2, 64, true}) &
       RUN(sanitize_shifted, Dims{2, 2, 64, true}) &
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &
