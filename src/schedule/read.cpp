@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "text/bytes.h"
+#include "text/characters.h"
 #include "text/json.h"
 
 namespace attngen::schedule {
@@ -151,11 +152,21 @@ class Reader {
   text::Diagnostics& diagnostics_;
 };
 
+bool begins_yaml(char c) { return text::is_letter(c) || c == '#' || c == '-' || c == '%'; }
+
 }  // namespace
 
 std::optional<Schedule> read(text::Diagnostics& diagnostics) {
   const std::optional<size_t> start = text::check_bytes(diagnostics, "a schedule");
   if (!start) return std::nullopt;
+  const std::string_view content = diagnostics.source().content;
+  const size_t first = content.find_first_not_of(" \t\r\n", *start);
+  if (first != std::string_view::npos && begins_yaml(content[first])) {
+    diagnostics.add(text::diagnostic_at(diagnostics.source(), first, first + 1,
+                                        "a schedule is JSON, which begins with '{'",
+                                        "a manifest has one for each target: its 'schedule'"));
+    return std::nullopt;
+  }
   const std::optional<Node> root = text::read_json(diagnostics, *start);
   if (!root) return std::nullopt;
   const Schedule schedule = Reader(*root, diagnostics).read();

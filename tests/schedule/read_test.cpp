@@ -158,6 +158,12 @@ TEST_CASE("a schedule is a map in JSON") {
         "s.json:1:1: error: a schedule must be a map, got a list\n"
         "    1 | []\n"
         "      | ^~\n");
+  CHECK(errors_of("# a spec\nattngen: 1\n") ==
+        "s.json:1:1: error: a schedule is JSON, which begins with '{'\n"
+        "    1 | # a spec\n"
+        "      | ^\n"
+        "help: a manifest has one for each target: its 'schedule'\n");
+  CHECK(errors_of("\nattngen: 1\n").starts_with("s.json:2:1: error: a schedule is JSON, which"));
   CHECK(errors_of("") ==
         "s.json:1:1: error: syntax error while parsing value - unexpected end of input; expected "
         "'[', '{', or a literal\n"
