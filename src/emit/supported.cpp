@@ -51,14 +51,24 @@ class Support {
     for (size_t i = 0; i < spec_.passes.size(); ++i) {
       if (spec_.passes[i] == spec::Pass::Forward) continue;
       not_emitted(fmt::format("/passes/{}", i),
-                  fmt::format("pass '{}' is", spec::name_of(spec_.passes[i])));
+                  fmt::format("pass '{}' is", spec::name_of(spec_.passes[i])),
+                  help_on_pass(spec_.passes[i]));
     }
+  }
+
+  std::string help_on_pass(spec::Pass pass) const {
+    if (pass != spec::Pass::Decode) return "";
+    return target_.family == target::Family::Hopper
+               ? "pass 'forward' splits the keys if the workload has seq_q: 1"
+               : "pass 'forward' takes one query too";
   }
 
   void check_features() {
     if (spec_.pattern == spec::Pattern::Recurrent) {
       // The rest of a recurrent spec has no meaning for the parallel kernels.
-      return not_emitted("/pattern", "pattern 'recurrent' is");
+      return not_emitted(
+          "/pattern", "pattern 'recurrent' is",
+          "pattern parallel has a fixed decay of each head: see linear attention in docs/spec.md");
     }
     const bool hopper = target_.family == target::Family::Hopper;
     if (spec_.varlen && !hopper) not_emitted("/varlen", "packed sequences (varlen) are");

@@ -38,7 +38,10 @@ TEST_CASE("passes that no template carries") {
   CHECK(refusal_of("passes: [decode]\n") ==
         "spec.yaml:7:10: error: pass 'decode' is not emitted yet for h100\n"
         "    7 | passes: [decode]\n"
-        "      |          ^~~~~~\n");
+        "      |          ^~~~~~\n"
+        "help: pass 'forward' splits the keys if the workload has seq_q: 1\n");
+  CHECK(refusal(spec_text("passes: [decode]\n"), "mi250")
+            .ends_with("help: pass 'forward' takes one query too\n"));
 }
 
 TEST_CASE("features that no template carries") {
@@ -119,7 +122,9 @@ TEST_CASE("the recurrent pattern") {
                 "heads: {q: 8, k: 8, v: 8}\nhead_dim: {qk: 128, v: 64}\nlog_decay: 0 - 1\n") ==
         "spec.yaml:3:10: error: pattern 'recurrent' is not emitted yet for h100\n"
         "    3 | pattern: recurrent\n"
-        "      |          ^~~~~~~~~\n");
+        "      |          ^~~~~~~~~\n"
+        "help: pattern parallel has a fixed decay of each head: see linear attention in "
+        "docs/spec.md\n");
 }
 
 TEST_CASE("targets without kernels") {
