@@ -10,6 +10,7 @@
 
 #include "expr/evaluate.h"
 #include "expr/parse.h"
+#include "spec/names.h"
 #include "spec/report.h"
 #include "text/characters.h"
 #include "text/lookalikes.h"
@@ -48,6 +49,11 @@ constexpr const char* kSinks =
     "write them in normalize, as m: max(rowmax(score), sink[h]) and l: rowsum(exp(score - m)) + "
     "exp(sink[h] - m), sink being one of the inputs";
 constexpr const char* kBlocks = "write blocks: {size: $, from: bitmap}";
+constexpr const char* kBefore = "do it to q, k and v before the call";
+constexpr const char* kRotary = "rotate q and k before the call: kernels take them as they are";
+constexpr const char* kNoFp8 = "kernels are bf16 or fp16, keys and values too: there is no fp8";
+constexpr const char* kNoNames =
+    "no names stand for expressions: constants are numbers, and rows in normalize have names";
 
 // Of the whole text.
 constexpr Hint kKeys[] = {
@@ -112,6 +118,17 @@ constexpr Hint kKeys[] = {
     {"block_mask", kBlocks, "64"},
     {"block_size", kBlocks, "64"},
     {"version", "write attngen: 1"},
+    {"rope", kRotary},
+    {"rotary", kRotary},
+    {"rope_theta", kRotary},
+    {"kv_dtype", kNoFp8},
+    {"kv_cache_dtype", kNoFp8},
+    {"query", kBefore},
+    {"key", kBefore},
+    {"value", kBefore},
+    {"let", kNoNames},
+    {"define", kNoNames},
+    {"variables", kNoNames},
 };
 
 constexpr const char* kTwoLengths = "write seq_q and seq_kv";
@@ -150,6 +167,9 @@ constexpr const char* kCap = "write cap * tanh(score / cap), cap being the numbe
 
 constexpr const char* kOwnSequence =
     "q_idx, kv_idx, seq_q and seq_kv are of the pair's own sequence; b is its index";
+constexpr const char* kNoRandom = "kernels have no random numbers, and no dropout";
+constexpr const char* kTanhGelu =
+    "write 0.5 * x * (1 + tanh(0.79788456 * (x + 0.044715 * x * x * x))); gelu(x) is by erf";
 constexpr const char* kNoValue = "leave the key out: it has a default";
 
 // Of variables, and of what is called or has indices, whose words end in a bracket; in small
@@ -187,6 +207,7 @@ constexpr Hint kNames[] = {
     {"seqlen_k", "write seq_kv"},
     {"seqlen_q", "write seq_q"},
     {"alibi(", "write score + slopes[h] * (kv_idx - q_pos), slopes being one of the inputs"},
+    {"bernoulli(", kNoRandom},
     {"causal(", "write kv_idx <= q_pos"},
     {"ceil(", "write -floor(-x)"},
     {"clip(", "write clamp(x, low, high)"},
@@ -200,6 +221,8 @@ constexpr Hint kNames[] = {
     {"expm1(", "write exp(x) - 1"},
     {"float(", "an i32 becomes an f32 where it must; of infinity, write inf"},
     {"fmod(", "write x % y"},
+    {"gelu_new(", kTanhGelu},
+    {"gelu_tanh(", kTanhGelu},
     {"leaky_relu(", "write max(x, 0.01 * x)"},
     {"ln(", "write log(x)"},
     {"log10(", "write log(x) / log(10)"},
@@ -209,6 +232,9 @@ constexpr Hint kNames[] = {
     {"minimum(", "write min(x, y)"},
     {"mod(", "write x % y"},
     {"power(", "write pow(x, y)"},
+    {"rand(", kNoRandom},
+    {"randn(", kNoRandom},
+    {"random(", kNoRandom},
     {"round(", "write floor(x + 0.5)"},
     {"rowcumsum(", kNoOrder},
     {"rowmean(", "write rowsum(x) / rowsum(1), in rows"},
@@ -219,7 +245,7 @@ constexpr Hint kNames[] = {
     {"softmax(", "write normalize: softmax, which is the default"},
     {"softplus(", "write relu(x) + log(1 + exp(-abs(x)))"},
     {"sqr(", "write square(x)"},
-    {"sum(", "write rowsum(x)"},
+    {"sum(", "write rowsum(x), in rows"},
     {"swish(", "write silu(x)"},
     {"tan(", "write sin(x) / cos(x)"},
     {"topk(", kNoThreshold},
@@ -249,6 +275,17 @@ constexpr const char* kPlusOne =
 constexpr ValueHint kValues[] = {
     {"/dtype", "fp32", kStorage},
     {"/dtype", "float32", kStorage},
+    {"/dtype", "fp8", kNoFp8},
+    {"/dtype", "float8", kNoFp8},
+    {"/dtype", "e4m3", kNoFp8},
+    {"/dtype", "e5m2", kNoFp8},
+    {"/dtype", "fp8_e4m3", kNoFp8},
+    {"/dtype", "fp8_e5m2", kNoFp8},
+    {"/dtype", "float8_e4m3fn", kNoFp8},
+    {"/dtype", "float8_e5m2", kNoFp8},
+    {"/scale", "", "leave it out: the default is 1/sqrt(head_dim.qk)"},
+    {"/scale", "none", "leave it out: the default is 1/sqrt(head_dim.qk)"},
+    {"/normalize", "linear", "write normalize: none"},
     {"/normalize", "sigmoid", "write normalize: {weight: sigmoid(score)}"},
     {"/normalize", "relu", "write normalize: {weight: relu(score)}"},
     {"/normalize", "l1",
@@ -311,6 +348,7 @@ bool takes_word(const Type& type, const std::string& word) {
 // A value to begin with: the one that is allowed, the first word, of all other numbers `number`.
 std::string usual_value(const Type& type, const std::string& number) {
   if (type.kind == Type::Kind::Word) return type.words[0];
+  if (type.kind == Type::Kind::List && type.minimum == 0) return "[]";
   if (type.kind != Type::Kind::Whole) return "";
   return type.minimum == type.maximum ? fmt::format("{}", type.minimum) : number;
 }
@@ -353,6 +391,30 @@ void add_keys(const Type& type, std::set<std::string, std::less<>>& names) {
 std::string first_lookalike(std::string_view text) {
   while (text::plain_character(text) == nullptr) text.remove_prefix(text::character_length(text));
   return text::character_name(text);
+}
+
+// Of what is no map of a dtype and a shape.
+std::string hint_on_input(const Node& value, const Type& type) {
+  if (number_of(value))
+    return fmt::format("a number is a constant: {{{}: {}}}", value.key, value.text);
+  const std::string word = text::lower(value.text);
+  const std::string synonym = find(kSynonyms, word);
+  const auto is_dtype = [&](const std::string& name) {
+    return std::ranges::any_of(type.keys, [&](const Key& key) {
+      return key.name == "dtype" && takes_word(key.type, name);
+    });
+  };
+  return fmt::format("write {{dtype: {}, shape: [heads]}}", is_dtype(word)      ? word
+                                                            : is_dtype(synonym) ? synonym
+                                                                                : "f32");
+}
+
+// Of a name, or a list of names.
+std::string hint_on_inputs(const Node& value) {
+  const Node& first = value.children.empty() ? value : value.children[0];
+  const bool is_name = first.kind == Node::Kind::Scalar && !why_no_identifier(first.text);
+  return fmt::format("write {{{}: {{dtype: f32, shape: [heads]}}}}",
+                     is_name ? first.text : "slopes");
 }
 
 bool begins_value(char c) {
@@ -405,7 +467,9 @@ std::string hint_on_missing(const Node& map, const Type& type) {
     if (key.required && given != nullptr && number_of(*given)) number = given->text;
   }
   const std::string entries = usual_entries(map, type, number);
-  return entries.empty() ? "" : "add " + entries;
+  if (entries.empty()) return "";
+  const bool of_input = entries.ends_with("shape: []");
+  return "add " + entries + (of_input ? ", which is one number; [heads] is one for each head" : "");
 }
 
 std::string hint_on_value(const Node& value, std::string_view pointer, const Type& type,
@@ -415,12 +479,19 @@ std::string hint_on_value(const Node& value, std::string_view pointer, const Typ
   for (const ValueHint& hint : kValues) {
     if (hint.pointer == pointer && hint.word == word) return hint.text;
   }
+  if (pointer == "/inputs") return hint_on_inputs(value);
+  const bool is_object = type.kind == Type::Kind::Object;
+  if (is_object && pointer.starts_with("/inputs/")) return hint_on_input(value, type);
+  const bool is_none = value.kind == Node::Kind::Null || word == "none";
+  if (is_none && takes_word(type, "batch")) {  // a dimension
+    return "write its length, or leave the dimension out";
+  }
   if (value.kind != Node::Kind::Scalar) return "";
   if (type.kind == Type::Kind::List) {
     if (type.minimum == 0 && (word.empty() || word == "scalar")) return "write []";
     return fmt::format(fmt::runtime(value.quoted ? "write [\"{}\"]" : "write [{}]"), value.text);
   }
-  if (type.kind == Type::Kind::Object) {
+  if (is_object) {
     const std::string entries = number_of(value) ? usual_entries({}, type, value.text) : "";
     return entries.empty() ? "" : fmt::format("write {{{}}}", entries);
   }

@@ -164,7 +164,8 @@ TEST_CASE("types and ranges") {
   CHECK(errors_with("inputs:\n  - slopes\n") ==
         "s.yaml:7:3: error: inputs must be a map, got a list\n"
         "    7 |   - slopes\n"
-        "      |   ^\n");
+        "      |   ^\n"
+        "help: write {slopes: {dtype: f32, shape: [heads]}}\n");
   CHECK(errors_of("attngen: 2\nname: y\ndtype: bf16\nheads: {q: 1, kv: 1}\n"
                   "head_dim: {qk: 60, v: 4096}\n") ==
         "s.yaml:1:10: error: attngen must be 1, got 2\n"

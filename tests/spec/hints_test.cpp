@@ -65,6 +65,63 @@ TEST_CASE("keys and values that other tools have") {
   }
 }
 
+TEST_CASE("what is done before the call, or not at all") {
+  const auto help = [](const std::string& lines) {
+    const std::string errors = errors_with(lines + "\n");
+    const size_t at = errors.find("help: ");
+    return at == std::string::npos ? "" : errors.substr(at + 6, errors.size() - at - 7);
+  };
+  CHECK(help("rope: true") == "rotate q and k before the call: kernels take them as they are");
+  CHECK(errors_with("query: q * 2\n") ==
+        "s.yaml:6:1: error: 'query' belongs to pattern recurrent\n"
+        "    6 | query: q * 2\n"
+        "      | ^~~~~\n"
+        "help: do it to q, k and v before the call\n");
+  const char* const no_fp8 = "kernels are bf16 or fp16, keys and values too: there is no fp8";
+  CHECK(help("kv_dtype: fp8") == no_fp8);
+  for (const std::string dtype : {"fp8", "e4m3", "float8_e4m3fn", "FP8"}) {
+    CHECK(errors_of("attngen: 1\nname: y\ndtype: " + dtype +
+                    "\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n")
+              .ends_with(std::string("help: ") + no_fp8 + "\n"));
+  }
+  for (const std::string names : {"let", "define"}) {
+    CHECK(
+        help(names + ": {x: score * 2}") ==
+        "no names stand for expressions: constants are numbers, and rows in normalize have names");
+  }
+  for (const std::string none : {"null", "~", "None"}) {
+    CHECK(help("scale: " + none) == "leave it out: the default is 1/sqrt(head_dim.qk)");
+    CHECK(help("inputs: {x: {dtype: f32, shape: [" + none + ", heads]}}") ==
+          "write its length, or leave the dimension out");
+  }
+  CHECK(help("normalize: linear") == "write normalize: none");
+}
+
+TEST_CASE("inputs of another form") {
+  CHECK(errors_with("inputs: {slopes: f32}\n") ==
+        "s.yaml:6:18: error: inputs.slopes must be a map, got 'f32'\n"
+        "    6 | inputs: {slopes: f32}\n"
+        "      |                  ^~~\n"
+        "help: write {dtype: f32, shape: [heads]}\n");
+  CHECK(errors_with("inputs: {doc: int64}\n")
+            .ends_with("help: write {dtype: i32, shape: [heads]}\n"));
+  CHECK(errors_with("inputs: {x: [heads]}\n")
+            .ends_with("help: write {dtype: f32, shape: [heads]}\n"));
+  CHECK(errors_with("inputs: {cap: 30}\n").ends_with("help: a number is a constant: {cap: 30}\n"));
+  CHECK(errors_with("inputs: [sink]\n") ==
+        "s.yaml:6:9: error: inputs must be a map, got a list\n"
+        "    6 | inputs: [sink]\n"
+        "      |         ^~~~~~\n"
+        "help: write {sink: {dtype: f32, shape: [heads]}}\n");
+  CHECK(errors_with("inputs: [{name: sink}]\n")
+            .ends_with("help: write {slopes: {dtype: f32, shape: [heads]}}\n"));
+  CHECK(errors_with("inputs: {x: {dtype: f32}}\n") ==
+        "s.yaml:6:10: error: inputs.x needs 'shape'\n"
+        "    6 | inputs: {x: {dtype: f32}}\n"
+        "      |          ^\n"
+        "help: add shape: [], which is one number; [heads] is one for each head\n");
+}
+
 TEST_CASE("hints have the number that is given") {
   CHECK(errors_with("softcap: 50.0\nwindow: 128\n") ==
         "s.yaml:6:1: error: unknown key 'softcap'\n"
