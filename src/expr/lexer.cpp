@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "expr/node_builder.h"
 #include "text/characters.h"
 #include "text/lookalikes.h"
 
@@ -64,6 +65,15 @@ std::string help_on_character(std::string_view text) {
   if (plain == nullptr) return "";
   const std::string_view word = plain;
   return word.empty() ? "delete it" : fmt::format("write a plain {}", word == " " ? "space" : word);
+}
+
+// Of torch.exp(x), whose dot stands before the text.
+std::string help_on_dot(std::string_view text) {
+  const auto* const end = std::ranges::find_if_not(text, is_word);
+  const std::string_view name = text.substr(0, static_cast<size_t>(end - text.begin()));
+  const bool known = arity_of(name) || name == "inf";
+  return known ? fmt::format("names have no dots: write {}{}", name, name == "inf" ? "" : "(...)")
+               : "names have no dots";
 }
 
 }  // namespace
@@ -148,6 +158,9 @@ Token Lexer::take_symbol() {
       brackets_ += symbol == "[" ? 1 : symbol == "]" ? -1 : 0;
       return take(Token::Kind::Symbol, symbol.size());
     }
+  }
+  if (rest.front() == '.' && at_ > 0 && is_word(text_[at_ - 1])) {
+    fail(1, "unexpected '.'", help_on_dot(rest.substr(1)));
   }
   const auto byte = static_cast<unsigned char>(rest.front());
   const size_t length = text::character_length(rest);

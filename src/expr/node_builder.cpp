@@ -80,10 +80,12 @@ void NodeBuilder::check(Op op, const std::vector<Expr>& operands) {
     const bool bool_wanted = op == Op::And || op == Op::Or || op == Op::Not || is_condition;
     const bool divides = op == Op::Load && operands[wrong->operand].op() == Op::Divide;
     fail(operands[wrong->operand].span(), wrong->message,
-         number_wanted ? "where(condition, 1, 0) makes a number of a bool"
-         : bool_wanted ? hint_on_condition(operands[wrong->operand], op == Op::Not)
-         : divides     ? "'//' divides whole numbers"
-                       : "");
+         number_wanted    ? "where(condition, 1, 0) makes a number of a bool"
+         : bool_wanted    ? hint_on_condition(operands[wrong->operand], op == Op::Not)
+         : divides        ? "'//' divides whole numbers"
+         : is_bool        ? ""
+         : op == Op::Load ? "write int(...), which is the floor"
+                          : "");
   }
 }
 

@@ -22,8 +22,12 @@ struct Scope {
   std::map<std::string, Expr, std::less<>> constants;  // folded: a Number each
   std::map<std::string, Input, std::less<>> inputs;    // rank 0: the bare name, no brackets
   bool reductions = false;                             // rowmax(...) and rowsum(...) allowed
-  // Names that exist elsewhere, with the reason why not here: {"score", "a mask cannot read it"}.
-  std::map<std::string, std::string, std::less<>> forbidden;
+  struct Forbidden {
+    std::string reason;  // "a mask cannot read it"
+    std::string help;    // what to write; may be empty
+  };
+  // Names that exist elsewhere, with the reason why not here.
+  std::map<std::string, Forbidden, std::less<>> forbidden;
   // Names that do not exist, with what to write: {"heads", "write the number"}; one that is called
   // or has indices ends in a bracket: {"ceil(", "write -floor(-x)"}. In small letters: of any case.
   std::map<std::string, std::string, std::less<>> hints;

@@ -1,6 +1,7 @@
 // What a name stands for: a value, an input's element, a function.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -95,7 +96,8 @@ Expr Parser::value_of(const Token& name) {
     return constant(value->second.type(), value->second.number(), name.span);
   }
   if (const auto reason = scope_.forbidden.find(name.text); reason != scope_.forbidden.end()) {
-    fail(name.span, fmt::format("'{}' is not allowed here: {}", name.text, reason->second));
+    fail(name.span, fmt::format("'{}' is not allowed here: {}", name.text, reason->second.reason),
+         reason->second.help);
   }
   if (const auto arity = arity_of(name.text)) {
     fail(name.span, fmt::format("'{}' is a function", name.text),
@@ -154,12 +156,27 @@ void Parser::fail_indices(const Token& name, const Scope::Input& input,
        text::shortened(fmt::format("write {}[{}]", name.text, joined(words)), 200));
 }
 
+// Of an input that is written with parentheses; the token is the first of them.
+std::string Parser::help_on_called(const Token& name) const {
+  const auto input = scope_.inputs.find(name.text);
+  if (input == scope_.inputs.end()) return "";
+  if (input->second.dims.empty()) return fmt::format("write {}", name.text);
+  const std::string_view rest = text_.substr(token_.span.end);
+  int open = 1;
+  const auto* const end = std::ranges::find_if(rest, [&](char c) {
+    open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    return open == 0;
+  });
+  const std::string_view indices = rest.substr(0, static_cast<size_t>(end - rest.begin()));
+  return text::shortened(fmt::format("write {}[{}]", name.text, text::one_line(indices)), 200);
+}
+
 Expr Parser::parse_call(const Token& name) {
   const std::optional<int> arity = arity_of(name.text);
   if (!arity) {
     if (scope_.variables.contains(name.text) || scope_.constants.contains(name.text) ||
         scope_.inputs.contains(name.text)) {
-      fail(name.span, fmt::format("'{}' is not a function", name.text));
+      fail(name.span, fmt::format("'{}' is not a function", name.text), help_on_called(name));
     }
     if (scope_.unknown.contains(std::string(name.text) + "(")) return parse_unknown(name);
     fail_unknown(name, true);

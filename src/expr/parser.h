@@ -77,6 +77,7 @@ class Parser {
   Expr parse_unknown(const Token& name);
   [[noreturn]] void fail_indices(const Token& name, const Scope::Input& input,
                                  const std::vector<Expr>& indices, Span span) const;
+  std::string help_on_called(const Token& name) const;
   std::vector<std::string> names_near(bool call) const;
   [[noreturn]] void fail_unknown(const Token& name, bool call) const;
 

@@ -51,7 +51,7 @@ class ExpressionReader {
     spec_.mask = parse(mask, "/mask", "true",
                        scopes_.without({kNoAcc,
                                         kNoColumn,
-                                        {"score", "a mask cannot read it"},
+                                        {"score", "a mask cannot read it", limit_of_scores()},
                                         {"map", "both maps have the pairs of one mask"}}),
                        expr::Type::Bool);
     if (score != nullptr && spec_.score) {
@@ -121,11 +121,26 @@ class ExpressionReader {
   static constexpr const char* kOfPairs =
       "it has a value for each pair; 'weight' reads it, and rowmax and rowsum in 'rows'";
 
+  static constexpr const char* kNoColumnSum =
+      "there is no sum over columns (of dim); rowsum(x), over keys, belongs in rows";
+
   // Heads that have an error of their own leave no lengths to compare with.
   bool knows_heads() const {
     const Node* heads = root_.find("heads");
     return heads != nullptr && heads->find("q") != nullptr &&
            (heads->find("kv") != nullptr || heads->find("k") != nullptr);
+  }
+
+  // How to leave pairs out by their score, which a mask does not know.
+  const char* limit_of_scores() const {
+    const Node* normalize = root_.find("normalize");
+    if (normalize != nullptr && normalize->text == "none") {
+      return "write it in score: score if score > 0 else 0";
+    }
+    const bool weighs = normalize != nullptr && normalize->kind == Node::Kind::Map &&
+                        !is_rest_of_softmax(*normalize);
+    return weighs ? "write it in weight and rows, such as exp(score - m) if score > 0 else 0"
+                  : "write it in score: score if score > 0 else -inf";
   }
 
   void warn_of_unread_map() {
@@ -274,7 +289,7 @@ class ExpressionReader {
       for (const auto& [name, value] : kSoftmaxRows) show(name, value);
       show("weight", kSoftmaxWeight);
     } else if (weight == nullptr) {
-      report_.at_key(normalize, "/normalize", "normalize needs 'weight'", "");
+      report_.at_key(normalize, "/normalize", "normalize needs 'weight'", usual_weight(rows));
     }
     if (rows != nullptr) {
       for (const Node& row : rows->children) later_rows_.insert(row.key);
@@ -306,14 +321,24 @@ class ExpressionReader {
     }
   }
 
+  // What most add for want of a weight: softmax's, if a row is the maximum.
+  static std::string usual_weight(const Node* rows) {
+    if (rows == nullptr) return "";
+    const auto max = std::ranges::find_if(rows->children, [](const Node& row) {
+      return row.valid && row.text.find("rowmax(score)") != std::string::npos;
+    });
+    return max == rows->children.end() ? "add weight: score"
+                                       : fmt::format("add weight: exp(score - {})", max->key);
+  }
+
   void add_row(const Node* node, const std::string& name, std::string_view text) {
     later_rows_.erase(name);
     const std::string pointer = "/normalize/rows/" + name;
     expr::Scope names = with_rows(scopes_.without({kNoAcc, kNoColumn}));
     names.reductions = true;
-    names.forbidden[name] = "a row value cannot read itself";
+    names.forbidden[name] = {"a row value cannot read itself", ""};
     for (const std::string& later : later_rows_) {
-      names.forbidden[later] = "it is computed later; rows are read in order";
+      names.forbidden[later] = {"it is computed later; rows are read in order", ""};
     }
     expr::Expr value = parse(node, pointer, text, names, expr::Type::Float);
     std::set<const void*> seen;
@@ -341,9 +366,9 @@ class ExpressionReader {
   }
 
   void read_output(const Node* node, std::string_view text) {
-    const expr::Expr output = parse(
-        node, "/normalize/output", text,
-        with_rows(scopes_.without({{"score", kOfPairs}, {"kv_idx", kOfPairs}})), expr::Type::Float);
+    expr::Scope names = with_rows(scopes_.without({{"score", kOfPairs}, {"kv_idx", kOfPairs}}));
+    for (const char* sum : {"sum(", "mean("}) names.hints[sum] = kNoColumnSum;
+    const expr::Expr output = parse(node, "/normalize/output", text, names, expr::Type::Float);
     if (node != nullptr && output && !expr::mentions(output, "acc")) {
       report_.in_text(*node, "/normalize/output",
                       {output.span(), "output does not read 'acc', the aggregated value", ""});

@@ -15,6 +15,8 @@
 namespace attngen::spec {
 namespace {
 
+constexpr int kMostHeads = 65535;  // as in form.cpp
+
 class FieldReader {
  public:
   FieldReader(const Node& root, Spec& spec, Report& report)
@@ -71,7 +73,20 @@ class FieldReader {
     if (node == nullptr || divisor == 0 || q % divisor == 0) return;
     report_.at_value(
         *node, "/heads/q",
-        fmt::format("heads.q must be a multiple of heads.{}, got {} and {}", of, q, divisor));
+        fmt::format("heads.q must be a multiple of heads.{}, got {} and {}", of, q, divisor),
+        hint_on_heads(q, divisor));
+  }
+
+  // The numbers of query heads that are nearest to q; of two that divide, the other order.
+  static std::string hint_on_heads(int q, int kv) {
+    if (kv % q == 0) {
+      return fmt::format("exchange them, {{q: {}, kv: {}}}, or write q: {}", kv, q, kv);
+    }
+    const int below = q / kv * kv;
+    const int above = below + kv;
+    if (below == 0) return fmt::format("{} is the next one", above);
+    return above > kMostHeads ? fmt::format("{} is the nearest", below)
+                              : fmt::format("{} and {} are the nearest", below, above);
   }
 
   void read_heads() {

@@ -58,7 +58,7 @@ std::optional<Error> wrong_number(const Expr& e) {
   if (const Expr* found = expr::find_node(e, divides_by_zero)) {
     return Error{found->operand(1).span(),
                  fmt::format("'{}' divides by 0", expr::spelling(found->op())),
-                 "an i32 divided by 0 is 0, whatever it was"};
+                 "the result is 0 for every pair: write another divisor"};
   }
   return wrong_folded(e);
 }

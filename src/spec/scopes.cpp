@@ -1,5 +1,7 @@
 #include "spec/scopes.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -26,6 +28,22 @@ constexpr Name kRecurrentNames[] = {
     {"acc", expr::Type::Float}, {"b", expr::Type::Int},   {"t", expr::Type::Int},
     {"h", expr::Type::Int},     {"d", expr::Type::Int},
 };
+
+// How to pass q, k or v so that expressions can read its elements.
+std::string as_input(std::string_view name, const Spec& spec) {
+  if (spec.maps > 1 && name != "v") return "";  // which have twice as many heads
+  const bool of_queries = name == "q";
+  const char* const heads = of_queries ? "heads" : "heads_kv";
+  const char* const length = of_queries ? "seq_q" : "seq_kv";
+  const auto [qk, v] = spec.head_dim;
+  const bool other_width = name != "v" && qk != v && qk > 0 && v > 0;
+  const bool heads_first = spec.layout == Layout::Bhsd;
+  return fmt::format(
+      "pass it under another name too: inputs: {{{}_in: {{dtype: {}, shape: [{}{}, "
+      "{}, {}]}}}}",
+      name, name_of(spec.dtype), spec.varlen ? "" : "batch, ", heads_first ? heads : length,
+      heads_first ? length : heads, other_width ? fmt::format("{}", qk) : "dim");
+}
 
 }  // namespace
 
@@ -92,12 +110,12 @@ expr::Scope Scopes::without(std::initializer_list<Reason> forbidden) const {
   if (recurrent) std::swap(own, other);
   expr::Scope out = base_;
   for (const Name& name : other) {
-    out.forbidden[name.name] =
-        recurrent ? "it belongs to pattern parallel" : "it belongs to pattern recurrent";
+    out.forbidden[name.name] = {
+        recurrent ? "it belongs to pattern parallel" : "it belongs to pattern recurrent", ""};
   }
   if (!recurrent) {
     for (const char* name : {"q", "k", "v"}) {
-      out.forbidden[name] = "elements of q, k and v have names in pattern recurrent alone";
+      out.forbidden[name] = {"elements of q, k and v have no names", as_input(name, spec_)};
     }
   }
   for (const Name& name : own) {
@@ -107,11 +125,11 @@ expr::Scope Scopes::without(std::initializer_list<Reason> forbidden) const {
   if (!recurrent) out.hints = hints_on_names();
   for (const Reason& reason : forbidden) {
     out.variables.erase(reason.name);
-    out.forbidden[reason.name] = reason.reason;
+    out.forbidden[reason.name] = {reason.reason, reason.help};
   }
   if (!recurrent && spec_.maps == 1) {
     out.variables.erase("map");
-    out.forbidden["map"] = "the spec has one map; 'maps: 2' gives it two";
+    out.forbidden["map"] = {"the spec has one map; 'maps: 2' gives it two", ""};
   }
   return out;
 }

@@ -16,6 +16,7 @@ namespace attngen::spec {
 struct Reason {
   const char* name;
   const char* reason;
+  const char* help = "";
 };
 
 class Scopes {

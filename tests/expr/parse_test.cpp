@@ -106,8 +106,17 @@ TEST_CASE("names that do not exist") {
       error_of(std::string(65, 'z')).ends_with("] unknown name '" + std::string(64, 'z') + "...'"));
   CHECK(error_of("tahn(x)") == "[tahn] unknown function 'tahn'; did you mean 'tanh'?");
   CHECK(error_of("weight * 2") ==
-        "[weight] 'weight' is not allowed here: a score comes before its weight");
+        "[weight] 'weight' is not allowed here: a score comes before its weight; write it in the "
+        "weight");
   CHECK(error_of("score(1)") == "[score] 'score' is not a function");
+  CHECK(error_of("slopes(h)") == "[slopes] 'slopes' is not a function; write slopes[h]");
+  CHECK(error_of("bias (max(h, 1), q_idx) + (x)") ==
+        "[bias] 'bias' is not a function; write bias[max(h, 1), q_idx]");
+  CHECK(error_of("bias(h, (q_idx") == "[bias] 'bias' is not a function; write bias[h, (q_idx]");
+  CHECK(error_of("cap(h)") == "[cap] 'cap' is not a function; write cap");
+  CHECK(error_of("torch.exp(x)") == "[.] unexpected '.'; names have no dots: write exp(...)");
+  CHECK(error_of("x.abs ( )") == "[.] unexpected '.'; names have no dots: write abs(...)");
+  CHECK(error_of("a.") == "[.] unexpected '.'; names have no dots");
   CHECK(error_of("exp + 1") == "[exp] 'exp' is a function; call it with 1 argument");
   CHECK(error_of("x[h]") == "[[] 'x' has no indices");
 }
@@ -130,7 +139,8 @@ TEST_CASE("calls and indices") {
         "[:] unexpected ':'; an index is an expression, such as kv_idx: there are no slices");
   CHECK(error_of("bias[slopes[h]:, h]") == error_of("bias[:, h]"));
   CHECK(error_of("slopes[h] : x") == "[:] unexpected ':'; write 'a if condition else b'");
-  CHECK(error_of("slopes[x]") == "[x] an index must be i32, got f32");
+  CHECK(error_of("slopes[x]") ==
+        "[x] an index must be i32, got f32; write int(...), which is the floor");
   CHECK(error_of("slopes[h / 2]") ==
         "[h / 2] an index must be i32, got f32; '//' divides whole numbers");
   CHECK(error_of("slopes[h") == "[[] '[' is not closed; add ']'");

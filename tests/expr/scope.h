@@ -26,7 +26,7 @@ inline Scope rich_scope() {
   scope.inputs["bias"] = {Type::Float, {"heads", "seq_q"}};
   scope.inputs["doc_id"] = {Type::Int, {"seq"}};
   scope.inputs["cap"] = {Type::Float, {}};
-  scope.forbidden["weight"] = "a score comes before its weight";
+  scope.forbidden["weight"] = {"a score comes before its weight", "write it in the weight"};
   scope.reductions = true;
   return scope;
 }

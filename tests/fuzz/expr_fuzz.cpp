@@ -29,7 +29,7 @@ Scope rich_scope() {
   scope.inputs["bias"] = {Type::Float, {"heads", "seq_q"}};
   scope.inputs["doc"] = {Type::Int, {"seq"}};
   scope.inputs["cap"] = {Type::Float, {}};
-  scope.forbidden["acc"] = "a score comes before the output";
+  scope.forbidden["acc"] = {"a score comes before the output", ""};
   scope.reductions = true;
   return scope;
 }

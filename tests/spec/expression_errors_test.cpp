@@ -140,6 +140,18 @@ TEST_CASE("names that other tools have") {
         "    6 | score: ceil(score)\n"
         "      |        ^~~~\n"
         "help: write -floor(-x)\n");
+  CHECK(errors_with("score: gelu_tanh(score)\n")
+            .ends_with("help: write 0.5 * x * (1 + tanh(0.79788456 * (x + 0.044715 * x * x * x))); "
+                       "gelu(x) is by erf\n"));
+  CHECK(errors_with("score: score + rand()\n")
+            .ends_with("help: kernels have no random numbers, and no dropout\n"));
+  CHECK(errors_with("score: torch.exp(score)\n") ==
+        "s.yaml:6:13: error: unexpected '.'\n"
+        "    6 | score: torch.exp(score)\n"
+        "      |             ^\n"
+        "help: names have no dots: write exp(...)\n");
+  CHECK(
+      errors_with("score: score - math.inf\n").ends_with("help: names have no dots: write inf\n"));
   CHECK(errors_with("score: round(score)\n").ends_with("help: write floor(x + 0.5)\n"));
   CHECK(errors_with("score: log10(score)\n").ends_with("help: write log(x) / log(10)\n"));
   CHECK(errors_with("score: tan(score)\n").ends_with("help: write sin(x) / cos(x)\n"));
@@ -209,7 +221,17 @@ TEST_CASE("mask") {
   CHECK(errors_with("mask: score > 0\n") ==
         "s.yaml:6:7: error: 'score' is not allowed here: a mask cannot read it\n"
         "    6 | mask: score > 0\n"
-        "      |       ^~~~~\n");
+        "      |       ^~~~~\n"
+        "help: write it in score: score if score > 0 else -inf\n");
+  CHECK(errors_with("score: score if score > 0 else -inf\n") == "");
+  CHECK(errors_with("mask: score > 0\nnormalize: none\n")
+            .ends_with("help: write it in score: score if score > 0 else 0\n"));
+  CHECK(errors_with("mask: score > 0\nnormalize: {output: acc / l}\n")
+            .ends_with("help: write it in score: score if score > 0 else -inf\n"));
+  CHECK(
+      errors_with("mask: score > 0\nnormalize: {weight: relu(score)}\n")
+          .ends_with("help: write it in weight and rows, such as exp(score - m) if score > 0 else "
+                     "0\n"));
   CHECK(errors_with("mask: kv_idx - q_idx\n") ==
         "s.yaml:6:7: error: mask must be a condition, got a number\n"
         "    6 | mask: kv_idx - q_idx\n"
@@ -294,10 +316,36 @@ TEST_CASE("score") {
         "      |        ^\n"
         "help: declare it in normalize, which alone reads it: rows: {m: rowmax(score)}\n");
   CHECK(errors_with("score: score + k\n") ==
-        "s.yaml:6:16: error: 'k' is not allowed here: elements of q, k and v have names in pattern "
-        "recurrent alone\n"
+        "s.yaml:6:16: error: 'k' is not allowed here: elements of q, k and v have no names\n"
         "    6 | score: score + k\n"
-        "      |                ^\n");
+        "      |                ^\n"
+        "help: pass it under another name too: inputs: {k_in: {dtype: bf16, shape: [batch, seq_kv, "
+        "heads_kv, 128]}}\n");
+}
+
+TEST_CASE("elements of q, k and v are inputs") {
+  CHECK(errors_with("normalize: {output: acc / l - v}\n")
+            .ends_with("help: pass it under another name too: inputs: {v_in: {dtype: bf16, shape: "
+                       "[batch, seq_kv, heads_kv, dim]}}\n"));
+  CHECK(errors_with("inputs: {v_in: {dtype: bf16, shape: [batch, seq_kv, heads_kv, dim]}}\n"
+                    "normalize: {output: 'acc / l - v_in[b, q_pos, h_kv, d]'}\n") == "");
+  CHECK(errors_with("layout: bhsd\nvarlen: true\nscore: q[0]\n")
+            .ends_with("help: pass it under another name too: inputs: {q_in: {dtype: bf16, shape: "
+                       "[heads, seq_q, 128]}}\n"));
+  CHECK(
+      errors_with("layout: bhsd\nvarlen: true\ninputs: {q_in: {dtype: bf16, shape: [heads, seq_q, "
+                  "128]}}\nscore: score + q_in[h, q_idx, 0]\n") == "");
+  CHECK(errors_with("maps: 2\nscore: q * map\n").find("help: ") == std::string::npos);
+}
+
+TEST_CASE("no sum over columns") {
+  CHECK(errors_with("normalize: {output: acc * rsqrt(sum(square(acc)))}\n") ==
+        "s.yaml:6:33: error: unknown function 'sum'\n"
+        "    6 | normalize: {output: acc * rsqrt(sum(square(acc)))}\n"
+        "      |                                 ^~~\n"
+        "help: there is no sum over columns (of dim); rowsum(x), over keys, belongs in rows\n");
+  CHECK(errors_with("normalize: {weight: score / sum(score)}\n")
+            .ends_with("help: write rowsum(x), in rows\n"));
 }
 
 TEST_CASE("rows") {
@@ -461,7 +509,7 @@ TEST_CASE("a division by zero") {
         "s.yaml:6:16: error: '%' divides by 0\n"
         "    6 | mask: kv_idx % 0 == 1\n"
         "      |                ^\n"
-        "help: an i32 divided by 0 is 0, whatever it was\n");
+        "help: the result is 0 for every pair: write another divisor\n");
   CHECK(errors_with("constants: {block: 0}\nmask: kv_idx // block == 1\n")
             .starts_with("s.yaml:7:17: error: '//' divides by 0\n"));
 }
