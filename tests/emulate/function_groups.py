@@ -43,6 +43,12 @@ FUNCTION_GROUPS = {
         (spec(mask=CAUSAL, score="3 * tanh(score / 3)"), [schedule(2, 64, 2)], CALLS),
         (spec(mask=CAUSAL, inputs=SLOPES, normalize={"weight": "exp(score) / slopes[h]"},
               score="score - log(1 + q_pos - kv_idx) / log(2 + q_pos)"), [schedule(2, 64, 2)], CALLS[:3]),
+        # FIRE's three hidden units: nine constants of a row, of which a distance's logarithm is none.
+        (spec(mask=CAUSAL, inputs={"w": {"dtype": "f32", "shape": [3]}, "u": {"dtype": "f32", "shape": ["heads", 3]},
+                                   "bias": {"dtype": "f32", "shape": [3]}},
+              score="score" + "".join(f" + u[h, {i}] * relu(w[{i}] * log(2 * (q_pos - kv_idx) + 1) / "
+                                      f"log(2 * q_pos + 3) + bias[{i}])" for i in range(3))),
+         [schedule(2, 64, 2)], CALLS[:3]),
         # Masks that are added, beyond what exponents hold; of rows without another pair too.
         (spec(inputs=LENGTHS, score="score + (0 if kv_idx < len[b] else -3.3895314e38)"),
          [schedule(2, 64, 2), schedule(1, 80, 2, overlap="none")],
