@@ -96,7 +96,7 @@ double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
   const int64_t part = part_bytes(values.columns, rows != nullptr ? rows->reductions.size() : 0);
-  return static_cast<double>(parts) * static_cast<double>(spec.heads.q * values.count * part);
+  return static_cast<double>(parts) * static_cast<double>(part) * spec.heads.q * values.count;
 }
 
 // What packed sequences and the tiles' counter take.

@@ -310,15 +310,16 @@ TEST_CASE("of the blocks of keys a row has those that it keeps") {
 
 TEST_CASE("blocks of single queries, and lists that name two") {
   Tensors t(6, 200);
+  constexpr int64_t kRows = 48;  // of 2 batches, 4 heads and 6 queries
   std::vector<double> counts, indices;
-  for (int64_t row = 0; row < 2 * 4 * 6; ++row) {
+  for (int64_t row = 0; row < kRows; ++row) {
     counts.push_back(static_cast<double>(row % 4));  // of which two are read
     indices.insert(indices.end(), {static_cast<double>(row % 3), 3.0});
   }
   t.problem.inputs["block_counts"] = counts;
   t.problem.inputs["block_indices"] = indices;
   const Oracle oracle(spec_of("blocks: {size: 64, queries: 1, from: indices, most: 2}\n"));
-  for (int64_t row = 0; row < 2 * 4 * 6; ++row) {
+  for (int64_t row = 0; row < kRows; ++row) {
     const int64_t b = row / 24, h = row / 6 % 4, i = row % 6;
     const int64_t pairs = row % 4 == 0 ? 0 : row % 4 == 1 ? 64 : 64 + 8;
     CHECK(oracle.row(t.problem, b, h, i, Arithmetic::Exact).pairs == pairs);
