@@ -112,8 +112,8 @@ class Support {
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
   }
 
-  // A step takes whole blocks of keys, or an even part of one; of a warpgroup's queries as many
-  // keep each block as of any other, or all do.
+  // A step takes whole blocks of keys, or an even part of one; a warpgroup's queries are those of
+  // one row of blocks, or of whole rows.
   void check_blocks() {
     constexpr int kRows = schedule::kWarpgroupRows;
     if (spec_.block_size % kRows != 0) {
