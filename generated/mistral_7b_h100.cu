@@ -1513,9 +1513,10 @@ typedef enum mistral_7b_status {
 // The meaning of a status.
 const char* mistral_7b_status_string(mistral_7b_status status);
 
-// Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element or as
-// they say. Strides are positive multiples of 8 elements, the last dimension's being 1; that of a
-// dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out too.
+// Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their element
+// unless they say otherwise. Strides must be positive multiples of 8 elements; the last dimension
+// is contiguous, and the stride of a dimension of length 1 is ignored. All keys and values must be
+// finite, those that the mask leaves out too. A row without a pair gives 0.
 typedef struct mistral_7b_forward_args {
   size_t size;       // sizeof(mistral_7b_forward_args)
   int64_t batch;     // sequences
@@ -1544,8 +1545,9 @@ typedef struct mistral_7b_forward_args {
 } mistral_7b_forward_args;
 
 // Bytes of device memory that the call needs as its workspace, which depend on batch and lengths
-// alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to the call until
-// it has run on the device, so that calls that may overlap in time need one each.
+// alone. If 0, the workspace may be null. It must be aligned to 16 bytes and need not be cleared.
+// It must not be used by others until the call has finished on the device: calls that may overlap
+// in time need one each.
 size_t mistral_7b_forward_workspace(const mistral_7b_forward_args* args);
 
 // Launches on the stream of the current device, a cudaStream_t or hipStream_t, null for the default

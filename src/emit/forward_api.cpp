@@ -14,16 +14,16 @@ using spec::Input;
 
 // What holds of all fields alike.
 constexpr const char* kStructMeaning =
-    "Pointers are to device memory: q, k, v and o aligned to 16 bytes, others to their element "
-    "or as they say. "
-    "Strides are positive multiples of 8 elements, the last dimension's being 1; that of a "
-    "dimension of length 1 is ignored. Keys and values are finite, those that the mask leaves out "
-    "too.";
+    "Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their "
+    "element unless they say otherwise. Strides must be positive multiples of 8 elements; the last "
+    "dimension is contiguous, and the stride of a dimension of length 1 is ignored. All keys and "
+    "values must be finite, those that the mask leaves out too. A row without a pair gives 0.";
 constexpr const char* kWorkspaceMeaning =
     "Bytes of device memory that the call needs as its workspace, which depend on batch and "
-    "lengths alone; 0: none, null will do. Aligned to 16 bytes; need not be cleared; belongs to "
-    "the call until it has run on the device, so that calls that may overlap in time need one "
-    "each.";
+    "lengths alone. If 0, the workspace may be null. It must be aligned to 16 bytes and need not "
+    "be "
+    "cleared. It must not be used by others until the call has finished on the device: calls that "
+    "may overlap in time need one each.";
 constexpr const char* kForwardMeaning =
     "Launches on the stream of the current device, a cudaStream_t or hipStream_t, null for the "
     "default one; args is read before the call returns. Allocates and synchronises nothing, and "
@@ -59,7 +59,8 @@ void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
       break;
     case spec::Spec::Sparsity::BlockIndices:
       fields.push_back({"const int32_t*", "block_counts",
-                        rows + "] contiguous: how many blocks of keys a block of queries keeps"});
+                        fmt::format("{}] contiguous: how many blocks of keys {} keeps", rows,
+                                    spec.block_queries == 1 ? "a query" : "a block of queries")});
       fields.push_back(
           {"const int32_t*", "block_indices",
            fmt::format("{}, {}] contiguous: which, in any order; the rest does not matter", rows,

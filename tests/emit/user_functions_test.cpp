@@ -76,7 +76,7 @@ TEST_CASE("functions that emitted code calls are defined, whoever calls them") {
   // The mask's constants leave the row's own term no register: it is computed where it is added.
   std::string inputs = "inputs:\n  gate: {dtype: f32, shape: [batch, heads, seq_kv]}\n";
   std::string mask = "mask: true";
-  for (int i = 0; i < 7; ++i) {
+  for (int i = 0; i < 13; ++i) {
     inputs += fmt::format("  r{0}: {{dtype: i32, shape: [batch, seq_q]}}\n", i) +
               fmt::format("  k{0}: {{dtype: i32, shape: [batch, seq_kv]}}\n", i);
     mask += fmt::format(" and r{0}[b, q_idx] != k{0}[b, kv_idx]", i);
