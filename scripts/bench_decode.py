@@ -11,7 +11,6 @@ time that the search's kernel took. Every result is first held to the formula in
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from gpu.need import need  # noqa: E402
 need("numpy", "torch")
 import torch  # noqa: E402
 
-from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
+from bench_gpu import Emitted, contest, measure_beside  # noqa: E402
 from bench_storage import TOLERANCE, attend, draw_tokens, offsets  # noqa: E402
 from gpu import storage, tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
@@ -123,31 +122,13 @@ def print_row(row, apart):
              f"{row['bytes'] / own * 1e-9:.2f}", *beside(apart), *beside("varlen_attn"),
              f"{64 * s['warpgroups']}x{s['tile_kv']}{marks}"]
     print(f"| {' | '.join(cells)} |", flush=True)
-    for name in row["wrong"]:
-        print(f"WRONG RESULT: {name}", flush=True)
 
 
 def main():
-    args = options()
-    index = json.loads((args.build / "index.json").read_text())
-    entries = {entry["name"]: entry for entry in index["cases"] if "library" in entry}
     benches = {bench.name: bench for bench in storage.decode_benches()}
-    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
-    rows, missing = [], 0
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
-    print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
-    for name, bench in benches.items():
-        apart = f"{name}_apart"
-        if apart not in benches or args.filter not in name:
-            continue
-        if name not in entries or apart not in entries:
-            print(f"MISSING {name}")
-            missing += 1
-            continue
-        rows.append(measure(bench, benches[apart], entries, args, flush))
-        print_row(rows[-1], apart)
-        write_json(args.json, index["commit"], rows)
-    return 1 if missing or not rows or any(row["wrong"] for row in rows) else 0
+    pairs = [(bench, benches[f"{name}_apart"]) for name, bench in benches.items()
+             if f"{name}_apart" in benches]
+    return measure_beside(pairs, HEADER, measure, print_row, options())
 
 
 if __name__ == "__main__":

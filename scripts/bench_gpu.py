@@ -221,6 +221,32 @@ def write_json(path, commit, rows):
         "command": shlex.join(sys.argv), "rows": rows}, indent=1) + "\n")
 
 
+def measure_beside(pairs, header, measure, print_row, args):
+    """Of `pairs`, a kernel's bench and that of one beside it: rows of a table, and args.json. Returns
+    the exit status.
+    """
+    index = json.loads((Path(args.build) / "index.json").read_text())
+    entries = {entry["name"]: entry for entry in index["cases"] if "library" in entry}
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    rows, missing = [], 0
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
+    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    for bench, beside in pairs:
+        if args.filter not in bench.name:
+            continue
+        if not {bench.name, beside.name} <= entries.keys():
+            print(f"MISSING {bench.name}")
+            missing += 1
+            continue
+        rows.append(measure(bench, beside, entries, args, flush))
+        print_row(rows[-1], beside.name)
+        for name in rows[-1]["wrong"]:
+            print(f"WRONG RESULT: {name}", flush=True)
+        write_json(args.json, index["commit"], rows)  # each time: a later kernel may hang
+        torch.cuda.empty_cache()
+    return 1 if missing or not rows or any(row["wrong"] for row in rows) else 0
+
+
 def main():
     args = options()
     index = json.loads((Path(args.build) / "index.json").read_text())

@@ -12,7 +12,6 @@ before each call. TFLOP/s are of pairs that exist. Every result is first held to
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from gpu.need import need  # noqa: E402
 need("numpy", "torch")
 import torch  # noqa: E402
 
-from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
+from bench_gpu import Emitted, contest, measure_beside  # noqa: E402
 from bench_storage import TOLERANCE, attend, draw_tokens  # noqa: E402
 from gpu import storage, tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
@@ -167,31 +166,12 @@ def print_row(row, dense):
              f"{row['tflops']:.0f}", *beside(dense), *beside("flex"),
              f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']}"]
     print(f"| {' | '.join(cells)} |", flush=True)
-    for name in row["wrong"]:
-        print(f"WRONG RESULT: {name}", flush=True)
 
 
 def main():
-    args = options()
-    index = json.loads((args.build / "index.json").read_text())
-    entries = {entry["name"]: entry for entry in index["cases"] if "library" in entry}
     benches = {bench.name: bench for bench in storage.selected_benches()}
-    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
-    rows, missing = [], 0
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
-    print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
-    for name, bench in benches.items():
-        if not bench.yardstick or args.filter not in name:
-            continue
-        if name not in entries or bench.yardstick not in entries:
-            print(f"MISSING {name}")
-            missing += 1
-            continue
-        rows.append(measure(bench, benches[bench.yardstick], entries, args, flush))
-        print_row(rows[-1], bench.yardstick)
-        write_json(args.json, index["commit"], rows)
-        torch.cuda.empty_cache()
-    return 1 if missing or not rows or any(row["wrong"] for row in rows) else 0
+    pairs = [(bench, benches[bench.yardstick]) for bench in benches.values() if bench.yardstick]
+    return measure_beside(pairs, HEADER, measure, print_row, options())
 
 
 if __name__ == "__main__":

@@ -106,10 +106,11 @@ std::string PairText::exists_line(const Conditions& further) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
   const bool nvidia = fragment_.vendor == expr::Vendor::Nvidia;
   const bool eager = nvidia && !pairs_.mask_loads();  // as pair_exists is
-  const bool own_end = fragment_.end == kOwnEnd;
-  const std::string before = pairs_.zero_is_masked() && !own_end ? ""
-                             : eager && !own_end ? fmt::format("(key < {}) & ", fragment_.end)
-                                                 : fmt::format("key < {} && ", fragment_.end);
+  // Where zeros are masked, the last key ends all rows alike: one of its own is asked all the same.
+  const bool ends_by_itself = pairs_.zero_is_masked() && fragment_.end != kOwnEnd;
+  const std::string before = ends_by_itself ? ""
+                             : eager        ? fmt::format("(key < {}) & ", fragment_.end)
+                                            : fmt::format("key < {} && ", fragment_.end);
   const std::string inside =
       pairs_.mask_bits     ? "bits(j, e)"
       : is_interval(spec_) ? "key >= keys.begin && key < keys.end"
