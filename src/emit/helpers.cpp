@@ -1,5 +1,6 @@
 #include "emit/helpers.h"
 
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -35,6 +36,18 @@ std::string calls_of_parts(const RowForm& form, const PairForm& pairs) {
   return calls;
 }
 
+// Appends the function, once, behind those that it calls.
+void add_with_callees(std::string_view name,
+                      const std::function<std::string(std::string_view)>& text_of,
+                      std::string& result) {
+  const std::string text = text_of(name);
+  if (result.find(text) != std::string::npos) return;
+  for (const std::string_view other : expr::device_function_names()) {
+    if (other != name && calls(text, other)) add_with_callees(other, text_of, result);
+  }
+  result += text;
+}
+
 }  // namespace
 
 std::string for_amd(std::string text) {
@@ -52,15 +65,16 @@ std::string helpers_text(const Spec& spec, const RowForm& form, const PairForm& 
   const std::string code = code_of(text) + (amd ? "" : calls_of_parts(form, pairs));
   const expr::Accuracy accuracy =
       schedule::accuracy_of(spec, amd ? target::Family::Cdna2 : target::Family::Hopper);
-  std::string result;
-  // From the last on: a function may call one whose name comes before its own.
-  const std::vector<std::string_view> names = expr::device_function_names();
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    if (!calls(code, *name) && !calls(result, *name)) continue;
+  const auto text_of = [&](std::string_view name) -> std::string {
     // AMD's template of exponential forms defines it, after the user's functions.
-    result.insert(0, amd && form.exponential && *name == "exp2_approx"
-                         ? "__device__ __forceinline__ float exp2_approx(float x);\n\n"
-                         : expr::device_function(*name, fragment.vendor, accuracy) + "\n");
+    if (amd && form.exponential && name == "exp2_approx") {
+      return "__device__ __forceinline__ float exp2_approx(float x);\n\n";
+    }
+    return expr::device_function(name, fragment.vendor, accuracy) + "\n";
+  };
+  std::string result;
+  for (const std::string_view name : expr::device_function_names()) {
+    if (calls(code, name)) add_with_callees(name, text_of, result);
   }
   return result + called_functions(fragment.helpers, code);
 }

@@ -24,9 +24,29 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 )"},
-    Definition{"cosine", R"(__device__ __forceinline__ float cosine(float x) { return cosf(x); }
+    Definition{
+        "cosine",
+        R"(// Within 2^-20 of cos(x) for numbers up to 2^20. Adding 1.5 * 2^23 rounds to whole turns.
+__device__ __forceinline__ float cosine(float x) {
+  const float turns = __fsub_rn(fmaf(x, 0.159154943f, 12582912.0f), 12582912.0f);
+  return __cosf(fmaf(turns, 1.74845553e-07f, fmaf(turns, -6.28318548f, x)));
+}
 )"},
-    Definition{"sine", R"(__device__ __forceinline__ float sine(float x) { return sinf(x); }
+    Definition{
+        "sine",
+        R"(// Within 2^-20 of sin(x) for numbers up to 2^20. Adding 1.5 * 2^23 rounds to whole turns.
+__device__ __forceinline__ float sine(float x) {
+  const float turns = __fsub_rn(fmaf(x, 0.159154943f, 12582912.0f), 12582912.0f);
+  return __sinf(fmaf(turns, 1.74845553e-07f, fmaf(turns, -6.28318548f, x)));
+}
+)"},
+    Definition{"log2_approx",
+               R"(// log2(x) within 2^-22, relatively beyond 0.5 to 2; below 2^-126 it is -inf.
+__device__ __forceinline__ float log2_approx(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 )"},
     Definition{"reciprocal", R"(// Within 1 ulp; of a number beyond 2^126 it is 0.
 __device__ __forceinline__ float reciprocal(float x) {
@@ -37,8 +57,21 @@ __device__ __forceinline__ float reciprocal(float x) {
 )"},
 };
 
-// Where a result is only as good as a bf16.
+// Where a result is only as good as a bf16. The polynomials in tanh are fitted to erf within 2^-14.
 constexpr std::array kNvidiaBf16 = {
+    Definition{"error_function", R"(// Within 2^-10 of erf(x), relatively.
+__device__ __forceinline__ float error_function(float x) {
+  const float square = fminf(x * x, 40.0f);
+  return tanh_approx(x * (1.1283138f + square * (0.10364168f - square * 0.00161566f)));
+}
+)"},
+    Definition{"gelu", R"(// x / 2 (1 + erf(x / sqrt(2))), within 2^-12 of x.
+__device__ __forceinline__ float gelu(float x) {
+  const float square = fminf(x * x, 80.0f), half = 0.5f * x;
+  const float to_tanh = 0.797838338f + square * (0.0366428674f - square * 0.000285611037f);
+  return half + half * tanh_approx(x * to_tanh);
+}
+)"},
     Definition{"tanh_approx",
                R"(// Within 2^-11 of tanh(x), relatively: a quarter of a bf16's rounding.
 __device__ __forceinline__ float tanh_approx(float x) {
@@ -76,6 +109,9 @@ __device__ __forceinline__ float exp2_approx(float x) {
 #endif
 }
 )"},
+    Definition{"log2_approx", R"(// log2(x) within 1 ulp; below 2^-126 it is -inf.
+__device__ __forceinline__ float log2_approx(float x) { return __builtin_amdgcn_logf(x); }
+)"},
     Definition{"reciprocal", R"(// Within 1 ulp.
 __device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
 )"},
@@ -87,6 +123,9 @@ __device__ __forceinline__ float tanh_approx(float x) {
 };
 
 constexpr std::array kDevice = {
+    Definition{"error_function",
+               R"(__device__ __forceinline__ float error_function(float x) { return erff(x); }
+)"},
     Definition{"float_modulo", R"(// x - y floor(x / y): the sign is the divisor's.
 __device__ __forceinline__ float float_modulo(float x, float y) {
   return x - y * floorf(__fdiv_rn(x, y));
@@ -110,6 +149,12 @@ __device__ __forceinline__ int floor_modulo(int x, int y) {
   return 0.5f * x * (1.0f + erff(x * 0.707106781f));
 }
 )"},
+    Definition{"positive_power",
+               R"(// x^y of an x that is not negative, within 2^-21 of its logarithm.
+__device__ __forceinline__ float positive_power(float x, float y) {
+  return y == 0 ? 1.0f : exp2_approx(y * log2_approx(x));
+}
+)"},
     Definition{"power", R"(// x^N by repeated squaring: right for negative x too.
 template <int N>
 __device__ __forceinline__ float power(float x) {
@@ -119,6 +164,14 @@ __device__ __forceinline__ float power(float x) {
 template <>
 __device__ __forceinline__ float power<1>(float x) {
   return x;
+}
+)"},
+    Definition{"real_power", R"(// x^y. Of a negative x only whole y have one.
+__device__ __forceinline__ float real_power(float x, float y) {
+  const float size = positive_power(fabsf(x), y), half = 0.5f * y;
+  if (!(x < 0)) return size;
+  if (floorf(y) != y) return NAN;
+  return floorf(half) == half ? size : -size;
 }
 )"},
     Definition{"saturate", R"(// The nearest int.

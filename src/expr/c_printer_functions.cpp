@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "expr/bound.h"
 #include "expr/c_printer.h"
 #include "expr/decimal.h"
 
@@ -104,8 +105,9 @@ Text CPrinter::print_exp(const Expr& e) {
 
 Text CPrinter::print_power(const Expr& e) {
   const int exponent = small_exponent(e);
-  if (!device_ || exponent == 0) {
-    return call(device_ ? "powf" : "pow", e);
+  if (!device_) return call("pow", e);
+  if (exponent == 0) {
+    return call(never_negative(e.operand(0)) ? "positive_power" : "real_power", e);
   }
   const std::string power =
       fmt::format("power<{}>({})", std::abs(exponent), argument(e.operand(0)));
@@ -151,8 +153,9 @@ Text CPrinter::print_function(const Expr& e) {
       return call(device_ ? "sine" : "sin", e);
     case Op::Cos:
       return call(device_ ? "cosine" : "cos", e);
-    case Op::Sqrt:
     case Op::Erf:
+      return call(device_ ? "error_function" : "erf", e);
+    case Op::Sqrt:
     case Op::Floor: {
       const std::string function(spelling(e.op()));
       return call(device_ ? function + "f" : function, e);

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "expr/bound.h"
 #include "expr/ops.h"
 
 namespace attngen::expr {
@@ -106,7 +107,8 @@ void Counter::charge_power(const Expr& e) {
     functions(n < 0 ? 1 : 0, std::ceil(std::log2(std::abs(n))) + 1);
     return;
   }
-  functions(2, 30);  // powf: a logarithm and an exponential in extended precision
+  functions(2, 1);  // a logarithm and an exponential
+  counts_.logic += never_negative(e.operand(0)) ? 1 : 4;
 }
 
 void Counter::charge_float(const Expr& e) {
@@ -144,11 +146,13 @@ void Counter::charge_float(const Expr& e) {
       return functions(2, 3);
     case Op::Sin:
     case Op::Cos:
-      return functions(0, 20);
+      return functions(1, 5);
     case Op::Erf:
-      return functions(1, 16);
+      if (accuracy_ == Accuracy::Bf16) return functions(1, 5);
+      return functions(1, 24);
     case Op::Gelu:
-      return functions(1, 19);
+      if (accuracy_ == Accuracy::Bf16) return functions(1, 7);
+      return functions(1, 27);
     case Op::Pow:
       return charge_power(e);
     case Op::Min:

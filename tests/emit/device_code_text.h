@@ -24,6 +24,8 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return expf(x); }
+inline float __cosf(float x) { return cosf(x); }
+inline float __sinf(float x) { return sinf(x); }
 inline float __logf(float x) { return logf(x); }
 inline float __log2f(float x) { return log2f(x); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }

@@ -101,6 +101,8 @@ inline int __float2int_rd(float x) {
   if (std::isnan(x)) return 0;
   return static_cast<int>(std::clamp(std::floor(static_cast<double>(x)), -0x1p31, 0x1p31 - 1));
 }
+inline float __cosf(float x) { return std::cos(x); }
+inline float __sinf(float x) { return std::sin(x); }
 inline float __log2f(float x) { return std::log2(x); }
 inline float __logf(float x) { return std::log(x); }
 inline float __expf(float x) { return std::exp(x); }

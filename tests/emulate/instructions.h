@@ -306,6 +306,7 @@ inline uint32_t pack_positive_part(float low, float high) {
   return pack(positive(low), positive(high));
 }
 inline float exp2_approx(float x) { return std::exp2(x); }
+inline float log2_approx(float x) { return std::log2(x); }
 inline float from_fp16(uint16_t x) { return static_cast<float>(std::bit_cast<_Float16>(x)); }
 inline float from_half(uint16_t x) { return from_fp16(x); }
 inline float tanh_approx(float x) { return std::tanh(x); }
