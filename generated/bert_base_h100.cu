@@ -790,7 +790,7 @@ __device__ __forceinline__ void Producer::load_tile() {
   load_queries();
 #pragma unroll 1
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
-    if (block != blocks.last()) load_key(Blocks::after(block));
+    if (block != blocks.last()) load_key(blocks.after(block));
     load_value(block);
   }
 }
@@ -1031,8 +1031,9 @@ struct Work {
 struct Cursor {
   const Blocks blocks;
   int number;
-  __device__ __forceinline__ bool has_more() const { return blocks.has(Blocks::after(number)); }
-  __device__ __forceinline__ void next() { number = Blocks::after(number); }
+  __device__ __forceinline__ bool has_more() const { return blocks.has(after()); }
+  __device__ __forceinline__ int after() const { return Blocks::after(number); }
+  __device__ __forceinline__ void next() { number = after(); }
   __device__ __forceinline__ int block() const { return number; }
   __device__ __forceinline__ bool is_full() const { return blocks.is_full(number); }
 };

@@ -905,7 +905,7 @@ __device__ __forceinline__ void Producer::load_tile() {
     if (block == blocks.last()) {
       next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
     } else {
-      load_key(Blocks::after(block));
+      load_key(blocks.after(block));
     }
     load_value(block);
   }
@@ -1150,8 +1150,9 @@ struct Work {
 struct Cursor {
   const Blocks blocks;
   int number;
-  __device__ __forceinline__ bool has_more() const { return blocks.has(Blocks::after(number)); }
-  __device__ __forceinline__ void next() { number = Blocks::after(number); }
+  __device__ __forceinline__ bool has_more() const { return blocks.has(after()); }
+  __device__ __forceinline__ int after() const { return Blocks::after(number); }
+  __device__ __forceinline__ void next() { number = after(); }
   __device__ __forceinline__ int block() const { return number; }
   __device__ __forceinline__ bool is_full() const { return blocks.is_full(number); }
 };

@@ -629,13 +629,16 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
 // no score exceeds the maximum by more than log(2^15) = 10.4.
 constexpr float kLargestSum = 32768;
 
-// The same, or nothing where a row's maximum is too large to be kept.
+// The same for a warp's next block, or 0 where no maximum is to be kept: one is too large, or rises
+// from block to block, as towards the nearest keys of a row. A block that does not fit is computed
+// twice; one that is not tried is not.
 constexpr float kLargeShift = 1 << 20;
 __device__ __forceinline__ float limit_of(const Row (&rows)[2], const Inputs& in,
-                                          const Reductions (&reductions)[2]) {
+                                          const Reductions (&reductions)[2], bool rises) {
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
-  return fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift ? kLargestSum : -1;
+  const bool large = fmaxf(fabsf(shift[0]), fabsf(shift[1])) > kLargeShift;
+  return __any_sync(0xffffffffu, large || rises) ? 0 : kLargestSum;
 }
 
 // A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False
@@ -943,7 +946,7 @@ __device__ __forceinline__ void Producer::load_tile() {
     if (block == blocks.last()) {
       next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
     } else {
-      load_key(Blocks::after(block));
+      load_key(blocks.after(block));
     }
     load_value(block);
   }
@@ -1142,7 +1145,7 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
   // otherwise no weight fits.
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
-  const bool keeps = !first && (full || __all_sync(0xffffffffu, started));
+  const bool keeps = !first && limit > 0 && (full || __all_sync(0xffffffffu, started));
   if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
@@ -1164,7 +1167,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   }
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
-  limit = limit_of(rows, in, reductions);
+  limit = limit_of(rows, in, reductions,
+                   started && fminf(factors.row[0], factors.row[1]) < 1 / kLargestSum);
   factors.shrink = true;
   return factors;
 }
@@ -1193,8 +1197,9 @@ struct Work {
 struct Cursor {
   const Blocks blocks;
   int number;
-  __device__ __forceinline__ bool has_more() const { return blocks.has(Blocks::after(number)); }
-  __device__ __forceinline__ void next() { number = Blocks::after(number); }
+  __device__ __forceinline__ bool has_more() const { return blocks.has(after()); }
+  __device__ __forceinline__ int after() const { return Blocks::after(number); }
+  __device__ __forceinline__ void next() { number = after(); }
   __device__ __forceinline__ int block() const { return number; }
   __device__ __forceinline__ bool is_full() const { return blocks.is_full(number); }
 };

@@ -36,6 +36,10 @@ def graph_distances(score, b, h, q, k, inputs):
     return score + inputs["spatial"][h, inputs["dist"][b, q, k].int()]
 
 
+def both_sides(score, b, h, q, k, inputs):
+    return score - inputs["slopes"][h] * (q - k).abs()
+
+
 def log_distance(score, b, h, q, k, inputs):
     return score - inputs["slopes"][h] * (1 + q - k).log()
 
@@ -167,6 +171,9 @@ FILES = {
     "not_self": (4, 8192, {"keep": not_self, "flex": True}),
     "key_padding": (64, 512, {"keep": key_padding, "flex": True,
                               "fills": (("kv_len", {"fill": "some_lengths"}),)}),
+    "encoder_alibi": (16, 2048, {"keep": key_padding, "score": both_sides, "flex": True,
+                                 "fills": (("slopes", SLOPES),
+                                           ("kv_len", {"fill": "some_lengths"}))}),
     "image_spans": (2, 8192, {"keep": image_spans, "flex": True,
                               "fills": (("span", {"fill": "documents_1024"}),
                                         ("image", {"fill": "every_other_1024"}))}),

@@ -75,6 +75,30 @@ def variant_cases():
                   mask=CAUSAL)
     yield variant("alibi_full", 128, (8, 1), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
                   score="score - slopes[h] * abs(kv_idx - q_pos)", dtype="fp16")
+    # Maxima that rise from block to block: towards a row's own keys, away from them, to its middle.
+    padded = {"len": {"dtype": "i32", "shape": ["batch"]}}
+    yield variant("falling_padded", 64, (4, 4), {"slopes": {"fill": "slopes"},
+                                                 "len": {"fill": "lengths"}},
+                  inputs={**SLOPES, **padded}, mask="kv_idx < len[b]", layout="bhsd",
+                  score="score - 4 * slopes[h] * abs(kv_idx - q_pos)")
+    yield variant("rising", 128, (4, 2), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+                  score="score + slopes[h] * abs(kv_idx - q_pos)", dtype="fp16")
+    yield variant("gaussian", 128, (4, 2), {"width": {"fill": "normal"}},
+                  inputs={"width": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}},
+                  score="score - square((q_pos - kv_idx) / (10 + 100 * abs(width[b, h, q_idx])))")
+    # Functions that the hardware has in part.
+    yield variant("gelu_score", 64, (4, 2), score="gelu(score) + erf(score)", mask=CAUSAL)
+    yield variant("gelu_weight", 128, (4, 2), normalize=row_free("gelu(score)", "acc / (q_pos + 1)"),
+                  mask=CAUSAL, large=False)
+    yield variant("gelu_fp16", 128, (4, 2), score="gelu(score)", dtype="fp16")
+    yield variant("waves", 64, (4, 2), mask=CAUSAL,
+                  score="sin(score) + cos(0.01 * (q_pos - kv_idx)) + cos(3 * score)")
+    yield variant("powers", 128, (4, 2), {"p": {"fill": "slopes"}}, inputs={
+        "p": {"dtype": "f32", "shape": ["heads"]}}, mask=CAUSAL, large=False, normalize={
+            "rows": {"l": "rowsum(pow(relu(score) + 0.01, 1 + p[h]))"},
+            "weight": "pow(relu(score) + 0.01, 1 + p[h])", "output": "acc / l"})
+    yield variant("powers_fp16", 64, (4, 2), dtype="fp16", large=False,
+                  score="pow(abs(score), 1.5) + 0.1 * pow(score, 1.0 + h)")
     # Masks that are added, beyond what exponents hold.
     lengths = {"len": {"dtype": "i32", "shape": ["batch"]}}
     yield variant("added_least", 128, (4, 2), {"len": {"fill": "lengths"}}, inputs=lengths,

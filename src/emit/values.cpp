@@ -29,6 +29,15 @@ attention::PairForm pair_form_of(const spec::Spec& spec, const attention::RowFor
       spec, rows, schedule::pair_abilities(candidate.cost.family, candidate.resources.forms));
 }
 
+bool keys_depend_on_query(const spec::Spec& spec) {
+  const attention::KeyRange range = attention::key_range(spec.mask, spec.inputs);
+  const auto by_query = [](const expr::Expr& end) {
+    return expr::mentions(end, "q_first") || expr::mentions(end, "q_last");
+  };
+  return by_query(range.begin) || by_query(range.end) || by_query(range.full_begin) ||
+         by_query(range.full_end);
+}
+
 class TemplateValues {
  public:
   TemplateValues(const spec::Spec& spec, const attention::RowForm& rows,
@@ -40,6 +49,7 @@ class TemplateValues {
         pairs_(pair_form_of(spec, rows, candidate)),
         plain_(is_plain_score(spec)),
         masked_(attention::is_masked(spec)),
+        by_query_(masked_ && keys_depend_on_query(spec)),
         walks_(spec.block_size > 0 || (has_walk(spec) && !has_searched_limits(spec, rows))) {}
 
   Values all() {
@@ -243,7 +253,7 @@ class TemplateValues {
     put("ID_TABLES", static_cast<int64_t>(id_tables(spec_)));
     put("PAIR_BYTES", attention::asks_pairs(spec_) && bytes_of_mask(spec_).has_value());
     // A mask may give each warpgroup's rows keys of their own.
-    put("TRIMMED", masked_ && schedule_.row_blocks() > 1 && !walks_);
+    put("TRIMMED", masked_ && by_query_ && schedule_.row_blocks() > 1 && !walks_);
   }
 
   void put_key_order() {
@@ -254,11 +264,20 @@ class TemplateValues {
     // over the blocks that follow: scores that vary with the key may be largest at the last ones.
     const bool level = rows_.row_free() || !expr::mentions(spec_.score, "kv_idx");
     // Far keys come before the others.
-    put("ASCENDING", pairs_.far || (masked_ && from_first && !walks_ && level));
+    const bool ascending = pairs_.far || (masked_ && from_first && !walks_ && level);
+    put("ASCENDING", ascending);
+    put("NEAREST_FIRST", !ascending && !walks_ && !by_query_ && may_fall_with_distance());
     // Whether the mask's limits may cut the last blocks of keys of a tile, and the first ones.
     const bool cut = rows_.exponential && masked_ && is_interval(spec_);
     put("CUT_LAST", cut);
     put("CUT_FIRST", cut && !range.full_begin.is_number(0));
+  }
+
+  // Where the row's maximum is kept, which is then best found in the first block.
+  bool may_fall_with_distance() const {
+    const auto reads = [&](std::string_view name) { return expr::mentions(spec_.score, name); };
+    return resources_.fixed_max && !spec_.varlen && attention::may_be_large(spec_) &&
+           reads("kv_idx") && (reads("q_idx") || reads("q_pos"));
   }
 
   void put_sequences() {
@@ -292,7 +311,8 @@ class TemplateValues {
   const schedule::Resources& resources_;
   attention::PairForm pairs_;
   bool plain_, masked_;
-  bool walks_;  // the scout asks of each block of keys whether it is needed
+  bool by_query_;  // which keys the rows of a tile may need
+  bool walks_;     // the scout asks of each block of keys whether it is needed
   Values values_;
 };
 

@@ -158,6 +158,10 @@ std::map<std::string, Formula> formulas() {
   const auto distance = [](const Pair& x) { return static_cast<double>(x.p - x.j); };
   all["alibi"] =
       scored(true, [=](double s, const Pair& x) { return s - slope(x.h) * distance(x); });
+  all["encoder_alibi"] = all["key_padding"];
+  all["encoder_alibi"].score = [=](double s, const Pair& x) {
+    return s - slope(x.h) * std::fabs(distance(x));
+  };
   all["softcap"] = scored(true, [](double s, const Pair&) { return 30 * std::tanh(s / 30); });
   all["tanh_clip"] = scored(false, [](double s, const Pair&) { return 10 * std::tanh(s); });
   all["t5_bias"] = scored(false, [](double s, const Pair& x) {

@@ -148,7 +148,7 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
   const std::string online = finish + "    acc *= absorb(scores, 0, row, in, red);\n";
   if (!attention::may_fix_max(form)) return text + online;
   const char* const limit =
-      !plain && attention::may_be_large(spec) ? "limit_of(rows, in, both)" : "kLargestSum";
+      !plain && attention::may_be_large(spec) ? "limit_of(rows, in, both, false)" : "kLargestSum";
   return text +
          "    float products[kTileKv / 8][2][2];\n"
          "    memcpy(products, scores, sizeof scores);\n"
@@ -374,6 +374,7 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   replace_all(driver, "AT ", attention::has_columns(spec.normalize.output) ? "column, " : "");
   text += data.definitions() + driver;
   replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");
+  replace_all(text, "asm(\"lg2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = log2f(x);");
   replace_all(text, "asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = 1 / x;");
   replace_all(text, "asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = tanhf(x);");
   replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",

@@ -2,11 +2,11 @@
 group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
-from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS, FEW,
-                   GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY, LONG_PACKED,
-                   NARROW, NEAR, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS, SELF, SIGMOID,
-                   SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, keep, packed,
-                   positions, rows_of, schedule, spec, split)
+from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS,
+                   FALLING, FEW, GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY,
+                   LONG_PACKED, NARROW, NEAR, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS,
+                   SELF, SIGMOID, SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, keep,
+                   packed, positions, rows_of, schedule, spec, split)
 
 FUNCTION_GROUPS = {
     "dense": [
@@ -20,6 +20,22 @@ FUNCTION_GROUPS = {
         # memory than its queries, which have more columns.
         (spec((2, 2), (136, 136), mask=CAUSAL), [schedule(2, 64, 2)], CALLS[:2]),
         (spec((1, 1), (96, 72), layout="bhsd"), [schedule(2, 48, 2)], CALLS[:2]),
+    ],
+    # From a row's own keys down and then from the end: scores fall with the distance, or rise where
+    # slopes are negative, so that each block has a new maximum.
+    "nearest": [
+        (spec(inputs={**SLOPES, **LENGTHS}, score=FALLING, mask="kv_idx < len[b]"),
+         [schedule(2, 64, 2), schedule(3, 32, 3, ping_pong=True)], ["2,70,130", *CALLS[2:]],
+         "len=290", "slopes=1.5"),
+        (spec(inputs=SLOPES, score=FALLING), [schedule(2, 64, 2)], CALLS, "slopes=-1.5"),
+        (spec(inputs=ROWS, score="score - square((q_pos - kv_idx) / (row[b, h, q_idx] + 9))",
+              dtype="fp16", layout="bhsd"), [schedule(1, 80, 2, overlap="none", grid="plain")],
+         CALLS[:3], "row=0.5"),
+        (spec((4, 1), inputs=SLOPES, score=FALLING),
+         [split(1, 64, 2), split(1, 64, 2, pack_heads=True)], ["1,1,900", "1,20,650"], "slopes=1.5"),
+        (spec(inputs={**SLOPES, **bias("bf16", "heads")},
+              score="score + bias[h, q_idx, kv_idx] - slopes[h] * abs(q_idx - kv_idx)"),
+         [schedule(2, 64, 2)], BIASED, "slopes=1.5"),
     ],
     # What a call gives beside tensors: lengths that the spec has pinned, scalars of every type.
     "arguments": [

@@ -67,6 +67,7 @@ HEAD_IDS = {"mine": {"dtype": "i32", "shape": ["batch", "heads_kv", "seq_q"]},
             "their": {"dtype": "i32", "shape": ["batch", "heads", "seq_kv"]}}
 VALID = {"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}}
 ALIBI = "score + slopes[h] * (q_pos - kv_idx)"
+FALLING = "score - slopes[h] * abs(q_pos - kv_idx)"
 TABLE = {"table": {"dtype": "f32", "shape": [200, "heads"]}}
 NEAR = {"near": {"dtype": "i32", "shape": [180]}}
 KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}

@@ -220,8 +220,13 @@ __device__ __forceinline__ void Consumer::attend() {
 #endif
 #if !ATTN_WALK
   // The compiler would rather compute the limits again, between two products.
+#if ATTN_NEAREST_FIRST
+  const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
+                      uniform(work.blocks.full_end), work.blocks.own};
+#else
   const Blocks blocks{work.blocks.begin, work.blocks.end, uniform(work.blocks.full_begin),
                       uniform(work.blocks.full_end)};
+#endif
 #endif
 #if ATTN_QUERY_SHIFT
   scale_queries(shared.query[query_slot.index][warpgroup]);
@@ -240,6 +245,8 @@ __device__ __forceinline__ void Consumer::attend() {
 #if ATTN_WALK
   const bool any = read_by_lane_0(shared.any_visit[query_slot.index][warpgroup]);
   visit_blocks({Visit{}.with_more(any)});
+#elif ATTN_NEAREST_FIRST
+  visit_blocks({blocks, blocks.before_first(), blocks.count()});
 #else
   visit_blocks({blocks, blocks.before_first()});
 #endif

@@ -219,6 +219,9 @@
 #ifndef ATTN_ASCENDING
 #define ATTN_ASCENDING 1
 #endif
+#ifndef ATTN_NEAREST_FIRST
+#define ATTN_NEAREST_FIRST 0
+#endif
 #ifndef ATTN_WALK
 #define ATTN_WALK 0
 #endif

@@ -213,11 +213,15 @@ __device__ __forceinline__ void Producer::load_tile() {
   if (left <= kCallAhead) call_for_tile();
 #endif
 #pragma unroll 1
+#if ATTN_NEAREST_FIRST
+  for (int block = blocks.first(), i = blocks.count(); i > 0; block = blocks.after(block), --i) {
+#else
   for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
+#endif
 #if ATTN_TILES_COUNTED && !ATTN_SCOUT
 #if ATTN_PARTS_IN_TURN
     if (block != blocks.last()) {
-      load_key(Blocks::after(block));
+      load_key(blocks.after(block));
     } else if (!has_next_part()) {
       next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
     }
@@ -225,11 +229,11 @@ __device__ __forceinline__ void Producer::load_tile() {
     if (block == blocks.last()) {
       next = claim_tile(shared, p);  // late: whoever finishes first gets the next tile
     } else {
-      load_key(Blocks::after(block));
+      load_key(blocks.after(block));
     }
 #endif
 #else
-    if (block != blocks.last()) load_key(Blocks::after(block));
+    if (block != blocks.last()) load_key(blocks.after(block));
 #endif
     load_value(block);
 #if ATTN_SCOUT && ATTN_PERSISTENT

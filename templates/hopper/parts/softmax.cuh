@@ -306,13 +306,16 @@ __device__ __forceinline__ float shift_of(const Row& row, const Inputs& in, cons
 constexpr float kLargestSum = 32768;
 
 #if ATTN_LARGE_SCORES
-// The same, or nothing where a row's maximum is too large to be kept.
+// The same for a warp's next block, or 0 where no maximum is to be kept: one is too large, or rises
+// from block to block, as towards the nearest keys of a row. A block that does not fit is computed
+// twice; one that is not tried is not.
 constexpr float kLargeShift = 1 << 20;
 __device__ __forceinline__ float limit_of(const Row (&rows)[2], const Inputs& in,
-                                          const Reductions (&reductions)[2]) {
+                                          const Reductions (&reductions)[2], bool rises) {
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
-  return fmaxf(fabsf(shift[0]), fabsf(shift[1])) <= kLargeShift ? kLargestSum : -1;
+  const bool large = fmaxf(fabsf(shift[0]), fabsf(shift[1])) > kLargeShift;
+  return __any_sync(0xffffffffu, large || rises) ? 0 : kLargestSum;
 }
 
 #endif

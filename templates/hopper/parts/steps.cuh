@@ -119,7 +119,7 @@ __device__ __forceinline__ void Consumer::copy_biases(const Cursor& cursor, bool
   if (first) start_copies(cursor.block(), key_slot.index);
   finish_copies(cursor.block());
   if (cursor.has_more()) {
-    start_copies(Blocks::after(cursor.block()), (key_slot.index + 1) % kStages);
+    start_copies(cursor.after(), (key_slot.index + 1) % kStages);
   }
 #endif
 }
@@ -215,7 +215,7 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
 #endif
   named_sync(1 + kWarpgroups + warpgroup, 128);
 #if !ATTN_WALK && ATTN_VALUE_STRIPS
-  compute_strips(Blocks::after(block));
+  compute_strips(cursor.after());
 #endif
 }
 

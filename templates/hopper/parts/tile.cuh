@@ -274,11 +274,18 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #elif ATTN_ASCENDING
 // The blocks of keys that rows visit, from begin on: there all tiles of a head meet, and the first
 // who loads a block brings it to the L2 for the others. Those within the full range need no test.
+#elif ATTN_NEAREST_FIRST
+// The blocks of keys that rows visit: from their own down to begin, then from end - 1 down. Where
+// scores fall with the distance the first block has a row's maximum. Those within the full range
+// need no test.
 #else
 // The blocks of keys that rows visit, from end - 1 down; those within the full range need no test.
 #endif
 struct Blocks {
   int begin, end, full_begin, full_end;
+#if ATTN_NEAREST_FIRST
+  int own;  // of the last row's position, also where there is no key
+#endif
 #if !ATTN_WALK
   __device__ __forceinline__ bool none() const { return end <= begin; }
 #if ATTN_ASCENDING
@@ -287,6 +294,14 @@ struct Blocks {
   __device__ __forceinline__ int last() const { return end - 1; }
   __device__ __forceinline__ bool has(int block) const { return block < end; }
   static __device__ __forceinline__ int after(int block) { return block + 1; }
+#elif ATTN_NEAREST_FIRST
+  __device__ __forceinline__ int count() const { return max(end - begin, 0); }
+  __device__ __forceinline__ int before_first() const { return first() + 1; }
+  __device__ __forceinline__ int first() const { return max(min(own, end - 1), begin); }
+  __device__ __forceinline__ int last() const { return first() < end - 1 ? first() + 1 : begin; }
+  __device__ __forceinline__ int after(int block) const {
+    return (block > begin ? block : end) - 1;
+  }
 #else
   __device__ __forceinline__ int before_first() const { return end; }
   __device__ __forceinline__ int first() const { return end - 1; }
@@ -337,7 +352,13 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
 #else
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
 #endif
+#if ATTN_NEAREST_FIRST
+  Blocks blocks = blocks_of(keys);
+  blocks.own = (row.q_pos + q_last - q_first) / kTileKv;
+  return blocks;
+#else
   return blocks_of(keys);
+#endif
 }
 
 #if ATTN_TRIMMED

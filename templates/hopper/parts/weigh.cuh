@@ -134,6 +134,9 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   if (first) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) reductions[r].max_score = some_max(scores, r);
+#if ATTN_LARGE_SCORES
+    limit = limit_of(rows, in, reductions, false);
+#endif
   }
 #endif
   // A row without a pair yet has no maximum to keep: likely where the mask cuts blocks, and
@@ -141,6 +144,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   const bool started = reductions[0].max_score > -INFINITY && reductions[1].max_score > -INFINITY;
 #if ATTN_MASK_AHEAD
   const bool keeps = __all_sync(0xffffffffu, started);  // a step's vote passes under its products
+#elif ATTN_LARGE_SCORES
+  const bool keeps = !first && limit > 0 && (full || __all_sync(0xffffffffu, started));
 #else
   const bool keeps = !first && (full || __all_sync(0xffffffffu, started));
 #endif
@@ -194,7 +199,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #pragma unroll
   for (int r = 0; r < 2; ++r) factors.row[r] = absorb(scores, r, rows[r], in, reductions[r]);
 #if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
-  limit = limit_of(rows, in, reductions);
+  limit = limit_of(rows, in, reductions,
+                   started && fminf(factors.row[0], factors.row[1]) < 1 / kLargestSum);
 #endif
 #else
 #if ATTN_NEAR_LOGISTIC

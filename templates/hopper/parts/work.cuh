@@ -20,8 +20,19 @@ struct Work {
 struct Cursor {
   const Blocks blocks;
   int number;
-  __device__ __forceinline__ bool has_more() const { return blocks.has(Blocks::after(number)); }
-  __device__ __forceinline__ void next() { number = Blocks::after(number); }
+#if ATTN_NEAREST_FIRST
+  int left;
+  __device__ __forceinline__ bool has_more() const { return left > 0; }
+  __device__ __forceinline__ int after() const { return blocks.after(number); }
+  __device__ __forceinline__ void next() {
+    number = after();
+    --left;
+  }
+#else
+  __device__ __forceinline__ bool has_more() const { return blocks.has(after()); }
+  __device__ __forceinline__ int after() const { return Blocks::after(number); }
+  __device__ __forceinline__ void next() { number = after(); }
+#endif
   __device__ __forceinline__ int block() const { return number; }
   __device__ __forceinline__ bool is_full() const { return blocks.is_full(number); }
 };
