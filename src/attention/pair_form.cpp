@@ -240,7 +240,7 @@ class Former {
     const Expr result = with_row_factors(
         simple, [this](const Expr& part) { return arranger_.varies(part); },
         [this](const Expr& part) { return arranger_.slopes(part).has_value(); });
-    return abilities_.strips ? strips_(result) : result;
+    return abilities_.strips != Shared::Nothing ? strips_(result) : result;
   }
   // Of what is prepared to the end: an address says no more on which pairs its elements depend, nor
   // a table's element on which query.
@@ -262,7 +262,8 @@ class Former {
     // Lines are of a thread's keys that exist: which ones do is found without.
     // Simple, as what tells of blocks: other operations would round to another answer.
     form_.mask = tested ? expr::simplify(biased(spec_.mask)) : spec_.mask;
-    if (abilities_.strips && tested) form_.mask = strips_.with_key_words(form_.mask);
+    if (abilities_.strips != Shared::Nothing && tested)
+      form_.mask = strips_.with_key_words(form_.mask);
     if (tested) form_.mask = by_row_tables(form_.mask);
     if (tested && arranger_.varies(form_.mask)) form_.mask = arranger_.with_constants(form_.mask);
   }
@@ -355,7 +356,7 @@ class Former {
   PairForm form_;
   Arranger arranger_{rows_, form_};
   KeyRows key_rows_{spec_, arranger_, form_.key_rows};
-  Strips strips_{[this](const Expr& e) { return arranger_.grows_evenly(e); },
+  Strips strips_{abilities_.strips, [this](const Expr& e) { return arranger_.grows_evenly(e); },
                  [this](const Expr& load, size_t dim) { return index_in_range(spec_, load, dim); }};
   RowTables row_tables_{spec_, strips_, form_.row_tables};
   Expr score_;  // of products
@@ -415,8 +416,8 @@ bool is_divided_key(const Expr& e) {
 
 std::span<const std::string> pair_variables() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> all{"score", "kv_idx", kProduct, kColumn,
-                                 kBias,   kByte,    kOfKey,   kOfDistance};
+    std::vector<std::string> all{"score", "kv_idx", kProduct, kColumn, kBias, kByte, kOfDistance};
+    for (size_t i = 0; i < kMostOfKey; ++i) all.push_back(name_of_key(i));
     for (size_t word = 0; word < kMostKeyWords; ++word) {
       for (const char* const kind : {kKeyWord, kKeyFloat}) {
         all.push_back(kind + std::to_string(word));

@@ -112,16 +112,17 @@ struct PairForm {
   std::optional<FarForm> far;                 // for keys that all rows of a tile see whole
   std::optional<LevelForm> level;             // of `score`, in some blocks
   std::optional<PairInput> bias;              // all of these read kBias or kByte for it
-  expr::Expr of_key, of_distance;             // and kOfKey, kOfDistance (attention/strips.h)
-  std::vector<expr::Expr> key_words;          // mask reads kKeyWord for these
-  bool divides_keys = false;                  // score or weight divides kv_idx by a number
-  bool mask_bits = false;                     // or is `true`: bits come by tiles (asks_pairs)
+  std::vector<expr::Expr> of_key;             // and name_of_key, kOfDistance (attention/strips.h)
+  expr::Expr of_distance;
+  std::vector<expr::Expr> key_words;  // mask reads kKeyWord for these
+  bool divides_keys = false;          // score or weight divides kv_idx by a number
+  bool mask_bits = false;             // or is `true`: bits come by tiles (asks_pairs)
 
   // Whether score, weight or an element is so.
   bool any(const std::function<bool(const expr::Expr&)>& has) const;
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
-  bool has_value_strips() const { return of_key || of_distance; }
+  bool has_value_strips() const { return !of_key.empty() || of_distance; }
   bool scores_read_bias() const { return reads(kBias) || reads(kByte); }
   bool mask_reads_bias() const {
     return expr::mentions(mask, kBias) || expr::mentions(mask, kByte);
@@ -142,7 +143,7 @@ struct PairAbilities {
   bool key_rows = false;              // to keep an address for a block
   bool places = false;                // to tell where in its block a key stands
   bool row_tables = false;            // to keep rows of tables in shared memory
-  bool strips = false;                // to compute what pairs of a block share once
+  Shared strips = Shared::Nothing;    // to compute what pairs of a block share once
   bool rounds_positive_part = false;  // to round a weight and take its positive part in one
   bool flushes_subnormals = false;    // not to multiply by fp16 subnormals: they are 0
 };

@@ -28,7 +28,8 @@ int row_bytes(const Input& input) {
 
 // Of the strips' own variables.
 expr::Interval range_in(const Strips& strips, std::string_view variable) {
-  const Expr strip = variable == kOfKey        ? strips.of_key()
+  const bool of_key = variable == kOfKey && !strips.of_key().empty();
+  const Expr strip = of_key                    ? strips.of_key().front()
                      : variable == kOfDistance ? strips.of_distance()
                                                : Expr{};
   return strip ? range_of_index(strip, {}) : expr::Interval{};

@@ -23,14 +23,6 @@ Reach join(Reach a, Reach b) {
   return b == Reach::Tile ? a : Reach::Pair;
 }
 
-Reach reach_of_variable(const std::string& name) {
-  if (name == "kv_idx") return Reach::Key;
-  if (name == "q_idx" || name == "q_pos") return Reach::Row;
-  constexpr std::array<const char*, 6> kOfTile{"b", "h", "h_kv", "seq_q", "seq_kv", "map"};
-  const bool of_tile = std::ranges::any_of(kOfTile, [&](const char* own) { return name == own; });
-  return of_tile ? Reach::Tile : Reach::Pair;  // products, row values
-}
-
 // In multiply-adds of a pair: a special function or a conversion keeps its pipe for four, a load
 // for more. To read a strip takes half a load of shared memory.
 constexpr double kWorth = 4;
@@ -57,6 +49,17 @@ std::vector<Expr> operands_of(const Expr& e) {
 }
 
 }  // namespace
+
+std::string name_of_key(size_t i) { return kOfKey + (i == 0 ? "" : std::to_string(i)); }
+
+Reach Strips::reach_of_variable(const std::string& name) const {
+  if (name == "kv_idx") return Reach::Key;
+  const bool of_row = name == "q_idx" || name == "q_pos";
+  if (of_row || (name == "h" && shared_ == Shared::OfKeys)) return Reach::Row;
+  constexpr std::array<const char*, 6> kOfTile{"b", "h", "h_kv", "seq_q", "seq_kv", "map"};
+  const bool of_tile = std::ranges::any_of(kOfTile, [&](const char* own) { return name == own; });
+  return of_tile ? Reach::Tile : Reach::Pair;  // products, row values
+}
 
 Reach Strips::reach(const Expr& e) const {
   if (const Reach* known = reaches_.find(e)) return *known;
@@ -100,6 +103,12 @@ Reach Strips::reach_of_int(const Expr& e) const {
 
 bool Strips::is_worth_a_strip(const Expr& e) const { return !cheap_(e) && cost_of(e) >= kWorth; }
 
+// Of a divisor: of the key or the distance alone.
+bool Strips::has_own_strip(const Expr& e) const {
+  const Reach own = reach(e);
+  return own == Reach::Key || own == Reach::Distance;
+}
+
 // To compute a clamped distance takes a pair as long as to read it. Divided keys cost nothing in
 // tiles that fit.
 bool Strips::is_worth_an_index(const Expr& e) const {
@@ -108,13 +117,24 @@ bool Strips::is_worth_an_index(const Expr& e) const {
   return cost_of(e) >= kWorthOfIndex && (!divides || !expr::inputs_of(e).empty());
 }
 
-// The variable for all of `e`, if it is the strip's value or may become it.
+// The variable for all of `e`, if it is a strip's value or may become one.
 std::optional<Expr> Strips::as_strip(const Expr& e) {
-  const bool of_key = reach(e) == Reach::Key;
-  Expr& value = of_key ? of_key_ : of_distance_;
-  if (!value) value = e;
-  if (!expr::same(value, e)) return std::nullopt;
-  return expr::variable(of_key ? kOfKey : kOfDistance, e.type());
+  if (reach(e) == Reach::Key) return as_key_strip(e);
+  if (shared_ != Shared::All) return std::nullopt;
+  if (!of_distance_) of_distance_ = e;
+  if (!expr::same(of_distance_, e)) return std::nullopt;
+  return expr::variable(kOfDistance, e.type());
+}
+
+std::optional<Expr> Strips::as_key_strip(const Expr& e) {
+  auto known = std::ranges::find_if(of_key_, [&](const Expr& value) { return same(value, e); });
+  if (known == of_key_.end()) {
+    const bool fits = of_key_.empty() || (of_key_.size() < kMostOfKey && e.type() == Type::Float &&
+                                          of_key_.front().type() == Type::Float);
+    if (!fits) return std::nullopt;
+    known = of_key_.insert(known, e);
+  }
+  return expr::variable(name_of_key(static_cast<size_t>(known - of_key_.begin())), e.type());
 }
 
 Expr Strips::operator()(const Expr& e) {
@@ -134,6 +154,10 @@ Expr Strips::stripped(const Expr& e) {
   if (makes_step(e)) return within_step(e);
   if (is_sum(e)) {
     if (auto sum = stripped_sum(e)) return *sum;
+  }
+  if (e.op() == Op::Divide && has_own_strip(e.operand(1))) {
+    const Expr inverse = expr::make(Op::Divide, {expr::number(1), e.operand(1)});
+    return expr::make(Op::Multiply, {(*this)(e.operand(0)), (*this)(inverse)});
   }
   return expr::map_operands(e, [this](const Expr& operand) { return (*this)(operand); });
 }

@@ -86,8 +86,8 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
     members.push_back(
         {"  const uint32_t* bits;", "in shared memory: the mask of its pairs at hand"});
   }
-  if (pairs.of_key) {
-    members.push_back({fmt::format("  const {}* of_key;", number_type(pairs.of_key)),
+  if (!pairs.of_key.empty()) {
+    members.push_back({fmt::format("  const {}* of_key;", number_type(pairs.of_key.front())),
                        "in shared memory: values of the thread's keys"});
   }
   if (pairs.of_distance) {
@@ -224,12 +224,26 @@ std::string strip_text(const char* name, const expr::Expr& value, const DeviceNa
                   returned(value, is_index ? exact(names.names()) : names.names())});
 }
 
+std::string key_strips_text(const std::vector<expr::Expr>& values, const DeviceNames& names) {
+  std::vector<std::string> meanings;
+  std::string body;
+  for (const expr::Expr& value : values) {
+    const bool last = &value == &values.back();
+    const std::string own = returned(value, names.names());
+    body +=
+        last ? own : fmt::format("  if (strip == {}) {{\n{}  }}\n", meanings.size(), indented(own));
+    meanings.push_back(expr::print_brief(value));
+  }
+  const std::string heading =
+      comment("once for the rows of a warpgroup", fmt::format("{}", fmt::join(meanings, "; ")));
+  if (values.size() == 1) return heading + strip_text("value_of_key", values.front(), names);
+  return heading +
+         text_of({"float", "value_of_key", {"int strip", kRow, "int kv_idx", kInputs}, body});
+}
+
 std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
   std::string text;
-  if (pairs.of_key) {
-    text += comment("once for the rows of a warpgroup", expr::print_brief(pairs.of_key)) +
-            strip_text("value_of_key", pairs.of_key, names);
-  }
+  if (!pairs.of_key.empty()) text += key_strips_text(pairs.of_key, names);
   if (pairs.of_distance) {
     text += (text.empty() ? "" : "\n") +
             comment("once for the pairs of a warpgroup that are as far apart",

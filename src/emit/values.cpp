@@ -180,12 +180,14 @@ class TemplateValues {
   }
 
   void put_strips() {
-    const expr::Expr &key = pairs_.of_key, &distance = pairs_.of_distance;
+    const size_t keys = pairs_.of_key.size();
+    const expr::Expr key = keys > 0 ? pairs_.of_key.front() : expr::Expr{};
+    const expr::Expr& distance = pairs_.of_distance;
     const bool words = !pairs_.key_words.empty();
     const auto any = [&](expr::Type type) {
       return (key && key.type() == type) || (distance && distance.type() == type);
     };
-    put("KEY_STRIP", bool{key});
+    put("KEY_STRIPS", static_cast<int64_t>(keys));
     put("DISTANCE_STRIP", bool{distance});
     put_type("KEY_VALUE", key);
     put_type("DISTANCE_VALUE", distance);
@@ -276,7 +278,7 @@ class TemplateValues {
   // Where the row's maximum is kept, which is then best found in the first block.
   bool may_fall_with_distance() const {
     const auto reads = [&](std::string_view name) { return expr::mentions(spec_.score, name); };
-    return resources_.fixed_max && !spec_.varlen && attention::may_be_large(spec_) &&
+    return resources_.fixed_max && attention::may_be_large(spec_) &&
            reads("kv_idx") && (reads("q_idx") || reads("q_pos"));
   }
 

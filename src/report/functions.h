@@ -16,6 +16,6 @@ namespace attngen::report {
 std::string functions_text(const spec::Spec& spec, target::Family family = target::Family::Hopper,
                            const schedule::Schedule& schedule = {},
                            const schedule::Forms& forms = {
-                               .near = true, .strips = true, .bias = true});
+                               .near = true, .strips = attention::Shared::All, .bias = true});
 
 }  // namespace attngen::report

@@ -16,6 +16,8 @@
 #include "schedule/units.h"
 
 namespace attngen::schedule {
+
+using attention::Shared;
 namespace {
 
 // Two limits of the row.
@@ -137,9 +139,7 @@ void count_tables(const attention::PairForm& pairs, Kernel& kernel) {
 }
 
 // A warpgroup computes a value for its 64 rows; a thread reads those of two columns at a time.
-void count_strip(const expr::Expr& value, const Counter& count, bool& strip, Kernel& kernel) {
-  strip = bool{value};
-  if (!strip) return;
+void count_strip(const expr::Expr& value, const Counter& count, Kernel& kernel) {
   const expr::OperationCounts n = count(value);
   constexpr double kShare = 1.0 / kWarpgroupRows;
   kernel.score += {.special = kShare * n.special,
@@ -220,8 +220,10 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
   count_output(spec, kernel);
-  count_strip(pairs.of_key, count, kernel.key_strip, kernel);
-  count_strip(pairs.of_distance, count, kernel.distance_strip, kernel);
+  for (const expr::Expr& value : pairs.of_key) count_strip(value, count, kernel);
+  kernel.key_strips = static_cast<int>(pairs.of_key.size());
+  kernel.distance_strip = bool{pairs.of_distance};
+  if (kernel.distance_strip) count_strip(pairs.of_distance, count, kernel);
   kernel.plain_score =
       pairs.affine || !pairs.score || attention::is_multiple_of_product(pairs.score);
   kernel.key_line = pairs.affine && pairs.base && expr::mentions(pairs.base, "kv_idx");
@@ -270,7 +272,7 @@ bool has_short_rows(const spec::Spec& spec) {
 }
 
 Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,
-                 bool tiles, bool tables) {
+                 Shared strips, bool tables) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
   const ValueParts parts = value_parts(spec.head_dim.v);
@@ -300,16 +302,16 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.varlen = spec.varlen;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel, family);
-  count_functions(
-      spec,
-      attention::pair_form(spec, rows,
-                           pair_abilities(family, {.near = true,
-                                                   .far = true,
-                                                   .strips = tiles,
-                                                   .bias = tiles && !has_short_rows(spec),
-                                                   .places = true,
-                                                   .tables = tables})),
-      family, kernel);
+  count_functions(spec,
+                  attention::pair_form(spec, rows,
+                                       pair_abilities(family, {.near = true,
+                                                               .far = true,
+                                                               .strips = strips,
+                                                               .bias = strips == Shared::All &&
+                                                                       !has_short_rows(spec),
+                                                               .places = true,
+                                                               .tables = tables})),
+                  family, kernel);
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
   kernel.row_order = row_order(kernel);
   return kernel;
@@ -318,25 +320,27 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
 }  // namespace
 
 const Kernel& Kernel::of(const Schedule& schedule, bool tables) const {
+  const auto& other = schedule.pack_heads ? of_several_heads : of_two_blocks;
   const bool apart = schedule.pack_heads || gathers(schedule, block_size);
-  const Kernel& kernel = apart && without_tiles ? *without_tiles : *this;
+  const Kernel& kernel = apart && other ? *other : *this;
   return !tables && kernel.without_tables ? *kernel.without_tables : kernel;
 }
 
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family) {
-  const auto with = [&](bool tiles) {
-    Kernel kernel = described(spec, rows, family, tiles, true);
+  const auto with = [&](Shared strips) {
+    Kernel kernel = described(spec, rows, family, strips, true);
     if (kernel.table_bytes > 0) {
       kernel.without_tables =
-          std::make_shared<const Kernel>(described(spec, rows, family, tiles, false));
+          std::make_shared<const Kernel>(described(spec, rows, family, strips, false));
     }
     return kernel;
   };
-  Kernel kernel = with(true);
+  Kernel kernel = with(Shared::All);
   if (kernel.has_strips() || kernel.bias_bytes > 0) {
-    kernel.without_tiles = std::make_shared<const Kernel>(with(false));
-    kernel.apart_blocks = kernel.without_tiles->apart_blocks;
+    kernel.of_several_heads = std::make_shared<const Kernel>(with(Shared::OfKeys));
+    kernel.of_two_blocks = std::make_shared<const Kernel>(with(Shared::Nothing));
+    kernel.apart_blocks = kernel.of_two_blocks->apart_blocks;
   }
   return kernel;
 }

@@ -105,7 +105,9 @@ Meanings meanings_of(const attention::PairForm& form) {
   Meanings meanings;
   for (const spec::NamedExpr& constant : form.constants) meanings[constant.name] = constant.value;
   for (const attention::Line& line : form.lines) meanings[line.name] = line.first;
-  if (form.of_key) meanings[attention::kOfKey] = form.of_key;
+  for (size_t i = 0; i < form.of_key.size(); ++i) {
+    meanings[attention::name_of_key(i)] = form.of_key[i];
+  }
   if (form.of_distance) meanings[attention::kOfDistance] = form.of_distance;
   for (size_t i = 0; i < form.key_words.size(); ++i) {
     const bool is_float = form.key_words[i].type() == expr::Type::Float;

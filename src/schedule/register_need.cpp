@@ -78,7 +78,7 @@ int score_margin(const Kernel& kernel, const Schedule& s) {
     const int on_their_way = 8 + std::max(0, s.tile_kv - 64) / 5;
     registers += kernel.bias_shifted ? std::max(22, on_their_way) : on_their_way;
   }
-  if (kernel.key_strip || kernel.distance_strip) registers += 8;
+  if (kernel.key_strips > 0 || kernel.distance_strip) registers += 8;
   if (kernel.key_rows > 0) {
     registers += 12 * kernel.key_rows + s.tile_kv / (exponential ? 16 : 8);
   }

@@ -94,7 +94,7 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
 int strip_bytes(const Kernel& kernel, const Schedule& s) {
   constexpr int kWord = 4, kBlocks = 2;
   const int of_distances = round_up(kWarpgroupRows + s.tile_kv, 32) + 16;
-  const int words = s.tile_kv * (int{kernel.key_strip} + kernel.key_words) +
+  const int words = s.tile_kv * (kernel.key_strips + kernel.key_words) +
                     (kernel.distance_strip ? 2 * of_distances : 0);
   return s.warpgroups * kBlocks * words * kWord;
 }
@@ -302,7 +302,9 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
                         !s.split_keys && has_slots_for_far_keys(kernel, s) &&
                         register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
-  resources.forms.strips = kernel.has_strips();
+  if (kernel.has_strips()) {
+    resources.forms.strips = s.pack_heads ? attention::Shared::OfKeys : attention::Shared::All;
+  }
   resources.forms.bias = kernel.bias_bytes > 0;
   resources.forms.places = !gathers(s, kernel.block_size);
   const bool differ = rows_differ(s, kernel.block_queries, kernel.group());

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/strips.h"
+
 namespace attngen::schedule {
 
 enum class Place : unsigned char { Registers, Shared };
@@ -132,7 +134,7 @@ struct Forms {
   bool near = false;   // a block that may be computed again takes near forms (near_form.h)
   bool far = false;    // keys far behind come as states (far_form.h)
   bool level = false;  // blocks where a score adds the same to all products are told (level_form.h)
-  bool strips = false;  // what pairs share is computed once (strips.h)
+  attention::Shared strips = attention::Shared::Nothing;  // what is computed once (strips.h)
   bool bias = false;    // an input with an element for each pair comes by tiles (pair_input.h)
   bool places = false;  // a key's place in its block is at hand: blocks stand side by side
   bool tables = false;  // rows of tables stay in shared memory (row_tables.h)

@@ -53,7 +53,7 @@ struct Kernel {
   int bias_sharing = 1;             // neighbouring heads that read the same biases
   bool bias_shifted = false;        // their rows begin anywhere: never by TMA
   bool batches_share = false;       // so do all batches, which then come side by side
-  bool key_strip = false;           // values of a key are computed once for a warpgroup's rows
+  int key_strips = 0;               // values of a key, computed once for a warpgroup's rows
   bool distance_strip = false;      // and those of a distance (attention/strips.h)
   int key_words = 0;                // of what a mask reads of a key, computed once for them
   bool masked = false;              // some pair may not exist
@@ -78,12 +78,13 @@ struct Kernel {
   std::string apart_blocks;   // why a step cannot take two of these blocks, or ""
   std::string heads_apart;    // why heads that share keys cannot share a tile, or ""
   std::vector<spec::Workload> workload;
-  std::shared_ptr<const Kernel> without_tiles;   // nor strips; null: there are neither
+  // Where a tile has rows of several heads, or keys of two blocks. Null: without strips or tiles.
+  std::shared_ptr<const Kernel> of_several_heads, of_two_blocks;
   std::shared_ptr<const Kernel> without_tables;  // null: there are none
 
-  bool has_strips() const { return key_strip || distance_strip || key_words > 0; }
-  // As a schedule has it: there are no strips, and nothing comes by tiles, where a tile's rows are
-  // of several heads, or where its keys stand in two places. `tables`: whether shared memory has
+  bool has_strips() const { return key_strips > 0 || distance_strip || key_words > 0; }
+  // As a schedule has it: nothing comes by tiles where a tile's rows are of several heads, or where
+  // its keys stand in two places; strips are few or none. `tables`: whether shared memory has
   // room for them.
   const Kernel& of(const Schedule& schedule, bool tables = true) const;
   int group() const { return heads_q / heads_kv; }  // query heads that share a key head

@@ -23,7 +23,8 @@ PairForm form_for(const std::string& score, PairAbilities abilities) {
 }
 
 std::optional<LevelForm> level_of(const std::string& score) {
-  return form_for(score, {.level = true, .key_rows = true, .row_tables = true, .strips = true})
+  return form_for(score,
+                  {.level = true, .key_rows = true, .row_tables = true, .strips = Shared::All})
       .level;
 }
 

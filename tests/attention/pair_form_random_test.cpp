@@ -47,7 +47,7 @@ struct RandomForm {
     spec.dtype = random.one_in(3) ? spec::DType::Fp16 : spec::DType::Bf16;
     abilities.bias = random.one_in(2);
     abilities.key_rows = random.one_in(2);
-    abilities.strips = random.one_in(2);
+    if (random.one_in(2)) abilities.strips = Shared::All;
     abilities.rounds_positive_part = random.one_in(2);
     const auto derived = derive_row_form(spec.normalize);
     REQUIRE(std::holds_alternative<RowForm>(derived));
@@ -57,14 +57,17 @@ struct RandomForm {
 
   std::string text() const {
     const auto printed = [](const expr::Expr& e) { return e ? expr::print(e) : "none"; };
+    std::string keys;
+    for (const expr::Expr& value : form.of_key) keys += printed(value) + "; ";
     return fmt::format(
         "scale {}, score {}\nweight {}\nmask {}\nbias {}, key_rows {}, strips {}, "
         "rounds_positive_part {}\nbecame score {}\nbase {}\nrow_term {}\nweight {}\nmask {}\n"
         "of_key {}\nof_distance {}\n",
         spec.scale, printed(spec.score), printed(spec.normalize.weight), printed(spec.mask),
-        abilities.bias, abilities.key_rows, abilities.strips, abilities.rounds_positive_part,
-        printed(form.score), printed(form.base), printed(form.row_term), printed(form.weight),
-        printed(form.mask), printed(form.of_key), printed(form.of_distance));
+        abilities.bias, abilities.key_rows, abilities.strips != Shared::Nothing,
+        abilities.rounds_positive_part, printed(form.score), printed(form.base),
+        printed(form.row_term), printed(form.weight), printed(form.mask), keys,
+        printed(form.of_distance));
   }
 
   spec::Spec spec;
@@ -130,7 +133,8 @@ class Comparison {
     count("bias", form.scores_read_bias());
     count("lines", !form.lines.empty());
     count("key rows", !form.key_rows.empty());
-    count("strip of keys", bool{form.of_key});
+    count("strip of keys", !form.of_key.empty());
+    count("strips of keys", form.of_key.size() > 1);
     count("strip of distances", bool{form.of_distance});
   }
   void check_counts() const {

@@ -422,8 +422,8 @@ TEST_CASE("keys that cancel are in no constant") {
 
 TEST_CASE("an address is no strip: it is its row's") {
   const PairForm form = form_for("score: max(score, pair[q_idx, kv_idx])\nnormalize: none\n",
-                                 spec::DType::Bf16, {.key_rows = true, .strips = true});
-  CHECK_FALSE(form.of_key);
+                                 spec::DType::Bf16, {.key_rows = true, .strips = Shared::All});
+  CHECK(form.of_key.empty());
   CHECK(text(form.weight) == "max($product * 0.5, pair.k0[kv_idx])");
 }
 

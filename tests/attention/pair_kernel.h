@@ -79,7 +79,7 @@ class PairKernel {
     put_bias(pair_);
     for (const Line& line : form.lines) pair_[line.name] = value_of(line.first, block_, element_of);
     pair_[kColumn] = column();
-    if (form.of_key) pair_[kOfKey] = of_key(form.of_key);
+    for (size_t i = 0; i < form.of_key.size(); ++i) pair_[name_of_key(i)] = of_key(form.of_key[i]);
     if (form.of_distance) pair_[kOfDistance] = of_distance(form.of_distance);
   }
 

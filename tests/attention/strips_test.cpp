@@ -18,14 +18,14 @@ PairForm stripped(const std::string& score, const std::string& more = "") {
   const auto rows = derive_row_form(spec.normalize);
   REQUIRE(std::holds_alternative<RowForm>(rows));
   return pair_form(spec, std::get<RowForm>(rows),
-                   {.row_keys = true, .key_rows = true, .strips = true});
+                   {.row_keys = true, .key_rows = true, .strips = Shared::All});
 }
 
 std::string printed(const expr::Expr& e) { return e ? expr::print(e) : "none"; }
 
 // Of expressions as they are.
 Strips plain_strips() {
-  return {[](const expr::Expr&) { return false; },
+  return {Shared::All, [](const expr::Expr&) { return false; },
           [](const expr::Expr& load, size_t dim) { return load.operand(dim); }};
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("on which pairs a value depends is proven") {
 
 TEST_CASE("a key's element and a function of the distance are strips") {
   const PairForm key = stripped("score + page[b, kv_idx]");
-  CHECK(printed(key.of_key) == "page[b, kv_idx]");
+  CHECK(printed(key.of_key.at(0)) == "page[b, kv_idx]");
   CHECK(printed(key.score) == "$product + $key");
   CHECK(key.key_rows.empty());
   CHECK_FALSE(key.of_distance);
@@ -66,14 +66,45 @@ TEST_CASE("terms that depend on the same come together, whatever stands between"
   const PairForm form =
       stripped("page[b, kv_idx] - sqrt(1 + abs(q_pos - kv_idx)) + score - chunk[b, kv_idx] * 0.25");
   CHECK(printed(form.score) == "$product + $key + $distance");
-  CHECK(printed(form.of_key) == "page[b, kv_idx] - chunk[b, kv_idx] * 0.25");
+  CHECK(printed(form.of_key.at(0)) == "page[b, kv_idx] - chunk[b, kv_idx] * 0.25");
   CHECK(printed(form.of_distance) == "-sqrt(1 + abs(q_pos - kv_idx))");
 }
 
-TEST_CASE("there is one strip of a reach; what has another value stays with the pair") {
-  const PairForm form = stripped("(score + page[b, kv_idx]) * chunk[b, kv_idx]");
-  CHECK(printed(form.of_key) == "page[b, kv_idx]");
-  CHECK(printed(form.score) == "($product + $key) * chunk.k0[kv_idx]");
+TEST_CASE("there are three strips of keys; what has another value stays with the pair") {
+  const PairForm two = stripped("(score + page[b, kv_idx]) * chunk[b, kv_idx]");
+  REQUIRE(two.of_key.size() == 2);
+  CHECK(printed(two.of_key[0]) == "page[b, kv_idx]");
+  CHECK(printed(two.of_key[1]) == "chunk[b, kv_idx]");
+  CHECK(printed(two.score) == "($product + $key) * $key1");
+  const PairForm four = stripped(
+      "((score + page[b, kv_idx]) * chunk[b, kv_idx] + exp(page[b, kv_idx])) * "
+      "exp(chunk[b, kv_idx])");
+  CHECK(four.of_key.size() == 3);
+  CHECK(printed(four.score) ==
+        "(($product + $key1) * $key2 + $key) * exp2($key2 * 1.4426950408889634)");
+}
+
+TEST_CASE("rows of several heads share what keys alone give all of them") {
+  const auto packed = [](const std::string& score) {
+    const spec::Spec spec = spec_of("score: \"" + score + "\"\n");
+    return pair_form(spec, std::get<RowForm>(derive_row_form(spec.normalize)),
+                     {.key_rows = true, .strips = Shared::OfKeys});
+  };
+  CHECK(packed("score + page[b, kv_idx]").of_key.size() == 1);
+  CHECK(packed("score + exp(page[b, kv_idx]) * seq_q").of_key.size() == 1);
+  CHECK_FALSE(packed("score - sqrt(1 + abs(q_pos - kv_idx))").has_value_strips());
+  const PairForm of_head = packed("score + sink[h] * exp(page[b, kv_idx])");
+  REQUIRE(of_head.of_key.size() == 1);
+  CHECK(expr::inputs_of(of_head.of_key[0]) == std::vector<std::string>{"page"});
+}
+
+TEST_CASE("a divisor of the key or the distance alone is inverted once") {
+  const PairForm key = stripped("score / page[b, kv_idx]");
+  CHECK(printed(key.of_key.at(0)) == "1 / page[b, kv_idx]");
+  CHECK(printed(key.score) == "$product * $key");
+  const PairForm distance = stripped("score / (1 + abs(q_pos - kv_idx))");
+  CHECK(printed(distance.of_distance) == "1 / (1 + abs(q_pos - kv_idx))");
+  CHECK(printed(distance.score) == "$product * $distance");
 }
 
 // Of a part of its arithmetic another rounding would be made.
@@ -83,7 +114,7 @@ TEST_CASE("a step has a strip of its own, or one of what it rounds as a whole") 
   CHECK_FALSE(form.has_value_strips());
   CHECK(printed(form.score).find("page.k0[kv_idx] * 0.1") != std::string::npos);
   const PairForm key = stripped("score + floor(page[b, kv_idx] * 0.1)");
-  CHECK(printed(key.of_key) == "floor(page[b, kv_idx] * 0.1)");
+  CHECK(printed(key.of_key.at(0)) == "floor(page[b, kv_idx] * 0.1)");
 }
 
 TEST_CASE("what grows evenly along the keys needs no strip") {
@@ -109,7 +140,7 @@ PairForm indexed(const std::string& index, const std::string& more = "") {
                                  "score: \"score + rel[b, q_idx, " +
                                  index + "]" + more + "\"\n"));
   return pair_form(spec, std::get<RowForm>(derive_row_form(spec.normalize)),
-                   {.key_rows = true, .row_tables = true, .strips = true});
+                   {.key_rows = true, .row_tables = true, .strips = Shared::All});
 }
 std::string element_of(const PairForm& form) {
   REQUIRE(form.score.op() == expr::Op::Add);
@@ -122,7 +153,7 @@ TEST_CASE("an index of a pair's own element is a strip, held to its dimension") 
   CHECK(element_of(distance) == "rel.t0[$distance]");
   CHECK(distance.of_distance.type() == expr::Type::Int);
   const PairForm key = indexed("place[b, kv_idx]");
-  CHECK(printed(key.of_key) == "max(min(place[b, kv_idx], 8), 0)");
+  CHECK(printed(key.of_key.at(0)) == "max(min(place[b, kv_idx], 8), 0)");
   CHECK(element_of(key) == "rel.t0[$key]");
   CHECK(printed(indexed("int(log2(1 + abs(q_idx - kv_idx)))").of_distance) ==
         "max(min(int(log2(1 + abs(q_idx - kv_idx))), 8), 0)");
@@ -130,7 +161,7 @@ TEST_CASE("an index of a pair's own element is a strip, held to its dimension") 
 
 TEST_CASE("an index of key and query takes what depends on the key alone from a strip") {
   const PairForm form = indexed("clamp(place[b, kv_idx] - place[b, q_idx] + 4, 0, 8)");
-  CHECK(printed(form.of_key) == "place[b, kv_idx]");
+  CHECK(printed(form.of_key.at(0)) == "place[b, kv_idx]");
   CHECK(element_of(form) == "rel.t0[min(max($key - $c0 + 4, 0), 8)]");
 }
 

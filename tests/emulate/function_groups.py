@@ -406,6 +406,17 @@ FUNCTION_GROUPS = {
         (spec(inputs={**KEYS, **TABLE, **bias("f32", "heads")},
               score="table[abs(kv_idx - q_pos), h] - key[b, kv_idx] + score + bias[h, q_idx, kv_idx]"),
          [schedule(2, 64, 2)], BIASED),
+        # Two and three values of a key, and divisors that are inverted once.
+        (spec(mask=CAUSAL, inputs={**KEYS, "gain": {"dtype": "f32", "shape": ["heads", "seq_kv"]}},
+              score="(score * gain[h, kv_idx] + key[b, kv_idx]) / (1 + log(1 + q_pos - kv_idx))"),
+         [schedule(2, 64, 2), schedule(1, 160, 2, overlap="none")], CALLS[:4]),
+        (spec(inputs={axis: {"dtype": "f32", "shape": ["batch", "seq_kv"]} for axis in "xyz"},
+              score="score - " + " - ".join(f"square({axis}[b, q_idx] - {axis}[b, kv_idx])" for axis in "xyz")),
+         [schedule(2, 64, 2)], SELF[:3]),
+        (spec(mask=CAUSAL, inputs=KEYS, normalize={
+            "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+            "weight": "exp(score - m) * sigmoid(key[b, kv_idx])", "output": "acc / l"}),
+         [schedule(2, 64, 2)], CALLS[:3]),
         # What a row's scores share, and take back to -inf: it is left out of them.
         (spec((4, 2), inputs={**KEYS, **ROWS}, mask=CAUSAL,
               score="score + key[b, kv_idx] - (inf if row[b, h, q_idx] > 1 else row[b, h, q_idx])"),

@@ -2,11 +2,11 @@
 group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
-from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FAR_DOCUMENTS,
-                   FEW, FRAME, HEAD_IDS, IDS, LAMBDA, LENGTH, LENGTHS, LONG_PACKED, NARROW,
-                   ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX, SELF, SIGMOID, SINK, SINKS,
-                   SLOPES, SOFTPICK, VALID, WILD, WILD_LONG, WINDOW, also, bias, keep, packed,
-                   packed_input, schedule, selected, spec, split)
+from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FALLING,
+                   FAR_DOCUMENTS, FEW, FRAME, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH, LENGTHS,
+                   LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX, SELF,
+                   SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, VALID, WILD, WILD_LONG, WINDOW, also, bias,
+                   keep, packed, packed_input, schedule, selected, spec, split)
 
 KEY_GROUPS = {
     # Keys of a tile in several splits, of which some have no block, and what each normaliser leaves
@@ -263,6 +263,9 @@ KEY_GROUPS = {
          [schedule(1, 256, 2, weights="shared"), schedule(3, 64, 2),
           schedule(2, 96, 2, overlap="none", ping_pong=True)], PACKED),
         (spec(varlen=True, mask="kv_idx >= q_pos"), [schedule(1, 64, 2)], PACKED),
+        # From each row's own keys on: the sequence's last block comes among the others.
+        (spec(varlen=True, inputs=SLOPES, score=FALLING),
+         [schedule(2, 64, 2), schedule(1, 80, 2, overlap="none")], PACKED, "slopes=1.5"),
         (spec(varlen=True, fixed={"batch": 3}, mask="b < 3 or kv_idx <= q_pos"), [schedule(2, 64, 2)],
          [PACKED[0], "bad_length:70x130+1x77", f"bad_length:{PACKED[0]}+1x1"]),
         (spec((4, 2), (72, 40), varlen=True, normalize=SIGMOID,
@@ -337,6 +340,13 @@ KEY_GROUPS = {
         (spec((8, 1), layout="bhsd", normalize=SIGMOID, mask=CAUSAL),
          [packed(4, 32, 2, overlap="none")], ["3,5,33", "1,70,70"]),
         (spec((64, 1)), [packed(1, 64, 2, grid="plain", order="linear")], ["1,3,70"]),
+        # What keys add for all heads is a strip, what one head alone adds is not.
+        (spec((4, 1), mask=CAUSAL, inputs={**KEYS, **SLOPES},
+              score="score * exp(key[b, kv_idx]) + key[b, kv_idx] - slopes[h] * log(1 + q_pos - kv_idx)"),
+         [packed(2, 64, 2), packed(1, 96, 2, split_keys=True)], [*CALLS[:3], "1,1,700"]),
+        (spec((8, 2), inputs={**VALID, "fade": {"dtype": "f32", "shape": ["heads", "seq_kv"]}},
+              score="score - fade[h, kv_idx]", mask="valid[b, kv_idx] % 3 != 0"),
+         [packed(2, 64, 2)], CALLS[:3]),
     ],
     # Groups of 3, 5, 7 and 12 heads have 4, 8 and 16 rows of a tile.
     "padded": [

@@ -16,6 +16,7 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
        "attngen: 1\nname: s\ndtype: bf16\nheads: {q: 4, kv: 4}\nhead_dim: {qk: 64, v: 64}\n"
        "inputs: {slopes: {dtype: f32, shape: [heads]}, bias: {dtype: f32, shape: [seq_kv]},\n"
        "         keep: {dtype: u8, shape: [seq_q, seq_kv]},\n"
+       "         tilt: {dtype: f32, shape: [heads, seq_kv]},\n"
        "         rel: {dtype: f32, shape: [heads, seq_q, 20]},\n"
        "         gate: {dtype: bf16, shape: [batch, seq_q, dim]},\n"
        "         doc: {dtype: i32, shape: [batch, seq_kv], sorted: true}}\n" +
@@ -26,7 +27,7 @@ std::string functions_of(const std::string& lines, Family family = Family::Hoppe
                                          {.near = true,
                                           .far = far,
                                           .level = true,
-                                          .strips = true,
+                                          .strips = attngen::attention::Shared::All,
                                           .bias = true,
                                           .places = true,
                                           .tables = true});
@@ -110,7 +111,10 @@ TEST_CASE("the counts are those of the schedule's kernel") {
   const std::string biased = "score: score + bias[kv_idx]\n";
   CHECK(functions_of(biased).starts_with("the score adds to a pair: 1 multiply-add, 0.5 loads\n"));
   CHECK(functions_of(biased, Family::Hopper, false, {.pack_heads = true})
-            .starts_with("the score adds to a pair: 1 multiply-add, 1 load\n"));
+            .starts_with("the score adds to a pair: 1 multiply-add, 0.5 loads\n"));
+  CHECK(
+      functions_of("score: score + tilt[h, kv_idx]\n", Family::Hopper, false, {.pack_heads = true})
+          .starts_with("the score adds to a pair: 1 multiply-add, 1 load\n"));
   CHECK(functions_of("normalize: {rows: {l: rowsum(score * score)}, weight: score, "
                      "output: acc - l}\n")
             .starts_with("the normaliser adds to a pair: "));

@@ -146,6 +146,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     pass_turn();
 #endif
     weigh_beside_output(cursor);
+#if ATTN_VARLEN && ATTN_NEAREST_FIRST
+    clear_next_sequence(cursor.block());
+#endif
   }
 #if ATTN_VARLEN && ATTN_ASCENDING
   clear_next_sequence(cursor.block());

@@ -336,8 +336,8 @@
 #ifndef ATTN_VALUE_STRIPS
 #define ATTN_VALUE_STRIPS 0
 #endif
-#ifndef ATTN_KEY_STRIP
-#define ATTN_KEY_STRIP 0
+#ifndef ATTN_KEY_STRIPS
+#define ATTN_KEY_STRIPS 0
 #endif
 #ifndef ATTN_DISTANCE_STRIP
 #define ATTN_DISTANCE_STRIP 0

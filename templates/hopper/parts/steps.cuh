@@ -137,11 +137,19 @@ __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool
 // What the pairs of a block share, each thread its own: a step ahead, since it may take a trip to
 // memory. Any row's query serves for a distance: that of rows[0], with a key as far from it.
 __device__ __forceinline__ void Consumer::compute_strips(int block) {
-#if ATTN_KEY_STRIP
+#if ATTN_KEY_STRIPS
 #pragma unroll
   for (int i = 0; i < kKeyRounds; ++i) {
-    const int kv_idx = block * kTileKv + 128 * i + thread;
-    next_of_key[i] = value_of_key(rows[0], max(min(kv_idx, rows[0].seq_kv - 1), 0), p.inputs);
+    const int key = block * kTileKv + 128 * i + thread;
+    const int kv_idx = max(min(key, rows[0].seq_kv - 1), 0);
+#if ATTN_KEY_STRIPS > 1
+#pragma unroll
+    for (int strip = 0; strip < kKeyStrips; ++strip) {
+      next_of_key[i][strip] = value_of_key(strip, rows[0], kv_idx, p.inputs);
+    }
+#else
+    next_of_key[i] = value_of_key(rows[0], kv_idx, p.inputs);
+#endif
   }
 #endif
 #if ATTN_DISTANCE_STRIP
@@ -186,7 +194,17 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
 #endif
   // Others may still read those of the block before.
   Strips& strips = shared.strips[warpgroup][strip_turn ^= 1];
-#if ATTN_KEY_STRIP
+#if ATTN_KEY_STRIPS > 1
+#pragma unroll
+  for (int i = 0; i < kKeyRounds; ++i) {
+    const int column = 128 * i + thread;
+#pragma unroll
+    for (int strip = 0; strip < kKeyStrips; ++strip) {
+      if (column < kTileKv) strips.of_key[strip][column] = next_of_key[i][strip];
+    }
+  }
+  rows[0].of_key = rows[1].of_key = strips.of_key[0] + lane % 4 * 2;
+#elif ATTN_KEY_STRIPS
 #pragma unroll
   for (int i = 0; i < kKeyRounds; ++i) {
     const int column = 128 * i + thread;

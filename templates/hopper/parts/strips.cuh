@@ -10,15 +10,20 @@ constexpr int kDistanceRounds = (kDistances + 127) / 128;  // of the warpgroup's
 constexpr int kStripWords = (kTileKv + 64 + 31) / 32 * 32 + 16;
 #endif
 
-#if ATTN_KEY_STRIP || ATTN_KEY_WORDS
+#if ATTN_KEY_STRIPS || ATTN_KEY_WORDS
 constexpr int kKeyRounds = (kTileKv + 127) / 128;
+#endif
+#if ATTN_KEY_STRIPS > 1
+constexpr int kKeyStrips = ATTN_KEY_STRIPS;
 #endif
 #if ATTN_KEY_WORDS
 constexpr int kKeyWords = ATTN_KEY_WORDS;
 #endif
 
 struct __align__(16) Strips {
-#if ATTN_KEY_STRIP
+#if ATTN_KEY_STRIPS > 1
+  float of_key[kKeyStrips][kTileKv];
+#elif ATTN_KEY_STRIPS
   ATTN_KEY_VALUE of_key[kTileKv];
 #endif
 #if ATTN_DISTANCE_STRIP
