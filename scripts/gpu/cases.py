@@ -60,6 +60,11 @@ def sanitize_cases():
         score="score + key[b, kv_idx] - log(1 + abs(q_pos - kv_idx))")
     yield Case(strips["name"], strips, "sanitize", {"key": {"fill": "normal"}}, data=strips["name"],
                schedule=schedule(3, 64, 2, ping_pong=False, order="longest_first"))
+    nearest = make_spec("sanitize_nearest", (64, 64), (2, 1), inputs={
+        "key": {"dtype": "bf16", "shape": ["batch", "seq_kv"]}},
+        score="score * exp(key[b, kv_idx]) + sin(key[b, kv_idx]) - abs(q_pos - kv_idx) / 4")
+    yield Case(nearest["name"], nearest, "sanitize", {"key": {"fill": "normal"}},
+               data=nearest["name"], schedule=schedule(3, 64, 2, order="longest_first"))
     tables = make_spec("sanitize_tables", (64, 64), (2, 2), mask=CAUSAL, inputs={
         "rel": {"dtype": "bf16", "shape": ["batch", "heads", "seq_q", 33]}},
         score="score + rel[b, h, q_idx, clamp(kv_idx - q_pos, -16, 16) + 16]")

@@ -19,6 +19,7 @@
 #include "sanitize_ids.h"
 #include "sanitize_maps.h"
 #include "sanitize_mask.h"
+#include "sanitize_nearest.h"
 #include "sanitize_selected.h"
 #include "sanitize_shifted.h"
 #include "sanitize_sigmoid.h"
@@ -286,7 +287,7 @@ int main() {
       RUN(sanitize_sparse, Dims{4, 2, 128, true, 1, false, 128, true}) &
       RUN(sanitize_selected, Dims{16, 2, 64, true, 1, false, 64, true, false, 1}) &
       RUN(sanitize_strips, Dims{2, 2, 64, true}) & RUN(sanitize_tables, Dims{2, 2, 64, true}) &
-      RUN(sanitize_shifted, Dims{2, 2, 64, true}) &
+      RUN(sanitize_shifted, Dims{2, 2, 64, true}) & RUN(sanitize_nearest, Dims{2, 1, 64, true}) &
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_mask, Dims{2, 2, 64, true}) &
       RUN(sanitize_bits, Dims{4, 4, 64, true, 1, false, 64, true}) &

@@ -21,7 +21,6 @@ CAUSAL = "kv_idx <= q_pos"
 POINTS = {  # (head_dim.qk, head_dim.v), dtype, rest
     "d128": ((128, 128), "bf16", {}),
     "d64_causal_fp16": ((64, 64), "fp16", {"mask": CAUSAL}),
-    "d80": ((80, 80), "bf16", {"mask": CAUSAL}),
     "d192_128": ((192, 128), "bf16", {"mask": CAUSAL}),
     "d256": ((256, 256), "bf16", {"mask": CAUSAL}),
     "softcap": ((128, 128), "bf16", {"mask": CAUSAL, "score": "50 * tanh(score / 50)"}),
