@@ -105,7 +105,7 @@ def by_index(d):
 
 def bend(d):
     form = d.random.choice(["where(({0}) > 0, {0}, 0.125 * ({0}))", "clamp({0}, -2, 3)",
-                            "gelu(max({0}, -3))", "silu({0})", "2 * erf({0})",
+                            "gelu({0})", "silu({0})", "2 * erf({0})",
                             "3 * sigmoid({0})", "abs({0})", "max({0}, -1)",
                             "0.5 * ({0}) + 0.25 * relu({0})",
                             "({0}) * (2 if ({0}) > 0 else 1)"])
@@ -115,8 +115,7 @@ def bend(d):
 def steps_for(normaliser, dtype):
     """What a score may go through. Known limits (docs/cdna2.md): small fp16 weights are zero but for
     plain softmax; soft caps are exact to 2^-22 of the cap, not of the score; differences of powers
-    are exact to about 2^-22 of the powers (docs/spec.md), so that softpick's scores must not be tiny,
-    and so is gelu's tail.
+    are exact to about 2^-22 of the powers (docs/spec.md), so that softpick's scores must not be tiny.
     """
     kind = NORMALISERS[normaliser]
     if normaliser == softpick:

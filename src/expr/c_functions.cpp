@@ -57,19 +57,12 @@ __device__ __forceinline__ float reciprocal(float x) {
 )"},
 };
 
-// Where a result is only as good as a bf16. The polynomials in tanh are fitted to erf within 2^-14.
+// Where a result is only as good as a bf16. The polynomial in tanh is fitted to erf within 2^-14.
 constexpr std::array kNvidiaBf16 = {
     Definition{"error_function", R"(// Within 2^-10 of erf(x), relatively.
 __device__ __forceinline__ float error_function(float x) {
   const float square = fminf(x * x, 40.0f);
   return tanh_approx(x * (1.1283138f + square * (0.10364168f - square * 0.00161566f)));
-}
-)"},
-    Definition{"gelu", R"(// x / 2 (1 + erf(x / sqrt(2))), within 2^-12 of x.
-__device__ __forceinline__ float gelu(float x) {
-  const float square = fminf(x * x, 80.0f), half = 0.5f * x;
-  const float to_tanh = 0.797838338f + square * (0.0366428674f - square * 0.000285611037f);
-  return half + half * tanh_approx(x * to_tanh);
 }
 )"},
     Definition{"tanh_approx",
@@ -145,8 +138,15 @@ __device__ __forceinline__ int floor_modulo(int x, int y) {
   return remainder != 0 && (x < 0) != (y < 0) ? remainder + y : remainder;
 }
 )"},
-    Definition{"gelu", R"(__device__ __forceinline__ float gelu(float x) {
-  return 0.5f * x * (1.0f + erff(x * 0.707106781f));
+    Definition{
+        "gelu",
+        R"(// x times the normal distribution up to x, within 2^-14 relatively: the distribution's tail is its
+// density times a polynomial in 1 / (1 + 0.376 |x|).
+__device__ __forceinline__ float gelu(float x) {
+  const float size = fabsf(x), t = reciprocal(1.0f + 0.376f * size);
+  const float high = 0.0847134651f + t * (0.198741771f - t * 0.0908560961f);
+  const float ratio = t * (0.149477637f + t * (0.157913387f + t * high));
+  return fmaxf(x, 0.0f) - size * ratio * exp2_approx(-0.72134752f * (x * x));
 }
 )"},
     Definition{"positive_power",

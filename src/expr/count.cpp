@@ -151,8 +151,8 @@ void Counter::charge_float(const Expr& e) {
       if (accuracy_ == Accuracy::Bf16) return functions(1, 5);
       return functions(1, 24);
     case Op::Gelu:
-      if (accuracy_ == Accuracy::Bf16) return functions(1, 7);
-      return functions(1, 27);
+      counts_.logic += 1;
+      return functions(2, 10);
     case Op::Pow:
       return charge_power(e);
     case Op::Min:

@@ -77,6 +77,7 @@ static float exp2_approx(float x) { return exp2f(x); }
 #define __cosf cosf
 #define __sinf sinf
 static float log2_approx(float x) { return log2f(x); }
+static float reciprocal(float x) { return 1 / x; }
 #define __fadd_rn(x, y) ((x) + (y))
 #define __fsub_rn(x, y) ((x) - (y))
 #define __fdiv_rn(x, y) ((x) / (y))
