@@ -278,8 +278,8 @@ class TemplateValues {
   // Where the row's maximum is kept, which is then best found in the first block.
   bool may_fall_with_distance() const {
     const auto reads = [&](std::string_view name) { return expr::mentions(spec_.score, name); };
-    return resources_.fixed_max && attention::may_be_large(spec_) &&
-           reads("kv_idx") && (reads("q_idx") || reads("q_pos"));
+    return resources_.fixed_max && attention::may_be_large(spec_) && reads("kv_idx") &&
+           (reads("q_idx") || reads("q_pos"));
   }
 
   void put_sequences() {

@@ -103,7 +103,13 @@ __device__ __forceinline__ float exp2_approx(float x) {
 }
 )"},
     Definition{"log2_approx", R"(// log2(x) within 1 ulp; below 2^-126 it is -inf.
-__device__ __forceinline__ float log2_approx(float x) { return __builtin_amdgcn_logf(x); }
+__device__ __forceinline__ float log2_approx(float x) {
+#if __has_builtin(__builtin_amdgcn_logf)
+  return __builtin_amdgcn_logf(x);
+#else
+  return __builtin_log2f(x);
+#endif
+}
 )"},
     Definition{"reciprocal", R"(// Within 1 ulp.
 __device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }

@@ -76,6 +76,7 @@ FUNCTION_GROUPS = {
         (spec(inputs=LENGTHS, score="score - 1e9 * (kv_idx - len[b])"), [schedule(2, 64, 2)],
          ["2,70,130"], "len=0"),
         (spec((1, 1), scale=1e9, mask=CAUSAL), [schedule(2, 64, 2)], ["1,70,130"]),
+        (spec((1, 1), scale=1e9, mask=NARROW), [schedule(2, 64, 2)], ["1,70,130", "1,300,300"]),
         # Whole numbers that the score or its bias decides.
         (spec(mask=CAUSAL, score="score * (2 if score > 0 else 1)"), [schedule(2, 64, 2)],
          CALLS[:3]),
