@@ -638,7 +638,8 @@ __device__ __forceinline__ float limit_of(const Row (&rows)[2], const Inputs& in
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
   const bool large = fmaxf(fabsf(shift[0]), fabsf(shift[1])) > kLargeShift;
-  return __any_sync(0xffffffffu, large || rises) ? 0 : kLargestSum;
+  const float limit = __any_sync(0xffffffffu, large || rises) ? 0 : kLargestSum;
+  return __shfl_sync(0xffffffffu, limit, 0);  // else a move to a uniform register, in the loop
 }
 
 // A whole block without a new maximum: weights relative to the one in use, nothing shrinks. False

@@ -103,8 +103,7 @@ Reach Strips::reach_of_int(const Expr& e) const {
 
 bool Strips::is_worth_a_strip(const Expr& e) const { return !cheap_(e) && cost_of(e) >= kWorth; }
 
-// Of a divisor: of the key or the distance alone.
-bool Strips::has_own_strip(const Expr& e) const {
+bool Strips::may_be_strip(const Expr& e) const {
   const Reach own = reach(e);
   return own == Reach::Key || own == Reach::Distance;
 }
@@ -155,7 +154,7 @@ Expr Strips::stripped(const Expr& e) {
   if (is_sum(e)) {
     if (auto sum = stripped_sum(e)) return *sum;
   }
-  if (e.op() == Op::Divide && has_own_strip(e.operand(1))) {
+  if (own == Reach::Pair && e.op() == Op::Divide && may_be_strip(e.operand(1))) {
     const Expr inverse = expr::make(Op::Divide, {expr::number(1), e.operand(1)});
     return expr::make(Op::Multiply, {(*this)(e.operand(0)), (*this)(inverse)});
   }

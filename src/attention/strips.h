@@ -70,7 +70,7 @@ class Strips {
   Reach reach_of_int(const expr::Expr& e) const;
   bool is_worth_a_strip(const expr::Expr& e) const;
   bool is_worth_an_index(const expr::Expr& e) const;
-  bool has_own_strip(const expr::Expr& e) const;
+  bool may_be_strip(const expr::Expr& e) const;
   std::optional<expr::Expr> as_strip(const expr::Expr& e);
   std::optional<expr::Expr> as_key_strip(const expr::Expr& e);
   expr::Expr stripped(const expr::Expr& e);

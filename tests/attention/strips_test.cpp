@@ -93,6 +93,7 @@ TEST_CASE("rows of several heads share what keys alone give all of them") {
   CHECK(packed("score + page[b, kv_idx]").of_key.size() == 1);
   CHECK(packed("score + exp(page[b, kv_idx]) * seq_q").of_key.size() == 1);
   CHECK_FALSE(packed("score - sqrt(1 + abs(q_pos - kv_idx))").has_value_strips());
+  CHECK_FALSE(packed("score / (1 + log(1 + abs(q_pos - kv_idx)))").has_value_strips());
   const PairForm of_head = packed("score + sink[h] * exp(page[b, kv_idx])");
   REQUIRE(of_head.of_key.size() == 1);
   CHECK(expr::inputs_of(of_head.of_key[0]) == std::vector<std::string>{"page"});
@@ -105,6 +106,10 @@ TEST_CASE("a divisor of the key or the distance alone is inverted once") {
   const PairForm distance = stripped("score / (1 + abs(q_pos - kv_idx))");
   CHECK(printed(distance.of_distance) == "1 / (1 + abs(q_pos - kv_idx))");
   CHECK(printed(distance.score) == "$product * $distance");
+  // Where the one strip of distances has another value.
+  const PairForm other =
+      stripped("score / (1 + abs(q_pos - kv_idx)) - log(2 + abs(q_pos - kv_idx))");
+  CHECK(other.of_distance);
 }
 
 // Of a part of its arithmetic another rounding would be made.

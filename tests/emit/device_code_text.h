@@ -57,6 +57,13 @@ inline bool __all_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vo
 inline bool __any_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) != 0; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
+inline float __shfl_sync(unsigned, float x, int from) {
+  exchange[lane] = x;
+  quad.arrive_and_wait();
+  const float other = exchange[from];
+  quad.arrive_and_wait();
+  return other;
+}
 inline float __shfl_xor_sync(unsigned, float x, int mask) {
   exchange[lane] = x;
   quad.arrive_and_wait();
