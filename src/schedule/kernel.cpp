@@ -320,8 +320,9 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
 }  // namespace
 
 const Kernel& Kernel::of(const Schedule& schedule, bool tables) const {
-  const auto& other = schedule.pack_heads ? of_several_heads : of_two_blocks;
-  const bool apart = schedule.pack_heads || gathers(schedule, block_size);
+  const bool two_blocks = gathers(schedule, block_size);
+  const auto& other = two_blocks ? of_two_blocks : of_several_heads;
+  const bool apart = schedule.pack_heads || two_blocks;
   const Kernel& kernel = apart && other ? *other : *this;
   return !tables && kernel.without_tables ? *kernel.without_tables : kernel;
 }

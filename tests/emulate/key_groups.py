@@ -202,6 +202,9 @@ KEY_GROUPS = {
     "groups": [
         (spec((4, 1), blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL),
          [packed(2, 128, 2, ping_pong=True), packed(3, 64, 2), schedule(1, 128, 2)], CALLS),
+        # A strip is of keys that stand side by side: of one block, not of two.
+        (spec((4, 2), blocks={"size": 64, "from": "bitmap", "per": "heads_kv"},
+              score="score * log(2 + kv_idx)"), [packed(2, 64, 2), packed(2, 128, 2)], CALLS[:3]),
         (spec((4, 2), blocks={"size": 64, "from": "bitmap", "per": "heads_kv"}),
          [packed(2, 128, 2, overlap="none"), packed(4, 64, 2, weights="shared"),
           schedule(1, 128, 2, weights="shared", grid="plain", order="linear")], CALLS),
