@@ -262,8 +262,8 @@ class Former {
     // Lines are of a thread's keys that exist: which ones do is found without.
     // Simple, as what tells of blocks: other operations would round to another answer.
     form_.mask = tested ? expr::simplify(biased(spec_.mask)) : spec_.mask;
-    if (abilities_.strips != Shared::Nothing && tested)
-      form_.mask = strips_.with_key_words(form_.mask);
+    const bool has_words = tested && abilities_.strips != Shared::Nothing;
+    if (has_words) form_.mask = strips_.with_key_words(form_.mask);
     if (tested) form_.mask = by_row_tables(form_.mask);
     if (tested && arranger_.varies(form_.mask)) form_.mask = arranger_.with_constants(form_.mask);
   }

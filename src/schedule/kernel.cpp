@@ -18,6 +18,7 @@
 namespace attngen::schedule {
 
 using attention::Shared;
+
 namespace {
 
 // Two limits of the row.
