@@ -24,10 +24,10 @@ class PowersOfTwo {
  private:
   Expr rewrite(const Expr& e) {
     Expr rest = expr::map_operands(e, [this](const Expr& operand) { return (*this)(operand); });
-    const auto power = [&](double factor) {
-      return expr::make(Op::Exp2,
-                        {expr::make(Op::Multiply, {rest.operand(0), expr::number(factor)})});
+    const auto power_of = [](const Expr& exponent, double factor) {
+      return expr::make(Op::Exp2, {expr::make(Op::Multiply, {exponent, expr::number(factor)})});
     };
+    const auto power = [&](double factor) { return power_of(rest.operand(0), factor); };
     const auto logistic = [&](const Expr& numerator) {
       return expr::make(
           Op::Divide,
@@ -40,11 +40,22 @@ class PowersOfTwo {
         return logistic(expr::number(1));
       case Op::Silu:
         return logistic(rest.operand(0));
+      case Op::Pow:
+        return has_positive_base(rest)
+                   ? power_of(rest.operand(1), std::log2(rest.operand(0).number()))
+                   : rest;
       case Op::Multiply:
         return with_number_in_power(rest);
       default:
         return rest;
     }
+  }
+
+  // Of 1 it would be 0 times the exponent.
+  static bool has_positive_base(const Expr& power) {
+    const Expr& base = power.operand(0);
+    return base.is_number() && base.number() > 0 && base.number() != 1 &&
+           std::isnormal(base.number());
   }
 
   // c 2^x as 2^(x + log2(c)): x mostly is a sum, whose constants come together.

@@ -149,7 +149,7 @@ __device__ __forceinline__ int floor_modulo(int x, int y) {
         R"(// x times the normal distribution up to x, within 2^-14 relatively: the distribution's tail is its
 // density times a polynomial in 1 / (1 + 0.376 |x|).
 __device__ __forceinline__ float gelu(float x) {
-  const float size = fabsf(x), t = reciprocal(1.0f + 0.376f * size);
+  const float size = fminf(fabsf(x), 1e19f), t = reciprocal(1.0f + 0.376f * size);
   const float high = 0.0847134651f + t * (0.198741771f - t * 0.0908560961f);
   const float ratio = t * (0.149477637f + t * (0.157913387f + t * high));
   return fmaxf(x, 0.0f) - size * ratio * exp2_approx(-0.72134752f * (x * x));

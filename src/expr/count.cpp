@@ -151,7 +151,7 @@ void Counter::charge_float(const Expr& e) {
       if (accuracy_ == Accuracy::Bf16) return functions(1, 5);
       return functions(1, 24);
     case Op::Gelu:
-      counts_.logic += 1;
+      counts_.logic += 2;
       return functions(2, 10);
     case Op::Pow:
       return charge_power(e);

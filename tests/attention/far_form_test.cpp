@@ -61,6 +61,14 @@ TEST_CASE("linear attention without a decay") {
   CHECK(linear->slope.is_number(0));
 }
 
+TEST_CASE("a decay may be a number to the power of the distance") {
+  const auto far = far_form(with("score: score * pow(0.5, q_pos - kv_idx)\n", kCausal, kLinear));
+  REQUIRE(far.has_value());
+  CHECK(far->slope.is_number(1));
+  CHECK_FALSE(
+      far_form(with("score: score * pow(-0.5, q_pos - kv_idx)\n", kCausal, kLinear)).has_value());
+}
+
 TEST_CASE("a factor of the row changes nothing, one of the key does") {
   CHECK(far_form(
       with("score: score / 3 * exp((q_pos - kv_idx) * sink[h]) * (h + 1)\n", kCausal, kRetention)));
