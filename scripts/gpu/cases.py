@@ -8,7 +8,8 @@ that no fixed kernel has, five specs under a dozen schedules each, and random sp
 from gpu.case import CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, Case, dim_text, make_spec, schedule
 from gpu.random_hopper import random_cases
 from gpu.schedule_cases import agree_cases, packed_cases, split_cases, walk_cases
-from gpu.variant_cases import DIFFERENTIAL, RETENTION_ROWS, row_free, variant_cases
+from gpu.variant_cases import DIFFERENTIAL, variant_cases
+from gpu.variant_parts import RETENTION_ROWS, row_free
 from gpu.variants import file_cases
 
 GROUPS = ["base", "variant", "packed", "split", "agree", "random", "sanitize"]

@@ -2,7 +2,7 @@
 
 from gpu.case import (CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, WINDOW, Case, make_spec,
                       schedule)
-from gpu.variant_cases import (ALIBI, RETENTION_ROWS, SAVED_MAX, SINK_ROWS, SLOPES, SOFTPICK_ROWS,
+from gpu.variant_parts import (ALIBI, RETENTION_ROWS, SAVED_MAX, SINK_ROWS, SLOPES, SOFTPICK_ROWS,
                                row_free)
 
 # Each value of each field at least twice, 1 to 4 warpgroups, tiles that are no multiple of 64.

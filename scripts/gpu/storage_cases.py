@@ -1,0 +1,151 @@
+"""Packed sequences and block sparsity."""
+
+from dataclasses import replace
+
+from gpu.case import CAUSAL, MASKS, Case, make_spec, schedule
+from gpu.variant_parts import ALIBI, SLOPES, row_free, variant
+
+
+def varlen_cases():
+    """`--filter varlen_`: packed sequences, an empty one and one of NaN among them."""
+    yield variant("varlen_causal", 128, (8, 2), varlen=True, mask=CAUSAL)
+    yield variant("varlen_full", 64, (4, 4), varlen=True, layout="bhsd", dtype="fp16")
+    yield variant("varlen_window", 256, (4, 1), varlen=True, mask=MASKS["window"])
+    yield variant("varlen_ahead", 64, (4, 2), varlen=True, mask="kv_idx >= q_pos")
+    yield variant("varlen_sigmoid", 128, (4, 4), varlen=True, mask=CAUSAL,
+                  normalize=row_free("sigmoid(score)"))
+    yield variant("varlen_alibi_lengths", 96, (8, 2),
+                  {"slopes": {"fill": "slopes"}, "kv_len": {"fill": "lengths"}}, varlen=True,
+                  inputs={**SLOPES, "kv_len": {"dtype": "i32", "shape": ["batch"]}}, score=ALIBI,
+                  mask="kv_idx < kv_len[b]")
+    yield from varlen_input_cases()
+
+
+def varlen_input_cases():
+    """`--filter varlen_of`: inputs along packed sequences, NaN where the sequence of NaN stands."""
+    def one(name, shape, fill, dtype="f32", is_sorted=False, **spec):
+        given = {"dtype": dtype, "shape": shape, **({"sorted": True} if is_sorted else {})}
+        return variant(f"varlen_of_{name}", 128, (8, 2), {"x": {"fill": fill}}, varlen=True,
+                       inputs={"x": given}, **spec)
+
+    yield one("gates", ["heads", "seq_kv"], "log_gates", mask=CAUSAL,
+              score="score + x[h, q_pos] - x[h, kv_idx]")
+    yield one("pruned_gates", ["heads", "seq_kv"], "log_gates",
+              score="score + x[h, q_pos] - x[h, kv_idx]",
+              mask=f"{CAUSAL} and x[h, q_pos] - x[h, kv_idx] > -20")
+    yield one("documents", ["seq_kv"], "documents", "i32", True,
+              mask=f"{CAUSAL} and x[q_pos] == x[kv_idx]")
+    yield one("ids", ["seq_kv"], "documents_anyhow", "i32", mask="x[q_pos] == x[kv_idx]")
+    yield one("padding", ["seq_kv"], "bits", "u8", mask="x[kv_idx] != 0")
+    yield one("limits", ["seq_q"], "lengths", "i32", mask="kv_idx <= x[q_idx]")
+    yield one("key_bias", ["seq_kv", "heads_kv"], "normal", "bf16",
+              score="score + x[kv_idx, h_kv]")
+    yield one("output", ["seq_kv"], "normal", mask=CAUSAL,
+              normalize={**row_free("sigmoid(score)"), "output": "acc * x[q_pos]"})
+
+
+def sparse_cases():
+    """`--filter sparse_`: blocks as wide as a tile, smaller (warpgroups keep different ones), and
+    larger; both ways to give them; under masks; in both types.
+    """
+    for size in (64, 128, 192, 256):
+        for source in ("bitmap", "indices"):
+            yield variant(f"sparse_{source}_{size}", 128, (4, 2),
+                          blocks={"size": size, "from": source},
+                          dtype="fp16" if size == 192 else "bf16")
+    for source in ("bitmap", "indices"):  # tiles of one row of blocks, and of three
+        for warpgroups, stages in ((1, 2), (3, 4)):
+            spec = make_spec(f"sparse_{warpgroups}_rows_{source}", (128, 128), (4, 2),
+                             blocks={"size": 64, "from": source})
+            yield Case(spec["name"], spec, "variant", data=spec["name"],
+                       schedule=schedule(warpgroups, 64, stages, ping_pong=False,
+                                         order="longest_first"))
+    yield variant("sparse_causal_64", 64, (8, 2), mask=CAUSAL, layout="bhsd",
+                  blocks={"size": 64, "from": "bitmap"})
+    yield variant("sparse_window_128", 128, (4, 1), mask=MASKS["window"],
+                  blocks={"size": 128, "from": "indices"})
+    yield variant("sparse_sigmoid_64", 128, (4, 4), normalize=row_free("sigmoid(score)"),
+                  blocks={"size": 64, "from": "bitmap"})
+    yield from sparse_rows_cases()
+    yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
+                  blocks={"size": 64, "from": "indices"})
+    yield from group_cases()
+    yield from selected_cases()
+
+
+def sparse_rows_cases():
+    """`--filter sparse_rows`: what scores read of blocks that one of a tile's warpgroups passes over."""
+    def one(name, given, fills, **spec):
+        case = variant(f"sparse_rows_{name}", 64, (4, 2), fills, 1000, mask=CAUSAL,
+                       blocks={"size": 64, "from": "indices"}, **spec)
+        return replace(case, schedule={**given, "ping_pong": False, "order": "longest_first"})
+
+    yield one("bias", schedule(3, 32, 2, overlap="none"),
+              {"bias": {"fill": "normal"}, "slopes": {"fill": "slopes"}},
+              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}, **SLOPES},
+              score=f"{ALIBI} + bias[h, q_idx, kv_idx]")
+    yield one("strips", schedule(2, 64, 2, weights="shared"), {"table": {"fill": "normal"}},
+              large=False, inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
+              normalize=row_free("relu(score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32])",
+                                 "acc / (q_pos + 1)"))
+
+
+def selected_cases():
+    """`--filter sparse_selected`: blocks of keys that a warpgroup's rows do not keep together."""
+    def blocks(queries, source="indices", per="heads_kv", **rest):
+        return {"size": 64, "queries": queries, "from": source, "per": per, **rest}
+
+    yield variant("sparse_selected_nsa", (192, 128), (32, 2), mask=CAUSAL, blocks=blocks(1, most=8))
+    yield variant("sparse_selected_full", 128, (8, 2), blocks=blocks(1), dtype="fp16")
+    yield variant("sparse_selected_bitmap", 64, (16, 2), mask=CAUSAL, blocks=blocks(1, "bitmap"),
+                  layout="bhsd")
+    yield variant("sparse_selected_heads", 128, (4, 2), mask=CAUSAL,
+                  blocks=blocks(4, "bitmap", per="heads"))
+    yield variant("sparse_selected_single", 128, (2, 2), blocks=blocks(1, per="heads"))
+    yield variant("sparse_selected_sigmoid", 128, (8, 2), normalize=row_free("sigmoid(score)"),
+                  mask=MASKS["window"], blocks=blocks(2))
+    yield variant("sparse_selected_wide", 128, (8, 2), mask=CAUSAL,
+                  blocks={**blocks(1, most=3), "size": 256})
+    yield variant("sparse_selected_tall", 128, (4, 2), mask=CAUSAL,
+                  blocks=blocks(256, per="heads"))
+    yield variant("sparse_selected_alibi", 128, (16, 2), {"slopes": {"fill": "slopes"}},
+                  inputs=SLOPES, score=ALIBI, mask=CAUSAL, blocks=blocks(1, most=8))
+    for warpgroups, stages in ((1, 2), (2, 3), (3, 4)):
+        spec = make_spec(f"sparse_selected_{warpgroups}", (128, 128), (16, 1), mask=CAUSAL,
+                         blocks=blocks(1, most=8))
+        given = schedule(warpgroups, 64, stages, ping_pong=False, order="longest_first")
+        yield Case(spec["name"], spec, "variant", schedule={**given, "pack_heads": True},
+                   data=spec["name"])
+
+
+def group_cases():
+    """`--filter sparse_group`: blocks that the query heads of a key head share, packed into tiles
+    and not; steps of two blocks that stand apart; tiles that stand in two rows of blocks.
+    """
+    def group(size, source):
+        return {"size": size, "from": source, "per": "heads_kv"}
+
+    yield variant("sparse_group_full", 128, (8, 2), blocks=group(64, "bitmap"))
+    yield variant("sparse_group_causal", 128, (16, 2), mask=CAUSAL, layout="bhsd",
+                  blocks=group(64, "indices"))
+    yield variant("sparse_group_d64", 64, (4, 2), mask=MASKS["window"], dtype="fp16",
+                  blocks=group(64, "indices"))
+    yield variant("sparse_group_sigmoid", 128, (8, 2), normalize=row_free("sigmoid(score)"),
+                  blocks=group(64, "bitmap"))
+    yield variant("sparse_group_alibi", 128, (8, 2), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+                  score=ALIBI, mask=CAUSAL, blocks=group(64, "bitmap"))
+    yield variant("sparse_group_gaps", 64, (8, 2), blocks=group(64, "indices"),
+                  mask=f"{CAUSAL} and (q_pos // 64 - kv_idx // 64) % 2 == 0")
+    yield variant("sparse_group_apart", 128, (6, 2), blocks=group(128, "bitmap"), mask=CAUSAL)
+    row = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
+    yield variant("sparse_group_softcap", 128, (4, 1), {"row": {"fill": "normal"}}, mask=CAUSAL,
+                  inputs=row, score="30 * tanh(score / 30) + row[b, h, q_idx]",
+                  blocks=group(64, "indices"))
+    given = {"two_blocks": schedule(1, 128, 2, ping_pong=False, order="longest_first"),
+             "turns": {**schedule(2, 128, 2, order="longest_first"), "pack_heads": True},
+             "two_rows": {**schedule(3, 64, 2, ping_pong=False, order="longest_first"),
+                          "pack_heads": True}}
+    for name, one in given.items():
+        spec = make_spec(f"sparse_group_{name}", (128, 128), (4, 1), mask=CAUSAL,
+                         blocks=group(64, "indices"))
+        yield Case(spec["name"], spec, "variant", schedule=one, data=spec["name"])
