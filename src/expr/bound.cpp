@@ -243,9 +243,9 @@ Interval Bounder::bound(const Bounds& bounds) {
 
 Interval bound(const Expr& e, const Bounds& bounds) { return Bounder(e).bound(bounds); }
 
-bool never_negative(const Expr& e) {
-  const auto any = [](std::string_view) { return Interval{}; };
-  return bound(e, {any, any}).low >= 0;
+Interval bound(const Expr& e) {
+  const auto anything = [](std::string_view) { return Interval{}; };
+  return bound(e, {anything, anything});
 }
 
 }  // namespace attngen::expr

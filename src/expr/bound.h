@@ -38,7 +38,7 @@ struct Bounds {
 
 Interval bound(const Expr& e, const Bounds& bounds);
 // Whatever its variables and inputs are.
-bool never_negative(const Expr& e);
+Interval bound(const Expr& e);
 
 // An expression's nodes in a row, each once, operands before what reads them: whoever asks many
 // times does not walk the tree each time.

@@ -24,20 +24,17 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 )"},
-    Definition{
-        "cosine",
-        R"(// Within 2^-20 of cos(x) for numbers up to 2^20. Adding 1.5 * 2^23 rounds to whole turns.
-__device__ __forceinline__ float cosine(float x) {
-  const float turns = __fsub_rn(fmaf(x, 0.159154943f, 12582912.0f), 12582912.0f);
-  return __cosf(fmaf(turns, 1.74845553e-07f, fmaf(turns, -6.28318548f, x)));
-}
+    Definition{"cosine", R"(// Within 2^-20 of cos(x) for numbers up to 2^20.
+__device__ __forceinline__ float cosine(float x) { return __cosf(within_turn(x)); }
 )"},
-    Definition{
-        "sine",
-        R"(// Within 2^-20 of sin(x) for numbers up to 2^20. Adding 1.5 * 2^23 rounds to whole turns.
-__device__ __forceinline__ float sine(float x) {
+    Definition{"sine", R"(// Within 2^-20 of sin(x) for numbers up to 2^20.
+__device__ __forceinline__ float sine(float x) { return __sinf(within_turn(x)); }
+)"},
+    Definition{"within_turn",
+               R"(// Less whole turns, to which adding 1.5 * 2^23 rounds: from -pi to pi.
+__device__ __forceinline__ float within_turn(float x) {
   const float turns = __fsub_rn(fmaf(x, 0.159154943f, 12582912.0f), 12582912.0f);
-  return __sinf(fmaf(turns, 1.74845553e-07f, fmaf(turns, -6.28318548f, x)));
+  return fmaf(turns, 1.74845553e-07f, fmaf(turns, -6.28318548f, x));
 }
 )"},
     Definition{"log2_approx",
@@ -78,19 +75,18 @@ __device__ __forceinline__ float tanh_approx(float x) {
 // HIP's sinf takes turns out of any number, at the price of hundreds of instructions in line.
 constexpr std::array kAmd = {
     Definition{"cosine",
-               R"(// Within 2^-20 of cos(x) for numbers up to 2^20. The hardware counts in turns.
-__device__ __forceinline__ float cosine(float x) {
-  const float turns = x * 0.159154937f;
-  const float rest = fmaf(x, 0.159154937f, -turns) + x * 6.42063832e-09f;
-  return __builtin_amdgcn_cosf(__builtin_amdgcn_fractf(turns) + rest);
-}
+               R"(// Within 2^-20 of cos(x) for numbers up to 2^20.
+__device__ __forceinline__ float cosine(float x) { return __builtin_amdgcn_cosf(within_turn(x)); }
 )"},
     Definition{"sine",
-               R"(// Within 2^-20 of sin(x) for numbers up to 2^20. The hardware counts in turns.
-__device__ __forceinline__ float sine(float x) {
+               R"(// Within 2^-20 of sin(x) for numbers up to 2^20.
+__device__ __forceinline__ float sine(float x) { return __builtin_amdgcn_sinf(within_turn(x)); }
+)"},
+    Definition{"within_turn", R"(// In turns, less whole ones: as the hardware counts.
+__device__ __forceinline__ float within_turn(float x) {
   const float turns = x * 0.159154937f;
   const float rest = fmaf(x, 0.159154937f, -turns) + x * 6.42063832e-09f;
-  return __builtin_amdgcn_sinf(__builtin_amdgcn_fractf(turns) + rest);
+  return __builtin_amdgcn_fractf(turns) + rest;
 }
 )"},
     Definition{"exp2_approx", R"(// 2^x within 1 ulp; a result below 2^-126 is 0.

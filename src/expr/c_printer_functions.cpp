@@ -107,7 +107,8 @@ Text CPrinter::print_power(const Expr& e) {
   const int exponent = small_exponent(e);
   if (!device_) return call("pow", e);
   if (exponent == 0) {
-    return call(never_negative(e.operand(0)) ? "positive_power" : "real_power", e);
+    const bool positive = bound(e.operand(0)).low >= 0;
+    return call(positive ? "positive_power" : "real_power", e);
   }
   const std::string power =
       fmt::format("power<{}>({})", std::abs(exponent), argument(e.operand(0)));

@@ -191,9 +191,8 @@ std::optional<expr::Error> weight_without_maximum(const Expr& weight, const Expr
   if (power.op() != Op::Exp) return std::nullopt;
   const Expr& exponent = power.operand(0);
   if (exponent.op() != Op::Variable || exponent.name() != "score") return std::nullopt;
-  const auto anything = [](std::string_view) { return expr::Interval{}; };
   const double limit = std::log(largest);
-  if (expr::bound(score, {anything, anything}).high <= limit) return std::nullopt;
+  if (expr::bound(score).high <= limit) return std::nullopt;
   return expr::Error{
       power.span(),
       fmt::format("exp(score) is infinite for scores above {:.0f}", std::floor(limit)),

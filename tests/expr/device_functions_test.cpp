@@ -64,8 +64,8 @@ static float log2_approx(float x) { return log2f(x); }
 static float reciprocal(float x) { return 1 / x; }
 static float tanh_approx(float x) { return tanhf(x); }
 )";
-  for (const char* name :
-       {"cosine", "error_function", "gelu", "positive_power", "real_power", "sine"}) {
+  for (const char* name : {"within_turn", "cosine", "error_function", "gelu", "positive_power",
+                           "real_power", "sine"}) {
     text += device_function(name, Vendor::Nvidia, Accuracy::Bf16);
   }
   text += "int main() {\n";

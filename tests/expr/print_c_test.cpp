@@ -85,9 +85,9 @@ static float reciprocal(float x) { return 1 / x; }
 static float rsqrtf(float x) { return 1 / sqrtf(x); }
 )";
   for (const char* name :
-       {"cosine", "error_function", "float_modulo", "floor_divide", "floor_modulo", "gelu",
-        "positive_power", "power", "real_power", "saturate", "sigmoid", "sign", "silu", "sine",
-        "square", "tanh_approx"}) {
+       {"within_turn", "cosine", "error_function", "float_modulo", "floor_divide", "floor_modulo",
+        "gelu", "positive_power", "power", "real_power", "saturate", "sigmoid", "sign", "silu",
+        "sine", "square", "tanh_approx"}) {
     REQUIRE(!device_function(name).empty());
     text += device_function(name);
   }
