@@ -180,7 +180,7 @@ def differential_calls(bench, q, k, v, inputs):
     maps = [(q[:, m::2].contiguous(), k[:, m::2].contiguous()) for m in range(2)]
     grouped = maps[0][0].shape[1] != maps[0][1].shape[1]
     mask = create_block_mask(lambda b, h, i, j: bench.keep(b, h, i, j, inputs), None, None,
-                             bench.seq, bench.seq)
+                             bench.seq_q, bench.seq)
     subtract = torch.compile(difference)
 
     @torch.compile
@@ -192,7 +192,7 @@ def differential_calls(bench, q, k, v, inputs):
         def attend(q, k, v):
             with sdpa_kernel(backend):
                 return torch.nn.functional.scaled_dot_product_attention(
-                    q, k, v, is_causal=True, enable_gqa=grouped)
+                    q, k, v, is_causal=bench.keep is causal, enable_gqa=grouped)
         return attend
 
     cudnn, flash = sdpa(SDPBackend.CUDNN_ATTENTION), sdpa(SDPBackend.FLASH_ATTENTION)

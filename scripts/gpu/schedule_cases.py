@@ -2,8 +2,8 @@
 
 from gpu.case import (CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, WINDOW, Case, make_spec,
                       schedule)
-from gpu.variant_parts import (ALIBI, RETENTION_ROWS, SAVED_MAX, SINK_ROWS, SLOPES, SOFTPICK_ROWS,
-                               row_free)
+from gpu.variant_parts import (ALIBI, DIFFERENTIAL, LAMBDA, RETENTION_ROWS, SAVED_MAX, SINK_ROWS,
+                               SLOPES, SOFTPICK_ROWS, row_free)
 
 # Each value of each field at least twice, 1 to 4 warpgroups, tiles that are no multiple of 64.
 SCHEDULES = [
@@ -84,7 +84,8 @@ def packed_cases():
         yield Case(name, spec, "packed", mask=mask, schedule=one, data=name)
 
     def one(name, head_dim, heads, given, fills, **rest):
-        spec = make_spec(name, (head_dim, head_dim), heads, **rest)
+        dims = (head_dim, head_dim) if isinstance(head_dim, int) else head_dim
+        spec = make_spec(name, dims, heads, **rest)
         return Case(name, spec, "packed", fills, schedule=given, data=name)
 
     yield one("packed_alibi", 128, (8, 2), PACKED_SCHEDULES[1], {"slopes": {"fill": "slopes"}},
@@ -112,6 +113,13 @@ def packed_cases():
     yield one("packed_wide_by_7", 320, (14, 2), packed(1, 64, 2, ping_pong=False), {}, mask=CAUSAL)
     yield one("packed_wide_of_128", 512, (128, 1), packed(1, 48, 2, ping_pong=False), {})
     yield one("packed_split_wide", 512, (128, 1), {**split(1, 32, 2, ping_pong=False), "pack_heads": True}, {})
+    # Two maps: TMA takes every second head of queries.
+    maps = {"maps": 2, "inputs": LAMBDA, "normalize": DIFFERENTIAL}
+    for name, dims, heads, given, rest in (
+            ("packed_maps", (64, 128), (8, 2), packed(4, 64, 2), {"mask": CAUSAL}),
+            ("packed_maps_by_7", (72, 40), (14, 2), packed(2, 64, 2),
+             {"mask": MASKS["window"], "dtype": "fp16", "layout": "bhsd"})):
+        yield one(name, dims, heads, given, {"lambda": {"fill": "lambdas"}}, **maps, **rest)
     # Blocks of keys that are searched, or tested.
     yield one("packed_documents", 128, (8, 2), PACKED_SCHEDULES[1], {"doc": {"fill": "documents"}},
               inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True}},
@@ -204,6 +212,19 @@ def split_cases():
         yield Case(name, make_spec(name, (128, 128), heads, varlen=True, mask=MASKS[mask],
                                    normalize=SAVED_MAX), "split", schedule=SPLIT_SCHEDULES[i],
                    data=name)
+    yield from split_maps_cases()
+
+
+def split_maps_cases():
+    """Each map of a row leaves parts of its own."""
+    both = {**split(2, 64, 2, order="longest_first"), "pack_heads": True}
+    for name, dims, given, rest in (
+            ("split_maps", (64, 128), split(2, 128, 2), {"mask": CAUSAL}),
+            ("split_maps_pairs", (64, 64), split(4, 64, 2, ping_pong=False), {"dtype": "fp16"}),
+            ("split_maps_packed", (128, 256), both, {}),
+            ("split_maps_varlen", (64, 128), both, {"mask": CAUSAL, "varlen": True})):
+        spec = make_spec(name, dims, (8, 2), maps=2, inputs=LAMBDA, normalize=DIFFERENTIAL, **rest)
+        yield Case(name, spec, "split", {"lambda": {"fill": "lambdas"}}, schedule=given, data=name)
 
 
 def agree_cases():

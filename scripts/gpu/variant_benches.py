@@ -194,13 +194,20 @@ def weight_benches():
 
 
 def differential_benches():
-    """Heads of both maps as wide as a usual head's, and twice that."""
-    for heads, qk, v in ((16, 64, 128), (8, 128, 256)):
-        name = f"variant_differential_b1_h{heads}_s8192_d{qk}v{v}_causal"
+    """Heads of both maps as wide as a usual head's, and twice that; then one query of each batch."""
+    def bench(where, heads, dims, batch, queries, keys, more):
+        name = f"variant_differential_{where}"
         spec = {**read("differential"), "name": name, "layout": "bshd",
-                "heads": {"q": heads, "kv": heads}, "head_dim": {"qk": qk, "v": v},
-                "workload": {"batch": 1, "seq_q": 8192, "seq_kv": 8192}}
-        yield VariantBench(name, spec, 1, 8192, fills=(("lambda", {"fill": "lambdas"}),), maps=2)
+                "heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)),
+                "workload": {"batch": batch, "seq_q": queries, "seq_kv": keys}}
+        return VariantBench(name, spec, batch, keys, fills=(("lambda", {"fill": "lambdas"}),),
+                            maps=2, queries=queries, **more)
+
+    for heads, qk, v in ((16, 64, 128), (8, 128, 256)):
+        yield bench(f"b1_h{heads}_s8192_d{qk}v{v}_causal", (heads, heads), (qk, v), 1, 8192, 8192, {})
+    for batch, keys in ((64, 4096), (8, 16384), (1, 65536)):
+        yield bench(f"b{batch}_h32_8_q1_s{keys}_d64v128", (32, 8), (64, 128), batch, 1, keys,
+                    {"keep": everything})
 
 
 def variant_benches():

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from gpu.case import CAUSAL, MASKS, WINDOW, schedule
 from gpu.storage_cases import sparse_cases, varlen_cases
-from gpu.variant_parts import (ALIBI, PLUS_ONE_ROWS, RETENTION_ROWS, SAVED_MAX, SINK_ROWS, SLOPES,
-                               SOFTPICK_ROWS, gated_rows, row_free, variant)
+from gpu.variant_parts import (ALIBI, DIFFERENTIAL, LAMBDA, PLUS_ONE_ROWS, RETENTION_ROWS,
+                               SAVED_MAX, SINK_ROWS, SLOPES, SOFTPICK_ROWS, gated_rows, row_free,
+                               variant)
 
 
 def variant_cases():
@@ -341,15 +342,6 @@ def asked_cases():
                   mask="near[q_pos - kv_idx + 1000] > 0")
 
 
-LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
-DIFFERENTIAL = {
-    "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
-    "weight": "exp(score - m)",
-    "output": "acc / l * (1 if map == 0 else -lambda[h])",
-    "save": {"lse": "m + log(l)"},
-}
-
-
 def maps_cases():
     """`--filter maps_`: two maps of scores over one V, of pairs of warpgroups and of two pairs."""
     def one(name, head_dim, heads, given=None, fills=None, **spec):
@@ -390,6 +382,7 @@ def maps_cases():
     yield one("ids", (64, 128), (4, 4), fills={"doc": {"fill": "documents_anyhow"}},
               inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
               mask=f"doc[b, q_pos] == doc[b, kv_idx] and {CAUSAL}")
+    yield one("packed", (64, 128), (8, 2), varlen=True, mask=CAUSAL)
 
 
 def far_cases():

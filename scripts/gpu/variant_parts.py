@@ -31,6 +31,14 @@ SAVED_MAX = {
     "output": "acc / l",
     "save": {"m": "m", "lse": "m + log(l)"},
 }
+# Of two maps.
+LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
+DIFFERENTIAL = {
+    "rows": {"m": "rowmax(score)", "l": "rowsum(exp(score - m))"},
+    "weight": "exp(score - m)",
+    "output": "acc / l * (1 if map == 0 else -lambda[h])",
+    "save": {"lse": "m + log(l)"},
+}
 
 
 def gated_rows(output):

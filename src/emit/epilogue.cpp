@@ -205,9 +205,9 @@ class Epilogue {
              text_of({"void", "store_saves", {"const Saves& saves", kValues, kRow, kInputs}, ""});
     }
     std::string members, functions;
-    const char* shape = spec_.varlen     ? "[heads, total_q]"
-                        : spec_.maps > 1 ? "[batch, heads, maps, seq_q]"
-                                         : "[batch, heads, seq_q]";
+    const std::string shape =
+        fmt::format("[{}heads, {}{}]", spec_.varlen ? "" : "batch, ",
+                    spec_.maps > 1 ? "maps, " : "", spec_.varlen ? "total_q" : "seq_q");
     std::string body =
         spec_.varlen ? "  const int64_t index = row.first_save + row.q_idx;\n"
         : spec_.maps > 1

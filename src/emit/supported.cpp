@@ -98,7 +98,6 @@ class Support {
   // Each of two warpgroups has a map of the same rows, and one of them adds up both outputs.
   void check_maps(bool hopper) {
     if (!hopper) return not_emitted("/maps", "two maps of scores are");
-    if (spec_.varlen) not_emitted("/varlen", "two maps of packed sequences are");
     if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of two maps is");
     const int v = spec_.head_dim.v;
     if (v <= kLargestHeadDimOfMaps || v > kLargestHeadDim) return;  // the latter is refused anyway

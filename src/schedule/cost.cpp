@@ -149,7 +149,8 @@ constexpr double kJoinSeconds = 3.5e-6, kPartBytesPerS = 3.4e12;
 constexpr double kNoJoinSeconds = 1e-6;
 
 double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits) {
-  const double rows = static_cast<double>(w.batch * w.seq_q) * kernel.heads_q * kernel.value_parts;
+  const double rows =
+      static_cast<double>(w.batch * w.seq_q) * kernel.heads_q * kernel.value_parts * kernel.maps;
   const auto part = part_bytes(kernel.head_dim_v, kernel.rows.reductions.size());
   return kJoinSeconds + 2 * rows * static_cast<double>(splits * part) / kPartBytesPerS;
 }

@@ -34,7 +34,6 @@ bool has_biases(const spec::Spec& spec) {
 // The heads of a tile visit the same blocks of keys. The template has no packed form of what else
 // makes tiles or finds blocks: on CDNA2 biases make none, each lane loads those of its row.
 std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel, target::Family family) {
-  if (kernel.maps > 1) return "the warpgroups of a tile share out the maps of one head";
   if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
   if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
   if (family == target::Family::Hopper && has_biases(spec)) {

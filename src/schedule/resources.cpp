@@ -249,10 +249,6 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     std::string reason = why_unpackable(kernel);
     if (!reason.empty()) return reason;
   }
-  if (s.split_keys) {
-    std::string reason = why_unsplittable(kernel);
-    if (!reason.empty()) return reason;
-  }
   if (s.warpgroups % kernel.maps != 0) {
     return fmt::format("{} cannot share out {} maps of scores, one each",
                        plural(s.warpgroups, "warpgroup"), kernel.maps);

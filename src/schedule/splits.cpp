@@ -32,14 +32,9 @@ bool may_be_uneven(const Schedule& s, const Resources& resources, const SplitHea
 
 }  // namespace
 
-std::string why_unsplittable(const Kernel& kernel) {
-  if (kernel.maps > 1) return "keys are not split where there are two maps of scores";
-  return {};
-}
-
 SplitHeads split_heads(const Kernel& kernel) {
-  return {kernel.heads_q,        kernel.heads_kv, kernel.head_dim_v, kernel.masked,
-          kernel.block_size > 0, kernel.varlen,   kernel.value_parts};
+  return {kernel.heads_q,        kernel.heads_kv, kernel.head_dim_v,  kernel.masked,
+          kernel.block_size > 0, kernel.varlen,   kernel.value_parts, kernel.maps};
 }
 
 int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,
@@ -58,7 +53,7 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
   const int64_t blocks = ceil_div(keys, s.tile_kv);
   const int64_t mean = keys - std::min(call.seq_q, keys) / 2;
   const int64_t all_rows = call.batch * heads.q * heads.value_parts * call.seq_q;
-  const int64_t each = Rule::kEach + all_rows / (Rule::kPartValues / heads.head_dim_v);
+  const int64_t each = Rule::kEach + heads.maps * all_rows / (Rule::kPartValues / heads.head_dim_v);
   int64_t best = 1, least = std::numeric_limits<int64_t>::max();
   for (int64_t splits = 1; splits <= std::max<int64_t>(1, blocks) && splits * tiles <= most_tiles;
        ++splits) {
@@ -81,8 +76,9 @@ int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHead
 int64_t most_parts(const Schedule& s, const Resources& resources, const SplitHeads& heads,
                    const spec::Workload& call) {
   const int64_t splits = splits_of(s, resources, heads, call);
-  if (splits > 1) return call.batch * call.seq_q * splits;
-  return may_be_uneven(s, resources, heads, call) ? 2 * call.batch * call.seq_q : 0;
+  const int64_t rows = call.batch * call.seq_q * heads.maps;
+  if (splits > 1) return rows * splits;
+  return may_be_uneven(s, resources, heads, call) ? 2 * rows : 0;
 }
 
 int64_t part_bytes(int head_dim_v, size_t reductions) {

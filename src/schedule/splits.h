@@ -35,15 +35,13 @@ struct SplitRule {
   }
 };
 
-// Why a kernel's keys cannot be split, or "".
-std::string why_unsplittable(const Kernel& kernel);
-
 // What of a kernel decides how its calls are split.
 struct SplitHeads {
   int q = 1, kv = 1, head_dim_v = 0;
   bool masked = false, sparse = false;  // sparse: by the caller's blocks
   bool varlen = false;
   int value_parts = 1;  // each has tiles, and rows of head_dim_v columns, of its own
+  int maps = 1;         // each has rows of its own
 };
 
 SplitHeads split_heads(const Kernel& kernel);

@@ -90,7 +90,7 @@ double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   const ValueParts values = value_parts(spec.head_dim.v);
   const SplitHeads heads{
       spec.heads.q,        spec.heads.kv(), values.columns, attention::is_masked(spec),
-      spec.block_size > 0, spec.varlen,     values.count};
+      spec.block_size > 0, spec.varlen,     values.count,   spec.maps};
   const int64_t parts = most_parts(candidate.schedule, candidate.resources, heads, call);
   if (parts == 0) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);

@@ -215,12 +215,13 @@ class Results {
     }
   }
 
-  // [heads, total_q] of packed sequences, else [batch, heads, maps, seq_q].
+  // [heads, maps, total_q] of packed sequences, else [batch, heads, maps, seq_q].
   double saved(const Sequence& s, int64_t b, int64_t h, int64_t i, size_t index,
                int64_t map) const {
     const Call& call = data_.call();
-    const int64_t head = (b * spec_.heads.q + h) * spec_.maps + map;
-    const int64_t at = spec_.varlen ? h * call.total_q + s.q_begin + i : head * call.max_q + i;
+    const int64_t head = h * spec_.maps + map;
+    const int64_t at = spec_.varlen ? head * call.total_q + s.q_begin + i
+                                    : (b * spec_.heads.q * spec_.maps + head) * call.max_q + i;
     return static_cast<double>(data_.save(index)[at]);
   }
 

@@ -56,7 +56,8 @@ template <typename Each>
 void for_box(const CUtensorMap& map, int column, int row, int head, int batch, const Each& each) {
   for (int r = 0; r < map.box[1] * map.box[2] * map.box[3]; ++r) {
     for (int c = 0; c < map.box[0]; ++c) {
-      const int64_t at[4] = {column + c, row + r % map.box[1], head + r / map.box[1] % map.box[2],
+      const int64_t at[4] = {column + c, row + r % map.box[1] * map.steps[1],
+                             head + r / map.box[1] % map.box[2] * map.steps[2],
                              batch + r / map.box[1] / map.box[2]};
       bool inside = true;
       uint8_t* element = map.data;

@@ -330,6 +330,25 @@ KEY_GROUPS = {
         (spec(maps=2, mask="doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos",
               inputs={**LAMBDA, **DOCUMENTS}, normalize=DIFFERENTIAL),
          [schedule(4, 32, 2, ping_pong=True)], FEW),
+        (spec((4, 2), maps=2, varlen=True, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2), schedule(4, 48, 2, overlap="none", ping_pong=True)], PACKED),
+    ],
+    # Likewise, heads packed into the tile, keys split, or both: each map of a row has parts.
+    "maps_few": [
+        (spec((4, 2), (64, 128), maps=2, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [packed(2, 64, 2), packed(4, 32, 2, overlap="none", ping_pong=True),
+          split(2, 64, 2), packed(2, 64, 2, split_keys=True)], ["2,7,800", "1,1,700", "3,1,1", "1,70,0"]),
+        (spec((14, 2), (72, 40), maps=2, dtype="fp16", layout="bhsd", inputs={**LAMBDA, **SLOPES},
+              score="score - map * slopes[h] * abs(q_pos - kv_idx)", normalize=DIFFERENTIAL),
+         [packed(2, 48, 2, split_keys=True)], ["2,3,1100", "1,1,77"]),
+        (spec((4, 1), maps=2, inputs={**LAMBDA, **SLOPES}, mask=CAUSAL,
+              normalize={"rows": {"l": "rowsum(abs(score)) + map"}, "weight": "score * (1 + map)",
+                         "output": "acc / (l + 1) + lambda[h] * map * acc * d",
+                         "save": {"total": "l + map + slopes[h]"}}),
+         [packed(2, 64, 2, split_keys=True), split(4, 32, 2)], ["2,9,900"]),
+        (spec((4, 2), maps=2, varlen=True, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [packed(2, 64, 2), split(2, 64, 2), packed(4, 32, 2, split_keys=True)],
+         [*PACKED[:2], *LONG_PACKED]),
     ],
     # Query heads packed into the tile: a query's 2, 4, 8 or 64 heads are neighbouring rows.
     "gqa": [

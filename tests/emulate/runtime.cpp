@@ -60,7 +60,7 @@ void emulator_replay() {
 
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, uint32_t rank, void* data,
                                 const cuuint64_t* dims, const cuuint64_t* strides,
-                                const cuuint32_t* box, const cuuint32_t*, int,
+                                const cuuint32_t* box, const cuuint32_t* steps, int,
                                 CUtensorMapSwizzle swizzle, int, int) {
   if (rank != 4) std::abort();
   if (!has_context) return CUDA_ERROR_INVALID_CONTEXT;
@@ -68,6 +68,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, uint32_t 
   bool valid = data != nullptr && reinterpret_cast<uintptr_t>(data) % 16 == 0;
   for (int i = 0; i < 4; ++i) {
     valid = valid && dims[i] >= 1 && dims[i] <= uint64_t{1} << 32 && box[i] >= 1 && box[i] <= 256;
+    valid = valid && steps[i] >= 1 && steps[i] <= 8;
   }
   for (int i = 0; i < 3; ++i) {
     valid = valid && strides[i] % 16 == 0 && strides[i] > 0 && strides[i] < uint64_t{1} << 40;
@@ -80,7 +81,10 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, uint32_t 
   map->strides[0] = 2;
   for (int i = 0; i < 4; ++i) map->dims[i] = static_cast<int64_t>(dims[i]);
   for (int i = 0; i < 3; ++i) map->strides[i + 1] = static_cast<int64_t>(strides[i]);
-  for (int i = 0; i < 4; ++i) map->box[i] = static_cast<int>(box[i]);
+  for (int i = 0; i < 4; ++i) {
+    map->steps[i] = static_cast<int>(steps[i]);
+    map->box[i] = static_cast<int>((box[i] + steps[i] - 1) / steps[i]);
+  }
   map->span = span;
   return CUDA_SUCCESS;
 }

@@ -10,7 +10,7 @@ namespace emulator {
 struct Map {
   uint8_t* data = nullptr;
   int64_t dims[4] = {}, strides[4] = {};  // bytes
-  int box[4] = {};
+  int box[4] = {}, steps[4] = {};         // elements of a box, and from one to the next
   int span = 128;
 };
 
@@ -35,7 +35,7 @@ enum {
 
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, uint32_t rank, void* data,
                                 const cuuint64_t* dims, const cuuint64_t* strides,
-                                const cuuint32_t* box, const cuuint32_t*, int,
+                                const cuuint32_t* box, const cuuint32_t* steps, int,
                                 CUtensorMapSwizzle swizzle, int, int);
 cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, int, int,
                                              cudaDriverEntryPointQueryResult* found);

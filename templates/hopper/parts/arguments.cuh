@@ -169,7 +169,11 @@ int splits_of(const attention_forward_args& args) {
 #if ATTN_SHORT_ROWS
   const int64_t mean = keys - min(args.seq_q, keys) / 2;
 #endif
+#if ATTN_MAPS > 1
+  const int64_t each = kEach + args.batch * ATTN_JOINED_HEADS * kMaps * args.seq_q / kPartRows;
+#else
   const int64_t each = kEach + args.batch * ATTN_JOINED_HEADS * args.seq_q / kPartRows;
+#endif
 #if ATTN_EARLY_JOINS
   const bool early = joins_early(args);
 #endif
@@ -215,7 +219,11 @@ bool may_be_uneven(const EvenCall& args) {
 int64_t most_parts(const attention_forward_args& args) {
   const EvenCall even = even_call(args);
   const int splits = splits_of(even);
+#if ATTN_MAPS > 1
+  return splits > 1 || may_be_uneven(even) ? args.total_q * kMaps * max(splits, 2) : 0;
+#else
   return splits > 1 || may_be_uneven(even) ? args.total_q * max(splits, 2) : 0;
+#endif
 }
 
 #endif

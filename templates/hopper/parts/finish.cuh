@@ -124,6 +124,9 @@ __device__ __forceinline__ void Consumer::leave_split() {
     }
   }
 #endif
+#if ATTN_MAPS > 1
+  if (!left_by_pair(warpgroup)) return;
+#endif
   if (lane == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
 }
 #endif

@@ -65,6 +65,15 @@ struct JoinedRow {
 #endif
     }
   }
+#if ATTN_MAPS > 1
+  __device__ __forceinline__ void add_output(const JoinedRow& other) {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      output[i].x += other.output[i].x;
+      output[i].y += other.output[i].y;
+    }
+  }
+#endif
   __device__ __forceinline__ void leave(Part& part) const {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
@@ -78,9 +87,14 @@ struct JoinedRow {
 // Until the parts that the warp joins are there. Their number goes: see call_number.
 __device__ __forceinline__ void wait_for_parts(Part* parts, int warp, int warps, const Params& p) {
   const int step = 32 * warps;
-  for (int split = warp + warps * (threadIdx.x % 32); split < p.splits; split += step) {
-    wait_for_number(parts[split].call, p.call);
-    parts[split].call = ~p.call;
+#if ATTN_MAPS > 1
+  const int count = kMaps * p.splits;
+#else
+  const int count = p.splits;
+#endif
+  for (int i = warp + warps * (threadIdx.x % 32); i < count; i += step) {
+    wait_for_number(parts[i].call, p.call);
+    parts[i].call = ~p.call;
   }
   __syncwarp();
 }
@@ -112,18 +126,20 @@ __device__ __forceinline__ void join_row(JoinedRow& joined, const Part* parts, i
   }
 }
 
-// By the first warp. `at`: where the row's output begins, in elements.
-__device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& row, int64_t at,
+// By the first warp: the row's output in place of its accumulator, and what is saved of it.
+__device__ __forceinline__ void finish_row(JoinedRow& joined, const Row& row,
 #if ATTN_VALUE_PARTS > 1
-                                          int value_part,
+                                           int value_part,
 #endif
-                                          const Params& p) {
+                                           const Params& p) {
   const RowValues values = row_values(joined.reductions, row, p.inputs);
 #if ATTN_COLUMN_INPUTS
   const ColumnRows inputs = column_rows(row, p.inputs);
 #endif
 #pragma unroll
   for (int i = 0; i < JoinedRow::kPairs; ++i) {
+    float2& pair = joined.output[i];
+#if ATTN_OUTPUT_COLUMNS
 #if ATTN_VALUE_PARTS > 1
     const int column = value_part * kHeadDimV + JoinedRow::column(i);
     if (JoinedRow::column(i) >= kHeadDimV || column >= kOutputDim) break;
@@ -131,8 +147,6 @@ __device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& ro
     const int column = JoinedRow::column(i);
     if (column >= kHeadDimV) break;
 #endif
-    const float2 acc = joined.output[i];
-#if ATTN_OUTPUT_COLUMNS
     Column first{column}, second{column + 1};
 #if ATTN_COLUMN_INPUTS
 #pragma unroll
@@ -142,18 +156,88 @@ __device__ __forceinline__ void store_row(const JoinedRow& joined, const Row& ro
       second.input[n] = static_cast<uint16_t>(pair >> 16);
     }
 #endif
-    const uint32_t out = pack(output_of(acc.x, first, values, row, p.inputs),
-                              output_of(acc.y, second, values, row, p.inputs));
+    pair.x = output_of(pair.x, first, values, row, p.inputs);
+    pair.y = output_of(pair.y, second, values, row, p.inputs);
 #else
-    const uint32_t out =
-        pack(output_of(acc.x, values, row, p.inputs), output_of(acc.y, values, row, p.inputs));
+    pair.x = output_of(pair.x, values, row, p.inputs);
+    pair.y = output_of(pair.y, values, row, p.inputs);
 #endif
-    *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) = out;
   }
 #if ATTN_VALUE_PARTS > 1
   if (value_part != 0) return;
 #endif
   if (threadIdx.x == 0) store_saves(p.saves, values, row, p.inputs);
+}
+
+// By the first warp. `at`: where the row's output begins, in elements.
+__device__ __forceinline__ void store_row(const JoinedRow& finished, int64_t at,
+#if ATTN_VALUE_PARTS > 1
+                                          int value_part,
+#endif
+                                          const Params& p) {
+#pragma unroll
+  for (int i = 0; i < JoinedRow::kPairs; ++i) {
+#if ATTN_VALUE_PARTS > 1
+    const int column = value_part * kHeadDimV + JoinedRow::column(i);
+    if (JoinedRow::column(i) >= kHeadDimV || column >= kOutputDim) break;
+#else
+    const int column = JoinedRow::column(i);
+    if (column >= kHeadDimV) break;
+#endif
+    *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) =
+        pack(finished.output[i].x, finished.output[i].y);
+  }
+}
+
+#if ATTN_MAPS > 1
+// Joins the parts of a row, of each map by themselves: the first warp adds up what the maps put
+// out.
+#else
+// Joins the parts of a row: the first warp finishes it.
+#endif
+__device__ __forceinline__ void join_and_store(const Part* parts, int splits, Part* left, Row row,
+                                               int64_t at,
+#if ATTN_VALUE_PARTS > 1
+                                               int value_part,
+#endif
+                                               const Params& p) {
+#if ATTN_MAPS > 1
+  JoinedRow sum;
+#pragma unroll 1
+  for (int map = 0; map < kMaps; ++map) {
+    if (map > 0) __syncthreads();  // what the warps left is read
+    row.map = map;
+#if ATTN_VARLEN
+    row.first_save = (int64_t{row.h} * kMaps + map) * p.total_q + row.q_begin;
+#endif
+#if ATTN_ROW_CONSTANTS
+    if (row.seq_kv > 0) set_constants(row, p.inputs);
+#endif
+    JoinedRow joined;
+    join_row(joined, parts + map * splits, splits, left, row, p);
+    if (threadIdx.x >= 32) continue;
+    finish_row(joined, row, p);
+    sum.add_output(joined);
+  }
+  if (threadIdx.x < 32) store_row(sum, at, p);
+#else
+#if ATTN_VARLEN
+  row.first_save = int64_t{row.h} * p.total_q + row.q_begin;
+#endif
+#if ATTN_ROW_CONSTANTS
+  if (row.seq_kv > 0) set_constants(row, p.inputs);
+#endif
+  JoinedRow joined;
+  join_row(joined, parts, splits, left, row, p);
+  if (threadIdx.x >= 32) return;
+#if ATTN_VALUE_PARTS > 1
+  finish_row(joined, row, value_part, p);
+  store_row(joined, at, value_part, p);
+#else
+  finish_row(joined, row, p);
+  store_row(joined, at, p);
+#endif
+#endif
 }
 
 #if ATTN_VARLEN
@@ -189,23 +273,13 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
 #endif
     const Sequence* const sequence = sequence_with(query, p);
     if (!sequence || sequence->splits == 1) continue;
-    Row row = row_at(sequence->b, h, query - sequence->q_begin, *sequence);
-    row.first_save = int64_t{h} * p.total_q + sequence->q_begin;
-#if ATTN_ROW_CONSTANTS
-    if (row.seq_kv > 0) set_constants(row, p.inputs);
-#endif
-    JoinedRow joined;
+    const Row row = row_at(sequence->b, h, query - sequence->q_begin, *sequence);
+    const int64_t at = query * p.o_stride_seq + h * p.o_stride_head;
 #if ATTN_VALUE_PARTS > 1
     const Part* const parts = parts_of(row, *sequence, p) + value_part * value_part_stride(p);
-    join_row(joined, parts, sequence->splits, left, row, p);
-    if (threadIdx.x < 32) {
-      store_row(joined, row, query * p.o_stride_seq + h * p.o_stride_head, value_part, p);
-    }
+    join_and_store(parts, sequence->splits, left, row, at, value_part, p);
 #else
-    join_row(joined, parts_of(row, *sequence, p), sequence->splits, left, row, p);
-    if (threadIdx.x < 32) {
-      store_row(joined, row, query * p.o_stride_seq + h * p.o_stride_head, p);
-    }
+    join_and_store(parts_of(row, *sequence, p), sequence->splits, left, row, at, p);
 #endif
     __syncthreads();  // what the warps left is read
   }
@@ -228,15 +302,10 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   const int head = blockIdx.x / p.seq_q;  // of all batches
 #endif
 #if ATTN_VALUE_PARTS > 1
-  Row row = row_at(head / kHeadsQ, head % kHeadsQ, index % p.seq_q, p);
-#elif ATTN_ROW_CONSTANTS
-  Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
-#else
-  const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
-#endif
-#if ATTN_VALUE_PARTS > 1
+  const Row row = row_at(head / kHeadsQ, head % kHeadsQ, index % p.seq_q, p);
   Part* const parts = parts_of(row, p) + value_part * value_part_stride(p);
 #else
+  const Row row = row_at(head / kHeadsQ, head % kHeadsQ, blockIdx.x % p.seq_q, p);
   Part* const parts = parts_of(row, p);
 #endif
   if (p.joins_early) {
@@ -244,18 +313,12 @@ __global__ void __launch_bounds__(32 * kMostJoinWarps)
   } else {
     wait_for_stream();
   }
-#if ATTN_ROW_CONSTANTS
-  if (row.seq_kv > 0) set_constants(row, p.inputs);
-#endif
-  JoinedRow joined;
-  join_row(joined, parts, p.splits, left, row, p);
-  if (threadIdx.x >= 32) return;
   const int64_t at =
       row.b * p.o_stride_batch + row.q_idx * p.o_stride_seq + row.h * p.o_stride_head;
 #if ATTN_VALUE_PARTS > 1
-  store_row(joined, row, at, value_part, p);
+  join_and_store(parts, p.splits, left, row, at, value_part, p);
 #else
-  store_row(joined, row, at, p);
+  join_and_store(parts, p.splits, left, row, at, p);
 #endif
   // Or this kernel might end, and others begin, before the main one ends.
   if (p.joins_early) wait_for_stream();

@@ -44,9 +44,19 @@ struct QueryPlace {
 
 __device__ __forceinline__ QueryPlace queries_of(const Tile& tile, int i) {
   const int row = first_row_of(tile, i);
-#if ATTN_VARLEN && ATTN_PACKED_HEADS
+#if ATTN_PACKED_HEADS && ATTN_MAPS > 1
+  // Which are {column, head, query, batch}.
+  const int head = kMaps * tile.h + i % kMaps, query = row / kGroupRows;
+#if ATTN_VARLEN
+  return {head, tile.q_begin + query, 0};
+#else
+  return {head, query, tile.b};
+#endif
+#elif ATTN_VARLEN && ATTN_PACKED_HEADS
   // Which are {column, head, query, batch}.
   return {tile.h, tile.q_begin + row / kGroupRows, 0};
+#elif ATTN_VARLEN && ATTN_MAPS > 1
+  return {tile.q_begin + row, kMaps * tile.h + i % kMaps, 0};
 #elif ATTN_VARLEN
   return {tile.q_begin + row, tile.h, 0};
 #elif ATTN_PACKED_HEADS
@@ -156,10 +166,15 @@ __device__ __forceinline__ void Producer::load_key(int block) {
     barrier_expect(full, kKeyBytes);
 #endif
 #if ATTN_MAPS > 1
+#if ATTN_VARLEN
+    const int row = tile.kv_begin + block * kTileKv, batch = 0;
+#else
+    const int row = block * kTileKv, batch = tile.b;
+#endif
 #pragma unroll
     for (int map = 0; map < kMaps; ++map) {
-      load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index][map], kTileKv,
-                                     block * kTileKv, kMaps * h_kv + map, tile.b, kEvictLast);
+      load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index][map], kTileKv, row,
+                                     kMaps * h_kv + map, batch, kEvictLast);
     }
 #elif ATTN_VARLEN
     load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,

@@ -34,3 +34,12 @@ __device__ __forceinline__ bool add_maps(uint8_t* queries, int warpgroup, Output
   }
   return true;
 }
+#if ATTN_SPLIT_KEYS
+
+// Waits until both warpgroups of a pair have left what they found of a split, and says whether this
+// one tells the storer.
+__device__ __forceinline__ bool left_by_pair(int warpgroup) {
+  named_sync(1 + 2 * kWarpgroups + warpgroup / kMaps, 256);
+  return threadIdx.x / 128 % kMaps == 0;
+}
+#endif

@@ -22,7 +22,11 @@ __device__ __forceinline__ int splits_for(const Sequence& s, int most) {
 
 // That they leave, for each head.
 __device__ __forceinline__ int part_count(const Sequence& s, int splits) {
+#if ATTN_MAPS > 1
+  return splits > 1 ? s.seq_q * kMaps * splits : 0;
+#else
   return splits > 1 ? s.seq_q * splits : 0;
+#endif
 }
 
 struct Shares {

@@ -111,7 +111,12 @@ size_t split_bytes(const attention_forward_args& args) {
   if (check_lengths(args) != ATTENTION_OK) return 0;
   const int splits = splits_of(args);
   if (splits == 1) return 0;
-  return static_cast<size_t>(args.batch * ATTN_JOINED_HEADS * args.seq_q) * splits * sizeof(Part);
+#if ATTN_MAPS > 1
+  const int64_t rows = args.batch * ATTN_JOINED_HEADS * kMaps * args.seq_q;
+#else
+  const int64_t rows = args.batch * ATTN_JOINED_HEADS * args.seq_q;
+#endif
+  return static_cast<size_t>(rows) * splits * sizeof(Part);
 #endif
 }
 

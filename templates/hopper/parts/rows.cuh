@@ -24,6 +24,9 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.seq_kv = p.seq_kv;
 #endif
     row.b = tile.b;
+#if ATTN_MAPS > 1
+    row.map = map();
+#endif
 #if ATTN_PACKED_HEADS
     const int packed = first_row() + 8 * r;
 #if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
@@ -38,14 +41,13 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
 #endif
-#if ATTN_VARLEN
+#if ATTN_VARLEN && ATTN_MAPS > 1
+    row.first_save = (int64_t{row.h} * kMaps + row.map) * p.total_q + tile.q_begin;
+#elif ATTN_VARLEN
     row.first_save = int64_t{row.h} * p.total_q + tile.q_begin;
 #endif
     row.h_kv = tile.h / kGroup;
     row.q_pos = row.q_idx + (row.seq_kv - row.seq_q);
-#if ATTN_MAPS > 1
-    row.map = map();
-#endif
   }
 }
 

@@ -11,8 +11,18 @@ struct TensorBox {
 #if ATTN_PACKED_HEADS
   int group;  // heads of a box
 #endif
+#if ATTN_PACKED_HEADS && ATTN_MAPS > 1
+  int step;  // from one of these to the next: between a map's lie the other's
+#endif
 };
 #if ATTN_PACKED_HEADS
+#if ATTN_MAPS > 1
+constexpr TensorBox kQueryBox{kMaps * kHeadsQ, kHeadDimQk, kChunkQk,
+                              64 / kGroupRows, kGroupRows, kMaps};
+constexpr TensorBox kKeyBox{kMaps * kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1, 1};
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1, 1};
+constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroupRows, kGroupRows, 1};
+#else
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64 / kGroupRows, kGroupRows};
 #if ATTN_GATHER
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kBlockKv, 1};
@@ -28,6 +38,7 @@ constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64 / kGroupRows, kGroupRows};
 #else
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroupRows, kGroupRows};
+#endif
 #endif
 #else
 #if ATTN_MAPS > 1
@@ -112,7 +123,12 @@ attention_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) 
   strides[head - 1] = bytes(t.strides.head, t.box.heads);
   strides[row - 1] = bytes(t.strides.seq, t.length);
   cuuint32_t box[4] = {static_cast<cuuint32_t>(t.box.columns), 0, 0, 1};
+#if ATTN_MAPS > 1
+  // A box of as many as lie between its first and its last, of which it takes every step-th.
+  box[head] = static_cast<cuuint32_t>(t.box.group * t.box.step);
+#else
   box[head] = static_cast<cuuint32_t>(t.box.group);
+#endif
   box[row] = static_cast<cuuint32_t>(t.box.rows);
 #else
   const cuuint64_t dims[] = {at_least_one(t.box.head_dim), at_least_one(t.length),
@@ -122,7 +138,12 @@ attention_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) 
   const cuuint32_t box[] = {static_cast<cuuint32_t>(t.box.columns),
                             static_cast<cuuint32_t>(t.box.rows), 1, 1};
 #endif
+#if ATTN_PACKED_HEADS && ATTN_MAPS > 1
+  cuuint32_t steps[] = {1, 1, 1, 1};
+  steps[head] = static_cast<cuuint32_t>(t.box.step);
+#else
   const cuuint32_t steps[] = {1, 1, 1, 1};
+#endif
 #if ATTN_BF16
   const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 #else

@@ -30,7 +30,12 @@ struct Params {
   bool may_split;  // whether some sequence may be
   int* any_split;  // whether some is
   int most_parts;  // of each head, that there are places for
-  Part* parts;     // of each sequence that is split [heads, seq_q, splits]
+#if ATTN_MAPS > 1
+  // Of each sequence that is split [heads, seq_q, maps, splits].
+#else
+  // Of each sequence that is split [heads, seq_q, splits].
+#endif
+  Part* parts;
 #endif
 #else
   int batch, seq_q, seq_kv;
@@ -40,7 +45,12 @@ struct Params {
 #if ATTN_SPLIT_KEYS && !ATTN_VARLEN
   int splits;        // of a tile's keys; 1: a tile has them all
   bool joins_early;  // each row for itself, while the kernel runs
-  Part* parts;       // [batch, heads, seq_q, splits]
+#if ATTN_MAPS > 1
+  // [batch, heads, seq_q, maps, splits]
+#else
+  // [batch, heads, seq_q, splits]
+#endif
+  Part* parts;
 #endif
 #if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
   uint8_t* o;
@@ -388,7 +398,12 @@ __device__ __forceinline__ int64_t value_part_stride(const Params& p) {
 template <typename Lengths>
 __device__ __forceinline__ Part* parts_of(const Row& row, const Lengths& lengths, const Params& p) {
   const int64_t first = int64_t{lengths.first_part} * kHeadsQ;
-  return p.parts + first + (int64_t{row.h} * row.seq_q + row.q_idx) * lengths.splits;
+#if ATTN_MAPS > 1
+  const int64_t in_sequence = (int64_t{row.h} * row.seq_q + row.q_idx) * kMaps + row.map;
+#else
+  const int64_t in_sequence = int64_t{row.h} * row.seq_q + row.q_idx;
+#endif
+  return p.parts + first + in_sequence * lengths.splits;
 }
 #else
 // Whether a kernel behind the main one joins splits.
@@ -406,7 +421,12 @@ __device__ __forceinline__ int64_t value_part_stride(const Params& p) {
 #endif
 // Where the splits of a row leave their parts.
 __device__ __forceinline__ Part* parts_of(const Row& row, const Params& p) {
-  return p.parts + ((int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx) * p.splits;
+  const int64_t in_call = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
+#if ATTN_MAPS > 1
+  return p.parts + (in_call * kMaps + row.map) * p.splits;
+#else
+  return p.parts + in_call * p.splits;
+#endif
 }
 #endif
 
