@@ -113,10 +113,20 @@ def packed_cases():
     yield one("packed_wide_by_7", 320, (14, 2), packed(1, 64, 2, ping_pong=False), {}, mask=CAUSAL)
     yield one("packed_wide_of_128", 512, (128, 1), packed(1, 48, 2, ping_pong=False), {})
     yield one("packed_split_wide", 512, (128, 1), {**split(1, 32, 2, ping_pong=False), "pack_heads": True}, {})
+    # Values of keys that each head has of its own.
+    gates = {"gates": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}}
+    filled = {"gates": {"fill": "log_gates"}}
+    forget = "score + gates[b, h, q_pos] - gates[b, h, kv_idx]"
+    yield one("packed_gates", 128, (8, 2), PACKED_SCHEDULES[1], filled, inputs=gates, score=forget,
+              mask=CAUSAL)
+    yield one("packed_gates_by_7", 64, (14, 2), PACKED_SCHEDULES[3], filled, inputs=gates,
+              score="score * exp(gates[b, h, kv_idx]) + gates[b, h, kv_idx]", dtype="fp16")
+    yield one("packed_split_gates", 128, (16, 2), SPLIT_SCHEDULES[6], filled, inputs=gates,
+              score=forget)
     # Two maps: TMA takes every second head of queries.
     maps = {"maps": 2, "inputs": LAMBDA, "normalize": DIFFERENTIAL}
     for name, dims, heads, given, rest in (
-            ("packed_maps", (64, 128), (8, 2), packed(4, 64, 2), {"mask": CAUSAL}),
+            ("packed_maps", (64, 128), (8, 2), packed(4, 32, 2, overlap="none"), {"mask": CAUSAL}),
             ("packed_maps_by_7", (72, 40), (14, 2), packed(2, 64, 2),
              {"mask": MASKS["window"], "dtype": "fp16", "layout": "bhsd"})):
         yield one(name, dims, heads, given, {"lambda": {"fill": "lambdas"}}, **maps, **rest)

@@ -143,6 +143,10 @@ bool PairForm::reads(const char* variable) const {
   return any([&](const Expr& e) { return expr::mentions(e, variable); });
 }
 
+bool PairForm::has_strips_by_head() const {
+  return std::ranges::any_of(of_key, [](const Expr& value) { return expr::mentions(value, "h"); });
+}
+
 bool PairForm::zero_is_masked() const {
   if (!expr::mentions(mask, kByte) || mask_loads()) return false;
   const auto any = [](std::string_view) { return expr::Interval{}; };

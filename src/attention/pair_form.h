@@ -122,6 +122,7 @@ struct PairForm {
   bool any(const std::function<bool(const expr::Expr&)>& has) const;
   bool reads(const char* variable) const;  // whether a pair needs it
   bool has_lines() const { return !lines.empty() || !key_rows.empty(); }
+  bool has_strips_by_head() const;  // of keys, each head its own
   bool has_value_strips() const { return !of_key.empty() || of_distance; }
   bool scores_read_bias() const { return reads(kBias) || reads(kByte); }
   bool mask_reads_bias() const {

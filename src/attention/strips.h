@@ -35,9 +35,9 @@ inline constexpr const char* kKeyWord = "$key_word";    // and a number: an Int
 inline constexpr const char* kKeyFloat = "$key_float";  // the same of a Float
 inline constexpr size_t kMostKeyWords = 2;
 
-// What is computed once: nothing; of keys alone, the same for all heads, where a tile has rows of
-// several; or all.
-enum class Shared : uint8_t { Nothing, OfKeys, All };
+// What is computed once: nothing; of keys alone, where a tile has rows of several heads, the same
+// for all of these or for each one its own; or all.
+enum class Shared : uint8_t { Nothing, OfKeys, OfKeysByHead, All };
 
 class Strips {
  public:

@@ -33,7 +33,7 @@ std::string own_name(std::string_view name) {
   for (size_t i = 1; i < attention::kMostOfKey; ++i) {
     if (name != attention::name_of_key(i).substr(1)) continue;
     const std::string strip = i == 1 ? "" : fmt::format("{} * ", i);
-    return fmt::format("of_strip(row.of_key + {}kTileKv, column)", strip);
+    return fmt::format("of_strip(row.of_key + {}kKeyStrip, column)", strip);
   }
   for (const std::string_view word : {attention::kKeyWord + 1, attention::kKeyFloat + 1}) {
     if (!name.starts_with(word)) continue;

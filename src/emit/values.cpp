@@ -188,6 +188,7 @@ class TemplateValues {
       return (key && key.type() == type) || (distance && distance.type() == type);
     };
     put("KEY_STRIPS", static_cast<int64_t>(keys));
+    put("STRIPS_BY_HEAD", schedule_.pack_heads && pairs_.has_strips_by_head());
     put("DISTANCE_STRIP", bool{distance});
     put_type("KEY_VALUE", key);
     put_type("DISTANCE_VALUE", distance);

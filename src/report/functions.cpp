@@ -107,7 +107,8 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
         "the mask comes by tiles, with the keys: a bit for each pair, made by a kernel before\n";
   }
   for (const expr::Expr& value : pairs.of_key) {
-    text += fmt::format("computed once for a warpgroup's rows: {}\n", expr::print_brief(value));
+    text += fmt::format("computed once for a warpgroup's rows{}: {}\n",
+                        kernel.strip_heads > 1 ? " of each head" : "", expr::print_brief(value));
   }
   if (pairs.of_distance) {
     text += fmt::format("computed once for the pairs of a warpgroup that are as far apart: {}\n",

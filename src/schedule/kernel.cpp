@@ -138,14 +138,25 @@ void count_tables(const attention::PairForm& pairs, Kernel& kernel) {
   kernel.key_loads -= std::min(kernel.key_loads, kernel.shared_loads);
 }
 
-// A warpgroup computes a value for its 64 rows; a thread reads those of two columns at a time.
-void count_strip(const expr::Expr& value, const Counter& count, Kernel& kernel) {
+// A warpgroup computes a value for its 64 rows, or for those of each of so many heads; a thread
+// reads those of two columns at a time.
+void count_strip(const expr::Expr& value, int heads, const Counter& count, Kernel& kernel) {
   const expr::OperationCounts n = count(value);
-  constexpr double kShare = 1.0 / kWarpgroupRows;
-  kernel.score += {.special = kShare * n.special,
-                   .multiply = kShare * n.multiply,
-                   .logic = kShare * n.logic,
-                   .load = kShare * n.load + 0.5};
+  const double share = heads / static_cast<double>(kWarpgroupRows);
+  kernel.score += {.special = share * n.special,
+                   .multiply = share * n.multiply,
+                   .logic = share * n.logic,
+                   .load = share * n.load + 0.5};
+}
+
+void count_strips(const attention::PairForm& pairs, const Counter& count, Kernel& kernel) {
+  const bool by_head = kernel.strips == Shared::OfKeysByHead && pairs.has_strips_by_head();
+  kernel.key_strips = static_cast<int>(pairs.of_key.size());
+  kernel.strip_heads = by_head ? packed_rows(kernel.group()) : 1;
+  for (const expr::Expr& value : pairs.of_key)
+    count_strip(value, kernel.strip_heads, count, kernel);
+  kernel.distance_strip = bool{pairs.of_distance};
+  if (kernel.distance_strip) count_strip(pairs.of_distance, 1, count, kernel);
 }
 
 // Rows of a state are columns of the values; a tile of wide ones takes those of its part.
@@ -220,10 +231,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.has_far = has_states(spec, pairs);
   count_near_form(pairs, count, kernel);
   count_output(spec, kernel);
-  for (const expr::Expr& value : pairs.of_key) count_strip(value, count, kernel);
-  kernel.key_strips = static_cast<int>(pairs.of_key.size());
-  kernel.distance_strip = bool{pairs.of_distance};
-  if (kernel.distance_strip) count_strip(pairs.of_distance, count, kernel);
+  count_strips(pairs, count, kernel);
   kernel.plain_score =
       pairs.affine || !pairs.score || attention::is_multiple_of_product(pairs.score);
   kernel.key_line = pairs.affine && pairs.base && expr::mentions(pairs.base, "kv_idx");
@@ -302,6 +310,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.varlen = spec.varlen;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel, family);
+  kernel.strips = strips;
   count_functions(spec,
                   attention::pair_form(spec, rows,
                                        pair_abilities(family, {.near = true,
@@ -315,6 +324,13 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.apart_blocks = why_blocks_apart(spec, kernel);
   kernel.row_order = row_order(kernel);
   return kernel;
+}
+
+// Of a tile with rows of several heads. A thread's two rows are eight apart, and of one head if
+// there are no more.
+Shared strips_of_packed(int group) {
+  constexpr int kMostByHead = 8;
+  return packed_rows(group) <= kMostByHead ? Shared::OfKeysByHead : Shared::OfKeys;
 }
 
 }  // namespace
@@ -339,7 +355,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
   };
   Kernel kernel = with(Shared::All);
   if (kernel.has_strips() || kernel.bias_bytes > 0) {
-    kernel.of_several_heads = std::make_shared<const Kernel>(with(Shared::OfKeys));
+    kernel.of_several_heads =
+        std::make_shared<const Kernel>(with(strips_of_packed(kernel.group())));
     kernel.of_two_blocks = std::make_shared<const Kernel>(with(Shared::Nothing));
     kernel.apart_blocks = kernel.of_two_blocks->apart_blocks;
   }

@@ -79,6 +79,7 @@ int score_margin(const Kernel& kernel, const Schedule& s) {
     registers += kernel.bias_shifted ? std::max(22, on_their_way) : on_their_way;
   }
   if (kernel.key_strips > 0 || kernel.distance_strip) registers += 8;
+  if (kernel.strip_heads > 1) registers += kernel.key_strips * kernel.strip_heads * s.tile_kv / 128;
   if (kernel.key_rows > 0) {
     registers += 12 * kernel.key_rows + s.tile_kv / (exponential ? 16 : 8);
   }

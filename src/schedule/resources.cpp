@@ -89,12 +89,13 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
   return tensors;
 }
 
-// Words, of each warpgroup's block and the next: a key's once, a distance's twice, a word apart
-// (the template's strips.cuh).
+// Words, of each warpgroup's block and the next: a key's once, or for each head, eight words apart,
+// a distance's twice, a word apart (the template's strips.cuh).
 int strip_bytes(const Kernel& kernel, const Schedule& s) {
   constexpr int kWord = 4, kBlocks = 2;
   const int of_distances = round_up(kWarpgroupRows + s.tile_kv, 32) + 16;
-  const int words = s.tile_kv * (kernel.key_strips + kernel.key_words) +
+  const int of_keys = kernel.strip_heads > 1 ? kernel.strip_heads * (s.tile_kv + 8) : s.tile_kv;
+  const int words = of_keys * kernel.key_strips + s.tile_kv * kernel.key_words +
                     (kernel.distance_strip ? 2 * of_distances : 0);
   return s.warpgroups * kBlocks * words * kWord;
 }
@@ -298,9 +299,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
                         !s.split_keys && has_slots_for_far_keys(kernel, s) &&
                         register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
-  if (kernel.has_strips()) {
-    resources.forms.strips = s.pack_heads ? attention::Shared::OfKeys : attention::Shared::All;
-  }
+  if (kernel.has_strips()) resources.forms.strips = kernel.strips;
   resources.forms.bias = kernel.bias_bytes > 0;
   resources.forms.places = !gathers(s, kernel.block_size);
   const bool differ = rows_differ(s, kernel.block_queries, kernel.group());

@@ -3,10 +3,10 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FALLING,
-                   FAR_DOCUMENTS, FEW, FRAME, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH, LENGTHS,
+                   FAR_DOCUMENTS, FEW, FRAME, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH, LENGTHS,
                    LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX, SELF,
                    SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, VALID, WILD, WILD_LONG, WINDOW, also, bias,
-                   keep, packed, packed_input, schedule, selected, spec, split)
+                   keep, packed, packed_input, positions, schedule, selected, spec, split)
 
 KEY_GROUPS = {
     # Keys of a tile in several splits, of which some have no block, and what each normaliser leaves
@@ -362,13 +362,32 @@ KEY_GROUPS = {
         (spec((8, 1), layout="bhsd", normalize=SIGMOID, mask=CAUSAL),
          [packed(4, 32, 2, overlap="none")], ["3,5,33", "1,70,70"]),
         (spec((64, 1)), [packed(1, 64, 2, grid="plain", order="linear")], ["1,3,70"]),
-        # What keys add for all heads is a strip, what one head alone adds is not.
+        # What keys add is a strip, for all heads or for each; what distances add is not.
         (spec((4, 1), mask=CAUSAL, inputs={**KEYS, **SLOPES},
               score="score * exp(key[b, kv_idx]) + key[b, kv_idx] - slopes[h] * log(1 + q_pos - kv_idx)"),
          [packed(2, 64, 2), packed(1, 96, 2, split_keys=True)], [*CALLS[:3], "1,1,700"]),
         (spec((8, 2), inputs={**VALID, "fade": {"dtype": "f32", "shape": ["heads", "seq_kv"]}},
               score="score - fade[h, kv_idx]", mask="valid[b, kv_idx] % 3 != 0"),
          [packed(2, 64, 2)], CALLS[:3]),
+    ],
+    # Likewise with values of keys of which each head has its own: terms, factors, indices.
+    "key_heads": [
+        (spec((8, 2), inputs=GATES, score="score + gates[b, h, q_pos] - gates[b, h, kv_idx]", mask=CAUSAL),
+         [packed(1, 64, 2), packed(2, 96, 2, overlap="none"), packed(1, 128, 2, split_keys=True)],
+         ["2,17,300", "1,1,900", "1,64,0"], "gates=log_gates"),
+        (spec((14, 2), (72, 40), dtype="fp16", inputs=GATES,
+              score="score * exp(gates[b, h, kv_idx]) + sin(gates[b, h, kv_idx])"),
+         [packed(2, 48, 2)], ["1,9,130", "2,1,77"], "gates=log_gates"),
+        (spec((4, 1), inputs={"near": {"dtype": "i32", "shape": ["heads", "seq_kv"]}, **positions("f32", "heads", "seq_q", 40)},
+              score="score + bd[h, q_idx, near[h, kv_idx] % 40]"), [packed(2, 64, 2)], ["1,9,130"]),
+        (spec((8, 1), varlen=True, inputs=packed_input("f32", "heads", "seq_kv"), mask=CAUSAL,
+              score="score + x[h, q_pos] - x[h, kv_idx]"), [packed(1, 128, 2), packed(2, 64, 2, split_keys=True)],
+         [*PACKED[:2], LONG_PACKED[0]], "x=log_gates"),
+        (spec((4, 2), inputs={**GATES, **IDS}, mask="doc[b, q_pos] == doc[b, kv_idx]",
+              normalize={"weight": "sigmoid(score + gates[b, h, kv_idx])", "output": "acc"}),
+         [packed(2, 64, 2)], ["2,20,300"], "gates=log_gates"),
+        (spec((4, 2), maps=2, inputs={**LAMBDA, **GATES}, score="score + gates[b, h, kv_idx] * map",
+              normalize=DIFFERENTIAL), [packed(2, 64, 2)], ["2,20,300"], "gates=log_gates"),
     ],
     # Groups of 3, 5, 7 and 12 heads have 4, 8 and 16 rows of a tile.
     "padded": [

@@ -71,6 +71,7 @@ FALLING = "score - slopes[h] * abs(q_pos - kv_idx)"
 TABLE = {"table": {"dtype": "f32", "shape": [200, "heads"]}}
 NEAR = {"near": {"dtype": "i32", "shape": [180]}}
 KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}
+GATES = {"gates": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}}
 ROWS = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
 SCALARS = {"gain": "bf16", "slope": "fp16", "shift": "f32", "period": "u8", "ahead": "i32"}
 LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}

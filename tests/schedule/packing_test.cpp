@@ -57,6 +57,25 @@ TEST_CASE("what cannot be packed says why") {
                          "mask: (q_pos - kv_idx) % 2 == 0\n")) == "");
 }
 
+TEST_CASE("values of keys that heads have of their own come once for each head, up to eight") {
+  const std::string gates =
+      "inputs: {gates: {dtype: f32, shape: [heads, seq_kv]}}\n"
+      "score: score - gates[h, kv_idx]\n";
+  const auto strip_heads = [&](const std::string& heads, const std::string& lines) {
+    const Kernel& kernel = kernel_of(1, lines, heads).of(packed());
+    return kernel.key_strips > 0 ? kernel.strip_heads : 0;
+  };
+  CHECK(strip_heads("{q: 64, kv: 8}", gates) == 8);
+  CHECK(strip_heads("{q: 28, kv: 4}", gates) == 8);
+  CHECK(strip_heads("{q: 32, kv: 8}", gates) == 4);
+  CHECK(strip_heads("{q: 64, kv: 4}", gates) == 0);
+  const std::string shared =
+      "inputs: {gates: {dtype: f32, shape: [heads_kv, seq_kv]}}\n"
+      "score: score - gates[h_kv, kv_idx]\n";
+  CHECK(strip_heads("{q: 64, kv: 8}", shared) == 1);
+  CHECK(strip_heads("{q: 64, kv: 4}", shared) == 1);
+}
+
 TEST_CASE("heads that keep the same blocks share a tile that is higher than a block") {
   const std::string blocks = "blocks: {size: 64, from: bitmap, per: heads_kv}\n";
   CHECK(worth_packing(packed(2), kernel_of(8192, blocks)));

@@ -339,6 +339,9 @@
 #ifndef ATTN_KEY_STRIPS
 #define ATTN_KEY_STRIPS 0
 #endif
+#ifndef ATTN_STRIPS_BY_HEAD
+#define ATTN_STRIPS_BY_HEAD 0
+#endif
 #ifndef ATTN_DISTANCE_STRIP
 #define ATTN_DISTANCE_STRIP 0
 #endif

@@ -137,7 +137,23 @@ __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool
 // What the pairs of a block share, each thread its own: a step ahead, since it may take a trip to
 // memory. Any row's query serves for a distance: that of rows[0], with a key as far from it.
 __device__ __forceinline__ void Consumer::compute_strips(int block) {
-#if ATTN_KEY_STRIPS
+#if ATTN_STRIPS_BY_HEAD
+#pragma unroll
+  for (int i = 0; i < kHeadRounds; ++i) {
+    const int place = 128 * i + thread;  // in the strips of all heads
+    Row row = rows[0];
+    row.h = row.h_kv * kGroup + min(place / kTileKv, kGroup - 1);
+    const int kv_idx = max(min(block * kTileKv + place % kTileKv, row.seq_kv - 1), 0);
+#if ATTN_KEY_STRIPS > 1
+#pragma unroll
+    for (int strip = 0; strip < kKeyStrips; ++strip) {
+      next_of_key[i][strip] = value_of_key(strip, row, kv_idx, p.inputs);
+    }
+#else
+    next_of_key[i][0] = value_of_key(row, kv_idx, p.inputs);
+#endif
+  }
+#elif ATTN_KEY_STRIPS
 #pragma unroll
   for (int i = 0; i < kKeyRounds; ++i) {
     const int key = block * kTileKv + 128 * i + thread;
@@ -194,7 +210,17 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
 #endif
   // Others may still read those of the block before.
   Strips& strips = shared.strips[warpgroup][strip_turn ^= 1];
-#if ATTN_KEY_STRIPS > 1
+#if ATTN_STRIPS_BY_HEAD
+#pragma unroll
+  for (int i = 0; i < kHeadRounds; ++i) {
+    const int place = 128 * i + thread, head = place / kTileKv, column = place % kTileKv;
+#pragma unroll
+    for (int strip = 0; strip < ATTN_KEY_STRIPS; ++strip) {
+      if (head < kGroupRows) strips.of_key[strip][head][column] = next_of_key[i][strip];
+    }
+  }
+  rows[0].of_key = rows[1].of_key = strips.of_key[0][lane / 4 % kGroupRows] + lane % 4 * 2;
+#elif ATTN_KEY_STRIPS > 1
 #pragma unroll
   for (int i = 0; i < kKeyRounds; ++i) {
     const int column = 128 * i + thread;

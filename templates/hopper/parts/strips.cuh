@@ -10,8 +10,19 @@ constexpr int kDistanceRounds = (kDistances + 127) / 128;  // of the warpgroup's
 constexpr int kStripWords = (kTileKv + 64 + 31) / 32 * 32 + 16;
 #endif
 
-#if ATTN_KEY_STRIPS || ATTN_KEY_WORDS
+#if (ATTN_KEY_STRIPS && !ATTN_STRIPS_BY_HEAD) || ATTN_KEY_WORDS
 constexpr int kKeyRounds = (kTileKv + 127) / 128;
+#endif
+#if ATTN_STRIPS_BY_HEAD
+// Each head that shares the tile has its own, in other banks than those of the other heads.
+constexpr int kHeadStrip = kTileKv + 8;
+constexpr int kHeadRounds = (kGroupRows * kTileKv + 127) / 128;
+static_assert(8 % kGroupRows == 0, "a thread's two rows are of one head");
+#endif
+#if ATTN_STRIPS_BY_HEAD && ATTN_KEY_STRIPS > 1
+constexpr int kKeyStrip = kGroupRows * kHeadStrip;
+#elif ATTN_KEY_STRIPS > 1
+constexpr int kKeyStrip = kTileKv;
 #endif
 #if ATTN_KEY_STRIPS > 1
 constexpr int kKeyStrips = ATTN_KEY_STRIPS;
@@ -21,7 +32,9 @@ constexpr int kKeyWords = ATTN_KEY_WORDS;
 #endif
 
 struct __align__(16) Strips {
-#if ATTN_KEY_STRIPS > 1
+#if ATTN_STRIPS_BY_HEAD
+  ATTN_KEY_VALUE of_key[ATTN_KEY_STRIPS][kGroupRows][kHeadStrip];
+#elif ATTN_KEY_STRIPS > 1
   float of_key[kKeyStrips][kTileKv];
 #elif ATTN_KEY_STRIPS
   ATTN_KEY_VALUE of_key[kTileKv];
