@@ -1,5 +1,7 @@
 """A few specs under many schedules."""
 
+from dataclasses import replace
+
 from gpu.case import (CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, WINDOW, Case, make_spec,
                       schedule)
 from gpu.variant_parts import (ALIBI, DIFFERENTIAL, LAMBDA, RETENTION_ROWS, SAVED_MAX, SINK_ROWS,
@@ -123,6 +125,18 @@ def packed_cases():
               score="score * exp(gates[b, h, kv_idx]) + gates[b, h, kv_idx]", dtype="fp16")
     yield one("packed_split_gates", 128, (16, 2), SPLIT_SCHEDULES[6], filled, inputs=gates,
               score=forget)
+    # Biases of pairs, of which heads have neighbouring matrices, or one.
+    for name, head_dim, heads, given, element, shape, rest in (
+            ("packed_biases", 128, (8, 2), PACKED_SCHEDULES[1], "bf16", ["batch", "heads"], {}),
+            ("packed_biases_by_7", 64, (14, 2), PACKED_SCHEDULES[2], "fp16", ["heads"],
+             {"dtype": "fp16", "mask": MASKS["window"]}),
+            ("packed_shared_bias", 64, (8, 2), PACKED_SCHEDULES[0], "bf16", ["batch"], {}),
+            ("packed_shared_f32_bias", 128, (16, 1), PACKED_SCHEDULES[1], "f32", [], {"mask": CAUSAL}),
+            ("packed_split_biases", 128, (8, 1), SPLIT_SCHEDULES[6], "bf16", ["batch", "heads"], {})):
+        bias = {"bias": {"dtype": element, "shape": [*shape, "seq_q", "seq_kv"]}}
+        load = ", ".join([{"batch": "b", "heads": "h"}[dim] for dim in shape] + ["q_idx", "kv_idx"])
+        yield replace(one(name, head_dim, heads, given, {"bias": {"fill": "normal"}}, inputs=bias,
+                          score=f"score + bias[{load}]", **rest), longest=2048)
     # Two maps: TMA takes every second head of queries.
     maps = {"maps": 2, "inputs": LAMBDA, "normalize": DIFFERENTIAL}
     for name, dims, heads, given, rest in (

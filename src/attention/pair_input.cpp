@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -168,6 +169,17 @@ std::optional<PairInput> pair_input(const spec::Spec& spec) {
 
 std::optional<PairInput> pair_input_of_mask(const spec::Spec& spec) {
   return Search(spec, Kind::OfMask).in(spec.mask);
+}
+
+Matrices matrices_of_heads(const PairInput& input) {
+  const std::span<const Expr> indices = input.load.operands();
+  const auto reads_head = [](const Expr& index) { return expr::mentions(index, "h"); };
+  const auto of_pair = indices.end() - 2;
+  if (std::none_of(indices.begin(), of_pair, reads_head)) return Matrices::Shared;
+  const size_t last = indices.size() - 3;
+  const bool is_last = std::none_of(indices.begin(), of_pair - 1, reads_head) &&
+                       is_own_index(input.input, input.load, last, "h");
+  return is_last ? Matrices::Neighbours : Matrices::Anywhere;
 }
 
 bool batches_share_pairs(const spec::Spec& spec) {

@@ -37,6 +37,11 @@ std::optional<PairInput> pair_input(const spec::Spec& spec);
 // Of these, what the mask reads.
 std::optional<PairInput> pair_input_of_mask(const spec::Spec& spec);
 
+// Where the query heads of a key head find their matrices: in one for all of them, in neighbours (h
+// is the index before q_idx), or anywhere.
+enum class Matrices : uint8_t { Shared, Neighbours, Anywhere };
+Matrices matrices_of_heads(const PairInput& input);
+
 // Whether inputs have elements for each pair, as pair_input has them or of both lengths, and all of
 // them the same ones for every batch.
 bool batches_share_pairs(const spec::Spec& spec);

@@ -207,6 +207,9 @@ class TemplateValues {
 
   void put_bias() {
     put("BIAS", pairs_.bias.has_value());
+    put("BIAS_GROUPED",
+        schedule_.pack_heads && pairs_.bias &&
+            attention::matrices_of_heads(*pairs_.bias) == attention::Matrices::Shared);
     put("BIAS_BYTES", pairs_.bias ? pairs_.bias->element_bytes() : 2);
     put("BIAS_FP16", pairs_.bias && pairs_.bias->input.element == spec::Input::Element::Fp16);
     const bool is_shifted = pairs_.bias && pairs_.bias->shift;

@@ -316,7 +316,9 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
   const double section = std::max(1.0, kSectionBytes / head_bytes) * kernel_.group();
   const double sharing_biases =
       s.order == Order::LongestFirst ? std::min(readers_of_biases(kernel_, w), section) : 1;
-  const double biases = blocks * kernel_.bias_bytes * s.tile_q() * s.tile_kv;
+  const int64_t rows = w.seq_q * (s.pack_heads ? packed_rows(kernel_.group()) : 1);
+  const auto rows_of_tile = static_cast<double>(std::min<int64_t>(s.tile_q(), rows));
+  const double biases = blocks * kernel_.bias_bytes * rows_of_tile / kernel_.bias_group * s.tile_kv;
   return {(read_of_l2 + query_bytes + biases) / t.l2_bytes_per_s,
           (once + query_bytes + biases / sharing_biases + missed * std::max(0.0, read - once)) /
               t.memory_bytes_per_s};

@@ -31,12 +31,22 @@ bool has_biases(const spec::Spec& spec) {
   return input && !input->of_mask && !input->shift;
 }
 
-// The heads of a tile visit the same blocks of keys. The template has no packed form of what else
-// makes tiles or finds blocks: on CDNA2 biases make none, each lane loads those of its row.
+// Whether a tile with rows of several heads can have its biases: a warp's 16 rows are whole
+// queries, whose heads share the biases or have neighbouring ones.
+bool packs_biases(const spec::Spec& spec) {
+  constexpr int kMostRows = 16;
+  const auto input = attention::pair_input(spec);
+  return input && !input->shift && spec.maps == 1 &&
+         packed_rows(spec.heads.q / spec.heads.kv()) <= kMostRows &&
+         attention::matrices_of_heads(*input) != attention::Matrices::Anywhere;
+}
+
+// The heads of a tile visit the same blocks of keys. On CDNA2 biases make no tiles: each lane loads
+// those of its row.
 std::string why_heads_apart(const spec::Spec& spec, const Kernel& kernel, target::Family family) {
   if (expr::mentions(spec.mask, "h")) return "the mask reads h: heads may need different keys";
   if (kernel.block_size > 0 && !kernel.group_blocks) return "each head keeps blocks of its own";
-  if (family == target::Family::Hopper && has_biases(spec)) {
+  if (family == target::Family::Hopper && has_biases(spec) && !packs_biases(spec)) {
     return "each head has biases of its own";
   }
   return {};
@@ -102,6 +112,11 @@ void count_bias(const spec::Spec& spec, const attention::PairInput& input, Kerne
   kernel.bias_sharing = expr::mentions(input.load, "h")      ? 1
                         : expr::mentions(input.load, "h_kv") ? kernel.group()
                                                              : kernel.heads_q;
+  const bool several = kernel.strips != Shared::All;  // heads in a tile
+  if (several && attention::matrices_of_heads(input) == attention::Matrices::Shared) {
+    kernel.bias_group = packed_rows(kernel.group());
+    kernel.bias_sharing /= kernel.group();
+  }
   kernel.batches_share = attention::batches_share_pairs(spec);
   kernel.bias_bytes = input.element_bytes();
   kernel.bias_shifted = input.shift.has_value();
@@ -279,6 +294,13 @@ bool has_short_rows(const spec::Spec& spec) {
   });
 }
 
+// Whether an input with an element for each pair does, where so much is computed once.
+bool comes_by_tiles(const spec::Spec& spec, Shared strips) {
+  if (has_short_rows(spec)) return false;
+  const bool of_several_heads = strips == Shared::OfKeys || strips == Shared::OfKeysByHead;
+  return strips == Shared::All || (of_several_heads && has_biases(spec) && packs_biases(spec));
+}
+
 Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target::Family family,
                  Shared strips, bool tables) {
   Kernel kernel;
@@ -316,8 +338,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
                                        pair_abilities(family, {.near = true,
                                                                .far = true,
                                                                .strips = strips,
-                                                               .bias = strips == Shared::All &&
-                                                                       !has_short_rows(spec),
+                                                               .bias = comes_by_tiles(spec, strips),
                                                                .places = true,
                                                                .tables = tables})),
                   family, kernel);

@@ -51,6 +51,7 @@ struct Kernel {
   int shared_loads = 0;             // elements that a pair reads there, and of shifted biases
   int bias_bytes = 0;               // of an element that comes by tiles (attention/pair_input.h)
   int bias_sharing = 1;             // neighbouring heads that read the same biases
+  int bias_group = 1;               // rows of a tile that read the same ones
   bool bias_shifted = false;        // their rows begin anywhere: never by TMA
   bool batches_share = false;       // so do all batches, which then come side by side
   attention::Shared strips = attention::Shared::Nothing;  // what strips there may be

@@ -5,7 +5,7 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FALLING,
                    FAR_DOCUMENTS, FEW, FRAME, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH, LENGTHS,
                    LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX, SELF,
-                   SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, VALID, WILD, WILD_LONG, WINDOW, also, bias,
+                   SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, TABLE, VALID, WILD, WILD_LONG, WINDOW, also, bias,
                    keep, packed, packed_input, positions, schedule, selected, spec, split)
 
 KEY_GROUPS = {
@@ -388,6 +388,22 @@ KEY_GROUPS = {
          [packed(2, 64, 2)], ["2,20,300"], "gates=log_gates"),
         (spec((4, 2), maps=2, inputs={**LAMBDA, **GATES}, score="score + gates[b, h, kv_idx] * map",
               normalize=DIFFERENTIAL), [packed(2, 64, 2)], ["2,20,300"], "gates=log_gates"),
+    ],
+    # Likewise with biases of pairs: a query's heads share a row of them, or have neighbouring ones;
+    # rows that TMA takes, and such as threads copy.
+    "bias_heads": [
+        (spec((8, 2), inputs=bias("bf16", "batch", "heads"), score="score + bias[b, h, q_idx, kv_idx]"),
+         [packed(1, 64, 2), packed(2, 96, 2, overlap="none"), packed(1, 128, 2, split_keys=True)], BIASED + ["1,1,904", "2,1,901"]),
+        (spec((8, 2), inputs=bias("f32", "batch"), score="score + bias[b, q_idx, kv_idx]", mask=CAUSAL),
+         [packed(2, 64, 2), packed(1, 48, 3)], BIASED + ["1,1,901"]),
+        (spec((14, 2), (72, 40), dtype="fp16", layout="bhsd", inputs=bias("fp16", "heads"),
+              score="score * bias[h, q_idx, kv_idx]"), [packed(2, 48, 2)], BIASED + ["2,3,69"]),
+        (spec((16, 1), inputs=bias("bf16", "heads_kv"), score="score + bias[h_kv, q_idx, kv_idx]"),
+         [packed(1, 128, 2), packed(3, 64, 2)], BIASED + ["2,5,67"]),
+        (spec((4, 1), inputs={**bias("u8", "batch"), **TABLE}, score="score + table[bias[b, q_idx, kv_idx] % 200, h]"),
+         [packed(2, 64, 2)], BIASED + ["2,5,67"]),
+        (spec((4, 2), inputs=bias("bf16", "batch"), score="score + bias[b, q_idx, kv_idx]",
+              mask="bias[b, q_idx, kv_idx] > -0.5"), [packed(2, 64, 2)], BIASED),
     ],
     # Groups of 3, 5, 7 and 12 heads have 4, 8 and 16 rows of a tile.
     "padded": [

@@ -33,7 +33,7 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
     for (int r = 0; r < 2; ++r) {
       const int byte = (8 * j + column_of()) * kBiasBytes;
       std::memcpy(reinterpret_cast<uint8_t*>(&biases) + (2 * j + r) * kPairBytes,
-                  tile + swizzled<kChunkBias>(64, row_of(r), byte / 16) + byte % 16,
+                  tile + swizzled<kChunkBias>(64, row_of(r) * kBiasRows / 64, byte / 16) + byte % 16,
                   2 * kBiasBytes);
     }
   }

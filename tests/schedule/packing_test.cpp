@@ -57,6 +57,28 @@ TEST_CASE("what cannot be packed says why") {
                          "mask: (q_pos - kv_idx) % 2 == 0\n")) == "");
 }
 
+TEST_CASE("heads that share biases, or have neighbouring ones, share a tile that loads them") {
+  const auto kernel = [](const std::string& load, const std::string& shape,
+                         const std::string& heads = "{q: 64, kv: 8}") {
+    return kernel_of(1,
+                     "inputs: {bias: {dtype: bf16, shape: [" + shape + "seq_q, seq_kv]}}\n" +
+                         "score: score + bias[" + load + "q_idx, kv_idx]\n",
+                     heads);
+  };
+  const auto reason = [](const Kernel& of) { return judge(of, packed(), h100()).reason; };
+  const Kernel shared = kernel("b, ", "batch, "), own = kernel("b, h, ", "batch, heads, ");
+  CHECK(reason(shared) == "");
+  CHECK(shared.of(packed()).bias_bytes == 2);
+  CHECK(shared.of(packed()).bias_group == 8);
+  CHECK(shared.of(packed()).bias_sharing == 8);  // key heads
+  CHECK(reason(own) == "");
+  CHECK(own.of(packed()).bias_group == 1);
+  CHECK(own.of(packed()).bias_sharing == 1);
+  CHECK(reason(kernel("h // 2, ", "32, ")) == "each head has biases of its own");
+  CHECK(reason(kernel("h, b, ", "heads, batch, ")) == "each head has biases of its own");
+  CHECK(reason(kernel("h, ", "heads, ", "{q: 68, kv: 4}")) == "each head has biases of its own");
+}
+
 TEST_CASE("values of keys that heads have of their own come once for each head, up to eight") {
   const std::string gates =
       "inputs: {gates: {dtype: f32, shape: [heads, seq_kv]}}\n"

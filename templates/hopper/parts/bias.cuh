@@ -10,6 +10,13 @@ __device__ __forceinline__ int bias_place(int row, int column) {
   return swizzled<kChunkBias>(64, row, column / kOfGroup) + column % kOfGroup * kBiasBytes;
 }
 
+#if ATTN_BIAS_GROUPED
+// A query's heads share a row of it: it has so many.
+constexpr int kBiasRows = 64 / kGroupRows;
+#else
+constexpr int kBiasRows = 64;
+#endif
+
 // The biases of a thread's pairs, which lie as its scores do.
 struct Biases {
 #if ATTN_BIAS_BYTES == 4
@@ -43,7 +50,11 @@ __device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
   for (int j = 0; j < kTileKv / 8; ++j) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
+#if ATTN_BIAS_GROUPED
+      const int row = (threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r) / kGroupRows;
+#else
       const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
+#endif
       const uint8_t* const pair = tile + bias_place(row, 8 * j + lane % 4 * 2);
 #if ATTN_BIAS_BYTES == 4
       const float2 elements = *reinterpret_cast<const float2*>(pair);
@@ -58,7 +69,11 @@ __device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
 #pragma unroll
   for (int j = 0; j < kTileKv / 8; j += 2) {
     uint32_t x[4];
+#if ATTN_BIAS_GROUPED
+    load_matrices(x, tile + swizzled<kChunkBias>(64, named_row() / kGroupRows, j + lane / 16));
+#else
     load_matrices(x, tile + swizzled<kChunkBias>(64, named_row(), j + lane / 16));
+#endif
     biases.pairs[j][0] = x[0];
     biases.pairs[j][1] = x[1];
     biases.pairs[j + 1][0] = x[2];

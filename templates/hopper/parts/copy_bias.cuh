@@ -1,31 +1,66 @@
 // The bias tile where TMA cannot bring it: rows that do not begin at multiples of 16 bytes. Each
-// warp copies the 16 rows that it reads: to start and to finish are a step apart, so that a trip to
+// warp copies the rows that it reads: to start and to finish are a step apart, so that a trip to
 // memory passes under a block's products and weights.
 #pragma once
+
+constexpr int kWarpRows = kBiasRows / 4;  // of biases: a warp's part of the tile
 
 // What a warp copies for a block of keys.
 struct BiasRows {
   const BiasElement* from;  // its first row, at the block's first key
-  int length;               // of a row
-  int first;                // in the tile
-  int last_row, last_key;   // from the first: beyond them there is no element
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
+  int64_t of_head;  // from a head's rows to the next one's
+#endif
+  int length;              // of a row
+  int first;               // in the tile
+  int last_row, last_key;  // from the first: beyond them there is no element
+
+  // Its i-th.
+  __device__ __forceinline__ const BiasElement* row(int i) const {
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
+    // Void rows repeat the last head.
+    const int query = i / kGroupRows, head = min(i % kGroupRows, kGroup - 1);
+    return from + int64_t{min(query, last_row)} * length + head * of_head;
+#else
+    return from + int64_t{min(i, last_row)} * length;
+#endif
+  }
 };
 
-__device__ __forceinline__ BiasRows bias_rows(int q_first, int kv_first, const Row& row,
+// `first_row`: of the warpgroup.
+__device__ __forceinline__ BiasRows bias_rows(int first_row, int kv_first, const Row& row,
                                               const Params& p) {
-  const int first = threadIdx.x / 32 % 4 * 16;
-  const int q_idx = min(q_first + first, p.seq_q - 1);
+#if ATTN_PACKED_HEADS
+  const int query = (first_row + threadIdx.x / 32 % 4 * 16) / kGroupRows;
+#else
+  const int query = first_row + threadIdx.x / 32 % 4 * 16;
+#endif
+  const int q_idx = min(query, p.seq_q - 1);
+#if ATTN_PACKED_HEADS
+  Row first_head = row;
+  first_head.h = row.h_kv * kGroup;
+  const int64_t in_front = int64_t{bias_matrix(first_head, p.inputs)} * p.seq_q + q_idx;
+#else
   const int64_t in_front = int64_t{bias_matrix(row, p.inputs)} * p.seq_q + q_idx;
-  return {bias_data(p.inputs) + in_front * p.seq_kv + kv_first, p.seq_kv, first,
-          max(p.seq_q - 1 - q_first - first, 0), p.seq_kv - 1 - kv_first};
+#endif
+  BiasRows rows;
+  rows.from = bias_data(p.inputs) + in_front * p.seq_kv + kv_first;
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
+  rows.of_head = int64_t{p.seq_q} * p.seq_kv;
+#endif
+  rows.length = p.seq_kv;
+  rows.first = threadIdx.x / 32 % 4 * kWarpRows;
+  rows.last_row = max(p.seq_q - 1 - query, 0);
+  rows.last_key = p.seq_kv - 1 - kv_first;
+  return rows;
 }
 
 #if ATTN_BIAS_BYTES == 4
 // Rows and columns beyond the last repeat it.
 __device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows) {
 #pragma unroll 4
-  for (int i = 0; i < 16; ++i) {
-    const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
+  for (int i = 0; i < kWarpRows; ++i) {
+    const BiasElement* const from = rows.row(i);
 #pragma unroll
     for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
       const int column = 32 * j + threadIdx.x % 32;
@@ -45,7 +80,7 @@ __device__ __forceinline__ void finish_biases(uint8_t*, const BiasRows&) {
 constexpr int kOfWord = 4 / kBiasBytes, kRowWords = kTileKv / kOfWord;
 
 __device__ __forceinline__ uintptr_t row_address(const BiasRows& rows, int i) {
-  return reinterpret_cast<uintptr_t>(rows.from + int64_t{min(i, rows.last_row)} * rows.length);
+  return reinterpret_cast<uintptr_t>(rows.row(i));
 }
 __device__ __forceinline__ const uint32_t* row_words(const BiasRows& rows, int i) {
   return reinterpret_cast<const uint32_t*>(row_address(rows, i) & ~uintptr_t{3});
@@ -62,8 +97,12 @@ __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p)
   constexpr int kColumns = kTileKv + kOfWord;  // that words may reach
   const bool has_first =
       rows.from >= bias_data(p.inputs) + kOfWord || row_address(rows, 0) % 4 == 0;
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
+  const bool has_last = rows.last_key + 1 >= kColumns;
+#else
   const bool has_last = rows.last_key + 1 >= kColumns ||
-                        (rows.last_row >= 16 && rows.last_key + rows.length >= kColumns);
+                        (rows.last_row >= kWarpRows && rows.last_key + rows.length >= kColumns);
+#endif
 #if ATTN_MAPS > 1 && ATTN_BIAS_BYTES == 1
   // The warps of both maps write the tile: nothing may move in it, nor become zeros behind the last
   // key.
@@ -84,8 +123,8 @@ __device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p)
 #endif
 __device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& rows) {
 #pragma unroll 4
-  for (int i = 0; i < 16; ++i) {
-    const BiasElement* const from = rows.from + int64_t{min(i, rows.last_row)} * rows.length;
+  for (int i = 0; i < kWarpRows; ++i) {
+    const BiasElement* const from = rows.row(i);
 #pragma unroll
     for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
       const int column = 32 * j + threadIdx.x % 32;
@@ -101,8 +140,8 @@ __device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& row
   }
 }
 
-// Returns what finish_biases takes: of row lane % 16 the word behind, which has the end of a row
-// that begins within a word.
+// Returns what finish_biases takes: of row lane % kWarpRows the word behind, which has the end of a
+// row that begins within a word.
 __device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& rows,
                                                  const Params& p) {
   const int lane = threadIdx.x % 32;
@@ -111,7 +150,7 @@ __device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& 
     return 0;
   }
 #pragma unroll
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < kWarpRows; ++i) {
     const uint32_t* const words = row_words(rows, i);
 #pragma unroll
     for (int j = 0; j < (kRowWords + 31) / 32; ++j) {
@@ -121,7 +160,7 @@ __device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& 
       }
     }
   }
-  return __ldg(row_words(rows, lane % 16) + kRowWords);
+  return __ldg(row_words(rows, lane % kWarpRows) + kRowWords);
 }
 
 #if ATTN_BIAS_BYTES == 1
@@ -145,11 +184,17 @@ __device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& row
   // What stands behind the last key is not read.
   if (__all_sync(0xffffffffu, begin_words(rows))) return;
 #endif
+#if !ATTN_PACKED_HEADS || ATTN_BIAS_GROUPED
   const auto first = static_cast<uint32_t>(row_address(rows, 0));
   const uint32_t row_bytes = static_cast<uint32_t>(rows.length) * kBiasBytes;
+#endif
 #pragma unroll 2
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < kWarpRows; ++i) {
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
+    const auto moved = static_cast<uint32_t>(row_address(rows, i) % 4 * 8);  // bits
+#else
     const uint32_t moved = (first + i * row_bytes) % 4 * 8;  // bits
+#endif
     uint32_t words[kGroups];
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {

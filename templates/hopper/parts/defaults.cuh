@@ -297,6 +297,9 @@
 #ifndef ATTN_COUNTER
 #define ATTN_COUNTER 1
 #endif
+#ifndef ATTN_BIAS_GROUPED
+#define ATTN_BIAS_GROUPED 0
+#endif
 #ifndef ATTN_BIAS_BYTES
 #define ATTN_BIAS_BYTES 2
 #endif

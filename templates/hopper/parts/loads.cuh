@@ -116,9 +116,18 @@ __device__ __forceinline__ void Producer::load_biases(uint64_t& full, int block)
   for (int i = 0; i < kBiasTiles; ++i) {
 #pragma unroll
     for (int chunk = 0; chunk < kChunksBias; ++chunk) {
-      tma_load(map_bias, full, shared.bias[key_slot.index][i] + chunk * chunk_bytes(64, kChunkBias),
-               block * (kTileKv * kBiasBytes / 2) + chunk * kChunkBias, bias_row + 64 * i,
-               bias_plane, 0, kEvictNormal);
+      uint8_t* const columns = shared.bias[key_slot.index][i] + chunk * chunk_bytes(64, kChunkBias);
+      const int column = block * (kTileKv * kBiasBytes / 2) + chunk * kChunkBias;
+#if ATTN_PACKED_HEADS && ATTN_BIAS_GROUPED
+      tma_load(map_bias, full, columns, column, bias_row + kBiasRows * i, bias_plane, 0,
+               kEvictNormal);
+#elif ATTN_PACKED_HEADS
+      // Which are {column, head, query, 0}.
+      tma_load(map_bias, full, columns, column, bias_plane, bias_row + 64 / kGroupRows * i, 0,
+               kEvictNormal);
+#else
+      tma_load(map_bias, full, columns, column, bias_row + 64 * i, bias_plane, 0, kEvictNormal);
+#endif
     }
   }
 }
@@ -153,7 +162,12 @@ __device__ __forceinline__ void Producer::load_key(int block) {
     if ((announced.word & Visit::kFull) == 0) load_mask(full, block);  // else none is tested
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+#if ATTN_BIAS_GROUPED
+    constexpr int kBiasBytesOfTile = kChunksBias * chunk_bytes(kBiasRows, kChunkBias);
+    const int biases = p.bias_by_tma ? kBiasTiles * kBiasBytesOfTile : 0;
+#else
     const int biases = p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0;
+#endif
 #if ATTN_MAPS > 1
     barrier_expect(full, kMaps * kKeyBytes + biases);
 #else

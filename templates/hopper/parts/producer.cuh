@@ -25,7 +25,7 @@ struct Producer {
   int next;  // the index of the tile after this one; none: p.tiles
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-  int bias_row, bias_plane;  // the tile's first row, and the matrix that it is in
+  int bias_row, bias_plane;  // the tile's first query, and the matrix that it is in
 #endif
 #if ATTN_MASK_BITS
   const uint4* tile_mask;  // of its first block of keys
@@ -260,8 +260,12 @@ __device__ __forceinline__ bool Producer::has_next_part() const {
 __device__ __forceinline__ void Producer::begin_tile() {
   h_kv = tile.h / kGroup;
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+#if ATTN_PACKED_HEADS
+  bias_row = tile.q_first / kGroupRows;
+#else
   bias_row = tile.q_first;
-  bias_plane = bias_matrix(row_at(tile.b, tile.h, tile.q_first, p), p.inputs);
+#endif
+  bias_plane = bias_matrix(row_at(tile.b, tile.h, bias_row, p), p.inputs);
 #endif
 #if ATTN_MASK_BITS && ATTN_PACKED_HEADS
   const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);

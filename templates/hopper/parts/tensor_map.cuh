@@ -165,10 +165,14 @@ attention_status encode(EncodeTiled encoder, CUtensorMap& map, const Tensor& t) 
 Tensor bias_of(const Params& p) {
   const int64_t row = int64_t{p.seq_kv} * kBiasBytes / 2;
   const int matrices = static_cast<int>(bias_matrices(p.batch));
-  return {bias_data(p.inputs),
-          {0, row, row * p.seq_q},
-          p.seq_q,
-          1,
-          {matrices, static_cast<int>(row), kChunkBias, 64}};
+#if ATTN_PACKED_HEADS && ATTN_BIAS_GROUPED
+  const TensorBox box{matrices, static_cast<int>(row), kChunkBias, kBiasRows, 1};
+#elif ATTN_PACKED_HEADS
+  // The matrices of the heads that share a tile are neighbours.
+  const TensorBox box{matrices, static_cast<int>(row), kChunkBias, 64 / kGroupRows, kGroupRows};
+#else
+  const TensorBox box{matrices, static_cast<int>(row), kChunkBias, 64};
+#endif
+  return {bias_data(p.inputs), {0, row, row * p.seq_q}, p.seq_q, 1, box};
 }
 #endif
