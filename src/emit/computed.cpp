@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/lets.h"
 #include "text/diagnostics.h"
 
 namespace attngen::emit {
@@ -26,6 +27,7 @@ std::vector<std::pair<std::string, std::string>> computed(const spec::Spec& spec
   if (spec.maps > 1) lines.emplace_back("maps", std::to_string(spec.maps));
   lines.emplace_back("scale", fmt::format("{}", static_cast<float>(spec.scale)));
   if (!spec.constants.empty()) lines.emplace_back("constants", spec.constants_text);
+  if (!spec.lets.empty()) lines.emplace_back("let", spec::lets_of(spec));
   lines.emplace_back("score", spec.score_text);
   lines.emplace_back("mask", spec.mask_text);
   lines.emplace_back("normalize", spec.normalize_text);

@@ -15,6 +15,7 @@
 #include "emit/prepass.h"
 #include "emit/user_functions.h"
 #include "expr/simplify.h"
+#include "spec/lets.h"
 
 namespace attngen::emit {
 
@@ -57,7 +58,7 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
   if (!amd) parameters.emplace_back("int column");
   parameters.insert(parameters.end(), {"int kv_idx", kInputs});
   const bool joins = pairs.mask.op() == expr::Op::And || pairs.mask.op() == expr::Op::Or;
-  return comment("mask", spec.mask_text) +
+  return comment("mask", spec::with_lets(spec, spec.mask_text)) +
          (printed.eager && joins ? "// By & and |, of which no pair makes a branch.\n" : "") +
          text_of({"bool", "pair_exists", std::move(parameters), returned(pairs.mask, printed)});
 }
@@ -159,7 +160,8 @@ std::string searches_text(attention::KeyRange& range, const DeviceNames& names) 
 }  // namespace
 
 std::string key_range_text(const Spec& spec, const DeviceNames& names, bool own_heading, bool amd) {
-  std::string text = own_heading ? comment("mask", spec.mask_text) + "//\n" : "";
+  std::string text =
+      own_heading ? comment("mask", spec::with_lets(spec, spec.mask_text)) + "//\n" : "";
   text +=
       "// Rows q_first..q_last have no pair outside [begin, end), and every pair inside\n"
       "// [full_begin, full_end).\n"

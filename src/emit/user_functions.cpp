@@ -27,6 +27,7 @@
 #include "emit/table_functions.h"
 #include "expr/simplify.h"
 #include "schedule/search.h"
+#include "spec/lets.h"
 
 namespace attngen::emit {
 namespace {
@@ -259,7 +260,7 @@ std::string strips_text(const PairForm& pairs, const DeviceNames& names) {
 // In the exponent's units of an exponential form: score_unit of a score.
 std::string score_text(const Spec& spec, const PairForm& pairs, const DeviceNames& names) {
   if (is_plain_score(spec) || !pairs.score) return "";
-  std::string heading = comment("score", spec.score_text);
+  std::string heading = comment("score", spec::with_lets(spec, spec.score_text));
   if (pairs.row_term) heading += "// Terms that a row's scores share wait for row_values.\n";
   if (pairs.affine) {
     return heading +
@@ -311,7 +312,7 @@ std::vector<const Reduction*> distinct_reductions(const RowForm& form, const Dev
 
 std::string reductions_text(const Spec& spec, const RowForm& form, const PairForm& pairs,
                             const DeviceNames& names, const Fragment& fragment) {
-  std::string text = comment("normalize", spec.normalize_text) + "\n";
+  std::string text = comment("normalize", spec::with_lets(spec, spec.normalize_text)) + "\n";
   if (pairs.near_logistic) {
     return text +
            "struct Reductions {\n"

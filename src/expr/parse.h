@@ -21,7 +21,11 @@ struct Scope {
   std::map<std::string, Type, std::less<>> variables;
   std::map<std::string, Expr, std::less<>> constants;  // folded: a Number each
   std::map<std::string, Input, std::less<>> inputs;    // rank 0: the bare name, no brackets
-  bool reductions = false;                             // rowmax(...) and rowsum(...) allowed
+  struct Let {
+    std::string name, text;
+  };
+  std::vector<Let> lets;    // a name stands for its text, in parentheses; each may use those before
+  bool reductions = false;  // rowmax(...) and rowsum(...) allowed
   struct Forbidden {
     std::string reason;  // "a mask cannot read it"
     std::string help;    // what to write; may be empty

@@ -46,6 +46,7 @@ std::vector<std::string> Parser::names_near(bool call) const {
     names.insert(names.end(), {"true", "false", "not"});
     add(scope_.variables);
     add(scope_.constants);
+    for (const Scope::Let& let : lets_) names.push_back(let.name);
   }
   return names;
 }
@@ -95,6 +96,9 @@ Expr Parser::value_of(const Token& name) {
   if (const auto value = scope_.constants.find(name.text); value != scope_.constants.end()) {
     return constant(value->second.type(), value->second.number(), name.span);
   }
+  if (const auto let = std::ranges::find(lets_, name.text, &Scope::Let::name); let != lets_.end()) {
+    return parse_let(name, *let);
+  }
   if (const auto reason = scope_.forbidden.find(name.text); reason != scope_.forbidden.end()) {
     fail(name.span, fmt::format("'{}' is not allowed here: {}", name.text, reason->second.reason),
          reason->second.help);
@@ -105,6 +109,19 @@ Expr Parser::value_of(const Token& name) {
                      plural(static_cast<size_t>(*arity), "argument", "arguments in parentheses")));
   }
   fail_unknown(name, false);
+}
+
+// Its text is known to parse where everything has its name; here something may not.
+Expr Parser::parse_let(const Token& name, const Scope::Let& let) {
+  try {
+    Parser inner(*this, name, let);
+    Expr value = inner.parse_all();
+    nodes_ = inner.nodes_;
+    return value;
+  } catch (Failure& failure) {
+    failure.error.message = fmt::format("in '{}': {}", let.name, failure.error.message);
+    throw;
+  }
 }
 
 Expr Parser::parse_load(const Token& name, const Scope::Input& input) {
@@ -175,7 +192,8 @@ Expr Parser::parse_call(const Token& name) {
   const std::optional<int> arity = arity_of(name.text);
   if (!arity) {
     if (scope_.variables.contains(name.text) || scope_.constants.contains(name.text) ||
-        scope_.inputs.contains(name.text)) {
+        scope_.inputs.contains(name.text) ||
+        std::ranges::find(lets_, name.text, &Scope::Let::name) != lets_.end()) {
       fail(name.span, fmt::format("'{}' is not a function", name.text), help_on_called(name));
     }
     if (scope_.unknown.contains(std::string(name.text) + "(")) return parse_unknown(name);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,13 +17,28 @@ namespace attngen::expr {
 
 class Parser {
  public:
-  Parser(std::string_view text, const Scope& scope) : text_(text), lexer_(text), scope_(scope) {
+  Parser(std::string_view text, const Scope& scope)
+      : text_(text), lexer_(text), scope_(scope), lets_(scope.lets) {
     advance();
   }
 
   Expr parse_all();
 
  private:
+  // Of a name's text, within `outer`, at the name: its nodes and its depth count on, and all of it
+  // stands where the name does.
+  Parser(const Parser& outer, const Token& name, const Scope::Let& let)
+      : text_(let.text),
+        lexer_(let.text),
+        scope_(outer.scope_),
+        lets_(outer.lets_.data(), &let),
+        place_(name.span),
+        depth_(outer.depth_),
+        nodes_(outer.nodes_),
+        reduction_(outer.reduction_) {
+    advance();
+  }
+
   // Counts one level of nesting while it lives.
   class Nesting {
    public:
@@ -42,6 +58,7 @@ class Parser {
   void advance() {
     last_end_ = token_.span.end;
     token_ = lexer_.next();
+    if (place_) token_.span = *place_;
   }
   bool at(std::string_view text) const {
     return token_.kind != Token::Kind::Number && token_.kind != Token::Kind::End &&
@@ -72,6 +89,7 @@ class Parser {
   // parse_names.cpp
   Expr parse_named();
   Expr value_of(const Token& name);
+  Expr parse_let(const Token& name, const Scope::Let& let);
   Expr parse_call(const Token& name);
   Expr parse_load(const Token& name, const Scope::Input& input);
   Expr parse_unknown(const Token& name);
@@ -84,8 +102,10 @@ class Parser {
   std::string_view text_;
   Lexer lexer_;
   const Scope& scope_;
-  Token token_;            // the next, not yet taken
-  uint32_t last_end_ = 0;  // of the token taken last
+  std::span<const Scope::Let> lets_;  // that the text may use
+  std::optional<Span> place_;         // of all tokens, in a name's text
+  Token token_;                       // the next, not yet taken
+  uint32_t last_end_ = 0;             // of the token taken last
   int depth_ = 0;
   NodeBuilder nodes_;
   std::string reduction_;  // "rowmax" inside its argument

@@ -15,6 +15,7 @@
 #include "report/pipes.h"
 #include "report/roofline.h"
 #include "report/why.h"
+#include "spec/lets.h"
 
 namespace attngen::report {
 
@@ -98,6 +99,7 @@ std::string question(const spec::Spec& spec, const target::Target& target) {
          asked("Tensors", fmt::format("{}, {} query and {} key-value heads, head_dim {} and {}",
                                       name_of(spec.dtype), spec.heads.q, spec.heads.kv(),
                                       spec.head_dim.qk, spec.head_dim.v)) +
+         (spec.lets.empty() ? "" : asked("let", spec::lets_of(spec), true)) +
          asked("score", spec.score_text, true) + asked("mask", spec.mask_text, true) +
          asked("normalize", spec.normalize_text, true) + asked("Spec hash", spec.hash) + "</dl>\n";
 }

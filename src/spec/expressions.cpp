@@ -41,6 +41,21 @@ class ExpressionReader {
   ExpressionReader(const Node& root, Spec& spec, Report& report)
       : root_(root), spec_(spec), report_(report), scopes_(root, spec) {}
 
+  // Names that stand for texts. A text is read anew wherever its name stands, since what it may
+  // name differs; what is wrong with it everywhere is said here.
+  void read_lets() {
+    const Node* lets = root_.find("let");
+    if (lets == nullptr) return;
+    for (const Node& let : lets->children) {
+      if (!let.valid || !reads_somewhere(*lets, let)) {
+        scopes_.add_broken(let.key);
+        continue;
+      }
+      scopes_.add_let(let.key, let.text);
+      spec_.lets.emplace_back(let.key, text::one_line(let.text));
+    }
+  }
+
   void read_parallel() {
     const Node* score = root_.find("score");
     const Node* mask = root_.find("mask");
@@ -102,6 +117,7 @@ class ExpressionReader {
   // Of what a call must be given, and what is written for nothing.
   void warn_of_unread() {
     const Node* normalize = root_.find("normalize");
+    warn_of_unread(root_.find("let"), "/let", "name");
     warn_of_unread(root_.find("inputs"), "/inputs", "input");
     warn_of_unread(root_.find("constants"), "/constants", "constant");
     if (normalize != nullptr) {
@@ -131,6 +147,40 @@ class ExpressionReader {
            (heads->find("kv") != nullptr || heads->find("k") != nullptr);
   }
 
+  // Whether the text of a name may be right; else reports what is wrong with it.
+  bool reads_somewhere(const Node& lets, const Node& let) {
+    expr::Scope names = scopes_.without({});
+    for (const char* group : {"rows", "save"}) {
+      const Node* normalize = root_.find("normalize");
+      const Node* values = normalize != nullptr ? normalize->find(group) : nullptr;
+      if (values == nullptr) continue;
+      for (const Node& value : values->children) {
+        names.forbidden[value.key] = {"it is computed later, in normalize", ""};
+      }
+    }
+    for (const Node* later = &let; later != &lets.children.back() + 1; ++later) {
+      names.forbidden[later->key] = {later == &let
+                                         ? "a name of let cannot read itself"
+                                         : "it comes later; names of let are read in order",
+                                     ""};
+    }
+    const std::string pointer = child("/let", let.key);
+    auto parsed = expr::parse(let.text, names);
+    if (const auto* error = std::get_if<expr::Error>(&parsed)) {
+      report_wrong(let, pointer, *error, names);
+      return false;
+    }
+    return passes(let, pointer, std::get<expr::Expr>(parsed));
+  }
+
+  // Whether a place in a text is a name of let. What is wrong with its own text was said there.
+  bool is_let(const Node& node, expr::Span span) const {
+    const std::string_view text(node.text);
+    const std::string_view named =
+        text.substr(std::min<size_t>(span.begin, text.size()), span.end - span.begin);
+    return std::ranges::any_of(spec_.lets, [&](const auto& let) { return let.first == named; });
+  }
+
   // How to leave pairs out by their score, which a mask does not know.
   const char* limit_of_scores() const {
     const Node* normalize = root_.find("normalize");
@@ -150,9 +200,10 @@ class ExpressionReader {
                  "to take the second off, write output: acc / l * (1 if map == 0 else -1)");
   }
 
-  void warn_in_text(const Node& node, std::string_view pointer,
-                    const std::optional<expr::Error>& doubt) {
-    if (doubt) report_.in_text(node, pointer, *doubt, text::Severity::Warning);
+  void warn_in_text(const Node& node, std::string_view pointer, std::optional<expr::Error> doubt) {
+    if (!doubt) return;
+    if (is_let(node, doubt->span)) doubt->help.clear();  // it would quote the name
+    report_.in_text(node, pointer, *doubt, text::Severity::Warning);
   }
 
   void warn_of_unread(const Node* names, std::string_view pointer, std::string_view what) {
@@ -217,21 +268,34 @@ class ExpressionReader {
       if (node != nullptr) report_wrong(*node, pointer, *error, names);
       return {};
     }
-    read_.merge(expr::names_in(text));
+    add_names(text);
     const auto& e = std::get<expr::Expr>(parsed);
     if (node != nullptr && !passes(*node, pointer, e)) return {};
     return of_type(e, node, pointer, type);
   }
 
+  // Those that a text reads, and that those of them read which stand for a text.
+  void add_names(std::string_view text) {
+    for (const std::string& name : expr::names_in(text)) {
+      if (!read_.insert(name).second) continue;
+      const Node* lets = root_.find("let");
+      const Node* let = lets != nullptr ? lets->find(name) : nullptr;
+      if (let != nullptr) add_names(let->text);
+    }
+  }
+
   // Reports what is wrong with the expression at `node`, or doubtful; whether it is right.
   bool passes(const Node& node, const std::string& pointer, const expr::Expr& e) {
+    const auto warn_once = [&](const std::optional<expr::Error>& doubt) {
+      if (doubt && !is_let(node, doubt->span)) warn_in_text(node, pointer, doubt);
+    };
     std::optional<expr::Error> error = wrong_number(e);
-    if (!error) warn_in_text(node, pointer, exchanged_clamp(e, node.text));
+    if (!error) warn_once(exchanged_clamp(e, node.text));
     if (!error && knows_heads()) {
       error = wrong_index(e, spec_);
       if (!error) {
-        warn_in_text(node, pointer, clamped_index(e, spec_));
-        warn_in_text(node, pointer, number_beyond_32_bits(e, spec_, node.text));
+        warn_once(clamped_index(e, spec_));
+        warn_once(number_beyond_32_bits(e, spec_, node.text));
       }
     }
     if (error) report_.in_text(node, pointer, *error);
@@ -400,6 +464,7 @@ class ExpressionReader {
 
 void read_expressions(const Node& root, Spec& spec, Report& report) {
   ExpressionReader reader(root, spec, report);
+  reader.read_lets();
   if (spec.pattern == Pattern::Recurrent) {
     reader.read_recurrent();
   } else {

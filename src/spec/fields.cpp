@@ -30,6 +30,7 @@ class FieldReader {
     reserve_softmax_names();
     read_inputs(root_, spec_, names_, report_);
     read_constants();
+    read_let_names();
     read_row_names();
     read_fixed();
     read_workload();
@@ -161,6 +162,15 @@ class FieldReader {
       spec_.constants.emplace_back(entry.key, number_of(entry).value_or(0));
       std::string& shown = spec_.constants_text;
       shown += fmt::format("{}{} = {}", shown.empty() ? "" : ", ", entry.key, entry.text);
+    }
+  }
+
+  // Their texts are read with the expressions that use them.
+  void read_let_names() {
+    const Node* lets = root_.find("let");
+    if (lets == nullptr) return;
+    for (const Node& let : lets->children) {
+      if (let.valid) names_.add(let, "/let", "a name of let");
     }
   }
 

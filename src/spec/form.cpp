@@ -164,6 +164,8 @@ std::vector<Key> common_keys() {
                "Kernels to emit.", nlohmann::json::array({"forward"})),
       optional("inputs", dictionary(input(), 64), "The user's own tensors, by name."),
       optional("constants", dictionary(f32(), 256), "Names for numbers, folded at generation."),
+      optional("let", dictionary(expression(), 64),
+               "Names for parts of expressions, in order: each may use those above it."),
       optional("fixed",
                object({optional("batch", length(), "Sequences."),
                        optional("seq_q", length(), "Query length."),

@@ -52,8 +52,7 @@ constexpr const char* kBlocks = "write blocks: {size: $, from: bitmap}";
 constexpr const char* kBefore = "do it to q, k and v before the call";
 constexpr const char* kRotary = "rotate q and k before the call: kernels take them as they are";
 constexpr const char* kNoFp8 = "kernels are bf16 or fp16, keys and values too: there is no fp8";
-constexpr const char* kNoNames =
-    "no names stand for expressions: constants are numbers, and rows in normalize have names";
+constexpr const char* kLet = "names for parts of expressions belong in let: {x: score / 30}";
 
 // Of the whole text.
 constexpr Hint kKeys[] = {
@@ -126,9 +125,10 @@ constexpr Hint kKeys[] = {
     {"query", kBefore},
     {"key", kBefore},
     {"value", kBefore},
-    {"let", kNoNames},
-    {"define", kNoNames},
-    {"variables", kNoNames},
+    {"define", kLet},
+    {"variables", kLet},
+    {"terms", kLet},
+    {"where", kLet},
 };
 
 constexpr const char* kTwoLengths = "write seq_q and seq_kv";

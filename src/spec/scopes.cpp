@@ -50,7 +50,7 @@ std::string as_input(std::string_view name, const Spec& spec) {
 Scopes::Scopes(const Node& root, const Spec& spec) : spec_(spec) {
   add_constants(root);
   add_inputs();
-  add_broken(root);
+  add_broken_groups(root);
 }
 
 void Scopes::add_constants(const Node& root) {
@@ -76,9 +76,14 @@ void Scopes::add_inputs() {
   }
 }
 
-void Scopes::add_broken(const Node& root) {
+void Scopes::add_let(const std::string& name, const std::string& text) {
+  base_.lets.push_back({name, text});
+}
+
+void Scopes::add_broken_groups(const Node& root) {
   for (const Node& node : root.children) {
     if (node.key == "maps" && !node.valid) broken_.insert("map");
+    if (node.key == "let" && !node.valid && node.kind != Node::Kind::Map) all_broken_ = true;
   }
   for (const char* group : {"inputs", "constants"}) {
     for (const Node& node : root.children) {

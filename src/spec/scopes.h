@@ -24,6 +24,9 @@ class Scopes {
   // Of a spec whose fields have been read; it must outlive this.
   Scopes(const Node& root, const Spec& spec);
 
+  // A name that stands for a text, behind those before; and one whose text has an error of its own.
+  void add_let(const std::string& name, const std::string& text);
+  void add_broken(const std::string& name) { broken_.insert(name); }
   // All names of the spec's pattern, of its inputs and of its constants, but the forbidden ones.
   expr::Scope without(std::initializer_list<Reason> forbidden) const;
   // Whether what declares the name, or may declare it, has an error of its own: a use is none then.
@@ -32,7 +35,7 @@ class Scopes {
  private:
   void add_constants(const Node& root);
   void add_inputs();
-  void add_broken(const Node& root);
+  void add_broken_groups(const Node& root);
   void add_broken_rows(const Node& normalize);
 
   const Spec& spec_;

@@ -164,6 +164,8 @@ struct Spec {
   // normalize a line per value in the long form ("m = rowmax(score)"), of constants all in one
   // ("cap = 30.0, window = 128").
   std::string score_text, mask_text, normalize_text, constants_text;
+  // The names of `let` and the texts that they stand for, a line each.
+  std::vector<std::pair<std::string, std::string>> lets;
   // Section 5 of the language. Lists of tokens are checked, not emitted yet.
   enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };
   Sparsity sparsity = Sparsity::None;

@@ -308,3 +308,50 @@ TEST_CASE("depth and size are limited") {
   }
   CHECK(message(wide) == "expression has more than 10000 nodes");
 }
+
+TEST_CASE("a name stands for a text, as in parentheses") {
+  Scope scope = rich_scope();
+  scope.lets = {{"gap", "h - 3"}, {"near", "gap < 4"}, {"twice", "2 * gap"}};
+  const auto grouped = [&](std::string_view a, std::string_view b) {
+    const auto result = parse(a, scope);
+    REQUIRE(std::holds_alternative<Expr>(result));
+    CHECK_MESSAGE(same(std::get<Expr>(result), parsed(b)), fmt::format("{} is not {}", a, b));
+  };
+  grouped("gap * 2", "(h - 3) * 2");
+  grouped("x if not near else twice", "x if not ((h - 3) < 4) else (2 * (h - 3))");
+  grouped("near == near", "((h - 3) < 4) == ((h - 3) < 4)");
+  // All of it stands where the name does.
+  const auto whole = parse("x + twice", scope);
+  const Expr& twice = std::get<Expr>(whole).operand(1).operand(0);  // of a ToFloat
+  CHECK(twice.operand(1).span().begin == 4);
+  CHECK(twice.operand(1).span().end == 9);
+  // What is wrong in it here alone is said at the name.
+  scope.variables.erase("h");
+  scope.forbidden["h"] = {"it is a test's", "write b"};
+  CHECK(error_of("x + twice", scope) ==
+        "[twice] in 'twice': in 'gap': 'h' is not allowed here: it is a test's; write b");
+  CHECK(error_of("x + gpa", scope) == "[gpa] unknown name 'gpa'; did you mean 'gap'?");
+  CHECK(error_of("gap(3)", scope) == "[gap] 'gap' is not a function");
+}
+
+TEST_CASE("names that stand for texts see those before them alone") {
+  Scope scope = rich_scope();
+  scope.lets = {{"early", "late + 1"}, {"late", "early + 1"}, {"own", "own"}};
+  CHECK(error_of("early", scope).starts_with("[early] in 'early': unknown name 'late'"));
+  CHECK(error_of("late", scope).starts_with("[late] in 'late': in 'early': unknown name 'late'"));
+  CHECK(error_of("own", scope).starts_with("[own] in 'own': unknown name 'own'"));
+}
+
+TEST_CASE("names that stand for texts count as these do") {
+  Scope scope = rich_scope();
+  scope.lets = {{"t0", "x + x"}};
+  for (int i = 1; i < 64; ++i) {
+    scope.lets.push_back({fmt::format("t{}", i), fmt::format("t{0} * t{0}", i - 1)});
+  }
+  CHECK(error_of("t8", scope).starts_with("parsed as "));
+  CHECK(error_of("t63", scope).ends_with("expression has more than 10000 nodes"));
+  scope.lets = {{"deep", repeated("-(", 70) + "x" + repeated(")", 70)}};
+  CHECK(error_of("deep", scope).starts_with("parsed as "));
+  CHECK(error_of(repeated("-(", 60) + "deep" + repeated(")", 60), scope)
+            .find("expression is nested deeper than 200") != std::string::npos);
+}

@@ -505,5 +505,58 @@ TEST_CASE("the caret finds its way through quotes, escapes and folded lines") {
   CHECK(errors_with("mask: q_idx <\r\n  zz\r\n").starts_with("s.yaml:7:3: error: unknown name"));
 }
 
+TEST_CASE("names of let") {
+  CHECK(errors_with(
+            "let: {gap: q_pos - kv_idx, near: gap < 9}\nscore: score - gap\nmask: near\n") == "");
+  CHECK(errors_with("let: {s: score / 30}\nscore: 30 * tanh(s)\n"
+                    "normalize: {rows: {m: rowmax(s), l: rowsum(exp(s - m))}, weight: exp(s - m), "
+                    "output: acc / l}\n") == "");
+  CHECK(errors_with("let: {far: 2 * score}\nmask: far < 3\n") ==
+        "s.yaml:7:7: error: in 'far': 'score' is not allowed here: a mask cannot read it\n"
+        "    7 | mask: far < 3\n"
+        "      |       ^~~\n"
+        "help: write it in score: score if score > 0 else -inf\n");
+  CHECK(errors_with("let: {far: gap * 2, gap: 3}\nscore: score + far\n") ==
+        "s.yaml:6:12: error: 'gap' is not allowed here: it comes later; names of let are read in "
+        "order\n"
+        "    6 | let: {far: gap * 2, gap: 3}\n"
+        "      |            ^~~\n");
+  CHECK(errors_with("let: {far: far + 1}\nscore: score + far\n") ==
+        "s.yaml:6:12: error: 'far' is not allowed here: a name of let cannot read itself\n"
+        "    6 | let: {far: far + 1}\n"
+        "      |            ^~~\n");
+  CHECK(errors_with("let: {far: m + 1}\nnormalize: {rows: {m: rowmax(score)}, weight: score}\n")
+            .starts_with("s.yaml:6:12: error: 'm' is not allowed here: it is computed later, in "
+                         "normalize\n"));
+  CHECK(errors_with("let: {gap: kv_idx -}\nscore: score + gap\n") ==
+        "s.yaml:6:20: error: expected an expression, got the end of the expression\n"
+        "    6 | let: {gap: kv_idx -}\n"
+        "      |                    ^\n");
+  CHECK(errors_with("let: {q_pos: 3}\n") ==
+        "s.yaml:6:7: error: 'q_pos' cannot name a name of let\n"
+        "    6 | let: {q_pos: 3}\n"
+        "      |       ^~~~~\n"
+        "help: expressions use that name already\n");
+  CHECK(errors_with("let: {gap: 3}\n") ==
+        "s.yaml:6:7: warning: name 'gap' is never read\n"
+        "    6 | let: {gap: 3}\n"
+        "      |       ^~~\n");
+  CHECK(errors_with_recurrent("let: {decay: 0.1 * h}\nlog_decay: -decay\n") == "");
+}
+
+// What is doubtful in a text is said there, once, with help that quotes it.
+TEST_CASE("doubts about names of let") {
+  CHECK(errors_with("let: {low: \"clamp(score, 3, 1)\"}\nscore: low + low\n") ==
+        "s.yaml:6:13: warning: clamp from 3 to 1 gives 1 for every value\n"
+        "    6 | let: {low: \"clamp(score, 3, 1)\"}\n"
+        "      |             ^~~~~~~~~~~~~~~~~~\n"
+        "help: write clamp(score, 1, 3)\n");
+  CHECK(errors_with("inputs: {gamma: {dtype: f32, shape: [heads]}}\n"
+                    "let: {decay: \"pow(gamma[h], q_pos - kv_idx)\"}\nscore: score * decay\n") ==
+        "s.yaml:8:16: warning: 'pow' takes each pair a logarithm too\n"
+        "    8 | score: score * decay\n"
+        "      |                ^~~~~\n");
+}
+
 }  // namespace
 }  // namespace attngen::spec

@@ -84,10 +84,9 @@ TEST_CASE("what is done before the call, or not at all") {
                     "\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n")
               .ends_with(std::string("help: ") + no_fp8 + "\n"));
   }
-  for (const std::string names : {"let", "define"}) {
-    CHECK(
-        help(names + ": {x: score * 2}") ==
-        "no names stand for expressions: constants are numbers, and rows in normalize have names");
+  for (const std::string names : {"define", "variables", "where"}) {
+    CHECK(help(names + ": {x: score * 2}") ==
+          "names for parts of expressions belong in let: {x: score / 30}");
   }
   for (const std::string none : {"null", "~", "None"}) {
     CHECK(help("scale: " + none) == "leave it out: the default is 1/sqrt(head_dim.qk)");

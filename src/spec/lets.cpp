@@ -1,0 +1,49 @@
+#include "spec/lets.h"
+
+#include <fmt/format.h>
+
+#include <ranges>
+#include <set>
+#include <string_view>
+
+#include "expr/parse.h"
+
+namespace attngen::spec {
+namespace {
+
+void add_names(const Spec& spec, std::string_view text, std::set<std::string>& names) {
+  for (const std::string& name : expr::names_in(text)) {
+    if (!names.insert(name).second) continue;
+    for (const auto& [let, stands_for] : spec.lets) {
+      if (let == name) add_names(spec, stands_for, names);
+    }
+  }
+}
+
+}  // namespace
+
+std::string lets_of(const Spec& spec) {
+  std::string lines;
+  for (const auto& [name, text] : spec.lets) {
+    lines += fmt::format("{}{} = {}", lines.empty() ? "" : "\n", name, text);
+  }
+  return lines;
+}
+
+std::string with_lets(const Spec& spec, const std::string& text) {
+  if (spec.lets.empty()) return text;
+  constexpr std::string_view kIs = " = ";  // of a line of normalize_text: "m = rowmax(score)"
+  std::set<std::string> names;
+  for (const auto part : std::views::split(text, '\n')) {
+    const std::string_view line(part.begin(), part.end());
+    const size_t is = line.find(kIs);
+    add_names(spec, is == std::string_view::npos ? line : line.substr(is + kIs.size()), names);
+  }
+  std::string lines = text;
+  for (const auto& [name, stands_for] : spec.lets) {
+    if (names.contains(name)) lines += fmt::format("\n{} = {}", name, stands_for);
+  }
+  return lines;
+}
+
+}  // namespace attngen::spec

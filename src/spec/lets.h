@@ -1,0 +1,16 @@
+// The names that stand for parts of expressions, for readers who do not have the spec.
+#pragma once
+
+#include <string>
+
+#include "spec/spec.h"
+
+namespace attngen::spec {
+
+// All of them, a line each: "gap = q_pos - kv_idx".
+std::string lets_of(const Spec& spec);
+
+// A text of the spec, and below it those lines whose names it needs.
+std::string with_lets(const Spec& spec, const std::string& text);
+
+}  // namespace attngen::spec
