@@ -142,7 +142,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     bytes += s.stages * kWarpgroupRows * s.warpgroups * of_row;
   }
   constexpr int kRank = 1;
-  const int ranked = ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked);
+  const int ranked =
+      ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked, kernel.varlen);
   if (ranked > 0) bytes += kBarrier + kRank * ranked;
   return round_up(bytes, kAlignment);
 }

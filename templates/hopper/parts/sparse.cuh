@@ -53,7 +53,15 @@ class Walk {
  public:
   __device__ __forceinline__ Walk(const Tile& of, const Blocks& blocks, Kept& kept,
                                   const Params& params)
-      : p(params), tile(of), kept_(kept), blocks_(blocks), base_((blocks.end + 31) / 32 * 32) {}
+#if ATTN_VARLEN && ATTN_CELLS_KV
+      : p(params), tile(of), kept_(kept), blocks_(blocks), base_((blocks.end + 31) / 32 * 32) {
+    // A sequence that is longer than max_seq_kv keeps nothing beyond.
+    blocks_.end = min(blocks_.end, p.cells_kv * kBlocksOfCell);
+  }
+#else
+      : p(params), tile(of), kept_(kept), blocks_(blocks), base_((blocks.end + 31) / 32 * 32) {
+  }
+#endif
 
   // The next ones, of 32 blocks at a time; none: no more.
   __device__ __forceinline__ Visits next(const Inputs&) {
@@ -145,11 +153,25 @@ class Walk {
 #endif
 #if ATTN_SKIP && !ATTN_ROWS_DIFFER
     query += kTileQueries / kWarpgroups * i;  // warpgroup i's first
+#if ATTN_VARLEN
+    if (query >= tile.seq_q) return -1;
+#else
     if (query >= p.seq_q) return -1;
+#endif
 #endif
     const int head = tile.h / (kHeadsQ / kCellHeads);
 #if ATTN_ROWS_DIFFER
     const int cell = query / kCellQueries + i;
+#elif ATTN_VARLEN
+    const int cell = query / kCellQueries;
+#endif
+#if ATTN_VARLEN && !ATTN_CELLS_Q
+    if (cell >= tile.seq_q) return -1;
+    return int64_t{head} * p.total_q + tile.q_begin + cell;
+#elif ATTN_VARLEN
+    if (cell * kCellQueries >= tile.seq_q || cell >= p.cells_q) return -1;
+    return (int64_t{tile.b} * kCellHeads + head) * p.cells_q + cell;
+#elif ATTN_ROWS_DIFFER
     if (cell >= p.cells_q) return -1;
     return (int64_t{tile.b} * kCellHeads + head) * p.cells_q + cell;
 #else
