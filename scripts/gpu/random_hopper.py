@@ -126,6 +126,8 @@ def draw_storage(d, spec):
             spec["blocks"]["queries"] = d.random.choice([1, 2, 8, 32, 64, 128])
         if spec["blocks"]["from"] == "indices" and d.random.random() < 0.3:
             spec["blocks"]["most"] = d.random.randint(1, 6)
+        if d.random.random() < 0.3:
+            pack(spec)
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
 

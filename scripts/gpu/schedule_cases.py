@@ -207,6 +207,8 @@ SPLIT_WALKS = {
     "bitmap": ({}, {"blocks": {"size": 64, "from": "bitmap"}}, 1),
     "lists": ({}, {"blocks": {"size": 64, "from": "indices", "per": "heads_kv"},
                    "mask": CAUSAL}, 7),
+    "packed_lists": ({}, {"blocks": {"size": 64, "from": "indices", "per": "heads_kv"},
+                          "varlen": True, "mask": CAUSAL}, 7),
 }
 FEW_SUMS = ("softpick", "retention", "sigmoid", "squares")  # large scores overflow what they sum
 

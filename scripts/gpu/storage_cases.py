@@ -19,6 +19,7 @@ def varlen_cases():
                   inputs={**SLOPES, "kv_len": {"dtype": "i32", "shape": ["batch"]}}, score=ALIBI,
                   mask="kv_idx < kv_len[b]")
     yield from varlen_input_cases()
+    yield from varlen_block_cases()
 
 
 def varlen_input_cases():
@@ -42,6 +43,34 @@ def varlen_input_cases():
               score="score + x[kv_idx, h_kv]")
     yield one("output", ["seq_kv"], "normal", mask=CAUSAL,
               normalize={**row_free("sigmoid(score)"), "output": "acc * x[q_pos]"})
+
+
+def varlen_block_cases():
+    """`--filter varlen_blocks`: blocks that packed sequences keep, of tensors with room for the longest
+    and of packed rows; where some of a tile's warpgroups alone keep a sequence's last block, which holds
+    keys of the next one, and where it comes as one of two.
+    """
+    def one(name, heads, size, source, dim=128, per="heads_kv", given=None, queries=None, most=None,
+            **spec):
+        more = {"queries": queries, "most": most}
+        blocks = {"size": size, "from": source, "per": per, **{k: n for k, n in more.items() if n}}
+        case = variant(f"varlen_blocks_{name}", dim, heads, varlen=True, blocks=blocks, **spec)
+        return replace(case, schedule=given and {**given, "order": "longest_first"})
+
+    yield one("bitmap", (4, 2), 64, "bitmap", per="heads")
+    yield one("lists", (4, 4), 128, "indices", mask=CAUSAL, dtype="fp16", layout="bhsd")
+    yield one("group", (8, 2), 64, "indices", mask=CAUSAL)
+    yield one("wide", (4, 2), 64, "bitmap", dim=256, mask=MASKS["window"])
+    yield one("tall", (4, 2), 64, "bitmap", queries=256, normalize=row_free("sigmoid(score)"))
+    yield one("most", (4, 2), 64, "indices", most=5, per="heads")
+    yield one("selected", (16, 1), 64, "indices", queries=1, most=8, mask=CAUSAL)
+    yield one("selected_bitmap", (8, 2), 64, "bitmap", queries=1, layout="bhsd")
+    yield one("selected_few", (4, 2), 128, "indices", queries=16, mask=CAUSAL)
+    given = {"two_blocks": schedule(1, 128, 2, ping_pong=False),
+             "turns": {**schedule(2, 128, 2), "pack_heads": True},
+             "three_rows": schedule(3, 64, 2, ping_pong=False)}
+    for name, tile in given.items():
+        yield one(name, (4, 1), 64, "indices", mask=CAUSAL, given=tile)
 
 
 def sparse_cases():

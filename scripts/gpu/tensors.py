@@ -183,9 +183,12 @@ def draw(case, shape, save_names, seed, device, on_host=True):
         if on_host:
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     if "blocks" in spec:
-        for name, value in draw_blocks(spec, shape, random, device).items():
+        for name, value in draw_blocks(spec, shape, total_q, random, device).items():
             problem.inputs[name] = value
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
+        for name, value in max_lengths(spec, shape).items():
+            problem.inputs[name] = value
+            problem.host_inputs[name] = np.array([value], np.float64)
     return problem
 
 
@@ -238,22 +241,34 @@ def block_heads(spec):
     return spec["heads"]["kv" if spec["blocks"].get("per") == "heads_kv" else "q"]
 
 
-def draw_blocks(spec, shape, random, device):
-    """A third of the blocks; every fifth row of blocks keeps none, every seventh all."""
-    size = spec["blocks"]["size"]
-    height = -(-shape.seq_q // spec["blocks"].get("queries", size))
-    width = -(-shape.seq_kv // size)
-    kept = torch.rand((shape.batch, block_heads(spec), height, width), generator=random,
-                      device=device) < 1 / 3
-    kept[:, :, 6::7] = True
-    kept[:, :, 4::5] = False
+def max_lengths(spec, shape):
+    """Of packed sequences what says how their blocks are laid out: a little more than the longest has."""
+    if not spec.get("varlen"):
+        return {}
+    return {"max_seq_q": shape.seq_q + 100, "max_seq_kv": shape.seq_kv + 100}
+
+
+def draw_blocks(spec, shape, total_q, random, device):
+    """A third of the blocks; every fifth row of blocks keeps none, every seventh all. Rows are [batch,
+    heads, rows of blocks], those of packed single queries [heads, total_q].
+    """
+    blocks, longest = spec["blocks"], max_lengths(spec, shape)
+    size, queries = blocks["size"], blocks.get("queries", blocks["size"])
+    height = -(-longest.get("max_seq_q", shape.seq_q) // queries)
+    width = -(-longest.get("max_seq_kv", shape.seq_kv) // size)
+    rows = (shape.batch, block_heads(spec), height)
+    if longest and queries == 1:
+        rows = (block_heads(spec), total_q)
+    kept = torch.rand((*rows, width), generator=random, device=device) < 1 / 3
+    kept[..., 6::7, :] = True
+    kept[..., 4::5, :] = False
     return block_inputs(spec, kept)
 
 
 def block_inputs(spec, kept):
-    """Of the blocks kept, [batch, heads, rows, columns], what the kernel reads. A list has its blocks
-    in any order, and behind its count those that are not kept; one that has no room for all of them
-    counts more than it has, and keeps those that it has.
+    """Of the blocks kept, [..., rows, columns], what the kernel reads. A list has its blocks in any
+    order, and behind its count those that are not kept; one that has no room for all of them counts
+    more than it has, and keeps those that it has.
     """
     if spec["blocks"]["from"] == "bitmap":
         # Any value but 0 keeps a block.

@@ -93,6 +93,11 @@ double element_of(const Problem& problem, const char* input, int64_t index) {
   return known ? data->second[static_cast<size_t>(index)] : 0;
 }
 
+// A whole number of an input.
+int64_t number_of(const Problem& problem, const char* input, int64_t index = 0) {
+  return static_cast<int64_t>(element_of(problem, input, index));
+}
+
 // A program, or nothing where the expression is known to do nothing.
 using MaybeProgram = std::optional<expr::Program>;
 
@@ -124,7 +129,10 @@ struct Oracle::Impl {
                                     int64_t map) const;
   Sequence sequence_of(const Problem& problem, int64_t b) const;
   // Which blocks of keys the row keeps; empty if there is no block sparsity.
-  std::vector<bool> kept_blocks(const Problem& problem, int64_t b, int64_t h, int64_t q) const;
+  std::vector<bool> kept_blocks(const Problem& problem, const Sequence& sequence, int64_t b,
+                                int64_t h, int64_t q) const;
+  std::optional<int64_t> row_of_blocks(const Problem& problem, const Sequence& sequence, int64_t b,
+                                       int64_t h, int64_t q) const;
   void score_pairs(const Problem& problem, const Sequence& sequence, const expr::Loader& load,
                    std::vector<double>& values, bool storage, std::vector<int64_t>& keys,
                    std::vector<double>& scores) const;
@@ -141,6 +149,7 @@ struct Oracle::Impl {
   spec::Spec::Sparsity sparsity;
   int64_t block_size, block_queries, block_heads;
   std::optional<int> most_blocks;
+  bool has_max_q, has_max_kv;
   std::vector<spec::Input> inputs;
   std::vector<std::string> names;  // of the slots
   MaybeProgram score, mask, output;
@@ -161,6 +170,8 @@ Oracle::Impl::Impl(const spec::Spec& s)
       block_queries(s.block_queries),
       block_heads(s.block_heads),
       most_blocks(s.most_blocks),
+      has_max_q(spec::has_max_seq_q(s)),
+      has_max_kv(spec::has_max_seq_kv(s)),
       inputs(s.inputs),
       names(kSlotNames.begin(), kSlotNames.end()) {
   if (!is_variable(s.score, "score")) score.emplace(s.score, names);
@@ -231,9 +242,7 @@ Sequence Oracle::Impl::sequence_of(const Problem& problem, int64_t b) const {
             problem.k.data + b * problem.k.batch, problem.v.data + b * problem.v.batch};
   }
   const auto extent = [&](const char* name) -> Extent {
-    const auto offset = [&](int64_t i) {
-      return static_cast<int64_t>(element_of(problem, name, i));
-    };
+    const auto offset = [&](int64_t i) { return number_of(problem, name, i); };
     return {offset(b + 1) - offset(b), offset(b), offset(problem.batch)};
   };
   const Extent q = extent("cu_seqlens_q"), kv = extent("cu_seqlens_kv");
@@ -258,23 +267,37 @@ std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_
   return values;
 }
 
-std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, int64_t b, int64_t h,
-                                            int64_t q) const {
+// Of the query, in the blocks' tensors; none where it is beyond them.
+std::optional<int64_t> Oracle::Impl::row_of_blocks(const Problem& problem, const Sequence& sequence,
+                                                   int64_t b, int64_t h, int64_t q) const {
+  const int64_t head = h / (heads.q / block_heads);
+  if (varlen && !has_max_q) return head * sequence.queries.in_memory + sequence.queries.begin + q;
+  const int64_t length = has_max_q ? number_of(problem, "max_seq_q") : problem.seq_q;
+  const int64_t height = (length + block_queries - 1) / block_queries, cell = q / block_queries;
+  if (cell >= height) return std::nullopt;
+  return (b * block_heads + head) * height + cell;
+}
+
+std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, const Sequence& sequence,
+                                            int64_t b, int64_t h, int64_t q) const {
   if (block_size == 0) return {};
-  const int64_t height = (problem.seq_q + block_queries - 1) / block_queries;
-  const int64_t width = (problem.seq_kv + block_size - 1) / block_size;
-  const int64_t row = (b * block_heads + h / (heads.q / block_heads)) * height + q / block_queries;
-  std::vector<bool> kept(static_cast<size_t>(width));
+  const auto blocks = [this](int64_t keys) { return (keys + block_size - 1) / block_size; };
+  const int64_t own = blocks(sequence.keys.length);  // of the sequence
+  const int64_t width = has_max_kv ? blocks(number_of(problem, "max_seq_kv")) : own;
+  std::vector<bool> kept(static_cast<size_t>(own));
+  const std::optional<int64_t> row = row_of_blocks(problem, sequence, b, h, q);
+  if (!row) return kept;
+  const int64_t least = std::min(own, width);
   if (sparsity == spec::Spec::Sparsity::BlockBitmap) {
-    for (int64_t j = 0; j < width; ++j) {
-      kept[static_cast<size_t>(j)] = element_of(problem, "block_mask", row * width + j) != 0;
+    for (int64_t j = 0; j < least; ++j) {
+      kept[static_cast<size_t>(j)] = element_of(problem, "block_mask", *row * width + j) != 0;
     }
   } else {
-    const double count = element_of(problem, "block_counts", row);
+    const double count = element_of(problem, "block_counts", *row);
     const int64_t room = most_blocks.value_or(width);
     for (int64_t i = 0; i < room && static_cast<double>(i) < count; ++i) {
-      const double j = element_of(problem, "block_indices", row * room + i);
-      if (j >= 0 && j < static_cast<double>(width)) kept[static_cast<size_t>(j)] = true;
+      const double j = element_of(problem, "block_indices", *row * room + i);
+      if (j >= 0 && j < static_cast<double>(least)) kept[static_cast<size_t>(j)] = true;
     }
   }
   return kept;
@@ -289,7 +312,7 @@ void Oracle::Impl::score_pairs(const Problem& problem, const Sequence& sequence,
   const auto q = static_cast<int64_t>(values[kQIdx]);
   const auto map = static_cast<int64_t>(values[kMap]);
   const float* query = sequence.q + q * problem.q.seq + (maps * h + map) * problem.q.head;
-  const std::vector<bool> kept = kept_blocks(problem, b, h, q);
+  const std::vector<bool> kept = kept_blocks(problem, sequence, b, h, q);
   for (int64_t j = 0; j < sequence.keys.length; ++j) {
     if (!kept.empty() && !kept[static_cast<size_t>(j / block_size)]) continue;
     values[kKvIdx] = static_cast<double>(j);

@@ -43,14 +43,34 @@ void add_strides(std::vector<Field>& fields, const std::string& tensor, bool var
   fields.push_back({"int64_t", tensor + "_stride_head", "elements"});
 }
 
+// Of packed sequences: how the tensors of blocks are laid out.
+void add_max_lengths(std::vector<Field>& fields, const spec::Spec& spec) {
+  if (spec::has_max_seq_q(spec)) {
+    fields.push_back({"int64_t", "max_seq_q",
+                      "queries of the longest sequence, or more; blocks beyond keep nothing"});
+  }
+  if (spec::has_max_seq_kv(spec)) {
+    fields.push_back({"int64_t", "max_seq_kv",
+                      "keys of the longest sequence, or more; blocks beyond are not kept"});
+  }
+}
+
+// Of the heads and queries that keep blocks: "batch, 8, ceil(seq_q / 64)", "8, total_q".
+std::string rows_of_blocks(const spec::Spec& spec) {
+  const int heads = spec.block_heads, queries = spec.block_queries;
+  if (queries > 1) {
+    const char* const length = spec.varlen ? "max_seq_q" : "seq_q";
+    return fmt::format("batch, {}, ceil({} / {})", heads, length, queries);
+  }
+  return spec.varlen ? fmt::format("{}, total_q", heads) : fmt::format("batch, {}, seq_q", heads);
+}
+
 // Block sparsity: which squares of the score matrix are kept.
 void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
-  const auto blocks = [](const char* length, int size) {
-    return size == 1 ? std::string(length) : fmt::format("ceil({} / {})", length, size);
-  };
-  const std::string rows =
-      fmt::format("[batch, {}, {}", spec.block_heads, blocks("seq_q", spec.block_queries));
-  const std::string of_keys = blocks("seq_kv", spec.block_size);
+  add_max_lengths(fields, spec);
+  const std::string rows = "[" + rows_of_blocks(spec);
+  const std::string of_keys =
+      fmt::format("ceil({} / {})", spec.varlen ? "max_seq_kv" : "seq_kv", spec.block_size);
   switch (spec.sparsity) {
     case spec::Spec::Sparsity::BlockBitmap:
       fields.push_back(

@@ -106,7 +106,6 @@ class Support {
   }
 
   void check_varlen() {
-    if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of packed sequences is");
     if (spec_.fixed.seq_q) not_emitted("/fixed/seq_q", "a fixed length of packed sequences is");
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
   }

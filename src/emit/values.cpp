@@ -303,12 +303,15 @@ class TemplateValues {
     put("SPARSE_QUERIES", spec_.block_queries);
     put("SPARSE_MOST", spec_.most_blocks.value_or(0));
     put("SPARSE_HEADS", spec_.block_heads);
+    put("CELLS_Q", sparse && (!spec_.varlen || spec::has_max_seq_q(spec_)));
+    put("CELLS_KV", sparse && (!spec_.varlen || spec::has_max_seq_kv(spec_)));
     const int group = spec_.heads.q / spec_.heads.kv();
     put("SKIP", schedule::skips_blocks(schedule_, spec_.block_queries, group));
     put("CELL_ROWS", schedule::rows_of_blocks(schedule_, spec_.block_queries, group));
     put("ROWS_DIFFER", schedule::rows_differ(schedule_, spec_.block_queries, group));
     put("GATHER", schedule::gathers(schedule_, spec_.block_size));
-    put("RANKED", schedule::ranked_tiles(schedule_, spec_.block_queries, group, masked_));
+    put("RANKED",
+        schedule::ranked_tiles(schedule_, spec_.block_queries, group, masked_, spec_.varlen));
   }
 
   const spec::Spec& spec_;

@@ -29,17 +29,24 @@ struct RegisterPlan {
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
 // Where one of the producer's warps looks for blocks or for a sequence.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
-// Where it looks for the blocks of each warpgroup, for two at a time, or for those of a part of the
-// values.
+// Where it looks for the blocks of each warpgroup, for two at a time, for those of a part of the
+// values, or for those of a share of a packed sequence's keys.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
 
+// Whether the scout looks for blocks of a share of a packed sequence's keys, or of a part of its
+// values: beside the blocks it keeps where the sequence lies, and which share or part it is.
+bool holds_packed_shares(const Kernel& kernel, const Schedule& s) {
+  return kernel.block_size > 0 && kernel.varlen && (s.split_keys || kernel.value_parts > 1);
+}
+
 // Of two blocks a core, with one consumer each: 128 x 256 at the launch. The second where one of
-// the producer's warps reads what several rows keep.
+// the producer's warps reads what several rows keep, or for a share of a packed sequence's keys.
 constexpr RegisterPlan kSharedCorePlan{40, 216}, kSharedMergingPlan{56, 200};
 constexpr int kReservedBytes = 1024;  // of shared memory, by the system for every block
 
 const RegisterPlan& shared_core_plan(const Kernel& kernel, const Schedule& s) {
-  const bool merges = rows_differ(s, kernel.block_queries, kernel.group());
+  const bool merges =
+      rows_differ(s, kernel.block_queries, kernel.group()) || holds_packed_shares(kernel, s);
   return merges ? kSharedMergingPlan : kSharedCorePlan;
 }
 
@@ -47,7 +54,8 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
   if (blocks_per_core == 2) return shared_core_plan(kernel, s);
   const bool sparse = kernel.block_size > 0;
   const bool merges = rows_of_blocks(s, kernel.block_queries, kernel.group()) > 1 ||
-                      gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1);
+                      gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1) ||
+                      holds_packed_shares(kernel, s);
   if (merges) return kMergingPlans[s.warpgroups - 1];
   const bool searches = has_scout(kernel) || kernel.varlen;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
@@ -143,7 +151,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     bytes += s.stages * kWarpgroupRows * s.warpgroups * of_row;
   }
   constexpr int kRank = 1;
-  const int ranked = ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked);
+  const int ranked =
+      ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked, kernel.varlen);
   if (ranked > 0) bytes += kBarrier + kRank * ranked;
   return round_up(bytes, kAlignment);
 }

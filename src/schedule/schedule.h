@@ -110,8 +110,10 @@ inline bool counts_tiles(const Schedule& s) {
 
 // How many of the last tiles a kernel ranks by what their first row keeps, about one for each core:
 // block-sparse ones without a mask whose warpgroups keep the same, if they count their tiles.
-inline int ranked_tiles(const Schedule& s, int block_queries, int group, bool masked) {
-  const bool ranks = block_queries > 0 && !rows_differ(s, block_queries, group) && !masked;
+// Packed sequences have an order of their own.
+inline int ranked_tiles(const Schedule& s, int block_queries, int group, bool masked, bool varlen) {
+  const bool ranks =
+      block_queries > 0 && !rows_differ(s, block_queries, group) && !masked && !varlen;
   return ranks && counts_tiles(s) ? 128 : 0;
 }
 

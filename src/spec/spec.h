@@ -186,4 +186,9 @@ struct Spec {
   const Input* find_input(std::string_view name) const;  // nullptr if there is none
 };
 
+// Which lengths, that no packed sequence exceeds, say how the blocks' tensors are laid out. Rows of
+// single queries are packed as these are, and lists of `most` blocks take as much for any length.
+inline bool has_max_seq_q(const Spec& s) { return s.varlen && s.block_queries > 1; }
+inline bool has_max_seq_kv(const Spec& s) { return s.varlen && s.block_size > 0 && !s.most_blocks; }
+
 }  // namespace attngen::spec

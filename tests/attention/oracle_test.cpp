@@ -326,6 +326,76 @@ TEST_CASE("blocks of single queries, and lists that name two") {
   }
 }
 
+// Sequences of 70 queries and 130 keys, and of 130 and 200, in one of 200 and 330.
+struct PackedBlocks {
+  Tensors t{200, 330};
+  static constexpr int64_t kQueries = 200, kBegins[] = {0, 70, 200}, kKeys[] = {130, 200};
+
+  explicit PackedBlocks(int64_t elements) {
+    t.problem.inputs["cu_seqlens_q"] = {0, 70, 200};
+    t.problem.inputs["cu_seqlens_kv"] = {0, 130, 330};
+    std::mt19937 random(6);
+    std::vector<double>& mask = t.problem.inputs["block_mask"];
+    for (int64_t i = 0; i < elements; ++i) mask.push_back(random() % 2 == 0 ? 1 : 0);
+  }
+  bool keeps(int64_t element) const { return t.problem.inputs.at("block_mask")[element] != 0; }
+  // Calls `check` of a query, and of how many pairs the oracle finds.
+  template <typename Check>
+  void for_rows(const std::string& blocks, const Check& check) const {
+    const Oracle oracle(with_x("[heads]", "varlen: true\nblocks: " + blocks + "\n"));
+    for (int64_t row = 0; row < 4 * kQueries; row += 7) {
+      const int64_t h = row / kQueries, query = row % kQueries;
+      const int64_t b = query < kBegins[1] ? 0 : 1, i = query - kBegins[b];
+      check(b, h, i, oracle.row(t.problem, b, h, i, Arithmetic::Exact).pairs);
+    }
+  }
+};
+
+TEST_CASE("blocks of packed sequences count within each, and keep nothing beyond their tensors") {
+  for (const auto& [max_q, max_kv] : {std::pair<int64_t, int64_t>{150, 300}, {60, 128}}) {
+    const int64_t height = (max_q + 63) / 64, width = (max_kv + 63) / 64;
+    PackedBlocks blocks(8 * height * width);
+    blocks.t.problem.inputs["max_seq_q"] = {static_cast<double>(max_q)};
+    blocks.t.problem.inputs["max_seq_kv"] = {static_cast<double>(max_kv)};
+    blocks.for_rows("{size: 64, from: bitmap}", [&](int64_t b, int64_t h, int64_t i, int64_t got) {
+      int64_t pairs = 0;
+      for (int64_t j = 0; j < PackedBlocks::kKeys[b]; ++j) {
+        const bool beyond = i / 64 >= height || j / 64 >= width;
+        if (!beyond && blocks.keeps(((b * 4 + h) * height + i / 64) * width + j / 64)) ++pairs;
+      }
+      CHECK(got == pairs);
+    });
+  }
+}
+
+TEST_CASE("packed queries that choose for themselves") {
+  PackedBlocks blocks(2 * PackedBlocks::kQueries * 5);
+  blocks.t.problem.inputs["max_seq_kv"] = {300};
+  const std::string one = "{size: 64, queries: 1, from: bitmap, per: heads_kv}";
+  blocks.for_rows(one, [&](int64_t b, int64_t h, int64_t i, int64_t got) {
+    const int64_t row = h / 2 * PackedBlocks::kQueries + PackedBlocks::kBegins[b] + i;
+    int64_t pairs = 0;
+    for (int64_t j = 0; j < PackedBlocks::kKeys[b]; ++j) {
+      if (blocks.keeps(row * 5 + j / 64)) ++pairs;
+    }
+    CHECK(got == pairs);
+  });
+}
+
+TEST_CASE("packed lists of a known length name blocks of any sequence") {
+  PackedBlocks lists(0);
+  std::vector<double>& counts = lists.t.problem.inputs["block_counts"];
+  std::vector<double>& indices = lists.t.problem.inputs["block_indices"];
+  for (int64_t row = 0; row < 4 * PackedBlocks::kQueries; ++row) {
+    counts.push_back(2);
+    indices.insert(indices.end(), {static_cast<double>(row % 2), 3.0});
+  }
+  lists.for_rows("{size: 64, queries: 1, from: indices, most: 2}",
+                 [&](int64_t b, int64_t, int64_t, int64_t got) {
+                   CHECK(got == (b == 0 ? 64 : 64 + 8));  // of 130 keys none is in block 3
+                 });
+}
+
 TEST_CASE("bf16 rounding is that of the upper half of a float, ties to even") {
   std::mt19937 random(3);
   for (int i = 0; i < 200'000; ++i) {

@@ -108,6 +108,31 @@ TEST_CASE("a field says what the caller must see to") {
         "i32 [batch + 1], ascending from 0 to total_kv: where each sequence begins; not checked");
 }
 
+TEST_CASE("packed sequences keep blocks of tensors that their greatest lengths lay out") {
+  const auto meaning = [](const char* blocks, const char* field) {
+    return meaning_of(api_of(spec_of(std::string("varlen: true\nblocks: ") + blocks)), field);
+  };
+  const char* const bitmap = "{size: 128, from: bitmap}\n";
+  CHECK(meaning(bitmap, "max_seq_q") ==
+        "queries of the longest sequence, or more; blocks beyond keep nothing");
+  CHECK(meaning(bitmap, "max_seq_kv") ==
+        "keys of the longest sequence, or more; blocks beyond are not kept");
+  CHECK(meaning(bitmap, "block_mask") ==
+        "[batch, 32, ceil(max_seq_q / 128), ceil(max_seq_kv / 128)] contiguous; a block is kept "
+        "where it is not 0");
+  const char* const chosen = "{size: 64, queries: 1, from: indices, per: heads_kv}\n";
+  CHECK(meaning(chosen, "max_seq_q") == "no such field");
+  CHECK(meaning(chosen, "block_counts") ==
+        "[8, total_q] contiguous: how many blocks of keys a query keeps");
+  CHECK(meaning(chosen, "block_indices") ==
+        "[8, total_q, ceil(max_seq_kv / 64)] contiguous: which, in any order; the rest does not "
+        "matter");
+  const char* const few = "{size: 64, queries: 1, from: indices, most: 16}\n";
+  CHECK(meaning(few, "max_seq_kv") == "no such field");
+  CHECK(meaning(few, "block_indices") ==
+        "[32, total_q, 16] contiguous: which, in any order; the rest does not matter");
+}
+
 TEST_CASE("a saved value is defined in the spec's words") {
   const Api api =
       api_of(spec_of("normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"

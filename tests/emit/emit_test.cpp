@@ -51,6 +51,8 @@ const char* const kLines[] = {
     "blocks: {size: 128, from: bitmap}\n",
     "mask: kv_idx <= q_pos\nblocks: {size: 64, from: indices}\n",
     "mask: kv_idx <= q_pos\nvarlen: true\n",
+    "varlen: true\nblocks: {size: 64, queries: 1, from: bitmap, per: heads_kv}\n",
+    "varlen: true\nmask: kv_idx <= q_pos\nblocks: {size: 64, from: indices, per: heads_kv}\n",
     "inputs: {doc: {dtype: i32, shape: [batch, seq_kv]}}\n"
     "mask: doc[b, q_pos] == doc[b, kv_idx] and kv_idx <= q_pos\n",
 };

@@ -16,6 +16,8 @@ void take_word(Call& call, const std::string& word) {
     call.large = true;
   } else if (word == "wild") {
     call.wild = true;
+  } else if (word == "exceeding") {
+    call.exceeding = true;
   } else if (word == "bad_length") {
     call.status = kBadLength;
   } else if (word == "padded") {

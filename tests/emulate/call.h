@@ -18,16 +18,17 @@ struct Call {
   std::vector<Sequence> sequences;  // one behind the other in memory
   int64_t total_q = 0, total_kv = 0, max_q = 0, max_kv = 0;
   hold::StrideKind strides = hold::StrideKind::Default;
-  bool opposed = false;  // queries nearly orthogonal to what all keys have in common
-  bool large = false;    // scores in the hundreds
-  bool wild = false;     // offsets that descend and lie far outside
-  int status = 0;        // that the call must have
+  bool opposed = false;    // queries nearly orthogonal to what all keys have in common
+  bool large = false;      // scores in the hundreds
+  bool wild = false;       // offsets that descend and lie far outside
+  bool exceeding = false;  // sequences longer than the tensors of their blocks
+  int status = 0;          // that the call must have
   int64_t batch() const { return static_cast<int64_t>(sequences.size()); }
 };
 
 // batch,seq_q,seq_kv; of packed sequences a list of seq_q x seq_kv. Any of opposed:, large:,
-// padded: and swapped: may stand before it, bad_length: before what must be refused as such, and
-// wild: before 0x0+0x0+7x9+0x0+0x0.
+// padded: and swapped: may stand before it, bad_length: before what must be refused as such,
+// wild: before 0x0+0x0+7x9+0x0+0x0, and exceeding: before packed sequences that keep blocks.
 Call read_call(const std::string& text, bool varlen);
 
 }  // namespace attngen::emulate

@@ -135,8 +135,8 @@ class Emitted {
   int64_t number(Data& data, const std::string& name) const {
     const Call& call = data.call();
     if (name == "batch") return call.batch();
-    if (name == "seq_q" || name == "max_seq_q") return call.max_q;
-    if (name == "seq_kv" || name == "max_seq_kv") return call.max_kv;
+    if (name == "seq_q") return call.max_q;
+    if (name == "seq_kv") return call.max_kv;
     if (name == "total_q") return call.total_q;
     if (name == "total_kv") return call.total_kv;
     if (name == "heads_q") return spec_.heads.q;
@@ -279,9 +279,9 @@ int run(int argc, char** argv) {
   app.add_option("spec", spec_path)->required();
   app.add_option("manifest", manifest)->required();
   app.add_option("library", library)->required();
-  app.add_option(
-      "calls", calls,
-      "[padded:|swapped:|large:|opposed:|wild:|bad_length:]batch,seq_q,seq_kv, or 7x9+1x0");
+  app.add_option("calls", calls,
+                 "[padded:|swapped:|large:|opposed:|wild:|exceeding:|bad_length:]"
+                 "batch,seq_q,seq_kv, or 7x9+1x0");
   app.add_option("--seed", seed);
   app.add_option("--fill", fill_texts, "input=how (hold/fill.h)");
   app.add_flag("--replay", replays,

@@ -160,13 +160,32 @@ double Data::scramble(std::vector<double>& list, int64_t width, int64_t places) 
   return count;
 }
 
+// What says how blocks of packed sequences are laid out: a little more than the longest has, or
+// half of that.
+int64_t Data::draw_max(const char* name, int64_t longest) {
+  const int64_t max =
+      call_.exceeding ? longest / 2 : longest + static_cast<int64_t>(random_() % 200);
+  put({name, Element::I32, {}}, {static_cast<double>(max)});
+  return max;
+}
+
+// Heads and queries that keep blocks: in packed sequences single queries stand as they do.
+int64_t Data::block_rows() {
+  if (spec_.varlen && !spec::has_max_seq_q(spec_)) return spec_.block_heads * call_.total_q;
+  const int64_t length = spec_.varlen ? draw_max("max_seq_q", call_.max_q) : call_.max_q;
+  const int64_t height = (length + spec_.block_queries - 1) / spec_.block_queries;
+  return call_.batch() * spec_.block_heads * height;
+}
+
 // A third of the blocks; every fifth row of blocks keeps none, every seventh all.
 void Data::draw_blocks() {
   if (spec_.block_size == 0) return;
-  const int64_t height = (call_.max_q + spec_.block_queries - 1) / spec_.block_queries;
-  const int64_t width = (call_.max_kv + spec_.block_size - 1) / spec_.block_size;
+  const int64_t rows = block_rows();
+  const int64_t keys =
+      spec::has_max_seq_kv(spec_) ? draw_max("max_seq_kv", call_.max_kv) : call_.max_kv;
+  const int64_t width = (keys + spec_.block_size - 1) / spec_.block_size;
   std::vector<double> mask, counts, indices;
-  for (int64_t row = 0; row < call_.batch() * spec_.block_heads * height; ++row) {
+  for (int64_t row = 0; row < rows; ++row) {
     std::vector<double> list;
     for (int64_t j = 0; j < width; ++j) {
       const bool kept = row % 5 != 4 && (row % 7 == 6 || random_() % 3 == 0);

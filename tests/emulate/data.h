@@ -40,6 +40,8 @@ class Data {
  private:
   hold::Lengths lengths() const;
   void poison(const spec::Input& input, std::vector<double>& values) const;
+  int64_t draw_max(const char* name, int64_t longest);
+  int64_t block_rows();
   void draw_blocks();
   double scramble(std::vector<double>& list, int64_t width, int64_t places);
   void draw_offsets();

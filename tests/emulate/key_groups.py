@@ -2,11 +2,12 @@
 group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
-from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, FALLING,
-                   FAR_DOCUMENTS, FEW, FRAME, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH, LENGTHS,
-                   LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX, SELF,
-                   SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, TABLE, VALID, WILD, WILD_LONG, WINDOW, also, bias,
-                   keep, packed, packed_input, positions, schedule, selected, spec, split)
+from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, EXCEEDING,
+                   FALLING, FAR_DOCUMENTS, FEW, FRAME, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH,
+                   LENGTHS, LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX,
+                   SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, TABLE, VALID, WILD, WILD_LONG,
+                   WINDOW, also, bias, keep, packed, packed_input, positions, schedule, selected,
+                   spec, split)
 
 KEY_GROUPS = {
     # Keys of a tile in several splits, of which some have no block, and what each normaliser leaves
@@ -275,6 +276,46 @@ KEY_GROUPS = {
               inputs={"len": {"dtype": "i32", "shape": ["batch"]}},
               mask="kv_idx <= q_pos and q_pos - kv_idx < 100 * (1 + len[b])"),
          [schedule(2, 64, 2)], PACKED),
+    ],
+    # Blocks that packed sequences keep, each its own: tensors with room for the longest, or rows packed
+    # as queries are. Where a sequence ends within a block the next one's keys may be NaN: of a block
+    # that some warpgroups keep, and of one that comes as the first of two, or by itself.
+    "varlen_blocks": [
+        (spec((2, 1), varlen=True, blocks={"size": 64, "from": "bitmap"}),
+         [schedule(1, 64, 2), schedule(3, 64, 2), schedule(2, 32, 2, overlap="none"), split(1, 64, 2)],
+         [*PACKED, LONG_PACKED[2], WILD, EXCEEDING]),
+        (spec((4, 2), varlen=True, mask=CAUSAL, blocks={"size": 64, "from": "indices", "per": "heads_kv"}),
+         [packed(2, 128, 2, ping_pong=True), packed(3, 64, 2), packed(1, 128, 2, overlap="none"),
+          packed(1, 64, 2, split_keys=True)], [*PACKED, LONG_PACKED[2], WILD, EXCEEDING]),
+        (spec((2, 2), varlen=True, blocks={"size": 64, "from": "indices"}, normalize=SIGMOID),
+         [schedule(1, 128, 2), schedule(1, 128, 2, weights="shared", overlap="none"),
+          split(1, 128, 2)], [*PACKED, LONG_PACKED[1], EXCEEDING]),
+        (spec((2, 1), (72, 40), dtype="fp16", layout="bhsd", varlen=True, mask=WINDOW,
+              blocks={"size": 128, "from": "bitmap"}),
+         [schedule(2, 128, 2, ping_pong=True), schedule(3, 64, 2), schedule(1, 128, 2)],
+         [*PACKED[:3], LONG_PACKED[2]]),
+        (spec((2, 1), varlen=True, blocks={"size": 64, "queries": 128, "from": "indices"}),
+         [schedule(3, 64, 2), schedule(1, 128, 2)], [*PACKED[:3], EXCEEDING]),
+        (spec((8, 1), varlen=True, blocks=selected(1, most=4), mask=CAUSAL),
+         [packed(1, 64, 2), packed(3, 64, 2), packed(2, 64, 2, split_keys=True),
+          packed(1, 32, 2, overlap="none")], [*PACKED, *LONG_PACKED[1:], WILD]),
+        (spec((4, 2), varlen=True, blocks=selected(1, "bitmap"), normalize=SINKS, inputs=SINK),
+         [packed(2, 32, 2), schedule(1, 64, 2)], [*PACKED[:4], LONG_PACKED[2], WILD, EXCEEDING]),
+        (spec((7, 1), varlen=True, blocks=selected(1), inputs=packed_input("f32", "heads", "seq_kv"),
+              mask=CAUSAL, score="score + x[h, q_pos] - x[h, kv_idx]"), [packed(1, 64, 2)],
+         [*PACKED[:3], EXCEEDING], "x=log_gates"),
+        (spec((64, 1), varlen=True, blocks=selected(1, most=3)), [packed(1, 64, 2), packed(2, 64, 2)],
+         ["3x300+5x70+2x130"]),
+        (spec((2, 1), varlen=True, blocks=selected(16, per="heads"), mask=CAUSAL,
+              inputs=packed_input("i32", "seq_kv", sorted=True), score="score + 0.1 * x[kv_idx]"),
+         [schedule(2, 64, 2), schedule(1, 64, 2, overlap="none")],
+         [*PACKED[:3], LONG_PACKED[2], EXCEEDING]),
+        (spec((2, 1), varlen=True, blocks=selected(8, "bitmap", per="heads")),
+         [schedule(2, 64, 2)], [*PACKED[:3], EXCEEDING]),
+        (spec((2, 1), (64, 320), varlen=True, blocks={"size": 64, "from": "indices"}, mask=CAUSAL),
+         [schedule(2, 32, 2), split(1, 64, 2)], [PACKED[2], LONG_PACKED[2]]),
+        # More blocks than are marked at once.
+        (spec((1, 1), varlen=True, blocks=selected(8, "bitmap")), [schedule(1, 64, 2)], ["9x17000+3x90"]),
     ],
     # Inputs along packed sequences: ends by searches, strips, block tests, key rows, row values.
     "along": [

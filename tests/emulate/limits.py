@@ -22,6 +22,7 @@ NULL_POINTER, BAD_LENGTH, BAD_STRIDE, BAD_DEVICE = 2, 4, 6, 8
 MOST = 2**31 - 2**16
 SOMEWHERE = 4096
 POINTERS = dict.fromkeys("qkvo", SOMEWHERE)
+OFFSETS = dict.fromkeys(("cu_seqlens_q", "cu_seqlens_kv"), SOMEWHERE)
 
 # Kernels, and of each: other fields, a field, its greatest value, the next beyond, statuses of both.
 CASES = [
@@ -44,11 +45,16 @@ CASES = [
     (spec(varlen=True), schedule(2, 64, 2), [
         ({}, "batch", MOST // 2, MOST // 2 + 1, (NULL_POINTER, BAD_LENGTH)),
     ]),
+    (spec((2, 2), varlen=True, blocks={"size": 64, "from": "bitmap"}), schedule(2, 32, 2), [
+        (OFFSETS, "max_seq_q", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),
+        (OFFSETS, "max_seq_kv", MOST, -1, (NULL_POINTER, BAD_LENGTH)),
+        (OFFSETS, "total_kv", 2**25 * 32 - 1, 2**25 * 32, (NULL_POINTER, BAD_LENGTH)),
+        ({**OFFSETS, **POINTERS, "block_mask": SOMEWHERE}, "max_seq_q", MOST, -1,
+         (BAD_DEVICE, BAD_LENGTH)),
+    ]),
     (spec((4, 2), varlen=True), packed(2, 64, 2, split_keys=True), [
-        ({"cu_seqlens_q": SOMEWHERE, "cu_seqlens_kv": SOMEWHERE}, "total_kv", MOST, MOST + 1,
-         (NULL_POINTER, BAD_LENGTH)),
-        ({**POINTERS, "cu_seqlens_q": SOMEWHERE, "cu_seqlens_kv": SOMEWHERE}, "batch", MOST // 2,
-         MOST // 2 + 1, (BAD_DEVICE, BAD_LENGTH)),
+        (OFFSETS, "total_kv", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),
+        ({**POINTERS, **OFFSETS}, "batch", MOST // 2, MOST // 2 + 1, (BAD_DEVICE, BAD_LENGTH)),
     ]),
 ]
 

@@ -117,6 +117,9 @@ LONG_PACKED = ["1x700+1x300", "1x900+0x40+1x5+3x0+2x400", "70x500+1x800+0x0"]
 # Many, of which one has keys for several.
 ONE_LONG = "+".join(["1x9"] * 40 + ["2x2000"] + ["1x9"] * 30)
 
+# Longer than max_seq_q and max_seq_kv.
+EXCEEDING = "exceeding:70x130+1x77+200x330+65x20"
+
 # Offsets that descend and lie far outside leave the one sequence its rows.
 WILD = "wild:0x0+0x0+70x130+0x0+0x0"
 WILD_LONG = "wild:0x0+0x0+20x900+0x0+0x0"

@@ -73,6 +73,8 @@ CASES = [
           mask="x[h_kv, q_pos] == x[h_kv, kv_idx]",
           workload=[{"batch": 2, "seq_q": 5, "seq_kv": 400000}]),
      schedule(1, 64, 2, split_keys=True)),
+    (spec((8, 2), varlen=True, blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL,
+          workload=[{"batch": 3, "seq_q": 5, "seq_kv": 65536}]), packed(1, 64, 2, split_keys=True)),
     # Of the mean length none would be split: a longer one may be, of few tiles and of many, but not
     # of many sequences.
     (spec((32, 8), (128, 128), varlen=True, workload=[{"batch": 64, "seq_q": 1, "seq_kv": 8192}]),

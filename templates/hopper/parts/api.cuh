@@ -30,6 +30,12 @@ typedef struct attention_forward_args {
   int64_t k_stride_batch, k_stride_seq, k_stride_head;
   int64_t v_stride_batch, v_stride_seq, v_stride_head;
   int64_t o_stride_batch, o_stride_seq, o_stride_head;
+#if ATTN_VARLEN && ATTN_CELLS_Q
+  int64_t max_seq_q;
+#endif
+#if ATTN_VARLEN && ATTN_CELLS_KV
+  int64_t max_seq_kv;
+#endif
 #if ATTN_SPARSE_BITMAP
   const uint8_t* block_mask;
 #elif ATTN_SPARSE

@@ -64,15 +64,31 @@ attention_status check_lengths(const attention_forward_args& args) {
 
 #if ATTN_SPARSE
 attention_status check_blocks(const attention_forward_args& args) {
-#if ATTN_SKIP
+#if ATTN_VARLEN && ATTN_CELLS_Q
+  if (args.max_seq_q < 0 || args.max_seq_q > kMost) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_VARLEN && ATTN_CELLS_KV
+  if (args.max_seq_kv < 0 || args.max_seq_kv > kMost) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_SKIP && ATTN_VARLEN
+  if (args.total_kv / kTileKv > INT32_MAX >> Visit::kShift) return ATTENTION_BAD_LENGTH;
+#elif ATTN_SKIP
   if (args.seq_kv / kTileKv > INT32_MAX >> Visit::kShift) return ATTENTION_BAD_LENGTH;
 #endif
-#if ATTN_SPARSE_BITMAP
+#if ATTN_SPARSE_BITMAP && ATTN_VARLEN
+  return args.total_kv > 0 && !args.block_mask ? ATTENTION_NULL_POINTER : ATTENTION_OK;
+#elif ATTN_SPARSE_BITMAP
   return args.seq_kv > 0 && !args.block_mask ? ATTENTION_NULL_POINTER : ATTENTION_OK;
+#else
+#if ATTN_VARLEN
+  if (args.total_kv > 0 && (!args.block_counts || !args.block_indices)) {
+    return ATTENTION_NULL_POINTER;
+  }
 #else
   if (args.seq_kv > 0 && (!args.block_counts || !args.block_indices)) {
     return ATTENTION_NULL_POINTER;
   }
+#endif
   if (reinterpret_cast<uintptr_t>(args.block_counts) % 4 != 0 ||
       reinterpret_cast<uintptr_t>(args.block_indices) % 4 != 0) {
     return ATTENTION_MISALIGNED;
@@ -87,11 +103,13 @@ attention_status check_args(const attention_forward_args& args) {
   if (const attention_status status = check_lengths(args); status != ATTENTION_OK) return status;
 #if ATTN_VARLEN
   if (const attention_status status = check_sequences(args); status != ATTENTION_OK) return status;
-  const bool any_key = args.total_kv > 0;
-#else
+#endif
 #if ATTN_SPARSE
   if (const attention_status status = check_blocks(args); status != ATTENTION_OK) return status;
 #endif
+#if ATTN_VARLEN
+  const bool any_key = args.total_kv > 0;
+#else
   const bool any_key = args.seq_kv > 0;
 #endif
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
@@ -260,8 +278,6 @@ Params params_of(const attention_forward_args& args) {
 #endif
   p.cu_seqlens_q = args.cu_seqlens_q;
   p.cu_seqlens_kv = args.cu_seqlens_kv;
-  p.inputs = inputs_of(args);
-  p.saves = saves_of(args);
 #else
   p.seq_q = static_cast<int>(args.seq_q);
   p.seq_kv = static_cast<int>(args.seq_kv);
@@ -283,6 +299,15 @@ Params params_of(const attention_forward_args& args) {
 #if ATTN_SPARSE
   p.cells_q = (p.seq_q + kCellQueries - 1) / kCellQueries;
   p.cells_kv = (p.seq_kv + kCellKeys - 1) / kCellKeys;
+#endif
+#endif
+#if ATTN_VARLEN && ATTN_CELLS_Q
+  p.cells_q = static_cast<int>((args.max_seq_q + kCellQueries - 1) / kCellQueries);
+#endif
+#if ATTN_VARLEN && ATTN_CELLS_KV
+  p.cells_kv = static_cast<int>((args.max_seq_kv + kCellKeys - 1) / kCellKeys);
+#endif
+#if ATTN_SPARSE
 #if ATTN_SPARSE_BITMAP
   p.block_mask = args.block_mask;
 #else
@@ -292,6 +317,5 @@ Params params_of(const attention_forward_args& args) {
 #endif
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
-#endif
   return p;
 }

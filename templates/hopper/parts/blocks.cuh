@@ -88,6 +88,9 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     rescale(output, factors);
 #endif
     hand_over_weights();
+#if ATTN_VARLEN
+    clear_next_sequence(cursor.block());
+#endif
 #if ATTN_INTRA_OVERLAP
     // As long as the next one is kept too, its S runs under this block's softmax.
 #pragma unroll 1

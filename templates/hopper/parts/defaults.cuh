@@ -261,6 +261,12 @@
 #ifndef ATTN_SPARSE_HEADS
 #define ATTN_SPARSE_HEADS 0
 #endif
+#ifndef ATTN_CELLS_Q
+#define ATTN_CELLS_Q 0
+#endif
+#ifndef ATTN_CELLS_KV
+#define ATTN_CELLS_KV 0
+#endif
 #ifndef ATTN_CELL_ROWS
 #define ATTN_CELL_ROWS 0
 #endif

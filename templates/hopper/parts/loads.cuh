@@ -26,13 +26,23 @@ __device__ __forceinline__ void load_rows(const CUtensorMap& map, uint64_t& full
 // numbers that no weight lets through.
 template <int kChunks, int kChunk>
 __device__ __forceinline__ void load_pair(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
+#if ATTN_VARLEN
+                                          int begin, int first, int second, int head) {
+#else
                                           int first, int second, int head, int batch) {
+#endif
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     uint8_t* const columns = tile + chunk * chunk_bytes(kTileKv, kChunk);
+#if ATTN_VARLEN
+    tma_load(map, full, columns, chunk * kChunk, begin + first * kBlockKv, head, 0, kEvictLast);
+    tma_load(map, full, columns + chunk_bytes(kBlockKv, kChunk), chunk * kChunk,
+             begin + (second < 0 ? first : second) * kBlockKv, head, 0, kEvictLast);
+#else
     tma_load(map, full, columns, chunk * kChunk, first * kBlockKv, head, batch, kEvictLast);
     tma_load(map, full, columns + chunk_bytes(kBlockKv, kChunk), chunk * kChunk,
              (second < 0 ? first : second) * kBlockKv, head, batch, kEvictLast);
+#endif
   }
 }
 
@@ -154,8 +164,13 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #endif
 #if ATTN_GATHER
     // Without a second block, its columns stand behind the last key.
+#if ATTN_VARLEN
+    shared.apart[key_slot.index] = announced.second < 0 ? tile.seq_kv - block * kBlockKv
+                                                        : (announced.second - block - 1) * kBlockKv;
+#else
     shared.apart[key_slot.index] = announced.second < 0 ? p.seq_kv - block * kBlockKv
                                                         : (announced.second - block - 1) * kBlockKv;
+#endif
 #endif
     uint64_t& full = shared.key_full[key_slot.index];
 #if ATTN_MASK_BITS
@@ -190,6 +205,9 @@ __device__ __forceinline__ void Producer::load_key(int block) {
       load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index][map], kTileKv, row,
                                      kMaps * h_kv + map, batch, kEvictLast);
     }
+#elif ATTN_GATHER && ATTN_VARLEN
+    load_pair<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], tile.kv_begin, block,
+                                   announced.second, h_kv);
 #elif ATTN_VARLEN
     load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                    tile.kv_begin + block * kTileKv, h_kv, 0, kEvictLast);
@@ -211,7 +229,9 @@ __device__ __forceinline__ void Producer::load_value(int block) {
     uint64_t& full = shared.value_full[value_slot.index];
     uint8_t* const values = shared.value[value_slot.index];
     barrier_expect(full, kValueBytes);
-#if ATTN_GATHER
+#if ATTN_GATHER && ATTN_VARLEN
+    load_pair<kChunksV, kChunkV>(map_v, full, values, tile.kv_begin, block, beside, h_kv);
+#elif ATTN_GATHER
     load_pair<kChunksV, kChunkV>(map_v, full, values, block, beside, h_kv, tile.b);
 #else
 #if ATTN_VARLEN

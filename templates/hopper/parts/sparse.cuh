@@ -145,12 +145,27 @@ class Walk {
 #endif
 #if ATTN_SKIP && !ATTN_ROWS_DIFFER
     query += kTileQueries / kWarpgroups * i;  // warpgroup i's first
+#if ATTN_VARLEN
+    if (query >= tile.seq_q) return -1;
+#else
     if (query >= p.seq_q) return -1;
+#endif
 #endif
     const int head = tile.h / (kHeadsQ / kCellHeads);
 #if ATTN_ROWS_DIFFER
     const int cell = query / kCellQueries + i;
+#elif ATTN_VARLEN
+    const int cell = query / kCellQueries;
+#endif
+#if ATTN_ROWS_DIFFER && ATTN_VARLEN
+    if (cell * kCellQueries >= tile.seq_q) return -1;
+#endif
+#if ATTN_CELLS_Q && (ATTN_ROWS_DIFFER || ATTN_VARLEN)
     if (cell >= p.cells_q) return -1;
+#endif
+#if ATTN_VARLEN && !ATTN_CELLS_Q
+    return int64_t{head} * p.total_q + tile.q_begin + cell;
+#elif ATTN_ROWS_DIFFER || ATTN_VARLEN
     return (int64_t{tile.b} * kCellHeads + head) * p.cells_q + cell;
 #else
     return (int64_t{tile.b} * kCellHeads + head) * p.cells_q + query / kCellQueries;
@@ -207,13 +222,23 @@ class Walk {
 
   // The order of a list does not matter, and an entry may stand twice; one that is no cell is
   // passed over.
+#if ATTN_VARLEN && ATTN_CELLS_KV
+  // Cells beyond p.cells_kv are none, however long the sequence is.
+#endif
   __device__ __forceinline__ void mark(int row, int entry) {
+#if ATTN_VARLEN && ATTN_CELLS_KV
+    const bool is_here = entry >= window_ && entry < min(window_ + kWindow, p.cells_kv);
+#else
     const bool is_here = entry >= window_ && entry - window_ < kWindow;
+#endif
     if (is_here) atomicOr(&kept_[row][(entry - window_) / 32], 1u << entry % 32);
   }
 
-#if ATTN_ROWS_DIFFER
+#if ATTN_ROWS_DIFFER || (ATTN_SKIP && ATTN_VARLEN)
   // Some rows side by side, each by kLanes. The first entries are on their way with the counts.
+#if ATTN_SKIP && ATTN_VARLEN && !ATTN_ROWS_DIFFER
+  // One after the other they take registers that the sequence has taken.
+#endif
   __device__ __forceinline__ void mark_lists() {
     constexpr int kLanes = kCellRows == 2 ? 16 : 8;
     const int room = list_room(p), lane = threadIdx.x % kLanes;

@@ -369,26 +369,53 @@ __device__ __forceinline__ void Consumer::hand_over_weights() {
 }
 
 #if ATTN_VARLEN
+#if ATTN_GATHER
+// Values of keys from `first` to `end` become zero: those of the next sequence, which may be NaN,
+// come with the last block of this one, and a weight of zero would not hide them.
+__device__ __forceinline__ void clear_values(uint8_t* value, int first, int end) {
+#else
 // Values of keys from `first` on become zero: those of the next sequence, which may be NaN, come
 // with the last block of this one, and a weight of zero would not hide them.
 __device__ __forceinline__ void clear_values(uint8_t* value, int first) {
+#endif
   constexpr int kRowBytes = kChunkV * kElementBytes;
 #pragma unroll 1
   for (int chunk = 0; chunk < kChunksV; ++chunk) {
     uint8_t* const rows = value + chunk * chunk_bytes(kTileKv, kChunkV);
 #pragma unroll 1
+#if ATTN_GATHER
+    for (int i = first * kRowBytes + threadIdx.x % 128 * 16; i < end * kRowBytes; i += 2048) {
+#else
     for (int i = first * kRowBytes + threadIdx.x % 128 * 16; i < kTileKv * kRowBytes; i += 2048) {
+#endif
       *reinterpret_cast<uint4*>(rows + i) = uint4{0, 0, 0, 0};
     }
   }
 }
 
 // The block of a sequence's last keys may hold those of the next.
+#if ATTN_SPARSE
+// All lanes vote whether it does: a branch that were a lane's own would part the warp between two
+// products.
+#endif
 __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
+#if ATTN_GATHER
+  const int first = tile.seq_kv - block * kBlockKv;
+  if (!__any_sync(0xffffffffu, first < kBlockKv)) return;
+  barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+  // The last block is the first of two, or has come twice.
+  const int end = rows[0].apart > 0 ? kTileKv : kBlockKv;
+  clear_values(shared.value[value_slot.index], max(first, 0), end);
+#else
   const int first = tile.seq_kv - block * kTileKv;
+#if ATTN_SPARSE
+  if (!__any_sync(0xffffffffu, first < kTileKv)) return;
+#else
   if (first >= kTileKv) return;
+#endif
   barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
   clear_values(shared.value[value_slot.index], max(first, 0));
+#endif
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
 }

@@ -76,10 +76,21 @@ struct Params {
 #if ATTN_COUNTER || ATTN_EARLY_JOINS
   uint64_t call;  // its number
 #endif
-#if ATTN_SPARSE
+#if ATTN_CELLS_Q && ATTN_CELLS_KV
   int cells_q, cells_kv;  // of kCellQueries queries and kCellKeys keys
-#if ATTN_SPARSE_BITMAP
+#elif ATTN_CELLS_Q
+  int cells_q;  // of kCellQueries queries
+#elif ATTN_CELLS_KV
+  int cells_kv;  // of kCellKeys keys
+#endif
+#if ATTN_SPARSE
+#if ATTN_SPARSE_BITMAP && !ATTN_CELLS_Q
+  const uint8_t* block_mask;  // [kCellHeads, total_q, cells_kv]
+#elif ATTN_SPARSE_BITMAP
   const uint8_t* block_mask;  // [batch, kCellHeads, cells_q, cells_kv]
+#elif !ATTN_CELLS_Q
+  const int32_t* block_counts;   // [kCellHeads, total_q]
+  const int32_t* block_indices;  // [kCellHeads, total_q, list_room]
 #else
   const int32_t* block_counts;   // [batch, kCellHeads, cells_q]
   const int32_t* block_indices;  // [batch, kCellHeads, cells_q, list_room]
