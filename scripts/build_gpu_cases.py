@@ -33,7 +33,8 @@ BENCH_GROUPS = ["bench", "bench_variant", "bench_storage"]
 SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid",
             "sanitize_maps", "sanitize_bias", "sanitize_far", "sanitize_wide", "sanitize_sparse",
             "sanitize_selected", "sanitize_strips", "sanitize_nearest", "sanitize_tables",
-            "sanitize_shifted", "sanitize_ids", "sanitize_mask", "sanitize_bits", "sanitize_split"]
+            "sanitize_shifted", "sanitize_ids", "sanitize_mask", "sanitize_bits", "sanitize_split",
+            "sanitize_heads", "sanitize_maps_split"]
 SANITIZE_DRIVER = ROOT / "tests" / "gpu" / "sanitize_driver.cpp"
 CEILINGS = ROOT / "scripts" / "gpu" / "ceilings.cu"  # of bench_ceilings.py
 

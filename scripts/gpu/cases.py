@@ -101,6 +101,19 @@ def sanitize_cases():
     # As many slots as the driver's calls have blocks: racecheck does not follow their reuse.
     yield Case(selected["name"], selected, "sanitize", data=selected["name"], schedule={
         **schedule(3, 64, 5, ping_pong=False, order="longest_first"), "pack_heads": True})
+    heads = make_spec("sanitize_heads", (64, 64), (4, 2), inputs={
+        "bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+        score="score + bias[h, q_idx, kv_idx]")
+    yield Case(heads["name"], heads, "sanitize", {"bias": {"fill": "normal"}}, longest=1000,
+               data=heads["name"], schedule={
+        **schedule(2, 64, 2, ping_pong=False, order="longest_first"), "pack_heads": True})
+    both = make_spec("sanitize_maps_split", (64, 64), (4, 1), maps=2, inputs={
+        "key": {"dtype": "bf16", "shape": ["batch", "seq_kv"]}}, mask=CAUSAL,
+        score="score * exp(key[b, kv_idx] / (h + 8))", normalize={
+        **DIFFERENTIAL, "output": "acc / l * (1 if map == 0 else -0.5)"})
+    yield Case(both["name"], both, "sanitize", {"key": {"fill": "normal"}}, data=both["name"],
+               schedule={**schedule(2, 64, 2, ping_pong=False, order="longest_first"),
+                         "pack_heads": True, "split_keys": True})
     split = make_spec("sanitize_split", (64, 64), (4, 1), mask=CAUSAL)
     yield Case(split["name"], split, "sanitize", data=split["name"], schedule={
         **schedule(2, 64, 2, order="longest_first"), "split_keys": True})

@@ -16,8 +16,10 @@
 #include "sanitize_causal.h"
 #include "sanitize_far.h"
 #include "sanitize_full.h"
+#include "sanitize_heads.h"
 #include "sanitize_ids.h"
 #include "sanitize_maps.h"
+#include "sanitize_maps_split.h"
 #include "sanitize_mask.h"
 #include "sanitize_nearest.h"
 #include "sanitize_selected.h"
@@ -291,6 +293,8 @@ int main() {
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_mask, Dims{2, 2, 64, true}) &
       RUN(sanitize_bits, Dims{4, 4, 64, true, 1, false, 64, true}) &
-      RUN(sanitize_split, Dims{4, 1, 64, true, 1, false, 64, false, true});
+      RUN(sanitize_split, Dims{4, 1, 64, true, 1, false, 64, false, true}) &
+      RUN(sanitize_heads, Dims{4, 2, 64, true}) &
+      RUN(sanitize_maps_split, Dims{4, 1, 64, true, 2, false, 64, false, true});
   return all ? 0 : 1;
 }
