@@ -29,7 +29,7 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_BAD_LENGTH = 4,
   // heads_q or heads_kv is not what the kernel was generated for
   DEEPSEEK_V2_LITE_BAD_HEADS = 5,
-  // a stride is not a positive multiple of 8 elements, or too large
+  // a stride is negative, no multiple of 8 elements or too large, or o's is 0
   DEEPSEEK_V2_LITE_BAD_STRIDE = 6,
   DEEPSEEK_V2_LITE_BAD_WORKSPACE = 7,  // the workspace is null
   // the device is not one that the kernel is for, or its driver is too old
@@ -41,9 +41,10 @@ typedef enum deepseek_v2_lite_status {
 const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status);
 
 // Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their element
-// unless they say otherwise. Strides must be positive multiples of 8 elements; the last dimension
-// is contiguous, and the stride of a dimension of length 1 is ignored. All keys and values must be
-// finite, those that the mask leaves out too. A row without a pair gives 0.
+// unless they say otherwise. Strides must be multiples of 8 elements, those of o positive, of q, k
+// and v also 0; the last dimension is contiguous, and the stride of a dimension of length 1 is
+// ignored. All keys and values must be finite, those that the mask leaves out too. A row without a
+// pair gives 0.
 typedef struct deepseek_v2_lite_forward_args {
   size_t size;       // sizeof(deepseek_v2_lite_forward_args)
   int64_t batch;     // sequences

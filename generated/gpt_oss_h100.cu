@@ -1505,8 +1505,9 @@ typedef enum gpt_oss_status {
   GPT_OSS_MISALIGNED = 3,
   // a batch or sequence length is negative, differs from the fixed one, or is too large
   GPT_OSS_BAD_LENGTH = 4,
-  GPT_OSS_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  GPT_OSS_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
+  GPT_OSS_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  // a stride is negative, no multiple of 8 elements or too large, or o's is 0
+  GPT_OSS_BAD_STRIDE = 6,
   GPT_OSS_BAD_WORKSPACE = 7,  // the workspace is null
   // the device is not one that the kernel is for, or its driver is too old
   GPT_OSS_BAD_DEVICE = 8,
@@ -1517,9 +1518,10 @@ typedef enum gpt_oss_status {
 const char* gpt_oss_status_string(gpt_oss_status status);
 
 // Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their element
-// unless they say otherwise. Strides must be positive multiples of 8 elements; the last dimension
-// is contiguous, and the stride of a dimension of length 1 is ignored. All keys and values must be
-// finite, those that the mask leaves out too. A row without a pair gives 0.
+// unless they say otherwise. Strides must be multiples of 8 elements, those of o positive, of q, k
+// and v also 0; the last dimension is contiguous, and the stride of a dimension of length 1 is
+// ignored. All keys and values must be finite, those that the mask leaves out too. A row without a
+// pair gives 0.
 typedef struct gpt_oss_forward_args {
   size_t size;       // sizeof(gpt_oss_forward_args)
   int64_t batch;     // sequences
@@ -1607,9 +1609,10 @@ Tensor tensor(const void* data, Strides strides, int64_t length, int64_t batch,
 }
 
 // TMA strides are multiples of 16 bytes below 2^40; of a dimension of length 1 it does not matter.
-bool valid_strides(const Tensor& t) {
-  const auto valid = [](int64_t stride, int64_t length) {
-    return length <= 1 || (stride > 0 && stride % 8 == 0 && stride < (int64_t{1} << 39));
+// What is written has no elements in common: it has a stride of 8 at least.
+bool valid_strides(const Tensor& t, int64_t least) {
+  const auto valid = [least](int64_t stride, int64_t length) {
+    return length <= 1 || (stride >= least && stride % 8 == 0 && stride < (int64_t{1} << 39));
   };
   return valid(t.strides.seq, t.length) && valid(t.strides.head, t.box.heads) &&
          valid(t.strides.batch, t.batch);
@@ -1710,7 +1713,8 @@ Tensors tensors_of(const gpt_oss_forward_args& a) {
 }
 
 bool valid_strides(const Tensors& t) {
-  return valid_strides(t.q) && valid_strides(t.k) && valid_strides(t.v) && valid_strides(t.o);
+  return valid_strides(t.q, 0) && valid_strides(t.k, 0) && valid_strides(t.v, 0) &&
+         valid_strides(t.o, 8);
 }
 
 struct Maps {
@@ -1836,7 +1840,7 @@ const char* gpt_oss_status_string(gpt_oss_status status) {
     case GPT_OSS_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case GPT_OSS_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements, or too large";
+      return "a stride is negative, no multiple of 8 elements or too large, or o's is 0";
     case GPT_OSS_BAD_WORKSPACE:
       return "the workspace is null";
     case GPT_OSS_BAD_DEVICE:

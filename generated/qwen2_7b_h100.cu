@@ -1489,8 +1489,9 @@ typedef enum qwen2_7b_status {
   QWEN2_7B_MISALIGNED = 3,
   // a batch or sequence length is negative, differs from the fixed one, or is too large
   QWEN2_7B_BAD_LENGTH = 4,
-  QWEN2_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  QWEN2_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
+  QWEN2_7B_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  // a stride is negative, no multiple of 8 elements or too large, or o's is 0
+  QWEN2_7B_BAD_STRIDE = 6,
   QWEN2_7B_BAD_WORKSPACE = 7,  // the workspace is null
   // the device is not one that the kernel is for, or its driver is too old
   QWEN2_7B_BAD_DEVICE = 8,
@@ -1501,9 +1502,10 @@ typedef enum qwen2_7b_status {
 const char* qwen2_7b_status_string(qwen2_7b_status status);
 
 // Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their element
-// unless they say otherwise. Strides must be positive multiples of 8 elements; the last dimension
-// is contiguous, and the stride of a dimension of length 1 is ignored. All keys and values must be
-// finite, those that the mask leaves out too. A row without a pair gives 0.
+// unless they say otherwise. Strides must be multiples of 8 elements, those of o positive, of q, k
+// and v also 0; the last dimension is contiguous, and the stride of a dimension of length 1 is
+// ignored. All keys and values must be finite, those that the mask leaves out too. A row without a
+// pair gives 0.
 typedef struct qwen2_7b_forward_args {
   size_t size;       // sizeof(qwen2_7b_forward_args)
   int64_t batch;     // sequences
@@ -1588,9 +1590,10 @@ Tensor tensor(const void* data, Strides strides, int64_t length, int64_t batch,
 }
 
 // TMA strides are multiples of 16 bytes below 2^40; of a dimension of length 1 it does not matter.
-bool valid_strides(const Tensor& t) {
-  const auto valid = [](int64_t stride, int64_t length) {
-    return length <= 1 || (stride > 0 && stride % 8 == 0 && stride < (int64_t{1} << 39));
+// What is written has no elements in common: it has a stride of 8 at least.
+bool valid_strides(const Tensor& t, int64_t least) {
+  const auto valid = [least](int64_t stride, int64_t length) {
+    return length <= 1 || (stride >= least && stride % 8 == 0 && stride < (int64_t{1} << 39));
   };
   return valid(t.strides.seq, t.length) && valid(t.strides.head, t.box.heads) &&
          valid(t.strides.batch, t.batch);
@@ -1691,7 +1694,8 @@ Tensors tensors_of(const qwen2_7b_forward_args& a) {
 }
 
 bool valid_strides(const Tensors& t) {
-  return valid_strides(t.q) && valid_strides(t.k) && valid_strides(t.v) && valid_strides(t.o);
+  return valid_strides(t.q, 0) && valid_strides(t.k, 0) && valid_strides(t.v, 0) &&
+         valid_strides(t.o, 8);
 }
 
 struct Maps {
@@ -1834,7 +1838,7 @@ const char* qwen2_7b_status_string(qwen2_7b_status status) {
     case QWEN2_7B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case QWEN2_7B_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements, or too large";
+      return "a stride is negative, no multiple of 8 elements or too large, or o's is 0";
     case QWEN2_7B_BAD_WORKSPACE:
       return "the workspace is null";
     case QWEN2_7B_BAD_DEVICE:

@@ -1035,8 +1035,9 @@ typedef enum bert_base_status {
   BERT_BASE_MISALIGNED = 3,
   // a batch or sequence length is negative, differs from the fixed one, or is too large
   BERT_BASE_BAD_LENGTH = 4,
-  BERT_BASE_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  BERT_BASE_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
+  BERT_BASE_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  // a stride is negative, no multiple of 8 elements or too large, or o's is 0
+  BERT_BASE_BAD_STRIDE = 6,
   BERT_BASE_BAD_WORKSPACE = 7,  // the workspace is null
   // the device is not one that the kernel is for, or its driver is too old
   BERT_BASE_BAD_DEVICE = 8,
@@ -1047,9 +1048,10 @@ typedef enum bert_base_status {
 const char* bert_base_status_string(bert_base_status status);
 
 // Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their element
-// unless they say otherwise. Strides must be positive multiples of 8 elements; the last dimension
-// is contiguous, and the stride of a dimension of length 1 is ignored. All keys and values must be
-// finite, those that the mask leaves out too. A row without a pair gives 0.
+// unless they say otherwise. Strides must be multiples of 8 elements, those of o positive, of q, k
+// and v also 0; the last dimension is contiguous, and the stride of a dimension of length 1 is
+// ignored. All keys and values must be finite, those that the mask leaves out too. A row without a
+// pair gives 0.
 typedef struct bert_base_forward_args {
   size_t size;       // sizeof(bert_base_forward_args)
   int64_t batch;     // sequences
@@ -1110,10 +1112,12 @@ Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_
   return {rows * heads, head_dim * heads, head_dim};
 }
 
-// Of a dimension of length 1 the stride does not matter.
-bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_t batch) {
-  const auto valid = [](int64_t stride, int64_t count, int64_t limit) {
-    return count <= 1 || (stride > 0 && stride % 8 == 0 && stride < limit);
+// Of a dimension of length 1 the stride does not matter. What is written has no elements in common:
+// it has a stride of 8 at least.
+bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_t batch,
+                   int64_t least) {
+  const auto valid = [least](int64_t stride, int64_t count, int64_t limit) {
+    return count <= 1 || (stride >= least && stride % 8 == 0 && stride < limit);
   };
   // Offsets within a tile of rows, at most 256 of them, fit an int in bytes.
   return valid(strides.seq, length, int64_t{1} << 22) &&
@@ -1176,10 +1180,10 @@ bert_base_status bert_base_forward(const bert_base_forward_args* args, void*, vo
   if (args->batch == 0 || args->seq_q == 0) return BERT_BASE_OK;
   if (const bert_base_status status = check_args(*args); status != BERT_BASE_OK) return status;
   Params p = params_of(*args);
-  if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
-      !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
-      !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
-      !valid_strides(p.o_strides, p.seq_q, kHeadsQ, p.batch)) {
+  if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch, 0) ||
+      !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch, 0) ||
+      !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch, 0) ||
+      !valid_strides(p.o_strides, p.seq_q, kHeadsQ, p.batch, 8)) {
     return BERT_BASE_BAD_STRIDE;
   }
 
@@ -1214,7 +1218,7 @@ const char* bert_base_status_string(bert_base_status status) {
     case BERT_BASE_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case BERT_BASE_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements, or too large";
+      return "a stride is negative, no multiple of 8 elements or too large, or o's is 0";
     case BERT_BASE_BAD_WORKSPACE:
       return "the workspace is null";
     case BERT_BASE_BAD_DEVICE:

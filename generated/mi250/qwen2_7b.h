@@ -27,8 +27,9 @@ typedef enum qwen2_7b_status {
   QWEN2_7B_MISALIGNED = 3,
   // a batch or sequence length is negative, differs from the fixed one, or is too large
   QWEN2_7B_BAD_LENGTH = 4,
-  QWEN2_7B_BAD_HEADS = 5,      // heads_q or heads_kv is not what the kernel was generated for
-  QWEN2_7B_BAD_STRIDE = 6,     // a stride is not a positive multiple of 8 elements, or too large
+  QWEN2_7B_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  // a stride is negative, no multiple of 8 elements or too large, or o's is 0
+  QWEN2_7B_BAD_STRIDE = 6,
   QWEN2_7B_BAD_WORKSPACE = 7,  // the workspace is null
   // the device is not one that the kernel is for, or its driver is too old
   QWEN2_7B_BAD_DEVICE = 8,
@@ -39,9 +40,10 @@ typedef enum qwen2_7b_status {
 const char* qwen2_7b_status_string(qwen2_7b_status status);
 
 // Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their element
-// unless they say otherwise. Strides must be positive multiples of 8 elements; the last dimension
-// is contiguous, and the stride of a dimension of length 1 is ignored. All keys and values must be
-// finite, those that the mask leaves out too. A row without a pair gives 0.
+// unless they say otherwise. Strides must be multiples of 8 elements, those of o positive, of q, k
+// and v also 0; the last dimension is contiguous, and the stride of a dimension of length 1 is
+// ignored. All keys and values must be finite, those that the mask leaves out too. A row without a
+// pair gives 0.
 typedef struct qwen2_7b_forward_args {
   size_t size;       // sizeof(qwen2_7b_forward_args)
   int64_t batch;     // sequences

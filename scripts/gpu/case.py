@@ -29,7 +29,8 @@ LARGE = [113, 799]  # lengths run once more with scores in the hundreds
 # And at the last of them what a guess about the scores would get wrong: scores that grow by 200 along
 # the row (2^288) in the order of visit, one huge score in the block visited last, huge values.
 ADVERSARIAL = ["growing", "spike", "large_v"]
-STRIDES = ["default", "padded", "explicit", "swapped"]
+# The last: keys and values are the same of all batches, whose stride is 0.
+STRIDES = ["default", "padded", "explicit", "swapped", "shared"]
 
 
 @dataclass(frozen=True)

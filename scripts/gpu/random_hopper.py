@@ -24,12 +24,7 @@ def is_packable(spec):
     """Whether the heads of a tile may share their keys."""
     group = spec["heads"]["q"] // spec["heads"]["kv"]
     one_mask = not re.search(r"\bh\b", spec.get("mask", ""))
-    apart = spec.get("maps", 1) > 1 or spec.get("blocks", {}).get("per") == "heads"
-    return group > 1 and one_mask and not apart
-
-
-def is_splittable(spec):
-    return "maps" not in spec and spec["head_dim"]["v"] <= 256
+    return group > 1 and one_mask and spec.get("blocks", {}).get("per") != "heads"
 
 
 def draw_schedule(d, spec):
@@ -62,7 +57,7 @@ def draw_schedule(d, spec):
 
 
 def draw_prefix(d, large):
-    return d.random.choice(["", "", "padded:", "swapped:"]) + \
+    return d.random.choice(["", "", "padded:", "swapped:", "shared:"]) + \
         ("large:" if large and d.random.random() < 0.4 else "")
 
 
@@ -130,6 +125,8 @@ def draw_storage(d, spec):
             pack(spec)
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
+        if d.random.random() < 0.3:
+            pack(spec)
 
 
 def draw_far(d):
@@ -192,7 +189,7 @@ def draw(seed, index):
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.7 else None
     calls = draw_calls(d, spec)
-    if schedule and is_splittable(spec) and d.random.random() < 0.25:
+    if schedule and spec["head_dim"]["v"] <= 256 and d.random.random() < 0.25:
         schedule["split_keys"] = True
     return Drawn(spec, d.fills, schedule, calls)
 

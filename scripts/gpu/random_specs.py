@@ -58,7 +58,8 @@ def bias(d):
     indices = {"batch": "b", "heads": "h", "heads_kv": "h_kv", "seq_q": "q_idx", "seq_kv": "kv_idx"}
     dims = d.random.choice([["seq_kv"], ["heads", "seq_kv"], ["batch", "seq_kv"], ["seq_q"],
                             ["batch", "heads", "seq_q"], ["heads_kv", "seq_q", "seq_kv"],
-                            ["seq_q", "seq_kv"], ["batch", "seq_q", "seq_kv"]])
+                            ["seq_q", "seq_kv"], ["batch", "seq_q", "seq_kv"],
+                            ["heads", "seq_q", "seq_kv"]])
     name = d.add_input(dims, "normal", FLOATS)
     return f"{d.score} + {name}[{', '.join(indices[dim] for dim in dims)}]"
 

@@ -120,13 +120,13 @@ def check_arguments(kernel, problem):
     for name in "qkvo":
         expect(f"{name} null", "null", **{name: None})
         expect(f"{name} misaligned", "aligned", **{name: getattr(args, name) + 2})
-        # Stride 0 for a dimension of length above 1 beside non-zero strides.
         expect(f"{name} odd stride", "stride", **{f"{name}_stride_batch": 8_000_000,
                                                   f"{name}_stride_seq": 1001,
                                                   f"{name}_stride_head": 128})
         expect(f"{name} negative stride", "stride", **{f"{name}_stride_batch": 8_000_000,
                                                        f"{name}_stride_seq": -1024,
                                                        f"{name}_stride_head": 128})
+    expect("o stride 0", "stride", o_stride_batch=8_000_000, o_stride_seq=0, o_stride_head=128)
     expect("heads_q", "heads", heads_q=args.heads_q + 1)
     expect("heads_kv", "heads", heads_kv=args.heads_kv * 2)
     for name in fields.keys() & {"batch", "seq_q", "seq_kv", "total_q", "total_kv"}:

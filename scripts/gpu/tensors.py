@@ -32,6 +32,7 @@ class Guarded:
         inner = self.bytes[GUARD_BYTES:GUARD_BYTES + reach * element].view(STORAGE[dtype])
         self.view = inner.as_strided(shape, (*strides, 1))
         self.strides = strides
+        self.own = self.view if stride_batch else self.view[:1]  # each element once
 
     def pointer(self):
         return self.bytes.data_ptr() + GUARD_BYTES
@@ -142,21 +143,22 @@ def draw(case, shape, save_names, seed, device, on_host=True):
                                for n in (shape.seq_q, shape.seq_kv))
         batch, total_q, total_kv = 1, int(q_begins[-1]), int(kv_begins[-1])
 
-    def tensor(seq, heads, dim, scale):
+    def tensor(seq, heads, dim, scale, shares=False):
         strides = strides_of(shape.strides, spec["layout"], seq, heads, dim)
+        if shares and shape.strides == "shared":
+            strides = (0, *strides[1:])
         guarded = Guarded((batch, seq, heads, dim), strides, spec["dtype"], device)
-        guarded.view.copy_(scale * torch.randn(guarded.view.shape, generator=random,
-                                               device=device))
+        guarded.own.copy_(scale * torch.randn(guarded.own.shape, generator=random, device=device))
         return guarded
 
     heads_q, heads_kv = spec["heads"]["q"], spec["heads"]["kv"]
     maps = spec.get("maps", 1)
     dim_qk, dim_v = spec["head_dim"]["qk"], spec["head_dim"]["v"]
     q = tensor(total_q, maps * heads_q, dim_qk, spread)
-    k = tensor(total_kv, maps * heads_kv, dim_qk, spread)
+    k = tensor(total_kv, maps * heads_kv, dim_qk, spread, shares=True)
     v = tensor(total_kv, heads_kv, dim_v, V_SPREAD[spec["dtype"]]
-               if shape.logits == "large_v" else 1.0)
-    imprint(shape.logits, q.view, k.view, spec.get("scale", dim_qk**-0.5))
+               if shape.logits == "large_v" else 1.0, shares=True)
+    imprint(shape.logits, q.own, k.own, spec.get("scale", dim_qk**-0.5))
     o = Guarded((batch, total_q, heads_q, dim_v),
                 strides_of(shape.strides, spec["layout"], total_q, heads_q, dim_v),
                 spec["dtype"], device)

@@ -15,8 +15,10 @@ using spec::Input;
 // What holds of all fields alike.
 constexpr const char* kStructMeaning =
     "Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their "
-    "element unless they say otherwise. Strides must be positive multiples of 8 elements; the last "
-    "dimension is contiguous, and the stride of a dimension of length 1 is ignored. All keys and "
+    "element unless they say otherwise. Strides must be multiples of 8 elements, those of o "
+    "positive, "
+    "of q, k and v also 0; the last dimension is contiguous, and the stride of a dimension of "
+    "length 1 is ignored. All keys and "
     "values must be finite, those that the mask leaves out too. A row without a pair gives 0.";
 constexpr const char* kWorkspaceMeaning =
     "Bytes of device memory that the call needs as its workspace, which depend on batch and "

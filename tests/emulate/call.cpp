@@ -24,6 +24,8 @@ void take_word(Call& call, const std::string& word) {
     call.strides = hold::StrideKind::Padded;
   } else if (word == "swapped") {
     call.strides = hold::StrideKind::Swapped;
+  } else if (word == "shared") {
+    call.strides = hold::StrideKind::Shared;
   } else {
     throw std::runtime_error("a call has no " + word);
   }

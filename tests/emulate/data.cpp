@@ -15,13 +15,15 @@ using Kind = spec::Input::Dim::Kind;
 
 // Of packed sequences one batch of all rows.
 hold::Extent extent(const spec::Spec& spec, const Call& call, bool keys, int heads, int head_dim) {
+  using hold::StrideKind;
+  const bool shares = call.strides == StrideKind::Shared;
   const int64_t length = keys ? call.max_kv : call.max_q,
                 total = keys ? call.total_kv : call.total_q;
   return {spec.varlen ? 1 : call.batch(),
           spec.varlen ? total : length,
           heads,
           head_dim,
-          call.strides,
+          shares && !keys ? StrideKind::Padded : call.strides,
           spec.layout};
 }
 

@@ -20,6 +20,9 @@ FUNCTION_GROUPS = {
         # memory than its queries, which have more columns.
         (spec((2, 2), (136, 136), mask=CAUSAL), [schedule(2, 64, 2)], CALLS[:2]),
         (spec((1, 1), (96, 72), layout="bhsd"), [schedule(2, 48, 2)], CALLS[:2]),
+        # Keys and values that all batches share: a stride of 0.
+        (spec((4, 2), layout="bhsd"), [schedule(2, 64, 2), packed(1, 64, 2, split_keys=True)],
+         ["shared:3,70,130", "shared:2,1,900"]),
     ],
     # From a row's own keys down and then from the end: scores fall with the distance, or rise where
     # slopes are negative, so that each block has a new maximum.

@@ -32,6 +32,11 @@ CASES = [
         ({}, "batch", MOST // 4, MOST // 4 + 1, (NULL_POINTER, BAD_LENGTH)),
         ({**POINTERS, "seq_q": 2, "q_stride_head": 64}, "q_stride_seq", 2**39 - 8, 2**39,
          (BAD_DEVICE, BAD_STRIDE)),
+        # One stride for all: of what is read, not of what is written.
+        ({**POINTERS, "seq_q": 2, "q_stride_head": 64, "q_stride_seq": 0}, "batch", 1, MOST + 1,
+         (BAD_DEVICE, BAD_LENGTH)),
+        ({**POINTERS, "seq_q": 2, "o_stride_head": 64}, "o_stride_seq", 8, 0,
+         (BAD_DEVICE, BAD_STRIDE)),
     ]),
     # Rows of a tile: a query's heads.
     (spec((8, 2)), packed(2, 64, 2), [

@@ -71,7 +71,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, uint32_t 
     valid = valid && steps[i] >= 1 && steps[i] <= 8;
   }
   for (int i = 0; i < 3; ++i) {
-    valid = valid && strides[i] % 16 == 0 && strides[i] > 0 && strides[i] < uint64_t{1} << 40;
+    valid = valid && strides[i] % 16 == 0 && strides[i] < uint64_t{1} << 40;
   }
   if (!valid || 2 * box[0] != static_cast<uint32_t>(span)) {
     std::fprintf(stderr, "TMA takes no such tensor map\n");

@@ -36,7 +36,7 @@ uint16_t narrow(spec::DType dtype, double value) {
 }
 
 const char* name_of(StrideKind kind) {
-  static constexpr const char* kNames[] = {"default", "padded", "swapped"};
+  static constexpr const char* kNames[] = {"default", "padded", "swapped", "shared"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -45,7 +45,7 @@ Extent::Extent(int64_t batch_, int64_t length_, int64_t heads_, int64_t head_dim
     : batch(batch_), length(length_), heads(heads_), head_dim(head_dim_) {
   bool bshd = layout == spec::Layout::Bshd;
   if (kind == StrideKind::Swapped) bshd = !bshd;
-  const int64_t pad = kind == StrideKind::Padded ? 8 : 0;
+  const int64_t pad = kind == StrideKind::Padded || kind == StrideKind::Shared ? 8 : 0;
   const int64_t rows = std::max<int64_t>(length, 1);
   const int64_t inner = head_dim + pad;
   if (bshd) {
@@ -57,6 +57,7 @@ Extent::Extent(int64_t batch_, int64_t length_, int64_t heads_, int64_t head_dim
     head_stride = rows * inner + 2 * pad;
     batch_stride = heads * head_stride + 3 * pad;
   }
+  if (kind == StrideKind::Shared) batch_stride = 0;
 }
 
 int64_t Extent::reach() const {

@@ -13,7 +13,8 @@ uint16_t narrow(spec::DType dtype, double value);
 
 // Default: contiguous in the spec's layout. Padded: between rows, heads and batches. Swapped: those
 // of the other layout.
-enum class StrideKind : uint8_t { Default, Padded, Swapped };
+// Shared: padded, and keys and values are the same of all batches, whose stride is 0.
+enum class StrideKind : uint8_t { Default, Padded, Swapped, Shared };
 const char* name_of(StrideKind);
 
 // Where the elements of a tensor [batch, length, heads, head_dim] lie; head_dim is contiguous.

@@ -71,13 +71,16 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
            const std::map<std::string, std::string>& fills, uint64_t seed)
     : spec_(spec), shape_(shape) {
   Random random(seed);
-  const auto made = [&](int64_t length, int64_t heads, int64_t head_dim) {
-    return tensor({shape.batch, length, heads, head_dim, shape.strides, spec.layout});
+  using hold::StrideKind;
+  const StrideKind of_keys = shape.strides;
+  const StrideKind of_queries = of_keys == StrideKind::Shared ? StrideKind::Padded : of_keys;
+  const auto made = [&](int64_t length, int64_t heads, int64_t head_dim, StrideKind strides) {
+    return tensor({shape.batch, length, heads, head_dim, strides, spec.layout});
   };
-  q_ = made(shape.seq_q, spec.heads.q, spec.head_dim.qk);
-  k_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.qk);
-  v_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.v);
-  o_ = made(shape.seq_q, spec.heads.q, spec.head_dim.v);
+  q_ = made(shape.seq_q, spec.heads.q, spec.head_dim.qk, of_queries);
+  k_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.qk, of_keys);
+  v_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.v, of_keys);
+  o_ = made(shape.seq_q, spec.heads.q, spec.head_dim.v, of_queries);
   fill(q_, spec.dtype, shape.logits, random);
   fill(k_, spec.dtype, 1, random);
   fill(v_, spec.dtype, 1, random);

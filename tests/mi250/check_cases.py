@@ -125,7 +125,7 @@ def shapes_of(name, packed, longest, large, full):
     turn = sum(name.encode())
     shapes = (PACKED_SHAPES if packed else SHAPES) + (FULL_SHAPES if full else [])
     for i, (batch, seq_q, seq_kv) in enumerate(shapes):
-        strides = ("default", "padded", "swapped")[(turn + i) % 3]
+        strides = ("default", "padded", "swapped", "shared")[(turn + i) % 4]
         if max(seq_q, seq_kv) <= longest:
             yield f"{batch},{seq_q},{seq_kv},{strides}"
     if large:

@@ -61,6 +61,7 @@ Shape read_shape(const std::string& text) {
   if (words.size() > 3) {
     shape.strides = words[3] == "padded"    ? StrideKind::Padded
                     : words[3] == "swapped" ? StrideKind::Swapped
+                    : words[3] == "shared"  ? StrideKind::Shared
                                             : StrideKind::Default;
   }
   if (words.size() > 4) shape.logits = words[4] == "large" ? 60 : 1;

@@ -20,7 +20,7 @@ def draw_schedule(d, spec):
 
 def draw_shapes(d, large):
     """Ragged; the second one odd: fewer keys than queries, a single query, no key."""
-    strides = ["default", "padded", "swapped"]
+    strides = ["default", "padded", "swapped", "shared"]
     ragged = (d.random.randint(1, 2), d.random.randint(1, 200), d.random.randint(1, 260))
     odd = d.random.choice([(3, 1, d.random.randint(1, 300)), (1, 150, d.random.randint(0, 40)),
                            (2, d.random.randint(1, 70), 64 * d.random.randint(1, 3))])

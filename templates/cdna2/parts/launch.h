@@ -14,10 +14,12 @@ Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_
 #endif
 }
 
-// Of a dimension of length 1 the stride does not matter.
-bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_t batch) {
-  const auto valid = [](int64_t stride, int64_t count, int64_t limit) {
-    return count <= 1 || (stride > 0 && stride % 8 == 0 && stride < limit);
+// Of a dimension of length 1 the stride does not matter. What is written has no elements in common:
+// it has a stride of 8 at least.
+bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_t batch,
+                   int64_t least) {
+  const auto valid = [least](int64_t stride, int64_t count, int64_t limit) {
+    return count <= 1 || (stride >= least && stride % 8 == 0 && stride < limit);
   };
   // Offsets within a tile of rows, at most 256 of them, fit an int in bytes.
   return valid(strides.seq, length, int64_t{1} << 22) &&
@@ -115,10 +117,10 @@ attention_status attention_forward(const attention_forward_args* args, void*, vo
   if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
   Params p = params_of(*args);
-  if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch) ||
-      !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch) ||
-      !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch) ||
-      !valid_strides(p.o_strides, p.seq_q, kHeadsQ, p.batch)) {
+  if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch, 0) ||
+      !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch, 0) ||
+      !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch, 0) ||
+      !valid_strides(p.o_strides, p.seq_q, kHeadsQ, p.batch, 8)) {
     return ATTENTION_BAD_STRIDE;
   }
 
@@ -157,7 +159,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case ATTENTION_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements, or too large";
+      return "a stride is negative, no multiple of 8 elements or too large, or o's is 0";
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:

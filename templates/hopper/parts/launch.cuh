@@ -157,7 +157,7 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case ATTENTION_BAD_STRIDE:
-      return "a stride is not a positive multiple of 8 elements, or too large";
+      return "a stride is negative, no multiple of 8 elements or too large, or o's is 0";
     case ATTENTION_BAD_WORKSPACE:
       return "the workspace is null";
     case ATTENTION_BAD_DEVICE:

@@ -88,9 +88,10 @@ Tensor tensor(const void* data, Strides strides, int64_t length, int64_t batch,
 }
 
 // TMA strides are multiples of 16 bytes below 2^40; of a dimension of length 1 it does not matter.
-bool valid_strides(const Tensor& t) {
-  const auto valid = [](int64_t stride, int64_t length) {
-    return length <= 1 || (stride > 0 && stride % 8 == 0 && stride < (int64_t{1} << 39));
+// What is written has no elements in common: it has a stride of 8 at least.
+bool valid_strides(const Tensor& t, int64_t least) {
+  const auto valid = [least](int64_t stride, int64_t length) {
+    return length <= 1 || (stride >= least && stride % 8 == 0 && stride < (int64_t{1} << 39));
   };
   return valid(t.strides.seq, t.length) && valid(t.strides.head, t.box.heads) &&
          valid(t.strides.batch, t.batch);

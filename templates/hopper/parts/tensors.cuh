@@ -27,7 +27,8 @@ Tensors tensors_of(const attention_forward_args& a) {
 }
 
 bool valid_strides(const Tensors& t) {
-  return valid_strides(t.q) && valid_strides(t.k) && valid_strides(t.v) && valid_strides(t.o);
+  return valid_strides(t.q, 0) && valid_strides(t.k, 0) && valid_strides(t.v, 0) &&
+         valid_strides(t.o, 8);
 }
 
 struct Maps {
@@ -57,11 +58,11 @@ attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const T
   constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
 #if ATTN_BIAS_BYTES == 1
   const bool whole = p.seq_kv % 2 == 0;  // two bytes are a column
-  p.bias_by_tma =
-      p.seq_kv > 0 && p.seq_kv < kMostByTma && whole && aligned(bias.data) && valid_strides(bias);
+  p.bias_by_tma = p.seq_kv > 0 && p.seq_kv < kMostByTma && whole && aligned(bias.data) &&
+                  valid_strides(bias, 8);
 #else
   p.bias_by_tma =
-      p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias);
+      p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias, 8);
 #endif
   return encode(encoder, maps.bias, p.bias_by_tma ? bias : any);
 }
