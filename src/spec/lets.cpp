@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <ranges>
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -34,8 +34,9 @@ std::string with_lets(const Spec& spec, const std::string& text) {
   if (spec.lets.empty()) return text;
   constexpr std::string_view kIs = " = ";  // of a line of normalize_text: "m = rowmax(score)"
   std::set<std::string> names;
-  for (const auto part : std::views::split(text, '\n')) {
-    const std::string_view line(part.begin(), part.end());
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
     const size_t is = line.find(kIs);
     add_names(spec, is == std::string_view::npos ? line : line.substr(is + kIs.size()), names);
   }
