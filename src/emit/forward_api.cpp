@@ -16,10 +16,9 @@ using spec::Input;
 constexpr const char* kStructMeaning =
     "Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their "
     "element unless they say otherwise. Strides must be multiples of 8 elements, those of o "
-    "positive, "
-    "of q, k and v also 0; the last dimension is contiguous, and the stride of a dimension of "
-    "length 1 is ignored. All keys and "
-    "values must be finite, those that the mask leaves out too. A row without a pair gives 0.";
+    "positive, of q, k and v also 0; the last dimension is contiguous, and the stride of a "
+    "dimension of length 1 is ignored. All keys and values must be finite, those that the mask "
+    "leaves out too. A row without a pair gives 0.";
 constexpr const char* kWorkspaceMeaning =
     "Bytes of device memory that the call needs as its workspace, which depend on batch and "
     "lengths alone. If 0, the workspace may be null. It must be aligned to 16 bytes and need not "

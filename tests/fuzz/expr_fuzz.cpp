@@ -30,6 +30,7 @@ Scope rich_scope() {
   scope.inputs["doc"] = {Type::Int, {"seq"}};
   scope.inputs["cap"] = {Type::Float, {}};
   scope.forbidden["acc"] = {"a score comes before the output", ""};
+  scope.lets = {{"gap", "q_idx - kv_idx"}, {"near", "gap < 4 and x > 0"}, {"far", "exp(x * gap)"}};
   scope.reductions = true;
   return scope;
 }
