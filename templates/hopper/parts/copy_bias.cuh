@@ -36,7 +36,7 @@ __device__ __forceinline__ BiasRows bias_rows(int first_row, int kv_first, const
   const int query = first_row + threadIdx.x / 32 % 4 * 16;
 #endif
   const int q_idx = min(query, p.seq_q - 1);
-#if ATTN_PACKED_HEADS
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
   Row first_head = row;
   first_head.h = row.h_kv * kGroup;
   const int64_t in_front = int64_t{bias_matrix(first_head, p.inputs)} * p.seq_q + q_idx;
