@@ -86,7 +86,7 @@ int main(void) {
   EXPECT_IF(args.lse = (float*)((char*)args.o + 2), LLAMA3_8B_MISALIGNED);
   EXPECT_IF(args.k_stride_seq = 1, LLAMA3_8B_BAD_STRIDE);
   EXPECT_IF(args.v_stride_batch = -8, LLAMA3_8B_BAD_STRIDE);
-  EXPECT_IF(args.q_stride_head = 1024, LLAMA3_8B_BAD_STRIDE); /* the others stay zero */
+  EXPECT_IF(args.o_stride_head = 1024, LLAMA3_8B_BAD_STRIDE); /* the others stay zero */
   check_workspace();
   if (strcmp(llama3_8b_status_string((llama3_8b_status)1000),
              llama3_8b_status_string(LLAMA3_8B_OK)) == 0) {
