@@ -84,7 +84,8 @@ TEST_CASE("values of keys that heads have of their own come once for each head, 
       "inputs: {gates: {dtype: f32, shape: [heads, seq_kv]}}\n"
       "score: score - gates[h, kv_idx]\n";
   const auto strip_heads = [&](const std::string& heads, const std::string& lines) {
-    const Kernel& kernel = kernel_of(1, lines, heads).of(packed());
+    const Kernel whole = kernel_of(1, lines, heads);
+    const Kernel& kernel = whole.of(packed());
     return kernel.key_strips > 0 ? kernel.strip_heads : 0;
   };
   CHECK(strip_heads("{q: 64, kv: 8}", gates) == 8);
