@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "spec/empty_mask.h"
 #include "spec/fields.h"
 #include "spec/indices.h"
+#include "spec/lets.h"
 #include "spec/macros.h"
 #include "spec/names.h"
 #include "spec/numbers.h"
@@ -158,12 +160,10 @@ class ExpressionReader {
         names.forbidden[value.key] = {"it is computed later, in normalize", ""};
       }
     }
-    for (const Node* later = &let; later != &lets.children.back() + 1; ++later) {
-      names.forbidden[later->key] = {later == &let
-                                         ? "a name of let cannot read itself"
-                                         : "it comes later; names of let are read in order",
-                                     ""};
+    for (const Node& later : std::span(&let, &lets.children.back() + 1)) {
+      names.forbidden[later.key] = {"it comes later; names of let are read in order", ""};
     }
+    names.forbidden[let.key].reason = "a name of let cannot read itself";
     const std::string pointer = child("/let", let.key);
     auto parsed = expr::parse(let.text, names);
     if (const auto* error = std::get_if<expr::Error>(&parsed)) {
@@ -268,20 +268,10 @@ class ExpressionReader {
       if (node != nullptr) report_wrong(*node, pointer, *error, names);
       return {};
     }
-    add_names(text);
+    add_names(text, spec_, read_);
     const auto& e = std::get<expr::Expr>(parsed);
     if (node != nullptr && !passes(*node, pointer, e)) return {};
     return of_type(e, node, pointer, type);
-  }
-
-  // Those that a text reads, and that those of them read which stand for a text.
-  void add_names(std::string_view text) {
-    for (const std::string& name : expr::names_in(text)) {
-      if (!read_.insert(name).second) continue;
-      const Node* lets = root_.find("let");
-      const Node* let = lets != nullptr ? lets->find(name) : nullptr;
-      if (let != nullptr) add_names(let->text);
-    }
   }
 
   // Reports what is wrong with the expression at `node`, or doubtful; whether it is right.

@@ -3,24 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 
 #include "expr/parse.h"
 
 namespace attngen::spec {
-namespace {
 
-void add_names(const Spec& spec, std::string_view text, std::set<std::string>& names) {
+void add_names(std::string_view text, const Spec& spec, std::set<std::string>& names) {
   for (const std::string& name : expr::names_in(text)) {
     if (!names.insert(name).second) continue;
     for (const auto& [let, stands_for] : spec.lets) {
-      if (let == name) add_names(spec, stands_for, names);
+      if (let == name) add_names(stands_for, spec, names);
     }
   }
 }
-
-}  // namespace
 
 std::string lets_of(const Spec& spec) {
   std::string lines;
@@ -38,7 +33,7 @@ std::string with_lets(const Spec& spec, const std::string& text) {
     end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
     const size_t is = line.find(kIs);
-    add_names(spec, is == std::string_view::npos ? line : line.substr(is + kIs.size()), names);
+    add_names(is == std::string_view::npos ? line : line.substr(is + kIs.size()), spec, names);
   }
   std::string lines = text;
   for (const auto& [name, stands_for] : spec.lets) {

@@ -49,8 +49,10 @@ struct Consumer {
 #if ATTN_STRIPS
   int strip_turn = 0;  // which of the two the block at hand has
 #endif
-#if ATTN_STRIPS_BY_HEAD
-  ATTN_KEY_VALUE next_of_key[kHeadRounds][ATTN_KEY_STRIPS];
+#if ATTN_STRIPS_BY_HEAD && ATTN_KEY_STRIPS > 1
+  float next_of_key[kHeadRounds][kKeyStrips];
+#elif ATTN_STRIPS_BY_HEAD
+  ATTN_KEY_VALUE next_of_key[kHeadRounds];
 #elif ATTN_KEY_STRIPS > 1
   float next_of_key[kKeyRounds][kKeyStrips];
 #elif ATTN_KEY_STRIPS

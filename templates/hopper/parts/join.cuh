@@ -138,7 +138,7 @@ __device__ __forceinline__ void finish_row(JoinedRow& joined, const Row& row,
 #endif
 #pragma unroll
   for (int i = 0; i < JoinedRow::kPairs; ++i) {
-    float2& pair = joined.output[i];
+    float2& out = joined.output[i];
 #if ATTN_OUTPUT_COLUMNS
 #if ATTN_VALUE_PARTS > 1
     const int column = value_part * kHeadDimV + JoinedRow::column(i);
@@ -156,11 +156,11 @@ __device__ __forceinline__ void finish_row(JoinedRow& joined, const Row& row,
       second.input[n] = static_cast<uint16_t>(pair >> 16);
     }
 #endif
-    pair.x = output_of(pair.x, first, values, row, p.inputs);
-    pair.y = output_of(pair.y, second, values, row, p.inputs);
+    out.x = output_of(out.x, first, values, row, p.inputs);
+    out.y = output_of(out.y, second, values, row, p.inputs);
 #else
-    pair.x = output_of(pair.x, values, row, p.inputs);
-    pair.y = output_of(pair.y, values, row, p.inputs);
+    out.x = output_of(out.x, values, row, p.inputs);
+    out.y = output_of(out.y, values, row, p.inputs);
 #endif
   }
 #if ATTN_VALUE_PARTS > 1

@@ -150,7 +150,7 @@ __device__ __forceinline__ void Consumer::compute_strips(int block) {
       next_of_key[i][strip] = value_of_key(strip, row, kv_idx, p.inputs);
     }
 #else
-    next_of_key[i][0] = value_of_key(row, kv_idx, p.inputs);
+    next_of_key[i] = value_of_key(row, kv_idx, p.inputs);
 #endif
   }
 #elif ATTN_KEY_STRIPS
@@ -214,12 +214,20 @@ __device__ __forceinline__ void Consumer::fill_strips(const Cursor& cursor) {
 #pragma unroll
   for (int i = 0; i < kHeadRounds; ++i) {
     const int place = 128 * i + thread, head = place / kTileKv, column = place % kTileKv;
+#if ATTN_KEY_STRIPS > 1
 #pragma unroll
-    for (int strip = 0; strip < ATTN_KEY_STRIPS; ++strip) {
+    for (int strip = 0; strip < kKeyStrips; ++strip) {
       if (head < kGroupRows) strips.of_key[strip][head][column] = next_of_key[i][strip];
     }
+#else
+    if (head < kGroupRows) strips.of_key[head][column] = next_of_key[i];
+#endif
   }
+#if ATTN_KEY_STRIPS > 1
   rows[0].of_key = rows[1].of_key = strips.of_key[0][lane / 4 % kGroupRows] + lane % 4 * 2;
+#else
+  rows[0].of_key = rows[1].of_key = strips.of_key[lane / 4 % kGroupRows] + lane % 4 * 2;
+#endif
 #elif ATTN_KEY_STRIPS > 1
 #pragma unroll
   for (int i = 0; i < kKeyRounds; ++i) {

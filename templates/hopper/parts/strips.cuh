@@ -32,8 +32,10 @@ constexpr int kKeyWords = ATTN_KEY_WORDS;
 #endif
 
 struct __align__(16) Strips {
-#if ATTN_STRIPS_BY_HEAD
-  ATTN_KEY_VALUE of_key[ATTN_KEY_STRIPS][kGroupRows][kHeadStrip];
+#if ATTN_STRIPS_BY_HEAD && ATTN_KEY_STRIPS > 1
+  float of_key[kKeyStrips][kGroupRows][kHeadStrip];
+#elif ATTN_STRIPS_BY_HEAD
+  ATTN_KEY_VALUE of_key[kGroupRows][kHeadStrip];
 #elif ATTN_KEY_STRIPS > 1
   float of_key[kKeyStrips][kTileKv];
 #elif ATTN_KEY_STRIPS
