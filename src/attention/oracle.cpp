@@ -128,6 +128,9 @@ struct Oracle::Impl {
   std::vector<double> row_constants(const Sequence& sequence, int64_t b, int64_t h, int64_t q,
                                     int64_t map) const;
   Sequence sequence_of(const Problem& problem, int64_t b) const;
+  // The keys that sparsity leaves a row.
+  std::vector<int64_t> listed_keys(const Problem& problem, const Sequence& sequence, int64_t b,
+                                   int64_t h, int64_t q) const;
   // Which blocks of keys the row keeps; empty if there is no block sparsity.
   std::vector<bool> kept_blocks(const Problem& problem, const Sequence& sequence, int64_t b,
                                 int64_t h, int64_t q) const;
@@ -149,6 +152,7 @@ struct Oracle::Impl {
   spec::Spec::Sparsity sparsity;
   int64_t block_size, block_queries, block_heads;
   std::optional<int> most_blocks;
+  int64_t token_count;
   bool has_max_q, has_max_kv;
   std::vector<spec::Input> inputs;
   std::vector<std::string> names;  // of the slots
@@ -170,12 +174,14 @@ Oracle::Impl::Impl(const spec::Spec& s)
       block_queries(s.block_queries),
       block_heads(s.block_heads),
       most_blocks(s.most_blocks),
+      token_count(s.token_count),
       has_max_q(spec::has_max_seq_q(s)),
       has_max_kv(spec::has_max_seq_kv(s)),
       inputs(s.inputs),
       names(kSlotNames.begin(), kSlotNames.end()) {
   if (!is_variable(s.score, "score")) score.emplace(s.score, names);
-  if (!s.mask.is_number(1)) mask.emplace(s.mask, names);
+  const expr::Expr& m = s.token_count > 0 ? s.token_mask : s.mask;
+  if (!m.is_number(1)) mask.emplace(m, names);
   int count = 0;
   for (const spec::NamedExpr& row : s.normalize.rows) {
     std::vector<ReductionProgram> reductions;
@@ -303,6 +309,27 @@ std::vector<bool> Oracle::Impl::kept_blocks(const Problem& problem, const Sequen
   return kept;
 }
 
+std::vector<int64_t> Oracle::Impl::listed_keys(const Problem& problem, const Sequence& sequence,
+                                               int64_t b, int64_t h, int64_t q) const {
+  std::vector<int64_t> keys;
+  const auto length = static_cast<double>(sequence.keys.length);
+  if (token_count > 0) {
+    const int64_t head = h / heads.group();
+    const int64_t row = (b * heads.kv() + head) * problem.seq_q + q;
+    const double count = element_of(problem, "token_counts", row);
+    for (int64_t i = 0; i < token_count && static_cast<double>(i) < count; ++i) {
+      const double j = element_of(problem, "token_indices", row * token_count + i);
+      if (j >= 0 && j < length) keys.push_back(static_cast<int64_t>(j));
+    }
+    return keys;
+  }
+  const std::vector<bool> kept = kept_blocks(problem, sequence, b, h, q);
+  for (int64_t j = 0; j < sequence.keys.length; ++j) {
+    if (kept.empty() || kept[static_cast<size_t>(j / block_size)]) keys.push_back(j);
+  }
+  return keys;
+}
+
 void Oracle::Impl::score_pairs(const Problem& problem, const Sequence& sequence,
                                const expr::Loader& load, std::vector<double>& values, bool storage,
                                std::vector<int64_t>& keys, std::vector<double>& scores) const {
@@ -312,9 +339,7 @@ void Oracle::Impl::score_pairs(const Problem& problem, const Sequence& sequence,
   const auto q = static_cast<int64_t>(values[kQIdx]);
   const auto map = static_cast<int64_t>(values[kMap]);
   const float* query = sequence.q + q * problem.q.seq + (maps * h + map) * problem.q.head;
-  const std::vector<bool> kept = kept_blocks(problem, sequence, b, h, q);
-  for (int64_t j = 0; j < sequence.keys.length; ++j) {
-    if (!kept.empty() && !kept[static_cast<size_t>(j / block_size)]) continue;
+  for (const int64_t j : listed_keys(problem, sequence, b, h, q)) {
     values[kKvIdx] = static_cast<double>(j);
     if (mask && (*mask)(values, load) == 0) continue;
     const float* key = sequence.k + j * problem.k.seq + (maps * h_kv + map) * problem.k.head;

@@ -27,9 +27,10 @@ struct Problem {
   // An index beyond a dimension reads its nearest element, 0 if it has none; an input that is
   // missing or has too few elements reads as NaN. Block sparsity is given by the names of the
   // argument struct: "block_mask", or "block_counts" and "block_indices", and "max_seq_q" and
-  // "max_seq_kv" of one element each; a block that these do not reach is left out. So are packed
-  // sequences: "cu_seqlens_q" and "cu_seqlens_kv" of batch + 1 elements each; the views' batch
-  // stride and the lengths above are then not used, and inputs along sequences are packed as well.
+  // "max_seq_kv" of one element each; a block that these do not reach is left out. So are lists of
+  // tokens, "token_counts" and "token_indices", and packed sequences: "cu_seqlens_q" and
+  // "cu_seqlens_kv" of batch + 1 elements each; the views' batch stride and the lengths above are
+  // then not used, and inputs along sequences are packed as well.
   std::map<std::string, std::vector<double>, std::less<>> inputs;
 };
 

@@ -1,5 +1,7 @@
 #include "spec/read.h"
 
+#include <utility>
+
 #include "spec/check.h"
 #include "spec/document.h"
 #include "spec/expressions.h"
@@ -31,6 +33,7 @@ std::optional<Spec> read(text::Diagnostics& diagnostics) {
   if (spec.mask) warn_of_idle_values(*root, spec, report);
   if (diagnostics.has_errors()) return std::nullopt;
   spec.hash = hash_of(spec);
+  if (spec.token_count > 0) spec.token_mask = std::exchange(spec.mask, expr::boolean(true));
   return spec;
 }
 

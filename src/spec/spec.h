@@ -166,7 +166,7 @@ struct Spec {
   std::string score_text, mask_text, normalize_text, constants_text;
   // The names of `let` and the texts that they stand for, a line each.
   std::vector<std::pair<std::string, std::string>> lets;
-  // Section 5 of the language. Lists of tokens are checked, not emitted yet.
+  // Section 5 of the language.
   enum class Sparsity : uint8_t { None, BlockBitmap, BlockIndices, TokenIndices };
   Sparsity sparsity = Sparsity::None;
   int block_size = 0;      // keys of a block
@@ -174,7 +174,10 @@ struct Spec {
   int block_heads = 0;     // that keep blocks of their own: as many as query heads, or as key heads
   bool rows_alike = true;  // a row of blocks keeps mostly what the one before keeps
   std::optional<int> most_blocks;  // that a list names; otherwise it has room for all
+  // Lists of tokens: for how many keys a list has room. A list says by itself which pairs there
+  // are: what the user wrote as `mask` is asked of these, and `mask` is `true`.
   int token_count = 0;
+  expr::Expr token_mask;
 
   std::optional<Recurrent> recurrent;
 

@@ -326,6 +326,33 @@ TEST_CASE("blocks of single queries, and lists that name two") {
   }
 }
 
+TEST_CASE("of the keys of a list those that exist, and one that stands twice counts twice") {
+  Tensors t(6, 200);
+  constexpr int64_t kRows = 24;  // of 2 batches, 2 key heads and 6 queries
+  std::vector<double> counts, indices;
+  for (int64_t row = 0; row < kRows; ++row) {
+    counts.push_back(static_cast<double>(row % 8));  // of which six are read
+    indices.insert(indices.end(), {-1, 7, 199, 200, 7, 40 + static_cast<double>(row)});
+  }
+  t.problem.inputs["token_counts"] = counts;
+  t.problem.inputs["token_indices"] = indices;
+  const Oracle oracle(spec_of("tokens: {indices: 6}\nmask: kv_idx != 199\n"));
+  for (int64_t row = 0; row < 2 * kRows; ++row) {
+    const int64_t b = row / 24, h = row / 6 % 4, i = row % 6, list = (b * 2 + h / 2) * 6 + i;
+    const std::vector<int64_t> keys{7, 7, 40 + list};
+    const std::vector<size_t> read{0, 0, 1, 1, 1, 2, 3, 3};
+    double l = 0, acc = 0;
+    for (size_t k = 0; k < read[static_cast<size_t>(list % 8)]; ++k) {
+      const double weight = std::exp(t.score(b, h, i, keys[k]));
+      l += weight;
+      acc += weight * t.value(b, keys[k], h / 2, 5);
+    }
+    const Row got = oracle.row(t.problem, b, h, i, Arithmetic::Exact);
+    CHECK(got.pairs == static_cast<int64_t>(read[static_cast<size_t>(list % 8)]));
+    CHECK(got.o[5] == doctest::Approx(l == 0 ? 0 : acc / l).epsilon(1e-12));
+  }
+}
+
 // Sequences of 70 queries and 130 keys, and of 130 and 200, in one of 200 and 330.
 struct PackedBlocks {
   Tensors t{200, 330};

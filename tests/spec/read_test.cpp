@@ -234,6 +234,14 @@ TEST_CASE("latent attention") {
   CHECK(spec.token_count == 2048);
 }
 
+TEST_CASE("lists of tokens say which pairs there are, and the mask is asked of these") {
+  const Spec spec = read_text(kSmall + "tokens: {indices: 64}\nmask: kv_idx <= q_pos\n");
+  CHECK(spec.mask.is_number(1));
+  CHECK(expr::print_brief(spec.token_mask) == "kv_idx <= q_pos");
+  CHECK(spec.mask_text == "kv_idx <= q_pos");
+  CHECK(spec.hash != read_text(kSmall + "tokens: {indices: 64}\n").hash);
+}
+
 TEST_CASE("the recurrent pattern") {
   const Spec spec = read_text(
       "attngen: 1\nname: mamba2\ndtype: bf16\npattern: recurrent\n"
