@@ -14,7 +14,7 @@ namespace attngen::attention {
 
 // Some pair may not exist, beyond those past seq_kv.
 inline bool is_masked(const spec::Spec& spec) {
-  return !(spec.mask.is_number() && spec.mask.number() != 0);
+  return spec.token_count > 0 || !(spec.mask.is_number() && spec.mask.number() != 0);
 }
 
 // The keys that rows q_first..q_last (both included) may need, in closed form. All four are Int

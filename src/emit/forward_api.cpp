@@ -93,6 +93,17 @@ void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
   }
 }
 
+// Token sparsity: which keys a query's list names.
+void add_tokens(std::vector<Field>& fields, const spec::Spec& spec) {
+  if (spec.token_count == 0) return;
+  const std::string rows = fmt::format("[batch, {}, seq_q", spec.heads.kv());
+  fields.push_back({"const int32_t*", "token_counts",
+                    rows + "] contiguous: how many keys a query's list names"});
+  fields.push_back({"const int32_t*", "token_indices",
+                    fmt::format("{}, {}] contiguous: which, in any order; the rest does not matter",
+                                rows, spec.token_count)});
+}
+
 std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, const char* length,
                            int dim) {
   const bool bshd = spec.layout == spec::Layout::Bshd;
@@ -165,6 +176,7 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
     }
   }
   add_blocks(fields, spec);
+  add_tokens(fields, spec);
   for (const Input& input : spec.inputs) {
     fields.push_back({c_type_of(input), input.name, input_meaning(spec, input)});
   }

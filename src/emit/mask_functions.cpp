@@ -28,7 +28,9 @@ attention::KeyRange range_of(const Spec& spec) {
   return attention::key_range(spec.mask, spec.inputs);
 }
 
-bool is_interval(const Spec& spec) { return attention::has_row_limits(range_of(spec)); }
+bool is_interval(const Spec& spec) {
+  return spec.token_count == 0 && attention::has_row_limits(range_of(spec));
+}
 
 bool has_block_test(const Spec& spec) { return attention::block_test(spec).has_value(); }
 
@@ -61,6 +63,16 @@ std::string mask_text(const Spec& spec, const RowForm& form, const PairForm& pai
   return comment("mask", spec::with_lets(spec, spec.mask_text)) +
          (printed.eager && joins ? "// By & and |, of which no pair makes a branch.\n" : "") +
          text_of({"bool", "pair_exists", std::move(parameters), returned(pairs.mask, printed)});
+}
+
+std::string token_mask_text(const Spec& spec, const DeviceNames& names) {
+  if (spec.token_mask.is_number(1)) return "";
+  return comment("mask", spec::with_lets(spec, spec.mask_text)) +
+         "// Asked of each key of a list.\n" +
+         text_of({"bool",
+                  "mask_holds",
+                  {kRow, "int kv_idx", kInputs},
+                  returned(spec.token_mask, exact(names.names()))});
 }
 
 namespace {

@@ -15,6 +15,8 @@ namespace attngen::emit {
 
 // The pairs of a row are those of key_range: the mask needs no test by itself.
 bool is_interval(const spec::Spec& spec);
+// Of a spec with lists of tokens: `mask_holds`, which the warps that gather them ask. "" if all do.
+std::string token_mask_text(const spec::Spec& spec, const DeviceNames& names);
 // The scout alone finds a tile's blocks, by a search or block by block.
 bool has_walk(const spec::Spec& spec);
 // Scores may begin as the mask (templates/hopper/parts/mask_ahead.cuh): they only grow with a

@@ -5,12 +5,13 @@ namespace attngen::emit {
 PredictedChoice predicted(const spec::Spec& spec, const attention::RowForm& rows,
                           const Choice& choice) {
   PredictedChoice result{choice, {}};
-  schedule::Kernel kernel = schedule::describe_kernel(spec, rows, choice.target->family);
-  for (const spec::Workload& workload : spec.workload) {
-    kernel.workload = {workload};
+  const schedule::Kernel kernel = schedule::describe_kernel(spec, rows, choice.target->family);
+  schedule::Kernel at_point = kernel;
+  for (size_t i = 0; i < spec.workload.size(); ++i) {
+    at_point.workload = {kernel.workload[i]};
     const schedule::Judged judged =
-        schedule::judge(kernel, choice.candidate.schedule, *choice.target);
-    if (judged.candidate) result.predictions.push_back({workload, judged.candidate->cost});
+        schedule::judge(at_point, choice.candidate.schedule, *choice.target);
+    if (judged.candidate) result.predictions.push_back({spec.workload[i], judged.candidate->cost});
   }
   return result;
 }

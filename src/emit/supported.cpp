@@ -10,9 +10,9 @@
 namespace attngen::emit {
 namespace {
 
-constexpr int kLargestHeadDimCdna2 = 256;   // of accumulators that fit a wave
-constexpr int kLargestHeadDim = 512;        // two wgmma accumulators of values
-constexpr int kLargestHeadDimOfMaps = 256;  // one accumulator
+constexpr int kLargestHeadDimCdna2 = 256;      // of accumulators that fit a wave
+constexpr int kLargestHeadDim = 512;           // two wgmma accumulators of values
+constexpr int kLargestOfOneAccumulator = 256;  // of two maps, and beside lists of tokens
 
 class Support {
  public:
@@ -88,7 +88,11 @@ class Support {
         }
         break;
       case spec::Spec::Sparsity::TokenIndices:
-        not_emitted("/tokens", "token sparsity is");
+        if (hopper) {
+          check_tokens();
+        } else {
+          not_emitted("/tokens", "token sparsity is");
+        }
         break;
     }
     check_head_dim("qk", spec_.head_dim.qk);
@@ -100,9 +104,10 @@ class Support {
     if (!hopper) return not_emitted("/maps", "two maps of scores are");
     if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of two maps is");
     const int v = spec_.head_dim.v;
-    if (v <= kLargestHeadDimOfMaps || v > kLargestHeadDim) return;  // the latter is refused anyway
+    if (v <= kLargestOfOneAccumulator || v > kLargestHeadDim)
+      return;  // the latter is refused anyway
     not_emitted("/head_dim/v", fmt::format("head_dim.v {} of two maps is", v),
-                fmt::format("at most {}", kLargestHeadDimOfMaps));
+                fmt::format("at most {}", kLargestOfOneAccumulator));
   }
 
   void check_varlen() {
@@ -120,6 +125,31 @@ class Support {
     } else if (spec_.block_queries % kRows != 0 && kRows % spec_.block_queries != 0) {
       not_emitted("/blocks/queries", fmt::format("blocks.queries {} is", spec_.block_queries),
                   fmt::format("multiples of {0}, and what divides {0}", kRows));
+    }
+  }
+
+  // A tile's keys are the list's, in its order: no function of a pair knows which they are.
+  void check_tokens() {
+    if (spec_.varlen) not_emitted("/tokens", "token sparsity of packed sequences is");
+    if (spec_.maps > 1) not_emitted("/maps", "token sparsity of two maps is");
+    if (spec_.head_dim.v > kLargestOfOneAccumulator && spec_.head_dim.v <= kLargestHeadDim) {
+      not_emitted("/head_dim/v", fmt::format("head_dim.v {} beside tokens is", spec_.head_dim.v),
+                  fmt::format("at most {}", kLargestOfOneAccumulator));
+    }
+    if (spec_.heads.group() > 1 && expr::mentions(spec_.token_mask, "h")) {
+      not_emitted("/mask", "a mask that reads h beside tokens is",
+                  "the heads of a key head share lists: h_kv tells those apart");
+    }
+    if (expr::mentions(spec_.score, "kv_idx")) {
+      not_emitted("/score", "a score that reads kv_idx beside tokens is");
+    }
+    const auto reads_key = [](const spec::NamedExpr& e) {
+      return expr::mentions(e.value, "kv_idx");
+    };
+    const spec::Normalizer& normalize = spec_.normalize;
+    if (expr::mentions(normalize.weight, "kv_idx") ||
+        std::ranges::any_of(normalize.rows, reads_key)) {
+      not_emitted("/normalize", "a normalizer that reads kv_idx beside tokens is");
     }
   }
 

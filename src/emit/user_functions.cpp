@@ -410,7 +410,9 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
                                     score_text(spec, pairs, names),
                                     level_text(pairs, names),
                                     mask,
-                                    key_range_text(spec, names, mask.empty(), amd),
+                                    spec.token_count > 0
+                                        ? token_mask_text(spec, names)
+                                        : key_range_text(spec, names, mask.empty(), amd),
                                     amd ? "" : row_keys_text(spec, form, names),
                                     amd ? "" : block_test_text(spec, names),
                                     reductions_text(spec, form, pairs, names, fragment)};
@@ -433,7 +435,8 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   result.helpers = helpers_text(spec, form, pairs, fragment, body);
   std::string text = body.substr(1);
   if (amd) text = for_amd(std::exchange(result.helpers, "") + text);
-  result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec), pairs.mask_bits) +
+  result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec),
+                            pairs.mask_bits && spec.token_count == 0) +
                 "\n" + row_text(spec, pairs, !amd && has_searched_limits(spec, form), steps) +
                 "\n" + text;
   return result;

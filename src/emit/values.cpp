@@ -67,6 +67,7 @@ class TemplateValues {
     put_key_order();
     put_sequences();
     put_blocks();
+    put_tokens();
     return std::move(values_);
   }
 
@@ -116,9 +117,10 @@ class TemplateValues {
     put("ROW_SPAN", spec_.block_size == 0 ? resources_.row_order.span : 0);
     put("PACKED_HEADS", schedule_.pack_heads);
     const int group = spec_.heads.group();
-    put("GROUP_ROWS", schedule::packed_rows(group));
+    const int rows = schedule_.rows_of_query(group);
+    put("GROUP_ROWS", rows);
     const int parts = schedule_.pack_heads ? schedule::head_parts(group) : 1;
-    put("PADDED_HEADS", schedule_.pack_heads && parts * schedule::packed_rows(group) != group);
+    put("PADDED_HEADS", schedule_.pack_heads && parts * rows != group);
     put("HEAD_PARTS", parts);
     put("PART_HEADS", schedule::part_heads(group));
     put_splits();
@@ -293,6 +295,11 @@ class TemplateValues {
     const bool tables = spec_.varlen || id_tables(spec_) > 0;
     put("PREPARES", tables || pairs_.far || schedule_.split_keys);
     put("COUNTER", schedule::counts_tiles(schedule_) && !tables);
+  }
+
+  void put_tokens() {
+    put("TOKENS", spec_.token_count);
+    put("TOKEN_MASK", spec_.token_count > 0 && !spec_.token_mask.is_number(1));
   }
 
   void put_blocks() {

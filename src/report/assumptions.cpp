@@ -185,6 +185,7 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
                                           : "block_counts keep every block");
     assumed.emplace_back(spec.rows_alike ? "rows of blocks are alike" : "rows of blocks are apart");
   }
+  if (spec.token_count > 0) assumed.emplace_back("lists are as long as there is room for");
   if (!mask.sorted.empty()) {
     assumed.push_back(said_of(mask.sorted, "holds one id alone", "hold one id each"));
   }

@@ -102,7 +102,11 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
     text += fmt::format("a tile's queries keep their rows of {} in shared memory: {} bytes each\n",
                         fmt::join(names, ", "), kernel.table_bytes);
   }
-  if (pairs.mask_bits) {
+  if (spec.token_count > 0) {
+    text +=
+        "a tile's keys are those of one query's list, gathered row by row; which of them are keys, "
+        "and the mask leaves, comes with them: a bit each\n";
+  } else if (pairs.mask_bits) {
     text +=
         "the mask comes by tiles, with the keys: a bit for each pair, made by a kernel before\n";
   }

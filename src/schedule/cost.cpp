@@ -203,6 +203,15 @@ double share_once(const Kernel& kernel) {
   return (keys + parts * kernel.head_dim_v) / (parts * (keys + kernel.head_dim_v));
 }
 
+// The time of rows that threads copy, over that of TMA's boxes: two warps of a block alone do not
+// keep the L2 busy. H200, 2026-11-29 (scripts/bench_lists.py), lists of 2048 keys, head dim 128: 64
+// heads of 4, 32768 keys, 24.0 ms, where TMA's boxes are predicted to take 16.1; 64 heads of 1,
+// 8192 keys, two blocks a core 1.39 ms, one (64x128) 2.19.
+double gathering(const Kernel& kernel, const Resources& resources) {
+  if (kernel.list_room == 0) return 1;
+  return resources.blocks_per_core == 2 ? 1.5 : 2.4;
+}
+
 }  // namespace
 
 double bytes_of_query(const Kernel& kernel) {
@@ -262,6 +271,7 @@ bool CostModel::uneven_tiles(bool pack_heads) const {
 std::span<const Order> CostModel::orders(bool pack_heads) const {
   static constexpr Order kBoth[] = {Order::Linear, Order::LongestFirst};
   const std::span<const Order> both(kBoth);
+  if (kernel_.list_room > 0) return both.first(1);
   if (uneven_tiles(pack_heads)) return both.last(1);
   return kernel_.test ? both : both.first(1);
 }
@@ -316,7 +326,7 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
   const double section = std::max(1.0, kSectionBytes / head_bytes) * kernel_.group();
   const double sharing_biases =
       s.order == Order::LongestFirst ? std::min(readers_of_biases(kernel_, w), section) : 1;
-  const int64_t rows = w.seq_q * (s.pack_heads ? packed_rows(kernel_.group()) : 1);
+  const int64_t rows = w.seq_q * (s.pack_heads ? s.rows_of_query(kernel_.group()) : 1);
   const auto rows_of_tile = static_cast<double>(std::min<int64_t>(s.tile_q(), rows));
   const double biases = blocks * kernel_.bias_bytes * rows_of_tile / kernel_.bias_group * s.tile_kv;
   return {(read_of_l2 + query_bytes + biases) / t.l2_bytes_per_s,
@@ -381,7 +391,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   const bool are_counted = kernel_.test || !kernel_.tested_mask;  // one by one, or by their ends
   p.existing = are_counted && visited > 0 ? std::min(1.0, pairs / visited) : 0;
   const Traffic moved = traffic(s, w, heads, tile_heads, read);
-  p.l2_seconds = moved.l2_seconds;
+  p.l2_seconds = moved.l2_seconds * gathering(kernel_, resources);
   p.memory_seconds = moved.memory_seconds;
   if (!is_linear) crowd(p);
   p.launch_seconds = launch_seconds(kernel_, w, t);

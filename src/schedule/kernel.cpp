@@ -328,7 +328,14 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.most_keys = static_cast<double>(spec.most_blocks.value_or(0)) * spec.block_size;
   kernel.rows_alike = spec.rows_alike;
   describe_walk(spec, family, kernel);
+  kernel.list_room = spec.token_count;
   kernel.workload = spec.workload;
+  // A query has the keys of its list, as if there were no others.
+  if (kernel.list_room > 0) {
+    for (spec::Workload& w : kernel.workload) {
+      w.seq_kv = std::min<int64_t>(w.seq_kv, kernel.list_room);
+    }
+  }
   kernel.varlen = spec.varlen;
   kernel.group_blocks = spec.block_size > 0 && spec.block_heads == spec.heads.kv();
   kernel.heads_apart = why_heads_apart(spec, kernel, family);

@@ -40,13 +40,14 @@ bool holds_packed_shares(const Kernel& kernel, const Schedule& s) {
 }
 
 // Of two blocks a core, with one consumer each: 128 x 256 at the launch. The second where one of
-// the producer's warps reads what several rows keep, or for a share of a packed sequence's keys.
+// the producer's warps reads what several rows keep, or for a share of a packed sequence's keys, or
+// gathers keys.
 constexpr RegisterPlan kSharedCorePlan{40, 216}, kSharedMergingPlan{56, 200};
 constexpr int kReservedBytes = 1024;  // of shared memory, by the system for every block
 
 const RegisterPlan& shared_core_plan(const Kernel& kernel, const Schedule& s) {
-  const bool merges =
-      rows_differ(s, kernel.block_queries, kernel.group()) || holds_packed_shares(kernel, s);
+  const bool merges = rows_differ(s, kernel.block_queries, kernel.group()) ||
+                      holds_packed_shares(kernel, s) || kernel.list_room > 0;
   return merges ? kSharedMergingPlan : kSharedCorePlan;
 }
 
@@ -144,6 +145,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   }
   if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
+  constexpr int kGatherers = 2, kPlace = 4;  // of the warps that gather each its keys at hand
+  if (kernel.list_room > 0) bytes += kGatherers * s.tile_kv * kPlace;
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   if (kernel.bias_shifted) {
     constexpr int kCopyChunk = 16;  // within which a row begins
@@ -189,7 +192,8 @@ bool has_short_tiles(const Kernel& kernel) {
 // higher, since other rows keep other keys or there are no others, a second block beside it fills
 // the gaps.
 int blocks_per_core(const Kernel& kernel, const Schedule& s, const target::Target& target) {
-  const bool has_gaps = kernel.block_size > 0 || (kernel.walks && !kernel.searched_limits);
+  const bool has_gaps =
+      kernel.block_size > 0 || kernel.list_room > 0 || (kernel.walks && !kernel.searched_limits);
   if (!(has_gaps || has_short_tiles(kernel)) || s.warpgroups > 1) return 1;
   if (std::max(kernel.head_dim_v, s.tile_kv) > kMostColumnsOfTwo) return 1;
   const int shared = shared_bytes_of(kernel, s, 1);
@@ -233,6 +237,18 @@ std::string why_blocks_unfit(const Kernel& kernel, const Schedule& s) {
   return {};
 }
 
+// A tile has the heads of one query; two of the producer's warps gather its keys and values.
+std::string why_lists_unfit(const Schedule& s) {
+  constexpr int kLanes = 32;
+  if (!s.pack_heads) return "lists of keys are of the heads of a key head: they share a tile";
+  if (s.warpgroups > 1) return fmt::format("a query has {} rows", kWarpgroupRows);
+  if (s.tile_kv % kLanes != 0) {
+    return fmt::format("a warp gathers {} keys at a time; {} are no multiple", kLanes, s.tile_kv);
+  }
+  if (counts_tiles(s)) return "tiles of one query come in linear order";
+  return s.split_keys ? "keys of a list are not split" : "";
+}
+
 std::string why_too_large(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   // The estimate is a careful one, and a least tile that spills is better than none.
   const bool least = s.warpgroups == kernel.maps && s.tile_kv == kLeastTileKv;
@@ -271,6 +287,10 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     std::string reason = why_blocks_unfit(kernel, s);
     if (!reason.empty()) return reason;
   }
+  if (kernel.list_room > 0) {
+    std::string reason = why_lists_unfit(s);
+    if (!reason.empty()) return reason;
+  }
   return why_too_large(kernel, s, target);
 }
 
@@ -285,7 +305,8 @@ ValueParts value_parts(int head_dim_v) {
 
 // A query's heads stand side by side in the rows of one warpgroup.
 std::string why_unpackable(const Kernel& kernel) {
-  if (kernel.group() == 1) return "every query head has a key head of its own: none share a tile";
+  if (kernel.group() == 1 && kernel.list_room == 0)
+    return "every query head has a key head of its own: none share a tile";
   return kernel.heads_apart;
 }
 

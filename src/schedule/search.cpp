@@ -36,7 +36,8 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
                   const Schedule& tile, Ranking& ranking) {
   for (Schedule variant : variants(tile)) {
     const auto resources = consider(kernel, target, cost, variant, ranking);
-    if (!resources || !worth_splitting(variant, *resources, kernel)) continue;
+    const bool splits = resources && kernel.list_room == 0;
+    if (!splits || !worth_splitting(variant, *resources, kernel)) continue;
     variant.split_keys = true;
     consider(kernel, target, cost, variant, ranking);
   }
@@ -56,6 +57,7 @@ void add_tiles(const Kernel& kernel, const target::Target& target, const CostMod
   for (const Way& way : ways()) {
     for (Schedule tile : tiles(way, tiles_kv, orders)) {
       tile.maps = kernel.maps;
+      tile.one_query = kernel.list_room > 0;
       tile.pack_heads = pack_heads;
       if (pack_heads && !worth_packing(tile, kernel)) continue;
       Fit fit = fit_hopper(kernel, tile, target);
@@ -173,6 +175,7 @@ Ranking search(const Kernel& kernel, const target::Target& target) {
 Judged judge(const Kernel& kernel, const Schedule& given, const target::Target& target) {
   Schedule schedule = given;
   schedule.maps = kernel.maps;
+  schedule.one_query = kernel.list_room > 0;
   switch (target.family) {
     case target::Family::Hopper:
       return judged<CostModel>(kernel, schedule, target, fit_hopper(kernel, schedule, target));

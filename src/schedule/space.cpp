@@ -44,6 +44,7 @@ std::vector<Schedule> tiles(const Way& way, std::span<const int> tiles_kv,
 }
 
 bool worth_packing(const Schedule& tile, const Kernel& kernel) {
+  if (kernel.list_room > 0) return true;
   if (kernel.heads_q == kernel.heads_kv) return false;
   if (kernel.group_blocks && tile.tile_q() > kernel.block_queries) return true;
   return std::ranges::any_of(kernel.workload, [&](const spec::Workload& w) {

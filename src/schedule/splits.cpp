@@ -10,7 +10,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Tiles of a call, before their keys are split. They may be more than an int64_t holds.
 double tiles_of(const Schedule& s, const SplitHeads& heads, const spec::Workload& call) {
-  const int64_t rows = s.pack_heads ? call.seq_q * packed_rows(heads.q / heads.kv) : call.seq_q;
+  const int64_t rows = s.pack_heads ? call.seq_q * s.rows_of_query(heads.q / heads.kv) : call.seq_q;
   return static_cast<double>(ceil_div(rows, s.tile_q())) * static_cast<double>(call.batch) *
          heads.value_parts * (s.pack_heads ? heads.kv * head_parts(heads.q / heads.kv) : heads.q);
 }

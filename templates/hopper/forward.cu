@@ -8,6 +8,11 @@
 #else
 // after block. A storer warp brings its output out.
 #endif
+#if ATTN_TOKENS
+//
+// A tile has the heads of one query, and the keys of its list: two warps gather these and their
+// values.
+#endif
 #if ATTN_SPLIT_KEYS
 //
 // Of a call of few tiles, thread blocks share out the keys of each. A second kernel joins what they
@@ -34,7 +39,7 @@ namespace {
 #include "parts/wgmma_n.cuh"
 #include "parts/fragment.cuh"
 #include "parts/helpers.cuh"
-#if ATTN_BIAS || ATTN_TABLE_BYTES
+#if ATTN_BIAS || ATTN_TABLE_BYTES || ATTN_TOKENS
 #include "parts/async_copy.cuh"
 #endif
 #if ATTN_BIAS_SHIFTED
@@ -95,7 +100,7 @@ namespace {
 #elif ATTN_WALK
 #include "parts/walk.cuh"
 #endif
-#if ATTN_MASK_BITS
+#if ATTN_MASK_BITS && !ATTN_TOKENS
 #include "parts/pair_prepass.cuh"
 #elif ATTN_ID_TABLES
 #include "parts/prepass.cuh"
@@ -120,6 +125,9 @@ namespace {
 #include "parts/loads.cuh"
 #if ATTN_FAR
 #include "parts/far_loads.cuh"
+#endif
+#if ATTN_TOKENS
+#include "parts/lists.cuh"
 #endif
 #include "parts/storer.cuh"
 #include "parts/weigh.cuh"
@@ -158,8 +166,10 @@ __device__ __forceinline__ void claim_registers() {
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
+#if !ATTN_TOKENS
                              const __grid_constant__ CUtensorMap map_k,
                              const __grid_constant__ CUtensorMap map_v,
+#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
                              const __grid_constant__ CUtensorMap map_bias,
 #endif
@@ -174,8 +184,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #if !ATTN_VARLEN
     prefetch_queries(map_q, tile_at(blockIdx.x, p));
 #endif
+#if !ATTN_TOKENS
     prefetch_map(map_k);
     prefetch_map(map_v);
+#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
     prefetch_map(map_bias);
 #endif
@@ -201,6 +213,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
     if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p}.run();
+#elif ATTN_TOKENS
+    if (warp == 0) Producer{shared, map_q, p}.run();
 #else
     if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
 #endif
@@ -211,6 +225,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
 #if ATTN_COUNTER
     if (warp == 2) open_counter(shared, p);
+#endif
+#if ATTN_TOKENS
+    if (warp == 2) {
+      Gatherer{p.k, shared.key_full, shared.key_empty, shared.key_places, p}.run<true>(shared);
+    }
+    if (warp == 3) {
+      Gatherer{p.v, shared.value_full, shared.value_empty, shared.value_places, p}.run<false>(
+          shared);
+    }
 #endif
 #if ATTN_RANKED
     if (warp == 2) rank_tiles(shared, p);

@@ -133,6 +133,14 @@ TEST_CASE("packed sequences keep blocks of tensors that their greatest lengths l
         "[32, total_q, 16] contiguous: which, in any order; the rest does not matter");
 }
 
+TEST_CASE("lists of tokens") {
+  const Api api = api_of(spec_of("tokens: {indices: 2048}\n"));
+  CHECK(meaning_of(api, "token_counts") ==
+        "[batch, 8, seq_q] contiguous: how many keys a query's list names");
+  CHECK(meaning_of(api, "token_indices") ==
+        "[batch, 8, seq_q, 2048] contiguous: which, in any order; the rest does not matter");
+}
+
 TEST_CASE("a saved value is defined in the spec's words") {
   const Api api =
       api_of(spec_of("normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"

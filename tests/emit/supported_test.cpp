@@ -69,10 +69,41 @@ TEST_CASE("features that no template carries") {
         "    7 | blocks: {size: 64, queries: 24, from: bitmap}\n"
         "      |                             ^~\n"
         "help: multiples of 64, and what divides 64\n");
-  CHECK(refusal_of("tokens: {indices: 2048}\n") ==
-        "spec.yaml:7:9: error: token sparsity is not emitted yet for h100\n"
+}
+
+TEST_CASE("lists of tokens") {
+  const std::string tokens = "tokens: {indices: 2048}\n";
+  CHECK(refusal_of(tokens + "mask: kv_idx <= q_pos and h_kv < 3\n") == "");
+  CHECK(refusal(spec_text(tokens), "mi250") ==
+        "spec.yaml:7:9: error: token sparsity is not emitted yet for mi250\n"
         "    7 | tokens: {indices: 2048}\n"
         "      |         ^~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of(tokens + "varlen: true\n") ==
+        "spec.yaml:7:9: error: token sparsity of packed sequences is not emitted yet for h100\n"
+        "    7 | tokens: {indices: 2048}\n"
+        "      |         ^~~~~~~~~~~~~~~\n");
+  CHECK(
+      refusal_of(tokens + "score: score - abs(q_pos - kv_idx)\n") ==
+      "spec.yaml:8:8: error: a score that reads kv_idx beside tokens is not emitted yet for h100\n"
+      "    8 | score: score - abs(q_pos - kv_idx)\n"
+      "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(
+      refusal_of(tokens + "normalize: {weight: score * kv_idx}\n") ==
+      "spec.yaml:8:12: error: a normalizer that reads kv_idx beside tokens is not emitted yet for "
+      "h100\n"
+      "    8 | normalize: {weight: score * kv_idx}\n"
+      "      |            ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal("attngen: 1\nname: grouped\ndtype: bf16\nheads: {q: 8, kv: 2}\n"
+                "head_dim: {qk: 128, v: 512}\nmask: kv_idx <= q_pos + h\n" +
+                tokens) ==
+        "spec.yaml:5:24: error: head_dim.v 512 beside tokens is not emitted yet for h100\n"
+        "    5 | head_dim: {qk: 128, v: 512}\n"
+        "      |                        ^~~\n"
+        "help: at most 256\n"
+        "spec.yaml:6:7: error: a mask that reads h beside tokens is not emitted yet for h100\n"
+        "    6 | mask: kv_idx <= q_pos + h\n"
+        "      |       ^~~~~~~~~~~~~~~~~~~\n"
+        "help: the heads of a key head share lists: h_kv tells those apart\n");
 }
 
 TEST_CASE("two maps") {

@@ -40,6 +40,8 @@ typedef struct attention_forward_args {
   const uint8_t* block_mask;
 #elif ATTN_SPARSE
   const int32_t *block_counts, *block_indices;
+#elif ATTN_TOKENS
+  const int32_t *token_counts, *token_indices;
 #endif
 } attention_forward_args;
 

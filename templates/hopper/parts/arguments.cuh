@@ -98,6 +98,19 @@ attention_status check_blocks(const attention_forward_args& args) {
 }
 #endif
 
+#if ATTN_TOKENS
+attention_status check_tokens(const attention_forward_args& args) {
+  if (args.seq_kv > 0 && (!args.token_counts || !args.token_indices)) {
+    return ATTENTION_NULL_POINTER;
+  }
+  if (reinterpret_cast<uintptr_t>(args.token_counts) % 4 != 0 ||
+      reinterpret_cast<uintptr_t>(args.token_indices) % 4 != 0) {
+    return ATTENTION_MISALIGNED;
+  }
+  return ATTENTION_OK;
+}
+#endif
+
 attention_status check_args(const attention_forward_args& args) {
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
   if (const attention_status status = check_lengths(args); status != ATTENTION_OK) return status;
@@ -106,6 +119,9 @@ attention_status check_args(const attention_forward_args& args) {
 #endif
 #if ATTN_SPARSE
   if (const attention_status status = check_blocks(args); status != ATTENTION_OK) return status;
+#endif
+#if ATTN_TOKENS
+  if (const attention_status status = check_tokens(args); status != ATTENTION_OK) return status;
 #endif
 #if ATTN_VARLEN
   const bool any_key = args.total_kv > 0;
@@ -314,6 +330,10 @@ Params params_of(const attention_forward_args& args) {
   p.block_counts = args.block_counts;
   p.block_indices = args.block_indices;
 #endif
+#endif
+#if ATTN_TOKENS
+  p.token_counts = args.token_counts;
+  p.token_indices = args.token_indices;
 #endif
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);

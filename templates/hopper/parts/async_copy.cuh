@@ -9,6 +9,27 @@ __device__ __forceinline__ void copy_word(void* to, const void* from) {
 }
 
 #endif
+#if ATTN_TOKENS
+// Of 16 bytes; of what does not exist, zeros.
+__device__ __forceinline__ void copy_chunk_if(bool exists, void* to, const void* from) {
+  asm volatile(
+      "{\n"
+      ".reg .pred none;\n"
+      "setp.eq.u32 none, %2, 0;\n"
+      "cp.async.cg.shared.global [%0], [%1], 16, none;\n"
+      "}" ::"r"(shared_address(to)),
+      "l"(from), "r"(uint32_t{exists})
+      : "memory");
+}
+
+// Arrives for the thread once its copies until now are there.
+__device__ __forceinline__ void arrive_once_copied(uint64_t& barrier) {
+  asm volatile(
+      "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(&barrier))
+      : "memory");
+}
+
+#endif
 #if ATTN_TABLE_BYTES || ATTN_BIAS_SHIFTED
 constexpr int kCopyChunk = 16;  // bytes, at a multiple of so many
 
@@ -28,6 +49,8 @@ __device__ __forceinline__ void copy_chunk_before(uintptr_t end, uint8_t* to, ui
 }
 
 #endif
+#if !ATTN_TOKENS || ATTN_TABLE_BYTES
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
+#endif

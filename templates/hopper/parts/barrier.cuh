@@ -28,7 +28,7 @@ __device__ __forceinline__ void barrier_expect(uint64_t& barrier, int bytes) {
       : "memory");
 }
 
-#if ATTN_MASK_BITS
+#if ATTN_MASK_BITS && !ATTN_TOKENS
 // Of TMA traffic besides, before the arrival.
 __device__ __forceinline__ void barrier_expect_more(uint64_t& barrier, int bytes) {
   asm volatile(

@@ -17,7 +17,10 @@ constexpr int kGroup = kHeadsQ / kHeadsKv;
 constexpr int kHeadParts = ATTN_HEAD_PARTS;
 constexpr int kPartHeads = ATTN_PART_HEADS;
 #endif
-#if ATTN_PADDED_HEADS
+#if ATTN_TOKENS
+// A tile's rows, which are all of one query: those beyond its heads are void.
+constexpr int kGroupRows = ATTN_GROUP_ROWS;
+#elif ATTN_PADDED_HEADS
 // A query's rows, so that 64 rows hold whole queries: those beyond its heads are void.
 constexpr int kGroupRows = ATTN_GROUP_ROWS;
 #elif ATTN_HEAD_PARTS > 1
@@ -65,7 +68,7 @@ constexpr int kTilesBeside = kHeadsQ * kValueParts;  // of the same rows: of eac
 #else
 constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
 #endif
-#if ATTN_SPARSE || ATTN_BLOCK_TEST
+#if ATTN_SPARSE || ATTN_BLOCK_TEST || ATTN_TOKENS
 #if ATTN_PACKED_HEADS
 constexpr int kTileQueries = kTileQ / kGroupRows;
 #else
@@ -77,6 +80,9 @@ constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V 
 constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = ATTN_BLOCKS_PER_CORE;
+#if ATTN_TOKENS
+constexpr int kListRoom = ATTN_TOKENS;  // keys of a query's list
+#endif
 #if ATTN_GATHER
 constexpr int kBlockKv = ATTN_SPARSE_SIZE;  // a step takes two blocks, wherever they stand
 #endif

@@ -234,6 +234,12 @@
 #ifndef ATTN_PAIR_BYTES
 #define ATTN_PAIR_BYTES 0
 #endif
+#ifndef ATTN_TOKENS
+#define ATTN_TOKENS 0
+#endif
+#ifndef ATTN_TOKEN_MASK
+#define ATTN_TOKEN_MASK 0
+#endif
 #ifndef ATTN_MASK_BITS
 #define ATTN_MASK_BITS 0
 #endif

@@ -80,6 +80,9 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
   const Tensors tensors = tensors_of(*args);
   if (!valid_strides(tensors)) return ATTENTION_BAD_STRIDE;
+#if ATTN_TOKENS
+  if (!has_places(tensors.k) || !has_places(tensors.v)) return ATTENTION_BAD_STRIDE;
+#endif
 
   Device device;
   Maps maps;
@@ -98,6 +101,10 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
 #if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
   place_output(p, *args, tensors.o);
+#endif
+#if ATTN_TOKENS
+  p.k = rows_of(tensors.k);
+  p.v = rows_of(tensors.v);
 #endif
 #if ATTN_RANKED
   p.first_ranked = first_ranked(p.tiles, places);
@@ -131,6 +138,8 @@ attention_status attention_forward(const attention_forward_args* args,
   const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
                                maps.q, maps.k, maps.v, maps.bias, maps.o, p);
+#elif ATTN_TOKENS
+                               maps.q, maps.o, p);
 #else
                                maps.q, maps.k, maps.v, maps.o, p);
 #endif

@@ -143,7 +143,7 @@ __device__ __forceinline__ void Producer::load_biases(uint64_t& full, int block)
 }
 
 #endif
-#if ATTN_MASK_BITS
+#if ATTN_MASK_BITS && !ATTN_TOKENS
 // Of a block's pairs, likewise.
 __device__ __forceinline__ void Producer::load_mask(uint64_t& full, int block) {
   barrier_expect_more(full, kMaskBytes);
@@ -152,6 +152,7 @@ __device__ __forceinline__ void Producer::load_mask(uint64_t& full, int block) {
 }
 
 #endif
+#if !ATTN_TOKENS
 __device__ __forceinline__ void Producer::load_key(int block) {
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
   if (issues) {
@@ -250,3 +251,4 @@ __device__ __forceinline__ void Producer::load_value(int block) {
   __syncwarp();
   value_slot.advance();
 }
+#endif

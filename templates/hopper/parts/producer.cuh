@@ -4,7 +4,11 @@
 
 struct Producer {
   Shared& shared;
+#if ATTN_TOKENS
+  const CUtensorMap& map_q;
+#else
   const CUtensorMap &map_q, &map_k, &map_v;
+#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   const CUtensorMap& map_bias;
 #endif
@@ -27,7 +31,7 @@ struct Producer {
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   int bias_row, bias_plane;  // the tile's first query, and the matrix that it is in
 #endif
-#if ATTN_MASK_BITS
+#if ATTN_MASK_BITS && !ATTN_TOKENS
   const uint4* tile_mask;  // of its first block of keys
 #endif
 #if ATTN_SEARCHED_LIMITS
@@ -54,7 +58,7 @@ struct Producer {
 #if ATTN_WALK
   __device__ int next_word();
   __device__ Visit next_visit();
-#else
+#elif !ATTN_TOKENS
   __device__ Blocks find_blocks() const;
 #endif
   __device__ void begin_tile();
@@ -64,12 +68,14 @@ struct Producer {
 #endif
 
   __device__ void load_queries();
+#if !ATTN_TOKENS
   __device__ void load_key(int block);
   __device__ void load_value(int block);
+#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   __device__ void load_biases(uint64_t& full, int block);
 #endif
-#if ATTN_MASK_BITS
+#if ATTN_MASK_BITS && !ATTN_TOKENS
   __device__ void load_mask(uint64_t& full, int block);
 #endif
 #if ATTN_FAR
@@ -172,6 +178,9 @@ __device__ __forceinline__ void Producer::load_tile() {
     following = after;
   }
 }
+#elif ATTN_TOKENS
+// Its keys and values others gather.
+__device__ __forceinline__ void Producer::load_tile() { load_queries(); }
 #else
 __device__ __forceinline__ Blocks Producer::find_blocks() const {
 #if ATTN_SEARCHED_LIMITS && ATTN_SPLIT_KEYS
@@ -267,12 +276,12 @@ __device__ __forceinline__ void Producer::begin_tile() {
 #endif
   bias_plane = bias_matrix(row_at(tile.b, tile.h, bias_row, p), p.inputs);
 #endif
-#if ATTN_MASK_BITS && ATTN_PACKED_HEADS
+#if ATTN_MASK_BITS && ATTN_PACKED_HEADS && !ATTN_TOKENS
   const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);
-#elif ATTN_MASK_BITS
+#elif ATTN_MASK_BITS && !ATTN_TOKENS
   const Row row = row_at(tile.b, tile.h, tile.q_first, p);
 #endif
-#if ATTN_MASK_BITS
+#if ATTN_MASK_BITS && !ATTN_TOKENS
   tile_mask = p.inputs.attn_mask_bits + pair_entry(row.q_idx, 0, row) * (kMaskBytes / 16);
 #endif
 }

@@ -44,6 +44,9 @@ struct __align__(1024) Shared {
 #if ATTN_STRIPS
   Strips strips[kWarpgroups][2];  // of this block and the next
 #endif
+#if ATTN_TOKENS
+  int key_places[kTileKv], value_places[kTileKv];  // of the rows that come next
+#endif
   uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
   uint64_t output_full[kQueryStages][kWarpgroups];
   uint64_t key_full[kStages], key_empty[kStages];
@@ -96,9 +99,15 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     }
   }
   for (int i = 0; i < kStages; ++i) {
+#if ATTN_TOKENS
+    barrier_init(shared.key_full[i], 32 + 1);            // by each lane of who gathers; the mask
+    barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
+    barrier_init(shared.value_full[i], 32);
+#else
     barrier_init(shared.key_full[i], 1);
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
     barrier_init(shared.value_full[i], 1);
+#endif
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
   }
 #if ATTN_COUNTER

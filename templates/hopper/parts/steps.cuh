@@ -31,6 +31,9 @@ __device__ __forceinline__ void Consumer::start_scores() {
 #endif
   pin(key);
   if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_TOKENS
+  fence_async_proxy();  // threads copied the keys
+#endif
 #if ATTN_PING_PONG
   take_turn();
 #endif
@@ -49,6 +52,9 @@ __device__ __forceinline__ void Consumer::start_output() {
   uint64_t value = values + value_slot.index * (kValueBytes / 16);
   pin(value);
   if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+#if ATTN_TOKENS
+  fence_async_proxy();
+#endif
   pin(output);
   wgmma_fence();
   multiply_values(output, weights, value);
@@ -430,7 +436,7 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
 
 #endif
 __device__ __forceinline__ void Consumer::release_key() {
-#if ATTN_BIAS || ATTN_WALK
+#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
   __syncwarp();  // all lanes have read what came with the keys
 #endif
   if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);

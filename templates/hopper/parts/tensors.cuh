@@ -32,7 +32,11 @@ bool valid_strides(const Tensors& t) {
 }
 
 struct Maps {
+#if ATTN_TOKENS
+  CUtensorMap q, o;
+#else
   CUtensorMap q, k, v, o;
+#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   CUtensorMap bias;
 #endif
@@ -42,8 +46,12 @@ attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors)
   struct {
     CUtensorMap& map;
     const Tensor& tensor;
+#if ATTN_TOKENS
+  } const pairs[] = {{maps.q, tensors.q}, {maps.o, tensors.o}};
+#else
   } const pairs[] = {
       {maps.q, tensors.q}, {maps.k, tensors.k}, {maps.v, tensors.v}, {maps.o, tensors.o}};
+#endif
   for (const auto& [map, tensor] : pairs) {
     const attention_status status = encode(encoder, map, tensor);
     if (status != ATTENTION_OK) return status;
@@ -65,5 +73,20 @@ attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const T
       p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias, 8);
 #endif
   return encode(encoder, maps.bias, p.bias_by_tma ? bias : any);
+}
+#endif
+#if ATTN_TOKENS
+
+// Of keys or values, for those who read them without TMA.
+Rows rows_of(const Tensor& tensor) {
+  return {static_cast<const uint8_t*>(tensor.data), tensor.strides.batch * kElementBytes,
+          tensor.strides.head * kElementBytes,
+          static_cast<int>(tensor.strides.seq * kElementBytes / kPlaceBytes)};
+}
+
+// Whether an int tells where each row of a head begins.
+bool has_places(const Tensor& tensor) {
+  constexpr int64_t kMostColumns = int64_t{INT32_MAX} * kPlaceBytes / kElementBytes;
+  return tensor.strides.seq <= kMostColumns / max(tensor.length, int64_t{1});
 }
 #endif

@@ -16,6 +16,16 @@ struct __align__(16) Sequence {
 };
 #endif
 
+#if ATTN_TOKENS
+// Keys or values, as they are read row by row.
+constexpr int kPlaceBytes = 16;  // that one copy takes, at a multiple of so many
+struct Rows {
+  const uint8_t* data;
+  int64_t stride_batch, stride_head;  // in bytes
+  int stride_seq;                     // in copies
+};
+
+#endif
 struct Params {
 #if ATTN_VARLEN
   int batch, total_q, total_kv;
@@ -95,6 +105,11 @@ struct Params {
   const int32_t* block_counts;   // [batch, kCellHeads, cells_q]
   const int32_t* block_indices;  // [batch, kCellHeads, cells_q, list_room]
 #endif
+#endif
+#if ATTN_TOKENS
+  const int32_t* token_counts;   // [batch, kHeadsKv, seq_q]
+  const int32_t* token_indices;  // [batch, kHeadsKv, seq_q, kListRoom]
+  Rows k, v;
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   bool bias_by_tma;  // otherwise the consumers copy it
@@ -307,7 +322,12 @@ struct Blocks {
 #if ATTN_NEAREST_FIRST
   int own;  // of the last row's position, also where there is no key
 #endif
-#if !ATTN_WALK
+#if ATTN_TOKENS
+  __device__ __forceinline__ int before_first() const { return begin - 1; }
+  __device__ __forceinline__ int first() const { return begin; }
+  __device__ __forceinline__ bool has(int block) const { return block < end; }
+  static __device__ __forceinline__ int after(int block) { return block + 1; }
+#elif !ATTN_WALK
   __device__ __forceinline__ bool none() const { return end <= begin; }
 #if ATTN_ASCENDING
   __device__ __forceinline__ int before_first() const { return begin - 1; }
@@ -338,6 +358,27 @@ struct Blocks {
 #endif
 };
 
+#if ATTN_TOKENS
+struct List {
+  const int32_t* keys;
+  int count;
+};
+
+// Of a tile's query.
+__device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
+  const int64_t head = int64_t{tile.b} * kHeadsKv + tile.h / kGroup;
+  const int64_t query = head * p.seq_q + tile.q_first / kGroupRows;
+  return {p.token_indices + query * kListRoom,
+          min(max(__ldg(&p.token_counts[query]), 0), kListRoom)};
+}
+
+// Of the list of a tile's one query, by as many keys; none is full: an entry may be no key.
+__device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int, const Params& p) {
+  const int q_idx = q_first / kGroupRows;
+  if (q_idx >= p.seq_q || p.seq_kv == 0) return {0, 0, 0, 0};
+  return {0, (list_of(tile, p).count + kTileKv - 1) / kTileKv, 0, 0};
+}
+#else
 __device__ __forceinline__ Blocks blocks_of(const KeyRange& keys) {
   if (keys.end <= keys.begin) return {0, 0, 0, 0};
 #if ATTN_GATHER
@@ -381,6 +422,7 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int r
   return blocks_of(keys);
 #endif
 }
+#endif
 
 #if ATTN_TRIMMED
 // What one warpgroup needs of the blocks that are loaded for its tile.

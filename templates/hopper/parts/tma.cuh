@@ -1,10 +1,15 @@
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 #pragma once
 
+#if ATTN_TOKENS
+// What the L2 parts with in turn, as createpolicy.fractional encodes it.
+constexpr uint64_t kEvictNormal = 0x1000000000000000;
+#else
 // What the L2 parts with last, as createpolicy.fractional encodes it: keys and values, which all
 // tiles of a head read. Not with queries first, though each is read once: where a head's row ends
 // within a line, the line holds another head's as well.
 constexpr uint64_t kEvictNormal = 0x1000000000000000, kEvictLast = 0x14f0000000000000;
+#endif
 
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
@@ -29,7 +34,7 @@ __device__ __forceinline__ void tma_prefetch(const CUtensorMap& map, int column,
 }
 
 #endif
-#if ATTN_FAR || ATTN_MASK_BITS
+#if ATTN_FAR || (ATTN_MASK_BITS && !ATTN_TOKENS)
 // A stretch of memory as it is.
 __device__ __forceinline__ void bulk_load(uint64_t& barrier, void* to, const void* from,
                                           int bytes) {
