@@ -31,7 +31,7 @@ def base_cases():
 
 
 def sanitize_cases():
-    """Small kernels for tests/gpu/sanitize_driver.cpp, which fills biases and lists of blocks."""
+    """Small kernels for tests/gpu/sanitize_driver.cpp, which fills biases and lists."""
     specs = [("full", (128, 128), (2, 2), "bf16", {}),
              ("causal", (64, 64), (4, 1), "fp16", {"mask": MASKS["causal"]}),
              ("window", (72, 72), (2, 1), "bf16", {"mask": MASKS["window"], "layout": "bhsd"}),
@@ -101,6 +101,10 @@ def sanitize_cases():
     # As many slots as the driver's calls have blocks: racecheck does not follow their reuse.
     yield Case(selected["name"], selected, "sanitize", data=selected["name"], schedule={
         **schedule(3, 64, 5, ping_pong=False, order="longest_first"), "pack_heads": True})
+    lists = make_spec("sanitize_lists", (64, 64), (16, 2), mask=CAUSAL, tokens={"indices": 128})
+    yield Case(lists["name"], lists, "sanitize", data=lists["name"],
+               schedule={
+        **schedule(1, 32, 4, ping_pong=False, grid="plain"), "pack_heads": True})
     heads = make_spec("sanitize_heads", (64, 64), (4, 2), inputs={
         "bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
         score="score + bias[h, q_idx, kv_idx]")

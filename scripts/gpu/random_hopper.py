@@ -27,8 +27,28 @@ def is_packable(spec):
     return group > 1 and one_mask and spec.get("blocks", {}).get("per") != "heads"
 
 
+def takes_lists(spec):
+    """Whether no function of a pair asks which key it has, and the heads of a key head share a mask."""
+    of_pairs = str([spec["score"], spec["normalize"]])
+    by_head = spec["heads"]["q"] > spec["heads"]["kv"] and re.search(r"\bh\b", spec.get("mask", ""))
+    return "kv_idx" not in of_pairs and not by_head and spec["head_dim"]["v"] <= 256
+
+
+def draw_schedule_of_lists(d, spec):
+    widest = sum(spec["head_dim"].values())
+    return {"warpgroups": 1,
+            "tile_kv": d.random.choice([32, 64, 64, 96] if widest <= 256 else [32, 64]),
+            "stages": d.random.choice([2, 2, 3] if widest <= 256 else [2]),
+            "weights": d.random.choice(["registers", "registers", "shared"]),
+            "overlap": d.random.choice(["intra_warpgroup", "intra_warpgroup", "none"]),
+            "ping_pong": False, "grid": d.random.choice(["persistent", "persistent", "plain"]),
+            "order": "linear", "pack_heads": True}
+
+
 def draw_schedule(d, spec):
     """Mostly one that fits."""
+    if "tokens" in spec:
+        return draw_schedule_of_lists(d, spec)
     dims = spec["head_dim"]
     widest = dims["qk"] + dims["v"]
     maps = spec.get("maps", 1)
@@ -110,7 +130,7 @@ def reads_map(d, spec):
 
 def draw_storage(d, spec):
     """One of what only this family has."""
-    which = d.random.choice(["", "", "varlen", "blocks", "maps"])
+    which = d.random.choice(["", "", "varlen", "blocks", "maps", "tokens"])
     if which == "varlen":
         pack(spec)
     elif which == "blocks":
@@ -123,6 +143,8 @@ def draw_storage(d, spec):
             spec["blocks"]["most"] = d.random.randint(1, 6)
         if d.random.random() < 0.3:
             pack(spec)
+    elif which == "tokens" and takes_lists(spec):
+        spec["tokens"] = {"indices": d.random.randint(1, 200)}
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
         if d.random.random() < 0.3:

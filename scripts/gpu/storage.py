@@ -198,5 +198,30 @@ def selected_benches():
                                     seq, rows == "alike", dense)
 
 
+@dataclass(frozen=True)
+class ListBench:
+    """Keys that each query of a key head has a list of, as in top-k attention."""
+
+    name: str
+    spec: dict
+    seq: int
+    yardstick: str  # the dense kernel
+
+    def case(self):
+        return Case(self.name, self.spec, "bench_storage", data=self.name)
+
+
+def list_benches():
+    for kind, heads, dim in (("h64_4", {"q": 64, "kv": 4}, 128), ("h32_8", {"q": 32, "kv": 8}, 128),
+                             ("h64_1", {"q": 64, "kv": 1}, 128), ("d64", {"q": 64, "kv": 4}, 64)):
+        for seq in (8192, 32768, *([131072] if heads["kv"] == 1 else [])):
+            shape = {"heads": heads, "head_dim": {"qk": dim, "v": dim},
+                     "workload": {"batch": 1, "seq_q": seq, "seq_kv": seq}}
+            dense = f"storage_lists_{kind}_s{seq}_dense"
+            yield ListBench(dense, derive("causal", dense, True, **shape), seq, "")
+            name = f"storage_lists_{kind}_s{seq}"
+            yield ListBench(name, derive("top_keys", name, True, **shape), seq, dense)
+
+
 def storage_benches():
     return [*sparse_benches(), *varlen_benches()]

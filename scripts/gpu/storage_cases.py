@@ -100,6 +100,7 @@ def sparse_cases():
                   blocks={"size": 64, "from": "indices"})
     yield from group_cases()
     yield from selected_cases()
+    yield from list_cases()
 
 
 def sparse_rows_cases():
@@ -143,6 +144,30 @@ def selected_cases():
         spec = make_spec(f"sparse_selected_{warpgroups}", (128, 128), (16, 1), mask=CAUSAL,
                          blocks=blocks(1, most=8))
         given = schedule(warpgroups, 64, stages, ping_pong=False, order="longest_first")
+        yield Case(spec["name"], spec, "variant", schedule={**given, "pack_heads": True},
+                   data=spec["name"])
+
+
+def list_cases():
+    """`--filter lists_`: lists of keys for each query, in tiles of one query's heads."""
+    def one(name, head_dim, heads, room, *rest, **spec):
+        return variant(f"lists_{name}", head_dim, heads, *rest, tokens={"indices": room}, **spec)
+
+    yield one("causal", 128, (16, 2), 200, mask=CAUSAL)
+    yield one("full", 64, (8, 2), 64, dtype="fp16")
+    yield one("nsa", (192, 128), (32, 2), 130, mask=CAUSAL)
+    yield one("wide", 256, (8, 1), 96, layout="bhsd")
+    yield one("single", 128, (2, 2), 70, mask=MASKS["window"])
+    yield one("many", 128, (128, 1), 150, mask=CAUSAL)
+    yield one("parts", 64, (71, 1), 150, normalize=row_free("sigmoid(score)"))
+    yield one("odd", (72, 40), (64, 1), 33, mask=CAUSAL, score="30 * tanh(score / 30)")
+    yield one("valid", 128, (8, 2), 100, {"valid": {"fill": "stretches"}},
+              inputs={"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}},
+              mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos")
+    for tile_kv, stages in ((32, 4), (96, 2), (160, 2)):
+        spec = make_spec(f"lists_{tile_kv}", (128, 128), (16, 1), mask=CAUSAL,
+                         tokens={"indices": 300})
+        given = schedule(1, tile_kv, stages, ping_pong=False)
         yield Case(spec["name"], spec, "variant", schedule={**given, "pack_heads": True},
                    data=spec["name"])
 

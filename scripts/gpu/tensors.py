@@ -191,6 +191,10 @@ def draw(case, shape, save_names, seed, device, on_host=True):
         for name, value in max_lengths(spec, shape).items():
             problem.inputs[name] = value
             problem.host_inputs[name] = np.array([value], np.float64)
+    if "tokens" in spec:
+        for name, value in draw_lists(spec, shape, random, device).items():
+            problem.inputs[name] = value
+            problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     return problem
 
 
@@ -265,6 +269,20 @@ def draw_blocks(spec, shape, total_q, random, device):
     kept[..., 6::7, :] = True
     kept[..., 4::5, :] = False
     return block_inputs(spec, kept)
+
+
+def draw_lists(spec, shape, random, device):
+    """Keys in no order, some twice and some that do not exist; every fifth list is empty, every seventh
+    counts more than it has room for.
+    """
+    room = spec["tokens"]["indices"]
+    rows = (shape.batch, spec["heads"]["kv"], shape.seq_q)
+    counts = torch.randint(0, room + 1, rows, generator=random, device=device, dtype=torch.int32)
+    counts[..., 6::7] = room + 5
+    counts[..., 4::5] = 0
+    keys = torch.randint(-1, shape.seq_kv + 2, (*rows, room), generator=random, device=device,
+                         dtype=torch.int32)
+    return {"token_counts": counts, "token_indices": keys}
 
 
 def block_inputs(spec, kept):

@@ -69,6 +69,7 @@ Data::Data(const spec::Spec& spec, Call call, const std::map<std::string, std::s
   }
   problem_ = {call_.batch(), call_.max_q, call_.max_kv, q_.view(), k_.view(), v_.view(), {}};
   draw_blocks();
+  draw_lists();
   // What one packed sequence holds must not reach another.
   if (spec.varlen && call_.batch() > 2) poisoned_ = 1;
   for (const spec::Input& input : spec.inputs) {
@@ -203,6 +204,26 @@ void Data::draw_blocks() {
   }
   put({"block_counts", Element::I32, some}, counts);
   put({"block_indices", Element::I32, some}, indices);
+}
+
+// Keys in no order, some twice and some that do not exist. Every fifth list is empty, every seventh
+// counts more than it has room for.
+void Data::draw_lists() {
+  if (spec_.token_count == 0) return;
+  const auto room = static_cast<size_t>(spec_.token_count);
+  const int64_t rows = call_.batch() * spec_.heads.kv() * call_.max_q;
+  std::vector<double> counts, indices;
+  for (int64_t row = 0; row < rows; ++row) {
+    const size_t count = row % 5 == 4 ? 0 : row % 7 == 6 ? room + 5 : random_() % (room + 1);
+    counts.push_back(static_cast<double>(count));
+    for (size_t i = 0; i < room; ++i) {
+      const auto places = static_cast<uint32_t>(call_.max_kv) + 3;  // one before, two behind
+      indices.push_back(static_cast<double>(random_() % places) - 1);
+    }
+  }
+  const std::vector<spec::Input::Dim> some{{}};
+  put({"token_counts", Element::I32, some}, counts);
+  put({"token_indices", Element::I32, some}, indices);
 }
 
 void Data::draw_offsets() {

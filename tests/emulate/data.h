@@ -43,6 +43,7 @@ class Data {
   int64_t draw_max(const char* name, int64_t longest);
   int64_t block_rows();
   void draw_blocks();
+  void draw_lists();
   double scramble(std::vector<double>& list, int64_t width, int64_t places);
   void draw_offsets();
   void put_offsets(const std::string& name, const std::vector<double>& offsets);

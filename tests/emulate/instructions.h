@@ -153,6 +153,19 @@ inline void copy_chunk(void* to, const void* from) {
   }
   copy_in_time(to, from, 16);
 }
+inline void copy_chunk_if(bool exists, void* to, const void* from) {
+  if (exists) return copy_chunk(to, from);
+  emulator::core->current->words.push_back([=] { std::memset(to, 0, 16); });
+}
+// The thread's copies end before this, at any time.
+inline void arrive_once_copied(uint64_t& barrier) {
+  uint64_t* const full = &barrier;
+  emulator::core->copies.push_back([full, words = std::move(emulator::core->current->words)] {
+    for (const auto& word : words) word();
+    barrier_arrive(*full);
+  });
+  emulator::core->current->words.clear();
+}
 inline void wait_for_copies() {
   for (const auto& word : emulator::core->current->words) word();
   emulator::core->current->words.clear();

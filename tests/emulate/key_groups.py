@@ -6,7 +6,7 @@ from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENT
                    FALLING, FAR_DOCUMENTS, FEW, FRAME, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH,
                    LENGTHS, LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX,
                    SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, TABLE, VALID, WILD, WILD_LONG,
-                   WINDOW, also, bias, keep, packed, packed_input, positions, schedule, selected,
+                   WINDOW, also, bias, in_line, keep, packed, packed_input, positions, schedule, selected,
                    spec, split)
 
 KEY_GROUPS = {
@@ -251,6 +251,20 @@ KEY_GROUPS = {
         # More blocks than are marked at once, and longer lists than lanes read at once.
         (spec((4, 1), blocks=selected(1, most=70)), [packed(1, 64, 2)], ["1,5,9000"]),
         (spec((1, 1), blocks=selected(8, "bitmap")), [schedule(1, 64, 2)], ["1,70,17000"]),
+    ],
+    # Lists of keys, in tiles of one query's heads: all of a warpgroup's rows, a few, those of a part.
+    "lists": [
+        (spec((16, 1), tokens={"indices": 200}, mask=CAUSAL),
+         [in_line(1, 64, 2), in_line(1, 32, 3, grid="plain"), in_line(1, 96, 2, overlap="none")],
+         ["2,9,300", "1,1,70", "1,3,0"]),
+        (spec((4, 2), (72, 40), dtype="fp16", tokens={"indices": 50}, normalize=SIGMOID),
+         [in_line(1, 64, 2), in_line(1, 160, 2)], ["padded:large:2,9,130"]),
+        (spec((64, 1), (128, 256), tokens={"indices": 70}, inputs=SLOPES,
+              score="slopes[h] * score", layout="bhsd"), [in_line(1, 64, 2)], ["1,3,100"]),
+        (spec((2, 2), tokens={"indices": 130}, inputs=VALID, mask="valid[b, kv_idx] > 0"),
+         [in_line(1, 128, 2, weights="shared")], ["2,7,200"]),
+        (spec((71, 1), (80, 96), tokens={"indices": 33}, normalize=SOFTPICK), [in_line(1, 32, 2)],
+         ["1,9,100"]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

@@ -11,6 +11,10 @@ def packed(*args, **rest):
     return schedule(*args, pack_heads=True, **rest)
 
 
+def in_line(*args, **rest):
+    return packed(*args, order="linear", **rest)
+
+
 def split(*args, **rest):
     return schedule(*args, split_keys=True, **rest)
 

@@ -18,6 +18,7 @@
 #include "sanitize_full.h"
 #include "sanitize_heads.h"
 #include "sanitize_ids.h"
+#include "sanitize_lists.h"
 #include "sanitize_maps.h"
 #include "sanitize_maps_split.h"
 #include "sanitize_mask.h"
@@ -52,7 +53,7 @@ struct Dims {
   int maps = 1;
   bool far = false;
   int head_dim_v = head_dim;
-  bool walks = false;  // a scout finds its blocks
+  bool walks = false;  // a scout finds its blocks, or warps gather what is in them
   bool splits = false;
   int block_queries = 64;  // that keep the same blocks of keys
 };
@@ -154,6 +155,21 @@ struct BlockLists {
   }
 };
 
+// Of 128 keys, some of which do not exist, for each query of so many planes.
+struct TokenLists {
+  static constexpr int32_t kRoom = 128;
+  std::vector<int32_t> counts, indices;
+
+  TokenLists(int64_t planes, const Lengths& n) {
+    for (int64_t row = 0; row < planes * n.seq_q; ++row) {
+      counts.push_back(static_cast<int32_t>(row * 37 % (kRoom + 9)));
+      for (int64_t i = 0; i < kRoom; ++i) {
+        indices.push_back(static_cast<int32_t>((row * 11 + i * 7) % (n.seq_kv + 2)) - 1);
+      }
+    }
+  }
+};
+
 bool is_finite(uint16_t value, bool bf16) {
   const int exponent = bf16 ? 0x7F80 : 0x7C00;
   return (value & exponent) != exponent;
@@ -237,6 +253,15 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     args.block_counts = static_cast<const int32_t*>(counts.data());
     args.block_indices = static_cast<const int32_t*>(indices.data());
   }
+  const TokenLists token_lists(dims.heads_kv * n.batch, n);
+  const Buffer key_counts(4 * token_lists.counts.size());
+  const Buffer key_indices(4 * token_lists.indices.size());
+  if constexpr (requires { args.token_counts; }) {
+    key_counts.fill(token_lists.counts);
+    key_indices.fill(token_lists.indices);
+    args.token_counts = static_cast<const int32_t*>(key_counts.data());
+    args.token_indices = static_cast<const int32_t*>(key_indices.data());
+  }
   const Buffer workspace(workspace_bytes(&args));
   workspace.poison();
 
@@ -288,6 +313,7 @@ int main() {
       RUN(sanitize_wide, Dims{2, 1, 64, true, 1, true, 384}) &
       RUN(sanitize_sparse, Dims{4, 2, 128, true, 1, false, 128, true}) &
       RUN(sanitize_selected, Dims{16, 2, 64, true, 1, false, 64, true, false, 1}) &
+      RUN(sanitize_lists, Dims{16, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_strips, Dims{2, 2, 64, true}) & RUN(sanitize_tables, Dims{2, 2, 64, true}) &
       RUN(sanitize_shifted, Dims{2, 2, 64, true}) & RUN(sanitize_nearest, Dims{2, 1, 64, true}) &
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Times kernels in which each query has a list of keys (top-k attention).
+
+  scripts/build_gpu_cases.py --group bench_storage --filter lists    first, where nvcc is
+  scripts/bench_lists.py                                             then, where the GPU is
+
+bf16, causal, batch 1. A list has 2048 of the keys up to its query's own, each query's drawn for
+itself; the heads of a key head share it. A kernel, our dense causal one of the same heads and compiled
+FlexAttention, which reads a table [heads_kv, queries, keys], take turns in one process; the L2 is
+flushed before each call. TFLOP/s are of pairs that exist. Every result is first held to the formula
+in fp32.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gpu.need import need  # noqa: E402
+
+need("numpy", "torch")
+import torch  # noqa: E402
+
+from bench_gpu import Emitted, contest, measure_beside  # noqa: E402
+from bench_selected import is_right  # noqa: E402
+from bench_storage import draw_tokens  # noqa: E402
+from gpu import storage, tensors  # noqa: E402
+from gpu.case import Shape  # noqa: E402
+
+LONGEST_RIVAL = 16384  # beyond which the rival's table takes more than a gigabyte a key head
+DRAWN_ROWS = 1024  # at a time
+HEADER = ("case", "ms", "TFLOP/s", "dense: ms", "times", "FlexAttention: ms", "times", "tile")
+
+
+def options():
+    parser = argparse.ArgumentParser(description="Times lists of keys that each query has.")
+    parser.add_argument("--build", type=Path, default=Path("build-gpu"),
+                        help="folder of build_gpu_cases.py")
+    parser.add_argument("--filter", default="", help="only cases whose name contains this")
+    parser.add_argument("--milliseconds", type=float, default=60,
+                        help="timed, per contestant and round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1, help="of the lists and the data")
+    parser.add_argument("--no-rivals", action="store_true", help="our own kernels alone")
+    parser.add_argument("--json", type=Path, help="default: in the build's folder")
+    args = parser.parse_args()
+    args.json = args.json or args.build / "bench_lists.json"
+    return args
+
+
+def draw_lists(spec, seq, seed, device):
+    """[heads_kv, seq, room]: i32 keys, none twice, and how many of them count, [heads_kv, seq]."""
+    room, heads = spec["tokens"]["indices"], spec["heads"]["kv"]
+    random = torch.Generator(device=device)
+    random.manual_seed(seed)
+    lists = torch.empty((heads, seq, room), dtype=torch.int32, device=device)
+    keys = torch.arange(seq, device=device)
+    for head in range(heads):
+        for rows in torch.arange(seq, device=device).split(DRAWN_ROWS):
+            scores = torch.rand((len(rows), seq), generator=random, device=device)
+            scores.masked_fill_(keys > rows[:, None], -1)
+            lists[head, rows] = scores.topk(room, 1).indices.int()
+    counts = (keys + 1).clamp(max=room).int().expand(heads, seq).contiguous()
+    return lists, counts
+
+
+def keep_of(spec, lists, counts, rows, seq):
+    """Which pairs exist, [heads, rows, seq]."""
+    heads, room = spec["heads"], spec["tokens"]["indices"]
+    keep = torch.zeros((heads["kv"], len(rows), seq), dtype=torch.bool, device=lists.device)
+    counted = torch.arange(room, device=lists.device) < counts[:, rows, None]
+    keep.scatter_(2, lists[:, rows].long(), counted)
+    return keep.repeat_interleave(heads["q"] // heads["kv"], 0)
+
+
+def flex_call(bench, tokens, lists, counts):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    spec, seq = bench.spec, bench.seq
+    group = spec["heads"]["q"] // spec["heads"]["kv"]
+    kept = torch.zeros((spec["heads"]["kv"], seq, seq), dtype=torch.bool, device=lists.device)
+    for rows in torch.arange(seq, device=lists.device).split(DRAWN_ROWS):
+        kept[:, rows] = keep_of(spec, lists, counts, rows, seq)[::group]
+
+    def exists(b, h, q, k):
+        return kept[h // group, q, k]
+
+    mask = create_block_mask(exists, None, spec["heads"]["q"], seq, seq, device=lists.device,
+                             _compile=True)
+    compiled = torch.compile(flex_attention)
+    q, k, v = (one.view.transpose(1, 2) for one in tokens[:3])
+    return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=True).transpose(1, 2)[0]
+
+
+def measure(bench, dense, entries, args, flush):
+    torch._dynamo.reset()
+    spec, seq = bench.spec, bench.seq
+    tokens = draw_tokens(spec, seq, seq, args.seed, "cuda")
+    lists, counts = draw_lists(spec, seq, args.seed, "cuda")
+    keys = torch.arange(seq, device="cuda")
+    inputs = {"token_counts": counts[None].contiguous(), "token_indices": lists[None].contiguous()}
+    calls, wrong = {}, []
+    listed = lambda rows: keep_of(spec, lists, counts, rows, seq)  # noqa: E731
+    causal = lambda rows: keys <= rows[:, None]  # noqa: E731
+    for one, keep, given in (bench, listed, inputs), (dense, causal, {}):
+        problem = tensors.Problem(one.case(), Shape(1, seq, seq), *tokens, {}, given)
+        calls[one.name] = Emitted(args.build, entries[one.name], problem)
+        tokens[3].poison()
+        calls[one.name]()
+        if not is_right(spec, tokens, tokens[3].view[0], keep):
+            wrong.append(one.name)
+    if not args.no_rivals and seq <= LONGEST_RIVAL:
+        try:
+            call = flex_call(bench, tokens, lists, counts)
+            if not is_right(spec, tokens, call(), listed):
+                raise RuntimeError("its result is wrong")
+            calls["flex"] = call
+        except Exception as error:  # older, or without a kernel for these heads
+            print(f"  no rival: {(str(error).splitlines() or [type(error).__name__])[0]}")
+    ms = contest(calls, args, flush)
+    pairs = float(counts[0].double().sum()) * spec["heads"]["q"]
+    return {"case": bench.name, "commit": entries[bench.name]["commit"], "milliseconds": ms,
+            "wrong": wrong, "seed": args.seed,
+            "tflops": 2e-9 * pairs * sum(spec["head_dim"].values()) / ms[bench.name],
+            "schedule": entries[bench.name]["schedule"]}
+
+
+def print_row(row, dense):
+    ms, s = row["milliseconds"], row["schedule"]
+    own = ms[row["case"]]
+
+    def beside(name):
+        return [f"{ms[name]:.3f}", f"{ms[name] / own:.2f}"] if name in ms else ["", ""]
+
+    cells = [row["case"].removeprefix("storage_lists_").replace("_", " "), f"{own:.3f}",
+             f"{row['tflops']:.0f}", *beside(dense), *beside("flex"),
+             f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']}"]
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def main():
+    benches = {bench.name: bench for bench in storage.list_benches()}
+    pairs = [(bench, benches[bench.yardstick]) for bench in benches.values() if bench.yardstick]
+    return measure_beside(pairs, HEADER, measure, print_row, options())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
