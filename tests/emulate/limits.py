@@ -14,14 +14,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from emulate import emulated, run  # noqa: E402
-from specs import packed, schedule, spec  # noqa: E402
+from specs import in_line, packed, schedule, spec  # noqa: E402
 from to_host import library_command  # noqa: E402
 from workspace import arguments_of  # noqa: E402
 
-NULL_POINTER, BAD_LENGTH, BAD_STRIDE, BAD_DEVICE = 2, 4, 6, 8
+NULL_POINTER, MISALIGNED, BAD_LENGTH, BAD_STRIDE, BAD_DEVICE = 2, 3, 4, 6, 8
 MOST = 2**31 - 2**16
 SOMEWHERE = 4096
 POINTERS = dict.fromkeys("qkvo", SOMEWHERE)
+LISTS = dict.fromkeys(("token_counts", "token_indices"), SOMEWHERE)
 OFFSETS = dict.fromkeys(("cu_seqlens_q", "cu_seqlens_kv"), SOMEWHERE)
 
 # Kernels, and of each: other fields, a field, its greatest value, the next beyond, statuses of both.
@@ -56,6 +57,16 @@ CASES = [
         (OFFSETS, "total_kv", 2**25 * 32 - 1, 2**25 * 32, (NULL_POINTER, BAD_LENGTH)),
         ({**OFFSETS, **POINTERS, "block_mask": SOMEWHERE}, "max_seq_q", MOST, -1,
          (BAD_DEVICE, BAD_LENGTH)),
+    ]),
+    # Of lists an int says where a row begins, in pieces of eight elements.
+    (spec((2, 1), tokens={"indices": 64}), in_line(1, 64, 2), [
+        ({}, "seq_q", MOST // 64, MOST // 64 + 1, (NULL_POINTER, BAD_LENGTH)),
+        ({**POINTERS, "token_indices": SOMEWHERE}, "token_counts", SOMEWHERE, 0,
+         (BAD_DEVICE, NULL_POINTER)),
+        ({**POINTERS, "seq_kv": 0}, "token_counts", 0, 2, (BAD_DEVICE, MISALIGNED)),
+        ({**POINTERS, **LISTS, "seq_kv": 2}, "k_stride_seq", 2**33 - 8, 2**33,
+         (BAD_DEVICE, BAD_STRIDE)),
+        ({**POINTERS, **LISTS}, "v_stride_seq", 2**33, 2**38, (BAD_DEVICE, BAD_DEVICE)),
     ]),
     (spec((4, 2), varlen=True), packed(2, 64, 2, split_keys=True), [
         (OFFSETS, "total_kv", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),

@@ -87,6 +87,6 @@ Rows rows_of(const Tensor& tensor) {
 // Whether an int tells where each row of a head begins.
 bool has_places(const Tensor& tensor) {
   constexpr int64_t kMostColumns = int64_t{INT32_MAX} * kPlaceBytes / kElementBytes;
-  return tensor.strides.seq <= kMostColumns / max(tensor.length, int64_t{1});
+  return tensor.length <= 1 || tensor.strides.seq <= kMostColumns / tensor.length;
 }
 #endif

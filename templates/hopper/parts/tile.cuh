@@ -364,8 +364,9 @@ struct List {
   int count;
 };
 
-// Of a tile's query.
+// Of a tile's query. Without a key there may be no lists.
 __device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
+  if (p.seq_kv == 0) return {nullptr, 0};
   const int64_t head = int64_t{tile.b} * kHeadsKv + tile.h / kGroup;
   const int64_t query = head * p.seq_q + tile.q_first / kGroupRows;
   return {p.token_indices + query * kListRoom,
@@ -373,9 +374,7 @@ __device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
 }
 
 // Of the list of a tile's one query, by as many keys; none is full: an entry may be no key.
-__device__ __forceinline__ Blocks blocks_of(const Tile& tile, int q_first, int, const Params& p) {
-  const int q_idx = q_first / kGroupRows;
-  if (q_idx >= p.seq_q || p.seq_kv == 0) return {0, 0, 0, 0};
+__device__ __forceinline__ Blocks blocks_of(const Tile& tile, int, int, const Params& p) {
   return {0, (list_of(tile, p).count + kTileKv - 1) / kTileKv, 0, 0};
 }
 #else
