@@ -1,0 +1,70 @@
+// Lists of tokens: a tile is one query's heads, its keys are the list's.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels.h"
+#include "schedule/search.h"
+
+namespace attngen::schedule {
+namespace {
+
+Kernel kernel_of_lists(int room, int heads_kv = 4) {
+  return read_kernel("heads: {q: 64, kv: " + std::to_string(heads_kv) +
+                     "}\nmask: kv_idx <= q_pos\ntokens: {indices: " + std::to_string(room) +
+                     "}\nworkload: {seq_q: 32768}\n");
+}
+
+Schedule line(int warpgroups, int tile_kv) {
+  Schedule schedule;
+  schedule.warpgroups = warpgroups;
+  schedule.tile_kv = tile_kv;
+  schedule.ping_pong = false;
+  schedule.pack_heads = true;
+  return schedule;
+}
+
+TEST_CASE("a tile has one query, whatever its heads") {
+  for (const int heads_kv : {1, 4, 64}) {
+    const Judged judged = judge(kernel_of_lists(2048, heads_kv), line(1, 64), h100());
+    REQUIRE(judged.candidate);
+    CHECK(judged.candidate->schedule.queries(64 / heads_kv) == 1);
+    CHECK(judged.candidate->resources.blocks_per_core == 2);
+  }
+}
+
+TEST_CASE("what no tile of a list can be") {
+  const auto reason = [](const Schedule& schedule) {
+    return judge(kernel_of_lists(2048), schedule, h100()).reason;
+  };
+  CHECK(reason(line(2, 64)) == "a query has 64 rows");
+  CHECK(reason(line(1, 48)) == "a warp gathers 32 keys at a time; 48 are no multiple");
+  Schedule other = line(1, 64);
+  other.order = Order::LongestFirst;
+  CHECK(reason(other) == "tiles of one query come in linear order");
+  other = line(1, 64);
+  other.split_keys = true;
+  CHECK(reason(other) == "keys of a list are not split");
+  other = line(1, 64);
+  other.pack_heads = false;
+  CHECK(reason(other) == "lists of keys are of the heads of a key head: they share a tile");
+}
+
+TEST_CASE("a call has as many keys as a list, and every schedule that is found fits") {
+  const auto seconds = [](int room) {
+    const Ranking ranking = search(kernel_of_lists(room), h200());
+    REQUIRE(!ranking.ranked.empty());
+    return ranking.ranked.front().cost.seconds;
+  };
+  CHECK(seconds(4096) > 1.8 * seconds(2048));
+  CHECK(seconds(4096) < 2.1 * seconds(2048));
+  CHECK(seconds(100'000) == doctest::Approx(seconds(32768)));
+  const Ranking ranking = search(kernel_of_lists(2048), h200());
+  CHECK(std::ranges::all_of(ranking.ranked, [](const Candidate& c) {
+    return c.schedule.one_query && c.schedule.order == Order::Linear && !c.schedule.split_keys;
+  }));
+}
+
+}  // namespace
+}  // namespace attngen::schedule
