@@ -22,14 +22,13 @@ need("numpy", "torch")
 import torch  # noqa: E402
 
 from bench_gpu import Emitted, contest, measure_beside  # noqa: E402
-from bench_selected import is_right  # noqa: E402
+from bench_selected import HEADER, add_flex, is_right, measured, print_row  # noqa: E402
 from bench_storage import draw_tokens  # noqa: E402
 from gpu import storage, tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
 
 LONGEST_RIVAL = 16384  # beyond which the rival's table takes more than a gigabyte a key head
 DRAWN_ROWS = 1024  # at a time
-HEADER = ("case", "ms", "TFLOP/s", "dense: ms", "times", "FlexAttention: ms", "times", "tile")
 
 
 def options():
@@ -110,32 +109,11 @@ def measure(bench, dense, entries, args, flush):
         if not is_right(spec, tokens, tokens[3].view[0], keep):
             wrong.append(one.name)
     if not args.no_rivals and seq <= LONGEST_RIVAL:
-        try:
-            call = flex_call(bench, tokens, lists, counts)
-            if not is_right(spec, tokens, call(), listed):
-                raise RuntimeError("its result is wrong")
-            calls["flex"] = call
-        except Exception as error:  # older, or without a kernel for these heads
-            print(f"  no rival: {(str(error).splitlines() or [type(error).__name__])[0]}")
+        add_flex(calls, lambda: flex_call(bench, tokens, lists, counts),
+                 lambda out: is_right(spec, tokens, out, listed))
     ms = contest(calls, args, flush)
     pairs = float(counts[0].double().sum()) * spec["heads"]["q"]
-    return {"case": bench.name, "commit": entries[bench.name]["commit"], "milliseconds": ms,
-            "wrong": wrong, "seed": args.seed,
-            "tflops": 2e-9 * pairs * sum(spec["head_dim"].values()) / ms[bench.name],
-            "schedule": entries[bench.name]["schedule"]}
-
-
-def print_row(row, dense):
-    ms, s = row["milliseconds"], row["schedule"]
-    own = ms[row["case"]]
-
-    def beside(name):
-        return [f"{ms[name]:.3f}", f"{ms[name] / own:.2f}"] if name in ms else ["", ""]
-
-    cells = [row["case"].removeprefix("storage_lists_").replace("_", " "), f"{own:.3f}",
-             f"{row['tflops']:.0f}", *beside(dense), *beside("flex"),
-             f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']}"]
-    print(f"| {' | '.join(cells)} |", flush=True)
+    return measured(bench, entries[bench.name], args, ms, wrong, pairs)
 
 
 def main():

@@ -119,6 +119,24 @@ def flex_call(bench, tokens, chosen, counts):
     return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=True).transpose(1, 2)[0]
 
 
+def add_flex(calls, make, is_right_result):
+    try:
+        call = make()
+        if not is_right_result(call()):
+            raise RuntimeError("its result is wrong")
+        calls["flex"] = call
+    except Exception as error:  # older, or without a kernel for these heads
+        print(f"  no rival: {(str(error).splitlines() or [type(error).__name__])[0]}")
+
+
+def measured(bench, entry, args, ms, wrong, pairs):
+    """A row of results; `pairs`: that exist."""
+    flop = 2 * pairs * sum(bench.spec["head_dim"].values())
+    return {"case": bench.name, "commit": entry["commit"], "milliseconds": ms, "wrong": wrong,
+            "seed": args.seed, "tflops": 1e-9 * flop / ms[bench.name],
+            "schedule": entry["schedule"]}
+
+
 def measure(bench, dense, entries, args, flush):
     torch._dynamo.reset()
     spec, seq = bench.spec, bench.seq
@@ -136,23 +154,15 @@ def measure(bench, dense, entries, args, flush):
         if not is_right(spec, tokens, tokens[3].view[0], keep):
             wrong.append(one.name)
     if not args.no_rivals and seq <= LONGEST_RIVAL:
-        try:
-            call = flex_call(bench, tokens, chosen, counts)
-            if not is_right(spec, tokens, call(), selected):
-                raise RuntimeError("its result is wrong")
-            calls["flex"] = call
-        except Exception as error:  # older, or without a kernel for these heads
-            print(f"  no rival: {(str(error).splitlines() or [type(error).__name__])[0]}")
+        add_flex(calls, lambda: flex_call(bench, tokens, chosen, counts),
+                 lambda out: is_right(spec, tokens, out, selected))
     ms = contest(calls, args, flush)
     size = spec["blocks"]["size"]
     keys = torch.arange(seq, dtype=torch.float64)  # of a query: whole blocks and a part of its own
     most = spec["blocks"]["most"]
     pairs = float((torch.minimum(keys // size, torch.tensor(most - 1.0)) * size
                    + keys % size + 1).sum()) * spec["heads"]["q"]
-    return {"case": bench.name, "commit": entries[bench.name]["commit"], "milliseconds": ms,
-            "wrong": wrong, "seed": args.seed,
-            "tflops": 2e-9 * pairs * sum(spec["head_dim"].values()) / ms[bench.name],
-            "schedule": entries[bench.name]["schedule"]}
+    return measured(bench, entries[bench.name], args, ms, wrong, pairs)
 
 
 def print_row(row, dense):
@@ -162,7 +172,7 @@ def print_row(row, dense):
     def beside(name):
         return [f"{ms[name]:.3f}", f"{ms[name] / own:.2f}"] if name in ms else ["", ""]
 
-    cells = [row["case"].removeprefix("storage_selected_").replace("_", " "), f"{own:.3f}",
+    cells = [row["case"].split("_", 2)[2].replace("_", " "), f"{own:.3f}",
              f"{row['tflops']:.0f}", *beside(dense), *beside("flex"),
              f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']}"]
     print(f"| {' | '.join(cells)} |", flush=True)
