@@ -10,9 +10,9 @@
 namespace attngen::emit {
 namespace {
 
-constexpr int kLargestHeadDimCdna2 = 256;      // of accumulators that fit a wave
-constexpr int kLargestHeadDim = 512;           // two wgmma accumulators of values
-constexpr int kLargestOfOneAccumulator = 256;  // of two maps, and beside lists of tokens
+constexpr int kLargestHeadDimCdna2 = 256;  // of accumulators that fit a wave
+constexpr int kLargestHeadDim = 512;       // two wgmma accumulators of values
+constexpr int kOneAccumulator = 256;       // of values: two maps, lists of tokens
 
 class Support {
  public:
@@ -104,10 +104,9 @@ class Support {
     if (!hopper) return not_emitted("/maps", "two maps of scores are");
     if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of two maps is");
     const int v = spec_.head_dim.v;
-    if (v <= kLargestOfOneAccumulator || v > kLargestHeadDim)
-      return;  // the latter is refused anyway
+    if (v <= kOneAccumulator || v > kLargestHeadDim) return;  // the latter is refused anyway
     not_emitted("/head_dim/v", fmt::format("head_dim.v {} of two maps is", v),
-                fmt::format("at most {}", kLargestOfOneAccumulator));
+                fmt::format("at most {}", kOneAccumulator));
   }
 
   void check_varlen() {
@@ -132,9 +131,9 @@ class Support {
   void check_tokens() {
     if (spec_.varlen) not_emitted("/tokens", "token sparsity of packed sequences is");
     if (spec_.maps > 1) not_emitted("/maps", "token sparsity of two maps is");
-    if (spec_.head_dim.v > kLargestOfOneAccumulator && spec_.head_dim.v <= kLargestHeadDim) {
+    if (spec_.head_dim.v > kOneAccumulator && spec_.head_dim.v <= kLargestHeadDim) {
       not_emitted("/head_dim/v", fmt::format("head_dim.v {} beside tokens is", spec_.head_dim.v),
-                  fmt::format("at most {}", kLargestOfOneAccumulator));
+                  fmt::format("at most {}", kOneAccumulator));
     }
     if (spec_.heads.group() > 1 && expr::mentions(spec_.token_mask, "h")) {
       not_emitted("/mask", "a mask that reads h beside tokens is",

@@ -305,8 +305,9 @@ ValueParts value_parts(int head_dim_v) {
 
 // A query's heads stand side by side in the rows of one warpgroup.
 std::string why_unpackable(const Kernel& kernel) {
-  if (kernel.group() == 1 && kernel.list_room == 0)
+  if (kernel.group() == 1 && kernel.list_room == 0) {
     return "every query head has a key head of its own: none share a tile";
+  }
   return kernel.heads_apart;
 }
 
