@@ -11,7 +11,6 @@ flushed before each call. TFLOP/s are of pairs that exist. Every result is first
 in fp32.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -22,29 +21,14 @@ need("numpy", "torch")
 import torch  # noqa: E402
 
 from bench_gpu import Emitted, contest, measure_beside  # noqa: E402
-from bench_selected import HEADER, add_flex, is_right, measured, print_row  # noqa: E402
+from bench_selected import (HEADER, add_flex, flex_over, is_right, measured, options,  # noqa: E402
+                            print_row)
 from bench_storage import draw_tokens  # noqa: E402
 from gpu import storage, tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
 
 LONGEST_RIVAL = 16384  # beyond which the rival's table takes more than a gigabyte a key head
 DRAWN_ROWS = 1024  # at a time
-
-
-def options():
-    parser = argparse.ArgumentParser(description="Times lists of keys that each query has.")
-    parser.add_argument("--build", type=Path, default=Path("build-gpu"),
-                        help="folder of build_gpu_cases.py")
-    parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--milliseconds", type=float, default=60,
-                        help="timed, per contestant and round")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1, help="of the lists and the data")
-    parser.add_argument("--no-rivals", action="store_true", help="our own kernels alone")
-    parser.add_argument("--json", type=Path, help="default: in the build's folder")
-    args = parser.parse_args()
-    args.json = args.json or args.build / "bench_lists.json"
-    return args
 
 
 def draw_lists(spec, seq, seed, device):
@@ -73,8 +57,6 @@ def keep_of(spec, lists, counts, rows, seq):
 
 
 def flex_call(bench, tokens, lists, counts):
-    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
     spec, seq = bench.spec, bench.seq
     group = spec["heads"]["q"] // spec["heads"]["kv"]
     kept = torch.zeros((spec["heads"]["kv"], seq, seq), dtype=torch.bool, device=lists.device)
@@ -84,11 +66,7 @@ def flex_call(bench, tokens, lists, counts):
     def exists(b, h, q, k):
         return kept[h // group, q, k]
 
-    mask = create_block_mask(exists, None, spec["heads"]["q"], seq, seq, device=lists.device,
-                             _compile=True)
-    compiled = torch.compile(flex_attention)
-    q, k, v = (one.view.transpose(1, 2) for one in tokens[:3])
-    return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=True).transpose(1, 2)[0]
+    return flex_over(bench, tokens, exists)
 
 
 def measure(bench, dense, entries, args, flush):
@@ -119,7 +97,8 @@ def measure(bench, dense, entries, args, flush):
 def main():
     benches = {bench.name: bench for bench in storage.list_benches()}
     pairs = [(bench, benches[bench.yardstick]) for bench in benches.values() if bench.yardstick]
-    return measure_beside(pairs, HEADER, measure, print_row, options())
+    args = options("Times lists of keys that each query has.", "bench_lists.json")
+    return measure_beside(pairs, HEADER, measure, print_row, args)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ KEPT_SCORES = 0.95  # of a query's scores that the next one has too, where they 
 HEADER = ("case", "ms", "TFLOP/s", "dense: ms", "times", "FlexAttention: ms", "times", "tile")
 
 
-def options():
-    parser = argparse.ArgumentParser(description="Times blocks of keys that each query chooses.")
+def options(description, file):
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--build", type=Path, default=Path("build-gpu"),
                         help="folder of build_gpu_cases.py")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
@@ -44,7 +44,7 @@ def options():
     parser.add_argument("--no-rivals", action="store_true", help="our own kernels alone")
     parser.add_argument("--json", type=Path, help="default: in the build's folder")
     args = parser.parse_args()
-    args.json = args.json or args.build / "bench_selected.json"
+    args.json = args.json or args.build / file
     return args
 
 
@@ -99,9 +99,18 @@ def is_right(spec, tokens, out, keep_rows):
     return not bool(out.isnan().any())
 
 
-def flex_call(bench, tokens, chosen, counts):
+def flex_over(bench, tokens, exists):
+    """Compiled FlexAttention, of the pairs of which `exists(b, h, q, k)` holds."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+    heads, seq = bench.spec["heads"]["q"], bench.seq
+    mask = create_block_mask(exists, None, heads, seq, seq, device="cuda", _compile=True)
+    compiled = torch.compile(flex_attention)
+    q, k, v = (one.view.transpose(1, 2) for one in tokens[:3])
+    return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=True).transpose(1, 2)[0]
+
+
+def flex_call(bench, tokens, chosen, counts):
     spec, seq, size = bench.spec, bench.seq, bench.spec["blocks"]["size"]
     group = spec["heads"]["q"] // spec["heads"]["kv"]
     kept = torch.zeros((spec["heads"]["kv"], seq, -(-seq // size)), dtype=torch.bool,
@@ -112,11 +121,7 @@ def flex_call(bench, tokens, chosen, counts):
     def exists(b, h, q, k):
         return kept[h // group, q, k // size] & (k <= q)
 
-    mask = create_block_mask(exists, None, spec["heads"]["q"], seq, seq, device=chosen.device,
-                             _compile=True)
-    compiled = torch.compile(flex_attention)
-    q, k, v = (one.view.transpose(1, 2) for one in tokens[:3])
-    return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=True).transpose(1, 2)[0]
+    return flex_over(bench, tokens, exists)
 
 
 def add_flex(calls, make, is_right_result):
@@ -181,7 +186,8 @@ def print_row(row, dense):
 def main():
     benches = {bench.name: bench for bench in storage.selected_benches()}
     pairs = [(bench, benches[bench.yardstick]) for bench in benches.values() if bench.yardstick]
-    return measure_beside(pairs, HEADER, measure, print_row, options())
+    args = options("Times blocks of keys that each query chooses.", "bench_selected.json")
+    return measure_beside(pairs, HEADER, measure, print_row, args)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
+#if ATTN_TOKENS
+// One producer warp loads queries by TMA, two gather keys and values. Each consumer warpgroup holds
+#else
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
+#endif
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
 #if ATTN_SCOUT
 // after block. A storer warp brings its output out. A scout warp finds tiles, and their blocks of
@@ -10,8 +14,7 @@
 #endif
 #if ATTN_TOKENS
 //
-// A tile has the heads of one query, and the keys of its list: two warps gather these and their
-// values.
+// A tile has the heads of one query, and the keys of its list.
 #endif
 #if ATTN_SPLIT_KEYS
 //

@@ -1,4 +1,8 @@
+#if ATTN_TOKENS
+// Which of a block's keys exist and meet the mask: a bit each, that who gathers them leaves. Of
+#else
 // The mask of a block's pairs, which comes with the keys: a bit each, made by the kernel before. Of
+#endif
 // each 128 keys a query has a word for each of the four threads that share its scores: of columns
 // 8 j + 2 t and 8 j + 2 t + 1, bits 2 j and 2 j + 1 of thread t's.
 #pragma once

@@ -305,7 +305,9 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 }
 #endif
 
-#if ATTN_WALK
+#if ATTN_TOKENS
+// The blocks of keys that rows visit: so many entries of their list each, from its first on.
+#elif ATTN_WALK
 // The blocks of keys that rows may visit; those within the full range need no test.
 #elif ATTN_ASCENDING
 // The blocks of keys that rows visit, from begin on: there all tiles of a head meet, and the first
