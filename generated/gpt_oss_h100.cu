@@ -57,7 +57,7 @@ constexpr int kWarpgroups = 3;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
 constexpr int kTilesBeside = kHeadsQ;  // of the same rows: one for each head
 constexpr int kTileKv = 64;            // keys per step
-constexpr int kStages = 4;             // of the K ring, and of the V ring
+constexpr int kStages = 4;             // of each ring of them
 constexpr int kQueryStages = 2;        // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = 1;
@@ -1700,13 +1700,15 @@ struct Tensors {
 };
 
 Tensors tensors_of(const gpt_oss_forward_args& a) {
-  Tensors t{
-      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox),
-      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox),
-      tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
-             kValueBox),
-      tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q, a.batch,
-             kOutputBox)};
+  Tensors t;
+  t.q =
+      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox);
+  t.k =
+      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox);
+  t.v = tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
+               kValueBox);
+  t.o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q, a.batch,
+               kOutputBox);
   const bool any_key = a.seq_kv > 0;
   if (!any_key) t.k = t.v = t.q;  // nothing is loaded: any map will do
   return t;

@@ -212,11 +212,13 @@ class ListBench:
 
 
 def list_benches():
-    for kind, heads, dim in (("h64_4", {"q": 64, "kv": 4}, 128), ("h32_8", {"q": 32, "kv": 8}, 128),
-                             ("h64_1", {"q": 64, "kv": 1}, 128), ("d64", {"q": 64, "kv": 4}, 64)):
-        for seq in (8192, 32768, *([131072] if heads["kv"] == 1 else [])):
-            shape = {"heads": heads, "head_dim": {"qk": dim, "v": dim},
-                     "workload": {"batch": 1, "seq_q": seq, "seq_kv": seq}}
+    latent = {"share_kv": {"v_prefix": 512}}
+    for kind, heads, dims, rest in (("h64_4", (64, 4), (128, 128), {}), ("h32_8", (32, 8), (128, 128), {}),
+                                    ("h64_1", (64, 1), (128, 128), {}), ("d64", (64, 4), (64, 64), {}),
+                                    ("mla", (128, 1), (576, 512), latent)):
+        for seq in (8192, 32768, *([131072] if kind == "h64_1" else [])):
+            shape = {"heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)),
+                     **rest, "workload": {"batch": 1, "seq_q": seq, "seq_kv": seq}}
             dense = f"storage_lists_{kind}_s{seq}_dense"
             yield ListBench(dense, derive("causal", dense, True, **shape), seq, "")
             name = f"storage_lists_{kind}_s{seq}"

@@ -127,6 +127,10 @@ struct Oracle::Impl {
                  bool storage) const;
   std::vector<double> row_constants(const Sequence& sequence, int64_t b, int64_t h, int64_t q,
                                     int64_t map) const;
+  // The first columns of the keys, where values are these.
+  const TensorView& values_of(const Problem& problem) const {
+    return share_kv ? problem.k : problem.v;
+  }
   Sequence sequence_of(const Problem& problem, int64_t b) const;
   // The keys that sparsity leaves a row.
   std::vector<int64_t> listed_keys(const Problem& problem, const Sequence& sequence, int64_t b,
@@ -153,6 +157,7 @@ struct Oracle::Impl {
   int64_t block_size, block_queries, block_heads;
   std::optional<int> most_blocks;
   int64_t token_count;
+  bool share_kv;
   bool has_max_q, has_max_kv;
   std::vector<spec::Input> inputs;
   std::vector<std::string> names;  // of the slots
@@ -175,6 +180,7 @@ Oracle::Impl::Impl(const spec::Spec& s)
       block_heads(s.block_heads),
       most_blocks(s.most_blocks),
       token_count(s.token_count),
+      share_kv(s.v_prefix.has_value()),
       has_max_q(spec::has_max_seq_q(s)),
       has_max_kv(spec::has_max_seq_kv(s)),
       inputs(s.inputs),
@@ -243,9 +249,10 @@ expr::Loader Oracle::Impl::loader(const Problem& problem, const Sequence& sequen
 }
 
 Sequence Oracle::Impl::sequence_of(const Problem& problem, int64_t b) const {
+  const TensorView& v = values_of(problem);
   if (!varlen) {
     return {all_of(problem.seq_q), all_of(problem.seq_kv), problem.q.data + b * problem.q.batch,
-            problem.k.data + b * problem.k.batch, problem.v.data + b * problem.v.batch};
+            problem.k.data + b * problem.k.batch, v.data + b * v.batch};
   }
   const auto extent = [&](const char* name) -> Extent {
     const auto offset = [&](int64_t i) { return number_of(problem, name, i); };
@@ -253,7 +260,7 @@ Sequence Oracle::Impl::sequence_of(const Problem& problem, int64_t b) const {
   };
   const Extent q = extent("cu_seqlens_q"), kv = extent("cu_seqlens_kv");
   return {q, kv, problem.q.data + q.begin * problem.q.seq,
-          problem.k.data + kv.begin * problem.k.seq, problem.v.data + kv.begin * problem.v.seq};
+          problem.k.data + kv.begin * problem.k.seq, v.data + kv.begin * v.seq};
 }
 
 std::vector<double> Oracle::Impl::row_constants(const Sequence& sequence, int64_t b, int64_t h,
@@ -376,6 +383,7 @@ void Oracle::Impl::reduce(const expr::Loader& load, std::vector<double>& values,
 Row Oracle::Impl::row_of_map(const Problem& problem, const Sequence& sequence,
                              std::vector<double> values, bool storage) const {
   const auto stored = [&](double x) { return storage ? round_to(dtype, x) : x; };
+  const TensorView& v = values_of(problem);
   const expr::Loader load = loader(problem, sequence);
   std::vector<int64_t> keys;
   std::vector<double> scores;
@@ -396,7 +404,7 @@ Row Oracle::Impl::row_of_map(const Problem& problem, const Sequence& sequence,
     values[kScore] = scores[i];
     const double factor = stored((*weight)(values, load));
     const auto h_kv = static_cast<int64_t>(values[kHKv]);
-    const float* value = sequence.v + keys[i] * problem.v.seq + h_kv * problem.v.head;
+    const float* value = sequence.v + keys[i] * v.seq + h_kv * v.head;
     for (size_t d = 0; d < row.o.size(); ++d) row.o[d] += factor * static_cast<double>(value[d]);
   }
   if (!empty) {

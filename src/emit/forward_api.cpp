@@ -13,12 +13,16 @@ namespace {
 using spec::Input;
 
 // What holds of all fields alike.
-constexpr const char* kStructMeaning =
-    "Pointers are to device memory. q, k, v and o must be aligned to 16 bytes, others to their "
-    "element unless they say otherwise. Strides must be multiples of 8 elements, those of o "
-    "positive, of q, k and v also 0; the last dimension is contiguous, and the stride of a "
-    "dimension of length 1 is ignored. All keys and values must be finite, those that the mask "
-    "leaves out too. A row without a pair gives 0.";
+std::string struct_meaning(const spec::Spec& spec) {
+  const char* const read = spec.v_prefix ? "q and k" : "q, k and v";
+  return fmt::format(
+      "Pointers are to device memory. {}o must be aligned to 16 bytes, others to their "
+      "element unless they say otherwise. Strides must be multiples of 8 elements, those of o "
+      "positive, of {} also 0; the last dimension is contiguous, and the stride of a "
+      "dimension of length 1 is ignored. All keys and values must be finite, those that the mask "
+      "leaves out too. A row without a pair gives 0.",
+      spec.v_prefix ? "q, k and " : "q, k, v and ", read);
+}
 constexpr const char* kWorkspaceMeaning =
     "Bytes of device memory that the call needs as its workspace, which depend on batch and "
     "lengths alone. If 0, the workspace may be null. It must be aligned to 16 bytes and need not "
@@ -160,13 +164,22 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
        tensor_meaning(spec, "queries", maps * heads_q, length_q, spec.head_dim.qk) + by_map},
       {"const void*", "k",
        tensor_meaning(spec, "keys", maps * heads_kv, length_kv, spec.head_dim.qk) + by_map},
-      {"const void*", "v", tensor_meaning(spec, "values", heads_kv, length_kv, spec.head_dim.v)},
-      {"void*", "o", tensor_meaning(spec, "result", heads_q, length_q, spec.head_dim.v)},
   };
+  if (spec.v_prefix) {
+    fields.back().meaning +=
+        fmt::format("; a value is its key's first {} elements", *spec.v_prefix);
+  } else {
+    fields.push_back(
+        {"const void*", "v", tensor_meaning(spec, "values", heads_kv, length_kv, spec.head_dim.v)});
+  }
+  fields.push_back(
+      {"void*", "o", tensor_meaning(spec, "result", heads_q, length_q, spec.head_dim.v)});
   for (const spec::NamedExpr& save : spec.normalize.saves) {
     fields.push_back({"float*", save.name, save_meaning(spec, save.name, length_q, by_map)});
   }
-  for (const char* tensor : {"q", "k", "v", "o"}) add_strides(fields, tensor, spec.varlen);
+  for (const char* tensor : {"q", "k", "v", "o"}) {
+    if (*tensor != 'v' || !spec.v_prefix) add_strides(fields, tensor, spec.varlen);
+  }
   if (spec.varlen) {
     for (const char* of : {"q", "kv"}) {
       fields.push_back({"const int32_t*", fmt::format("cu_seqlens_{}", of),
@@ -188,7 +201,7 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
 PassApi forward_api(const spec::Spec& spec) {
   PassApi api;
   api.args_name = spec.name + "_forward_args";
-  api.args_meaning = kStructMeaning;
+  api.args_meaning = struct_meaning(spec);
   api.fields = forward_fields(spec, api.args_name);
   const Parameter args{"const " + api.args_name + "*", "args"};
   api.functions = {

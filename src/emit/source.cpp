@@ -49,11 +49,11 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
   if (!cdna2) {
     substitution.replacements["parts/helpers.cuh"] = user.helpers;
     const bool far = choice.candidate.resources.forms.far, far_sums = !rows.reductions.empty();
-    substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
-        {spec.dtype, schedule.tile_kv, schedule::value_parts(spec.head_dim.v).columns,
-         schedule.weights == schedule::Place::Shared,
-         far ? schedule::state_columns(far_sums, spec.head_dim.qk) : 0,
-         far && schedule::holds_far_queries(far_sums, spec.head_dim.qk)});
+    substitution.replacements["parts/wgmma_n.cuh"] =
+        wgmma_functions({spec.dtype, schedule.tile_kv, schedule::value_parts(spec).columns,
+                         schedule.weights == schedule::Place::Shared,
+                         far ? schedule::state_columns(far_sums, spec.head_dim.qk) : 0,
+                         far && schedule::holds_far_queries(far_sums, spec.head_dim.qk)});
   }
   return substitution;
 }

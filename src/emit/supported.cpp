@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emit/emit.h"
+#include "schedule/resources.h"
 #include "schedule/units.h"
 
 namespace attngen::emit {
@@ -12,7 +13,8 @@ namespace {
 
 constexpr int kLargestHeadDimCdna2 = 256;  // of accumulators that fit a wave
 constexpr int kLargestHeadDim = 512;       // two wgmma accumulators of values
-constexpr int kOneAccumulator = 256;       // of values: two maps, lists of tokens
+constexpr int kLargestSharedKey = 576;     // of keys whose first columns are values
+constexpr int kOneAccumulator = 256;       // of values: two maps, lists of tokens, shared keys
 
 class Support {
  public:
@@ -74,7 +76,7 @@ class Support {
     if (spec_.varlen && !hopper) not_emitted("/varlen", "packed sequences (varlen) are");
     if (spec_.varlen && hopper) check_varlen();
     if (spec_.page) not_emitted("/kv_cache", "a paged kv_cache is");
-    if (spec_.v_prefix) not_emitted("/share_kv", "share_kv is");
+    if (spec_.v_prefix) check_share_kv(hopper);
     if (spec_.maps > 1) check_maps(hopper);
     switch (spec_.sparsity) {
       case spec::Spec::Sparsity::None:
@@ -109,6 +111,17 @@ class Support {
                 fmt::format("at most {}", kOneAccumulator));
   }
 
+  // Two warpgroups of a tile share out the columns of values that need two accumulators.
+  void check_share_kv(bool hopper) {
+    if (!hopper) return not_emitted("/share_kv", "share_kv is");
+    if (spec_.maps > 1) not_emitted("/maps", "two maps of shared keys and values are");
+    if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of shared keys and values is");
+    const int v = spec_.head_dim.v;
+    if (v <= kOneAccumulator || v > kLargestHeadDim || schedule::has_even_sides(v)) return;
+    not_emitted("/head_dim/v", fmt::format("head_dim.v {} of shared keys and values is", v),
+                fmt::format("at most {}, 384 or 512", kOneAccumulator));
+  }
+
   void check_varlen() {
     if (spec_.fixed.seq_q) not_emitted("/fixed/seq_q", "a fixed length of packed sequences is");
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
@@ -131,8 +144,9 @@ class Support {
   void check_tokens() {
     if (spec_.varlen) not_emitted("/tokens", "token sparsity of packed sequences is");
     if (spec_.maps > 1) not_emitted("/maps", "token sparsity of two maps is");
-    if (spec_.head_dim.v > kOneAccumulator && spec_.head_dim.v <= kLargestHeadDim) {
-      not_emitted("/head_dim/v", fmt::format("head_dim.v {} beside tokens is", spec_.head_dim.v),
+    const int v = spec_.head_dim.v;
+    if (!spec_.v_prefix && v > kOneAccumulator && v <= kLargestHeadDim) {
+      not_emitted("/head_dim/v", fmt::format("head_dim.v {} beside tokens is", v),
                   fmt::format("at most {}", kOneAccumulator));
     }
     if (spec_.heads.group() > 1 && expr::mentions(spec_.token_mask, "h")) {
@@ -153,8 +167,9 @@ class Support {
   }
 
   void check_head_dim(const char* which, int dim) {
-    const int largest =
-        target_.family == target::Family::Cdna2 ? kLargestHeadDimCdna2 : kLargestHeadDim;
+    const int largest = target_.family == target::Family::Cdna2 ? kLargestHeadDimCdna2
+                        : spec_.v_prefix                        ? kLargestSharedKey
+                                                                : kLargestHeadDim;
     if (dim <= largest) return;
     not_emitted(fmt::format("/head_dim/{}", which), fmt::format("head_dim.{} {} is", which, dim),
                 fmt::format("at most {}", largest));

@@ -86,9 +86,16 @@ class TemplateValues {
   void put_tensors() {
     put("BF16", spec_.dtype == spec::DType::Bf16);
     put("HEAD_DIM_QK", spec_.head_dim.qk);
-    const schedule::ValueParts parts = schedule::value_parts(spec_.head_dim.v);
+    const schedule::ValueParts parts = schedule::value_parts(spec_);
     put("HEAD_DIM_V", parts.columns);
     put("VALUE_PARTS", parts.count);
+    put("SHARE_KV", spec_.v_prefix.has_value());
+    put("SIDES", parts.sides);
+    const bool sides = parts.sides > 1;
+    values_["ATTN_ROW_BLOCKS"] = sides ? "kRowBlocks" : "kWarpgroups";
+    values_["ATTN_ROW_BLOCK"] = sides ? "warpgroup / kSides" : "warpgroup";
+    values_["ATTN_STORED_CHUNKS"] = sides ? "kSides * kChunksV" : "kChunksV";
+    values_["ATTN_PART_COLUMNS"] = sides ? "kOutputDim" : "kHeadDimV";
     put("OUTPUT_DIM", spec_.head_dim.v);
     put("MAPS", spec_.maps);
     put("HEADS_Q", spec_.heads.q);
@@ -131,7 +138,7 @@ class TemplateValues {
     put("SPLIT_KEYS", schedule_.split_keys);
     // Whose rows are joined: a part of the values has rows of its own.
     values_["ATTN_JOINED_HEADS"] =
-        schedule::value_parts(spec_.head_dim.v).count > 1 ? "kHeadsQ * kValueParts" : "kHeadsQ";
+        schedule::value_parts(spec_).count > 1 ? "kHeadsQ * kValueParts" : "kHeadsQ";
     put("EARLY_JOINS", schedule_.split_keys && !spec_.varlen);
     put("SPLIT_MOST_TURNS", Rule::most_turns(resources_.row_order, masked_, spec_.block_size > 0));
     put("SPLIT_ENDS", Rule::kEnds);

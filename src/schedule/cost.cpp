@@ -151,7 +151,7 @@ constexpr double kNoJoinSeconds = 1e-6;
 double joining_seconds(const Kernel& kernel, const spec::Workload& w, int64_t splits) {
   const double rows =
       static_cast<double>(w.batch * w.seq_q) * kernel.heads_q * kernel.value_parts * kernel.maps;
-  const auto part = part_bytes(kernel.head_dim_v, kernel.rows.reductions.size());
+  const auto part = part_bytes(kernel.output_columns(), kernel.rows.reductions.size());
   return kJoinSeconds + 2 * rows * static_cast<double>(splits * part) / kPartBytesPerS;
 }
 
@@ -216,17 +216,17 @@ double gathering(const Kernel& kernel, const Resources& resources) {
 
 double bytes_of_query(const Kernel& kernel) {
   return kElement * kernel.maps * kernel.head_dim_qk +
-         (kElement + kernel.column_bytes) * kernel.head_dim_v + kernel.table_bytes;
+         (kElement + kernel.column_bytes) * kernel.output_columns() + kernel.table_bytes;
 }
 
 double bytes_of_keys(const Kernel& kernel, int64_t keys) {
   return kElement * static_cast<double>(keys) *
-         (kernel.maps * kernel.head_dim_qk + kernel.head_dim_v);
+         (kernel.maps * kernel.head_dim_qk + kernel.loaded_columns());
 }
 
 double flop_of_pairs(const Kernel& kernel, double pairs) {
   return 2 * pairs * kernel.maps *
-         (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.head_dim_v);
+         (static_cast<double>(kernel.head_dim_qk) / kernel.value_parts + kernel.output_columns());
 }
 
 CostModel::CostModel(const Kernel& kernel, const target::Target& target)
@@ -306,7 +306,7 @@ CostModel::Traffic CostModel::traffic(const Schedule& s, const spec::Workload& w
   const double read = loads * step_bytes;
   const double read_of_l2 =
       loads * kElement * s.tile_kv *
-      (kernel_.maps * slowed(kernel_.head_dim_qk) + slowed(kernel_.head_dim_v));
+      (kernel_.maps * slowed(kernel_.head_dim_qk) + slowed(kernel_.loaded_columns()));
   const double head_bytes = bytes_of_keys(kernel_, w.seq_kv);
   // Tiles of one row with the same keys.
   const double sharing = s.pack_heads ? head_parts(kernel_.group()) : kernel_.group();

@@ -88,7 +88,7 @@ double CostModel::output_clk(const Schedule& s) const {
   double clk = std::max(n.special / t.special, issued);
   clk += kernel_.column_bytes * t.cores * t.clock_hz / t.l2_bytes_per_s;
   const double trip = kernel_.column_bytes > 0 ? t.l2_latency_clk : 0;
-  return trip + clk * s.tile_q() * kernel_.head_dim_v;
+  return trip + clk * s.tile_q() * kernel_.output_columns();
 }
 
 // Until rows of tables are there: a trip, of which the first product covers little, a dozen
@@ -107,7 +107,7 @@ double CostModel::tables_clk(const Schedule& s) const {
 double CostModel::fixed_clk(const Schedule& s, const Resources& resources,
                             const Steps& steps) const {
   const target::Target& t = target_;
-  const double output_bytes = kElement * s.tile_q() * kernel_.head_dim_v;
+  const double output_bytes = kElement * s.tile_q() * kernel_.output_columns();
   double clk = 2 * output_bytes / t.shared_bytes_per_clk +
                kWarpgroupRows * s.warpgroups * kernel_.head_dim_v / t.multiply + 3 * t.barrier_clk +
                t.mbarrier_clk;
@@ -115,7 +115,7 @@ double CostModel::fixed_clk(const Schedule& s, const Resources& resources,
   clk += steps.first.matrix / s.warpgroups;
   if (s.overlap == Overlap::IntraWarpgroup) clk += steps.first.chain / s.warpgroups;
   // Of two maps one warpgroup leaves its fp32 output for the other to add.
-  if (s.maps > 1) clk += 4 * output_bytes / t.shared_bytes_per_clk + 2 * t.barrier_clk;
+  if (kernel_.maps > 1) clk += 4 * output_bytes / t.shared_bytes_per_clk + 2 * t.barrier_clk;
   // Without room for the next tile's queries each warpgroup fetches its own in between, once its
   // output has left their memory: two trips.
   if (resources.query_stages < 2) {

@@ -177,9 +177,9 @@ void count_strips(const attention::PairForm& pairs, const Counter& count, Kernel
 // Rows of a state are columns of the values; a tile of wide ones takes those of its part.
 bool has_states(const spec::Spec& spec, const attention::PairForm& pairs) {
   const int v = spec.head_dim.v;
-  const ValueParts parts = value_parts(v);
-  return pairs.far && spec.head_dim.qk % kStateRows == 0 && parts.columns % kStateRows == 0 &&
-         parts.columns * parts.count == v;
+  const ValueParts parts = value_parts(spec);
+  return pairs.far && !spec.v_prefix && spec.head_dim.qk % kStateRows == 0 &&
+         parts.columns % kStateRows == 0 && parts.columns * parts.count == v;
 }
 
 // What an element of O takes beyond a factor of its row, and the bytes that it alone reads.
@@ -296,7 +296,7 @@ bool has_short_rows(const spec::Spec& spec) {
 
 // Whether an input with an element for each pair does, where so much is computed once.
 bool comes_by_tiles(const spec::Spec& spec, Shared strips) {
-  if (has_short_rows(spec)) return false;
+  if (has_short_rows(spec) || value_parts(spec).sides > 1) return false;
   const bool of_several_heads = strips == Shared::OfKeys || strips == Shared::OfKeysByHead;
   return strips == Shared::All || (of_several_heads && has_biases(spec) && packs_biases(spec));
 }
@@ -305,9 +305,11 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
                  Shared strips, bool tables) {
   Kernel kernel;
   kernel.head_dim_qk = spec.head_dim.qk;
-  const ValueParts parts = value_parts(spec.head_dim.v);
+  const ValueParts parts = value_parts(spec);
   kernel.head_dim_v = parts.columns;
   kernel.value_parts = parts.count;
+  kernel.share_kv = spec.v_prefix.has_value();
+  kernel.sides = parts.sides;
   kernel.heads_q = spec.heads.q;
   kernel.heads_kv = spec.heads.kv();
   kernel.maps = spec.maps;

@@ -27,7 +27,7 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
-// Where one of the producer's warps looks for blocks or for a sequence.
+// Where one of the producer's warps looks for blocks or for a sequence, or two gather keys.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
 // Where it looks for the blocks of each warpgroup, for two at a time, for those of a part of the
 // values, or for those of a share of a packed sequence's keys.
@@ -58,7 +58,7 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
                       gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1) ||
                       holds_packed_shares(kernel, s);
   if (merges) return kMergingPlans[s.warpgroups - 1];
-  const bool searches = has_scout(kernel) || kernel.varlen;
+  const bool searches = has_scout(kernel) || kernel.varlen || kernel.list_room > 0;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
@@ -86,12 +86,16 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
     return padded_columns(a) < padded_columns(b);
   });
   std::vector<Tensor> tensors{
-      {"query", rows, query_columns, kElement, Place::Shared, query_stages},
+      {"query", rows / kernel.sides, kernel.share_kv ? kernel.head_dim_qk : query_columns, kElement,
+       Place::Shared, query_stages},
       {"key", s.tile_kv * kernel.maps, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
-      {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, s.stages},
       {"scores", rows, s.tile_kv, 4, Place::Registers, 1},
       {"weights", rows, s.tile_kv, kElement, s.weights, 1},
       {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
+  if (!kernel.share_kv) {
+    tensors.insert(tensors.begin() + 2,
+                   {"value", s.tile_kv, kernel.head_dim_v, kElement, Place::Shared, s.stages});
+  }
   if (kernel.bias_bytes > 0 && !kernel.bias_shifted) {
     tensors.push_back({"bias", s.tile_q(), s.tile_kv, kernel.bias_bytes, Place::Shared, s.stages});
   }
@@ -133,9 +137,10 @@ int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
 int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
   constexpr int kVisit = 8, kApart = 4, kKeepers = 8, kAnyVisit = 4, kKeyRange = 16, kRowKeys = 8;
   const int tile = tile_bytes(kernel, s);
-  const int slots = query_stages * s.warpgroups;  // of queries, with three barriers each
+  const int slots = query_stages * s.warpgroups / kernel.sides;  // of queries, with three barriers
+  const int rings = kernel.share_kv ? 2 : 4;  // barriers of a slot of keys and of one of values
   // The last barrier is the tile counter's.
-  int bytes = strip_bytes(kernel, s) + kBarrier * (3 * slots + 4 * s.stages + 1) + tile * slots;
+  int bytes = strip_bytes(kernel, s) + kBarrier * (3 * slots + rings * s.stages + 1) + tile * slots;
   if (kernel.searched_limits) {
     bytes += kKeyRange * slots + kRowKeys * kWarpgroupRows * s.warpgroups;
   } else if (kernel.walks || kernel.block_size > 0) {
@@ -241,7 +246,7 @@ std::string why_blocks_unfit(const Kernel& kernel, const Schedule& s) {
 std::string why_lists_unfit(const Schedule& s) {
   constexpr int kLanes = 32;
   if (!s.pack_heads) return "lists of keys are of the heads of a key head: they share a tile";
-  if (s.warpgroups > 1) return fmt::format("a query has {} rows", kWarpgroupRows);
+  if (s.row_blocks() > 1) return fmt::format("a query has {} rows", kWarpgroupRows);
   if (s.tile_kv % kLanes != 0) {
     return fmt::format("a warp gathers {} keys at a time; {} are no multiple", kLanes, s.tile_kv);
   }
@@ -251,7 +256,7 @@ std::string why_lists_unfit(const Schedule& s) {
 
 std::string why_too_large(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   // The estimate is a careful one, and a least tile that spills is better than none.
-  const bool least = s.warpgroups == kernel.maps && s.tile_kv == kLeastTileKv;
+  const bool least = s.row_blocks() == 1 && s.tile_kv == kLeastTileKv;
   const int need = register_need(kernel, s, false);
   const int granted = register_plan(kernel, s, blocks_per_core(kernel, s, target)).consumer;
   if (need > granted && !least) {
@@ -279,6 +284,10 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     return fmt::format("{} cannot share out {} maps of scores, one each",
                        plural(s.warpgroups, "warpgroup"), kernel.maps);
   }
+  if (s.warpgroups % kernel.sides != 0) {
+    return fmt::format("{} cannot share out {} sides of the values, one each",
+                       plural(s.warpgroups, "warpgroup"), kernel.sides);
+  }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
   if (kernel.varlen && !counts_tiles(s)) {
     return "packed sequences need a persistent grid that starts the longest first";
@@ -296,11 +305,22 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
 
 }  // namespace
 
+bool has_even_sides(int head_dim_v) {
+  constexpr int kSides = 2, kWideChunk = 64;
+  return head_dim_v % (kSides * kWideChunk) == 0 && head_dim_v <= kSides * kMaxColumns;
+}
+
 ValueParts value_parts(int head_dim_v) {
   const int count = (head_dim_v + kMaxColumns - 1) / kMaxColumns;
-  if (count <= 1) return {1, head_dim_v};
+  if (count <= 1) return {1, head_dim_v, 1};
   const int least = (head_dim_v + count - 1) / count;
-  return {count, (least + kNarrowChunk - 1) / kNarrowChunk * kNarrowChunk};
+  return {count, (least + kNarrowChunk - 1) / kNarrowChunk * kNarrowChunk, 1};
+}
+
+ValueParts value_parts(const spec::Spec& spec) {
+  const ValueParts parts = value_parts(spec.head_dim.v);
+  if (parts.count == 1 || !spec.v_prefix) return parts;
+  return {1, spec.head_dim.v / parts.count, parts.count};
 }
 
 // A query's heads stand side by side in the rows of one warpgroup.

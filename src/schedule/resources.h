@@ -11,11 +11,15 @@
 namespace attngen::schedule {
 
 // Values wider than one accumulator are split: each tile has `columns` of them, a multiple of what
-// TMA moves at a time, and computes the scores anew.
+// TMA moves at a time, and computes the scores anew. Those that are columns of the keys, which a
+// tile has all of, are split between `sides` of its warpgroups, each of which computes the scores.
 struct ValueParts {
-  int count = 1, columns = 0;
+  int count = 1, columns = 0, sides = 1;
 };
-ValueParts value_parts(int head_dim_v);
+ValueParts value_parts(int head_dim_v);  // the former
+ValueParts value_parts(const spec::Spec& spec);
+// Whether the latter are split evenly, into columns that stand in whole chunks of memory.
+bool has_even_sides(int head_dim_v);
 
 struct Fit {
   std::optional<Resources> resources;

@@ -65,13 +65,13 @@ struct Schedule {
   bool split_keys = false;  // a call of few tiles shares out their keys too (splits.h)
 
   // The kernel's, not a choice, and no part of the JSON: warpgroups that share 64 query rows, each
-  // with a map of scores of its own.
-  int maps = 1;
+  // with a map of scores, or a side of the output's columns, of its own.
+  int partners = 1;
   // Likewise: a tile has the heads of one query, whose keys are its own.
   bool one_query = false;
 
-  int row_blocks() const { return warpgroups / maps; }  // of 64 query rows
-  int tile_q() const { return 64 * warpgroups / maps; }
+  int row_blocks() const { return warpgroups / partners; }  // of 64 query rows
+  int tile_q() const { return 64 * warpgroups / partners; }
   // Of a tile of packed heads, where `group` query heads share a key head.
   int rows_of_query(int group) const { return one_query ? tile_q() : packed_rows(group); }
   int queries(int group) const { return pack_heads ? tile_q() / rows_of_query(group) : tile_q(); }

@@ -56,7 +56,7 @@ void add_tiles(const Kernel& kernel, const target::Target& target, const CostMod
   std::vector<Candidate> fitting;  // one of each tile and way that fits
   for (const Way& way : ways()) {
     for (Schedule tile : tiles(way, tiles_kv, orders)) {
-      tile.maps = kernel.maps;
+      tile.partners = kernel.partners();
       tile.one_query = kernel.list_room > 0;
       tile.pack_heads = pack_heads;
       if (pack_heads && !worth_packing(tile, kernel)) continue;
@@ -174,7 +174,7 @@ Ranking search(const Kernel& kernel, const target::Target& target) {
 
 Judged judge(const Kernel& kernel, const Schedule& given, const target::Target& target) {
   Schedule schedule = given;
-  schedule.maps = kernel.maps;
+  schedule.partners = kernel.partners();
   schedule.one_query = kernel.list_room > 0;
   switch (target.family) {
     case target::Family::Hopper:

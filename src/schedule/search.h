@@ -20,8 +20,10 @@ namespace attngen::schedule {
 // What the cost of a kernel depends on, taken from a spec once.
 struct Kernel {
   int head_dim_qk = 0;
-  int head_dim_v = 0;   // of a tile; all of the values unless they have several parts
-  int value_parts = 1;  // tiles that share their scores' operands
+  int head_dim_v = 0;     // of a tile; all of the values unless they have several parts
+  int value_parts = 1;    // tiles that share their scores' operands
+  bool share_kv = false;  // values are the first columns of the keys
+  int sides = 1;          // of such values, head_dim_v columns each, by a warpgroup of its own
   int heads_q = 1, heads_kv = 1;
   int maps = 1;      // of scores, over the same values
   bool bf16 = true;  // else fp16
@@ -91,7 +93,10 @@ struct Kernel {
   // its keys stand in two places; strips are few or none. `tables`: whether shared memory has
   // room for them.
   const Kernel& of(const Schedule& schedule, bool tables = true) const;
-  int group() const { return heads_q / heads_kv; }  // query heads that share a key head
+  int group() const { return heads_q / heads_kv; }           // query heads that share a key head
+  int partners() const { return maps * sides; }              // warpgroups that share 64 query rows
+  int output_columns() const { return head_dim_v * sides; }  // of a tile
+  int loaded_columns() const { return share_kv ? 0 : head_dim_v; }  // of values beside the keys
 };
 Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
                        target::Family family = target::Family::Hopper);
@@ -155,7 +160,7 @@ Ranking search(const Kernel& kernel, const target::Target& target);
 
 // One schedule alone, for --schedule: a Candidate, or the reason why it is not feasible.
 struct Judged {
-  Schedule schedule;  // the given one, of the kernel's maps
+  Schedule schedule;  // the given one, of the kernel's partners
   std::optional<Candidate> candidate;
   std::string reason;
 };

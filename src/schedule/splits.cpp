@@ -33,8 +33,8 @@ bool may_be_uneven(const Schedule& s, const Resources& resources, const SplitHea
 }  // namespace
 
 SplitHeads split_heads(const Kernel& kernel) {
-  return {kernel.heads_q,        kernel.heads_kv, kernel.head_dim_v,  kernel.masked,
-          kernel.block_size > 0, kernel.varlen,   kernel.value_parts, kernel.maps};
+  return {kernel.heads_q,        kernel.heads_kv, kernel.output_columns(), kernel.masked,
+          kernel.block_size > 0, kernel.varlen,   kernel.value_parts,      kernel.maps};
 }
 
 int64_t splits_of(const Schedule& s, const Resources& resources, const SplitHeads& heads,

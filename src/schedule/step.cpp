@@ -79,13 +79,14 @@ double matrix_clk(const Kernel& kernel, const Schedule& s, const target::Target&
 // Bytes through shared memory: every warpgroup reads the operands of its products; TMA writes K and
 // V once for all; weights in shared memory are written and read back.
 double shared_bytes(const Kernel& kernel, const Schedule& s) {
+  const double loaded = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.loaded_columns());
   const double kv = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.head_dim_v);
   const double other_keys = 2.0 * s.tile_kv * (kernel.maps - 1) * kernel.head_dim_qk;
   const double query = 2 * kWarpgroupRows * kernel.head_dim_qk;
   // The bias comes by TMA, and every warpgroup reads its rows.
   const double bias = 1.0 * kernel.bias_bytes * kWarpgroupRows * s.tile_kv;
   const double weights = s.weights == Place::Shared ? 2 * 2 * kWarpgroupRows * s.tile_kv : 0;
-  return kv + other_keys + s.row_blocks() * bias + s.warpgroups * (kv + query + weights + bias);
+  return loaded + other_keys + s.row_blocks() * bias + s.warpgroups * (kv + query + weights + bias);
 }
 
 // This and all constants below that say so are fitted together to the sweep of 2026-11-22 and the

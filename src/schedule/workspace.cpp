@@ -87,15 +87,16 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
 
 // What splits leave of each row.
 double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spec::Workload& call) {
-  const ValueParts values = value_parts(spec.head_dim.v);
+  const ValueParts values = value_parts(spec);
+  const int columns = values.columns * values.sides;
   const SplitHeads heads{
-      spec.heads.q,        spec.heads.kv(), values.columns, attention::is_masked(spec),
-      spec.block_size > 0, spec.varlen,     values.count,   spec.maps};
+      spec.heads.q,        spec.heads.kv(), columns,      attention::is_masked(spec),
+      spec.block_size > 0, spec.varlen,     values.count, spec.maps};
   const int64_t parts = most_parts(candidate.schedule, candidate.resources, heads, call);
   if (parts == 0) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
-  const int64_t part = part_bytes(values.columns, rows != nullptr ? rows->reductions.size() : 0);
+  const int64_t part = part_bytes(columns, rows != nullptr ? rows->reductions.size() : 0);
   return static_cast<double>(parts) * static_cast<double>(part) * spec.heads.q * values.count;
 }
 

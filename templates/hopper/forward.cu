@@ -5,7 +5,12 @@
 #else
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 #endif
+#if ATTN_SIDES > 1
+// 64 query rows, and a side of the output's columns, for which it computes the weights anew:
+// S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
+#else
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
+#endif
 #if ATTN_SCOUT
 // after block. A storer warp brings its output out. A scout warp finds tiles, and their blocks of
 // keys, ahead of the producer.
@@ -171,7 +176,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
 #if !ATTN_TOKENS
                              const __grid_constant__ CUtensorMap map_k,
+#if !ATTN_SHARE_KV
                              const __grid_constant__ CUtensorMap map_v,
+#endif
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
                              const __grid_constant__ CUtensorMap map_bias,
@@ -189,7 +196,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
 #if !ATTN_TOKENS
     prefetch_map(map_k);
+#if !ATTN_SHARE_KV
     prefetch_map(map_v);
+#endif
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
     prefetch_map(map_bias);
@@ -214,10 +223,14 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (warpgroup == kWarpgroups) {
     release_registers<ATTN_PRODUCER_REGISTERS>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
+    if (warp == 0) Producer{shared, map_q, map_k, map_bias, p}.run();
+#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED
     if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p}.run();
 #elif ATTN_TOKENS
     if (warp == 0) Producer{shared, map_q, p}.run();
+#elif ATTN_SHARE_KV
+    if (warp == 0) Producer{shared, map_q, map_k, p}.run();
 #else
     if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
 #endif
@@ -229,13 +242,19 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #if ATTN_COUNTER
     if (warp == 2) open_counter(shared, p);
 #endif
-#if ATTN_TOKENS
+#if ATTN_TOKENS && ATTN_SHARE_KV
     if (warp == 2) {
-      Gatherer{p.k, shared.key_full, shared.key_empty, shared.key_places, p}.run<true>(shared);
+      Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[0], p}.run<true>(shared);
     }
     if (warp == 3) {
-      Gatherer{p.v, shared.value_full, shared.value_empty, shared.value_places, p}.run<false>(
-          shared);
+      Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[1], p}.run<false>(shared);
+    }
+#elif ATTN_TOKENS
+    if (warp == 2) {
+      Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[0], p}.run<true>(shared);
+    }
+    if (warp == 3) {
+      Gatherer{p.v, shared.value_full, shared.value_empty, shared.places[1], p}.run<false>(shared);
     }
 #endif
 #if ATTN_RANKED

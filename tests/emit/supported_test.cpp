@@ -54,10 +54,6 @@ TEST_CASE("features that no template carries") {
         "spec.yaml:7:11: error: a paged kv_cache is not emitted yet for h100\n"
         "    7 | kv_cache: {paged: 64}\n"
         "      |           ^~~~~~~~~~~\n");
-  CHECK(refusal_of("share_kv: {v_prefix: 128}\n") ==
-        "spec.yaml:7:11: error: share_kv is not emitted yet for h100\n"
-        "    7 | share_kv: {v_prefix: 128}\n"
-        "      |           ^~~~~~~~~~~~~~~\n");
   CHECK(refusal_of("blocks: {size: 48, from: bitmap}\n") ==
         "spec.yaml:7:16: error: blocks.size 48 is not emitted yet for h100\n"
         "    7 | blocks: {size: 48, from: bitmap}\n"
@@ -106,6 +102,37 @@ TEST_CASE("lists of tokens") {
         "help: the heads of a key head share lists: h_kv tells those apart\n");
 }
 
+TEST_CASE("values that are columns of the keys") {
+  const std::string shared = "share_kv: {v_prefix: 128}\n";
+  CHECK(refusal_of(shared + "mask: kv_idx <= q_pos\nvarlen: true\n") == "");
+  CHECK(refusal(spec_text(shared), "mi250") ==
+        "spec.yaml:7:11: error: share_kv is not emitted yet for mi250\n"
+        "    7 | share_kv: {v_prefix: 128}\n"
+        "      |           ^~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of(shared + "maps: 2\n") ==
+        "spec.yaml:8:7: error: two maps of shared keys and values are not emitted yet for h100\n"
+        "    8 | maps: 2\n"
+        "      |       ^\n");
+  CHECK(refusal_of(shared + "blocks: {size: 64, from: bitmap}\n") ==
+        "spec.yaml:8:9: error: block sparsity of shared keys and values is not emitted yet for "
+        "h100\n"
+        "    8 | blocks: {size: 64, from: bitmap}\n"
+        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  const std::string latent = "attngen: 1\nname: latent\ndtype: bf16\nheads: {q: 128, kv: 1}\n";
+  CHECK(refusal(latent + "head_dim: {qk: 576, v: 512}\nshare_kv: {v_prefix: 512}\n"
+                         "tokens: {indices: 2048}\n") == "");
+  CHECK(refusal(latent + "head_dim: {qk: 584, v: 320}\nshare_kv: {v_prefix: 320}\n") ==
+        "spec.yaml:5:16: error: head_dim.qk 584 is not emitted yet for h100\n"
+        "    5 | head_dim: {qk: 584, v: 320}\n"
+        "      |                ^~~\n"
+        "help: at most 576\n"
+        "spec.yaml:5:24: error: head_dim.v 320 of shared keys and values is not emitted yet for "
+        "h100\n"
+        "    5 | head_dim: {qk: 584, v: 320}\n"
+        "      |                        ^~~\n"
+        "help: at most 256, 384 or 512\n");
+}
+
 TEST_CASE("two maps") {
   CHECK(refusal_of("maps: 2\nscore: score - map\nmask: kv_idx <= q_pos\n") == "");
   CHECK(refusal_of("maps: 2\nscore: score - map\nvarlen: true\n") == "");
@@ -113,10 +140,6 @@ TEST_CASE("two maps") {
         "spec.yaml:8:9: error: block sparsity of two maps is not emitted yet for h100\n"
         "    8 | blocks: {size: 64, from: bitmap}\n"
         "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
-  CHECK(refusal_of("maps: 2\nshare_kv: {v_prefix: 128}\n") ==
-        "spec.yaml:8:11: error: share_kv is not emitted yet for h100\n"
-        "    8 | share_kv: {v_prefix: 128}\n"
-        "      |           ^~~~~~~~~~~~~~~\n");
   CHECK(refusal("attngen: 1\nname: wide\ndtype: bf16\nheads: {q: 8, kv: 8}\n"
                 "head_dim: {qk: 128, v: 264}\nmaps: 2\n") ==
         "spec.yaml:5:24: error: head_dim.v 264 of two maps is not emitted yet for h100\n"

@@ -3,10 +3,10 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, EXCEEDING,
-                   FALLING, FAR_DOCUMENTS, FEW, FRAME, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH,
+                   FALLING, FAR_DOCUMENTS, FEW, FRAME, GATED, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH,
                    LENGTHS, LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX,
                    SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, TABLE, VALID, WILD, WILD_LONG,
-                   WINDOW, also, bias, in_line, keep, packed, packed_input, positions, schedule, selected,
+                   WINDOW, also, bias, gate, in_line, keep, packed, packed_input, positions, schedule, selected,
                    spec, split)
 
 KEY_GROUPS = {
@@ -265,6 +265,24 @@ KEY_GROUPS = {
          [in_line(1, 128, 2, weights="shared")], ["2,7,200"]),
         (spec((71, 1), (80, 96), tokens={"indices": 33}, normalize=SOFTPICK), [in_line(1, 32, 2)],
          ["1,9,100"]),
+    ],
+    # Values that are the keys' first columns: as wide as an accumulator, and on two sides of a tile.
+    "shared_kv": [
+        (spec((4, 1), (96, 64), share_kv={"v_prefix": 64}, mask=CAUSAL),
+         [schedule(2, 64, 2, ping_pong=True), packed(1, 96, 3, overlap="none"), split(3, 32, 2)], CALLS),
+        (spec((4, 2), (80, 80), dtype="fp16", share_kv={"v_prefix": 80}, varlen=True, mask=WINDOW),
+         [schedule(2, 64, 2), split(1, 64, 2)], [*PACKED[:3], LONG_PACKED[0]]),
+        (spec((2, 1), (136, 72), share_kv={"v_prefix": 72}, inputs=IDS,
+              mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 64, 2)], CALLS[:3]),
+        (spec((3, 1), (576, 512), share_kv={"v_prefix": 512}, mask=CAUSAL),
+         [schedule(2, 64, 2), schedule(2, 32, 3, ping_pong=True), packed(2, 48, 2, weights="shared"),
+          packed(2, 32, 2, split_keys=True)], ["padded:1,70,130", "1,1,700", "1,64,0"]),
+        (spec((2, 1), (448, 384), share_kv={"v_prefix": 384}, inputs=gate("batch", "seq_q", "heads"),
+              normalize=GATED), [schedule(2, 32, 2), split(2, 32, 2)], ["1,70,130", "1,3,900"]),
+        (spec((16, 1), (192, 128), share_kv={"v_prefix": 128}, tokens={"indices": 90}, mask=CAUSAL),
+         [in_line(1, 64, 2)], ["2,5,100", "1,1,1", "1,3,0"]),
+        (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, tokens={"indices": 130}, mask=CAUSAL),
+         [in_line(2, 64, 2), in_line(2, 32, 2, overlap="none", grid="plain")], ["1,3,200"]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

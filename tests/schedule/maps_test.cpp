@@ -64,7 +64,7 @@ TEST_CASE("an odd number of warpgroups cannot share out two maps") {
   REQUIRE(!ranking.ranked.empty());
   for (const Candidate& candidate : ranking.ranked) {
     CHECK(candidate.schedule.warpgroups % 2 == 0);
-    CHECK(candidate.schedule.maps == 2);
+    CHECK(candidate.schedule.partners == 2);
   }
 }
 

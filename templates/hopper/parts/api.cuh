@@ -23,12 +23,18 @@ typedef struct attention_forward_args {
   int64_t batch, seq_q, seq_kv;
 #endif
   int32_t heads_q, heads_kv;
+#if ATTN_SHARE_KV
+  const void *q, *k;
+#else
   const void *q, *k, *v;
+#endif
   void* o;
   float* lse;
   int64_t q_stride_batch, q_stride_seq, q_stride_head;
   int64_t k_stride_batch, k_stride_seq, k_stride_head;
+#if !ATTN_SHARE_KV
   int64_t v_stride_batch, v_stride_seq, v_stride_head;
+#endif
   int64_t o_stride_batch, o_stride_seq, o_stride_head;
 #if ATTN_VARLEN && ATTN_CELLS_Q
   int64_t max_seq_q;

@@ -128,10 +128,15 @@ attention_status check_args(const attention_forward_args& args) {
 #else
   const bool any_key = args.seq_kv > 0;
 #endif
+#if ATTN_SHARE_KV
+  if (!args.q || !args.o || (any_key && !args.k)) return ATTENTION_NULL_POINTER;
+  if (!aligned(args.q) || !aligned(args.k) || !aligned(args.o)) return ATTENTION_MISALIGNED;
+#else
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return ATTENTION_MISALIGNED;
   }
+#endif
   return check_pointers(args);
 }
 
@@ -184,7 +189,7 @@ int splits_of(const attention_forward_args& args) {
   constexpr int64_t kEnds = ATTN_SPLIT_ENDS;
   constexpr int64_t kJoining = ATTN_SPLIT_JOINING;
   constexpr int64_t kEach = ATTN_SPLIT_EACH;
-  constexpr int64_t kPartRows = ATTN_SPLIT_PART_VALUES / kHeadDimV;
+  constexpr int64_t kPartRows = ATTN_SPLIT_PART_VALUES / ATTN_PART_COLUMNS;
 #if ATTN_EARLY_JOINS
   constexpr int64_t kCrowded = ATTN_SPLIT_CROWDED;
   constexpr int64_t kRoomy = kPlaces * ATTN_SPLIT_ROOMY_SIXTHS / 6;

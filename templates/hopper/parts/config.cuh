@@ -34,6 +34,9 @@ constexpr int kHeadDimV = ATTN_HEAD_DIM_V;
 // Values are wider than an accumulator: a tile has kHeadDimV of their columns.
 constexpr int kOutputDim = ATTN_OUTPUT_DIM;
 constexpr int kValueParts = ATTN_VALUE_PARTS;
+#elif ATTN_SIDES > 1
+// Values are wider than an accumulator: a consumer has kHeadDimV of their columns.
+constexpr int kOutputDim = ATTN_OUTPUT_DIM;
 #endif
 #if ATTN_COLUMN_INPUTS
 constexpr int kColumnInputs = ATTN_COLUMN_INPUTS;  // that the output reads in its own column
@@ -48,6 +51,13 @@ constexpr float kScale = ATTN_SCALE;
 constexpr int kMaps = ATTN_MAPS;
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers
 constexpr int kTileQ = 64 * kWarpgroups / kMaps;
+#elif ATTN_SIDES > 1
+// Sides of the output's columns. Of the consumers that share 64 query rows each takes one:
+// warpgroup w has side w % kSides of row block w / kSides.
+constexpr int kSides = ATTN_SIDES;
+constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers
+constexpr int kRowBlocks = kWarpgroups / kSides;
+constexpr int kTileQ = 64 * kRowBlocks;
 #else
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers; each owns 64 query rows
 constexpr int kTileQ = 64 * kWarpgroups;
@@ -76,7 +86,7 @@ constexpr int kTileQueries = kTileQ;
 #endif
 #endif
 constexpr int kTileKv = ATTN_TILE_KV;            // keys per step
-constexpr int kStages = ATTN_STAGES;             // of the K ring, and of the V ring
+constexpr int kStages = ATTN_STAGES;             // of each ring of them
 constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = ATTN_BLOCKS_PER_CORE;
@@ -97,7 +107,11 @@ constexpr int chunk_columns(int columns) {
   return pads_less && !odd_rows ? 32 : 64;
 }
 constexpr int kChunkQk = chunk_columns(kHeadDimQk);
+#if ATTN_SHARE_KV
+constexpr int kChunkV = kChunkQk;
+#else
 constexpr int kChunkV = chunk_columns(kHeadDimV);
+#endif
 constexpr int kChunksQk = (kHeadDimQk + kChunkQk - 1) / kChunkQk;
 constexpr int kChunksV = (kHeadDimV + kChunkV - 1) / kChunkV;
 #if ATTN_WEIGHTS_SHARED
@@ -126,7 +140,9 @@ constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the
 constexpr int kElementBytes = 2;
 #if ATTN_LONGEST_FIRST
 // Of a key and its value.
-#if ATTN_MAPS > 1
+#if ATTN_SHARE_KV
+constexpr int kPairBytes = kHeadDimQk * kElementBytes;
+#elif ATTN_MAPS > 1
 constexpr int kPairBytes = (kMaps * kHeadDimQk + kHeadDimV) * kElementBytes;
 #elif ATTN_VALUE_PARTS > 1
 constexpr int kPairBytes = (kHeadDimQk + kOutputDim) * kElementBytes;

@@ -14,7 +14,11 @@ struct Consumer {
   RingSlot<kQueryStages> query_slot;
   RingSlot<kStages> key_slot, value_slot;
   // Asked as soon as the slot is known: the answer takes some thirty cycles.
+#if ATTN_SHARE_KV
+  bool key_there = false;
+#else
   bool key_there = false, value_there = false;
+#endif
 
   // Operands: descriptors of their first slots, and the weights.
   const uint64_t queries, keys;
@@ -96,6 +100,8 @@ struct Consumer {
 #if ATTN_OUTPUT_COLUMNS
 #if ATTN_VALUE_PARTS > 1
   __device__ int first_column() const { return tile.part * kHeadDimV; }
+#elif ATTN_SIDES > 1
+  __device__ int first_column() const { return side() * kHeadDimV; }
 #else
   __device__ int first_column() const { return 0; }
 #endif
@@ -173,6 +179,12 @@ struct Consumer {
 
   // Of the thread's index, so that the compiler can compute it anew where registers are short.
   __device__ __forceinline__ int map() const { return threadIdx.x / 128 % kMaps; }
+#elif ATTN_SIDES > 1
+
+  __device__ __forceinline__ int side() const { return threadIdx.x / 128 % kSides; }
+  __device__ __forceinline__ void both_sides_sync() const {
+    named_sync(1 + 2 * kWarpgroups + warpgroup / kSides, 128 * kSides);
+  }
 #endif
 };
 
@@ -180,7 +192,11 @@ __device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const P
     : shared(memory),
       warpgroup(index),
       p(params),
+#if ATTN_SIDES > 1
+      queries(kept(row_descriptor<kChunkQk>(memory.query[0][index / kSides]))),
+#else
       queries(kept(row_descriptor<kChunkQk>(memory.query[0][index]))),
+#endif
 #if ATTN_MAPS > 1
       keys(kept(row_descriptor<kChunkQk>(memory.key[0][map()]))),
 #else
@@ -189,7 +205,13 @@ __device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const P
 #if ATTN_WEIGHTS_SHARED
       weights(row_descriptor<kChunkKv>(memory.weights[index])),
 #endif
+#if ATTN_SIDES > 1
+      values(kept(column_descriptor<kChunkV>(memory.key[0] + side() * kSideBytes))) {
+#elif ATTN_SHARE_KV
+      values(kept(column_descriptor<kChunkV>(memory.key[0]))) {
+#else
       values(kept(column_descriptor<kChunkV>(memory.value[0]))) {
+#endif
 }
 
 #if ATTN_QUERY_SHIFT
@@ -215,7 +237,7 @@ __device__ __forceinline__ void Consumer::attend() {
   begin_rows();
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all rows' keys are there
   const int2(&row_keys)[64] = shared.row_keys[warpgroup];
-  const KeyRange tile_keys = read_by_lane_0(shared.tile_keys[query_slot.index][warpgroup]);
+  const KeyRange tile_keys = read_by_lane_0(shared.tile_keys[query_slot.index][ATTN_ROW_BLOCK]);
 #if ATTN_SPLIT_KEYS
   const Work work = work_of(tile_keys, row_keys[0], row_keys[63], tile, p);
 #else
@@ -235,7 +257,7 @@ __device__ __forceinline__ void Consumer::attend() {
 #endif
 #endif
 #if ATTN_QUERY_SHIFT
-  scale_queries(shared.query[query_slot.index][warpgroup]);
+  scale_queries(shared.query[query_slot.index][ATTN_ROW_BLOCK]);
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
 #endif
@@ -249,7 +271,7 @@ __device__ __forceinline__ void Consumer::attend() {
   add_far_keys(work.far);
 #endif
 #if ATTN_WALK
-  const bool any = read_by_lane_0(shared.any_visit[query_slot.index][warpgroup]);
+  const bool any = read_by_lane_0(shared.any_visit[query_slot.index][ATTN_ROW_BLOCK]);
   visit_blocks({Visit{}.with_more(any)});
 #elif ATTN_NEAREST_FIRST
   visit_blocks({blocks, blocks.before_first(), blocks.count()});
@@ -271,8 +293,8 @@ __device__ __forceinline__ void Consumer::run() {
 #endif
 #pragma unroll 1
   while (true) {
-    barrier_wait(shared.query_full[query_slot.index][warpgroup], query_slot.parity);
-    tile = read_by_lane_0(shared.tile[query_slot.index][warpgroup]);
+    barrier_wait(shared.query_full[query_slot.index][ATTN_ROW_BLOCK], query_slot.parity);
+    tile = read_by_lane_0(shared.tile[query_slot.index][ATTN_ROW_BLOCK]);
 #if ATTN_PERSISTENT
     if (tile.b < 0) break;
 #endif

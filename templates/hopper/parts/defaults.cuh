@@ -297,6 +297,24 @@
 #ifndef ATTN_VALUE_PARTS
 #define ATTN_VALUE_PARTS 1
 #endif
+#ifndef ATTN_SHARE_KV
+#define ATTN_SHARE_KV 0
+#endif
+#ifndef ATTN_SIDES
+#define ATTN_SIDES 1
+#endif
+#ifndef ATTN_ROW_BLOCKS
+#define ATTN_ROW_BLOCKS kWarpgroups
+#endif
+#ifndef ATTN_ROW_BLOCK
+#define ATTN_ROW_BLOCK warpgroup
+#endif
+#ifndef ATTN_STORED_CHUNKS
+#define ATTN_STORED_CHUNKS kChunksV
+#endif
+#ifndef ATTN_PART_COLUMNS
+#define ATTN_PART_COLUMNS kHeadDimV
+#endif
 #ifndef ATTN_PARTS_IN_TURN
 #define ATTN_PARTS_IN_TURN 0
 #endif

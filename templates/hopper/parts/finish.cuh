@@ -6,6 +6,8 @@ __device__ __forceinline__ void Consumer::save_rows(const RowValues (&values)[2]
   if (threadIdx.x % 4 != 0) return;
 #if ATTN_VALUE_PARTS > 1
   if (tile.part != 0) return;
+#elif ATTN_SIDES > 1
+  if (side() != 0) return;
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -55,7 +57,12 @@ __device__ __forceinline__ void Consumer::finish_columns(int r, const RowValues&
 // The warpgroup of map 1 leaves its output to that of map 0, which has the sum.
 #endif
 __device__ __forceinline__ void Consumer::finish_rows() {
-  uint8_t* const out = shared.query[query_slot.index][warpgroup];
+#if ATTN_SIDES > 1
+  uint8_t* const sides = shared.query[query_slot.index][ATTN_ROW_BLOCK];
+  uint8_t* const out = sides + side() * kChunksV * chunk_bytes(64, kChunkV);
+#else
+  uint8_t* const out = shared.query[query_slot.index][ATTN_ROW_BLOCK];
+#endif
   RowValues values[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -74,13 +81,15 @@ __device__ __forceinline__ void Consumer::finish_rows() {
   save_rows(values);
   if (!add_maps(out, warpgroup, output)) return;
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read what map 1 left
+#elif ATTN_SIDES > 1
+  both_sides_sync();  // all warps have read their queries
 #else
   named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read their queries
 #endif
   store_fragments<kChunkV>(out, output);
   fence_async_proxy();
   __syncwarp();
-  if (threadIdx.x % 32 == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
+  if (threadIdx.x % 32 == 0) barrier_arrive(shared.output_full[query_slot.index][ATTN_ROW_BLOCK]);
 #if ATTN_MAPS == 1
   save_rows(values);  // after the fence, which would wait for them
 #endif
@@ -110,14 +119,31 @@ __device__ __forceinline__ void Consumer::leave_split() {
     if (!part) continue;
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
+#if ATTN_SIDES > 1
+      *reinterpret_cast<float2*>(part->output + side() * kHeadDimV + 8 * j + 2 * (lane % 4)) =
+          float2{output[j][r][0], output[j][r][1]};
+#else
       *reinterpret_cast<float2*>(part->output + 8 * j + 2 * (lane % 4)) =
           float2{output[j][r][0], output[j][r][1]};
+#endif
     }
+#if ATTN_SIDES > 1
+    if (lane % 4 == 0 && side() == 0) part->reductions = all;
+#else
     if (lane % 4 == 0) part->reductions = all;
+#endif
   }
+#if ATTN_SIDES > 1
+  both_sides_sync();  // one tells of both
+#else
   __syncwarp();
+#endif
 #if ATTN_EARLY_JOINS
+#if ATTN_SIDES > 1
+  if (p.joins_early && lane % 4 == 0 && side() == 0) {
+#else
   if (p.joins_early && lane % 4 == 0) {
+#endif
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       if (Part* const part = part_of(r)) leave_number(part->call, p.call);
@@ -127,6 +153,6 @@ __device__ __forceinline__ void Consumer::leave_split() {
 #if ATTN_MAPS > 1
   if (!left_by_pair(warpgroup)) return;
 #endif
-  if (lane == 0) barrier_arrive(shared.output_full[query_slot.index][warpgroup]);
+  if (lane == 0) barrier_arrive(shared.output_full[query_slot.index][ATTN_ROW_BLOCK]);
 }
 #endif

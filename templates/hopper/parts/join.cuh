@@ -32,7 +32,7 @@ __device__ __forceinline__ JoinFactors join(Reductions& red, const Reductions& o
 #endif
 // A row of a part, or of several, as a warp has it: two of every 64 columns are a lane's.
 struct JoinedRow {
-  static constexpr int kPairs = (kHeadDimV + 63) / 64;
+  static constexpr int kPairs = (ATTN_PART_COLUMNS + 63) / 64;
   float2 output[kPairs] = {};
   Reductions reductions;
 
@@ -42,7 +42,7 @@ struct JoinedRow {
   __device__ __forceinline__ void read(const Part& part) {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
-      if (column(i) < kHeadDimV) {
+      if (column(i) < ATTN_PART_COLUMNS) {
         output[i] = *reinterpret_cast<const float2*>(part.output + column(i));
       }
     }
@@ -77,7 +77,9 @@ struct JoinedRow {
   __device__ __forceinline__ void leave(Part& part) const {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
-      if (column(i) < kHeadDimV) *reinterpret_cast<float2*>(part.output + column(i)) = output[i];
+      if (column(i) < ATTN_PART_COLUMNS) {
+        *reinterpret_cast<float2*>(part.output + column(i)) = output[i];
+      }
     }
     if (threadIdx.x % 32 == 0) part.reductions = reductions;
   }
@@ -145,7 +147,7 @@ __device__ __forceinline__ void finish_row(JoinedRow& joined, const Row& row,
     if (JoinedRow::column(i) >= kHeadDimV || column >= kOutputDim) break;
 #else
     const int column = JoinedRow::column(i);
-    if (column >= kHeadDimV) break;
+    if (column >= ATTN_PART_COLUMNS) break;
 #endif
     Column first{column}, second{column + 1};
 #if ATTN_COLUMN_INPUTS
@@ -182,7 +184,7 @@ __device__ __forceinline__ void store_row(const JoinedRow& finished, int64_t at,
     if (JoinedRow::column(i) >= kHeadDimV || column >= kOutputDim) break;
 #else
     const int column = JoinedRow::column(i);
-    if (column >= kHeadDimV) break;
+    if (column >= ATTN_PART_COLUMNS) break;
 #endif
     *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) =
         pack(finished.output[i].x, finished.output[i].y);

@@ -80,7 +80,9 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
   const Tensors tensors = tensors_of(*args);
   if (!valid_strides(tensors)) return ATTENTION_BAD_STRIDE;
-#if ATTN_TOKENS
+#if ATTN_TOKENS && ATTN_SHARE_KV
+  if (!has_places(tensors.k)) return ATTENTION_BAD_STRIDE;
+#elif ATTN_TOKENS
   if (!has_places(tensors.k) || !has_places(tensors.v)) return ATTENTION_BAD_STRIDE;
 #endif
 
@@ -104,7 +106,9 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
 #if ATTN_TOKENS
   p.k = rows_of(tensors.k);
+#if !ATTN_SHARE_KV
   p.v = rows_of(tensors.v);
+#endif
 #endif
 #if ATTN_RANKED
   p.first_ranked = first_ranked(p.tiles, places);
@@ -136,10 +140,14 @@ attention_status attention_forward(const attention_forward_args* args,
   const int blocks = p.tiles;
 #endif
   const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
+                               maps.q, maps.k, maps.bias, maps.o, p);
+#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED
                                maps.q, maps.k, maps.v, maps.bias, maps.o, p);
 #elif ATTN_TOKENS
                                maps.q, maps.o, p);
+#elif ATTN_SHARE_KV
+                               maps.q, maps.k, maps.o, p);
 #else
                                maps.q, maps.k, maps.v, maps.o, p);
 #endif

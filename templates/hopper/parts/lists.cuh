@@ -2,7 +2,11 @@
 // row, into the tiles that TMA would fill. What is no key is zeros there.
 #pragma once
 
+#if ATTN_SHARE_KV
+// One of the two warps that fill the ring of tiles of keys, each its chunks of columns.
+#else
 // A ring of tiles of keys, or of values, that one warp fills.
+#endif
 struct Gatherer {
   const Rows& rows;
   uint64_t *full, *empty;  // [kStages]
@@ -17,9 +21,9 @@ struct Gatherer {
     return i / 4 * 128 + lane / 2 * 8 + i % 4 * 2 + lane % 2;
   }
   __device__ void load_list(const List& list, int block, int (&keys)[kMaskWords]) const;
-  template <int kHeadDim, int kChunks, int kChunk>
+  template <int kHeadDim, int kBegin, int kEnd, int kChunk>
   __device__ void copy_rows(const uint8_t* from, uint8_t* tile) const;
-  template <bool kOfKeys>
+  template <bool kFirst>
   __device__ void run(Shared& shared);
 };
 
@@ -35,14 +39,17 @@ __device__ __forceinline__ void Gatherer::load_list(const List& list, int block,
   }
 }
 
-// Of a block, to a tile: by the lanes side by side as many columns as a chunk has. Several places
-// are read before their copies are asked for, which the compiler moves no read across.
-template <int kHeadDim, int kChunks, int kChunk>
+// Of a block, to a tile, its chunks from kBegin to kEnd: by the lanes side by side as many columns
+// as a chunk has. Several places are read before their copies are asked for, which the compiler
+// moves no read across.
+template <int kHeadDim, int kBegin, int kEnd, int kChunk>
 __device__ __forceinline__ void Gatherer::copy_rows(const uint8_t* from, uint8_t* tile) const {
   constexpr int kGroups = kChunk / 8, kRows = 32 / kGroups, kTogether = 4;
   const int group = lane % kGroups;
+  // Of wide rows one round at a time: the compiler would keep all their places in the tile.
+  constexpr int kUnrolled = kEnd - kBegin > 2 ? 1 : kTileKv / kRows;
   from += group * kPlaceBytes;
-#pragma unroll
+#pragma unroll kUnrolled
   for (int i = 0; i < kTileKv / kRows; i += kTogether) {
     int place[kTogether];
 #pragma unroll
@@ -50,7 +57,7 @@ __device__ __forceinline__ void Gatherer::copy_rows(const uint8_t* from, uint8_t
 #pragma unroll
     for (int j = 0; j < kTogether; ++j) {
 #pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
+      for (int chunk = kBegin; chunk < kEnd; ++chunk) {
         const int column = chunk * kGroups + group, row = lane / kGroups + (i + j) * kRows;
         const bool padded = (chunk + 1) * kChunk > kHeadDim && column * 8 >= kHeadDim;
         copy_chunk_if(place[j] >= 0 && !padded, tile + swizzled<kChunk>(kTileKv, row, column),
@@ -60,8 +67,13 @@ __device__ __forceinline__ void Gatherer::copy_rows(const uint8_t* from, uint8_t
   }
 }
 
-// Tile after tile, as the producer takes them.
-template <bool kOfKeys>
+#if ATTN_SHARE_KV
+// Tile after tile, as the producer takes them. The first of the warps tells the mask.
+#else
+// Tile after tile, as the producer takes them. The first of the warps has the keys, and tells the
+// mask.
+#endif
+template <bool kFirst>
 __device__ __forceinline__ void Gatherer::run(Shared& shared) {
 #pragma unroll 1
   for (int index = blockIdx.x; index < p.tiles; index += gridDim.x) {
@@ -87,19 +99,25 @@ __device__ __forceinline__ void Gatherer::run(Shared& shared) {
         const bool exists = keys[i] >= 0;
 #endif
         if (column(i) < kTileKv) places[column(i)] = exists ? keys[i] * rows.stride_seq : -1;
-        if constexpr (kOfKeys) {
+        if constexpr (kFirst) {
           const uint32_t word = __ballot_sync(0xffffffffu, exists);
           if (lane == 0) reinterpret_cast<uint32_t*>(shared.mask[slot.index])[i] = word;
         }
       }
-      if (kOfKeys && lane == 0) barrier_arrive(full[slot.index]);  // the mask is there
+      if (kFirst && lane == 0) barrier_arrive(full[slot.index]);  // the mask is there
       __syncwarp();
       load_list(list, Blocks::after(block), keys);
-      if constexpr (kOfKeys) {
-        copy_rows<kHeadDimQk, kChunksQk, kChunkQk>(from, shared.key[slot.index]);
+#if ATTN_SHARE_KV
+      constexpr int kHalf = kChunksQk / 2, kBegin = kFirst ? 0 : kHalf;
+      constexpr int kEnd = kFirst ? kHalf : kChunksQk;
+      copy_rows<kHeadDimQk, kBegin, kEnd, kChunkQk>(from, shared.key[slot.index]);
+#else
+      if constexpr (kFirst) {
+        copy_rows<kHeadDimQk, 0, kChunksQk, kChunkQk>(from, shared.key[slot.index]);
       } else {
-        copy_rows<kHeadDimV, kChunksV, kChunkV>(from, shared.value[slot.index]);
+        copy_rows<kHeadDimV, 0, kChunksV, kChunkV>(from, shared.value[slot.index]);
       }
+#endif
       arrive_once_copied(full[slot.index]);
       slot.advance();
     }

@@ -84,7 +84,7 @@ __device__ __forceinline__ QueryPlace queries_of(const Tile& tile, int i) {
 // have ended.
 __device__ __forceinline__ void prefetch_queries(const CUtensorMap& map, const Tile& tile) {
 #pragma unroll 1
-  for (int i = 0; i < kWarpgroups; ++i) {
+  for (int i = 0; i < ATTN_ROW_BLOCKS; ++i) {
     const QueryPlace place = queries_of(tile, i);
 #pragma unroll
     for (int chunk = 0; chunk < kChunksQk; ++chunk) {
@@ -97,7 +97,7 @@ __device__ __forceinline__ void prefetch_queries(const CUtensorMap& map, const T
 // Loads the tile's queries, and leaves beside them what consumers are told of it.
 __device__ __forceinline__ void Producer::load_queries() {
 #pragma unroll 1
-  for (int i = 0; i < kWarpgroups; ++i) {
+  for (int i = 0; i < ATTN_ROW_BLOCKS; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
       shared.tile[query_slot.index][i] = tile;
@@ -224,6 +224,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
   key_slot.advance();
 }
 
+#if !ATTN_SHARE_KV
 __device__ __forceinline__ void Producer::load_value(int block) {
   barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
   if (issues) {
@@ -251,4 +252,5 @@ __device__ __forceinline__ void Producer::load_value(int block) {
   __syncwarp();
   value_slot.advance();
 }
+#endif
 #endif

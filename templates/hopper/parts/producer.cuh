@@ -6,6 +6,8 @@ struct Producer {
   Shared& shared;
 #if ATTN_TOKENS
   const CUtensorMap& map_q;
+#elif ATTN_SHARE_KV
+  const CUtensorMap &map_q, &map_k;
 #else
   const CUtensorMap &map_q, &map_k, &map_v;
 #endif
@@ -16,7 +18,11 @@ struct Producer {
   const bool issues = threadIdx.x % 32 == 0;
 
   RingSlot<kQueryStages> query_slot;
+#if ATTN_SHARE_KV
+  RingSlot<kStages> key_slot;
+#else
   RingSlot<kStages> key_slot, value_slot;
+#endif
 
   Tile tile;
   int h_kv;
@@ -70,7 +76,9 @@ struct Producer {
   __device__ void load_queries();
 #if !ATTN_TOKENS
   __device__ void load_key(int block);
+#if !ATTN_SHARE_KV
   __device__ void load_value(int block);
+#endif
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   __device__ void load_biases(uint64_t& full, int block);
@@ -170,7 +178,9 @@ __device__ __forceinline__ void Producer::load_tile() {
 #if ATTN_GATHER
       beside = visit.second;
 #endif
+#if !ATTN_SHARE_KV
       load_value(visit.block());
+#endif
     } else if (asked > 2) {
       return;
     }
@@ -244,7 +254,9 @@ __device__ __forceinline__ void Producer::load_tile() {
 #else
     if (block != blocks.last()) load_key(blocks.after(block));
 #endif
+#if !ATTN_SHARE_KV
     load_value(block);
+#endif
 #if ATTN_SCOUT && ATTN_PERSISTENT
     if (--left == kCallAhead) call_for_tile();
 #endif
@@ -335,7 +347,7 @@ __device__ __forceinline__ void Producer::run() {
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1
-  for (int i = 0; i < kWarpgroups; ++i) {
+  for (int i = 0; i < ATTN_ROW_BLOCKS; ++i) {
     barrier_wait(shared.query_empty[query_slot.index][i], query_slot.parity ^ 1);
     if (issues) {
       shared.tile[query_slot.index][i].b = -1;

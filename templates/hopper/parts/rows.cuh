@@ -2,7 +2,7 @@
 #pragma once
 
 __device__ __forceinline__ int Consumer::first_row() const {
-  return first_row_of(tile, warpgroup) + thread / 32 * 16 + lane / 4;
+  return first_row_of(tile, ATTN_ROW_BLOCK) + thread / 32 * 16 + lane / 4;
 }
 
 // Where the tile's rows stand. Rows beyond the last one repeat it, so that inputs are read in
@@ -113,7 +113,7 @@ __device__ __forceinline__ void Consumer::prefetch_columns() const {
 #endif
 __device__ __forceinline__ void Consumer::begin_rows() {
 #if ATTN_BIAS
-  tile_row = first_row_of(tile, warpgroup);
+  tile_row = first_row_of(tile, ATTN_ROW_BLOCK);
 #endif
   place_rows();
 #if ATTN_TABLE_BYTES
@@ -131,7 +131,7 @@ __device__ __forceinline__ void Consumer::begin_rows() {
   if (rows[0].seq_kv > 0) set_row_constants();  // inputs may be empty otherwise
 #endif
 #if ATTN_SEARCHED_LIMITS
-  const KeyRange tile_keys = read_by_lane_0(shared.tile_keys[query_slot.index][warpgroup]);
+  const KeyRange tile_keys = read_by_lane_0(shared.tile_keys[query_slot.index][ATTN_ROW_BLOCK]);
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -153,6 +153,6 @@ __device__ __forceinline__ void Consumer::begin_rows() {
 
 // Once more at the tile's end: the loop has no registers to keep it in.
 __device__ __forceinline__ void Consumer::recall_tile() {
-  tile = read_by_lane_0(shared.tile[query_slot.index][warpgroup]);
+  tile = read_by_lane_0(shared.tile[query_slot.index][ATTN_ROW_BLOCK]);
   place_rows();
 }

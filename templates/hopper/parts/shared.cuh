@@ -1,11 +1,19 @@
 // Shared memory: the tiles, the rings, and their barriers.
 #pragma once
 
+#if ATTN_SIDES > 1
+constexpr int kQueryColumns = kChunksQk * kChunkQk, kOutputColumns = kSides * kChunksV * kChunkV;
+#else
 constexpr int kQueryColumns = kChunksQk * kChunkQk, kOutputColumns = kChunksV * kChunkV;
+#endif
 constexpr int kQueryBytes =
     chunk_bytes(64, kQueryColumns > kOutputColumns ? kQueryColumns : kOutputColumns);
 constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
+#if ATTN_SIDES > 1
+constexpr int kSideBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);  // of the keys' first columns
+#elif !ATTN_SHARE_KV
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
+#endif
 #if ATTN_BIAS_SHIFTED
 constexpr int kBiasTiles = kWarpgroups;
 #elif ATTN_BIAS
@@ -22,13 +30,15 @@ constexpr int kRanked = ATTN_RANKED;  // tiles
 #endif
 
 struct __align__(1024) Shared {
-  uint8_t query[kQueryStages][kWarpgroups][kQueryBytes];  // a tile's output leaves through it
+  uint8_t query[kQueryStages][ATTN_ROW_BLOCKS][kQueryBytes];  // a tile's output leaves through it
 #if ATTN_MAPS > 1
   uint8_t key[kStages][kMaps][kKeyBytes];
 #else
   uint8_t key[kStages][kKeyBytes];
 #endif
+#if !ATTN_SHARE_KV
   uint8_t value[kStages][kValueBytes];
+#endif
 #if ATTN_BIAS
   uint8_t bias[kStages][kBiasTiles][kBiasTileBytes];  // comes and goes with the keys
 #endif
@@ -45,12 +55,14 @@ struct __align__(1024) Shared {
   Strips strips[kWarpgroups][2];  // of this block and the next
 #endif
 #if ATTN_TOKENS
-  int key_places[kTileKv], value_places[kTileKv];  // of the rows that come next
+  int places[2][kTileKv];  // of each warp that gathers: of the rows that come next
 #endif
-  uint64_t query_full[kQueryStages][kWarpgroups], query_empty[kQueryStages][kWarpgroups];
-  uint64_t output_full[kQueryStages][kWarpgroups];
+  uint64_t query_full[kQueryStages][ATTN_ROW_BLOCKS], query_empty[kQueryStages][ATTN_ROW_BLOCKS];
+  uint64_t output_full[kQueryStages][ATTN_ROW_BLOCKS];
   uint64_t key_full[kStages], key_empty[kStages];
+#if !ATTN_SHARE_KV
   uint64_t value_full[kStages], value_empty[kStages];
+#endif
 #if ATTN_COUNTER
   uint64_t counter_open;
 #endif
@@ -68,9 +80,9 @@ struct __align__(1024) Shared {
   uint64_t ranks_there;
   uint8_t ranked[kRanked];  // the last tiles, in the order in which they come
 #endif
-  Tile tile[kQueryStages][kWarpgroups];  // whose queries these are; a batch of -1 ends
+  Tile tile[kQueryStages][ATTN_ROW_BLOCKS];  // whose queries these are; a batch of -1 ends
 #if ATTN_WALK
-  int any_visit[kQueryStages][kWarpgroups];  // a tile may have no block
+  int any_visit[kQueryStages][ATTN_ROW_BLOCKS];  // a tile may have no block
   // What each slot of keys holds: a Visit, twice. Lanes read either, or the compiler would move the
   // word that they share to a uniform register, between two products.
   int visit[kStages][2];
@@ -82,7 +94,7 @@ struct __align__(1024) Shared {
   Keepers keepers[kStages];  // of each slot's block
 #endif
 #if ATTN_SEARCHED_LIMITS
-  KeyRange tile_keys[kQueryStages][kWarpgroups];  // seen with the queries
+  KeyRange tile_keys[kQueryStages][ATTN_ROW_BLOCKS];  // seen with the queries
   int2 row_keys[kWarpgroups][64];  // each row's first key, and the one behind its last
 #endif
 };
@@ -92,23 +104,34 @@ static_assert(offsetof(Shared, weights) % 1024 == 0, "a tile is swizzled by its 
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {
   for (int stage = 0; stage < kQueryStages; ++stage) {
-    for (int i = 0; i < kWarpgroups; ++i) {
+    for (int i = 0; i < ATTN_ROW_BLOCKS; ++i) {
       barrier_init(shared.query_full[stage][i], 1);
       barrier_init(shared.query_empty[stage][i], 1);
+#if ATTN_SIDES > 1
+      barrier_init(shared.output_full[stage][i], 4 * kSides);  // one arrival a warp
+#else
       barrier_init(shared.output_full[stage][i], 4);  // one arrival a warp
+#endif
     }
   }
   for (int i = 0; i < kStages; ++i) {
-#if ATTN_TOKENS
-    barrier_init(shared.key_full[i], 32 + 1);            // by each lane of who gathers; the mask
-    barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
-    barrier_init(shared.value_full[i], 32);
+#if ATTN_TOKENS && ATTN_SHARE_KV
+    barrier_init(shared.key_full[i], 2 * 32 + 1);  // by each lane of who gather; the mask
+#elif ATTN_TOKENS
+    // By each lane of who gathers; the mask.
+    barrier_init(shared.key_full[i], 32 + 1);
 #else
     barrier_init(shared.key_full[i], 1);
+#endif
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
+#if ATTN_TOKENS && !ATTN_SHARE_KV
+    barrier_init(shared.value_full[i], 32);
+#elif !ATTN_SHARE_KV
     barrier_init(shared.value_full[i], 1);
 #endif
+#if !ATTN_SHARE_KV
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
+#endif
   }
 #if ATTN_COUNTER
   barrier_init(shared.counter_open, 1);

@@ -12,7 +12,7 @@ constexpr int kMostEarlyRows = ATTN_MOST_EARLY_ROWS;
 #endif
 // What a split leaves of a row.
 struct __align__(16) Part {
-  float output[kHeadDimV];  // the accumulator
-  uint64_t call;            // whose part it is, where it is joined early; written last
+  float output[ATTN_PART_COLUMNS];
+  uint64_t call;  // whose part it is, where it is joined early; written last
   Reductions reductions;
 };

@@ -17,7 +17,7 @@ __device__ __forceinline__ void Consumer::start_scores(const Cursor& cursor) {
 #else
 __device__ __forceinline__ void Consumer::start_scores() {
 #endif
-  uint64_t query = queries + query_slot.index * (kWarpgroups * kQueryBytes / 16);
+  uint64_t query = queries + query_slot.index * (ATTN_ROW_BLOCKS * kQueryBytes / 16);
 #if ATTN_HEAD_DIM_QK > 128
   // Adds 0, but the compiler cannot know. A query that is the same for all blocks has its
   // descriptors built before the loop; they do not fit the uniform registers, and two R2UR bring
@@ -49,11 +49,16 @@ __device__ __forceinline__ void Consumer::start_scores() {
 
 // O += P V of the block in the value slot, once it is there; asynchronous.
 __device__ __forceinline__ void Consumer::start_output() {
+#if ATTN_SHARE_KV
+  uint64_t value = values + value_slot.index * (kKeyBytes / 16);  // there since its keys are
+  pin(value);
+#else
   uint64_t value = values + value_slot.index * (kValueBytes / 16);
   pin(value);
   if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
 #if ATTN_TOKENS
   fence_async_proxy();
+#endif
 #endif
   pin(output);
   wgmma_fence();
@@ -360,7 +365,7 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #else
   return weigh(scores, first, full, kv_first, rows, p.inputs, reductions,
 #endif
-               shared.query[query_slot.index][warpgroup],
+               shared.query[query_slot.index][ATTN_ROW_BLOCK],
 #if ATTN_MAPS > 1
                shared.key[key_slot.index][map()]);
 #else
@@ -427,14 +432,33 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
 #else
   if (first >= kTileKv) return;
 #endif
+#if ATTN_SHARE_KV
+  clear_values(shared.key[value_slot.index], max(first, 0));  // these keys nobody has
+#else
   barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
   clear_values(shared.value[value_slot.index], max(first, 0));
+#endif
 #endif
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
 }
 
 #endif
+#if ATTN_SHARE_KV
+// The slot is free once its values are read too.
+__device__ __forceinline__ void Consumer::release_key() {
+  key_slot.advance();
+  key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
+}
+
+__device__ __forceinline__ void Consumer::release_value() {
+#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
+  __syncwarp();  // all lanes have read what came with the keys
+#endif
+  if (lane == 0) barrier_arrive(shared.key_empty[value_slot.index]);
+  value_slot.advance();
+}
+#else
 __device__ __forceinline__ void Consumer::release_key() {
 #if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
   __syncwarp();  // all lanes have read what came with the keys
@@ -449,6 +473,7 @@ __device__ __forceinline__ void Consumer::release_value() {
   value_slot.advance();
   value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
 }
+#endif
 #if ATTN_TRIMMED
 
 // Blocks that only other warpgroups need: waited for, since a slot's arrivals are counted by use.
@@ -461,7 +486,9 @@ __device__ __forceinline__ void Consumer::pass_over(int count) {
     pass_turn();
 #endif
     release_key();
+#if !ATTN_SHARE_KV
     barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+#endif
     release_value();
   }
 }

@@ -7,7 +7,7 @@
 // sixteen bytes at a time, from its column `column` on.
 __device__ __forceinline__ void store_rows(const uint8_t* out, const Tile& tile, int first_row,
                                            int rows, int column, const Params& p) {
-  constexpr int kGroups = kHeadDimV / 8;
+  constexpr int kGroups = ATTN_PART_COLUMNS / 8;
 #pragma unroll 1
   for (int i = threadIdx.x % 32; i < rows * kGroups; i += 32) {
     const int row = i / kGroups, group = i % kGroups;
@@ -89,7 +89,7 @@ __device__ __forceinline__ void store_output(const uint8_t* out, const CUtensorM
 #endif
   if (threadIdx.x % 32 != 0) return;
 #pragma unroll
-  for (int chunk = 0; chunk < kChunksV; ++chunk) {
+  for (int chunk = 0; chunk < ATTN_STORED_CHUNKS; ++chunk) {
     const uint8_t* const columns = out + chunk * chunk_bytes(64, kChunkV);
 #if ATTN_VALUE_PARTS > 1
     const int column = first_column + chunk * kChunkV;
@@ -122,7 +122,7 @@ __device__ __forceinline__ void store(Shared& shared, const CUtensorMap& map_o) 
 #if ATTN_MAPS > 1
     for (int i = 0; i < kWarpgroups; i += kMaps) {  // map 0's, which have the sums
 #else
-    for (int i = 0; i < kWarpgroups; ++i) {
+    for (int i = 0; i < ATTN_ROW_BLOCKS; ++i) {
 #endif
       barrier_wait(shared.query_full[slot.index][i], slot.parity);
       const Tile tile = read_by_lane_0(shared.tile[slot.index][i]);

@@ -30,11 +30,13 @@ constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv, 1};
 #elif ATTN_VALUE_PARTS > 1
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv, 1};
+#elif ATTN_SHARE_KV
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
 #else
 constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
 #endif
-#if ATTN_VALUE_PARTS > 1
+#if ATTN_VALUE_PARTS > 1 || ATTN_SIDES > 1
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64 / kGroupRows, kGroupRows};
 #else
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroupRows, kGroupRows};
@@ -55,10 +57,12 @@ constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
 #if ATTN_VALUE_PARTS > 1
 constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv};
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
+#elif ATTN_SIDES > 1
+constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
 #else
 #if ATTN_GATHER
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv};
-#else
+#elif !ATTN_SHARE_KV
 constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv};
 #endif
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64};

@@ -2,38 +2,58 @@
 #pragma once
 
 struct Tensors {
+#if ATTN_SHARE_KV
+  Tensor q, k, o;
+#else
   Tensor q, k, v, o;
+#endif
 };
 
 Tensors tensors_of(const attention_forward_args& a) {
+  Tensors t;
 #if ATTN_VARLEN
-  Tensors t{tensor(a.q, {0, a.q_stride_seq, a.q_stride_head}, a.total_q, 1, kQueryBox),
-            tensor(a.k, {0, a.k_stride_seq, a.k_stride_head}, a.total_kv, 1, kKeyBox),
-            tensor(a.v, {0, a.v_stride_seq, a.v_stride_head}, a.total_kv, 1, kValueBox),
-            tensor(a.o, {0, a.o_stride_seq, a.o_stride_head}, a.total_q, 1, kOutputBox)};
+  t.q = tensor(a.q, {0, a.q_stride_seq, a.q_stride_head}, a.total_q, 1, kQueryBox);
+  t.k = tensor(a.k, {0, a.k_stride_seq, a.k_stride_head}, a.total_kv, 1, kKeyBox);
+#if !ATTN_SHARE_KV
+  t.v = tensor(a.v, {0, a.v_stride_seq, a.v_stride_head}, a.total_kv, 1, kValueBox);
+#endif
+  t.o = tensor(a.o, {0, a.o_stride_seq, a.o_stride_head}, a.total_q, 1, kOutputBox);
   const bool any_key = a.total_kv > 0;
 #else
-  Tensors t{
-      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox),
-      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox),
-      tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
-             kValueBox),
-      tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q, a.batch,
-             kOutputBox)};
+  t.q =
+      tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox);
+  t.k =
+      tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox);
+#if !ATTN_SHARE_KV
+  t.v = tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
+               kValueBox);
+#endif
+  t.o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q, a.batch,
+               kOutputBox);
   const bool any_key = a.seq_kv > 0;
 #endif
+#if ATTN_SHARE_KV
+  if (!any_key) t.k = t.q;  // nothing is loaded: any map will do
+#else
   if (!any_key) t.k = t.v = t.q;  // nothing is loaded: any map will do
+#endif
   return t;
 }
 
 bool valid_strides(const Tensors& t) {
+#if ATTN_SHARE_KV
+  return valid_strides(t.q, 0) && valid_strides(t.k, 0) && valid_strides(t.o, 8);
+#else
   return valid_strides(t.q, 0) && valid_strides(t.k, 0) && valid_strides(t.v, 0) &&
          valid_strides(t.o, 8);
+#endif
 }
 
 struct Maps {
 #if ATTN_TOKENS
   CUtensorMap q, o;
+#elif ATTN_SHARE_KV
+  CUtensorMap q, k, o;
 #else
   CUtensorMap q, k, v, o;
 #endif
@@ -48,6 +68,8 @@ attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors)
     const Tensor& tensor;
 #if ATTN_TOKENS
   } const pairs[] = {{maps.q, tensors.q}, {maps.o, tensors.o}};
+#elif ATTN_SHARE_KV
+  } const pairs[] = {{maps.q, tensors.q}, {maps.k, tensors.k}, {maps.o, tensors.o}};
 #else
   } const pairs[] = {
       {maps.q, tensors.q}, {maps.k, tensors.k}, {maps.v, tensors.v}, {maps.o, tensors.o}};

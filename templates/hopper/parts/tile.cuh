@@ -109,7 +109,11 @@ struct Params {
 #if ATTN_TOKENS
   const int32_t* token_counts;   // [batch, kHeadsKv, seq_q]
   const int32_t* token_indices;  // [batch, kHeadsKv, seq_q, kListRoom]
+#if ATTN_SHARE_KV
+  Rows k;
+#else
   Rows k, v;
+#endif
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   bool bias_by_tma;  // otherwise the consumers copy it
