@@ -112,6 +112,7 @@ class TemplateValues {
     put("WARPGROUPS", schedule_.warpgroups);
     put("WAVES", int64_t{2} * schedule_.warpgroups);  // of CDNA2
     put("STAGES", schedule_.stages);
+    put("WEIGHTS_IN_KEYS", resources_.weights_in_keys);
     put("WEIGHTS_SHARED", schedule_.weights == schedule::Place::Shared);
     put("INTRA_OVERLAP", schedule_.overlap == schedule::Overlap::IntraWarpgroup);
     put("PING_PONG", schedule_.ping_pong);

@@ -383,7 +383,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
     }
     return kernel;
   };
-  Kernel kernel = with(Shared::All);
+  // Of two sides each weighs every second block: none is computed ahead.
+  Kernel kernel = with(value_parts(spec).sides > 1 ? Shared::Nothing : Shared::All);
   if (kernel.has_strips() || kernel.bias_bytes > 0) {
     kernel.of_several_heads =
         std::make_shared<const Kernel>(with(strips_of_packed(kernel.group())));

@@ -78,6 +78,14 @@ int bytes_of(const Tensor& tensor) {
   return tensor.place == Place::Shared ? tensor.stages * tile_bytes(tensor.rows, columns) : 0;
 }
 
+// Of two sides, which hand their weights to one another: whether these have room where a block's
+// keys have columns that are no values.
+bool has_weights_in_keys(const Kernel& kernel, const Schedule& s) {
+  if (kernel.sides == 1) return false;
+  const int free_columns = padded_columns(kernel.head_dim_qk) - kernel.output_columns();
+  return s.tile_kv * free_columns * kElement >= tile_bytes(kWarpgroupRows, s.tile_kv);
+}
+
 // The intermediate tensors of a tile. The output leaves through the queries' memory, so the query
 // tensor is as wide as the wider of the two.
 std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int query_stages) {
@@ -90,7 +98,10 @@ std::vector<Tensor> tensors_of(const Kernel& kernel, const Schedule& s, int quer
        Place::Shared, query_stages},
       {"key", s.tile_kv * kernel.maps, kernel.head_dim_qk, kElement, Place::Shared, s.stages},
       {"scores", rows, s.tile_kv, 4, Place::Registers, 1},
-      {"weights", rows, s.tile_kv, kElement, s.weights, 1},
+      {"weights", kernel.sides > 1 ? kWarpgroupRows : rows, s.tile_kv, kElement, s.weights,
+       kernel.sides == 1                ? 1
+       : has_weights_in_keys(kernel, s) ? 0
+                                        : s.stages},
       {"accumulator", rows, kernel.head_dim_v, 4, Place::Registers, 1}};
   if (!kernel.share_kv) {
     tensors.insert(tensors.begin() + 2,
@@ -152,6 +163,12 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   constexpr int kGatherers = 2, kPlace = 4;  // of the warps that gather each its keys at hand
   if (kernel.list_room > 0) bytes += kGatherers * s.tile_kv * kPlace;
+  if (kernel.sides > 1) {
+    constexpr int kTwoFloats = 8,
+                  kOthers = 16;  // of a thread's rows: what is left to the other side
+    const int reductions = std::max<int>(1, static_cast<int>(kernel.rows.reductions.size()));
+    bytes += kBarrier * s.stages + kWarpgroupLanes * (kTwoFloats * reductions + kOthers);
+  }
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   if (kernel.bias_shifted) {
     constexpr int kCopyChunk = 16;  // within which a row begins
@@ -288,6 +305,11 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     return fmt::format("{} cannot share out {} sides of the values, one each",
                        plural(s.warpgroups, "warpgroup"), kernel.sides);
   }
+  const bool in_order = s.overlap == Overlap::None && !s.ping_pong && s.weights == Place::Shared;
+  if (kernel.sides > 1 && !in_order) {
+    return "two sides of the values weigh blocks by turns: no overlap, no ping-pong, weights in "
+           "shared memory";
+  }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
   if (kernel.varlen && !counts_tiles(s)) {
     return "packed sequences need a persistent grid that starts the longest first";
@@ -360,6 +382,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.scout = has_scout(kernel);
   resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent;
+  resources.weights_in_keys = has_weights_in_keys(kernel, s);
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.forms.near);
   // A persistent block that has room loads the next tile's queries early.

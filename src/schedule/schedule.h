@@ -156,6 +156,7 @@ struct Resources {
   Forms forms = {};
   // Hopper: a tile takes the parts of its values one after the other, and sums far keys once.
   bool parts_in_turn = false;
+  bool weights_in_keys = false;  // Hopper: in a slot's columns that are no values
   bool scout = false;       // Hopper: a warp of its own finds blocks of keys ahead of their loads
   int query_stages = 1;     // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;     // per block

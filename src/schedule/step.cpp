@@ -209,10 +209,11 @@ namespace {
 Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block) {
   const expr::OperationCounts n = operations(kernel, block, s.tile_kv);
   // Over all warpgroups that share the core.
-  const double elements = s.warpgroups * elements_of_lane(s);
+  const double elements = s.warpgroups * elements_of_lane(s) / kernel.sides;
   const std::array<double, 4> pipes = pipes_of(n, t);
   Step step;
   step.matrix = s.warpgroups * matrix_clk(kernel, s, t);
+  if (kernel.sides > 1) step.matrix -= s.row_blocks() * scores_clk(kernel, s, t);
   step.special = elements * pipes[0];
   step.arithmetic = elements * std::max({pipes[1], pipes[2], issue_clk(n, t)});
   step.chain = elements * chain_clk(n, s.warpgroups, t);

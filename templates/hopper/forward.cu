@@ -6,8 +6,8 @@
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 #endif
 #if ATTN_SIDES > 1
-// 64 query rows, and a side of the output's columns, for which it computes the weights anew:
-// S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
+// 64 query rows, and a side of their output's columns: S = Q K^T by wgmma into registers, of every
+// second block, weights in place, for both sides, O += P V by wgmma, block
 #else
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
 #endif
@@ -149,6 +149,9 @@ namespace {
 #include "parts/rows.cuh"
 #include "parts/steps.cuh"
 #include "parts/blocks.cuh"
+#if ATTN_SIDES > 1
+#include "parts/sides.cuh"
+#endif
 #if ATTN_FAR
 #include "parts/far.cuh"
 #endif

@@ -7,7 +7,7 @@ from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENT
                    LENGTHS, LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX,
                    SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, TABLE, VALID, WILD, WILD_LONG,
                    WINDOW, also, bias, gate, in_line, keep, packed, packed_input, positions, schedule, selected,
-                   spec, split)
+                   spec, split, turns)
 
 KEY_GROUPS = {
     # Keys of a tile in several splits, of which some have no block, and what each normaliser leaves
@@ -275,14 +275,18 @@ KEY_GROUPS = {
         (spec((2, 1), (136, 72), share_kv={"v_prefix": 72}, inputs=IDS,
               mask="doc[b, q_pos] == doc[b, kv_idx]"), [schedule(2, 64, 2)], CALLS[:3]),
         (spec((3, 1), (576, 512), share_kv={"v_prefix": 512}, mask=CAUSAL),
-         [schedule(2, 64, 2), schedule(2, 32, 3, ping_pong=True), packed(2, 48, 2, weights="shared"),
-          packed(2, 32, 2, split_keys=True)], ["padded:1,70,130", "1,1,700", "1,64,0"]),
+         [turns(2, 64, 2), turns(2, 32, 3), turns(2, 48, 2, pack_heads=True),
+          turns(2, 32, 2, pack_heads=True, split_keys=True)], ["padded:1,70,130", "1,1,700", "1,64,0"]),
         (spec((2, 1), (448, 384), share_kv={"v_prefix": 384}, inputs=gate("batch", "seq_q", "heads"),
-              normalize=GATED), [schedule(2, 32, 2), split(2, 32, 2)], ["1,70,130", "1,3,900"]),
+              normalize=GATED), [turns(2, 32, 2), turns(2, 32, 2, split_keys=True)],
+         ["1,70,130", "1,3,900"]),
+        (spec((1, 1), (512, 512), share_kv={"v_prefix": 512}, inputs=IDS,
+              mask="doc[b, q_pos] == doc[b, kv_idx]", normalize=SIGMOID), [turns(2, 32, 2)], CALLS[:3]),
         (spec((16, 1), (192, 128), share_kv={"v_prefix": 128}, tokens={"indices": 90}, mask=CAUSAL),
          [in_line(1, 64, 2)], ["2,5,100", "1,1,1", "1,3,0"]),
         (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, tokens={"indices": 130}, mask=CAUSAL),
-         [in_line(2, 64, 2), in_line(2, 32, 2, overlap="none", grid="plain")], ["1,3,200"]),
+         [turns(2, 64, 2, pack_heads=True, order="linear"),
+          turns(2, 32, 2, pack_heads=True, order="linear", grid="plain")], ["1,3,200"]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

@@ -19,6 +19,10 @@ def split(*args, **rest):
     return schedule(*args, split_keys=True, **rest)
 
 
+def turns(*args, **rest):
+    return schedule(*args, overlap="none", weights="shared", **rest)
+
+
 def spec(heads=(2, 1), head_dim=(64, 64), **rest):
     return {"attngen": 1, "name": "emulated", "dtype": rest.pop("dtype", "bf16"),
             "heads": {"q": heads[0], "kv": heads[1]},

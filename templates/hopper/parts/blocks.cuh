@@ -162,7 +162,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   pin(output);
   release_value();
 }
-#else
+#elif ATTN_SIDES == 1
 // A block's two products one after the other, beside other warpgroups' weights.
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #pragma unroll 1

@@ -123,6 +123,13 @@ struct Consumer {
 #if ATTN_INTRA_OVERLAP
   __device__ void weigh_beside_output(const Cursor& cursor);
 #endif
+#if ATTN_SIDES > 1
+  __device__ Factors take_turn_of_other();
+  __device__ void leave_turn(const Factors& factors);
+  __device__ void add_values(const Cursor& cursor, const Factors& factors);
+  __device__ void weigh_for_both(Cursor& cursor, bool first);
+  __device__ void let_other_weigh(Cursor& cursor);
+#endif
   __device__ void visit_blocks(Cursor cursor);
 
   // The steps of a block.
@@ -202,7 +209,9 @@ __device__ __forceinline__ Consumer::Consumer(Shared& memory, int index, const P
 #else
       keys(kept(row_descriptor<kChunkQk>(memory.key[0]))),
 #endif
-#if ATTN_WEIGHTS_SHARED
+#if ATTN_SIDES > 1
+      weights(row_descriptor<kChunkKv>(weights_of(memory, 0))),
+#elif ATTN_WEIGHTS_SHARED
       weights(row_descriptor<kChunkKv>(memory.weights[index])),
 #endif
 #if ATTN_SIDES > 1

@@ -303,6 +303,9 @@
 #ifndef ATTN_SIDES
 #define ATTN_SIDES 1
 #endif
+#ifndef ATTN_WEIGHTS_IN_KEYS
+#define ATTN_WEIGHTS_IN_KEYS 0
+#endif
 #ifndef ATTN_ROW_BLOCKS
 #define ATTN_ROW_BLOCKS kWarpgroups
 #endif

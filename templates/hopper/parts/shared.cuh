@@ -11,6 +11,11 @@ constexpr int kQueryBytes =
 constexpr int kKeyBytes = kChunksQk * chunk_bytes(kTileKv, kChunkQk);
 #if ATTN_SIDES > 1
 constexpr int kSideBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);  // of the keys' first columns
+#if ATTN_WEIGHTS_IN_KEYS
+constexpr int kWeightsStride = kKeyBytes;
+#else
+constexpr int kWeightsStride = kChunksKv * chunk_bytes(64, kChunkKv);
+#endif
 #elif !ATTN_SHARE_KV
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
 #endif
@@ -29,6 +34,21 @@ constexpr int kBiasTiles = kWarpgroups;
 constexpr int kRanked = ATTN_RANKED;  // tiles
 #endif
 
+#if ATTN_SIDES > 1
+// What a thread's two rows have come to with a block, for the thread of the other side that has
+// them too.
+struct Turn {
+  Reductions reductions[2];
+  float factors[2];  // of the accumulator
+#if ATTN_FIXED_MAX
+  bool shrink;
+#if ATTN_LARGE_SCORES
+  float fixed_limit;
+#endif
+#endif
+};
+
+#endif
 struct __align__(1024) Shared {
   uint8_t query[kQueryStages][ATTN_ROW_BLOCKS][kQueryBytes];  // a tile's output leaves through it
 #if ATTN_MAPS > 1
@@ -42,7 +62,9 @@ struct __align__(1024) Shared {
 #if ATTN_BIAS
   uint8_t bias[kStages][kBiasTiles][kBiasTileBytes];  // comes and goes with the keys
 #endif
-#if ATTN_WEIGHTS_SHARED
+#if ATTN_SIDES > 1 && !ATTN_WEIGHTS_IN_KEYS
+  uint8_t weights[kStages][kWeightsStride];  // of each slot's block
+#elif ATTN_WEIGHTS_SHARED && !ATTN_WEIGHTS_IN_KEYS
   uint8_t weights[kWarpgroups][kChunksKv * chunk_bytes(64, kChunkKv)];
 #endif
 #if ATTN_MASK_BITS
@@ -54,6 +76,9 @@ struct __align__(1024) Shared {
 #if ATTN_STRIPS
   Strips strips[kWarpgroups][2];  // of this block and the next
 #endif
+#if ATTN_SIDES > 1
+  Turn turn[128];  // the last
+#endif
 #if ATTN_TOKENS
   int places[2][kTileKv];  // of each warp that gathers: of the rows that come next
 #endif
@@ -62,6 +87,9 @@ struct __align__(1024) Shared {
   uint64_t key_full[kStages], key_empty[kStages];
 #if !ATTN_SHARE_KV
   uint64_t value_full[kStages], value_empty[kStages];
+#endif
+#if ATTN_SIDES > 1
+  uint64_t weights_full[kStages];
 #endif
 #if ATTN_COUNTER
   uint64_t counter_open;
@@ -98,8 +126,23 @@ struct __align__(1024) Shared {
   int2 row_keys[kWarpgroups][64];  // each row's first key, and the one behind its last
 #endif
 };
-#if ATTN_WEIGHTS_SHARED
+#if ATTN_WEIGHTS_SHARED && !ATTN_WEIGHTS_IN_KEYS
 static_assert(offsetof(Shared, weights) % 1024 == 0, "a tile is swizzled by its address");
+#endif
+#if ATTN_WEIGHTS_IN_KEYS
+
+// The weights of a slot's block: in the place of its keys' last columns, which are no values. Once
+// the scores are there nobody reads these.
+__device__ __forceinline__ uint8_t* weights_of(Shared& shared, int slot) {
+  return shared.key[slot] + kSides * kSideBytes;
+}
+static_assert(kKeyBytes - kSides * kSideBytes >= kChunksKv * chunk_bytes(64, kChunkKv));
+#elif ATTN_SIDES > 1
+
+// The weights of a slot's block.
+__device__ __forceinline__ uint8_t* weights_of(Shared& shared, int slot) {
+  return shared.weights[slot];
+}
 #endif
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {
@@ -124,6 +167,9 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.key_full[i], 1);
 #endif
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
+#if ATTN_SIDES > 1
+    barrier_init(shared.weights_full[i], 4);
+#endif
 #if ATTN_TOKENS && !ATTN_SHARE_KV
     barrier_init(shared.value_full[i], 32);
 #elif !ATTN_SHARE_KV

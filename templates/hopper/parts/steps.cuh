@@ -62,7 +62,11 @@ __device__ __forceinline__ void Consumer::start_output() {
 #endif
   pin(output);
   wgmma_fence();
+#if ATTN_SIDES > 1
+  multiply_values(output, weights + value_slot.index * (kWeightsStride / 16), value);
+#else
   multiply_values(output, weights, value);
+#endif
   wgmma_commit();
 }
 
@@ -379,7 +383,14 @@ __device__ __forceinline__ void Consumer::hand_over_weights() {
 #if ATTN_POSITIVE_PART
   take_positive_part(scores);
 #endif
+#if ATTN_WEIGHTS_IN_KEYS
+  named_sync(1 + kWarpgroups + warpgroup, 128);  // all warps have read the keys
+#endif
+#if ATTN_SIDES > 1
+  store_fragments<kChunkKv>(weights_of(shared, value_slot.index), scores);
+#else
   store_fragments<kChunkKv>(shared.weights[warpgroup], scores);
+#endif
   fence_async_proxy();
   __syncwarp();  // a warp's rows are read for that warp alone
 #else
@@ -433,7 +444,12 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
   if (first >= kTileKv) return;
 #endif
 #if ATTN_SHARE_KV
-  clear_values(shared.key[value_slot.index], max(first, 0));  // these keys nobody has
+  // These keys nobody has.
+#if ATTN_SIDES > 1
+  clear_values(shared.key[value_slot.index] + side() * kSideBytes, max(first, 0));
+#else
+  clear_values(shared.key[value_slot.index], max(first, 0));
+#endif
 #else
   barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
   clear_values(shared.value[value_slot.index], max(first, 0));

@@ -1,0 +1,99 @@
+// Two sides of the output's columns: warpgroups that have the same rows. They weigh the blocks by
+// turns, each for both, and leave the weights in shared memory, with what the rows have come to.
+#pragma once
+
+// The block's weights, and the rows, of the other side, once they are there.
+__device__ __forceinline__ Factors Consumer::take_turn_of_other() {
+  barrier_wait(shared.weights_full[value_slot.index], value_slot.parity);
+  const Turn& turn = shared.turn[thread];
+  Factors factors;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    reductions[r] = turn.reductions[r];
+    factors.row[r] = turn.factors[r];
+  }
+#if ATTN_FIXED_MAX
+  factors.shrink = turn.shrink;
+#if ATTN_LARGE_SCORES
+  fixed_limit = turn.fixed_limit;
+#endif
+#endif
+  return factors;
+}
+
+// Of this side, for the other, which has read what it left there itself.
+__device__ __forceinline__ void Consumer::leave_turn(const Factors& factors) {
+  Turn& turn = shared.turn[thread];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    turn.reductions[r] = reductions[r];
+    turn.factors[r] = factors.row[r];
+  }
+#if ATTN_FIXED_MAX
+  turn.shrink = factors.shrink;
+#if ATTN_LARGE_SCORES
+  turn.fixed_limit = fixed_limit;
+#endif
+#endif
+  hand_over_weights();
+  if (lane == 0) barrier_arrive(shared.weights_full[value_slot.index]);
+}
+
+// O += P V of the block, whoever has weighed it.
+__device__ __forceinline__ void Consumer::add_values(const Cursor& cursor, const Factors& factors) {
+#if !ATTN_ROW_FREE
+  rescale(output, factors);
+#endif
+#if ATTN_VARLEN
+  clear_next_sequence(cursor.block());
+#endif
+  start_output();
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+}
+
+__device__ __forceinline__ void Consumer::weigh_for_both(Cursor& cursor, bool first) {
+  start_next(cursor);
+#if ATTN_TABLE_BYTES
+  finish_tables();
+#endif
+#if ATTN_LEVEL
+  if (!first) find_level(cursor);
+#endif
+  wgmma_wait<0>();
+  pin(scores);
+  const Factors factors = weigh_block(cursor, first);
+  release_key();
+  leave_turn(factors);
+  add_values(cursor, factors);
+}
+
+__device__ __forceinline__ void Consumer::let_other_weigh(Cursor& cursor) {
+  barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
+#if ATTN_TOKENS
+  fence_async_proxy();  // threads copied the keys
+#endif
+#if ATTN_WALK
+  cursor.visit = visit_of_slot();
+#else
+  cursor.next();
+#endif
+  release_key();
+  add_values(cursor, take_turn_of_other());
+}
+
+__device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
+  bool first = true;
+  if (warpgroup % kSides == 1 && cursor.has_more()) {
+    let_other_weigh(cursor);
+    first = false;
+  }
+#pragma unroll 1
+  while (cursor.has_more()) {
+    weigh_for_both(cursor, first);
+    first = false;
+    if (cursor.has_more()) let_other_weigh(cursor);
+  }
+  recall_tile();
+}
