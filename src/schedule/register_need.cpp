@@ -64,7 +64,7 @@ int rows_margin(const Kernel& kernel, const Schedule& s) {
 }
 
 int score_margin(const Kernel& kernel, const Schedule& s) {
-  const bool shared = s.weights == Place::Shared;
+  const bool shared = s.weights == Place::Shared && kernel.sides == 1;
   const bool exponential = kernel.rows.exponential;
   const bool light_score = has_light_score(kernel, s);
   int registers = 0;
@@ -120,7 +120,7 @@ int reciprocals_margin(const Kernel& kernel, const Schedule& s) {
 // The way back from a maximum that proves too low: the block's scores once more.
 int fixed_max_margin(const Kernel& kernel, const Schedule& s) {
   int registers = 4;
-  if (s.weights == Place::Shared) registers += 16;
+  if (s.weights == Place::Shared && kernel.sides == 1) registers += 16;
   if (kernel.head_dim_qk % 64 != 0 || kernel.head_dim_v % 64 != 0) registers += 12;
   if (kernel.head_dim_qk >= 256) registers += 4;
   const bool light_score = has_light_score(kernel, s);
@@ -140,7 +140,8 @@ int margin(const Kernel& kernel, const Schedule& s, bool fixed_max) {
   int registers = 24 + (s.weights == Place::Shared ? 4 : s.tile_kv / 16);
   registers += score_margin(kernel, s) + rows_margin(kernel, s) + maps_margin(kernel, s) +
                mask_margin(kernel, s) + limits_margin(kernel, s) + reciprocals_margin(kernel, s);
-  if (kernel.head_dim_qk > 128 && s.warpgroups == 2 && !kernel.rows.row_free()) registers += 12;
+  const bool wide = kernel.head_dim_qk > 128 && s.warpgroups == 2 && kernel.sides == 1;
+  if (wide && !kernel.rows.row_free()) registers += 12;
   return registers + (fixed_max ? fixed_max_margin(kernel, s) : 0);
 }
 

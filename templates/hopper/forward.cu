@@ -246,19 +246,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     if (warp == 2) open_counter(shared, p);
 #endif
 #if ATTN_TOKENS && ATTN_SHARE_KV
-    if (warp == 2) {
-      Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[0], p}.run<true>(shared);
-    }
-    if (warp == 3) {
-      Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[1], p}.run<false>(shared);
-    }
+    if (warp == 2) gather_keys<0>(shared, p);
+    if (warp == 3) gather_keys<1>(shared, p);
 #elif ATTN_TOKENS
-    if (warp == 2) {
-      Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[0], p}.run<true>(shared);
-    }
-    if (warp == 3) {
-      Gatherer{p.v, shared.value_full, shared.value_empty, shared.places[1], p}.run<false>(shared);
-    }
+    if (warp == 2) gather_keys(shared, p);
+    if (warp == 3) gather_values(shared, p);
 #endif
 #if ATTN_RANKED
     if (warp == 2) rank_tiles(shared, p);

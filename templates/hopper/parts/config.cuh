@@ -92,6 +92,7 @@ constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = ATTN_BLOCKS_PER_CORE;
 #if ATTN_TOKENS
 constexpr int kListRoom = ATTN_TOKENS;  // keys of a query's list
+constexpr int kGatherers = 2;           // warps
 #endif
 #if ATTN_GATHER
 constexpr int kBlockKv = ATTN_SPARSE_SIZE;  // a step takes two blocks, wherever they stand

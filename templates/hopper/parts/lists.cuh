@@ -3,7 +3,7 @@
 #pragma once
 
 #if ATTN_SHARE_KV
-// One of the two warps that fill the ring of tiles of keys, each its chunks of columns.
+// One of the warps that fill the ring of tiles of keys, each its chunks of columns.
 #else
 // A ring of tiles of keys, or of values, that one warp fills.
 #endif
@@ -23,8 +23,8 @@ struct Gatherer {
   __device__ void load_list(const List& list, int block, int (&keys)[kMaskWords]) const;
   template <int kHeadDim, int kBegin, int kEnd, int kChunk>
   __device__ void copy_rows(const uint8_t* from, uint8_t* tile) const;
-  template <bool kFirst>
-  __device__ void run(Shared& shared);
+  template <bool kTellsMask, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
+  __device__ void run(uint8_t (&tiles)[kStages][kBytes], uint8_t (&mask)[kStages][kMaskBytes]);
 };
 
 // The lane's keys of a block; none: -1.
@@ -56,25 +56,26 @@ __device__ __forceinline__ void Gatherer::copy_rows(const uint8_t* from, uint8_t
     for (int j = 0; j < kTogether; ++j) place[j] = places[lane / kGroups + (i + j) * kRows];
 #pragma unroll
     for (int j = 0; j < kTogether; ++j) {
+      const int row = lane / kGroups + (i + j) * kRows;
+      // One address for all chunks: of several, each copy would wait until the one before it has
+      // read its own.
+      uint64_t columns = reinterpret_cast<uint64_t>(from) + int64_t{place[j]} * kPlaceBytes;
+      pin(columns);
 #pragma unroll
       for (int chunk = kBegin; chunk < kEnd; ++chunk) {
-        const int column = chunk * kGroups + group, row = lane / kGroups + (i + j) * kRows;
+        const int column = chunk * kGroups + group;
         const bool padded = (chunk + 1) * kChunk > kHeadDim && column * 8 >= kHeadDim;
         copy_chunk_if(place[j] >= 0 && !padded, tile + swizzled<kChunk>(kTileKv, row, column),
-                      from + int64_t{place[j]} * kPlaceBytes + chunk * kGroups * kPlaceBytes);
+                      reinterpret_cast<const void*>(columns + chunk * kGroups * kPlaceBytes));
       }
     }
   }
 }
 
-#if ATTN_SHARE_KV
-// Tile after tile, as the producer takes them. The first of the warps tells the mask.
-#else
-// Tile after tile, as the producer takes them. The first of the warps has the keys, and tells the
-// mask.
-#endif
-template <bool kFirst>
-__device__ __forceinline__ void Gatherer::run(Shared& shared) {
+// Tile after tile, as the producer takes them. One of the warps tells the mask.
+template <bool kTellsMask, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
+__device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
+                                              uint8_t (&mask)[kStages][kMaskBytes]) {
 #pragma unroll 1
   for (int index = blockIdx.x; index < p.tiles; index += gridDim.x) {
     const Tile tile = tile_at(index, p);
@@ -99,27 +100,38 @@ __device__ __forceinline__ void Gatherer::run(Shared& shared) {
         const bool exists = keys[i] >= 0;
 #endif
         if (column(i) < kTileKv) places[column(i)] = exists ? keys[i] * rows.stride_seq : -1;
-        if constexpr (kFirst) {
+        if constexpr (kTellsMask) {
           const uint32_t word = __ballot_sync(0xffffffffu, exists);
-          if (lane == 0) reinterpret_cast<uint32_t*>(shared.mask[slot.index])[i] = word;
+          if (lane == 0) reinterpret_cast<uint32_t*>(mask[slot.index])[i] = word;
         }
       }
-      if (kFirst && lane == 0) barrier_arrive(full[slot.index]);  // the mask is there
+      if (kTellsMask && lane == 0) barrier_arrive(full[slot.index]);  // the mask is there
       __syncwarp();
       load_list(list, Blocks::after(block), keys);
-#if ATTN_SHARE_KV
-      constexpr int kHalf = kChunksQk / 2, kBegin = kFirst ? 0 : kHalf;
-      constexpr int kEnd = kFirst ? kHalf : kChunksQk;
-      copy_rows<kHeadDimQk, kBegin, kEnd, kChunkQk>(from, shared.key[slot.index]);
-#else
-      if constexpr (kFirst) {
-        copy_rows<kHeadDimQk, 0, kChunksQk, kChunkQk>(from, shared.key[slot.index]);
-      } else {
-        copy_rows<kHeadDimV, 0, kChunksV, kChunkV>(from, shared.value[slot.index]);
-      }
-#endif
+      copy_rows<kHeadDim, kBegin, kEnd, kChunk>(from, tiles[slot.index]);
       arrive_once_copied(full[slot.index]);
       slot.advance();
     }
   }
 }
+
+#if ATTN_SHARE_KV
+// The chunks of warp kWarp of those that gather.
+template <int kWarp>
+__device__ __forceinline__ void gather_keys(Shared& shared, const Params& p) {
+  constexpr int kBegin = kChunksQk * kWarp / kGatherers;
+  constexpr int kEnd = kChunksQk * (kWarp + 1) / kGatherers;
+  Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[kWarp], p}
+      .run<kWarp == 0, kHeadDimQk, kBegin, kEnd, kChunkQk>(shared.key, shared.mask);
+}
+#else
+__device__ __forceinline__ void gather_keys(Shared& shared, const Params& p) {
+  Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[0], p}
+      .run<true, kHeadDimQk, 0, kChunksQk, kChunkQk>(shared.key, shared.mask);
+}
+
+__device__ __forceinline__ void gather_values(Shared& shared, const Params& p) {
+  Gatherer{p.v, shared.value_full, shared.value_empty, shared.places[1], p}
+      .run<false, kHeadDimV, 0, kChunksV, kChunkV>(shared.value, shared.mask);
+}
+#endif

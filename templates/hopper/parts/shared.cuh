@@ -80,7 +80,7 @@ struct __align__(1024) Shared {
   Turn turn[128];  // the last
 #endif
 #if ATTN_TOKENS
-  int places[2][kTileKv];  // of each warp that gathers: of the rows that come next
+  int places[kGatherers][kTileKv];  // of each warp that gathers: of the rows that come next
 #endif
   uint64_t query_full[kQueryStages][ATTN_ROW_BLOCKS], query_empty[kQueryStages][ATTN_ROW_BLOCKS];
   uint64_t output_full[kQueryStages][ATTN_ROW_BLOCKS];
@@ -159,7 +159,8 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   }
   for (int i = 0; i < kStages; ++i) {
 #if ATTN_TOKENS && ATTN_SHARE_KV
-    barrier_init(shared.key_full[i], 2 * 32 + 1);  // by each lane of who gather; the mask
+    // By each lane of who gather; the mask.
+    barrier_init(shared.key_full[i], kGatherers * 32 + 1);
 #elif ATTN_TOKENS
     // By each lane of who gathers; the mask.
     barrier_init(shared.key_full[i], 32 + 1);
