@@ -105,6 +105,15 @@ def sanitize_cases():
     yield Case(lists["name"], lists, "sanitize", data=lists["name"],
                schedule={
         **schedule(1, 32, 4, ping_pong=False, grid="plain"), "pack_heads": True})
+    latent = make_spec("sanitize_latent", (448, 384), (16, 2), mask=CAUSAL,
+                       share_kv={"v_prefix": 384}, tokens={"indices": 128})
+    yield Case(latent["name"], latent, "sanitize", data=latent["name"], schedule={
+        **schedule(2, 32, 4, weights="shared", overlap="none", ping_pong=False, grid="plain"),
+        "pack_heads": True})
+    sides = make_spec("sanitize_sides", (448, 384), (4, 1), mask=CAUSAL, share_kv={"v_prefix": 384})
+    yield Case(sides["name"], sides, "sanitize", data=sides["name"], schedule={
+        **schedule(2, 32, 4, weights="shared", overlap="none", ping_pong=False,
+                   order="longest_first"), "split_keys": True})
     heads = make_spec("sanitize_heads", (64, 64), (4, 2), inputs={
         "bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
         score="score + bias[h, q_idx, kv_idx]")

@@ -31,7 +31,7 @@ def takes_lists(spec):
     """Whether no function of a pair asks which key it has, and the heads of a key head share a mask."""
     of_pairs = str([spec["score"], spec["normalize"]])
     by_head = spec["heads"]["q"] > spec["heads"]["kv"] and re.search(r"\bh\b", spec.get("mask", ""))
-    return "kv_idx" not in of_pairs and not by_head and spec["head_dim"]["v"] <= 256
+    return "kv_idx" not in of_pairs and not by_head and (spec["head_dim"]["v"] <= 256 or "share_kv" in spec)
 
 
 def draw_schedule_of_lists(d, spec):
@@ -45,8 +45,19 @@ def draw_schedule_of_lists(d, spec):
             "order": "linear", "pack_heads": True}
 
 
+def draw_schedule_of_sides(d, spec):
+    lists = "tokens" in spec
+    packs = lists or (is_packable(spec) and d.random.random() < 0.5)
+    return {"warpgroups": 2, "tile_kv": d.random.choice([32, 32, 64] if lists else [32, 48, 64]),
+            "stages": 2, "weights": "shared", "overlap": "none", "ping_pong": False,
+            "grid": "persistent", "order": "linear" if lists else "longest_first",
+            **({"pack_heads": True} if packs else {})}
+
+
 def draw_schedule(d, spec):
     """Mostly one that fits."""
+    if "share_kv" in spec and spec["head_dim"]["v"] > 256:
+        return draw_schedule_of_sides(d, spec)
     if "tokens" in spec:
         return draw_schedule_of_lists(d, spec)
     dims = spec["head_dim"]
@@ -128,10 +139,27 @@ def reads_map(d, spec):
         spec["normalize"]["output"] = f"({output}) * (1 if map == 0 else -0.4)"
 
 
+def share_columns(d, spec):
+    """Values become columns of the keys: where two sides have them, few keys, which take long here."""
+    dims = spec["head_dim"]
+    if d.random.random() < 0.4:
+        dims["qk"], dims["v"] = d.random.choice([(576, 512), (448, 384), (512, 512)])
+    dims["v"] = min(dims["qk"], dims["v"])
+    if dims["v"] > 256 and dims["v"] % 128:
+        dims["v"] = 256
+    spec["share_kv"] = {"v_prefix": dims["v"]}
+    if takes_lists(spec) and d.random.random() < 0.3:
+        spec["tokens"] = {"indices": d.random.randint(1, 200)}
+    elif d.random.random() < 0.2:
+        pack(spec)
+
+
 def draw_storage(d, spec):
     """One of what only this family has."""
-    which = d.random.choice(["", "", "varlen", "blocks", "maps", "tokens"])
-    if which == "varlen":
+    which = d.random.choice(["", "", "varlen", "blocks", "maps", "tokens", "share_kv"])
+    if which == "share_kv":
+        share_columns(d, spec)
+    elif which == "varlen":
         pack(spec)
     elif which == "blocks":
         spec["blocks"] = {"size": d.random.choice(list(BLOCK_SIZES)),
@@ -211,7 +239,7 @@ def draw(seed, index):
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.7 else None
     calls = draw_calls(d, spec)
-    if schedule and spec["head_dim"]["v"] <= 256 and d.random.random() < 0.25:
+    if schedule and spec["head_dim"]["v"] <= 256 and "tokens" not in spec and d.random.random() < 0.25:
         schedule["split_keys"] = True
     return Drawn(spec, d.fills, schedule, calls)
 

@@ -101,6 +101,7 @@ def sparse_cases():
     yield from group_cases()
     yield from selected_cases()
     yield from list_cases()
+    yield from latent_cases()
 
 
 def sparse_rows_cases():
@@ -170,6 +171,43 @@ def list_cases():
         given = schedule(1, tile_kv, stages, ping_pong=False)
         yield Case(spec["name"], spec, "variant", schedule={**given, "pack_heads": True},
                    data=spec["name"])
+
+
+def latent_cases():
+    """`--filter latent_`: values that are the keys' first columns, of one accumulator and of two."""
+    def one(name, dims, heads, *rest, **spec):
+        return variant(f"latent_{name}", dims, heads, *rest, share_kv={"v_prefix": dims[1]}, **spec)
+
+    yield one("narrow", (192, 128), (8, 2), mask=CAUSAL)
+    yield one("odd", (104, 72), (4, 4), dtype="fp16", layout="bhsd")
+    yield one("varlen", (192, 128), (8, 1), varlen=True, mask=CAUSAL)
+    yield one("causal", (576, 512), (16, 1), mask=CAUSAL)
+    yield one("full", (576, 512), (128, 1), longest=2000, dtype="fp16")
+    yield one("query", (576, 512), (16, 1), mask=CAUSAL,
+              workload={"batch": 8, "seq_q": 1, "seq_kv": 8192})
+    yield one("packed", (576, 512), (16, 2), varlen=True, mask=CAUSAL)
+    yield one("query_packed", (576, 512), (16, 1), varlen=True,
+              workload={"batch": 8, "seq_q": 1, "seq_kv": 8192})
+    yield one("square", (512, 512), (8, 1), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+              score=ALIBI, mask=MASKS["window"])
+    yield one("sigmoid", (448, 384), (4, 1), normalize=row_free("sigmoid(score)"), mask=CAUSAL)
+    yield one("softcap", (576, 512), (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL)
+    yield one("ids", (448, 384), (4, 1), {"doc": {"fill": "documents_anyhow"}},
+              inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
+              mask="doc[b, q_pos] == doc[b, kv_idx]")
+    yield one("lists", (576, 512), (128, 1), mask=CAUSAL, tokens={"indices": 200})
+    yield one("lists_parts", (576, 512), (71, 1), tokens={"indices": 90},
+              normalize=row_free("sigmoid(score)"))
+    yield one("lists_valid", (448, 384), (16, 2), {"valid": {"fill": "stretches"}}, dtype="fp16",
+              inputs={"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}},
+              mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos", tokens={"indices": 130})
+    yield one("lists_narrow", (192, 128), (16, 2), mask=CAUSAL, tokens={"indices": 130})
+    for tile_kv, stages in ((32, 4), (48, 2)):
+        spec = make_spec(f"latent_{tile_kv}", (576, 512), (16, 1), mask=CAUSAL,
+                         share_kv={"v_prefix": 512})
+        given = schedule(2, tile_kv, stages, weights="shared", overlap="none", ping_pong=False,
+                         order="longest_first")
+        yield Case(spec["name"], spec, "variant", schedule=given, data=spec["name"])
 
 
 def group_cases():

@@ -201,7 +201,7 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
   args.heads_kv = dims.heads_kv;
   args.q = q.data();
   args.k = k.data();
-  args.v = v.data();
+  if constexpr (requires { args.v; }) args.v = v.data();
   args.o = o.data();
   const Buffer lse(4 * static_cast<size_t>(n.batch * dims.maps * dims.heads_q * n.seq_q));
   if constexpr (requires { args.lse; }) args.lse = static_cast<float*>(lse.data());

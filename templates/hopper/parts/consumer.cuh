@@ -266,9 +266,15 @@ __device__ __forceinline__ void Consumer::attend() {
 #endif
 #endif
 #if ATTN_QUERY_SHIFT
+#if ATTN_SIDES > 1
+  if (side() == 0) scale_queries(shared.query[query_slot.index][ATTN_ROW_BLOCK]);
+  fence_async_proxy();
+  both_sides_sync();
+#else
   scale_queries(shared.query[query_slot.index][ATTN_ROW_BLOCK]);
   fence_async_proxy();
   named_sync(1 + kWarpgroups + warpgroup, 128);
+#endif
 #endif
 #if ATTN_TRIMMED && !ATTN_ASCENDING
   pass_over(work.before);
