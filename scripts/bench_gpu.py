@@ -27,7 +27,7 @@ import torch  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
 from gpu import full, tensors  # noqa: E402
-from gpu.case import Shape  # noqa: E402
+from gpu.case import Shape, tile_text  # noqa: E402
 from gpu.forward import FA3_TFLOPS, FA3_TO_CUDNN, bench_cases  # noqa: E402
 from gpu.kernel import Kernel  # noqa: E402
 
@@ -179,7 +179,8 @@ def measure(bench, entry, args, flush):
     return {"case": bench.name, "commit": entry["commit"], "milliseconds": medians,
             "tflops": tflops, "right": right,
             "ratio": tflops["attngen"] / tflops["cudnn"] if "cudnn" in tflops else None,
-            "schedule": entry["schedule"], "predicted": entry["predicted"]}
+            "schedule": entry["schedule"], "tile": tile_text(case.spec, entry["schedule"]),
+            "predicted": entry["predicted"]}
 
 
 def to_better(row):
@@ -194,13 +195,11 @@ def to_better(row):
 
 def print_row(row, peers):
     """A row of a Markdown table, as docs/performance.md has it."""
-    s = row["schedule"]
-    tiles = f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']}"
     cells = [row["case"].removeprefix("bench_").replace("_", " "),
              f"{row['tflops']['attngen']:.0f}",
              *(f"{row['tflops'][peer]:.0f}" if peer in row["tflops"] else "" for peer in peers),
              f"{row['ratio']:.2f}" if row["ratio"] else "",
-             f"{to_better(row):.2f}" if to_better(row) else "", tiles]
+             f"{to_better(row):.2f}" if to_better(row) else "", row["tile"]]
     print(f"| {' | '.join(cells)} |{'' if row['right'] else ' WRONG RESULT'}", flush=True)
 
 

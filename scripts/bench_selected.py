@@ -24,7 +24,7 @@ import torch  # noqa: E402
 from bench_gpu import Emitted, contest, measure_beside  # noqa: E402
 from bench_storage import TOLERANCE, attend, draw_tokens  # noqa: E402
 from gpu import storage, tensors  # noqa: E402
-from gpu.case import Shape  # noqa: E402
+from gpu.case import Shape, tile_text  # noqa: E402
 
 ROW_STEP = 997  # of the rows checked
 LONGEST_RIVAL = 32768  # beyond which the rival's table of blocks takes minutes to make
@@ -139,7 +139,7 @@ def measured(bench, entry, args, ms, wrong, pairs):
     flop = 2 * pairs * sum(bench.spec["head_dim"].values())
     return {"case": bench.name, "commit": entry["commit"], "milliseconds": ms, "wrong": wrong,
             "seed": args.seed, "tflops": 1e-9 * flop / ms[bench.name],
-            "schedule": entry["schedule"]}
+            "schedule": entry["schedule"], "tile": tile_text(bench.spec, entry["schedule"])}
 
 
 def measure(bench, dense, entries, args, flush):
@@ -171,7 +171,7 @@ def measure(bench, dense, entries, args, flush):
 
 
 def print_row(row, dense):
-    ms, s = row["milliseconds"], row["schedule"]
+    ms = row["milliseconds"]
     own = ms[row["case"]]
 
     def beside(name):
@@ -179,7 +179,7 @@ def print_row(row, dense):
 
     cells = [row["case"].split("_", 2)[2].replace("_", " "), f"{own:.3f}",
              f"{row['tflops']:.0f}", *beside(dense), *beside("flex"),
-             f"{64 * s['warpgroups']}x{s['tile_kv']}, {s['stages']}"]
+             row["tile"]]
     print(f"| {' | '.join(cells)} |", flush=True)
 
 

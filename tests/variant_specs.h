@@ -29,7 +29,7 @@ inline std::string with_header(const std::string& header, const std::string& tex
   for (std::string line; std::getline(lines, line);) {
     const std::string key = line.substr(0, line.find(':'));
     const bool replaced = key == "attngen" || key == "name" || key == "dtype" || key == "heads" ||
-                          key == "head_dim" || key == "workload";
+                          key == "head_dim" || key == "share_kv" || key == "workload";
     if (!replaced) result += line + "\n";
   }
   return result;

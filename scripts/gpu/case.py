@@ -94,6 +94,13 @@ def make_spec(name, head_dim, heads, dtype="bf16", layout="bshd", **rest):
     return spec
 
 
+def tile_text(spec, given):
+    """Queries x keys of a step: the warpgroups of two maps, or of two sides of values, share rows."""
+    sides = 2 if "share_kv" in spec and spec["head_dim"]["v"] > 256 else 1
+    rows = 64 * given["warpgroups"] // (spec.get("maps", 1) * sides)
+    return f"{rows}x{given['tile_kv']}, {given['stages']}"
+
+
 def dim_text(head_dim):
     qk, v = head_dim
     return f"d{qk}" if qk == v else f"d{qk}v{v}"

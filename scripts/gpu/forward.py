@@ -16,6 +16,7 @@ class BenchCase:
     dtype: str = "bf16"
     rows: int = 0  # queries, if fewer than keys
     schedule: dict = None  # or the search's
+    share_kv: bool = False  # values are the keys' first columns
 
     @property
     def seq_q(self):
@@ -24,6 +25,7 @@ class BenchCase:
     def case(self):
         spec = make_spec(self.name, self.head_dim, self.heads, self.dtype,
                          mask=CAUSAL if self.causal else None,
+                         share_kv={"v_prefix": self.head_dim[1]} if self.share_kv else None,
                          workload={"batch": self.batch, "seq_q": self.seq_q, "seq_kv": self.seq})
         return Case(self.name, spec, "bench", mask="causal" if self.causal else "full",
                     schedule=self.schedule, data=self.name)
@@ -101,6 +103,20 @@ def wide_cache_bench():
                         (heads, 1), batch, seq, False, rows=1)
 
 
+# FlashMLA's times in microseconds, by (batch, heads, queries, keys), measured on an H200 (2026-11-20,
+# FlashMLA 9241ae3e, nvcc 13.0, pages of 64 keys): it is not run beside these.
+FLASH_MLA_US = {(1, 128, 1, 8192): 30.0, (8, 128, 1, 8192): 51.4, (128, 128, 1, 4096): 254.3,
+                (128, 16, 1, 4096): 169.1, (128, 128, 2, 4096): 503.3}
+
+
+def latent_bench():
+    """Latent attention (MLA): keys of 576 columns whose first 512 are the values."""
+    for batch, heads, rows, seq in (*FLASH_MLA_US, (32, 128, 1, 8192), (64, 64, 1, 8192),
+                                    (1, 128, 2048, 8192)):
+        yield BenchCase(f"bench_latent_b{batch}_h{heads}_q{rows}_s{seq}", (576, 512), (heads, 1),
+                        batch, seq, False, rows=rows, share_kv=True)
+
+
 def chunk_bench():
     """The last few hundred queries of many keys: prompts that come in chunks."""
     for heads, rows, seq in (((32, 8), 128, 32768), ((32, 8), 512, 32768), ((64, 8), 512, 32768),
@@ -140,6 +156,7 @@ def bench_cases():
     yield from few_rows_bench()
     yield from long_cache_bench()
     yield from wide_cache_bench()
+    yield from latent_bench()
     yield from chunk_bench()
     yield from short_bench()
     yield BenchCase("bench_mla_prefill_s4096_causal", (192, 128), (16, 16), BENCH_TOKENS // 4096,

@@ -167,7 +167,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     constexpr int kTwoFloats = 8,
                   kOthers = 16;  // of a thread's rows: what is left to the other side
     const int reductions = std::max<int>(1, static_cast<int>(kernel.rows.reductions.size()));
-    bytes += kBarrier * s.stages + kWarpgroupLanes * (kTwoFloats * reductions + kOthers);
+    bytes += kWarpgroupLanes * (kTwoFloats * reductions + kOthers);
   }
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   if (kernel.bias_shifted) {

@@ -80,9 +80,9 @@ double matrix_clk(const Kernel& kernel, const Schedule& s, const target::Target&
 // V once for all; weights in shared memory are written and read back.
 double shared_bytes(const Kernel& kernel, const Schedule& s) {
   const double loaded = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.loaded_columns());
-  const double kv = 2.0 * s.tile_kv * (kernel.head_dim_qk + kernel.head_dim_v);
+  const double kv = 2.0 * s.tile_kv * (1.0 * kernel.head_dim_qk / kernel.sides + kernel.head_dim_v);
   const double other_keys = 2.0 * s.tile_kv * (kernel.maps - 1) * kernel.head_dim_qk;
-  const double query = 2 * kWarpgroupRows * kernel.head_dim_qk;
+  const double query = 2.0 * kWarpgroupRows * kernel.head_dim_qk / kernel.sides;
   // The bias comes by TMA, and every warpgroup reads its rows.
   const double bias = 1.0 * kernel.bias_bytes * kWarpgroupRows * s.tile_kv;
   const double weights = s.weights == Place::Shared ? 2 * 2 * kWarpgroupRows * s.tile_kv : 0;
@@ -172,6 +172,17 @@ double serial_clk(const Kernel& kernel, const Schedule& s, const expr::Operation
          elements_of_lane(s) * chain_clk(n, 1, t) + kLoopClk + (follows_rows ? kRowsClk : 0);
 }
 
+// Of two sides, which weigh by turns: a block's S, its weights, and the PV of both, which have the
+// tensor cores together, follow one another; the next S waits for the block before to leave its
+// slot.
+double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCounts& n,
+                const target::Target& t) {
+  const double scores = scores_clk(kernel, s, t);
+  const double outputs = s.warpgroups * (matrix_clk(kernel, s, t) - scores);
+  return latency_clk(s, t) + scores + t.matrix_latency_clk +
+         elements_of_lane(s) * chain_clk(n, 1, t) + outputs + kLoopClk;
+}
+
 // Of a softmax. Where bytes that come by tiles are the mask, no block is whole, and all are tried.
 bool keeps_max(const Kernel& kernel, Block block) {
   const bool tries =
@@ -231,7 +242,8 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   const double overlapped =
       longer + exposed_overlap(s.warpgroups, step.matrix, step.chain) * shorter;
   step.length = std::max(overlapped, step.shared) + step.rescale + s.warpgroups * latency_clk(s, t);
-  step.length = std::max(step.length, serial_clk(kernel, s, n, t));
+  step.length = std::max(
+      step.length, kernel.sides > 1 ? turn_clk(kernel, s, n, t) : serial_clk(kernel, s, n, t));
   if (kernel.mask_tile) {
     step.length += s.warpgroups * (kByteStepClk + kByteKeyClk * s.tile_kv);
   } else if (kernel.bias_bytes > 0 && !kernel.bias_shifted) {

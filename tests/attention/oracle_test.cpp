@@ -353,6 +353,16 @@ TEST_CASE("of the keys of a list those that exist, and one that stands twice cou
   }
 }
 
+TEST_CASE("values that are the keys' first columns") {
+  const Tensors t(5, 7);
+  Tensors beside = t;  // the same as values of their own
+  beside.problem.v = {t.k.data(), 224, 32, 16};
+  const std::string mask = "mask: kv_idx <= q_pos\n";
+  const Row row = exact(mask + "share_kv: {v_prefix: 8}\n", t, 1, 3, 2);
+  CHECK(row.o == exact(mask, beside, 1, 3, 2).o);
+  CHECK(row.o != exact(mask, t, 1, 3, 2).o);
+}
+
 // Sequences of 70 queries and 130 keys, and of 130 and 200, in one of 200 and 330.
 struct PackedBlocks {
   Tensors t{200, 330};

@@ -127,6 +127,7 @@ std::map<std::string, Formula> formulas() {
 
   std::map<std::string, Formula> all;
   all["causal"] = masked(causal);
+  all["latent"] = scored(true, [](double s, const Pair&) { return 4 * s * 0.1352337788608801; });
   all["sliding_window"] = masked([](const Pair& x) { return x.j <= x.p && x.j > x.p - 1024; });
   all["two_sided_window"] = masked([](const Pair& x) { return std::abs(x.j - x.p) <= 512; });
   all["prefix_lm"] =

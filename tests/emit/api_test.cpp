@@ -141,6 +141,14 @@ TEST_CASE("lists of tokens") {
         "[batch, 8, seq_q, 2048] contiguous: which, in any order; the rest does not matter");
 }
 
+TEST_CASE("values that are the keys' first columns have no argument") {
+  const Api api = api_of(spec_of("share_kv: {v_prefix: 128}\n"));
+  CHECK(meaning_of(api, "k") ==
+        "keys, bf16 [batch, seq_kv, 8, 128]; a value is its key's first 128 elements");
+  CHECK(meaning_of(api, "v") == "no such field");
+  CHECK(meaning_of(api, "v_stride_seq") == "no such field");
+}
+
 TEST_CASE("a saved value is defined in the spec's words") {
   const Api api =
       api_of(spec_of("normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"

@@ -18,6 +18,7 @@
 #include "sanitize_full.h"
 #include "sanitize_heads.h"
 #include "sanitize_ids.h"
+#include "sanitize_latent.h"
 #include "sanitize_lists.h"
 #include "sanitize_maps.h"
 #include "sanitize_maps_split.h"
@@ -25,6 +26,7 @@
 #include "sanitize_nearest.h"
 #include "sanitize_selected.h"
 #include "sanitize_shifted.h"
+#include "sanitize_sides.h"
 #include "sanitize_sigmoid.h"
 #include "sanitize_sparse.h"
 #include "sanitize_split.h"
@@ -280,7 +282,9 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
 }
 
 template <typename Args, typename Workspace, typename Forward>
-bool run(const char* name, const Dims& dims, Workspace workspace_bytes, Forward forward) {
+bool run(const char* only, const char* name, const Dims& dims, Workspace workspace_bytes,
+         Forward forward) {
+  if (std::strstr(name, only) == nullptr) return true;
   for (const Lengths& lengths : kLengths) {
     // Scores in the hundreds: a later block's maximum is far above the first's.
     for (const float factor : {1.0f, 64.0f}) {
@@ -302,9 +306,11 @@ bool run(const char* name, const Dims& dims, Workspace workspace_bytes, Forward 
 }  // namespace
 
 #define RUN(name, ...) \
-  run<name##_forward_args>(#name, __VA_ARGS__, name##_forward_workspace, name##_forward)
+  run<name##_forward_args>(only, #name, __VA_ARGS__, name##_forward_workspace, name##_forward)
 
-int main() {
+// Of the kernels those whose names contain the argument; of none all.
+int main(int argc, char** argv) {
+  const char* const only = argc > 1 ? argv[1] : "";
   const bool all =
       RUN(sanitize_full, Dims{2, 2, 128, true}) & RUN(sanitize_causal, Dims{4, 1, 64, false}) &
       RUN(sanitize_window, Dims{2, 1, 72, true}) & RUN(sanitize_sigmoid, Dims{2, 2, 128, true}) &
@@ -321,6 +327,8 @@ int main() {
       RUN(sanitize_bits, Dims{4, 4, 64, true, 1, false, 64, true}) &
       RUN(sanitize_split, Dims{4, 1, 64, true, 1, false, 64, false, true}) &
       RUN(sanitize_heads, Dims{4, 2, 64, true}) &
-      RUN(sanitize_maps_split, Dims{4, 1, 64, true, 2, false, 64, false, true});
+      RUN(sanitize_maps_split, Dims{4, 1, 64, true, 2, false, 64, false, true}) &
+      RUN(sanitize_latent, Dims{16, 2, 448, true, 1, false, 384, true}) &
+      RUN(sanitize_sides, Dims{4, 1, 448, true, 1, false, 384, false, true});
   return all ? 0 : 1;
 }

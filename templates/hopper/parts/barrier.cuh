@@ -94,7 +94,7 @@ struct RingSlot {
   }
 };
 
-#if ATTN_PING_PONG
+#if ATTN_PING_PONG || ATTN_SIDES > 1
 // Named barriers 1..kWarpgroups order the warpgroups, the next kWarpgroups gather one warpgroup;
 // 0 is __syncthreads.
 #else
@@ -102,11 +102,13 @@ struct RingSlot {
 #endif
 #if ATTN_MAPS > 1
 // Then come two for each pair: its queries are read, its sum is written.
+#elif ATTN_SIDES > 1
+// Then come those of both sides of a row block.
 #endif
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
-#if ATTN_PING_PONG
+#if ATTN_PING_PONG || ATTN_SIDES > 1
 __device__ __forceinline__ void named_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

@@ -124,8 +124,8 @@ struct Consumer {
   __device__ void weigh_beside_output(const Cursor& cursor);
 #endif
 #if ATTN_SIDES > 1
-  __device__ Factors take_turn_of_other();
-  __device__ void leave_turn(const Factors& factors);
+  __device__ Factors take_rows();
+  __device__ void leave_rows(const Factors& factors);
   __device__ void add_values(const Cursor& cursor, const Factors& factors);
   __device__ void weigh_for_both(Cursor& cursor, bool first);
   __device__ void let_other_weigh(Cursor& cursor);
@@ -133,7 +133,7 @@ struct Consumer {
   __device__ void visit_blocks(Cursor cursor);
 
   // The steps of a block.
-#if ATTN_PING_PONG
+#if ATTN_PING_PONG || ATTN_SIDES > 1
   __device__ void take_turn() const;
   __device__ void pass_turn() const;
 #endif

@@ -37,7 +37,7 @@ constexpr int kRanked = ATTN_RANKED;  // tiles
 #if ATTN_SIDES > 1
 // What a thread's two rows have come to with a block, for the thread of the other side that has
 // them too.
-struct Turn {
+struct RowsSoFar {
   Reductions reductions[2];
   float factors[2];  // of the accumulator
 #if ATTN_FIXED_MAX
@@ -77,7 +77,7 @@ struct __align__(1024) Shared {
   Strips strips[kWarpgroups][2];  // of this block and the next
 #endif
 #if ATTN_SIDES > 1
-  Turn turn[128];  // the last
+  RowsSoFar rows_so_far[128];
 #endif
 #if ATTN_TOKENS
   int places[kGatherers][kTileKv];  // of each warp that gathers: of the rows that come next
@@ -87,9 +87,6 @@ struct __align__(1024) Shared {
   uint64_t key_full[kStages], key_empty[kStages];
 #if !ATTN_SHARE_KV
   uint64_t value_full[kStages], value_empty[kStages];
-#endif
-#if ATTN_SIDES > 1
-  uint64_t weights_full[kStages];
 #endif
 #if ATTN_COUNTER
   uint64_t counter_open;
@@ -168,9 +165,6 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.key_full[i], 1);
 #endif
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
-#if ATTN_SIDES > 1
-    barrier_init(shared.weights_full[i], 4);
-#endif
 #if ATTN_TOKENS && !ATTN_SHARE_KV
     barrier_init(shared.value_full[i], 32);
 #elif !ATTN_SHARE_KV

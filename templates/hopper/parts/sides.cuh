@@ -2,41 +2,41 @@
 // turns, each for both, and leave the weights in shared memory, with what the rows have come to.
 #pragma once
 
-// The block's weights, and the rows, of the other side, once they are there.
-__device__ __forceinline__ Factors Consumer::take_turn_of_other() {
-  barrier_wait(shared.weights_full[value_slot.index], value_slot.parity);
-  const Turn& turn = shared.turn[thread];
+// What the other side has left, once it is there.
+__device__ __forceinline__ Factors Consumer::take_rows() {
+  take_turn();
+  const RowsSoFar& rows_so_far = shared.rows_so_far[thread];
   Factors factors;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    reductions[r] = turn.reductions[r];
-    factors.row[r] = turn.factors[r];
+    reductions[r] = rows_so_far.reductions[r];
+    factors.row[r] = rows_so_far.factors[r];
   }
 #if ATTN_FIXED_MAX
-  factors.shrink = turn.shrink;
+  factors.shrink = rows_so_far.shrink;
 #if ATTN_LARGE_SCORES
-  fixed_limit = turn.fixed_limit;
+  fixed_limit = rows_so_far.fixed_limit;
 #endif
 #endif
   return factors;
 }
 
-// Of this side, for the other, which has read what it left there itself.
-__device__ __forceinline__ void Consumer::leave_turn(const Factors& factors) {
-  Turn& turn = shared.turn[thread];
+// For the other side, which has read what this one left before, and left its own.
+__device__ __forceinline__ void Consumer::leave_rows(const Factors& factors) {
+  RowsSoFar& rows_so_far = shared.rows_so_far[thread];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    turn.reductions[r] = reductions[r];
-    turn.factors[r] = factors.row[r];
+    rows_so_far.reductions[r] = reductions[r];
+    rows_so_far.factors[r] = factors.row[r];
   }
 #if ATTN_FIXED_MAX
-  turn.shrink = factors.shrink;
+  rows_so_far.shrink = factors.shrink;
 #if ATTN_LARGE_SCORES
-  turn.fixed_limit = fixed_limit;
+  rows_so_far.fixed_limit = fixed_limit;
 #endif
 #endif
   hand_over_weights();
-  if (lane == 0) barrier_arrive(shared.weights_full[value_slot.index]);
+  pass_turn();
 }
 
 // O += P V of the block, whoever has weighed it.
@@ -65,7 +65,7 @@ __device__ __forceinline__ void Consumer::weigh_for_both(Cursor& cursor, bool fi
   pin(scores);
   const Factors factors = weigh_block(cursor, first);
   release_key();
-  leave_turn(factors);
+  leave_rows(factors);
   add_values(cursor, factors);
 }
 
@@ -80,7 +80,7 @@ __device__ __forceinline__ void Consumer::let_other_weigh(Cursor& cursor) {
   cursor.next();
 #endif
   release_key();
-  add_values(cursor, take_turn_of_other());
+  add_values(cursor, take_rows());
 }
 
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {

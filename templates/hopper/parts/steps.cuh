@@ -1,8 +1,12 @@
 // The steps of a block of keys: its two products, its weights, and its slots of the rings.
 #pragma once
 
-#if ATTN_PING_PONG
+#if ATTN_PING_PONG || ATTN_SIDES > 1
+#if ATTN_SIDES > 1
+// Sides take turns at weighing.
+#else
 // Warpgroups take turns on the tensor cores: one multiplies while the others compute weights.
+#endif
 __device__ __forceinline__ void Consumer::take_turn() const { named_sync(1 + warpgroup, 256); }
 __device__ __forceinline__ void Consumer::pass_turn() const {
   named_arrive(1 + (warpgroup + 1 == kWarpgroups ? 0 : warpgroup + 1), 256);
@@ -443,13 +447,10 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
 #else
   if (first >= kTileKv) return;
 #endif
-#if ATTN_SHARE_KV
-  // These keys nobody has.
 #if ATTN_SIDES > 1
   clear_values(shared.key[value_slot.index] + side() * kSideBytes, max(first, 0));
-#else
-  clear_values(shared.key[value_slot.index], max(first, 0));
-#endif
+#elif ATTN_SHARE_KV
+  clear_values(shared.key[value_slot.index], max(first, 0));  // keys that the mask leaves out
 #else
   barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
   clear_values(shared.value[value_slot.index], max(first, 0));
