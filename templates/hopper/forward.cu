@@ -1,7 +1,13 @@
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
-#if ATTN_TOKENS
+#if ATTN_TOKENS && ATTN_SHARE_KV
+// One producer warp loads queries by TMA, two gather keys, whose first columns are the values. Each
+// consumer warpgroup holds
+#elif ATTN_TOKENS
 // One producer warp loads queries by TMA, two gather keys and values. Each consumer warpgroup holds
+#elif ATTN_SHARE_KV
+// One producer warp keeps a ring of tiles of keys, whose first columns are the values, full by TMA.
+// Each consumer warpgroup holds
 #else
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 #endif

@@ -55,9 +55,6 @@ __device__ __forceinline__ void Consumer::add_values(const Cursor& cursor, const
 
 __device__ __forceinline__ void Consumer::weigh_for_both(Cursor& cursor, bool first) {
   start_next(cursor);
-#if ATTN_TABLE_BYTES
-  finish_tables();
-#endif
 #if ATTN_LEVEL
   if (!first) find_level(cursor);
 #endif
@@ -84,6 +81,9 @@ __device__ __forceinline__ void Consumer::let_other_weigh(Cursor& cursor) {
 }
 
 __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
+#if ATTN_TABLE_BYTES
+  finish_tables();
+#endif
   bool first = true;
   if (warpgroup % kSides == 1 && cursor.has_more()) {
     let_other_weigh(cursor);
