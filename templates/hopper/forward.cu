@@ -1,19 +1,20 @@
 // Attention forward for NVIDIA Hopper (sm_90a).
 //
 #if ATTN_TOKENS && ATTN_SHARE_KV
-// One producer warp loads queries by TMA, two gather keys, whose first columns are the values. Each
-// consumer warpgroup holds
+// One producer warp loads queries by TMA, two gather keys, whose first columns are the values.
 #elif ATTN_TOKENS
 // One producer warp loads queries by TMA, two gather keys and values. Each consumer warpgroup holds
 #elif ATTN_SHARE_KV
-// One producer warp keeps a ring of tiles of keys, whose first columns are the values, full by TMA.
-// Each consumer warpgroup holds
+// One producer warp keeps a ring of keys, whose first columns are the values, full by TMA.
 #else
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 #endif
 #if ATTN_SIDES > 1
-// 64 query rows, and a side of their output's columns: S = Q K^T by wgmma into registers, of every
-// second block, weights in place, for both sides, O += P V by wgmma, block
+// A consumer warpgroup holds 64 query rows and a side of their output's columns: S = Q K^T by wgmma
+// into registers, of every second block, weights in place, for both sides, O += P V by wgmma, block
+#elif ATTN_SHARE_KV
+// A consumer warpgroup holds 64 query rows: S = Q K^T by wgmma into registers, weights in place,
+// O += P V by wgmma, block
 #else
 // 64 query rows: S = Q K^T by wgmma into registers, weights in place, O += P V by wgmma, block
 #endif
