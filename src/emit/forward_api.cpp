@@ -14,14 +14,14 @@ using spec::Input;
 
 // What holds of all fields alike.
 std::string struct_meaning(const spec::Spec& spec) {
-  const char* const read = spec.v_prefix ? "q and k" : "q, k and v";
   return fmt::format(
-      "Pointers are to device memory. {}o must be aligned to 16 bytes, others to their "
+      "Pointers are to device memory. {} and o must be aligned to 16 bytes, others to their "
       "element unless they say otherwise. Strides must be multiples of 8 elements, those of o "
-      "positive, of {} also 0; the last dimension is contiguous, and the stride of a "
-      "dimension of length 1 is ignored. All keys and values must be finite, those that the mask "
-      "leaves out too. A row without a pair gives 0.",
-      spec.v_prefix ? "q, k and " : "q, k, v and ", read);
+      "positive, of {} also 0; the last dimension is contiguous, and the stride of a dimension of "
+      "length 1 is ignored. All keys and values must be finite, those that the mask leaves out "
+      "too. "
+      "A row without a pair gives 0.",
+      spec.v_prefix ? "q, k" : "q, k, v", spec.v_prefix ? "q and k" : "q, k and v");
 }
 constexpr const char* kWorkspaceMeaning =
     "Bytes of device memory that the call needs as its workspace, which depend on batch and "

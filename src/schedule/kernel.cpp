@@ -4,6 +4,7 @@
 #include "attention/empty_row.h"
 #include "attention/fixed_max.h"
 #include "attention/interval_mask.h"
+#include "attention/large_scores.h"
 #include "attention/output_columns.h"
 #include "attention/tiles.h"
 #include "expr/print.h"
@@ -320,6 +321,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   }
   kernel.rows = rows;
   kernel.fixed_max = attention::may_fix_max(rows);
+  kernel.large_scores = attention::may_be_large(spec);
   kernel.searched_limits =
       family == target::Family::Hopper && attention::has_searched_limits(spec, rows);
   kernel.masked = attention::is_masked(spec);

@@ -143,6 +143,18 @@ int scout_bytes(const Kernel& kernel, const Schedule& s, int tile) {
   return kBarriers * kBarrier + round_up(tile + content, 16) + rows * kCells;
 }
 
+// What each thread of a side leaves to the other (the template's RowsSoFar): of two rows the
+// reductions, or what is empty, and the factors; where the maximum is kept what that needs.
+int bytes_of_rows_so_far(const Kernel& kernel, const Schedule& s) {
+  constexpr int kWord = 4, kRows = 2;
+  const int granted = register_plan(kernel, s, 1).consumer;
+  const bool fixed_max = kernel.fixed_max && register_need(kernel, s, true) <= granted;
+  const int reductions = static_cast<int>(kernel.rows.reductions.size());
+  const int words = (reductions > 0 ? kRows * reductions : 1) + kRows + (fixed_max ? 1 : 0) +
+                    (fixed_max && kernel.large_scores ? 1 : 0);
+  return kWarpgroupLanes * words * kWord;
+}
+
 // What the template's Shared holds beside its tensors: strips, barriers, tiles, what the producer
 // says of each slot, and each row's first and last key where it searches for them.
 int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
@@ -163,12 +175,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   constexpr int kGatherers = 2, kPlace = 4;  // of the warps that gather each its keys at hand
   if (kernel.list_room > 0) bytes += kGatherers * s.tile_kv * kPlace;
-  if (kernel.sides > 1) {
-    constexpr int kTwoFloats = 8,
-                  kOthers = 16;  // of a thread's rows: what is left to the other side
-    const int reductions = std::max<int>(1, static_cast<int>(kernel.rows.reductions.size()));
-    bytes += kWarpgroupLanes * (kTwoFloats * reductions + kOthers);
-  }
+  if (kernel.sides > 1) bytes += bytes_of_rows_so_far(kernel, s);
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   if (kernel.bias_shifted) {
     constexpr int kCopyChunk = 16;  // within which a row begins

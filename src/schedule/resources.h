@@ -12,13 +12,13 @@ namespace attngen::schedule {
 
 // Values wider than one accumulator are split: each tile has `columns` of them, a multiple of what
 // TMA moves at a time, and computes the scores anew. Those that are columns of the keys, which a
-// tile has all of, are split between `sides` of its warpgroups, each of which computes the scores.
+// tile has all of, are split between `sides` of its warpgroups, which compute scores by turns.
 struct ValueParts {
   int count = 1, columns = 0, sides = 1;
 };
-ValueParts value_parts(int head_dim_v);  // the former
 ValueParts value_parts(const spec::Spec& spec);
-// Whether the latter are split evenly, into columns that stand in whole chunks of memory.
+ValueParts value_parts(int head_dim_v);  // of values that are no columns of the keys
+// Whether those that are can be split into sides of whole chunks of shared memory.
 bool has_even_sides(int head_dim_v);
 
 struct Fit {

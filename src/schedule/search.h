@@ -72,6 +72,7 @@ struct Kernel {
   std::optional<attention::BlockTest> test;  // and asks this of each one
   bool id_tables = false;                    // from tables of ids alone
   bool fixed_max = false;                    // unmasked blocks may keep the row's first maximum
+  bool large_scores = false;                 // scores may leave what exponents hold
   RowOrder row_order = {};
   bool varlen = false;        // packed sequences
   int block_size = 0;         // block sparsity: keys of the caller's blocks
