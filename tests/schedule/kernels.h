@@ -27,18 +27,25 @@ inline expr::Expr parse_mask(std::string_view text) {
   return std::get<expr::Expr>(expr::parse(text, scope));
 }
 
-// Of a spec of head dim 128, or another, with these lines.
-inline Kernel read_kernel(const std::string& lines, target::Family family = target::Family::Hopper,
-                          int head_dim = 128) {
-  const std::string dim = std::to_string(head_dim);
-  text::Diagnostics diagnostics(
-      {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nhead_dim: {qk: " + dim + ", v: " + dim +
-                        "}\n" + lines});
+// Of a spec with these lines behind those that all have.
+inline Kernel kernel_of_lines(const std::string& lines,
+                              target::Family family = target::Family::Hopper) {
+  text::Diagnostics diagnostics({"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\n" + lines});
   const std::optional<spec::Spec> spec = spec::read(diagnostics);
   INFO(diagnostics.render(text::ErrorFormat::Gcc));
   REQUIRE(spec);
   const auto rows = attention::derive_row_form(spec->normalize);
   return describe_kernel(*spec, std::get<attention::RowForm>(rows), family);
+}
+
+inline std::string head_dims(int qk, int v) {
+  return "head_dim: {qk: " + std::to_string(qk) + ", v: " + std::to_string(v) + "}\n";
+}
+
+// Of a spec of head dim 128, or another, with these lines.
+inline Kernel read_kernel(const std::string& lines, target::Family family = target::Family::Hopper,
+                          int head_dim = 128) {
+  return kernel_of_lines(head_dims(head_dim, head_dim) + lines, family);
 }
 
 // Softmax attention of `heads` query and key heads, one workload point.

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include "attention/row_form.h"
 #include "kernels.h"
 #include "schedule/cost.h"
 #include "schedule/resources.h"
 #include "schedule/search.h"
-#include "spec/read.h"
 #include "target/target.h"
 
 namespace attngen::schedule {
@@ -17,17 +15,10 @@ namespace {
 
 Kernel kernel_of_maps(int maps, int qk, int v, const std::string& lines = "", int heads_q = 16,
                       int heads_kv = 16) {
-  text::Diagnostics diagnostics(
-      {"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\nheads: {q: " + std::to_string(heads_q) +
-                        ", kv: " + std::to_string(heads_kv) +
-                        "}\nhead_dim: {qk: " + std::to_string(qk) + ", v: " + std::to_string(v) +
-                        "}\nmaps: " + std::to_string(maps) +
-                        "\nworkload: {seq_q: 8192}\nmask: kv_idx <= q_pos\n" + lines});
-  const std::optional<spec::Spec> spec = spec::read(diagnostics);
-  INFO(diagnostics.render(text::ErrorFormat::Gcc));
-  REQUIRE(spec);
-  const auto rows = attention::derive_row_form(spec->normalize);
-  return describe_kernel(*spec, std::get<attention::RowForm>(rows));
+  return kernel_of_lines("heads: {q: " + std::to_string(heads_q) +
+                         ", kv: " + std::to_string(heads_kv) + "}\n" + head_dims(qk, v) +
+                         "maps: " + std::to_string(maps) +
+                         "\nworkload: {seq_q: 8192}\nmask: kv_idx <= q_pos\n" + lines);
 }
 
 Schedule pairs_of(int warpgroups, int tile_kv) {

@@ -2,9 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
-#include <variant>
 
 #include "kernels.h"
 #include "schedule/cost.h"
@@ -15,17 +13,8 @@ namespace attngen::schedule {
 namespace {
 
 Kernel kernel_of_shared(int qk, int v) {
-  text::Diagnostics diagnostics({"spec.yaml",
-                                 "attngen: 1\nname: test\ndtype: bf16\nheads: {q: 128, kv: 1}\n"
-                                 "head_dim: {qk: " +
-                                     std::to_string(qk) + ", v: " + std::to_string(v) +
-                                     "}\nshare_kv: {v_prefix: " + std::to_string(v) +
-                                     "}\nworkload: {seq_q: 4096}\n"});
-  const std::optional<spec::Spec> spec = spec::read(diagnostics);
-  INFO(diagnostics.render(text::ErrorFormat::Gcc));
-  REQUIRE(spec);
-  const auto rows = attention::derive_row_form(spec->normalize);
-  return describe_kernel(*spec, std::get<attention::RowForm>(rows));
+  return kernel_of_lines(head_dims(qk, v) + "share_kv: {v_prefix: " + std::to_string(v) +
+                         "}\nheads: {q: 128, kv: 1}\nworkload: {seq_q: 4096}\n");
 }
 
 Schedule turns(int warpgroups, int tile_kv) {
