@@ -95,7 +95,7 @@ def long_cache_bench():
 
 
 def wide_cache_bench():
-    """The same of values wider than 256, as of latent attention (MLA) that is read as it is stored."""
+    """The same of values wider than 256, that stand beside the keys."""
     for batch, heads, dims, seq in ((64, 128, (512, 512), 4096), (8, 128, (512, 512), 8192),
                                     (1, 128, (512, 512), 65536), (64, 16, (512, 512), 4096),
                                     (64, 128, (128, 512), 4096)):

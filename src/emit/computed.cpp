@@ -25,6 +25,8 @@ std::string blocks_of(const spec::Spec& spec) {
 std::vector<std::pair<std::string, std::string>> computed(const spec::Spec& spec) {
   std::vector<std::pair<std::string, std::string>> lines;
   if (spec.maps > 1) lines.emplace_back("maps", std::to_string(spec.maps));
+  if (spec.v_prefix)
+    lines.emplace_back("share_kv", fmt::format("{{v_prefix: {}}}", *spec.v_prefix));
   lines.emplace_back("scale", fmt::format("{}", static_cast<float>(spec.scale)));
   if (!spec.constants.empty()) lines.emplace_back("constants", spec.constants_text);
   if (!spec.lets.empty()) lines.emplace_back("let", spec::lets_of(spec));
@@ -32,6 +34,9 @@ std::vector<std::pair<std::string, std::string>> computed(const spec::Spec& spec
   lines.emplace_back("mask", spec.mask_text);
   lines.emplace_back("normalize", spec.normalize_text);
   if (spec.block_size > 0) lines.emplace_back("blocks", blocks_of(spec));
+  if (spec.token_count > 0) {
+    lines.emplace_back("tokens", fmt::format("{{indices: {}}}", spec.token_count));
+  }
   return lines;
 }
 

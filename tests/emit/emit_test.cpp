@@ -250,6 +250,25 @@ TEST_CASE("values wider than an accumulator have parts") {
   CHECK(emitted("").files[0].content.find("kValueParts") == std::string::npos);
 }
 
+TEST_CASE("values that are columns of the keys have sides, and nothing of their own") {
+  const spec::Spec spec = spec_of_text(
+      "attngen: 1\nname: latent\ndtype: bf16\nheads: {q: 128, kv: 1}\n"
+      "head_dim: {qk: 576, v: 512}\nshare_kv: {v_prefix: 512}\ntokens: {indices: 2048}\n");
+  const attention::RowForm form = form_of(spec);
+  const target::Target& target = *target::find("h100");
+  const schedule::Ranking ranking = schedule::search(schedule::describe_kernel(spec, form), target);
+  REQUIRE_FALSE(ranking.ranked.empty());
+  const std::vector<File> files = emit(spec, form, {{&target, ranking.ranked.front(), false}});
+  CHECK(files[0].content.find("constexpr int kSides = 2;") != std::string::npos);
+  CHECK(files[1].content.find("share_kv: {v_prefix: 512}") != std::string::npos);
+  CHECK(files[1].content.find("tokens: {indices: 2048}") != std::string::npos);
+  for (const char* word : {"args.v", "value_full", "map_v"}) {
+    CHECK(files[0].content.find(word) == std::string::npos);
+    CHECK(emitted("").files[0].content.find(word) != std::string::npos);
+  }
+  CHECK(emitted("").files[0].content.find("kSides") == std::string::npos);
+}
+
 TEST_CASE("packed sequences are given by where they begin") {
   const Emitted packed = emitted("varlen: true\n");
   const std::string& header = packed.files[1].content;
