@@ -28,7 +28,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
 from gpu import full, tensors  # noqa: E402
 from gpu.case import Shape, tile_text  # noqa: E402
-from gpu.forward import FA3_TFLOPS, FA3_TO_CUDNN, bench_cases  # noqa: E402
+from gpu.forward import FA3_TFLOPS, FA3_TO_CUDNN, FLASH_MLA_MS, bench_cases  # noqa: E402
 from gpu.kernel import Kernel  # noqa: E402
 
 FLUSH_BYTES = 256 << 20  # several times the L2
@@ -193,13 +193,19 @@ def to_better(row):
     return row["ratio"] / max(1, FA3_TO_CUDNN[name]) if name in FA3_TO_CUDNN else None
 
 
+def to_flash_mla(row):
+    name = row["case"].removeprefix("bench_")
+    return FLASH_MLA_MS[name] / row["milliseconds"]["attngen"] if name in FLASH_MLA_MS else None
+
+
 def print_row(row, peers):
     """A row of a Markdown table, as docs/performance.md has it."""
     cells = [row["case"].removeprefix("bench_").replace("_", " "),
              f"{row['tflops']['attngen']:.0f}",
              *(f"{row['tflops'][peer]:.0f}" if peer in row["tflops"] else "" for peer in peers),
              f"{row['ratio']:.2f}" if row["ratio"] else "",
-             f"{to_better(row):.2f}" if to_better(row) else "", row["tile"]]
+             f"{to_better(row):.2f}" if to_better(row) else "",
+             f"{to_flash_mla(row):.2f}" if to_flash_mla(row) else "", row["tile"]]
     print(f"| {' | '.join(cells)} |{'' if row['right'] else ' WRONG RESULT'}", flush=True)
 
 
@@ -253,7 +259,8 @@ def main():
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
     rows, missing = [], 0
     peers = ["cudnn", "flex"] if args.flex else ["cudnn"]
-    header = ["forward, TFLOP/s", "attngen", *peers, "ratio to cudnn", "to the better", "tile, stages"]
+    header = ["forward, TFLOP/s", "attngen", *peers, "ratio to cudnn", "to the better",
+              "to FlashMLA", "tile, stages"]
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}\n")
     print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
     for bench in bench_cases():

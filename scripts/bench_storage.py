@@ -77,8 +77,7 @@ def draw_tokens(spec, queries, keys, seed, device):
                for tokens, h, d in ((queries, "q", "qk"), (keys, "kv", "qk"), (keys, "kv", "v")))
     for one in (q, k, v):
         one.view.copy_(torch.randn(one.view.shape, generator=random, device=device))
-    if "share_kv" in spec:
-        v.view = k.view[..., :dims["v"]]
+    tensors.share_columns(spec, k, v)
     return q, k, v, tensor(queries, heads["q"], dims["v"])
 
 

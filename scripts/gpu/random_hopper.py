@@ -31,7 +31,8 @@ def takes_lists(spec):
     """Whether no function of a pair asks which key it has, and the heads of a key head share a mask."""
     of_pairs = str([spec["score"], spec["normalize"]])
     by_head = spec["heads"]["q"] > spec["heads"]["kv"] and re.search(r"\bh\b", spec.get("mask", ""))
-    return "kv_idx" not in of_pairs and not by_head and (spec["head_dim"]["v"] <= 256 or "share_kv" in spec)
+    fits = spec["head_dim"]["v"] <= 256 or "share_kv" in spec
+    return "kv_idx" not in of_pairs and not by_head and fits
 
 
 def draw_schedule_of_lists(d, spec):

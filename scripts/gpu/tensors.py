@@ -158,8 +158,7 @@ def draw(case, shape, save_names, seed, device, on_host=True):
     k = tensor(total_kv, maps * heads_kv, dim_qk, spread, shares=True)
     v = tensor(total_kv, heads_kv, dim_v, V_SPREAD[spec["dtype"]]
                if shape.logits == "large_v" else 1.0, shares=True)
-    if "share_kv" in spec:
-        v.view = k.view[..., :dim_v]
+    share_columns(spec, k, v)
     imprint(shape.logits, q.own, k.own, spec.get("scale", dim_qk**-0.5))
     o = Guarded((batch, total_q, heads_q, dim_v),
                 strides_of(shape.strides, spec["layout"], total_q, heads_q, dim_v),
@@ -198,6 +197,12 @@ def draw(case, shape, save_names, seed, device, on_host=True):
             problem.inputs[name] = value
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     return problem
+
+
+def share_columns(spec, k, v):
+    """Where values are the keys' first columns, what is seen of v is these; its memory nobody reads."""
+    if "share_kv" in spec:
+        v.view = k.view[..., :spec["head_dim"]["v"]]
 
 
 def behind(value, offset):

@@ -22,7 +22,7 @@ struct TensorView {
 };
 struct Problem {
   int64_t batch = 1, seq_q = 1, seq_kv = 1;
-  TensorView q, k, v;
+  TensorView q, k, v;  // v is not read where values are columns of the keys
   // Inputs by name, contiguous in their declared shape; scalars are one element. Ints are exact.
   // An index beyond a dimension reads its nearest element, 0 if it has none; an input that is
   // missing or has too few elements reads as NaN. Block sparsity is given by the names of the

@@ -28,7 +28,8 @@ struct Fit {
 
 // The Hopper template (templates/hopper): one producer warpgroup, `warpgroups` consumers of 64
 // rows of scores each, rings of `stages` K and V tiles, one block a core. Block-sparse kernels of
-// one consumer warpgroup have two, if both fit. Of two maps the warpgroups of a pair take one each.
+// one consumer warpgroup have two, if both fit. Of two maps, or two sides,
+// the warpgroups of a pair take one each.
 Fit fit_hopper(const Kernel& kernel, const Schedule& schedule, const target::Target& target);
 
 // The CDNA2 template (templates/cdna2): 2 x `warpgroups` waves of 32 query rows, one K and one V

@@ -1,4 +1,4 @@
-#if ATTN_MAPS > 1
+#if ATTN_MAPS > 1 || ATTN_SIDES > 1
 // The grid: which kTileQ query rows of which head a block works on, and in what order.
 #else
 // The grid: which 64 * kWarpgroups query rows of which head a block works on, and in what order.
