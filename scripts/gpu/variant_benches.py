@@ -93,7 +93,8 @@ def bias_benches():
     """A bias for each pair: bf16, fp32, rows that TMA cannot take. One for each key."""
     shape = {key: read("causal")[key] for key in ("heads", "head_dim", "mask", "workload")}
     for name, dtype, seq in (("pair_bias", "bf16", 8192), ("pair_bias_fp32", "f32", 8192),
-                             ("pair_bias_ragged", "bf16", 8190)):
+                             ("pair_bias_ragged", "bf16", 8190), ("pair_bias_odd", "bf16", 8191),
+                             ("pair_bias_fp32_odd", "f32", 8191)):
         spec = {**read("pair_bias"), "name": f"variant_{name}", "layout": "bshd", **shape,
                 "workload": {"batch": 2, "seq_q": seq, "seq_kv": seq}}
         spec["inputs"] = {"bias": {**spec["inputs"]["bias"], "dtype": dtype}}

@@ -425,7 +425,7 @@ class Absorb : public PairText {
       body.insert(0, fmt::format("  {}KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n",
                                  own_end ? "" : "const "));
     }
-    if (pairs_.bias) body.insert(0, biases_line(pairs_));
+    if (pairs_.bias) body.insert(0, biases_line());
     if (pairs_.mask_bits) body.insert(0, "  const MaskBits bits = load_mask_bits(row.bits);\n");
     if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");
     if (has_rows()) body.insert(0, "  LoopRows rows = loop_rows(red, row, in);\n");
@@ -437,7 +437,8 @@ class Absorb : public PairText {
            (form_.row_free() ? "" : " Returns the factor by which the accumulator shrinks.") +
            (pairs_.positive_part ? "\n// pack_positive_part takes the relu." : "") + "\n" +
            text_of({form_.row_free() ? "void" : "float", "absorb", std::move(parameters), body,
-                    "template <bool kMasked>"});
+                    pairs_.bias ? "template <bool kMasked, typename Biases>"
+                                : "template <bool kMasked>"});
   }
 
   std::vector<std::vector<const Reduction*>> passes_;  // before the weights

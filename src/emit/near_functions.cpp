@@ -28,7 +28,7 @@ class NearFunctions : public PairText {
     if (has_word(pass, "keys")) {
       row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
     }
-    if (pairs_.bias) row += biases_line(pairs_);
+    if (pairs_.bias) row += biases_line();
     if (pairs_.mask_bits) row += "  const MaskBits bits = load_mask_bits(row.bits);\n";
     return "\n// Of a small weight e / (1 + e) a multiple of e.\n" +
            text_of({"float", "near_power_of", parameters(),
@@ -51,7 +51,8 @@ class NearFunctions : public PairText {
                     indented(row + pass) + "  }\n" +
                     fmt::format("  return max(largest[0], largest[1]) < __float_as_uint({});\n",
                                 expr::float_literal(near.highest)),
-                "template <bool kMasked>"});
+                pairs_.bias ? "template <bool kMasked, typename Biases>"
+                            : "template <bool kMasked>"});
   }
 };
 

@@ -27,10 +27,7 @@ bool needs_column(const PairForm& pairs) {
 std::string bias_declaration(const PairForm& pairs) {
   return pairs.bias->has_bytes() ? "int byte" : "float bias";
 }
-std::string biases_line(const PairForm& pairs) {
-  return pairs.bias->shift ? "  const Biases biases{{row.bias, row.bias}};\n"
-                           : "  const Biases biases = load_biases(row.bias);\n";
-}
+std::string biases_line() { return "  const Biases biases = Biases::load(row.bias, row.bias);\n"; }
 std::string bias_argument(const PairForm& pairs) {
   return pairs.bias->has_bytes() ? "byte, " : "bias, ";
 }

@@ -19,7 +19,7 @@ namespace attngen::emit {
 std::string bias_declaration(const attention::PairForm& pairs);
 std::string bias_argument(const attention::PairForm& pairs);
 // A row's biases of the block at hand, in a function of the row alone.
-std::string biases_line(const attention::PairForm& pairs);
+std::string biases_line();
 
 // What the functions of a pair take, and how they are called: (product or score, bias, row, lines,
 // column, kv_idx, in), as far as the form has them.

@@ -155,6 +155,17 @@ int bytes_of_rows_so_far(const Kernel& kernel, const Schedule& s) {
   return kWarpgroupLanes * words * kWord;
 }
 
+// What tiles of biases take beyond those that TMA brings: their rows may lie as they do in memory,
+// each within one chunk more.
+int bytes_of_pitched_biases(const Kernel& kernel, const Schedule& s) {
+  constexpr int kCopyChunk = 16;
+  if (kernel.bias_bytes == 0) return 0;
+  const int row = s.tile_kv * kernel.bias_bytes + kCopyChunk;
+  const int by_tma =
+      kernel.bias_shifted ? 0 : tile_bytes(s.tile_q(), s.tile_kv * kernel.bias_bytes / kElement);
+  return s.stages * std::max(0, s.tile_q() * row - by_tma);
+}
+
 // What the template's Shared holds beside its tensors: strips, barriers, tiles, what the producer
 // says of each slot, and each row's first and last key where it searches for them.
 int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages) {
@@ -177,11 +188,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.list_room > 0) bytes += kGatherers * s.tile_kv * kPlace;
   if (kernel.sides > 1) bytes += bytes_of_rows_so_far(kernel, s);
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
-  if (kernel.bias_shifted) {
-    constexpr int kCopyChunk = 16;  // within which a row begins
-    const int of_row = s.tile_kv * kernel.bias_bytes + kCopyChunk;
-    bytes += s.stages * kWarpgroupRows * s.warpgroups * of_row;
-  }
+  bytes += bytes_of_pitched_biases(kernel, s);
+  if (kernel.bias_bytes > 0) bytes += s.stages * (kBarrier + tile + 4);
   constexpr int kRank = 1;
   const int ranked =
       ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked, kernel.varlen);

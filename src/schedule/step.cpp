@@ -320,17 +320,10 @@ Step far_step(const Kernel& kernel, const Schedule& s, const target::Target& t) 
 }  // namespace
 
 double copied_bias_clk(const Kernel& kernel, const Schedule& s) {
-  constexpr int kRows = 16, kLanes = 32;  // of a warp
-  if (kernel.bias_shifted) {
-    // Of 16 bytes of a lane; all warps wait at the same time. Fitted to 39 schedules of
-    // Transformer-XL's term (H200, 2026-11-28, a throw-away script).
-    constexpr double kCopyClk = 200;
-    const int chunks = s.tile_kv * kernel.bias_bytes / 16 + 1;
-    return kCopyClk * kRows * chunks / kLanes;
-  }
-  const bool fills_warps = s.tile_kv % (2 * kLanes) == 0;
-  const double of_row = kernel.bias_bytes != 2 ? 16.0 * s.tile_kv / kLanes : fills_warps ? 20 : 31;
-  return s.warpgroups * kRows * of_row;
+  constexpr double kRowClk = 6, kRowClkBesideScout = 10, kLateClk = 350;
+  const bool one_copies = kernel.walks || kernel.block_size > 0;
+  const double late = s.stages < 3 ? kLateClk : 0;
+  return s.tile_q() * (one_copies ? kRowClkBesideScout : kRowClk) + late;
 }
 
 Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,

@@ -29,8 +29,10 @@ enum class Block : unsigned char { First, Full, Near, Partial, Far };
 Step step_of(const Kernel& kernel, const Schedule& schedule, const target::Target& target,
              Block block, int blocks = 1);
 
-// What a step takes longer where warps copy their biases, 16 rows each: fitted to ten schedules of
-// pair_bias, bf16 and fp32, at head dim 128 (H200, 2026-11-23, a throw-away script).
+// What a step takes longer where two warps, or one beside a scout, copy its rows of biases: 5.2 to
+// 6.9 clk a row in five schedules of pair_bias, bf16 and fp32, head dims 64 and 128; of one warp
+// 1.7 times as many. With two stages the copies are late: 350 clk, from Transformer-XL's term in
+// 128x112 (H200, 2026-11-29, a throw-away script).
 double copied_bias_clk(const Kernel& kernel, const Schedule& schedule);
 
 // Instructions per pair of query and key, in blocks of tile_kv.

@@ -57,9 +57,10 @@ namespace {
 #if ATTN_BIAS || ATTN_TABLE_BYTES || ATTN_TOKENS
 #include "parts/async_copy.cuh"
 #endif
-#if ATTN_BIAS_SHIFTED
-#include "parts/shifted_bias.cuh"
-#elif ATTN_BIAS
+#if ATTN_BIAS
+#include "parts/pitched_bias.cuh"
+#endif
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 #include "parts/bias.cuh"
 #endif
 #if ATTN_MASK_BITS
@@ -95,9 +96,9 @@ namespace {
 #endif
 #include "parts/tile.cuh"
 #if ATTN_BIAS_SHIFTED
-#include "parts/copy_shifted_bias.cuh"
+#include "parts/shifted_bias.cuh"
 #elif ATTN_BIAS
-#include "parts/copy_bias.cuh"
+#include "parts/bias_rows.cuh"
 #endif
 #if ATTN_VARLEN
 #include "parts/packed.cuh"
@@ -138,6 +139,9 @@ namespace {
 #endif
 #include "parts/producer.cuh"
 #include "parts/loads.cuh"
+#if ATTN_BIAS
+#include "parts/copy_bias.cuh"
+#endif
 #if ATTN_FAR
 #include "parts/far_loads.cuh"
 #endif
@@ -198,7 +202,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
+#if ATTN_BIAS
+  if (threadIdx.x == 0) init_barriers(shared, p);
+#else
   if (threadIdx.x == 0) init_barriers(shared);
+#endif
   if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
     prefetch_map(map_q);
 #if !ATTN_VARLEN
@@ -261,6 +269,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
 #if ATTN_RANKED
     if (warp == 2) rank_tiles(shared, p);
+#endif
+#if ATTN_BIAS
+    if (warp == 2) BiasCopier{shared, p, 0}.run();
+#if !ATTN_SCOUT
+    if (warp == 3) BiasCopier{shared, p, 1}.run();
+#endif
 #endif
 #if ATTN_SCOUT
     if (warp == 3) Scout{shared, p}.run();

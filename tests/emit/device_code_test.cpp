@@ -77,9 +77,14 @@ std::string softmax_part(const spec::Spec& spec, const attention::RowForm& form)
   return text;
 }
 
-std::string find_biases(const spec::Spec& spec) {
+bool has_biases(const spec::Spec& spec) {
   const auto bias = attention::pair_input(spec);
-  if (!bias || (bias->of_mask && attention::asks_pairs(spec))) return "";
+  return bias && !(bias->of_mask && attention::asks_pairs(spec));
+}
+
+std::string find_biases(const spec::Spec& spec) {
+  if (!has_biases(spec)) return "";
+  const auto bias = attention::pair_input(spec);
   using Element = spec::Input::Element;
   const Element element = bias->input.element;
   const char* const convert = element == Element::Fp16   ? "half_to_float"
@@ -127,13 +132,15 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
   const bool plain = is_plain_score(spec);
   const bool affine = !plain && attention::pair_form(spec, form).affine;
   const bool ahead = has_mask_ahead(spec, form);
+  const char* const biases = has_biases(spec) ? ", Biases" : "";
   const std::string finish =
       ahead   ? ""
-      : plain ? "    if (!full) mask_scores(scores, kv_first, rows, in);\n"
+      : plain ? fmt::format("    if (!full) mask_scores{}(scores, kv_first, rows, in);\n",
+                            has_biases(spec) ? "<Biases>" : "")
               : fmt::format(
-                    "    if (full) finish_scores<false>(scores, kv_first, rows, {0}in);\n"
-                    "    else finish_scores<true>(scores, kv_first, rows, {0}in);\n",
-                    affine ? "zero, " : "");
+                    "    if (full) finish_scores<false{1}>(scores, kv_first, rows, {0}in);\n"
+                    "    else finish_scores<true{1}>(scores, kv_first, rows, {0}in);\n",
+                    affine ? "zero, " : "", biases);
   std::string text =
       "const Row rows[2] = {row, row};\n"
       "    const float zero[2] = {0, 0};\n"
@@ -159,9 +166,9 @@ std::string exponential_block(const spec::Spec& spec, const attention::RowForm& 
          "    fits = " +
          (ahead ? "absorb_fixed(scores, rows, in, both, kLargestSum);\n"
                 : fmt::format(
-                      "full ? absorb_fixed<false>(scores, kv_first, rows, in, both, {0})\n"
-                      "         : absorb_fixed<true>(scores, kv_first, rows, in, both, {0});\n",
-                      limit)) +
+                      "full ? absorb_fixed<false{1}>(scores, kv_first, rows, in, both, {0})\n"
+                      "         : absorb_fixed<true{1}>(scores, kv_first, rows, in, both, {0});\n",
+                      limit, biases)) +
          "    grown = both[0];\n"
          "    }\n"
          "    if (__ballot_sync(~0u, fits) == 15) {\n"
@@ -364,11 +371,13 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
     text += softmax_part(spec, form);
     replace_all(driver, "ABSORB", exponential_block(spec, form));
   } else {
-    replace_all(driver, "ABSORB",
-                std::string(form.row_free() ? "" : "acc *= ") +
-                    "(full ? absorb<false>(scores, 0, kv_first, row, in, red)\n"
-                    "             : absorb<true>(scores, 0, kv_first, row, in, red));" +
-                    positive_part(spec, form));
+    replace_all(
+        driver, "ABSORB",
+        std::string(form.row_free() ? "" : "acc *= ") +
+            fmt::format("(full ? absorb<false{0}>(scores, 0, kv_first, row, in, red)\n"
+                        "             : absorb<true{0}>(scores, 0, kv_first, row, in, red));",
+                        has_biases(spec) ? ", Biases" : "") +
+            positive_part(spec, form));
   }
   replace_all(driver, "OUTPUT_COLUMN", column_part(spec));
   replace_all(driver, "AT ", attention::has_columns(spec.normalize.output) ? "column, " : "");

@@ -178,11 +178,11 @@ static void tabulate(Inputs in, int seq_q, int seq_kv) {
 inline constexpr const char* kBiases = R"(
 struct Biases {
   const uint8_t* rows[2];
+  static Biases load(const uint8_t* first, const uint8_t* second) { return {{first, second}}; }
   float operator()(int j, int r, int e) const {
     return reinterpret_cast<const float(*)[2]>(rows[r])[j][e];
   }
 };
-static Biases load_biases(const uint8_t* tile) { return {{tile, tile}}; }
 )";
 
 // Likewise, of bits.

@@ -139,19 +139,21 @@ inline void copy_in_time(void* to, const void* from, size_t bytes) {
     emulator::core->current->words.push_back([=] { std::memcpy(to, from, bytes); });
   }
 }
-inline void copy_word(void* to, const void* from) {
-  if (reinterpret_cast<uintptr_t>(from) % 4 != 0 || shared_address(to) % 4 != 0) {
-    std::fprintf(stderr, "a word between two\n");
-    std::exit(8);
-  }
-  copy_in_time(to, from, 4);
-}
 inline void copy_chunk(void* to, const void* from) {
   if (reinterpret_cast<uintptr_t>(from) % 16 != 0 || shared_address(to) % 16 != 0) {
     std::fprintf(stderr, "a chunk between two\n");
     std::exit(8);
   }
   copy_in_time(to, from, 16);
+}
+// All 16 bytes are to be of the tensor, as memcheck wants, though no more than `count` are read.
+inline void copy_bytes(int count, void* to, const void* from) {
+  if (count == 16) return copy_chunk(to, from);
+  emulator::require_of_tensor(from, 16);
+  emulator::core->current->words.push_back([=] {
+    std::memset(to, 0, 16);
+    std::memcpy(to, from, static_cast<size_t>(count));
+  });
 }
 inline void copy_chunk_if(bool exists, void* to, const void* from) {
   if (exists) return copy_chunk(to, from);

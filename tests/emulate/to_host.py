@@ -26,9 +26,9 @@ void store_fragments(uint8_t* tile, const float (&x)[kGroups][2][2]) {
   }
 }
 """,
-    "load_biases": """Biases load_biases(const uint8_t* tile) {
-  constexpr int kPairBytes = sizeof(Biases) / (kTileKv / 4);
-  Biases biases{};
+    "load_biases": """SwizzledBiases load_biases(const uint8_t* tile) {
+  constexpr int kPairBytes = sizeof(SwizzledBiases) / (kTileKv / 4);
+  SwizzledBiases biases{};
   for (int j = 0; j < kTileKv / 8; ++j) {
     for (int r = 0; r < 2; ++r) {
       const int byte = (8 * j + column_of()) * kBiasBytes;
@@ -73,7 +73,7 @@ void recompute_scores(float (&scores)[kTileKv / 8][2][2], bool full, int kv_firs
 EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect",
             "barrier_expect_more", "barrier_test",
             "barrier_wait", "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait",
-            "bulk_load", "bulk_store", "warp_or", "copy_word", "copy_chunk",
+            "bulk_load", "bulk_store", "warp_or", "copy_bytes", "copy_chunk",
             "copy_chunk_if", "arrive_once_copied",
             "wait_for_copies",
             "prefetch", "prefetch_map", "tma_prefetch", "fence_async_proxy", "wait_for_stream",

@@ -1,14 +1,6 @@
 // Copies of a thread from memory to shared memory, on their way until it waits for them.
 #pragma once
 
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-// Of 4 bytes.
-__device__ __forceinline__ void copy_word(void* to, const void* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from)
-               : "memory");
-}
-
-#endif
 #if ATTN_TOKENS
 // Of 16 bytes; of what does not exist, zeros.
 __device__ __forceinline__ void copy_chunk_if(bool exists, void* to, const void* from) {
@@ -22,6 +14,8 @@ __device__ __forceinline__ void copy_chunk_if(bool exists, void* to, const void*
       : "memory");
 }
 
+#endif
+#if ATTN_TOKENS || ATTN_BIAS
 // Arrives for the thread once its copies until now are there.
 __device__ __forceinline__ void arrive_once_copied(uint64_t& barrier) {
   asm volatile(
@@ -30,7 +24,7 @@ __device__ __forceinline__ void arrive_once_copied(uint64_t& barrier) {
 }
 
 #endif
-#if ATTN_TABLE_BYTES || ATTN_BIAS_SHIFTED
+#if ATTN_TABLE_BYTES || ATTN_BIAS
 constexpr int kCopyChunk = 16;  // bytes, at a multiple of so many
 
 __device__ __forceinline__ void copy_chunk(void* to, const void* from) {
@@ -38,6 +32,17 @@ __device__ __forceinline__ void copy_chunk(void* to, const void* from) {
                : "memory");
 }
 
+#endif
+#if ATTN_BIAS
+// Of the first `count` bytes of a chunk; zeros behind them.
+__device__ __forceinline__ void copy_bytes(int count, void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
+               "r"(count)
+               : "memory");
+}
+
+#endif
+#if ATTN_TABLE_BYTES
 // Of a tensor that ends there. What is of a last chunk comes byte by byte, at once.
 __device__ __forceinline__ void copy_chunk_before(uintptr_t end, uint8_t* to, uintptr_t from) {
   if (from + kCopyChunk <= end) {
@@ -49,7 +54,7 @@ __device__ __forceinline__ void copy_chunk_before(uintptr_t end, uint8_t* to, ui
 }
 
 #endif
-#if !ATTN_TOKENS || ATTN_TABLE_BYTES
+#if ATTN_TABLE_BYTES
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }

@@ -4,21 +4,16 @@
 #endif
 #pragma once
 
+#if ATTN_BIAS_BYTES != 2
 // Where an element lies in the tile of 64 rows, in bytes.
 __device__ __forceinline__ int bias_place(int row, int column) {
   constexpr int kOfGroup = 16 / kBiasBytes;
   return swizzled<kChunkBias>(64, row, column / kOfGroup) + column % kOfGroup * kBiasBytes;
 }
 
-#if ATTN_BIAS_GROUPED
-// A query's heads share a row of it: it has so many.
-constexpr int kBiasRows = 64 / kGroupRows;
-#else
-constexpr int kBiasRows = 64;
 #endif
-
 // The biases of a thread's pairs, which lie as its scores do.
-struct Biases {
+struct SwizzledBiases {
 #if ATTN_BIAS_BYTES == 4
   float elements[kTileKv / 8][2][2];
 #else
@@ -40,10 +35,12 @@ struct Biases {
 #endif
   }
 #endif
+  // Both rows' are the tile.
+  static __device__ __forceinline__ SwizzledBiases load(const uint8_t* tile, const uint8_t*);
 };
 
-__device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
-  Biases biases;
+__device__ __forceinline__ SwizzledBiases load_biases(const uint8_t* tile) {
+  SwizzledBiases biases;
   const int lane = threadIdx.x % 32;
 #if ATTN_BIAS_BYTES != 2
 #pragma unroll
@@ -81,4 +78,9 @@ __device__ __forceinline__ Biases load_biases(const uint8_t* tile) {
   }
 #endif
   return biases;
+}
+
+__device__ __forceinline__ SwizzledBiases SwizzledBiases::load(const uint8_t* tile,
+                                                               const uint8_t*) {
+  return load_biases(tile);
 }

@@ -29,7 +29,7 @@ __device__ __forceinline__ void Consumer::start_next(Cursor& cursor) {
 // A block's scores to weights, while the product of the block before it still runs.
 __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& cursor) {
 #if ATTN_BIAS
-  find_biases(cursor, false);
+  find_biases(cursor);
 #endif
 #if ATTN_STRIPS
   fill_strips(cursor);
@@ -71,7 +71,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     if (first) finish_tables();
 #endif
 #if ATTN_BIAS
-    find_biases(cursor, first);
+    find_biases(cursor);
 #endif
 #if ATTN_STRIPS
     fill_strips(cursor);
@@ -125,7 +125,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   finish_tables();
 #endif
 #if ATTN_BIAS
-  find_biases(cursor, true);
+  find_biases(cursor);
 #endif
 #if ATTN_STRIPS
 #if !ATTN_WALK && ATTN_VALUE_STRIPS
@@ -172,7 +172,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     if (first) finish_tables();
 #endif
 #if ATTN_BIAS
-    find_biases(cursor, first);
+    find_biases(cursor);
 #endif
 #if ATTN_STRIPS
 #if !ATTN_WALK && ATTN_VALUE_STRIPS

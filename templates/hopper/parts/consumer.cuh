@@ -40,11 +40,10 @@ struct Consumer {
 #if ATTN_PARTS_IN_TURN
   Reductions of_far_keys[2];  // the same for all parts of a tile
 #endif
-#if ATTN_BIAS
+#if ATTN_BIAS_SHIFTED
   int tile_row = 0;  // the warpgroup's first
-#if ATTN_BIAS_BYTES < 4 && !ATTN_BIAS_SHIFTED
-  uint32_t last_biases = 0;  // of copies on their way: what finish_biases takes
-#endif
+#elif ATTN_BIAS
+  int bias_begin[2] = {};  // in a tile of biases, where the rows' begin
 #endif
 #if ATTN_LEVEL
   bool is_level = false;  // the block at hand, where a row's pairs add the same to their products
@@ -76,6 +75,9 @@ struct Consumer {
   __device__ bool has_row(int r) const;
   __device__ void place_rows();
   __device__ void begin_rows();
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+  __device__ void place_biases();
+#endif
 #if ATTN_ROW_CONSTANTS
   __device__ void set_row_constants();
 #endif
@@ -144,15 +146,7 @@ struct Consumer {
 #endif
   __device__ void start_output();
 #if ATTN_BIAS
-#if ATTN_BIAS_SHIFTED
-  __device__ uint8_t* bias_part(int slot) const;
-#else
-  __device__ uint8_t* bias_tile(int slot) const;
-  __device__ void copy_biases(const Cursor& cursor, bool first);
-#endif
-  __device__ void start_copies(int block, int slot);
-  __device__ void finish_copies(int block);
-  __device__ void find_biases(const Cursor& cursor, bool first);
+  __device__ void find_biases(const Cursor& cursor);
 #endif
 #if ATTN_VALUE_STRIPS
   __device__ void compute_strips(int block);
@@ -171,6 +165,10 @@ struct Consumer {
 #endif
 #if ATTN_ROWS_DIFFER
   __device__ bool place_ends();
+#endif
+#if ATTN_BIAS
+  template <typename Biases>
+  __device__ Factors weigh_with(int kv_first, bool first, bool full);
 #endif
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();

@@ -1,229 +1,110 @@
-// The bias tile where TMA cannot bring it: rows that do not begin at multiples of 16 bytes. Each
-// warp copies the rows that it reads: to start and to finish are a step apart, so that a trip to
-// memory passes under a block's products and weights.
+// Copies of biases whose rows TMA cannot take, by warps beside the producer's: each lane's 16 bytes
+// at a time, from the chunk in which a row's keys begin to the one in which they end.
 #pragma once
 
-constexpr int kWarpRows = kBiasRows / 4;  // of biases: a warp's part of the tile
+constexpr int kRowChunks = kBiasRowBytes / kCopyChunk;  // the last has what a chunk's middle pushes
+constexpr int kCopyLanes = 8;                           // side by side in a row
+constexpr int kRowsTogether = 32 / kCopyLanes, kCopyStep = kRowsTogether * kCopiers;
 
-// What a warp copies for a block of keys.
-struct BiasRows {
-  const BiasElement* from;  // its first row, at the block's first key
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-  int64_t of_head;  // from a head's rows to the next one's
-#endif
-  int length;              // of a row
-  int first;               // in the tile
-  int last_row, last_key;  // from the first: beyond them there is no element
+// One of kCopiers warps. They share a tile's rows, and the barrier of its keys waits for all.
+struct BiasCopier {
+  Shared& shared;
+  const Params& p;
+  const int copier;
+  const int lane = threadIdx.x % 32;
 
-  // Its i-th.
-  __device__ __forceinline__ const BiasElement* row(int i) const {
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-    // Void rows repeat the last head.
-    const int query = i / kGroupRows, head = min(i % kGroupRows, kGroup - 1);
-    return from + int64_t{min(query, last_row)} * length + head * of_head;
-#else
-    return from + int64_t{min(i, last_row)} * length;
-#endif
-  }
+  __device__ void copy_row(uint64_t row, uint8_t* to) const;
+  __device__ void copy_part_of_row(const BiasRows& rows, int i, uint8_t* to) const;
+  __device__ void copy_tile(const BiasRows& rows, uint8_t* tile) const;
+  __device__ void copy(const Tile& tile, int block, int slot) const;
+  __device__ void run() const;
 };
 
-// `first_row`: of the warpgroup.
-__device__ __forceinline__ BiasRows bias_rows(int first_row, int kv_first, const Row& row,
-                                              const Params& p) {
+// The lane's chunks of a row that begins there in memory, the first one to `to`.
+__device__ __forceinline__ void BiasCopier::copy_row(uint64_t row, uint8_t* to) const {
+  const int first = lane % kCopyLanes;
+  // One address for all, and of each row its own: what took its place would wait until a copy has
+  // read it.
+  uint64_t from = (row + first * kCopyChunk) / kCopyChunk * kCopyChunk;
+  pin(from);
+#pragma unroll
+  for (int i = 0; i < kRowChunks; i += kCopyLanes) {
+    if (i + kCopyLanes > kRowChunks && first + i >= kRowChunks) continue;
+    copy_chunk(to + i * kCopyChunk, reinterpret_cast<const void*>(from + i * kCopyChunk));
+  }
+}
+
+// The same of row i, less what is not there: zeros in its place. Nothing is asked for beyond the
+// tensor's end: what is of its last chunk comes byte by byte.
+__device__ __forceinline__ void BiasCopier::copy_part_of_row(const BiasRows& rows, int i,
+                                                             uint8_t* to) const {
+  uint64_t chunk = rows.row(i) / kCopyChunk * kCopyChunk + lane % kCopyLanes * kCopyChunk;
+#pragma unroll 1
+  for (int n = lane % kCopyLanes; n < kRowChunks; n += kCopyLanes) {
+    const int count = rows.count(i, chunk);
+    const auto* const from = reinterpret_cast<const uint8_t*>(chunk);
+    if (count == 0) {
+      *reinterpret_cast<uint4*>(to) = uint4{0, 0, 0, 0};
+    } else if (count == kCopyChunk || !rows.is_last(i, chunk)) {
+      copy_bytes(count, to, from);
+    } else {
+#pragma unroll 1
+      for (int byte = 0; byte < kCopyChunk; ++byte) {
+        to[byte] = byte < count ? __ldg(from + byte) : 0;
+      }
+    }
+    chunk += kCopyLanes * kCopyChunk;
+    to += kCopyLanes * kCopyChunk;
+  }
+}
+
+__device__ __forceinline__ void BiasCopier::copy_tile(const BiasRows& rows, uint8_t* tile) const {
+  const int first = copier * kRowsTogether + lane / kCopyLanes;
+  uint8_t* const to = tile + first * kBiasRowBytes + lane % kCopyLanes * kCopyChunk;
+  if (rows.whole()) {
+    uint64_t row = rows.row(first);
+    const uint64_t step = rows.row(first + kCopyStep) - row;
+#pragma unroll
+    for (int i = 0; i < kBiasRows; i += kCopyStep) {
+      const bool has_row = kBiasRows % kCopyStep == 0 || first + i < kBiasRows;
+      if (has_row) copy_row(row, to + i * kBiasRowBytes);
+      row += step;
+    }
+  } else {
+#pragma unroll 1
+    for (int i = 0; first + i < kBiasRows; i += kCopyStep) {
+      copy_part_of_row(rows, first + i, to + i * kBiasRowBytes);
+    }
+  }
+}
+
+__device__ __forceinline__ void BiasCopier::copy(const Tile& tile, int block, int slot) const {
 #if ATTN_PACKED_HEADS
-  const int query = (first_row + threadIdx.x / 32 % 4 * 16) / kGroupRows;
+  const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);
 #else
-  const int query = first_row + threadIdx.x / 32 % 4 * 16;
+  const Row row = row_at(tile.b, tile.h, tile.q_first, p);
 #endif
-  const int q_idx = min(query, p.seq_q - 1);
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-  Row first_head = row;
-  first_head.h = row.h_kv * kGroup;
-  const int64_t in_front = int64_t{bias_matrix(first_head, p.inputs)} * p.seq_q + q_idx;
-#else
-  const int64_t in_front = int64_t{bias_matrix(row, p.inputs)} * p.seq_q + q_idx;
-#endif
-  BiasRows rows;
-  rows.from = bias_data(p.inputs) + in_front * p.seq_kv + kv_first;
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-  rows.of_head = int64_t{p.seq_q} * p.seq_kv;
-#endif
-  rows.length = p.seq_kv;
-  rows.first = threadIdx.x / 32 % 4 * kWarpRows;
-  rows.last_row = max(p.seq_q - 1 - query, 0);
-  rows.last_key = p.seq_kv - 1 - kv_first;
-  return rows;
+#pragma unroll 1
+  for (int i = 0; i < kBiasTiles; ++i) {
+    copy_tile(bias_rows(tile.q_first + 64 * i, block * kTileKv, row, p), shared.bias[slot][i]);
+  }
+  uint64_t& full = shared.key_full[slot];
+  arrive_once_copied(full);
+  barrier_arrive(full);  // what came at once is there
 }
 
-#if ATTN_BIAS_BYTES == 4
-// Rows and columns beyond the last repeat it.
-__device__ __forceinline__ void start_biases(uint8_t* tile, const BiasRows& rows) {
-#pragma unroll 4
-  for (int i = 0; i < kWarpRows; ++i) {
-    const BiasElement* const from = rows.row(i);
-#pragma unroll
-    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
-      const int column = 32 * j + threadIdx.x % 32;
-      if (column < kTileKv) {
-        copy_word(tile + bias_place(rows.first + i, column), from + min(column, rows.last_key));
-      }
-    }
+// Block after block, as the producer calls for them.
+__device__ __forceinline__ void BiasCopier::run() const {
+  if (!copies_biases(p)) return;
+  RingSlot<kStages> slot;
+#pragma unroll 1
+  for (;;) {
+    barrier_wait(shared.bias_called[slot.index], slot.parity);
+    const BiasCall& call = shared.bias_call[slot.index];
+    const int block = call.block;
+    if (block < 0) return;
+    barrier_wait(shared.key_empty[slot.index], slot.parity ^ 1);  // the producer has waited too
+    copy(uniform(call.tile), block, slot.index);
+    slot.advance();
   }
 }
-
-__device__ __forceinline__ void finish_biases(uint8_t*, const BiasRows&) {
-  wait_for_copies();
-  __syncwarp();
-}
-#else
-// A row is copied by the words that hold it, and then moved to the front of them.
-constexpr int kOfWord = 4 / kBiasBytes, kRowWords = kTileKv / kOfWord;
-
-__device__ __forceinline__ uintptr_t row_address(const BiasRows& rows, int i) {
-  return reinterpret_cast<uintptr_t>(rows.row(i));
-}
-__device__ __forceinline__ const uint32_t* row_words(const BiasRows& rows, int i) {
-  return reinterpret_cast<const uint32_t*>(row_address(rows, i) & ~uintptr_t{3});
-}
-
-// Whether all rows begin with a word.
-__device__ __forceinline__ bool begin_words(const BiasRows& rows) {
-  return row_address(rows, 0) % 4 == 0 && rows.length % kOfWord == 0;
-}
-
-// Words may hold elements of the rows before and behind, which must be the tensor's. The whole warp
-// votes, so that the compiler does not think it apart.
-__device__ __forceinline__ bool has_words(const BiasRows& rows, const Params& p) {
-  constexpr int kColumns = kTileKv + kOfWord;  // that words may reach
-  const bool has_first =
-      rows.from >= bias_data(p.inputs) + kOfWord || row_address(rows, 0) % 4 == 0;
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-  const bool has_last = rows.last_key + 1 >= kColumns;
-#else
-  const bool has_last = rows.last_key + 1 >= kColumns ||
-                        (rows.last_row >= kWarpRows && rows.last_key + rows.length >= kColumns);
-#endif
-#if ATTN_MAPS > 1 && ATTN_BIAS_BYTES == 1
-  // The warps of both maps write the tile: nothing may move in it, nor become zeros behind the last
-  // key.
-  const bool fits = begin_words(rows) && rows.last_key >= kTileKv - 1;
-  return __all_sync(0xffffffffu, has_first && has_last && fits);
-#elif ATTN_MAPS > 1
-  // The warps of both maps write the tile: nothing may move in it.
-  return __all_sync(0xffffffffu, has_first && has_last && begin_words(rows));
-#else
-  return __all_sync(0xffffffffu, has_first && has_last);
-#endif
-}
-
-#if ATTN_BIAS_BYTES == 1
-// An element a lane and time, in no hurry. Rows beyond the last repeat it, columns are zeros there.
-#else
-// An element a lane and time, in no hurry. Rows and columns beyond the last repeat it.
-#endif
-__device__ __forceinline__ void copy_elements(uint8_t* tile, const BiasRows& rows) {
-#pragma unroll 4
-  for (int i = 0; i < kWarpRows; ++i) {
-    const BiasElement* const from = rows.row(i);
-#pragma unroll
-    for (int j = 0; j < (kTileKv + 31) / 32; ++j) {
-      const int column = 32 * j + threadIdx.x % 32;
-      if (column < kTileKv) {
-        const BiasElement element = __ldg(from + min(column, rows.last_key));
-#if ATTN_BIAS_BYTES == 1
-        tile[bias_place(rows.first + i, column)] = column <= rows.last_key ? element : 0;
-#else
-        *reinterpret_cast<BiasElement*>(tile + bias_place(rows.first + i, column)) = element;
-#endif
-      }
-    }
-  }
-}
-
-// Returns what finish_biases takes: of row lane % kWarpRows the word behind, which has the end of a
-// row that begins within a word.
-__device__ __forceinline__ uint32_t start_biases(uint8_t* tile, const BiasRows& rows,
-                                                 const Params& p) {
-  const int lane = threadIdx.x % 32;
-  if (!has_words(rows, p)) {
-    copy_elements(tile, rows);
-    return 0;
-  }
-#pragma unroll
-  for (int i = 0; i < kWarpRows; ++i) {
-    const uint32_t* const words = row_words(rows, i);
-#pragma unroll
-    for (int j = 0; j < (kRowWords + 31) / 32; ++j) {
-      const int word = 32 * j + lane;
-      if (word < kRowWords) {
-        copy_word(tile + bias_place(rows.first + i, kOfWord * word), words + word);
-      }
-    }
-  }
-  return __ldg(row_words(rows, lane % kWarpRows) + kRowWords);
-}
-
-#if ATTN_BIAS_BYTES == 1
-// Bits of a word's first `count` bytes.
-__device__ __forceinline__ uint32_t first_bytes(int count) {
-  return count >= 4 ? 0xffffffffu : (1u << 8 * max(count, 0)) - 1;
-}
-
-#endif
-__device__ __forceinline__ void finish_biases(uint8_t* tile, const BiasRows& rows,
-                                              uint32_t words_behind, const Params& p) {
-  constexpr int kGroups = (kRowWords + 31) / 32;
-  const int lane = threadIdx.x % 32;
-  wait_for_copies();
-  __syncwarp();
-  if (!has_words(rows, p)) return;
-#if ATTN_BIAS_BYTES == 1
-  const bool whole = rows.last_key >= kTileKv - 1;
-  if (__all_sync(0xffffffffu, whole && begin_words(rows))) return;
-#else
-  // What stands behind the last key is not read.
-  if (__all_sync(0xffffffffu, begin_words(rows))) return;
-#endif
-#if !ATTN_PACKED_HEADS || ATTN_BIAS_GROUPED
-  const auto first = static_cast<uint32_t>(row_address(rows, 0));
-  const uint32_t row_bytes = static_cast<uint32_t>(rows.length) * kBiasBytes;
-#endif
-#pragma unroll 2
-  for (int i = 0; i < kWarpRows; ++i) {
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-    const auto moved = static_cast<uint32_t>(row_address(rows, i) % 4 * 8);  // bits
-#else
-    const uint32_t moved = (first + i * row_bytes) % 4 * 8;  // bits
-#endif
-    uint32_t words[kGroups];
-#pragma unroll
-    for (int j = 0; j < kGroups; ++j) {
-      const int word = 32 * j + lane;
-      words[j] = 0;
-      if (word < kRowWords) {
-        words[j] =
-            *reinterpret_cast<const uint32_t*>(tile + bias_place(rows.first + i, kOfWord * word));
-      }
-    }
-    const uint32_t behind = __shfl_sync(0xffffffffu, words_behind, i);
-#pragma unroll
-    for (int j = 0; j < kGroups; ++j) {
-      const int word = 32 * j + lane;
-      uint32_t next = __shfl_sync(0xffffffffu, words[j], (lane + 1) % 32);
-      if (j + 1 < kGroups) {
-        const uint32_t of_group = __shfl_sync(0xffffffffu, words[j + 1], 0);
-        if (lane == 31) next = of_group;
-      }
-      if (word == kRowWords - 1) next = behind;
-      if (word < kRowWords) {
-        uint32_t own = __funnelshift_r(words[j], next, moved);
-#if ATTN_BIAS_BYTES == 1
-        own &= first_bytes(rows.last_key + 1 - 4 * word);
-#endif
-        *reinterpret_cast<uint32_t*>(tile + bias_place(rows.first + i, kOfWord * word)) = own;
-      }
-    }
-  }
-  __syncwarp();
-}
-#endif

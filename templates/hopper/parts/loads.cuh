@@ -152,6 +152,16 @@ __device__ __forceinline__ void Producer::load_mask(uint64_t& full, int block) {
 }
 
 #endif
+#if ATTN_BIAS
+// Of those who copy: of a block whose keys are on their way; of none when no more come.
+__device__ __forceinline__ void Producer::call_for_biases(int block) {
+  if (block < 0) barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
+  if (!issues) return;
+  shared.bias_call[key_slot.index] = {tile, block};
+  barrier_arrive(shared.bias_called[key_slot.index]);
+}
+
+#endif
 #if !ATTN_TOKENS
 __device__ __forceinline__ void Producer::load_key(int block) {
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
@@ -182,7 +192,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
     constexpr int kBiasBytesOfTile = kChunksBias * chunk_bytes(kBiasRows, kChunkBias);
     const int biases = p.bias_by_tma ? kBiasTiles * kBiasBytesOfTile : 0;
 #else
-    const int biases = p.bias_by_tma ? kBiasTiles * kBiasTileBytes : 0;
+    const int biases = p.bias_by_tma ? kBiasTiles * kBiasChunksBytes : 0;
 #endif
 #if ATTN_MAPS > 1
     barrier_expect(full, kMaps * kKeyBytes + biases);
@@ -221,6 +231,9 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #endif
   }
   __syncwarp();
+#if ATTN_BIAS
+  if (copies_biases(p)) call_for_biases(block);
+#endif
   key_slot.advance();
 }
 

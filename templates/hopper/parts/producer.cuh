@@ -83,6 +83,9 @@ struct Producer {
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   __device__ void load_biases(uint64_t& full, int block);
 #endif
+#if ATTN_BIAS
+  __device__ void call_for_biases(int block);
+#endif
 #if ATTN_MASK_BITS && !ATTN_TOKENS
   __device__ void load_mask(uint64_t& full, int block);
 #endif
@@ -344,6 +347,9 @@ __device__ __forceinline__ void Producer::run() {
 #if ATTN_COUNTER
   if (issues && draws_tiles(p)) leave_counter(*p.counter, p.call);
 #endif
+#endif
+#if ATTN_BIAS
+  if (copies_biases(p)) call_for_biases(-1);
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1

@@ -65,6 +65,22 @@ __device__ __forceinline__ bool Consumer::has_row(int r) const {
 #endif
 }
 
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+// The same in the tiles of all blocks, which begin at multiples of 16 keys.
+__device__ __forceinline__ void Consumer::place_biases() {
+  const BiasRows biases = bias_rows(first_row_of(tile, ATTN_ROW_BLOCK), 0, rows[0], p);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#if ATTN_BIAS_GROUPED
+    const int row = (thread / 32 * 16 + lane / 4 + 8 * r) / kGroupRows;
+#else
+    const int row = thread / 32 * 16 + lane / 4 + 8 * r;
+#endif
+    bias_begin[r] = row * kBiasRowBytes + place_in_row(biases.row(row));
+  }
+}
+
+#endif
 #if ATTN_ROW_CONSTANTS
 __device__ __forceinline__ void Consumer::set_row_constants() {
 #pragma unroll
@@ -112,10 +128,13 @@ __device__ __forceinline__ void Consumer::prefetch_columns() const {
 
 #endif
 __device__ __forceinline__ void Consumer::begin_rows() {
-#if ATTN_BIAS
+#if ATTN_BIAS_SHIFTED
   tile_row = first_row_of(tile, ATTN_ROW_BLOCK);
 #endif
   place_rows();
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+  if (!p.bias_by_tma) place_biases();
+#endif
 #if ATTN_TABLE_BYTES
   start_tables();
 #endif

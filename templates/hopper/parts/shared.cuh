@@ -20,9 +20,13 @@ constexpr int kWeightsStride = kChunksKv * chunk_bytes(64, kChunkKv);
 constexpr int kValueBytes = kChunksV * chunk_bytes(kTileKv, kChunkV);
 #endif
 #if ATTN_BIAS_SHIFTED
-constexpr int kBiasTiles = kWarpgroups;
+constexpr int kBiasTileBytes = 64 * kBiasRowBytes;
 #elif ATTN_BIAS
-constexpr int kBiasTileBytes = kChunksBias * chunk_bytes(64, kChunkBias);
+constexpr int kBiasChunksBytes = kChunksBias * chunk_bytes(64, kChunkBias);  // as TMA brings them
+constexpr int kBiasTileBytes =
+    kBiasChunksBytes > 64 * kBiasRowBytes ? kBiasChunksBytes : 64 * kBiasRowBytes;
+#endif
+#if ATTN_BIAS
 #if ATTN_MAPS > 1
 constexpr int kBiasTiles = kWarpgroups / kMaps;  // both maps' scores take the same
 #else
@@ -30,6 +34,18 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 #endif
 
+#if ATTN_BIAS
+// Whose biases are to be copied. A block of -1 ends.
+struct BiasCall {
+  Tile tile;
+  int block;
+};
+#if ATTN_SCOUT
+constexpr int kCopiers = 1;  // warps
+#else
+constexpr int kCopiers = 2;
+#endif
+#endif
 #if ATTN_RANKED
 constexpr int kRanked = ATTN_RANKED;  // tiles
 #endif
@@ -88,6 +104,9 @@ struct __align__(1024) Shared {
 #if !ATTN_SHARE_KV
   uint64_t value_full[kStages], value_empty[kStages];
 #endif
+#if ATTN_BIAS
+  uint64_t bias_called[kStages];
+#endif
 #if ATTN_COUNTER
   uint64_t counter_open;
 #endif
@@ -104,6 +123,9 @@ struct __align__(1024) Shared {
 #if ATTN_RANKED
   uint64_t ranks_there;
   uint8_t ranked[kRanked];  // the last tiles, in the order in which they come
+#endif
+#if ATTN_BIAS
+  BiasCall bias_call[kStages];  // of each slot's block, to those who copy
 #endif
   Tile tile[kQueryStages][ATTN_ROW_BLOCKS];  // whose queries these are; a batch of -1 ends
 #if ATTN_WALK
@@ -142,7 +164,11 @@ __device__ __forceinline__ uint8_t* weights_of(Shared& shared, int slot) {
 }
 #endif
 
+#if ATTN_BIAS
+__device__ __forceinline__ void init_barriers(Shared& shared, const Params& p) {
+#else
 __device__ __forceinline__ void init_barriers(Shared& shared) {
+#endif
   for (int stage = 0; stage < kQueryStages; ++stage) {
     for (int i = 0; i < ATTN_ROW_BLOCKS; ++i) {
       barrier_init(shared.query_full[stage][i], 1);
@@ -155,16 +181,24 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     }
   }
   for (int i = 0; i < kStages; ++i) {
+#if ATTN_BIAS
+    // By the producer, and twice by each lane of who copy biases.
+    barrier_init(shared.key_full[i], copies_biases(p) ? 1 + 2 * 32 * kCopiers : 1);
+#endif
 #if ATTN_TOKENS && ATTN_SHARE_KV
     // By each lane of who gather; the mask.
     barrier_init(shared.key_full[i], kGatherers * 32 + 1);
 #elif ATTN_TOKENS
     // By each lane of who gathers; the mask.
     barrier_init(shared.key_full[i], 32 + 1);
-#else
+#endif
+#if !ATTN_BIAS && !ATTN_TOKENS
     barrier_init(shared.key_full[i], 1);
 #endif
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
+#if ATTN_BIAS
+    barrier_init(shared.bias_called[i], 1);
+#endif
 #if ATTN_TOKENS && !ATTN_SHARE_KV
     barrier_init(shared.value_full[i], 32);
 #elif !ATTN_SHARE_KV

@@ -82,13 +82,14 @@ template <int kBlock>
 __device__ __forceinline__ void mask_half(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                           const Row (&rows)[2], const Inputs& in) {
 #else
+#if ATTN_MASK_BIAS
+template <typename Biases>
+#endif
 __device__ __forceinline__ void mask_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                             const Row (&rows)[2], const Inputs& in) {
 #endif
-#if ATTN_MASK_BIAS && ATTN_BIAS_SHIFTED
-  const Biases biases{{rows[0].bias, rows[1].bias}};
-#elif ATTN_MASK_BIAS
-  const Biases biases = load_biases(rows[0].bias);
+#if ATTN_MASK_BIAS
+  const Biases biases = Biases::load(rows[0].bias, rows[1].bias);
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -138,7 +139,11 @@ template <bool kMasked, int kBlock>
 __device__ __forceinline__ void finish_half(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                             const Row (&rows)[2],
 #else
+#if ATTN_BIAS
+template <bool kMasked, typename Biases>
+#else
 template <bool kMasked>
+#endif
 __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2], int kv_first,
                                               const Row (&rows)[2],
 #endif
@@ -146,10 +151,8 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
                                             const float (&shift)[2],
 #endif
                                             const Inputs& in) {
-#if ATTN_BIAS_SHIFTED
-  const Biases biases{{rows[0].bias, rows[1].bias}};
-#elif ATTN_BIAS
-  const Biases biases = load_biases(rows[0].bias);
+#if ATTN_BIAS
+  const Biases biases = Biases::load(rows[0].bias, rows[1].bias);
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -340,7 +343,11 @@ __device__ __forceinline__ void to_exponents(float (&scores)[kTileKv / 8][2][2],
 #if ATTN_MASK_AHEAD
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
 #else
+#if ATTN_BIAS
+template <bool kMasked, typename Biases>
+#else
 template <bool kMasked>
+#endif
 __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2], int kv_first,
 #endif
                                              const Row (&rows)[2], const Inputs& in,
@@ -348,14 +355,24 @@ __device__ __forceinline__ bool absorb_fixed(float (&scores)[kTileKv / 8][2][2],
   const float shift[2] = {shift_of(rows[0], in, reductions[0]),
                           shift_of(rows[1], in, reductions[1])};
 #if ATTN_AFFINE_SCORE
+#if ATTN_BIAS
+  finish_scores<kMasked, Biases>(scores, kv_first, rows, shift, in);
+#else
   finish_scores<kMasked>(scores, kv_first, rows, shift, in);
+#endif
 #elif !ATTN_PLAIN_SCORE
+#if ATTN_BIAS
+  finish_scores<kMasked, Biases>(scores, kv_first, rows, in);
+#else
   finish_scores<kMasked>(scores, kv_first, rows, in);
+#endif
 #endif
 #if ATTN_PLAIN_SCORE && (ATTN_MASK_BIAS || ATTN_MASK_BITS)
   to_exponents(scores, shift);  // a mask between would part the multiply-add
 #endif
-#if ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
+#if ATTN_PLAIN_SCORE && ATTN_MASK_BIAS
+  if (kMasked) mask_scores<Biases>(scores, kv_first, rows, in);
+#elif ATTN_PLAIN_SCORE && !ATTN_MASK_AHEAD
   if (kMasked) mask_scores(scores, kv_first, rows, in);
 #endif
   bool fits = true;

@@ -75,82 +75,32 @@ __device__ __forceinline__ void Consumer::start_output() {
 }
 
 #if ATTN_BIAS
-#if !ATTN_BIAS_SHIFTED
-__device__ __forceinline__ uint8_t* Consumer::bias_tile(int slot) const {
+// Of the block in the key slot, once its keys are there.
+__device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor) {
 #if ATTN_MAPS > 1
-  return shared.bias[slot][warpgroup / kMaps];  // of both maps
+  uint8_t* const tile = shared.bias[key_slot.index][warpgroup / kMaps];  // of both maps
 #else
-  return shared.bias[slot][warpgroup];
-#endif
-}
-
+  uint8_t* const tile = shared.bias[key_slot.index][warpgroup];
 #endif
 #if ATTN_BIAS_SHIFTED
-// The warp's rows of it.
-__device__ __forceinline__ uint8_t* Consumer::bias_part(int slot) const {
-  return shared.bias[slot][warpgroup] + thread / 32 * 16 * kBiasRowBytes;
-}
-
-// Of the block that comes into `slot`.
-__device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
-  start_biases(bias_part(slot), bias_rows(tile_row, block * kTileKv, rows[0], p), p);
-}
-__device__ __forceinline__ void Consumer::finish_copies(int block) {
-  uint8_t* const part = bias_part(key_slot.index);
-  const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
-  finish_biases(part, biases);
+  const int first = thread / 32 * 16;  // the warp's first row of the tile
+  const BiasRows biases = bias_rows(tile_row + first, cursor.block() * kTileKv, rows[0], p);
+  uint8_t* const part = tile + first * kBiasRowBytes;
+  if (!__all_sync(0xffffffffu, within_rows(biases))) {
+    clamp_biases(part, biases);
+    __syncwarp();
+  }
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    rows[r].bias = bias_row(part, biases, lane / 4 + 8 * r) + lane % 4 * 2 * kBiasBytes;
+    const int row = lane / 4 + 8 * r;
+    rows[r].bias = part + row * kBiasRowBytes + place_in_row(biases.row(row));
   }
-}
 #else
-// Where TMA does not bring them: of the block that comes into `slot`.
-__device__ __forceinline__ void Consumer::start_copies(int block, int slot) {
-  const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
-#if ATTN_BIAS_BYTES == 4
-  start_biases(bias_tile(slot), biases);
-#else
-  last_biases = start_biases(bias_tile(slot), biases, p);
-#endif
-}
-__device__ __forceinline__ void Consumer::finish_copies(int block) {
-  const BiasRows biases = bias_rows(tile_row, block * kTileKv, rows[0], p);
-#if ATTN_BIAS_BYTES == 4
-  finish_biases(bias_tile(key_slot.index), biases);
-#else
-  finish_biases(bias_tile(key_slot.index), biases, last_biases, p);
-#endif
-}
-#endif
-
-#if ATTN_BIAS_SHIFTED
-// Of the block in the key slot, once its keys are there.
-__device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
-#else
-__device__ __forceinline__ void Consumer::copy_biases(const Cursor& cursor, bool first) {
-#endif
-#if ATTN_WALK || ATTN_STAGES == 1 || (ATTN_MAPS > 1 && !ATTN_BIAS_SHIFTED)
-  // No step ahead: nobody knew which block comes, or the next slot may still be read.
-  start_copies(cursor.block(), key_slot.index);
-  finish_copies(cursor.block());
-#else
-  if (first) start_copies(cursor.block(), key_slot.index);
-  finish_copies(cursor.block());
-  if (cursor.has_more()) {
-    start_copies(cursor.after(), (key_slot.index + 1) % kStages);
-  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) rows[r].bias = tile + bias_begin[r];
 #endif
 }
 
-#if !ATTN_BIAS_SHIFTED
-// Of the block in the key slot, once its keys are there.
-__device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor, bool first) {
-  if (!p.bias_by_tma) copy_biases(cursor, first);
-  rows[0].bias = rows[1].bias = bias_tile(key_slot.index);
-}
-
-#endif
 #endif
 #if ATTN_VALUE_STRIPS
 // What the pairs of a block share, each thread its own: a step ahead, since it may take a trip to
@@ -347,6 +297,25 @@ __device__ __forceinline__ bool Consumer::place_ends() {
 }
 
 #endif
+#if ATTN_BIAS
+template <typename Biases>
+__device__ __forceinline__ Factors Consumer::weigh_with(int kv_first, bool first, bool full) {
+  return weigh<Biases>(scores, first, full, kv_first, rows, p.inputs,
+#if ATTN_LEVEL
+                       is_level, added,
+#endif
+#if ATTN_LARGE_SCORES && ATTN_FIXED_MAX
+                       fixed_limit,
+#endif
+                       reductions, shared.query[query_slot.index][ATTN_ROW_BLOCK],
+#if ATTN_MAPS > 1
+                       shared.key[key_slot.index][map()]);
+#else
+                       shared.key[key_slot.index]);
+#endif
+}
+
+#endif
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
 #if ATTN_GATHER
@@ -363,7 +332,13 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #else
   const bool full = cursor.is_full();
 #endif
-#if ATTN_LEVEL && ATTN_LARGE_SCORES
+#if ATTN_BIAS_SHIFTED
+  return weigh_with<PitchedBiases<false>>(kv_first, first, full);
+#elif ATTN_BIAS
+  return p.bias_by_tma     ? weigh_with<SwizzledBiases>(kv_first, first, full)
+         : p.bias_in_pairs ? weigh_with<PitchedBiases<true>>(kv_first, first, full)
+                           : weigh_with<PitchedBiases<false>>(kv_first, first, full);
+#elif ATTN_LEVEL && ATTN_LARGE_SCORES
   return weigh(scores, first, full, kv_first, rows, p.inputs, is_level, added, fixed_limit,
                reductions,
 #elif ATTN_LEVEL
@@ -373,11 +348,13 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #else
   return weigh(scores, first, full, kv_first, rows, p.inputs, reductions,
 #endif
+#if !ATTN_BIAS
                shared.query[query_slot.index][ATTN_ROW_BLOCK],
 #if ATTN_MAPS > 1
                shared.key[key_slot.index][map()]);
 #else
                shared.key[key_slot.index]);
+#endif
 #endif
 }
 

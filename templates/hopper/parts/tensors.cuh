@@ -82,7 +82,7 @@ attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors)
 }
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 
-// Rows that TMA cannot take come by threads, and the map is never read: any will do.
+// Rows that TMA cannot take warps copy, and the map is never read: any will do.
 attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const Tensor& any) {
   const Tensor bias = bias_of(p);
   constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
@@ -94,6 +94,8 @@ attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const T
   p.bias_by_tma =
       p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias, 8);
 #endif
+  p.bias_in_pairs =
+      p.seq_kv % 2 == 0 && reinterpret_cast<uintptr_t>(bias.data) % (2 * kBiasBytes) == 0;
   return encode(encoder, maps.bias, p.bias_by_tma ? bias : any);
 }
 #endif

@@ -116,7 +116,8 @@ struct Params {
 #endif
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-  bool bias_by_tma;  // otherwise the consumers copy it
+  bool bias_by_tma;    // otherwise warps copy it
+  bool bias_in_pairs;  // each two keys' begin at a multiple of their size
 #endif
 #if ATTN_FAR
   int chunks;       // of keys, at whose ends there are states

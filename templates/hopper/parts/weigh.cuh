@@ -94,7 +94,11 @@ __device__ __forceinline__ void drop_unstarted(Scores& scores, const Row (&rows)
 
 #endif
 #if !ATTN_EXPONENTIAL
+#if ATTN_BIAS
+template <bool kMasked, typename Biases>
+#else
 template <bool kMasked>
+#endif
 __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const Row (&rows)[2],
                                             const Inputs& in, Reductions (&reductions)[2],
 #if ATTN_ROW_FREE
@@ -105,15 +109,26 @@ __device__ __forceinline__ void absorb_rows(Scores& scores, int kv_first, const 
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
 #if !ATTN_ROW_FREE
+#if ATTN_BIAS
+    factors.row[r] = absorb<kMasked, Biases>(scores, r, kv_first, rows[r], in, reductions[r]);
+#else
     factors.row[r] = absorb<kMasked>(scores, r, kv_first, rows[r], in, reductions[r]);
+#endif
+#else
+#if ATTN_BIAS
+    absorb<kMasked, Biases>(scores, r, kv_first, rows[r], in, reductions[r]);
 #else
     absorb<kMasked>(scores, r, kv_first, rows[r], in, reductions[r]);
+#endif
 #endif
   }
 }
 #endif
 
 // Scores of one block to weights. `query` and `key` are the block's operands, still in place.
+#if ATTN_BIAS
+template <typename Biases>
+#endif
 __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, int kv_first,
                                          const Row (&rows)[2], const Inputs& in,
 #if ATTN_LEVEL
@@ -152,6 +167,7 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   if (keeps) {
     Reductions grown[2] = {reductions[0], reductions[1]};
     // One branch around all of it: within, scores and exponentials run side by side.
+#if !ATTN_BIAS
 #if ATTN_NEAR_CAP
     const bool near = full && __all_sync(0xffffffffu, near_holds(rows, in, grown));
     const bool fits = near   ? absorb_near(scores, rows, in, grown)
@@ -166,6 +182,22 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #else
     const bool fits = full ? absorb_fixed<false>(scores, kv_first, rows, in, grown, limit)
                            : absorb_fixed<true>(scores, kv_first, rows, in, grown, limit);
+#endif
+#endif
+#if ATTN_BIAS
+#if ATTN_NEAR_CAP
+    const bool near = full && __all_sync(0xffffffffu, near_holds(rows, in, grown));
+    const bool fits = near   ? absorb_near(scores, rows, in, grown)
+                      : full ? absorb_fixed<false, Biases>(scores, kv_first, rows, in, grown, limit)
+                             : absorb_fixed<true, Biases>(scores, kv_first, rows, in, grown, limit);
+#elif ATTN_LEVEL
+    const bool fits = level  ? absorb_level(scores, added, rows, in, grown, limit)
+                      : full ? absorb_fixed<false, Biases>(scores, kv_first, rows, in, grown, limit)
+                             : absorb_fixed<true, Biases>(scores, kv_first, rows, in, grown, limit);
+#else
+    const bool fits = full ? absorb_fixed<false, Biases>(scores, kv_first, rows, in, grown, limit)
+                           : absorb_fixed<true, Biases>(scores, kv_first, rows, in, grown, limit);
+#endif
 #endif
     if (__all_sync(0xffffffffu, fits)) {
       reductions[0] = grown[0];
@@ -183,9 +215,21 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #if ATTN_AFFINE_SCORE
   const float shift[2] = {0, 0};
   if (full) {
+#if ATTN_BIAS
+    finish_scores<false, Biases>(scores, kv_first, rows, shift, in);
+  } else {
+    finish_scores<true, Biases>(scores, kv_first, rows, shift, in);
+#else
     finish_scores<false>(scores, kv_first, rows, shift, in);
   } else {
     finish_scores<true>(scores, kv_first, rows, shift, in);
+#endif
+  }
+#elif !ATTN_PLAIN_SCORE && ATTN_BIAS
+  if (full) {
+    finish_scores<false, Biases>(scores, kv_first, rows, in);
+  } else {
+    finish_scores<true, Biases>(scores, kv_first, rows, in);
   }
 #elif !ATTN_PLAIN_SCORE
   if (full) {
@@ -193,6 +237,8 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
   } else {
     finish_scores<true>(scores, kv_first, rows, in);
   }
+#elif ATTN_MASK_BIAS
+  if (!full) mask_scores<Biases>(scores, kv_first, rows, in);
 #elif !ATTN_MASK_AHEAD
   if (!full) mask_scores(scores, kv_first, rows, in);
 #endif
@@ -206,20 +252,33 @@ __device__ __forceinline__ Factors weigh(Scores& scores, bool first, bool full, 
 #if ATTN_NEAR_LOGISTIC
   // Until a block of the tile has a larger weight.
   if (reductions[0].near) {
+#if ATTN_BIAS
+    const bool fits = full ? absorb_near<false, Biases>(scores, kv_first, rows, in)
+                           : absorb_near<true, Biases>(scores, kv_first, rows, in);
+#else
     const bool fits = full ? absorb_near<false>(scores, kv_first, rows, in)
                            : absorb_near<true>(scores, kv_first, rows, in);
+#endif
     if (__all_sync(0xffffffffu, fits)) return factors;
     reductions[0].near = false;
     recompute_scores(scores, query, key);
   }
 #endif
   if (full) {
+#if ATTN_BIAS
+    absorb_rows<false, Biases>(scores, kv_first, rows, in, reductions, factors);
+#else
     absorb_rows<false>(scores, kv_first, rows, in, reductions, factors);
+#endif
 #if ATTN_WEIGHTS_WAIT
     drop_unstarted(scores, rows, in, reductions);
 #endif
   } else {
+#if ATTN_BIAS
+    absorb_rows<true, Biases>(scores, kv_first, rows, in, reductions, factors);
+#else
     absorb_rows<true>(scores, kv_first, rows, in, reductions, factors);
+#endif
   }
 #endif
 #if ATTN_FIXED_MAX
