@@ -43,7 +43,7 @@ struct Consumer {
 #if ATTN_BIAS_SHIFTED
   int tile_row = 0;  // the warpgroup's first
 #elif ATTN_BIAS
-  int bias_begin[2] = {};  // in a tile of biases, where the rows' begin
+  uint32_t bias_begins = 0;  // where the rows' begin in a tile of biases: 16 bits each, in elements
 #endif
 #if ATTN_LEVEL
   bool is_level = false;  // the block at hand, where a row's pairs add the same to their products

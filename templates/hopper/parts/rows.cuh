@@ -69,6 +69,7 @@ __device__ __forceinline__ bool Consumer::has_row(int r) const {
 // The same in the tiles of all blocks, which begin at multiples of 16 keys.
 __device__ __forceinline__ void Consumer::place_biases() {
   const BiasRows biases = bias_rows(first_row_of(tile, ATTN_ROW_BLOCK), 0, rows[0], p);
+  bias_begins = 0;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
 #if ATTN_BIAS_GROUPED
@@ -76,7 +77,8 @@ __device__ __forceinline__ void Consumer::place_biases() {
 #else
     const int row = thread / 32 * 16 + lane / 4 + 8 * r;
 #endif
-    bias_begin[r] = row * kBiasRowBytes + place_in_row(biases.row(row));
+    const uint32_t begin = row * kBiasRowBytes + place_in_row(biases.row(row));
+    bias_begins |= begin / kBiasBytes << 16 * r;
   }
 }
 

@@ -96,8 +96,8 @@ __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor) {
     rows[r].bias = part + row * kBiasRowBytes + place_in_row(biases.row(row));
   }
 #else
-#pragma unroll
-  for (int r = 0; r < 2; ++r) rows[r].bias = tile + bias_begin[r];
+  rows[0].bias = tile + (bias_begins & 0xffff) * kBiasBytes;
+  rows[1].bias = tile + (bias_begins >> 16) * kBiasBytes;
 #endif
 }
 
