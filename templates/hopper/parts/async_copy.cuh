@@ -1,4 +1,5 @@
-// Copies of a thread from memory to shared memory, on their way until it waits for them.
+// Copies of a thread from memory to shared memory, on their way until it waits for them, or a
+// barrier does.
 #pragma once
 
 #if ATTN_TOKENS
@@ -53,8 +54,6 @@ __device__ __forceinline__ void copy_chunk_before(uintptr_t end, uint8_t* to, ui
   for (int i = 0; from + i < end; ++i) to[i] = __ldg(reinterpret_cast<const uint8_t*>(from + i));
 }
 
-#endif
-#if ATTN_TABLE_BYTES
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }

@@ -32,16 +32,17 @@ struct BiasRows {
 #endif
   }
 
-  // Whether there are all rows, as far from one another, and their chunks end before they do.
+  // Whether there are all rows, and their chunks end before they do.
   __device__ __forceinline__ bool whole() const {
 #if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-    return false;
+    constexpr int kQueries = kBiasRows / kGroupRows;
 #else
-    return last >= kBiasRows - 1 && keys >= kTileKv + kCopyChunk / kBiasBytes;
+    constexpr int kQueries = kBiasRows;
 #endif
+    return last >= kQueries - 1 && keys >= kTileKv + kCopyChunk / kBiasBytes;
   }
 
-  // Whether row i may end the tensor within a chunk.
+  // Whether a chunk of row i may end behind the tensor.
   __device__ __forceinline__ bool is_last(int i, uint64_t) const {
 #if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
     return end_tensor && i / kGroupRows >= last;

@@ -2,9 +2,15 @@
 // at a time, from the chunk in which a row's keys begin to the one in which they end.
 #pragma once
 
-constexpr int kRowChunks = kBiasRowBytes / kCopyChunk;  // the last has what a chunk's middle pushes
-constexpr int kCopyLanes = 8;                           // side by side in a row
+constexpr int kRowChunks = kBiasRowBytes / kCopyChunk;
+constexpr int kCopyLanes = 8;  // side by side in a row
 constexpr int kRowsTogether = 32 / kCopyLanes, kCopyStep = kRowsTogether * kCopiers;
+// Whether a lane's rows are as far from one another.
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
+constexpr bool kEvenRows = kCopyStep % kGroupRows == 0;  // all of one head
+#else
+constexpr bool kEvenRows = true;
+#endif
 
 // One of kCopiers warps. They share a tile's rows, and the barrier of its keys waits for all.
 struct BiasCopier {
@@ -20,7 +26,7 @@ struct BiasCopier {
   __device__ void run() const;
 };
 
-// The lane's chunks of a row that begins there in memory, the first one to `to`.
+// The lane's chunks of a row that begins there in memory. `to`: where the first one goes.
 __device__ __forceinline__ void BiasCopier::copy_row(uint64_t row, uint8_t* to) const {
   const int first = lane % kCopyLanes;
   // One address for all, and of each row its own: what took its place would wait until a copy has
@@ -58,10 +64,11 @@ __device__ __forceinline__ void BiasCopier::copy_part_of_row(const BiasRows& row
   }
 }
 
+// Of every kCopyStep rows of a tile, kRowsTogether.
 __device__ __forceinline__ void BiasCopier::copy_tile(const BiasRows& rows, uint8_t* tile) const {
   const int first = copier * kRowsTogether + lane / kCopyLanes;
   uint8_t* const to = tile + first * kBiasRowBytes + lane % kCopyLanes * kCopyChunk;
-  if (rows.whole()) {
+  if (kEvenRows && rows.whole()) {
     uint64_t row = rows.row(first);
     const uint64_t step = rows.row(first + kCopyStep) - row;
 #pragma unroll
