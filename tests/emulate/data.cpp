@@ -38,6 +38,14 @@ bool marks_keys(const spec::Spec& spec, const spec::Input& input) {
          input.shape.back().kind == Kind::SeqKv && std::ranges::count(read, input.name) > 0;
 }
 
+// Whether a query and a key by their numbers say which pairs exist.
+bool knows_pairs(const expr::Expr& mask) {
+  const std::vector<std::string> names = expr::variables_of(mask);
+  return expr::inputs_of(mask).empty() && std::ranges::none_of(names, [](const std::string& name) {
+           return name == "b" || name == "h" || name == "h_kv" || name == "map";
+         });
+}
+
 // Of five sequences: the third is left with all rows, and the others with none.
 std::vector<double> scattered(double total) {
   const double most = 0x1p31 - 1, least = -0x1p31, half = std::floor(total / 2);
@@ -261,7 +269,7 @@ std::vector<double> Data::drawn(const spec::Input& input) {
     draw_stretches(values);
   }
   const auto pairs = attention::pair_input(spec_);
-  const bool by_place = expr::inputs_of(spec_.mask).empty();
+  const bool by_place = knows_pairs(spec_.mask);
   if (pairs && !pairs->of_mask && pairs->input.name == input.name && by_place) {
     if (!pairs->shift) {
       poison_absent(values);
@@ -285,6 +293,15 @@ bool Data::knows_index(const attention::PairInput& pairs) const {
   return of_lengths && expr::inputs_of(first).empty() && other == nullptr;
 }
 
+// What an expression of a pair alone reads.
+std::map<std::string_view, int64_t> Data::numbers_of(int64_t query, int64_t key) const {
+  return {{"q_idx", query},
+          {"q_pos", query + call_.max_kv - call_.max_q},
+          {"kv_idx", key},
+          {"seq_q", call_.max_q},
+          {"seq_kv", call_.max_kv}};
+}
+
 // Of [.., seq_q, columns], what is of no pair that exists is NaN.
 void Data::poison_unread(std::vector<double>& values, const attention::PairInput& pairs) const {
   const int64_t columns = lengths().of(spec_, pairs.input.shape.back());
@@ -292,11 +309,7 @@ void Data::poison_unread(std::vector<double>& values, const attention::PairInput
   std::vector<bool> read(static_cast<size_t>(call_.max_q * columns));
   for (int64_t q = 0; q < call_.max_q; ++q) {
     for (int64_t key = 0; key < call_.max_kv; ++key) {
-      const std::map<std::string_view, int64_t> numbers{{"q_idx", q},
-                                                        {"q_pos", q + call_.max_kv - call_.max_q},
-                                                        {"kv_idx", key},
-                                                        {"seq_q", call_.max_q},
-                                                        {"seq_kv", call_.max_kv}};
+      const std::map<std::string_view, int64_t> numbers = numbers_of(q, key);
       const auto number = [&](std::string_view name) {
         return static_cast<double>(numbers.at(name));
       };
@@ -315,10 +328,8 @@ void Data::poison_unread(std::vector<double>& values, const attention::PairInput
 void Data::poison_absent(std::vector<double>& values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const int64_t row = static_cast<int64_t>(i) / call_.max_kv;
-    const std::map<std::string_view, int64_t> numbers{
-        {"q_idx", row % call_.max_q},
-        {"q_pos", row % call_.max_q + call_.max_kv - call_.max_q},
-        {"kv_idx", static_cast<int64_t>(i) % call_.max_kv}};
+    const std::map<std::string_view, int64_t> numbers =
+        numbers_of(row % call_.max_q, static_cast<int64_t>(i) % call_.max_kv);
     const auto number = [&](std::string_view name) {
       return static_cast<double>(numbers.at(name));
     };

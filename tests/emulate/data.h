@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attention/oracle.h"
@@ -52,6 +53,7 @@ class Data {
   void draw_stretches(std::vector<double>& values);
   int64_t index_of(int64_t key) const;
   void draw_valid(std::vector<double>& values, const spec::Input& input);
+  std::map<std::string_view, int64_t> numbers_of(int64_t query, int64_t key) const;
   void poison_absent(std::vector<double>& values) const;
   bool knows_index(const attention::PairInput& pairs) const;
   void poison_unread(std::vector<double>& values, const attention::PairInput& pairs) const;
