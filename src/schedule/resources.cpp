@@ -189,7 +189,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.sides > 1) bytes += bytes_of_rows_so_far(kernel, s);
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   bytes += bytes_of_pitched_biases(kernel, s);
-  if (kernel.bias_bytes > 0) bytes += s.stages * (kBarrier + tile + 4);
+  constexpr int kBlock = 4;  // with its tile and a barrier what who copies biases is told
+  if (kernel.bias_bytes > 0) bytes += s.stages * (kBarrier + tile + kBlock);
   constexpr int kRank = 1;
   const int ranked =
       ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked, kernel.varlen);
