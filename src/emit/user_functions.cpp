@@ -79,9 +79,9 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
          "in shared memory: " + text_of_row(table)});
   }
   if (pairs.bias) {
-    members.push_back(
-        {"  const uint8_t* bias;", fmt::format("in shared memory: {} of the block at hand",
-                                               pairs.bias->shift ? "its own" : "the tile")});
+    members.push_back({"  const uint8_t* bias;",
+                       fmt::format("in shared memory: {} of the block at hand",
+                                   pairs.bias->shift ? "its own" : "its own, or the tile")});
   }
   if (pairs.mask_bits) {
     members.push_back(

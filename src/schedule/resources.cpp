@@ -16,10 +16,6 @@ constexpr int kNarrowChunk = 32;  // columns of the narrower of the two chunks
 constexpr int kAlignment = 1024;  // of the tiles, and so of all of it
 constexpr int kBarrier = 8;       // bytes of one
 
-// Whether a tile's blocks of keys take trips to memory to find. A packed sequence alone takes one
-// or two, for which a warp of its own brought nothing.
-bool has_scout(const Kernel& kernel) { return kernel.walks || kernel.block_size > 0; }
-
 // setmaxnreg targets of the producer and of the consumers, by number of consumers: multiples of 8
 // whose sum over all threads fits the registers that the launch grants (168 x 384, 128 x 512,
 // 96 x 640; beyond that the kernel hangs). Those of 2 and 3 consumers are FlashAttention-3's.
@@ -58,7 +54,7 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
                       gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1) ||
                       holds_packed_shares(kernel, s);
   if (merges) return kMergingPlans[s.warpgroups - 1];
-  const bool searches = has_scout(kernel) || kernel.varlen || kernel.list_room > 0;
+  const bool searches = kernel.has_scout() || kernel.varlen || kernel.list_room > 0;
   return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
@@ -182,7 +178,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
     const int keepers = rows_differ(s, kernel.block_queries, kernel.group()) ? kKeepers : 0;
     bytes += kAnyVisit * slots + (kVisit + apart + keepers) * s.stages;
   }
-  if (has_scout(kernel)) bytes += scout_bytes(kernel, s, tile);
+  if (kernel.has_scout()) bytes += scout_bytes(kernel, s, tile);
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   constexpr int kGatherers = 2, kPlace = 4;  // of the warps that gather each its keys at hand
   if (kernel.list_room > 0) bytes += kGatherers * s.tile_kv * kPlace;
@@ -395,7 +391,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.level = resources.fixed_max && resources.forms.places && !differ;
   resources.forms.tables = kernel.table_bytes > 0;
   resources.forms.join = s.split_keys;
-  resources.scout = has_scout(kernel);
+  resources.scout = kernel.has_scout();
   resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent;
   resources.weights_in_keys = has_weights_in_keys(kernel, s);

@@ -89,6 +89,9 @@ struct Kernel {
   std::shared_ptr<const Kernel> of_several_heads, of_two_blocks;
   std::shared_ptr<const Kernel> without_tables;  // null: there are none
 
+  // Whether a tile's blocks of keys take trips to memory to find. A packed sequence alone takes one
+  // or two, for which a warp of its own brought nothing.
+  bool has_scout() const { return walks || block_size > 0; }
   bool has_strips() const { return key_strips > 0 || distance_strip || key_words > 0; }
   // As a schedule has it: nothing comes by tiles where a tile's rows are of several heads, or where
   // its keys stand in two places; strips are few or none. `tables`: whether shared memory has

@@ -321,9 +321,8 @@ Step far_step(const Kernel& kernel, const Schedule& s, const target::Target& t) 
 
 double copied_bias_clk(const Kernel& kernel, const Schedule& s) {
   constexpr double kRowClk = 6, kRowClkBesideScout = 10, kLateClk = 350;
-  const bool one_copies = kernel.walks || kernel.block_size > 0;
   const double late = s.stages < 3 ? kLateClk : 0;
-  return s.tile_q() * (one_copies ? kRowClkBesideScout : kRowClk) + late;
+  return s.tile_q() * (kernel.has_scout() ? kRowClkBesideScout : kRowClk) + late;
 }
 
 Step step_of(const Kernel& kernel, const Schedule& s, const target::Target& t, Block block,

@@ -25,8 +25,8 @@ struct Emitted {
   std::vector<File> files;
 };
 
-Emitted emitted(const std::string& lines, const std::vector<std::string>& targets = {"h100"}) {
-  Emitted result{spec_of(lines), {}};
+Emitted emitted_of(spec::Spec spec, const std::vector<std::string>& targets = {"h100"}) {
+  Emitted result{std::move(spec), {}};
   const attention::RowForm form = form_of(result.spec);
   std::vector<Choice> choices;
   for (const std::string& name : targets) {
@@ -38,6 +38,10 @@ Emitted emitted(const std::string& lines, const std::vector<std::string>& target
   }
   result.files = emit(result.spec, form, choices);
   return result;
+}
+
+Emitted emitted(const std::string& lines, const std::vector<std::string>& targets = {"h100"}) {
+  return emitted_of(spec_of(lines), targets);
 }
 
 const char* const kLines[] = {
@@ -236,13 +240,10 @@ TEST_CASE("block sparsity is given by fields of the argument struct") {
 }
 
 TEST_CASE("values wider than an accumulator have parts") {
-  const spec::Spec spec = spec_of_text(
-      "attngen: 1\nname: wide\ndtype: bf16\nheads: {q: 8, kv: 8}\nhead_dim: {qk: 256, v: 512}\n");
-  const attention::RowForm form = form_of(spec);
-  const target::Target& target = *target::find("h100");
-  const schedule::Ranking ranking = schedule::search(schedule::describe_kernel(spec, form), target);
-  REQUIRE_FALSE(ranking.ranked.empty());
-  const std::vector<File> files = emit(spec, form, {{&target, ranking.ranked.front(), false}});
+  const std::vector<File> files =
+      emitted_of(spec_of_text("attngen: 1\nname: wide\ndtype: bf16\nheads: {q: 8, kv: 8}\n"
+                              "head_dim: {qk: 256, v: 512}\n"))
+          .files;
   CHECK(files[0].content.find("constexpr int kHeadDimV = 256;") != std::string::npos);
   CHECK(files[0].content.find("constexpr int kOutputDim = 512;") != std::string::npos);
   CHECK(files[0].content.find("constexpr int kValueParts = 2;") != std::string::npos);
@@ -251,14 +252,11 @@ TEST_CASE("values wider than an accumulator have parts") {
 }
 
 TEST_CASE("values that are columns of the keys have sides, and nothing of their own") {
-  const spec::Spec spec = spec_of_text(
-      "attngen: 1\nname: latent\ndtype: bf16\nheads: {q: 128, kv: 1}\n"
-      "head_dim: {qk: 576, v: 512}\nshare_kv: {v_prefix: 512}\ntokens: {indices: 2048}\n");
-  const attention::RowForm form = form_of(spec);
-  const target::Target& target = *target::find("h100");
-  const schedule::Ranking ranking = schedule::search(schedule::describe_kernel(spec, form), target);
-  REQUIRE_FALSE(ranking.ranked.empty());
-  const std::vector<File> files = emit(spec, form, {{&target, ranking.ranked.front(), false}});
+  const std::vector<File> files =
+      emitted_of(spec_of_text("attngen: 1\nname: latent\ndtype: bf16\nheads: {q: 128, kv: 1}\n"
+                              "head_dim: {qk: 576, v: 512}\nshare_kv: {v_prefix: 512}\n"
+                              "tokens: {indices: 2048}\n"))
+          .files;
   CHECK(files[0].content.find("constexpr int kSides = 2;") != std::string::npos);
   CHECK(files[1].content.find("share_kv: {v_prefix: 512}") != std::string::npos);
   CHECK(files[1].content.find("tokens: {indices: 2048}") != std::string::npos);

@@ -11,7 +11,7 @@ struct BiasRows {
 #endif
   int last;         // beyond it there is no row: it is repeated
   int keys;         // of a row, from the block's first on
-  bool end_tensor;  // with the last row
+  bool end_tensor;  // whether the last row ends it
 
   __device__ __forceinline__ uint64_t row(int i) const {
 #if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
@@ -34,12 +34,12 @@ struct BiasRows {
 
   // Whether there are all rows, and their chunks end before they do.
   __device__ __forceinline__ bool whole() const {
+    const bool ends_later = keys >= kTileKv + kCopyChunk / kBiasBytes;
 #if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-    constexpr int kQueries = kBiasRows / kGroupRows;
+    return ends_later && last >= kBiasRows / kGroupRows - 1;
 #else
-    constexpr int kQueries = kBiasRows;
+    return ends_later && last >= kBiasRows - 1;
 #endif
-    return last >= kQueries - 1 && keys >= kTileKv + kCopyChunk / kBiasBytes;
   }
 
   // Whether a chunk of row i may end behind the tensor.

@@ -5,12 +5,6 @@
 constexpr int kRowChunks = kBiasRowBytes / kCopyChunk;
 constexpr int kCopyLanes = 8;  // side by side in a row
 constexpr int kRowsTogether = 32 / kCopyLanes, kCopyStep = kRowsTogether * kCopiers;
-// Whether a lane's rows are as far from one another.
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-constexpr bool kEvenRows = kCopyStep % kGroupRows == 0;  // all of one head
-#else
-constexpr bool kEvenRows = true;
-#endif
 
 // One of kCopiers warps. They share a tile's rows, and the barrier of its keys waits for all.
 struct BiasCopier {
@@ -68,7 +62,12 @@ __device__ __forceinline__ void BiasCopier::copy_part_of_row(const BiasRows& row
 __device__ __forceinline__ void BiasCopier::copy_tile(const BiasRows& rows, uint8_t* tile) const {
   const int first = copier * kRowsTogether + lane / kCopyLanes;
   uint8_t* const to = tile + first * kBiasRowBytes + lane % kCopyLanes * kCopyChunk;
-  if (kEvenRows && rows.whole()) {
+#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
+  // A lane's rows must be of one head: then they are as far from one another.
+  if (kCopyStep % kGroupRows == 0 && rows.whole()) {
+#else
+  if (rows.whole()) {
+#endif
     uint64_t row = rows.row(first);
     const uint64_t step = rows.row(first + kCopyStep) - row;
 #pragma unroll
