@@ -148,9 +148,9 @@ void Data::put(const spec::Input& input, std::vector<double> values) {
   const std::vector<std::byte> bytes = hold::store(input, values);
   // Where copies take 16 bytes at a time, the last one may be less than that.
   const auto pairs = attention::pair_input(spec_);
-  const bool shifted = pairs && pairs->shift && pairs->input.name == input.name;
+  const bool by_tiles = pairs && pairs->input.name == input.name;
   const bool copied =
-      shifted || (input.shape.size() > 1 && input.shape.back().kind == Kind::Number);
+      by_tiles || (input.shape.size() > 1 && input.shape.back().kind == Kind::Number);
   const bool ends_within = copied && bytes.size() % 16 != 0 && random_() % 2 == 0;
   put(input.name, bytes, ends_within ? static_cast<size_t>(spec::bytes_of(input.element)) : 0);
   problem_.inputs[input.name] = std::move(values);

@@ -9,9 +9,9 @@ struct BiasRows {
 #if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
   int64_t of_head;  // from a head's rows to the next one's
 #endif
-  int last;         // beyond it there is no row: it is repeated
-  int keys;         // of a row, from the block's first on
-  bool end_tensor;  // whether the last row ends it
+  int last;      // beyond it there is no row: it is repeated
+  int keys;      // of a row, from the block's first on
+  uint64_t end;  // of the tensor
 
   __device__ __forceinline__ uint64_t row(int i) const {
 #if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
@@ -39,15 +39,6 @@ struct BiasRows {
     return ends_later && last >= kBiasRows / kGroupRows - 1;
 #else
     return ends_later && last >= kBiasRows - 1;
-#endif
-  }
-
-  // Whether a chunk of row i may end behind the tensor.
-  __device__ __forceinline__ bool is_last(int i, uint64_t) const {
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-    return end_tensor && i / kGroupRows >= last;
-#else
-    return end_tensor && i >= last;
 #endif
   }
 
@@ -82,11 +73,7 @@ __device__ __forceinline__ BiasRows bias_rows(int first_row, int kv_first, const
 #endif
   rows.last = max(p.seq_q - 1 - query, 0);
   rows.keys = p.seq_kv - kv_first;
-#if ATTN_PACKED_HEADS && !ATTN_BIAS_GROUPED
-  const int64_t behind = int64_t{kGroup - 1} * p.seq_q + rows.last + 1;
-#else
-  const int64_t behind = rows.last + 1;
-#endif
-  rows.end_tensor = in_front + behind == bias_matrices(p.batch) * p.seq_q;
+  rows.end =
+      reinterpret_cast<uint64_t>(bias_data(p.inputs) + bias_matrices(p.batch) * p.seq_q * p.seq_kv);
   return rows;
 }

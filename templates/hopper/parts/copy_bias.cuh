@@ -45,7 +45,7 @@ __device__ __forceinline__ void BiasCopier::copy_part_of_row(const BiasRows& row
     const auto* const from = reinterpret_cast<const uint8_t*>(chunk);
     if (count == 0) {
       *reinterpret_cast<uint4*>(to) = uint4{0, 0, 0, 0};
-    } else if (count == kCopyChunk || !rows.is_last(i, chunk)) {
+    } else if (chunk + kCopyChunk <= rows.end) {
       copy_bytes(count, to, from);
     } else {
 #pragma unroll 1

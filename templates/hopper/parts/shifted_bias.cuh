@@ -27,11 +27,6 @@ struct BiasRows {
     return last >= 63 && least >= begin && most + kBiasRowBytes <= end;
   }
 
-  // Whether a chunk ends behind the tensor.
-  __device__ __forceinline__ bool is_last(int, uint64_t chunk) const {
-    return chunk + kCopyChunk > end;
-  }
-
   // Bytes of a chunk of row i that are the tensor's. Its first one may begin before: so do
   // allocations.
   __device__ __forceinline__ int count(int i, uint64_t chunk) const {
