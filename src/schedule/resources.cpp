@@ -25,6 +25,8 @@ struct RegisterPlan {
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
 // Where one of the producer's warps looks for blocks or for a sequence, or two gather keys.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
+// Where two of them copy biases: their addresses take more than 24.
+constexpr RegisterPlan kCopyingPlans[] = {{56, 240}, {40, 232}, {32, 160}, {32, 112}};
 // Where it looks for the blocks of each warpgroup, for two at a time, for those of a part of the
 // values, or for those of a share of a packed sequence's keys.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
@@ -55,7 +57,8 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
                       holds_packed_shares(kernel, s);
   if (merges) return kMergingPlans[s.warpgroups - 1];
   const bool searches = kernel.has_scout() || kernel.varlen || kernel.list_room > 0;
-  return (searches ? kSearchingPlans : kRegisterPlans)[s.warpgroups - 1];
+  if (searches) return kSearchingPlans[s.warpgroups - 1];
+  return (kernel.bias_bytes > 0 ? kCopyingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
 
 // Columns as the template stores them (its chunk_columns): in chunks of 64 (128 bytes), the widest
@@ -185,8 +188,8 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.sides > 1) bytes += bytes_of_rows_so_far(kernel, s);
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   bytes += bytes_of_pitched_biases(kernel, s);
-  constexpr int kBlock = 4;  // with its tile and a barrier what who copies biases is told
-  if (kernel.bias_bytes > 0) bytes += s.stages * (kBarrier + tile + kBlock);
+  constexpr int kBlock = 4;  // with its tile and a barrier a call of who copies biases
+  if (kernel.bias_bytes > 0) bytes += (s.stages + 1) * (kBarrier + tile + kBlock);
   constexpr int kRank = 1;
   const int ranked =
       ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked, kernel.varlen);

@@ -175,6 +175,7 @@ struct Consumer {
 #if ATTN_VARLEN
   __device__ void clear_next_sequence(int block);
 #endif
+  __device__ void free_keys(uint64_t& empty);
   __device__ void release_key();
   __device__ void release_value();
 #if ATTN_TRIMMED

@@ -12,12 +12,13 @@ struct BiasCopier {
   const Params& p;
   const int copier;
   const int lane = threadIdx.x % 32;
+  RingSlot<kStages> slot;
 
   __device__ void copy_row(uint64_t row, uint8_t* to) const;
   __device__ void copy_part_of_row(const BiasRows& rows, int i, uint8_t* to) const;
   __device__ void copy_tile(const BiasRows& rows, uint8_t* tile) const;
-  __device__ void copy(const Tile& tile, int block, int slot) const;
-  __device__ void run() const;
+  __device__ void copy(const Tile& tile, int block) const;
+  __device__ void run();
 };
 
 // The lane's chunks of a row that begins there in memory. `to`: where the first one goes.
@@ -84,33 +85,31 @@ __device__ __forceinline__ void BiasCopier::copy_tile(const BiasRows& rows, uint
   }
 }
 
-__device__ __forceinline__ void BiasCopier::copy(const Tile& tile, int block, int slot) const {
+__device__ __forceinline__ void BiasCopier::copy(const Tile& tile, int block) const {
 #if ATTN_PACKED_HEADS
   const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);
 #else
   const Row row = row_at(tile.b, tile.h, tile.q_first, p);
 #endif
+  barrier_wait(shared.key_empty[slot.index], slot.parity ^ 1);
 #pragma unroll 1
   for (int i = 0; i < kBiasTiles; ++i) {
-    copy_tile(bias_rows(tile.q_first + 64 * i, block * kTileKv, row, p), shared.bias[slot][i]);
+    copy_tile(bias_rows(tile.q_first + 64 * i, block * kTileKv, row, p), shared.bias[slot.index][i]);
   }
-  uint64_t& full = shared.key_full[slot];
+  uint64_t& full = shared.key_full[slot.index];
   arrive_once_copied(full);
   barrier_arrive(full);  // what came at once is there
 }
 
 // Block after block, as the producer calls for them.
-__device__ __forceinline__ void BiasCopier::run() const {
+__device__ __forceinline__ void BiasCopier::run() {
   if (!copies_biases(p)) return;
-  RingSlot<kStages> slot;
+  RingSlot<kBiasCalls> call;
 #pragma unroll 1
-  for (;;) {
-    barrier_wait(shared.bias_called[slot.index], slot.parity);
-    const BiasCall& call = shared.bias_call[slot.index];
-    const int block = call.block;
+  for (;; call.advance(), slot.advance()) {
+    barrier_wait(shared.bias_called[call.index], call.parity);
+    const int block = shared.bias_call[call.index].block;
     if (block < 0) return;
-    barrier_wait(shared.key_empty[slot.index], slot.parity ^ 1);  // the producer has waited too
-    copy(uniform(call.tile), block, slot.index);
-    slot.advance();
+    copy(uniform(shared.bias_call[call.index].tile), block);
   }
 }

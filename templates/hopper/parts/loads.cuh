@@ -153,17 +153,21 @@ __device__ __forceinline__ void Producer::load_mask(uint64_t& full, int block) {
 
 #endif
 #if ATTN_BIAS
-// Of those who copy: of a block whose keys are on their way; of none when no more come.
+// Of those who copy: of the block that comes next, before its slot is free.
 __device__ __forceinline__ void Producer::call_for_biases(int block) {
-  if (block < 0) barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
-  if (!issues) return;
-  shared.bias_call[key_slot.index] = {tile, block};
-  barrier_arrive(shared.bias_called[key_slot.index]);
+  if (issues) {
+    shared.bias_call[call_slot.index] = {tile, block};
+    barrier_arrive(shared.bias_called[call_slot.index]);
+  }
+  call_slot.advance();
 }
 
 #endif
 #if !ATTN_TOKENS
 __device__ __forceinline__ void Producer::load_key(int block) {
+#if ATTN_BIAS
+  if (copies_biases(p)) call_for_biases(block);
+#endif
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
   if (issues) {
 #if ATTN_WALK
@@ -231,9 +235,6 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #endif
   }
   __syncwarp();
-#if ATTN_BIAS
-  if (copies_biases(p)) call_for_biases(block);
-#endif
   key_slot.advance();
 }
 

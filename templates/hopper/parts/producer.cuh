@@ -23,6 +23,9 @@ struct Producer {
 #else
   RingSlot<kStages> key_slot, value_slot;
 #endif
+#if ATTN_BIAS
+  RingSlot<kBiasCalls> call_slot;
+#endif
 
   Tile tile;
   int h_kv;

@@ -35,11 +35,13 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 
 #if ATTN_BIAS
-// Whose biases are to be copied. A block of -1 ends.
+// Whose biases are to be copied. A block of -1 ends. A call waits for nobody: once the slot of the
+// block before it is free, the call that was so many before it has been answered.
 struct BiasCall {
   Tile tile;
   int block;
 };
+constexpr int kBiasCalls = kStages + 1;
 #if ATTN_SCOUT
 constexpr int kCopiers = 1;  // warps
 #else
@@ -105,7 +107,7 @@ struct __align__(1024) Shared {
   uint64_t value_full[kStages], value_empty[kStages];
 #endif
 #if ATTN_BIAS
-  uint64_t bias_called[kStages];
+  uint64_t bias_called[kBiasCalls];
 #endif
 #if ATTN_COUNTER
   uint64_t counter_open;
@@ -125,7 +127,7 @@ struct __align__(1024) Shared {
   uint8_t ranked[kRanked];  // the last tiles, in the order in which they come
 #endif
 #if ATTN_BIAS
-  BiasCall bias_call[kStages];  // of each slot's block, to those who copy
+  BiasCall bias_call[kBiasCalls];  // to those who copy
 #endif
   Tile tile[kQueryStages][ATTN_ROW_BLOCKS];  // whose queries these are; a batch of -1 ends
 #if ATTN_WALK
@@ -195,9 +197,10 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 #if !ATTN_BIAS && !ATTN_TOKENS
     barrier_init(shared.key_full[i], 1);
 #endif
-    barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
 #if ATTN_BIAS
-    barrier_init(shared.bias_called[i], 1);
+    barrier_init(shared.key_empty[i], (copies_biases(p) ? 32 : 1) * 4 * kWarpgroups);
+#else
+    barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
 #endif
 #if ATTN_TOKENS && !ATTN_SHARE_KV
     barrier_init(shared.value_full[i], 32);
@@ -208,6 +211,9 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
 #endif
   }
+#if ATTN_BIAS
+  for (int i = 0; i < kBiasCalls; ++i) barrier_init(shared.bias_called[i], 1);
+#endif
 #if ATTN_COUNTER
   barrier_init(shared.counter_open, 1);
 #endif

@@ -438,6 +438,19 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
 }
 
 #endif
+// Once all lanes have read what came with the keys, or each for itself where others than TMA write
+// there next.
+__device__ __forceinline__ void Consumer::free_keys(uint64_t& empty) {
+#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
+  __syncwarp();
+#endif
+#if ATTN_BIAS
+  if (lane == 0 || copies_biases(p)) barrier_arrive(empty);
+#else
+  if (lane == 0) barrier_arrive(empty);
+#endif
+}
+
 #if ATTN_SHARE_KV
 // The slot is free once its values are read too.
 __device__ __forceinline__ void Consumer::release_key() {
@@ -446,18 +459,12 @@ __device__ __forceinline__ void Consumer::release_key() {
 }
 
 __device__ __forceinline__ void Consumer::release_value() {
-#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
-  __syncwarp();  // all lanes have read what came with the keys
-#endif
-  if (lane == 0) barrier_arrive(shared.key_empty[value_slot.index]);
+  free_keys(shared.key_empty[value_slot.index]);
   value_slot.advance();
 }
 #else
 __device__ __forceinline__ void Consumer::release_key() {
-#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
-  __syncwarp();  // all lanes have read what came with the keys
-#endif
-  if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+  free_keys(shared.key_empty[key_slot.index]);
   key_slot.advance();
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
 }
