@@ -42,10 +42,10 @@ struct BiasRows {
 #endif
   }
 
-  // Bytes of a chunk of row i: as far as the row's last key.
+  // Bytes of a chunk of row i: as far as the row's last key. None: 0 or less.
   __device__ __forceinline__ int count(int i, uint64_t chunk) const {
     const int before = static_cast<int>(chunk - row(i));
-    return has_row(i) ? max(min(min(keys, 2 * kTileKv) * kBiasBytes - before, kCopyChunk), 0) : 0;
+    return min(min(keys, 2 * kTileKv) * kBiasBytes - before, kCopyChunk);
   }
 };
 

@@ -16,6 +16,7 @@ struct BiasCopier {
 
   __device__ void copy_row(uint64_t row, uint8_t* to) const;
   __device__ void copy_part_of_row(const BiasRows& rows, int i, uint8_t* to) const;
+  __device__ void clear_row(uint8_t* to) const;
   __device__ void copy_tile(const BiasRows& rows, uint8_t* tile) const;
   __device__ void copy(const Tile& tile, int block) const;
   __device__ void run();
@@ -44,7 +45,7 @@ __device__ __forceinline__ void BiasCopier::copy_part_of_row(const BiasRows& row
   for (int n = lane % kCopyLanes; n < kRowChunks; n += kCopyLanes) {
     const int count = rows.count(i, chunk);
     const auto* const from = reinterpret_cast<const uint8_t*>(chunk);
-    if (count == 0) {
+    if (count <= 0) {
       *reinterpret_cast<uint4*>(to) = uint4{0, 0, 0, 0};
     } else if (chunk + kCopyChunk <= rows.end) {
       copy_bytes(count, to, from);
@@ -56,6 +57,14 @@ __device__ __forceinline__ void BiasCopier::copy_part_of_row(const BiasRows& row
     }
     chunk += kCopyLanes * kCopyChunk;
     to += kCopyLanes * kCopyChunk;
+  }
+}
+
+__device__ __forceinline__ void BiasCopier::clear_row(uint8_t* to) const {
+#pragma unroll
+  for (int i = 0; i < kRowChunks; i += kCopyLanes) {
+    if (i + kCopyLanes > kRowChunks && lane % kCopyLanes + i >= kRowChunks) continue;
+    *reinterpret_cast<uint4*>(to + i * kCopyChunk) = uint4{0, 0, 0, 0};
   }
 }
 
@@ -80,7 +89,11 @@ __device__ __forceinline__ void BiasCopier::copy_tile(const BiasRows& rows, uint
   } else {
 #pragma unroll 1
     for (int i = 0; first + i < kBiasRows; i += kCopyStep) {
-      copy_part_of_row(rows, first + i, to + i * kBiasRowBytes);
+      if (rows.has_row(first + i)) {
+        copy_part_of_row(rows, first + i, to + i * kBiasRowBytes);
+      } else {
+        clear_row(to + i * kBiasRowBytes);
+      }
     }
   }
 }

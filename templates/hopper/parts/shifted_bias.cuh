@@ -27,10 +27,10 @@ struct BiasRows {
     return last >= 63 && least >= begin && most + kBiasRowBytes <= end;
   }
 
-  // Bytes of a chunk of row i that are the tensor's. Its first one may begin before: so do
+  // Bytes of a chunk of a row that are the tensor's. A row's first one may begin before: so do
   // allocations.
-  __device__ __forceinline__ int count(int i, uint64_t chunk) const {
-    if (!has_row(i) || chunk + kCopyChunk <= begin) return 0;
+  __device__ __forceinline__ int count(int, uint64_t chunk) const {
+    if (chunk + kCopyChunk <= begin) return 0;
     const auto left = static_cast<int64_t>(end - chunk);
     return static_cast<int>(max(min(left, int64_t{kCopyChunk}), int64_t{0}));
   }
