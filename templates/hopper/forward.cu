@@ -58,6 +58,7 @@ namespace {
 #include "parts/async_copy.cuh"
 #endif
 #if ATTN_BIAS
+#include "parts/bias_layout.cuh"
 #include "parts/pitched_bias.cuh"
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
@@ -186,6 +187,9 @@ __device__ __forceinline__ void claim_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
+#if ATTN_BIAS
+template <BiasLayout kBiasLayout>
+#endif
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
 #if !ATTN_TOKENS
@@ -203,7 +207,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
 #if ATTN_BIAS
-  if (threadIdx.x == 0) init_barriers(shared, p);
+  if (threadIdx.x == 0) init_barriers(shared, kBiasLayout);
 #else
   if (threadIdx.x == 0) init_barriers(shared);
 #endif
@@ -242,9 +246,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     release_registers<ATTN_PRODUCER_REGISTERS>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
-    if (warp == 0) Producer{shared, map_q, map_k, map_bias, p}.run();
+    if (warp == 0) Producer{shared, map_q, map_k, map_bias, p, kBiasLayout}.run();
 #elif ATTN_BIAS && !ATTN_BIAS_SHIFTED
-    if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p}.run();
+    if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p, kBiasLayout}.run();
+#elif ATTN_BIAS && ATTN_SHARE_KV
+    if (warp == 0) Producer{shared, map_q, map_k, p, kBiasLayout}.run();
+#elif ATTN_BIAS
+    if (warp == 0) Producer{shared, map_q, map_k, map_v, p, kBiasLayout}.run();
 #elif ATTN_TOKENS
     if (warp == 0) Producer{shared, map_q, p}.run();
 #elif ATTN_SHARE_KV
@@ -271,19 +279,35 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     if (warp == 2) rank_tiles(shared, p);
 #endif
 #if ATTN_BIAS
-    if (warp == 2) BiasCopier{shared, p, 0}.run();
+    if (copies_biases(kBiasLayout)) {
+      if (warp == 2) BiasCopier{shared, p, 0}.run();
 #if !ATTN_SCOUT
-    if (warp == 3) BiasCopier{shared, p, 1}.run();
+      if (warp == 3) BiasCopier{shared, p, 1}.run();
 #endif
+    }
 #endif
 #if ATTN_SCOUT
     if (warp == 3) Scout{shared, p}.run();
 #endif
   } else {
     claim_registers<ATTN_CONSUMER_REGISTERS>();
+#if ATTN_BIAS
+    Consumer consumer(shared, warpgroup, p);
+    consumer.bias_layout = kBiasLayout;
+    consumer.run();
+#else
     Consumer(shared, warpgroup, p).run();
+#endif
   }
 }
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+
+auto* forward_kernel_of(BiasLayout layout) {
+  if (layout == BiasLayout::kSwizzled) return attention_forward_kernel<BiasLayout::kSwizzled>;
+  if (layout == BiasLayout::kPairs) return attention_forward_kernel<BiasLayout::kPairs>;
+  return attention_forward_kernel<BiasLayout::kElements>;
+}
+#endif
 
 }  // namespace
 

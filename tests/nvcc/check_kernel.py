@@ -86,9 +86,11 @@ def static_memory(name, kernel):
 
 
 def code_faults(reading, source):
-    """Keys far behind have a loop of their own where they have sums, and a kernel that makes states."""
+    """Keys far behind have a loop of their own where they have sums, and a kernel that makes states;
+    each layout of biases has a kernel."""
     yield from reading.faults
     loops = 1 + ("_forward_states(" in source) + ("void add_far(" in source)
+    loops *= len(set(re.findall(r"_forward_kernel<BiasLayout::(k\w+)>", source))) or 1
     if reading.loops != loops or reading.products == 0:
         yield f"{reading.loops} main loops with {reading.products} HGMMA: {loops} expected"
 

@@ -1,8 +1,6 @@
 // Where the rows of a tile of biases stand in memory.
 #pragma once
 
-__device__ __forceinline__ bool copies_biases(const Params& p) { return !p.bias_by_tma; }
-
 struct BiasRows {
   const BiasElement* first;  // the first row, at the block's first key
   int64_t length;            // of a row

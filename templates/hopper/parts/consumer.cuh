@@ -9,6 +9,9 @@ struct Consumer {
   Shared& shared;
   const int warpgroup;
   const Params& p;
+#if ATTN_BIAS
+  BiasLayout bias_layout;  // set by who makes it
+#endif
   const int thread = threadIdx.x % 128, lane = thread % 32;
 
   RingSlot<kQueryStages> query_slot;
@@ -175,7 +178,6 @@ struct Consumer {
 #if ATTN_VARLEN
   __device__ void clear_next_sequence(int block);
 #endif
-  __device__ void free_keys(uint64_t& empty);
   __device__ void release_key();
   __device__ void release_value();
 #if ATTN_TRIMMED

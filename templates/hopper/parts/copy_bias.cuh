@@ -107,7 +107,8 @@ __device__ __forceinline__ void BiasCopier::copy(const Tile& tile, int block) co
   barrier_wait(shared.key_empty[slot.index], slot.parity ^ 1);
 #pragma unroll 1
   for (int i = 0; i < kBiasTiles; ++i) {
-    copy_tile(bias_rows(tile.q_first + 64 * i, block * kTileKv, row, p), shared.bias[slot.index][i]);
+    const BiasRows rows = bias_rows(tile.q_first + 64 * i, block * kTileKv, row, p);
+    copy_tile(rows, shared.bias[slot.index][i]);
   }
   uint64_t& full = shared.key_full[slot.index];
   arrive_once_copied(full);
@@ -116,7 +117,6 @@ __device__ __forceinline__ void BiasCopier::copy(const Tile& tile, int block) co
 
 // Block after block, as the producer calls for them.
 __device__ __forceinline__ void BiasCopier::run() {
-  if (!copies_biases(p)) return;
   RingSlot<kBiasCalls> call;
 #pragma unroll 1
   for (;; call.advance(), slot.advance()) {

@@ -8,7 +8,12 @@ struct Device {
 
 // The current one, if the kernel can run on it, and the kernel set up there: the encoder asks for a
 // context, which a thread has none of before its first call of this kind.
+#if ATTN_BIAS
+template <typename Kernel>
+attention_status find_device(Device& device, Kernel* kernel) {
+#else
 attention_status find_device(Device& device) {
+#endif
   // Asked for again if it was not there: a call may come before the driver can answer.
   static thread_local EncodeTiled encoder = nullptr;
   if (!encoder) encoder = find_encoder();
@@ -20,8 +25,13 @@ attention_status find_device(Device& device) {
       major != 9 || !encoder) {
     return ATTENTION_BAD_DEVICE;
   }
+#if ATTN_BIAS
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)) !=
+      cudaSuccess) {
+#else
   if (cudaFuncSetAttribute(attention_forward_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            sizeof(Shared)) != cudaSuccess) {
+#endif
     return ATTENTION_LAUNCH_FAILED;
   }
   return ATTENTION_OK;

@@ -89,10 +89,24 @@ attention_status attention_forward(const attention_forward_args* args,
   Device device;
   Maps maps;
   Params p = params_of(*args);
+#if ATTN_BIAS_SHIFTED
+  auto* const kernel = attention_forward_kernel<BiasLayout::kElements>;
+#elif ATTN_BIAS
+  const BiasLayout biases = bias_layout_of(p);
+  auto* const kernel = forward_kernel_of(biases);
+#endif
+#if ATTN_BIAS
+  status = find_device(device, kernel);
+#else
   status = find_device(device);
+#endif
   if (status == ATTENTION_OK) status = encode(device.encoder, maps, tensors);
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-  if (status == ATTENTION_OK) status = encode_bias(device.encoder, maps, p, tensors.q);
+  if (status == ATTENTION_OK) {
+    // Of rows that warps copy the map is never read: any will do.
+    const Tensor mapped = copies_biases(biases) ? tensors.q : bias_of(p);
+    status = encode(device.encoder, maps.bias, mapped);
+  }
 #endif
   if (status != ATTENTION_OK) return status;
 #if ATTN_PERSISTENT || ATTN_LONGEST_FIRST
@@ -139,7 +153,11 @@ attention_status attention_forward(const attention_forward_args* args,
 #else
   const int blocks = p.tiles;
 #endif
+#if ATTN_BIAS
+  const bool launched = launch(kernel, blocks, kThreads, sizeof(Shared), stream,
+#else
   const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
+#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
                                maps.q, maps.k, maps.bias, maps.o, p);
 #elif ATTN_BIAS && !ATTN_BIAS_SHIFTED

@@ -166,7 +166,7 @@ __device__ __forceinline__ void Producer::call_for_biases(int block) {
 #if !ATTN_TOKENS
 __device__ __forceinline__ void Producer::load_key(int block) {
 #if ATTN_BIAS
-  if (copies_biases(p)) call_for_biases(block);
+  if (copies_biases(bias_layout)) call_for_biases(block);
 #endif
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
   if (issues) {
@@ -194,16 +194,16 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 #if ATTN_BIAS_GROUPED
     constexpr int kBiasBytesOfTile = kChunksBias * chunk_bytes(kBiasRows, kChunkBias);
-    const int biases = p.bias_by_tma ? kBiasTiles * kBiasBytesOfTile : 0;
+    const int biases = copies_biases(bias_layout) ? 0 : kBiasTiles * kBiasBytesOfTile;
 #else
-    const int biases = p.bias_by_tma ? kBiasTiles * kBiasChunksBytes : 0;
+    const int biases = copies_biases(bias_layout) ? 0 : kBiasTiles * kBiasChunksBytes;
 #endif
 #if ATTN_MAPS > 1
     barrier_expect(full, kMaps * kKeyBytes + biases);
 #else
     barrier_expect(full, kKeyBytes + biases);
 #endif
-    if (p.bias_by_tma) load_biases(full, block);
+    if (!copies_biases(bias_layout)) load_biases(full, block);
 #elif ATTN_MAPS > 1
     barrier_expect(full, kMaps * kKeyBytes);
 #else

@@ -15,6 +15,9 @@ struct Producer {
   const CUtensorMap& map_bias;
 #endif
   const Params& p;
+#if ATTN_BIAS
+  const BiasLayout bias_layout;
+#endif
   const bool issues = threadIdx.x % 32 == 0;
 
   RingSlot<kQueryStages> query_slot;
@@ -352,7 +355,7 @@ __device__ __forceinline__ void Producer::run() {
 #endif
 #endif
 #if ATTN_BIAS
-  if (copies_biases(p)) call_for_biases(-1);
+  if (copies_biases(bias_layout)) call_for_biases(-1);
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1

@@ -135,7 +135,7 @@ __device__ __forceinline__ void Consumer::begin_rows() {
 #endif
   place_rows();
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-  if (!p.bias_by_tma) place_biases();
+  if (copies_biases(bias_layout)) place_biases();
 #endif
 #if ATTN_TABLE_BYTES
   start_tables();

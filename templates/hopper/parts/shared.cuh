@@ -167,7 +167,7 @@ __device__ __forceinline__ uint8_t* weights_of(Shared& shared, int slot) {
 #endif
 
 #if ATTN_BIAS
-__device__ __forceinline__ void init_barriers(Shared& shared, const Params& p) {
+__device__ __forceinline__ void init_barriers(Shared& shared, BiasLayout biases) {
 #else
 __device__ __forceinline__ void init_barriers(Shared& shared) {
 #endif
@@ -185,7 +185,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   for (int i = 0; i < kStages; ++i) {
 #if ATTN_BIAS
     // By the producer, and twice by each lane of who copy biases.
-    barrier_init(shared.key_full[i], copies_biases(p) ? 1 + 2 * 32 * kCopiers : 1);
+    barrier_init(shared.key_full[i], copies_biases(biases) ? 1 + 2 * 32 * kCopiers : 1);
 #endif
 #if ATTN_TOKENS && ATTN_SHARE_KV
     // By each lane of who gather; the mask.
@@ -198,7 +198,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.key_full[i], 1);
 #endif
 #if ATTN_BIAS
-    barrier_init(shared.key_empty[i], (copies_biases(p) ? 32 : 1) * 4 * kWarpgroups);
+    barrier_init(shared.key_empty[i], (copies_biases(biases) ? 32 : 1) * 4 * kWarpgroups);
 #else
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
 #endif

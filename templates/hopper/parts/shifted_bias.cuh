@@ -4,9 +4,6 @@
 
 constexpr int kBiasSlope = ATTN_BIAS_SLOPE;  // columns that a row begins behind the one before
 
-// TMA takes no such rows.
-__device__ __forceinline__ bool copies_biases(const Params&) { return true; }
-
 struct BiasRows {
   const BiasElement* first;  // at the block's first key: maybe beyond the row's ends
   int64_t pitch;             // from there to the next row's

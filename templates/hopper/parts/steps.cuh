@@ -335,9 +335,10 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #if ATTN_BIAS_SHIFTED
   return weigh_with<PitchedBiases<false>>(kv_first, first, full);
 #elif ATTN_BIAS
-  return p.bias_by_tma     ? weigh_with<SwizzledBiases>(kv_first, first, full)
-         : p.bias_in_pairs ? weigh_with<PitchedBiases<true>>(kv_first, first, full)
-                           : weigh_with<PitchedBiases<false>>(kv_first, first, full);
+  return !copies_biases(bias_layout) ? weigh_with<SwizzledBiases>(kv_first, first, full)
+         : bias_layout == BiasLayout::kPairs
+             ? weigh_with<PitchedBiases<true>>(kv_first, first, full)
+             : weigh_with<PitchedBiases<false>>(kv_first, first, full);
 #elif ATTN_LEVEL && ATTN_LARGE_SCORES
   return weigh(scores, first, full, kv_first, rows, p.inputs, is_level, added, fixed_limit,
                reductions,
@@ -438,19 +439,6 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
 }
 
 #endif
-// Once all lanes have read what came with the keys, or each for itself where others than TMA write
-// there next.
-__device__ __forceinline__ void Consumer::free_keys(uint64_t& empty) {
-#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
-  __syncwarp();
-#endif
-#if ATTN_BIAS
-  if (lane == 0 || copies_biases(p)) barrier_arrive(empty);
-#else
-  if (lane == 0) barrier_arrive(empty);
-#endif
-}
-
 #if ATTN_SHARE_KV
 // The slot is free once its values are read too.
 __device__ __forceinline__ void Consumer::release_key() {
@@ -459,12 +447,28 @@ __device__ __forceinline__ void Consumer::release_key() {
 }
 
 __device__ __forceinline__ void Consumer::release_value() {
-  free_keys(shared.key_empty[value_slot.index]);
+#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
+  __syncwarp();  // all lanes have read what came with the keys
+#endif
+#if ATTN_BIAS
+  const bool arrives = lane == 0 || copies_biases(bias_layout);
+  if (arrives) barrier_arrive(shared.key_empty[value_slot.index]);
+#else
+  if (lane == 0) barrier_arrive(shared.key_empty[value_slot.index]);
+#endif
   value_slot.advance();
 }
 #else
 __device__ __forceinline__ void Consumer::release_key() {
-  free_keys(shared.key_empty[key_slot.index]);
+#if ATTN_BIAS || ATTN_WALK || ATTN_TOKENS
+  __syncwarp();  // all lanes have read what came with the keys
+#endif
+#if ATTN_BIAS
+  const bool arrives = lane == 0 || copies_biases(bias_layout);
+  if (arrives) barrier_arrive(shared.key_empty[key_slot.index]);
+#else
+  if (lane == 0) barrier_arrive(shared.key_empty[key_slot.index]);
+#endif
   key_slot.advance();
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
 }

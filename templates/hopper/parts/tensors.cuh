@@ -82,21 +82,21 @@ attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors)
 }
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 
-// Rows that TMA cannot take warps copy, and the map is never read: any will do.
-attention_status encode_bias(EncodeTiled encoder, Maps& maps, Params& p, const Tensor& any) {
+BiasLayout bias_layout_of(const Params& p) {
   const Tensor bias = bias_of(p);
   constexpr int kMostByTma = INT32_MAX / 4;  // its coordinates are ints
 #if ATTN_BIAS_BYTES == 1
-  const bool whole = p.seq_kv % 2 == 0;  // two bytes are a column
-  p.bias_by_tma = p.seq_kv > 0 && p.seq_kv < kMostByTma && whole && aligned(bias.data) &&
-                  valid_strides(bias, 8);
+  const bool columns = p.seq_kv % 2 == 0;  // of two bytes
+  const bool by_tma = columns && p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) &&
+                      valid_strides(bias, 8);
 #else
-  p.bias_by_tma =
+  const bool by_tma =
       p.seq_kv > 0 && p.seq_kv < kMostByTma && aligned(bias.data) && valid_strides(bias, 8);
 #endif
-  p.bias_in_pairs =
+  if (by_tma) return BiasLayout::kSwizzled;
+  const bool in_pairs =
       p.seq_kv % 2 == 0 && reinterpret_cast<uintptr_t>(bias.data) % (2 * kBiasBytes) == 0;
-  return encode(encoder, maps.bias, p.bias_by_tma ? bias : any);
+  return in_pairs ? BiasLayout::kPairs : BiasLayout::kElements;
 }
 #endif
 #if ATTN_TOKENS

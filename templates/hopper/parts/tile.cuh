@@ -115,10 +115,6 @@ struct Params {
   Rows k, v;
 #endif
 #endif
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-  bool bias_by_tma;    // otherwise warps copy it
-  bool bias_in_pairs;  // each two keys' begin at a multiple of their size
-#endif
 #if ATTN_FAR
   int chunks;       // of keys, at whose ends there are states
   uint8_t* states;  // [batch, heads, chunks, kStateBytes]
