@@ -88,8 +88,8 @@ def keep_of(spec, chosen, counts, rows, seq):
     return keep.repeat_interleave(heads["q"] // heads["kv"], 0)
 
 
-def is_right(spec, tokens, out, keep_rows):
-    q, k, v = (one.view[0] for one in tokens[:3])
+def is_right(spec, tokens, out, keep_rows, b=0):
+    q, k, v = (one.view[b] for one in tokens[:3])
     rows = torch.arange(0, len(q), ROW_STEP, device=q.device)
     for some in rows.split(8):
         exact = attend(q[some], k, v, keep_rows(some))
@@ -175,9 +175,9 @@ def print_row(row, dense):
     own = ms[row["case"]]
 
     def beside(name):
-        return [f"{ms[name]:.3f}", f"{ms[name] / own:.2f}"] if name in ms else ["", ""]
+        return [f"{ms[name]:.4g}", f"{ms[name] / own:.2f}"] if name in ms else ["", ""]
 
-    cells = [row["case"].split("_", 2)[2].replace("_", " "), f"{own:.3f}",
+    cells = [row["case"].split("_", 2)[2].replace("_", " "), f"{own:.4g}",
              f"{row['tflops']:.0f}", *beside(dense), *beside("flex"),
              row["tile"]]
     print(f"| {' | '.join(cells)} |", flush=True)

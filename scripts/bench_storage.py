@@ -63,14 +63,16 @@ def options():
     return args
 
 
-def draw_tokens(spec, queries, keys, seed, device):
-    """q, k, v and o as [1, tokens, heads, dim]: any split into sequences may be laid over them."""
+def draw_tokens(spec, queries, keys, seed, device, batch=1):
+    """q, k, v and o as [batch, tokens, heads, dim]: of a batch of 1 any split into sequences may be
+    laid over them.
+    """
     random = torch.Generator(device=device)
     random.manual_seed(seed)
 
     def tensor(tokens, heads, dim):
         strides = tensors.strides_of("default", spec["layout"], tokens, heads, dim)
-        return tensors.Guarded((1, tokens, heads, dim), strides, spec["dtype"], device)
+        return tensors.Guarded((batch, tokens, heads, dim), strides, spec["dtype"], device)
 
     heads, dims = spec["heads"], spec["head_dim"]
     q, k, v = (tensor(tokens, heads[h], dims[d])

@@ -204,11 +204,23 @@ class ListBench:
 
     name: str
     spec: dict
+    batch: int
+    queries: int  # the last ones of each batch's keys
     seq: int
     yardstick: str  # the dense kernel
 
     def case(self):
         return Case(self.name, self.spec, "bench_storage", data=self.name)
+
+
+def list_bench(kind, heads, dims, batch, queries, seq, rest):
+    """The dense kernel, and that of lists."""
+    shape = {"heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)), **rest,
+             "workload": {"batch": batch, "seq_q": queries, "seq_kv": seq}}
+    dense = f"storage_lists_{kind}_s{seq}_dense"
+    yield ListBench(dense, derive("causal", dense, True, **shape), batch, queries, seq, "")
+    name = f"storage_lists_{kind}_s{seq}"
+    yield ListBench(name, derive("top_keys", name, True, **shape), batch, queries, seq, dense)
 
 
 def list_benches():
@@ -217,12 +229,11 @@ def list_benches():
                                     ("h64_1", (64, 1), (128, 128), {}), ("d64", (64, 4), (64, 64), {}),
                                     ("mla", (128, 1), (576, 512), latent)):
         for seq in (8192, 32768, *([131072] if kind == "h64_1" else [])):
-            shape = {"heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)),
-                     **rest, "workload": {"batch": 1, "seq_q": seq, "seq_kv": seq}}
-            dense = f"storage_lists_{kind}_s{seq}_dense"
-            yield ListBench(dense, derive("causal", dense, True, **shape), seq, "")
-            name = f"storage_lists_{kind}_s{seq}"
-            yield ListBench(name, derive("top_keys", name, True, **shape), seq, dense)
+            yield from list_bench(kind, heads, dims, 1, seq, seq, rest)
+    for batch, queries in ((1, 1), (1, 4), (8, 1), (64, 1)):
+        decode = f"decode_b{batch}_q{queries}"
+        yield from list_bench(f"{decode}_mla", (128, 1), (576, 512), batch, queries, 32768, latent)
+        yield from list_bench(f"{decode}_h64_4", (64, 4), (128, 128), batch, queries, 32768, {})
 
 
 def storage_benches():

@@ -165,6 +165,10 @@ def list_cases():
     yield one("valid", 128, (8, 2), 100, {"valid": {"fill": "stretches"}},
               inputs={"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}},
               mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos")
+    few = {"batch": 2, "seq_q": 1, "seq_kv": 8192}
+    yield one("split", 128, (16, 2), 700, mask=CAUSAL, longest=2000, workload=few)
+    yield one("split_sigmoid", (72, 40), (64, 1), 1500, dtype="fp16", longest=2000, workload=few,
+              normalize=row_free("sigmoid(score)"))
     for tile_kv, stages in ((32, 4), (96, 2), (160, 2)):
         spec = make_spec(f"lists_{tile_kv}", (128, 128), (16, 1), mask=CAUSAL,
                          tokens={"indices": 300})
@@ -202,6 +206,8 @@ def latent_cases():
               inputs={"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}},
               mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos", tokens={"indices": 130})
     yield one("lists_narrow", (192, 128), (16, 2), mask=CAUSAL, tokens={"indices": 130})
+    yield one("lists_split", (576, 512), (128, 1), mask=CAUSAL, tokens={"indices": 900}, longest=2000,
+              workload={"batch": 1, "seq_q": 2, "seq_kv": 8192})
     for tile_kv, stages in ((32, 4), (48, 2)):
         spec = make_spec(f"latent_{tile_kv}", (576, 512), (16, 1), mask=CAUSAL,
                          share_kv={"v_prefix": 512})

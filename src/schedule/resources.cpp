@@ -282,8 +282,7 @@ std::string why_lists_unfit(const Schedule& s) {
   if (s.tile_kv % kLanes != 0) {
     return fmt::format("a warp gathers {} keys at a time; {} are no multiple", kLanes, s.tile_kv);
   }
-  if (counts_tiles(s)) return "tiles of one query come in linear order";
-  return s.split_keys ? "keys of a list are not split" : "";
+  return counts_tiles(s) ? "tiles of one query come in linear order" : "";
 }
 
 std::string why_too_large(const Kernel& kernel, const Schedule& s, const target::Target& target) {

@@ -36,8 +36,7 @@ void add_variants(const Kernel& kernel, const target::Target& target, const Cost
                   const Schedule& tile, Ranking& ranking) {
   for (Schedule variant : variants(tile)) {
     const auto resources = consider(kernel, target, cost, variant, ranking);
-    const bool splits = resources && kernel.list_room == 0;
-    if (!splits || !worth_splitting(variant, *resources, kernel)) continue;
+    if (!resources || !worth_splitting(variant, *resources, kernel)) continue;
     variant.split_keys = true;
     consider(kernel, target, cost, variant, ranking);
   }

@@ -265,6 +265,11 @@ KEY_GROUPS = {
          [in_line(1, 128, 2, weights="shared")], ["2,7,200"]),
         (spec((71, 1), (80, 96), tokens={"indices": 33}, normalize=SOFTPICK), [in_line(1, 32, 2)],
          ["1,9,100"]),
+        (spec((16, 1), tokens={"indices": 300}, mask=CAUSAL),
+         [in_line(1, 64, 2, split_keys=True), in_line(1, 32, 3, split_keys=True, grid="plain")],
+         ["2,3,700", "1,1,40", "1,3,0", "40,1,330"]),
+        (spec((6, 2), (72, 40), dtype="fp16", tokens={"indices": 200}, inputs=SINK, normalize=SINKS),
+         [in_line(1, 64, 2, split_keys=True)], ["large:1,2,330"]),
     ],
     # Values that are the keys' first columns: as wide as an accumulator, and on two sides of a tile.
     "shared_kv": [
@@ -286,7 +291,8 @@ KEY_GROUPS = {
          [in_line(1, 64, 2)], ["2,5,100", "1,1,1", "1,3,0"]),
         (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, tokens={"indices": 130}, mask=CAUSAL),
          [turns(2, 64, 2, pack_heads=True, order="linear"),
-          turns(2, 32, 2, pack_heads=True, order="linear", grid="plain")], ["1,3,200"]),
+          turns(2, 32, 2, pack_heads=True, order="linear", grid="plain"),
+          turns(2, 32, 2, pack_heads=True, order="linear", split_keys=True)], ["1,3,200"]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

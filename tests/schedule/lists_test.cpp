@@ -10,10 +10,10 @@
 namespace attngen::schedule {
 namespace {
 
-Kernel kernel_of_lists(int room, int heads_kv = 4) {
+Kernel kernel_of_lists(int room, int heads_kv = 4, const std::string& call = "seq_q: 32768") {
   return read_kernel("heads: {q: 64, kv: " + std::to_string(heads_kv) +
                      "}\nmask: kv_idx <= q_pos\ntokens: {indices: " + std::to_string(room) +
-                     "}\nworkload: {seq_q: 32768}\n");
+                     "}\nworkload: {" + call + "}\n");
 }
 
 Schedule line(int warpgroups, int tile_kv) {
@@ -44,9 +44,6 @@ TEST_CASE("what no tile of a list can be") {
   other.order = Order::LongestFirst;
   CHECK(reason(other) == "tiles of one query come in linear order");
   other = line(1, 64);
-  other.split_keys = true;
-  CHECK(reason(other) == "keys of a list are not split");
-  other = line(1, 64);
   other.pack_heads = false;
   CHECK(reason(other) == "lists of keys are of the heads of a key head: they share a tile");
 }
@@ -64,6 +61,16 @@ TEST_CASE("a call has as many keys as a list, and every schedule that is found f
   CHECK(std::ranges::all_of(ranking.ranked, [](const Candidate& c) {
     return c.schedule.one_query && c.schedule.order == Order::Linear && !c.schedule.split_keys;
   }));
+}
+
+TEST_CASE("a call of few queries splits their lists, which are as long as there is room for") {
+  const auto best = [](int room, const std::string& call) {
+    return search(kernel_of_lists(room, 1, call), h200()).ranked.front().schedule.split_keys;
+  };
+  CHECK(best(2048, "seq_q: 1, seq_kv: 32768"));
+  CHECK(best(2048, "batch: 32, seq_q: 1, seq_kv: 32768"));
+  CHECK_FALSE(best(64, "seq_q: 1, seq_kv: 32768"));
+  CHECK_FALSE(best(2048, "batch: 256, seq_q: 1, seq_kv: 32768"));
 }
 
 }  // namespace

@@ -199,7 +199,9 @@ int splits_of(const attention_forward_args& args) {
   if (args.batch > kFewSequences) return 1;
 #endif
   if (tiles > kMostTiles / 2) return 1;
-#if ATTN_ROW_SPAN
+#if ATTN_TOKENS
+  const int64_t keys = min(args.seq_kv, int64_t{kListRoom});
+#elif ATTN_ROW_SPAN
   const int64_t keys = min(args.seq_kv, int64_t{ATTN_ROW_SPAN + kTileQ});
 #else
   const int64_t keys = args.seq_kv;
