@@ -240,7 +240,7 @@ def draw(seed, index):
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.7 else None
     calls = draw_calls(d, spec)
-    if schedule and spec["head_dim"]["v"] <= 256 and "tokens" not in spec and d.random.random() < 0.25:
+    if schedule and spec["head_dim"]["v"] <= 256 and d.random.random() < 0.25:
         schedule["split_keys"] = True
     return Drawn(spec, d.fills, schedule, calls)
 

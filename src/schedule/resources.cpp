@@ -23,10 +23,10 @@ struct RegisterPlan {
   int producer, consumer;
 };
 constexpr RegisterPlan kRegisterPlans[] = {{56, 240}, {24, 240}, {32, 160}, {24, 112}};
-// Where one of the producer's warps looks for blocks or for a sequence, or two gather keys.
-constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
-// Where two of them copy biases: their addresses take more than 24.
+// Where two of the producer's warps copy biases: their addresses take more than 24.
 constexpr RegisterPlan kCopyingPlans[] = {{56, 240}, {40, 232}, {32, 160}, {32, 112}};
+// Where one of them looks for blocks or for a sequence, or two gather keys.
+constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
 // Where it looks for the blocks of each warpgroup, for two at a time, for those of a part of the
 // values, or for those of a share of a packed sequence's keys.
 constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};

@@ -35,8 +35,9 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 
 #if ATTN_BIAS
-// Whose biases are to be copied. A block of -1 ends. A call waits for nobody: once the slot of the
-// block before it is free, the call that was so many before it has been answered.
+// Whose biases are to be copied. A block of -1 ends. With a call more than slots none is overwritten
+// too early: a block's call comes when the block before it has its slot, whose last one's biases are
+// long there.
 struct BiasCall {
   Tile tile;
   int block;
