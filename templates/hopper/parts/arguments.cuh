@@ -201,9 +201,11 @@ int splits_of(const attention_forward_args& args) {
   if (tiles > kMostTiles / 2) return 1;
 #if ATTN_TOKENS
   const int64_t keys = min(args.seq_kv, int64_t{kListRoom});
-#elif ATTN_ROW_SPAN
+#endif
+#if ATTN_ROW_SPAN
   const int64_t keys = min(args.seq_kv, int64_t{ATTN_ROW_SPAN + kTileQ});
-#else
+#endif
+#if !ATTN_TOKENS && !ATTN_ROW_SPAN
   const int64_t keys = args.seq_kv;
 #endif
   const int64_t blocks = (keys + kTileKv - 1) / kTileKv;

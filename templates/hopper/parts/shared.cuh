@@ -35,9 +35,9 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 
 #if ATTN_BIAS
-// Whose biases are to be copied. A block of -1 ends. With a call more than slots none is overwritten
-// too early: a block's call comes when the block before it has its slot, whose last one's biases are
-// long there.
+// Whose biases are to be copied. A block of -1 ends. There is one call more than slots, so that none
+// is overwritten too early: a block's call comes when the one before it has its slot, of which the
+// biases that were there have been read.
 struct BiasCall {
   Tile tile;
   int block;
