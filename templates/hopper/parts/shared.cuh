@@ -35,7 +35,7 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 
 #if ATTN_BIAS
-// Whose biases are to be copied. A block of -1 ends. There is one call more than slots, so that none
+// Whose biases are to be copied. A block of -1 ends. There is a call more than slots, so that none
 // is overwritten too early: a block's call comes when the one before it has its slot, of which the
 // biases that were there have been read.
 struct BiasCall {
