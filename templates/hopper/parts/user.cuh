@@ -26,6 +26,9 @@ struct Row {
 #if ATTN_ROWS_DIFFER
   int end;  // of its keys in the block at hand: 0 where its query does not keep that
 #endif
+#if ATTN_MASK_BITS
+  const uint32_t* bits;  // in shared memory: the mask of its pairs at hand
+#endif
 };
 
 #if ATTN_MASKED
