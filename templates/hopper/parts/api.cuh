@@ -42,6 +42,9 @@ typedef struct attention_forward_args {
 #if ATTN_VARLEN && ATTN_CELLS_KV
   int64_t max_seq_kv;
 #endif
+#if ATTN_BIAS
+  const void* bias;
+#endif
 #if ATTN_SPARSE_BITMAP
   const uint8_t* block_mask;
 #elif ATTN_SPARSE
@@ -53,7 +56,13 @@ typedef struct attention_forward_args {
 
 namespace {
 
+#if ATTN_BIAS
+Inputs inputs_of(const attention_forward_args& args) {
+  return {static_cast<const uint16_t*>(args.bias)};
+}
+#else
 Inputs inputs_of(const attention_forward_args&) { return {}; }
+#endif
 Saves saves_of(const attention_forward_args& args) { return {args.lse}; }
 attention_status check_pointers(const attention_forward_args& args) {
   if (reinterpret_cast<uintptr_t>(args.lse) % 4 != 0) return ATTENTION_MISALIGNED;

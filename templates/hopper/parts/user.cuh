@@ -7,7 +7,13 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 
+#if ATTN_BIAS
+struct Inputs {
+  const uint16_t* bias;  // [heads, seq_q, seq_kv]
+};
+#else
 struct Inputs {};
+#endif
 
 // Where a row of scores stands.
 struct Row {
@@ -26,11 +32,26 @@ struct Row {
 #if ATTN_ROWS_DIFFER
   int end;  // of its keys in the block at hand: 0 where its query does not keep that
 #endif
+#if ATTN_BIAS
+  const uint8_t* bias;  // in shared memory: its own, or the tile of the block at hand
+#endif
 #if ATTN_MASK_BITS
   const uint32_t* bits;  // in shared memory: the mask of its pairs at hand
 #endif
 };
 
+#if ATTN_BIAS
+__device__ __forceinline__ int bias_matrix(const Row& row, const Inputs&) { return row.h; }
+__host__ __device__ int64_t bias_matrices(int64_t) { return kHeadsQ; }
+__host__ __device__ const uint16_t* bias_data(const Inputs& in) { return in.bias; }
+
+// score: score + bias[h, q_idx, kv_idx]
+__device__ __forceinline__ float score_of(float product, float bias, const Row&, int,
+                                          const Inputs&) {
+  return product * kScale + bias;
+}
+
+#endif
 #if ATTN_MASKED
 // mask: kv_idx <= q_pos
 __device__ __forceinline__ bool pair_exists(const Row& row, int, int kv_idx, const Inputs&) {
