@@ -48,7 +48,7 @@ bool reads_more_than_rows(const attention::KeyRange& range) {
 }  // namespace
 
 RowOrder row_order(const Kernel& kernel) {
-  if (kernel.list_room > 0) return {.even = true};  // of a list, whatever the mask
+  if (kernel.list_room > 0) return {.even = true};  // a tile visits a list, whatever the mask
   if (kernel.workload.empty() || kernel.range.always_full) return {};
   const spec::Workload& w = kernel.workload.front();
   const TileRows rows =

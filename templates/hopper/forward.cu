@@ -146,9 +146,6 @@ namespace {
 #if ATTN_FAR
 #include "parts/far_loads.cuh"
 #endif
-#if ATTN_TOKENS
-#include "parts/lists.cuh"
-#endif
 #include "parts/storer.cuh"
 #include "parts/weigh.cuh"
 #if ATTN_FAR
@@ -156,6 +153,9 @@ namespace {
 #endif
 #if !ATTN_WALK
 #include "parts/work.cuh"
+#endif
+#if ATTN_TOKENS
+#include "parts/lists.cuh"
 #endif
 #include "parts/consumer.cuh"
 #include "parts/rows.cuh"

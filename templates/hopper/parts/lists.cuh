@@ -79,11 +79,7 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
 #pragma unroll 1
   for (int index = blockIdx.x; index < p.tiles; index += gridDim.x) {
     const Tile tile = tile_at(index, p);
-#if ATTN_SPLIT_KEYS
-    const Blocks blocks = share_of(blocks_of(tile, tile.q_first, kTileQ, p), tile, p);
-#else
-    const Blocks blocks = blocks_of(tile, tile.q_first, kTileQ, p);
-#endif
+    const Blocks blocks = work_of(tile, 0, p).blocks;  // of all of its warpgroups
     const List list = list_of(tile, p);
     const uint8_t* const from =
         rows.data + tile.b * rows.stride_batch + tile.h / kGroup * rows.stride_head;

@@ -199,6 +199,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.key_full[i], 1);
 #endif
 #if ATTN_BIAS
+    // By each lane, or one arrival a warp.
     barrier_init(shared.key_empty[i], (copies_biases(biases) ? 32 : 1) * 4 * kWarpgroups);
 #else
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp

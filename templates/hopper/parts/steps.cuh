@@ -335,10 +335,13 @@ __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, b
 #if ATTN_BIAS_SHIFTED
   return weigh_with<PitchedBiases<false>>(kv_first, first, full);
 #elif ATTN_BIAS
-  return !copies_biases(bias_layout) ? weigh_with<SwizzledBiases>(kv_first, first, full)
-         : bias_layout == BiasLayout::kPairs
-             ? weigh_with<PitchedBiases<true>>(kv_first, first, full)
-             : weigh_with<PitchedBiases<false>>(kv_first, first, full);
+  if (bias_layout == BiasLayout::kSwizzled) {
+    return weigh_with<SwizzledBiases>(kv_first, first, full);
+  }
+  if (bias_layout == BiasLayout::kPairs) {
+    return weigh_with<PitchedBiases<true>>(kv_first, first, full);
+  }
+  return weigh_with<PitchedBiases<false>>(kv_first, first, full);
 #elif ATTN_LEVEL && ATTN_LARGE_SCORES
   return weigh(scores, first, full, kv_first, rows, p.inputs, is_level, added, fixed_limit,
                reductions,
@@ -451,6 +454,7 @@ __device__ __forceinline__ void Consumer::release_value() {
   __syncwarp();  // all lanes have read what came with the keys
 #endif
 #if ATTN_BIAS
+  // Where threads write there next each lane answers for what it has read.
   const bool arrives = lane == 0 || copies_biases(bias_layout);
   if (arrives) barrier_arrive(shared.key_empty[value_slot.index]);
 #else
@@ -464,6 +468,7 @@ __device__ __forceinline__ void Consumer::release_key() {
   __syncwarp();  // all lanes have read what came with the keys
 #endif
 #if ATTN_BIAS
+  // Where threads write there next each lane answers for what it has read.
   const bool arrives = lane == 0 || copies_biases(bias_layout);
   if (arrives) barrier_arrive(shared.key_empty[key_slot.index]);
 #else
