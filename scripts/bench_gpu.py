@@ -29,6 +29,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from gpu import full, tensors  # noqa: E402
 from gpu.case import Shape, tile_text  # noqa: E402
 from gpu.forward import FA3_TFLOPS, FA3_TO_CUDNN, FLASH_MLA_MS, bench_cases  # noqa: E402
+from gpu.guarded import Guarded  # noqa: E402
 from gpu.kernel import Kernel  # noqa: E402
 
 FLUSH_BYTES = 256 << 20  # several times the L2
@@ -104,7 +105,7 @@ class Emitted:
     def __init__(self, folder, entry, problem):
         self.problem = problem  # args hold addresses alone
         self.kernel = Kernel(folder / entry["library"], folder / entry["manifest"])
-        problem.saves = {name: tensors.Guarded((1, 1, 1, n), (n, n, n), "f32", "cuda")
+        problem.saves = {name: Guarded((1, 1, 1, n), (n, n, n), "f32", "cuda")
                          for n in [problem.shape.batch * problem.case.spec.get("maps", 1)
                                    * problem.case.spec["heads"]["q"] * problem.shape.seq_q]
                          for name in self.kernel.save_names()}

@@ -41,6 +41,7 @@ import torch  # noqa: E402
 from bench_gpu import FLUSH_BYTES, Emitted, contest, write_json  # noqa: E402
 from gpu import fills, storage, tensors  # noqa: E402
 from gpu.case import Shape  # noqa: E402
+from gpu.guarded import Guarded, strides_of  # noqa: E402
 
 ROW_STEP = 61  # of the rows checked: less than a block, and prime
 TOLERANCE = 0.02  # of the largest element of a row
@@ -71,8 +72,8 @@ def draw_tokens(spec, queries, keys, seed, device, batch=1):
     random.manual_seed(seed)
 
     def tensor(tokens, heads, dim):
-        strides = tensors.strides_of("default", spec["layout"], tokens, heads, dim)
-        return tensors.Guarded((batch, tokens, heads, dim), strides, spec["dtype"], device)
+        strides = strides_of("default", spec["layout"], tokens, heads, dim)
+        return Guarded((batch, tokens, heads, dim), strides, spec["dtype"], device)
 
     heads, dims = spec["heads"], spec["head_dim"]
     q, k, v = (tensor(tokens, heads[h], dims[d])

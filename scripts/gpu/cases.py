@@ -101,6 +101,9 @@ def sanitize_cases():
     # As many slots as the driver's calls have blocks: racecheck does not follow their reuse.
     yield Case(selected["name"], selected, "sanitize", data=selected["name"], schedule={
         **schedule(3, 64, 5, ping_pong=False, order="longest_first"), "pack_heads": True})
+    paged = make_spec("sanitize_paged", (64, 64), (4, 1), mask=CAUSAL, kv_cache={"paged": 16})
+    yield Case(paged["name"], paged, "sanitize", data=paged["name"], schedule={
+        **schedule(1, 64, 2, ping_pong=False, order="longest_first"), "split_keys": True})
     lists = make_spec("sanitize_lists", (64, 64), (16, 2), mask=CAUSAL, tokens={"indices": 128})
     yield Case(lists["name"], lists, "sanitize", data=lists["name"],
                schedule={

@@ -52,11 +52,14 @@ class Kernel:
                   "total_q": problem.q.view.shape[1], "total_kv": problem.k.view.shape[1],
                   "heads_q": spec["heads"]["q"], "heads_kv": spec["heads"]["kv"]}
         for name in "qkvo":
-            tensor = getattr(problem, name)
+            in_pages = problem.pages and name in "kv"
+            tensor = getattr(problem.pages if in_pages else problem, name)
             values[name] = tensor.pointer()
             strides = (0, 0, 0) if shape.strides == "default" else tensor.strides
-            for dim, stride in zip(("batch", "seq", "head"), strides):
+            for dim, stride in zip(("page" if in_pages else "batch", "seq", "head"), strides):
                 values[f"{name}_stride_{dim}"] = stride
+        if problem.pages:
+            values |= problem.pages.fields()
         for name, save in problem.saves.items():
             values[name] = save.pointer()
         for name, value in problem.inputs.items():

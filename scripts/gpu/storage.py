@@ -168,6 +168,34 @@ def decode_benches():
 
 
 @dataclass(frozen=True)
+class PagedBench(DecodeBench):
+    """The same of caches in pages; `page` 0: packed keys, without pages."""
+
+    page: int = 0
+    yardstick: str = ""  # without pages
+
+
+PAGE_SIZES = (8, 16, 64, 256)
+
+
+def paged_benches():
+    """Next tokens, and chunks of texts, over caches in pages, and beside them over packed keys."""
+    mean = sum(DECODE_KEYS) // 2
+    latent = {"share_kv": {"v_prefix": 512}}
+    for kind, heads, dims, rest in (("h32_8", (32, 8), (128, 128), {}), ("mla", (128, 1), (576, 512), latent)):
+        for batch, queries in ((1, 1), (8, 1), (64, 1), (8, 512)):
+            call = f"storage_paged_{kind}_b{batch}_q{queries}"
+            shape = {"heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)),
+                     **rest, "workload": {"batch": batch, "seq_q": queries, "seq_kv": mean}}
+            packed = f"{call}_packed"
+            yield PagedBench(packed, derive("varlen", packed, True, **shape), batch, queries)
+            for page in PAGE_SIZES:
+                name = f"{call}_p{page}"
+                spec = derive("varlen", name, True, **shape, kv_cache={"paged": page})
+                yield PagedBench(name, spec, batch, queries, page=page, yardstick=packed)
+
+
+@dataclass(frozen=True)
 class SelectedBench:
     """Blocks of keys that each query of a key head chooses, as native sparse attention has them."""
 

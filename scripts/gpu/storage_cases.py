@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gpu.case import CAUSAL, MASKS, Case, make_spec, schedule
-from gpu.variant_parts import ALIBI, SLOPES, row_free, variant
+from gpu.variant_parts import ALIBI, DIFFERENTIAL, SLOPES, row_free, variant
 
 
 def varlen_cases():
@@ -102,6 +102,7 @@ def sparse_cases():
     yield from selected_cases()
     yield from list_cases()
     yield from latent_cases()
+    yield from paged_cases()
 
 
 def sparse_rows_cases():
@@ -168,7 +169,7 @@ def list_cases():
     few = {"batch": 2, "seq_q": 1, "seq_kv": 8192}
     yield one("split", 128, (16, 2), 700, mask=CAUSAL, longest=2000, workload=few)
     yield one("split_sigmoid", (72, 40), (64, 1), 1500, dtype="fp16", longest=2000, workload=few,
-              normalize=row_free("sigmoid(score - 4)"))
+              normalize=row_free("sigmoid(score - 6)"))
     for tile_kv, stages in ((32, 4), (96, 2), (160, 2)):
         spec = make_spec(f"lists_{tile_kv}", (128, 128), (16, 1), mask=CAUSAL,
                          tokens={"indices": 300})
@@ -214,6 +215,36 @@ def latent_cases():
         given = schedule(2, tile_kv, stages, weights="shared", overlap="none", ping_pong=False,
                          order="longest_first")
         yield Case(spec["name"], spec, "variant", schedule=given, data=spec["name"])
+
+
+def paged_cases():
+    """`--filter paged_`: keys in pages of a tile's size, of several, of parts of one."""
+    def one(name, page, head_dim, heads, *rest, **spec):
+        return variant(f"paged_{name}", head_dim, heads, *rest, kv_cache={"paged": page}, **spec)
+
+    few = {"batch": 8, "seq_q": 1, "seq_kv": 8192}
+    yield one("causal", 64, 128, (8, 2), mask=CAUSAL)
+    yield one("full", 16, 64, (4, 4), dtype="fp16")
+    yield one("small", 8, (72, 40), (4, 2), mask=MASKS["window"], layout="bhsd")
+    yield one("large", 1024, 256, (2, 1), mask=CAUSAL)
+    yield one("odd", 40, (192, 128), (4, 4), normalize=row_free("sigmoid(score)"))
+    yield one("query", 16, 128, (8, 2), mask=CAUSAL, workload=few)
+    yield one("lengths", 64, 128, (16, 2), {"len": {"fill": "lengths"}}, workload=few,
+              inputs={"len": {"dtype": "i32", "shape": ["batch"]}}, mask="kv_idx < len[b]")
+    yield one("varlen", 16, 128, (8, 2), varlen=True, mask=CAUSAL)
+    yield one("varlen_query", 64, 64, (8, 1), varlen=True, mask=CAUSAL, dtype="fp16", workload=few)
+    yield one("ids", 128, 128, (4, 2), {"doc": {"fill": "documents_anyhow"}},
+              inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
+              mask="doc[b, q_pos] == doc[b, kv_idx]")
+    yield one("bias", 32, 64, (4, 2), {"bias": {"fill": "normal"}}, longest=2000,
+              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+              score="score + bias[h, q_idx, kv_idx]")
+    yield one("maps", 64, 64, (4, 2), {"lambda": {"fill": "normal"}}, maps=2, mask=CAUSAL,
+              normalize=DIFFERENTIAL, inputs={"lambda": {"dtype": "f32", "shape": ["heads"]}})
+    yield one("wide", 64, (128, 512), (2, 1), mask=CAUSAL)
+    yield one("latent", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, mask=CAUSAL)
+    yield one("latent_query", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, varlen=True,
+              mask=CAUSAL, workload=few)
 
 
 def group_cases():

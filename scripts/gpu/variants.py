@@ -53,7 +53,7 @@ def case_of(name):
                 large=name not in UNBOUNDED, data=spec["name"])
 
 
-BY_HAND = {"varlen", "blocks", "tokens", "share_kv"}
+BY_HAND = {"varlen", "blocks", "tokens", "share_kv", "kv_cache"}
 
 
 def file_cases():

@@ -40,11 +40,12 @@ std::string length_meaning(const char* what, std::optional<int64_t> fixed) {
   return fixed ? fmt::format("{}; must be {}", what, *fixed) : what;
 }
 
-void add_strides(std::vector<Field>& fields, const std::string& tensor, bool varlen) {
+// `outer`: the tensor's first dimension, or "" where that is its sequence.
+void add_strides(std::vector<Field>& fields, const std::string& tensor, const std::string& outer) {
   const std::string first = fmt::format("elements; {} zero: contiguous, as {}'s shape says",
-                                        varlen ? "both" : "all three", tensor);
-  if (!varlen) fields.push_back({"int64_t", tensor + "_stride_batch", first});
-  fields.push_back({"int64_t", tensor + "_stride_seq", varlen ? first : "elements"});
+                                        outer.empty() ? "both" : "all three", tensor);
+  if (!outer.empty()) fields.push_back({"int64_t", tensor + "_stride_" + outer, first});
+  fields.push_back({"int64_t", tensor + "_stride_seq", outer.empty() ? first : "elements"});
   fields.push_back({"int64_t", tensor + "_stride_head", "elements"});
 }
 
@@ -97,6 +98,21 @@ void add_blocks(std::vector<Field>& fields, const spec::Spec& spec) {
   }
 }
 
+// A cache in pages: where those of each sequence are.
+void add_pages(std::vector<Field>& fields, const spec::Spec& spec) {
+  if (!spec.page) return;
+  fields.push_back({"int32_t", "page_size", fmt::format("must be {}", *spec.page)});
+  fields.push_back({"int64_t", "num_pages", "pages of the cache"});
+  fields.push_back(
+      {"const int32_t*", "page_table",
+       "i32 [batch, page_table_stride]: the pages of each sequence, in the order of "
+       "its keys; what follows its last key's does not matter, a number that is no page's "
+       "gives keys of zeros"});
+  fields.push_back({"int64_t", "page_table_stride",
+                    fmt::format("elements; zero: ceil({} / {})",
+                                spec.varlen ? "total_kv" : "seq_kv", *spec.page)});
+}
+
 // Token sparsity: which keys a query's list names.
 void add_tokens(std::vector<Field>& fields, const spec::Spec& spec) {
   if (spec.token_count == 0) return;
@@ -108,12 +124,13 @@ void add_tokens(std::vector<Field>& fields, const spec::Spec& spec) {
                                 rows, spec.token_count)});
 }
 
-std::string tensor_meaning(const spec::Spec& spec, const char* role, int heads, const char* length,
-                           int dim) {
+// `outer`: "batch, ", "num_pages, ", or "" of packed sequences.
+std::string tensor_meaning(const spec::Spec& spec, const char* role, const char* outer, int heads,
+                           const std::string& length, int dim) {
   const bool bshd = spec.layout == spec::Layout::Bshd;
-  return fmt::format("{}, {} [{}{}, {}, {}]", role, spec::name_of(spec.dtype),
-                     spec.varlen ? "" : "batch, ", bshd ? length : std::to_string(heads),
-                     bshd ? std::to_string(heads) : length, dim);
+  return fmt::format("{}, {} [{}{}, {}, {}]", role, spec::name_of(spec.dtype), outer,
+                     bshd ? length : std::to_string(heads), bshd ? std::to_string(heads) : length,
+                     dim);
 }
 
 // "result, [batch, 32, seq_q] contiguous: m + log(l), natural log; null: not written"
@@ -153,6 +170,9 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
   const char* const length_kv = spec.varlen ? "total_kv" : "seq_kv";
   const char* const queries = spec.varlen ? "queries of all sequences" : "queries of each sequence";
   const char* const keys = spec.varlen ? "keys of all sequences" : "keys of each sequence";
+  const char* const outer = spec.varlen ? "" : "batch, ";
+  const char* const outer_kv = spec.page ? "num_pages, " : outer;
+  const std::string rows_kv = spec.page ? std::to_string(*spec.page) : length_kv;
   std::vector<Field> fields{
       {"size_t", "size", "sizeof(" + args_name + ")"},
       {"int64_t", "batch", length_meaning("sequences", spec.fixed.batch)},
@@ -161,24 +181,27 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
       {"int32_t", "heads_q", fmt::format("must be {}", heads_q)},
       {"int32_t", "heads_kv", fmt::format("must be {}", heads_kv)},
       {"const void*", "q",
-       tensor_meaning(spec, "queries", maps * heads_q, length_q, spec.head_dim.qk) + by_map},
+       tensor_meaning(spec, "queries", outer, maps * heads_q, length_q, spec.head_dim.qk) + by_map},
       {"const void*", "k",
-       tensor_meaning(spec, "keys", maps * heads_kv, length_kv, spec.head_dim.qk) + by_map},
+       tensor_meaning(spec, "keys", outer_kv, maps * heads_kv, rows_kv, spec.head_dim.qk) + by_map},
   };
   if (spec.v_prefix) {
     fields.back().meaning +=
         fmt::format("; a value is its key's first {} elements", *spec.v_prefix);
   } else {
     fields.push_back(
-        {"const void*", "v", tensor_meaning(spec, "values", heads_kv, length_kv, spec.head_dim.v)});
+        {"const void*", "v",
+         tensor_meaning(spec, "values", outer_kv, heads_kv, rows_kv, spec.head_dim.v)});
   }
   fields.push_back(
-      {"void*", "o", tensor_meaning(spec, "result", heads_q, length_q, spec.head_dim.v)});
+      {"void*", "o", tensor_meaning(spec, "result", outer, heads_q, length_q, spec.head_dim.v)});
   for (const spec::NamedExpr& save : spec.normalize.saves) {
     fields.push_back({"float*", save.name, save_meaning(spec, save.name, length_q, by_map)});
   }
   for (const char* tensor : {"q", "k", "v", "o"}) {
-    if (*tensor != 'v' || !spec.v_prefix) add_strides(fields, tensor, spec.varlen);
+    if (*tensor == 'v' && spec.v_prefix) continue;
+    const bool in_pages = spec.page && (*tensor == 'k' || *tensor == 'v');
+    add_strides(fields, tensor, in_pages ? "page" : spec.varlen ? "" : "batch");
   }
   if (spec.varlen) {
     for (const char* of : {"q", "kv"}) {
@@ -188,6 +211,7 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
                                     of)});
     }
   }
+  add_pages(fields, spec);
   add_blocks(fields, spec);
   add_tokens(fields, spec);
   for (const Input& input : spec.inputs) {

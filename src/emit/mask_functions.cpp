@@ -43,7 +43,7 @@ bool may_have_mask_ahead(const Spec& spec, const RowForm& rows) {
   const bool cuts_both_ends = has_searched_limits(spec, rows) ||
                               (is_interval(spec) && !range_of(spec).full_begin.is_number(0));
   return rows.exponential && is_plain_score(spec) && cuts_both_ends && spec.block_size == 0 &&
-         !spec.varlen && spec.maps == 1;
+         !spec.varlen && !spec.page && spec.maps == 1;
 }
 
 bool has_walk(const Spec& spec) {

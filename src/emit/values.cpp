@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "attention/interval_mask.h"
@@ -66,6 +67,7 @@ class TemplateValues {
     put_mask();
     put_key_order();
     put_sequences();
+    put_pages();
     put_blocks();
     put_tokens();
     return std::move(values_);
@@ -303,6 +305,15 @@ class TemplateValues {
     const bool tables = spec_.varlen || id_tables(spec_) > 0;
     put("PREPARES", tables || pairs_.far || schedule_.split_keys);
     put("COUNTER", schedule::counts_tiles(schedule_) && !tables);
+  }
+
+  void put_pages() {
+    const int page = spec_.page.value_or(0);
+    const bool gathers = schedule::gathers(schedule_, spec_.block_size);
+    put("PAGE_SIZE", page);
+    put("PAGE_KEYS", std::gcd(page, schedule_.tile_kv));
+    values_["ATTN_COPIED_KEYS"] = page > 0 ? "kCopiedKeys" : gathers ? "kBlockKv" : "kTileKv";
+    put("CLEARS_VALUES", spec_.varlen || page > 0);
   }
 
   void put_tokens() {

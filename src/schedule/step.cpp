@@ -183,6 +183,20 @@ double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCo
          elements_of_lane(s) * chain_clk(n, 1, t) + outputs + kLoopClk;
 }
 
+// A copy of what of a page belongs to a tile, 64 columns of it, by TMA: one after the other. Fitted
+// to pages of 8 keys (H200, 2026-11-29, scripts/bench_pages.py): 74 clk where 64 queries take a
+// step, 90 where 128 do.
+constexpr double kCopyClk = 85;
+
+// Of all copies of a step; none where keys are not in pages.
+double copies_clk(const Kernel& kernel, const Schedule& s) {
+  if (kernel.page == 0) return 0;
+  constexpr int kColumns = 64;
+  const auto chunks = [](int columns) { return (columns + kColumns - 1) / kColumns; };
+  const int of_row = kernel.maps * chunks(kernel.head_dim_qk) + chunks(kernel.loaded_columns());
+  return kCopyClk * of_row * s.tile_kv / std::gcd(kernel.page, s.tile_kv);
+}
+
 // Of a softmax. Where bytes that come by tiles are the mask, no block is whole, and all are tried.
 bool keeps_max(const Kernel& kernel, Block block) {
   const bool tries =
@@ -251,6 +265,7 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   }
   const double shared_loads = kWarpgroupRows * s.tile_kv * kernel.shared_loads;
   step.length += s.warpgroups * (s.warpgroups - 1) * shared_loads * kSharedLoadClk;
+  step.length = std::max(step.length, copies_clk(kernel, s));
   return step;
 }
 

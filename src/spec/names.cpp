@@ -54,13 +54,12 @@ constexpr auto kRecurrent = std::to_array<std::string_view>(
 constexpr auto kTensors = std::to_array<std::string_view>({"k", "o", "q", "v"});
 // Other fields of the argument structs, and names of emitted code, sorted.
 constexpr auto kArguments = std::to_array<std::string_view>(
-    {"args",         "attn_mask_bits", "attn_tables",   "batch",      "blockDim",
-     "blockIdx",     "block_counts",   "block_indices", "block_mask", "cu_seqlens_kv",
-     "cu_seqlens_q", "gridDim",        "heads_kv",      "heads_q",    "int32_t",
-     "int64_t",      "max_seq_kv",     "max_seq_q",     "page_size",  "page_table",
-     "size",         "size_t",         "status",        "stream",     "threadIdx",
-     "token_counts", "token_indices",  "total_kv",      "total_q",    "uint16_t",
-     "uint8_t",      "v_prefix",       "workspace"});
+    {"args",         "attn_mask_bits", "attn_tables",  "batch",         "blockDim",     "blockIdx",
+     "block_counts", "block_indices",  "block_mask",   "cu_seqlens_kv", "cu_seqlens_q", "gridDim",
+     "heads_kv",     "heads_q",        "int32_t",      "int64_t",       "max_seq_kv",   "max_seq_q",
+     "num_pages",    "page_size",      "page_table",   "size",          "size_t",       "status",
+     "stream",       "threadIdx",      "token_counts", "token_indices", "total_kv",     "total_q",
+     "uint16_t",     "uint8_t",        "v_prefix",     "workspace"});
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& sorted, std::string_view name) {

@@ -140,6 +140,9 @@ namespace {
 #endif
 #include "parts/producer.cuh"
 #include "parts/loads.cuh"
+#if ATTN_PAGE_SIZE
+#include "parts/pages.cuh"
+#endif
 #if ATTN_BIAS
 #include "parts/copy_bias.cuh"
 #endif

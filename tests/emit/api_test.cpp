@@ -149,6 +149,23 @@ TEST_CASE("values that are the keys' first columns have no argument") {
   CHECK(meaning_of(api, "v_stride_seq") == "no such field");
 }
 
+TEST_CASE("caches in pages") {
+  const Api api = api_of(spec_of("kv_cache: {paged: 64}\n"));
+  CHECK(meaning_of(api, "k") == "keys, bf16 [num_pages, 64, 8, 128]");
+  CHECK(meaning_of(api, "v") == "values, bf16 [num_pages, 64, 8, 128]");
+  CHECK(meaning_of(api, "k_stride_page") ==
+        "elements; all three zero: contiguous, as k's shape says");
+  CHECK(meaning_of(api, "k_stride_batch") == "no such field");
+  CHECK(meaning_of(api, "q_stride_batch") ==
+        "elements; all three zero: contiguous, as q's shape says");
+  CHECK(meaning_of(api, "page_size") == "must be 64");
+  CHECK(meaning_of(api, "page_table_stride") == "elements; zero: ceil(seq_kv / 64)");
+  const Api packed = api_of(spec_of("kv_cache: {paged: 16}\nvarlen: true\nlayout: bhsd\n"));
+  CHECK(meaning_of(packed, "v") == "values, bf16 [num_pages, 8, 16, 128]");
+  CHECK(meaning_of(packed, "q_stride_seq") == "elements; both zero: contiguous, as q's shape says");
+  CHECK(meaning_of(packed, "page_table_stride") == "elements; zero: ceil(total_kv / 16)");
+}
+
 TEST_CASE("a saved value is defined in the spec's words") {
   const Api api =
       api_of(spec_of("normalize:\n  rows: {m: rowmax(score), l: rowsum(exp(score - m))}\n"

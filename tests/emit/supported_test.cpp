@@ -50,10 +50,6 @@ TEST_CASE("features that no template carries") {
         "spec.yaml:8:17: error: a fixed length of packed sequences is not emitted yet for h100\n"
         "    8 | fixed: {seq_kv: 4096}\n"
         "      |                 ^~~~\n");
-  CHECK(refusal_of("kv_cache: {paged: 64}\n") ==
-        "spec.yaml:7:11: error: a paged kv_cache is not emitted yet for h100\n"
-        "    7 | kv_cache: {paged: 64}\n"
-        "      |           ^~~~~~~~~~~\n");
   CHECK(refusal_of("blocks: {size: 48, from: bitmap}\n") ==
         "spec.yaml:7:16: error: blocks.size 48 is not emitted yet for h100\n"
         "    7 | blocks: {size: 48, from: bitmap}\n"
@@ -100,6 +96,29 @@ TEST_CASE("lists of tokens") {
         "    6 | mask: kv_idx <= q_pos + h\n"
         "      |       ^~~~~~~~~~~~~~~~~~~\n"
         "help: the heads of a key head share lists: h_kv tells those apart\n");
+}
+
+TEST_CASE("caches in pages") {
+  CHECK(refusal_of("kv_cache: {paged: 16}\nvarlen: true\nmask: kv_idx <= q_pos\n") == "");
+  CHECK(refusal_of("kv_cache: {paged: 65536}\nshare_kv: {v_prefix: 128}\n") == "");
+  CHECK(refusal(spec_text("kv_cache: {paged: 64}\n"), "mi250") ==
+        "spec.yaml:7:11: error: a paged kv_cache is not emitted yet for mi250\n"
+        "    7 | kv_cache: {paged: 64}\n"
+        "      |           ^~~~~~~~~~~\n");
+  CHECK(refusal_of("kv_cache: {paged: 20}\n") ==
+        "spec.yaml:7:19: error: a page of 20 keys is not emitted yet for h100\n"
+        "    7 | kv_cache: {paged: 20}\n"
+        "      |                   ^~\n"
+        "help: multiples of 8\n");
+  CHECK(refusal_of("kv_cache: {paged: 64}\nblocks: {size: 64, from: bitmap}\n") ==
+        "spec.yaml:8:9: error: block sparsity of a paged kv_cache is not emitted yet for h100\n"
+        "    8 | blocks: {size: 64, from: bitmap}\n"
+        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("kv_cache: {paged: 64}\ntokens: {indices: 2048}\n") ==
+        "spec.yaml:8:9: error: token sparsity of a paged kv_cache is not emitted yet for h100\n"
+        "    8 | tokens: {indices: 2048}\n"
+        "      |         ^~~~~~~~~~~~~~~\n"
+        "help: lists may name the rows of all pages, as keys of one sequence\n");
 }
 
 TEST_CASE("values that are columns of the keys") {

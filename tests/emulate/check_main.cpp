@@ -141,6 +141,7 @@ class Emitted {
     if (name == "total_kv") return call.total_kv;
     if (name == "heads_q") return spec_.heads.q;
     if (name == "heads_kv") return spec_.heads.kv();
+    if (name == "num_pages" || name.starts_with("page_")) return data.of_pages(name);
     if (name.find("_stride_") == 1) return stride(data, name);
     return data.has(name) ? static_cast<int64_t>(data.scalar(name)) : 0;
   }
@@ -149,7 +150,7 @@ class Emitted {
   static int64_t stride(Data& data, const std::string& name) {
     if (data.call().strides == hold::StrideKind::Default) return 0;
     const hold::Extent& extent = data.tensor(name[0]).extent();
-    if (name.ends_with("_batch")) return extent.batch_stride;
+    if (name.ends_with("_batch") || name.ends_with("_page")) return extent.batch_stride;
     return name.ends_with("_seq") ? extent.seq_stride : extent.head_stride;
   }
 

@@ -96,6 +96,7 @@ Data::Data(const spec::Spec& spec, Call call, const std::map<std::string, std::s
       v_.poison(0, row);
     }
   }
+  if (spec.page) draw_pages();
 }
 
 hold::Lengths Data::lengths() const {
@@ -124,6 +125,8 @@ void Data::poison(const spec::Input& input, std::vector<double>& values) const {
 }
 
 Tensor& Data::tensor(char letter) {
+  if (pages_ && letter == 'k') return *paged_k_;
+  if (pages_ && letter == 'v') return *paged_v_;
   return letter == 'q' ? q_ : letter == 'k' ? k_ : letter == 'v' ? v_ : o_;
 }
 
@@ -242,6 +245,19 @@ void Data::draw_offsets() {
   }
   put_offsets("cu_seqlens_q", q);
   put_offsets("cu_seqlens_kv", kv);
+}
+
+void Data::draw_pages() {
+  pages_.emplace(spec_, call_, random_);
+  paged_k_.emplace(pages_->laid_out(k_, spec_.dtype));
+  paged_v_.emplace(pages_->laid_out(v_, spec_.dtype));
+  put({"page_table", Element::I32, {{}}}, pages_->table());
+}
+
+int64_t Data::of_pages(std::string_view name) const {
+  if (name == "page_size") return *spec_.page;
+  if (name == "num_pages") return pages_->count();
+  return !spec_.varlen && call_.strides == hold::StrideKind::Default ? 0 : pages_->table_stride();
 }
 
 void Data::put_offsets(const std::string& name, const std::vector<double>& offsets) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "call.h"
 #include "hold/fill.h"
 #include "memory.h"
+#include "pages.h"
 #include "spec/spec.h"
 #include "tensor.h"
 
@@ -26,7 +28,9 @@ class Data {
 
   const Call& call() const { return call_; }
   const attention::Problem& problem() const { return problem_; }
-  Tensor& tensor(char letter);  // q, k, v or o
+  Tensor& tensor(char letter);  // q, k, v or o, of a paged cache its pages
+  // The numbers that say where pages are: page_size, num_pages, page_table_stride.
+  int64_t of_pages(std::string_view name) const;
   float* save(size_t index) { return reinterpret_cast<float*>(saves_[index].data()); }
   // Of an array that the argument names, and of a scalar.
   void* array(const std::string& name) { return arrays_.at(name).data(); }
@@ -47,6 +51,7 @@ class Data {
   void draw_lists();
   double scramble(std::vector<double>& list, int64_t width, int64_t places);
   void draw_offsets();
+  void draw_pages();
   void put_offsets(const std::string& name, const std::vector<double>& offsets);
   std::vector<double> drawn(const spec::Input& input);
   void draw_ascending(std::vector<double>& values, int64_t keys);
@@ -69,6 +74,8 @@ class Data {
   std::map<std::string, BeforeFault> arrays_;
   attention::Problem problem_;
   int64_t poisoned_ = -1;
+  std::optional<Pages> pages_;
+  std::optional<Tensor> paged_k_, paged_v_;
 };
 
 }  // namespace attngen::emulate

@@ -23,6 +23,7 @@ MOST = 2**31 - 2**16
 SOMEWHERE = 4096
 POINTERS = dict.fromkeys("qkvo", SOMEWHERE)
 LISTS = dict.fromkeys(("token_counts", "token_indices"), SOMEWHERE)
+PAGES = {**POINTERS, "page_size": 64, "num_pages": 2, "page_table": SOMEWHERE}
 OFFSETS = dict.fromkeys(("cu_seqlens_q", "cu_seqlens_kv"), SOMEWHERE)
 
 # Kernels, and of each: other fields, a field, its greatest value, the next beyond, statuses of both.
@@ -67,6 +68,16 @@ CASES = [
         ({**POINTERS, **LISTS, "seq_kv": 2}, "k_stride_seq", 2**33 - 8, 2**33,
          (BAD_DEVICE, BAD_STRIDE)),
         ({**POINTERS, **LISTS}, "v_stride_seq", 2**33, 2**38, (BAD_DEVICE, BAD_DEVICE)),
+    ]),
+    (spec((2, 1), kv_cache={"paged": 64}), schedule(2, 64, 2), [
+        ({}, "page_size", 64, 32, (NULL_POINTER, BAD_LENGTH)),
+        ({"page_size": 64}, "num_pages", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),
+        (PAGES, "page_table_stride", 2**40, -1, (BAD_DEVICE, BAD_STRIDE)),
+        (PAGES, "page_table", SOMEWHERE, SOMEWHERE + 2, (BAD_DEVICE, MISALIGNED)),
+        (PAGES, "page_table", SOMEWHERE, 0, (BAD_DEVICE, NULL_POINTER)),
+        ({**PAGES, "seq_kv": 0}, "page_table", 0, 2, (BAD_DEVICE, MISALIGNED)),
+        ({**PAGES, "k_stride_seq": 64}, "k_stride_page", 2**39 - 8, 2**39, (BAD_DEVICE, BAD_STRIDE)),
+        ({**PAGES, "v_stride_seq": 64}, "v_stride_page", 0, 4, (BAD_DEVICE, BAD_STRIDE)),
     ]),
     (spec((4, 2), varlen=True), packed(2, 64, 2, split_keys=True), [
         (OFFSETS, "total_kv", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),

@@ -33,6 +33,10 @@ void Tensor::store() {
   });
 }
 
+void Tensor::copy_row(const Tensor& other, int64_t from, int64_t to) {
+  for (int64_t i = 0; i < extent_.head_dim; ++i) put(to + i, other.bits(from + i));
+}
+
 void Tensor::draw(float size, std::mt19937& random) {
   std::normal_distribution<float> normal;
   extent_.for_rows([&](int64_t, int64_t, int64_t, int64_t at) {

@@ -23,6 +23,8 @@ class Tensor {
   // What the kernel reads of `values`, and `values` rounded so.
   void store();
   double stored(int64_t at) const;
+  // Of another tensor's memory the row at `from`, to the place `to` of this one's.
+  void copy_row(const Tensor& other, int64_t from, int64_t to);
   // Whether something was written where no element lies.
   bool wrote_outside() const;
 

@@ -24,6 +24,7 @@
 #include "sanitize_maps_split.h"
 #include "sanitize_mask.h"
 #include "sanitize_nearest.h"
+#include "sanitize_paged.h"
 #include "sanitize_selected.h"
 #include "sanitize_shifted.h"
 #include "sanitize_sides.h"
@@ -172,6 +173,17 @@ struct TokenLists {
   }
 };
 
+// The last page of the cache is the first one's, and so on.
+struct PageTable {
+  static constexpr int64_t kSize = 16;
+  std::vector<int32_t> pages;
+
+  explicit PageTable(const Lengths& n) {
+    const int64_t count = n.batch * ((n.seq_kv + kSize - 1) / kSize);
+    for (int64_t i = count; i > 0; --i) pages.push_back(static_cast<int32_t>(i - 1));
+  }
+};
+
 bool is_finite(uint16_t value, bool bf16) {
   const int exponent = bf16 ? 0x7F80 : 0x7C00;
   return (value & exponent) != exponent;
@@ -185,8 +197,13 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     return static_cast<size_t>(n.batch * length * heads * dim);
   };
   const size_t queries = elements(n.seq_q, dims.heads_q, dims.head_dim);
-  const size_t keys = elements(n.seq_kv, dims.heads_kv, dims.head_dim);
-  const size_t values = elements(n.seq_kv, dims.heads_kv, dims.head_dim_v);
+  const PageTable table(n);
+  auto rows = static_cast<size_t>(n.batch * n.seq_kv * dims.heads_kv);  // of keys
+  if constexpr (requires(Args args) { args.page_table; }) {
+    rows = table.pages.size() * PageTable::kSize * static_cast<size_t>(dims.heads_kv);
+  }
+  const size_t keys = rows * static_cast<size_t>(dims.head_dim);
+  const size_t values = rows * static_cast<size_t>(dims.head_dim_v);
   const Buffer q(2 * dims.maps * queries), k(2 * dims.maps * keys), v(2 * values),
       o(2 * elements(n.seq_q, dims.heads_q, dims.head_dim_v));
   q.fill(random_values(dims.maps * queries, dims.bf16, 1, factor));
@@ -264,6 +281,13 @@ bool run_once(const char* name, const Dims& dims, const Lengths& n, float factor
     args.token_counts = static_cast<const int32_t*>(key_counts.data());
     args.token_indices = static_cast<const int32_t*>(key_indices.data());
   }
+  const Buffer page_table(4 * table.pages.size());
+  if constexpr (requires { args.page_table; }) {
+    page_table.fill(table.pages);
+    args.page_size = PageTable::kSize;
+    args.num_pages = static_cast<int64_t>(table.pages.size());
+    args.page_table = static_cast<const int32_t*>(page_table.data());
+  }
   const Buffer workspace(workspace_bytes(&args));
   workspace.poison();
 
@@ -319,6 +343,7 @@ int main(int argc, char** argv) {
       RUN(sanitize_wide, Dims{2, 1, 64, true, 1, true, 384}) &
       RUN(sanitize_sparse, Dims{4, 2, 128, true, 1, false, 128, true}) &
       RUN(sanitize_selected, Dims{16, 2, 64, true, 1, false, 64, true, false, 1}) &
+      RUN(sanitize_paged, Dims{4, 1, 64, true, 1, false, 64, false, true}) &
       RUN(sanitize_lists, Dims{16, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_strips, Dims{2, 2, 64, true}) & RUN(sanitize_tables, Dims{2, 2, 64, true}) &
       RUN(sanitize_shifted, Dims{2, 2, 64, true}) & RUN(sanitize_nearest, Dims{2, 1, 64, true}) &

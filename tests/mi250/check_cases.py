@@ -38,7 +38,7 @@ LEAST = ["added_least"]
 
 def is_emitted(spec):
     """What this family refuses is tests/emit's to test."""
-    return (not spec.get("varlen") and not {"blocks", "maps", "tokens", "share_kv"} & set(spec)
+    return (not spec.get("varlen") and not {"blocks", "maps", "tokens", "share_kv", "kv_cache"} & set(spec)
             and max(spec["head_dim"].values()) <= 256)
 
 

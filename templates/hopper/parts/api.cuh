@@ -31,8 +31,14 @@ typedef struct attention_forward_args {
   void* o;
   float* lse;
   int64_t q_stride_batch, q_stride_seq, q_stride_head;
+#if ATTN_PAGE_SIZE
+  int64_t k_stride_page, k_stride_seq, k_stride_head;
+#else
   int64_t k_stride_batch, k_stride_seq, k_stride_head;
-#if !ATTN_SHARE_KV
+#endif
+#if ATTN_PAGE_SIZE && !ATTN_SHARE_KV
+  int64_t v_stride_page, v_stride_seq, v_stride_head;
+#elif !ATTN_SHARE_KV
   int64_t v_stride_batch, v_stride_seq, v_stride_head;
 #endif
   int64_t o_stride_batch, o_stride_seq, o_stride_head;
@@ -41,6 +47,12 @@ typedef struct attention_forward_args {
 #endif
 #if ATTN_VARLEN && ATTN_CELLS_KV
   int64_t max_seq_kv;
+#endif
+#if ATTN_PAGE_SIZE
+  int32_t page_size;
+  int64_t num_pages;
+  const int32_t* page_table;
+  int64_t page_table_stride;
 #endif
 #if ATTN_BIAS
   const void* bias;

@@ -98,6 +98,22 @@ attention_status check_blocks(const attention_forward_args& args) {
 }
 #endif
 
+#if ATTN_PAGE_SIZE
+attention_status check_pages(const attention_forward_args& args) {
+  if (args.page_size != kPageSize || args.num_pages < 0 || args.num_pages > kMost) {
+    return ATTENTION_BAD_LENGTH;
+  }
+  if (args.page_table_stride < 0) return ATTENTION_BAD_STRIDE;
+  if (reinterpret_cast<uintptr_t>(args.page_table) % 4 != 0) return ATTENTION_MISALIGNED;
+#if ATTN_VARLEN
+  const bool any_key = args.total_kv > 0;
+#else
+  const bool any_key = args.seq_kv > 0;
+#endif
+  return any_key && !args.page_table ? ATTENTION_NULL_POINTER : ATTENTION_OK;
+}
+#endif
+
 #if ATTN_TOKENS
 attention_status check_tokens(const attention_forward_args& args) {
   if (args.seq_kv > 0 && (!args.token_counts || !args.token_indices)) {
@@ -119,6 +135,9 @@ attention_status check_args(const attention_forward_args& args) {
 #endif
 #if ATTN_SPARSE
   if (const attention_status status = check_blocks(args); status != ATTENTION_OK) return status;
+#endif
+#if ATTN_PAGE_SIZE
+  if (const attention_status status = check_pages(args); status != ATTENTION_OK) return status;
 #endif
 #if ATTN_TOKENS
   if (const attention_status status = check_tokens(args); status != ATTENTION_OK) return status;
@@ -338,6 +357,15 @@ Params params_of(const attention_forward_args& args) {
 #else
   p.block_counts = args.block_counts;
   p.block_indices = args.block_indices;
+#endif
+#endif
+#if ATTN_PAGE_SIZE
+  p.page_table = args.page_table;
+  p.page_table_stride = args.page_table_stride;
+#if ATTN_VARLEN
+  if (p.page_table_stride == 0) p.page_table_stride = (p.total_kv + kPageSize - 1) / kPageSize;
+#else
+  if (p.page_table_stride == 0) p.page_table_stride = (p.seq_kv + kPageSize - 1) / kPageSize;
 #endif
 #endif
 #if ATTN_TOKENS

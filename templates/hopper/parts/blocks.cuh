@@ -88,8 +88,8 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     rescale(output, factors);
 #endif
     hand_over_weights();
-#if ATTN_VARLEN
-    clear_next_sequence(cursor.block());
+#if ATTN_CLEARS_VALUES
+    clear_behind(cursor.block());
 #endif
 #if ATTN_INTRA_OVERLAP
     // As long as the next one is kept too, its S runs under this block's softmax.
@@ -138,8 +138,8 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   weigh_block(cursor, true);
   release_key();
   hand_over_weights();
-#if ATTN_VARLEN && !ATTN_ASCENDING
-  clear_next_sequence(cursor.block());
+#if ATTN_CLEARS_VALUES && !ATTN_ASCENDING
+  clear_behind(cursor.block());
 #endif
 #pragma unroll 1
   while (cursor.has_more()) {
@@ -149,12 +149,12 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     pass_turn();
 #endif
     weigh_beside_output(cursor);
-#if ATTN_VARLEN && ATTN_NEAREST_FIRST
-    clear_next_sequence(cursor.block());
+#if ATTN_CLEARS_VALUES && ATTN_NEAREST_FIRST
+    clear_behind(cursor.block());
 #endif
   }
-#if ATTN_VARLEN && ATTN_ASCENDING
-  clear_next_sequence(cursor.block());
+#if ATTN_CLEARS_VALUES && ATTN_ASCENDING
+  clear_behind(cursor.block());
 #endif
   start_output();
   recall_tile();
@@ -194,8 +194,8 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     rescale(output, factors);
 #endif
     hand_over_weights();
-#if ATTN_VARLEN
-    clear_next_sequence(cursor.block());
+#if ATTN_CLEARS_VALUES
+    clear_behind(cursor.block());
 #endif
     start_output();
     wgmma_wait<0>();

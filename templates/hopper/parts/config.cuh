@@ -97,6 +97,10 @@ constexpr int kGatherers = 2;           // warps
 #if ATTN_GATHER
 constexpr int kBlockKv = ATTN_SPARSE_SIZE;  // a step takes two blocks, wherever they stand
 #endif
+#if ATTN_PAGE_SIZE
+constexpr int kPageSize = ATTN_PAGE_SIZE;    // keys
+constexpr int kCopiedKeys = ATTN_PAGE_KEYS;  // at a time: of a page, and of a block of keys
+#endif
 
 // Tiles in shared memory are cut into chunks as wide as the TMA swizzle spans: 64 columns (128
 // bytes), or 32 where that pads less (head dims 80, 96, 160). Not so where rows begin at odd

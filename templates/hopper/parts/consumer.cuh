@@ -175,8 +175,8 @@ struct Consumer {
 #endif
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();
-#if ATTN_VARLEN
-  __device__ void clear_next_sequence(int block);
+#if ATTN_CLEARS_VALUES
+  __device__ void clear_behind(int block);
 #endif
   __device__ void release_key();
   __device__ void release_value();

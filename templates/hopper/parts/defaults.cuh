@@ -234,6 +234,19 @@
 #ifndef ATTN_PAIR_BYTES
 #define ATTN_PAIR_BYTES 0
 #endif
+#ifndef ATTN_PAGE_SIZE
+#define ATTN_PAGE_SIZE 0
+#endif
+#ifndef ATTN_PAGE_KEYS
+#define ATTN_PAGE_KEYS ATTN_TILE_KV
+#endif
+#ifndef ATTN_CLEARS_VALUES
+#if ATTN_VARLEN || ATTN_PAGE_SIZE
+#define ATTN_CLEARS_VALUES 1
+#else
+#define ATTN_CLEARS_VALUES 0
+#endif
+#endif
 #ifndef ATTN_TOKENS
 #define ATTN_TOKENS 0
 #endif
@@ -305,6 +318,13 @@
 #endif
 #ifndef ATTN_WEIGHTS_IN_KEYS
 #define ATTN_WEIGHTS_IN_KEYS 0
+#endif
+#ifndef ATTN_COPIED_KEYS
+#if ATTN_PAGE_SIZE
+#define ATTN_COPIED_KEYS kCopiedKeys
+#else
+#define ATTN_COPIED_KEYS kTileKv
+#endif
 #endif
 #ifndef ATTN_ROW_BLOCKS
 #define ATTN_ROW_BLOCKS kWarpgroups

@@ -168,6 +168,9 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #if ATTN_BIAS
   if (copies_biases(bias_layout)) call_for_biases(block);
 #endif
+#if ATTN_PAGE_SIZE
+  const int page = page_of(block);
+#endif
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
   if (issues) {
 #if ATTN_WALK
@@ -209,6 +212,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #else
     barrier_expect(full, kKeyBytes);
 #endif
+#if !ATTN_PAGE_SIZE
 #if ATTN_MAPS > 1
 #if ATTN_VARLEN
     const int row = tile.kv_begin + block * kTileKv, batch = 0;
@@ -233,18 +237,36 @@ __device__ __forceinline__ void Producer::load_key(int block) {
     load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
                                    block * kTileKv, h_kv, tile.b, kEvictLast);
 #endif
+#endif
   }
+#if ATTN_PAGE_SIZE && ATTN_MAPS > 1
+#pragma unroll 1
+  for (int map = 0; map < kMaps; ++map) {
+    load_page<kChunksQk, kChunkQk>(map_k, shared.key_full[key_slot.index],
+                                   shared.key[key_slot.index][map], block, page,
+                                   kMaps * h_kv + map);
+  }
+#elif ATTN_PAGE_SIZE
+  load_page<kChunksQk, kChunkQk>(map_k, shared.key_full[key_slot.index], shared.key[key_slot.index],
+                                 block, page, h_kv);
+#endif
   __syncwarp();
   key_slot.advance();
 }
 
 #if !ATTN_SHARE_KV
 __device__ __forceinline__ void Producer::load_value(int block) {
+#if ATTN_PAGE_SIZE
+  const int page = page_of(block);
+#endif
   barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
   if (issues) {
     uint64_t& full = shared.value_full[value_slot.index];
+#if !ATTN_PAGE_SIZE
     uint8_t* const values = shared.value[value_slot.index];
+#endif
     barrier_expect(full, kValueBytes);
+#if !ATTN_PAGE_SIZE
 #if ATTN_GATHER && ATTN_VARLEN
     load_pair<kChunksV, kChunkV>(map_v, full, values, tile.kv_begin, block, beside, h_kv);
 #elif ATTN_GATHER
@@ -262,7 +284,16 @@ __device__ __forceinline__ void Producer::load_value(int block) {
     load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
 #endif
 #endif
+#endif
   }
+#if ATTN_PAGE_SIZE && ATTN_VALUE_PARTS > 1
+  load_page<kChunksV, kChunkV>(map_v, shared.value_full[value_slot.index],
+                               shared.value[value_slot.index], block, page, h_kv,
+                               tile.part * kHeadDimV);
+#elif ATTN_PAGE_SIZE
+  load_page<kChunksV, kChunkV>(map_v, shared.value_full[value_slot.index],
+                               shared.value[value_slot.index], block, page, h_kv);
+#endif
   __syncwarp();
   value_slot.advance();
 }

@@ -44,8 +44,8 @@ __device__ __forceinline__ void Consumer::add_values(const Cursor& cursor, const
 #if !ATTN_ROW_FREE
   rescale(output, factors);
 #endif
-#if ATTN_VARLEN
-  clear_next_sequence(cursor.block());
+#if ATTN_CLEARS_VALUES
+  clear_behind(cursor.block());
 #endif
   start_output();
   wgmma_wait<0>();

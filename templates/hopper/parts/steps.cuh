@@ -383,14 +383,19 @@ __device__ __forceinline__ void Consumer::hand_over_weights() {
 #endif
 }
 
-#if ATTN_VARLEN
+#if ATTN_CLEARS_VALUES
 #if ATTN_GATHER
 // Values of keys from `first` to `end` become zero: those of the next sequence, which may be NaN,
 // come with the last block of this one, and a weight of zero would not hide them.
 __device__ __forceinline__ void clear_values(uint8_t* value, int first, int end) {
 #else
+#if ATTN_PAGE_SIZE
+// Values of keys from `first` on become zero: what else is in a sequence's last page, which may be
+// NaN, comes with its last block, and a weight of zero would not hide it.
+#else
 // Values of keys from `first` on become zero: those of the next sequence, which may be NaN, come
 // with the last block of this one, and a weight of zero would not hide them.
+#endif
 __device__ __forceinline__ void clear_values(uint8_t* value, int first) {
 #endif
   constexpr int kRowBytes = kChunkV * kElementBytes;
@@ -408,12 +413,16 @@ __device__ __forceinline__ void clear_values(uint8_t* value, int first) {
   }
 }
 
+#if ATTN_PAGE_SIZE
+// The block of a sequence's last keys may hold what lies behind them.
+#else
 // The block of a sequence's last keys may hold those of the next.
+#endif
 #if ATTN_SPARSE
 // All lanes vote whether it does: a branch that were a lane's own would part the warp between two
 // products.
 #endif
-__device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
+__device__ __forceinline__ void Consumer::clear_behind(int block) {
 #if ATTN_GATHER
   const int first = tile.seq_kv - block * kBlockKv;
   if (!__any_sync(0xffffffffu, first < kBlockKv)) return;
@@ -422,7 +431,11 @@ __device__ __forceinline__ void Consumer::clear_next_sequence(int block) {
   const int end = rows[0].apart > 0 ? kTileKv : kBlockKv;
   clear_values(shared.value[value_slot.index], max(first, 0), end);
 #else
+#if ATTN_VARLEN
   const int first = tile.seq_kv - block * kTileKv;
+#else
+  const int first = p.seq_kv - block * kTileKv;
+#endif
 #if ATTN_SPARSE
   if (!__any_sync(0xffffffffu, first < kTileKv)) return;
 #else

@@ -19,22 +19,16 @@ struct TensorBox {
 #if ATTN_MAPS > 1
 constexpr TensorBox kQueryBox{kMaps * kHeadsQ, kHeadDimQk, kChunkQk,
                               64 / kGroupRows, kGroupRows, kMaps};
-constexpr TensorBox kKeyBox{kMaps * kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1, 1};
-constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1, 1};
+constexpr TensorBox kKeyBox{kMaps * kHeadsKv, kHeadDimQk, kChunkQk, ATTN_COPIED_KEYS, 1, 1};
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, ATTN_COPIED_KEYS, 1, 1};
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroupRows, kGroupRows, 1};
 #else
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64 / kGroupRows, kGroupRows};
-#if ATTN_GATHER
-constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kBlockKv, 1};
-constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv, 1};
-#elif ATTN_VALUE_PARTS > 1
-constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
-constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv, 1};
-#elif ATTN_SHARE_KV
-constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
-#else
-constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv, 1};
-constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv, 1};
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, ATTN_COPIED_KEYS, 1};
+#if ATTN_VALUE_PARTS > 1
+constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, ATTN_COPIED_KEYS, 1};
+#elif !ATTN_SHARE_KV
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, ATTN_COPIED_KEYS, 1};
 #endif
 #if ATTN_VALUE_PARTS > 1 || ATTN_SIDES > 1
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64 / kGroupRows, kGroupRows};
@@ -45,25 +39,19 @@ constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64 / kGroupRows, kGr
 #else
 #if ATTN_MAPS > 1
 constexpr TensorBox kQueryBox{kMaps * kHeadsQ, kHeadDimQk, kChunkQk, 64};
-constexpr TensorBox kKeyBox{kMaps * kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
+constexpr TensorBox kKeyBox{kMaps * kHeadsKv, kHeadDimQk, kChunkQk, ATTN_COPIED_KEYS};
 #else
 constexpr TensorBox kQueryBox{kHeadsQ, kHeadDimQk, kChunkQk, 64};
-#if ATTN_GATHER
-constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kBlockKv};
-#else
-constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, kTileKv};
-#endif
+constexpr TensorBox kKeyBox{kHeadsKv, kHeadDimQk, kChunkQk, ATTN_COPIED_KEYS};
 #endif
 #if ATTN_VALUE_PARTS > 1
-constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, kTileKv};
+constexpr TensorBox kValueBox{kHeadsKv, kOutputDim, kChunkV, ATTN_COPIED_KEYS};
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
 #elif ATTN_SIDES > 1
 constexpr TensorBox kOutputBox{kHeadsQ, kOutputDim, kChunkV, 64};
 #else
-#if ATTN_GATHER
-constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kBlockKv};
-#elif !ATTN_SHARE_KV
-constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, kTileKv};
+#if !ATTN_SHARE_KV
+constexpr TensorBox kValueBox{kHeadsKv, kHeadDimV, kChunkV, ATTN_COPIED_KEYS};
 #endif
 constexpr TensorBox kOutputBox{kHeadsQ, kHeadDimV, kChunkV, 64};
 #endif

@@ -13,24 +13,36 @@ Tensors tensors_of(const attention_forward_args& a) {
   Tensors t;
 #if ATTN_VARLEN
   t.q = tensor(a.q, {0, a.q_stride_seq, a.q_stride_head}, a.total_q, 1, kQueryBox);
+#if !ATTN_PAGE_SIZE
   t.k = tensor(a.k, {0, a.k_stride_seq, a.k_stride_head}, a.total_kv, 1, kKeyBox);
 #if !ATTN_SHARE_KV
   t.v = tensor(a.v, {0, a.v_stride_seq, a.v_stride_head}, a.total_kv, 1, kValueBox);
+#endif
 #endif
   t.o = tensor(a.o, {0, a.o_stride_seq, a.o_stride_head}, a.total_q, 1, kOutputBox);
   const bool any_key = a.total_kv > 0;
 #else
   t.q =
       tensor(a.q, {a.q_stride_batch, a.q_stride_seq, a.q_stride_head}, a.seq_q, a.batch, kQueryBox);
+#if !ATTN_PAGE_SIZE
   t.k =
       tensor(a.k, {a.k_stride_batch, a.k_stride_seq, a.k_stride_head}, a.seq_kv, a.batch, kKeyBox);
 #if !ATTN_SHARE_KV
   t.v = tensor(a.v, {a.v_stride_batch, a.v_stride_seq, a.v_stride_head}, a.seq_kv, a.batch,
                kValueBox);
 #endif
+#endif
   t.o = tensor(a.o, {a.o_stride_batch, a.o_stride_seq, a.o_stride_head}, a.seq_q, a.batch,
                kOutputBox);
   const bool any_key = a.seq_kv > 0;
+#endif
+#if ATTN_PAGE_SIZE
+  t.k = tensor(a.k, {a.k_stride_page, a.k_stride_seq, a.k_stride_head}, kPageSize, a.num_pages,
+               kKeyBox);
+#if !ATTN_SHARE_KV
+  t.v = tensor(a.v, {a.v_stride_page, a.v_stride_seq, a.v_stride_head}, kPageSize, a.num_pages,
+               kValueBox);
+#endif
 #endif
 #if ATTN_SHARE_KV
   if (!any_key) t.k = t.q;  // nothing is loaded: any map will do

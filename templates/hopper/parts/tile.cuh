@@ -106,6 +106,10 @@ struct Params {
   const int32_t* block_indices;  // [batch, kCellHeads, cells_q, list_room]
 #endif
 #endif
+#if ATTN_PAGE_SIZE
+  const int32_t* page_table;  // [batch, page_table_stride]
+  int64_t page_table_stride;
+#endif
 #if ATTN_TOKENS
   const int32_t* token_counts;   // [batch, kHeadsKv, seq_q]
   const int32_t* token_indices;  // [batch, kHeadsKv, seq_q, kListRoom]

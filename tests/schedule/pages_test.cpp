@@ -1,0 +1,48 @@
+// Caches in pages: what of a page belongs to a tile is a copy, of which smaller pages take more.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "kernels.h"
+#include "schedule/search.h"
+
+namespace attngen::schedule {
+namespace {
+
+Kernel kernel_of_pages(int size) {
+  const std::string pages = size > 0 ? "kv_cache: {paged: " + std::to_string(size) + "}\n" : "";
+  return read_kernel("heads: {q: 32, kv: 8}\nmask: kv_idx <= q_pos\n" + pages +
+                     "workload: {batch: 8, seq_q: 512, seq_kv: 8192}\n");
+}
+
+Schedule tiles(int tile_kv) {
+  Schedule schedule;
+  schedule.warpgroups = 2;
+  schedule.tile_kv = tile_kv;
+  schedule.stages = 2;
+  schedule.ping_pong = false;
+  schedule.order = Order::LongestFirst;
+  return schedule;
+}
+
+double seconds(int page, int tile_kv) {
+  const Judged judged = judge(kernel_of_pages(page), tiles(tile_kv), h200());
+  REQUIRE(judged.candidate);
+  return judged.candidate->cost.seconds;
+}
+
+TEST_CASE("pages of a tile's size cost nothing, small ones the copies of their parts") {
+  CHECK(seconds(128, 128) == seconds(0, 128));
+  CHECK(seconds(64, 128) == seconds(0, 128));
+  CHECK(seconds(16, 128) > seconds(64, 128));
+  // 64 copies of a step, each of 85 clk, where 32 were.
+  CHECK(seconds(8, 128) == doctest::Approx(2 * seconds(16, 128)).epsilon(0.1));
+}
+
+TEST_CASE("a tile that a page's keys divide has fewer copies than one that they do not") {
+  CHECK(seconds(64, 112) > seconds(64, 128));  // 7 parts of 16 keys
+  CHECK(search(kernel_of_pages(64), h200()).ranked.front().schedule.tile_kv % 64 == 0);
+}
+
+}  // namespace
+}  // namespace attngen::schedule
