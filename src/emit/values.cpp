@@ -313,6 +313,7 @@ class TemplateValues {
     put("PAGE_SIZE", page);
     put("PAGE_KEYS", std::gcd(page, schedule_.tile_kv));
     values_["ATTN_COPIED_KEYS"] = page > 0 ? "kCopiedKeys" : gathers ? "kBlockKv" : "kTileKv";
+    put("VALUES_APART", resources_.values_apart);
     put("CLEARS_VALUES", spec_.varlen || page > 0);
   }
 

@@ -188,8 +188,9 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.sides > 1) bytes += bytes_of_rows_so_far(kernel, s);
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   bytes += bytes_of_pitched_biases(kernel, s);
-  constexpr int kBlock = 4;  // with its tile and a barrier a call of who copies biases
+  constexpr int kBlock = 16;  // with its tile and a barrier a call of who brings some of a block
   if (kernel.bias_bytes > 0) bytes += (s.stages + 1) * (kBarrier + tile + kBlock);
+  if (has_values_apart(kernel, s)) bytes += s.stages * (kBarrier + tile + kBlock);
   constexpr int kRank = 1;
   const int ranked =
       ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked, kernel.varlen);
@@ -341,6 +342,11 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
 
 }  // namespace
 
+bool has_values_apart(const Kernel& kernel, const Schedule& s) {
+  constexpr int kMany = 4;
+  return page_copies(s, kernel.page) >= kMany && !kernel.share_kv && kernel.bias_bytes == 0;
+}
+
 bool has_even_sides(int head_dim_v) {
   constexpr int kSides = 2, kWideChunk = 64;
   return head_dim_v % (kSides * kWideChunk) == 0 && head_dim_v <= kSides * kMaxColumns;
@@ -394,6 +400,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.tables = kernel.table_bytes > 0;
   resources.forms.join = s.split_keys;
   resources.scout = kernel.has_scout();
+  resources.values_apart = has_values_apart(kernel, s);
   resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent;
   resources.weights_in_keys = has_weights_in_keys(kernel, s);

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,6 +84,12 @@ inline bool gathers(const Schedule& s, int block_size) {
   return block_size > 0 && s.tile_kv > block_size;
 }
 
+// Of a cache in pages of so many keys, or 0: the copies in which a tile's keys come, each of one
+// page.
+inline int page_copies(const Schedule& s, int page) {
+  return page > 0 ? s.tile_kv / std::gcd(s.tile_kv, page) : 0;
+}
+
 // Rows of the caller's blocks, of so many queries each, that the scout looks at for a tile: one
 // that holds it, or each warpgroup's own, or each of several that a warpgroup's queries stand in.
 inline int rows_of_blocks(const Schedule& s, int block_queries, int group) {
@@ -157,12 +164,13 @@ struct Resources {
   // Hopper: a tile takes the parts of its values one after the other, and sums far keys once.
   bool parts_in_turn = false;
   bool weights_in_keys = false;  // Hopper: in a slot's columns that are no values
-  bool scout = false;       // Hopper: a warp of its own finds blocks of keys ahead of their loads
-  int query_stages = 1;     // 2: the next tile's queries load under this tile's end
-  int shared_bytes = 0;     // per block
-  int blocks_per_core = 1;  // Hopper: that share a core, each with a tile of its own
-  int places = 0;           // Hopper: of blocks, on the whole GPU
-  int waves_per_simd = 0;   // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
+  bool scout = false;         // Hopper: a warp of its own finds blocks of keys ahead of their loads
+  bool values_apart = false;  // Hopper: another warp than the producer's brings values
+  int query_stages = 1;       // 2: the next tile's queries load under this tile's end
+  int shared_bytes = 0;       // per block
+  int blocks_per_core = 1;    // Hopper: that share a core, each with a tile of its own
+  int places = 0;             // Hopper: of blocks, on the whole GPU
+  int waves_per_simd = 0;     // CDNA2: waves of all blocks that share a SIMD; 0 elsewhere
   RowOrder row_order = {};
 };
 

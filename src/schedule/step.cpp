@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedule/block_rows.h"
+#include "schedule/resources.h"
 #include "schedule/units.h"
 
 namespace attngen::schedule {
@@ -187,12 +188,14 @@ double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCo
 // pages of 8 keys, which they bound (H200, 2026-11-29, the ladder's run AN).
 constexpr double kCopyClk = 85;
 
-// Of all copies of a step.
+// Of all copies of a step that one warp asks for.
 double copies_clk(const Kernel& kernel, const Schedule& s) {
   constexpr int kColumns = 64;
   const auto chunks = [](int columns) { return (columns + kColumns - 1) / kColumns; };
-  const int of_row = kernel.maps * chunks(kernel.head_dim_qk) + chunks(kernel.loaded_columns());
-  return kCopyClk * of_row * s.tile_kv / std::gcd(kernel.page, s.tile_kv);
+  const int keys = kernel.maps * chunks(kernel.head_dim_qk),
+            values = chunks(kernel.loaded_columns());
+  return kCopyClk * page_copies(s, kernel.page) *
+         (has_values_apart(kernel, s) ? std::max(keys, values) : keys + values);
 }
 
 // Of a softmax. Where bytes that come by tiles are the mask, no block is whole, and all are tried.

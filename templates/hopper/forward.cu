@@ -138,10 +138,13 @@ namespace {
 #if ATTN_SCOUT
 #include "parts/scout.cuh"
 #endif
-#include "parts/producer.cuh"
-#include "parts/loads.cuh"
 #if ATTN_PAGE_SIZE
 #include "parts/pages.cuh"
+#endif
+#include "parts/producer.cuh"
+#include "parts/loads.cuh"
+#if ATTN_VALUES_APART
+#include "parts/page_values.cuh"
 #endif
 #if ATTN_BIAS
 #include "parts/copy_bias.cuh"
@@ -280,6 +283,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #endif
 #if ATTN_RANKED
     if (warp == 2) rank_tiles(shared, p);
+#endif
+#if ATTN_VALUES_APART && ATTN_SCOUT
+    if (warp == 2) PageValues{shared, map_v, p}.run();
+#elif ATTN_VALUES_APART
+    if (warp == 3) PageValues{shared, map_v, p}.run();
 #endif
 #if ATTN_BIAS
     if (copies_biases(kBiasLayout)) {

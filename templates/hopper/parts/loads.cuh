@@ -169,7 +169,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
   if (copies_biases(bias_layout)) call_for_biases(block);
 #endif
 #if ATTN_PAGE_SIZE
-  const int page = page_of(block);
+  const int page = page_of(tile, block, p);
 #endif
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
   if (issues) {
@@ -254,10 +254,21 @@ __device__ __forceinline__ void Producer::load_key(int block) {
   key_slot.advance();
 }
 
-#if !ATTN_SHARE_KV
+#if ATTN_VALUES_APART
+// Another warp's to bring, once their slot is free. A block of -1 ends.
+__device__ __forceinline__ void Producer::load_value(int block) {
+  barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
+  if (issues) {
+    shared.value_call[value_slot.index] = {tile, block};
+    barrier_arrive(shared.value_called[value_slot.index]);
+  }
+  __syncwarp();
+  value_slot.advance();
+}
+#elif !ATTN_SHARE_KV
 __device__ __forceinline__ void Producer::load_value(int block) {
 #if ATTN_PAGE_SIZE
-  const int page = page_of(block);
+  const int page = page_of(tile, block, p);
 #endif
   barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
   if (issues) {

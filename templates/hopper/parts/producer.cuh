@@ -86,16 +86,6 @@ struct Producer {
   __device__ void load_value(int block);
 #endif
 #endif
-#if ATTN_PAGE_SIZE
-  __device__ int page_of(int block) const;
-  template <int kChunks, int kChunk>
-  __device__ void load_page(const CUtensorMap& map, uint64_t& full, uint8_t* keys, int block,
-#if ATTN_VALUE_PARTS > 1
-                            int page, int head, int first_column = 0);
-#else
-                            int page, int head);
-#endif
-#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   __device__ void load_biases(uint64_t& full, int block);
 #endif
@@ -366,6 +356,9 @@ __device__ __forceinline__ void Producer::run() {
 #endif
 #if ATTN_BIAS
   if (copies_biases(bias_layout)) call_for_biases(-1);
+#endif
+#if ATTN_VALUES_APART
+  load_value(-1);
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1

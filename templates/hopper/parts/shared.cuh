@@ -34,14 +34,17 @@ constexpr int kBiasTiles = kWarpgroups;
 #endif
 #endif
 
-#if ATTN_BIAS
-// Whose biases are to be copied. A block of -1 ends. There is a call more than slots, so that none
-// is overwritten too early: a block's call comes when the one before it has its slot, of which the
-// biases that were there have been read.
-struct BiasCall {
+#if ATTN_BIAS || ATTN_VALUES_APART
+// A block of which another warp than the producer's brings something. One of -1 ends.
+struct BlockCall {
   Tile tile;
   int block;
 };
+#endif
+#if ATTN_BIAS
+// Of those whose biases are to be copied there is one more than slots, so that none is overwritten
+// too early: a block's call comes when the one before it has its slot, of which the biases that
+// were there have been read.
 constexpr int kBiasCalls = kStages + 1;
 #if ATTN_SCOUT
 constexpr int kCopiers = 1;  // warps
@@ -110,6 +113,9 @@ struct __align__(1024) Shared {
 #if ATTN_BIAS
   uint64_t bias_called[kBiasCalls];
 #endif
+#if ATTN_VALUES_APART
+  uint64_t value_called[kStages];
+#endif
 #if ATTN_COUNTER
   uint64_t counter_open;
 #endif
@@ -128,7 +134,10 @@ struct __align__(1024) Shared {
   uint8_t ranked[kRanked];  // the last tiles, in the order in which they come
 #endif
 #if ATTN_BIAS
-  BiasCall bias_call[kBiasCalls];  // to those who copy
+  BlockCall bias_call[kBiasCalls];  // to those who copy
+#endif
+#if ATTN_VALUES_APART
+  BlockCall value_call[kStages];
 #endif
   Tile tile[kQueryStages][ATTN_ROW_BLOCKS];  // whose queries these are; a batch of -1 ends
 #if ATTN_WALK
@@ -211,6 +220,9 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 #endif
 #if !ATTN_SHARE_KV
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
+#endif
+#if ATTN_VALUES_APART
+    barrier_init(shared.value_called[i], 1);
 #endif
   }
 #if ATTN_BIAS

@@ -1,0 +1,34 @@
+// The values of a cache in small pages: a warp beside the producer's brings them. Asking for so
+// many copies takes a warp as long as the tensor cores take for what comes.
+#pragma once
+
+struct PageValues {
+  Shared& shared;
+  const CUtensorMap& map;
+  const Params& p;
+
+  __device__ void run() const;
+};
+
+// Block after block, as the producer calls for them: their slots are free.
+__device__ __forceinline__ void PageValues::run() const {
+  RingSlot<kStages> slot;
+#pragma unroll 1
+  for (;; slot.advance()) {
+    barrier_wait(shared.value_called[slot.index], slot.parity);
+    const int block = shared.value_call[slot.index].block;
+    if (block < 0) return;
+    const Tile tile = uniform(shared.value_call[slot.index].tile);
+    __syncwarp();  // whoever sees the values may call anew
+    const int page = page_of(tile, block, p);
+    uint64_t& full = shared.value_full[slot.index];
+    if (threadIdx.x % 32 == 0) barrier_expect(full, kValueBytes);
+#if ATTN_VALUE_PARTS > 1
+    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], block, page, tile.h / kGroup,
+                                 tile.part * kHeadDimV);
+#else
+    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], block, page, tile.h / kGroup);
+#endif
+    __syncwarp();
+  }
+}
