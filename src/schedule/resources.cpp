@@ -190,7 +190,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   bytes += bytes_of_pitched_biases(kernel, s);
   constexpr int kBlock = 16;  // with its tile and a barrier a call of who brings some of a block
   if (kernel.bias_bytes > 0) bytes += (s.stages + 1) * (kBarrier + tile + kBlock);
-  if (has_values_apart(kernel, s)) bytes += s.stages * (kBarrier + tile + kBlock);
+  if (has_values_apart(kernel, s)) bytes += s.stages * (2 * kBarrier + tile + kBlock);
   constexpr int kRank = 1;
   const int ranked =
       ranked_tiles(s, kernel.block_queries, kernel.group(), kernel.masked, kernel.varlen);

@@ -37,7 +37,7 @@ TEST_CASE("pages of a tile's size cost nothing, small ones the copies of their p
   CHECK(seconds(64, 128) == doctest::Approx(seconds(0, 128)).epsilon(0.01));
   CHECK(seconds(16, 128) > 1.03 * seconds(64, 128));
   // Each of the two warps asks for 32 copies a step, of 85 clk, where it asked for 16.
-  CHECK(seconds(8, 128) > 1.25 * seconds(16, 128));
+  CHECK(seconds(8, 128) > 1.2 * seconds(16, 128));
 }
 
 TEST_CASE("another warp brings values where copies are many") {
@@ -49,11 +49,13 @@ TEST_CASE("another warp brings values where copies are many") {
   CHECK(apart(32, 128));
   CHECK(apart(16, 64));
   // Not values that are columns of the keys, nor beside biases that two warps may have to copy.
-  CHECK_FALSE(has_values_apart(read_kernel("kv_cache: {paged: 8}\nshare_kv: {v_prefix: 128}\n"),
-                               tiles(64)));
   CHECK_FALSE(has_values_apart(
-      read_kernel("kv_cache: {paged: 8}\nscore: score + bias[h, q_idx, kv_idx]\n"
-                  "inputs: {bias: {dtype: bf16, shape: [heads, seq_q, seq_kv]}}\n"),
+      read_kernel("heads: {q: 32, kv: 8}\nkv_cache: {paged: 8}\nshare_kv: {v_prefix: 128}\n"),
+      tiles(64)));
+  CHECK_FALSE(has_values_apart(
+      read_kernel(
+          "heads: {q: 32, kv: 8}\nkv_cache: {paged: 8}\nscore: score + bias[h, q_idx, kv_idx]\n"
+          "inputs: {bias: {dtype: bf16, shape: [heads, seq_q, seq_kv]}}\n"),
       tiles(64)));
 }
 

@@ -255,9 +255,9 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 }
 
 #if ATTN_VALUES_APART
-// Another warp's to bring, once their slot is free. A block of -1 ends.
+// Another warp's to bring, which is called before the slot is free. A block of -1 ends.
 __device__ __forceinline__ void Producer::load_value(int block) {
-  barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
+  barrier_wait(shared.value_taken[value_slot.index], value_slot.parity ^ 1);
   if (issues) {
     shared.value_call[value_slot.index] = {tile, block};
     barrier_arrive(shared.value_called[value_slot.index]);

@@ -10,7 +10,7 @@ struct PageValues {
   __device__ void run() const;
 };
 
-// Block after block, as the producer calls for them: their slots are free.
+// Block after block, as the producer calls for them.
 __device__ __forceinline__ void PageValues::run() const {
   RingSlot<kStages> slot;
 #pragma unroll 1
@@ -19,8 +19,9 @@ __device__ __forceinline__ void PageValues::run() const {
     const int block = shared.value_call[slot.index].block;
     if (block < 0) return;
     const Tile tile = uniform(shared.value_call[slot.index].tile);
-    __syncwarp();  // whoever sees the values may call anew
+    barrier_arrive(shared.value_taken[slot.index]);
     const int page = page_of(tile, block, p);
+    barrier_wait(shared.value_empty[slot.index], slot.parity ^ 1);
     uint64_t& full = shared.value_full[slot.index];
     if (threadIdx.x % 32 == 0) barrier_expect(full, kValueBytes);
 #if ATTN_VALUE_PARTS > 1

@@ -114,7 +114,7 @@ struct __align__(1024) Shared {
   uint64_t bias_called[kBiasCalls];
 #endif
 #if ATTN_VALUES_APART
-  uint64_t value_called[kStages];
+  uint64_t value_called[kStages], value_taken[kStages];
 #endif
 #if ATTN_COUNTER
   uint64_t counter_open;
@@ -137,7 +137,7 @@ struct __align__(1024) Shared {
   BlockCall bias_call[kBiasCalls];  // to those who copy
 #endif
 #if ATTN_VALUES_APART
-  BlockCall value_call[kStages];
+  BlockCall value_call[kStages];  // to the warp that brings values
 #endif
   Tile tile[kQueryStages][ATTN_ROW_BLOCKS];  // whose queries these are; a batch of -1 ends
 #if ATTN_WALK
@@ -223,6 +223,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 #endif
 #if ATTN_VALUES_APART
     barrier_init(shared.value_called[i], 1);
+    barrier_init(shared.value_taken[i], 32);  // by each lane of who brings them
 #endif
   }
 #if ATTN_BIAS
