@@ -163,10 +163,26 @@ __device__ __forceinline__ void Producer::call_for_biases(int block) {
 }
 
 #endif
+#if ATTN_VALUES_APART
+// Of the warp that brings values: of the block that comes next, before its slot is free.
+__device__ __forceinline__ void Producer::call_for_values(int block) {
+  barrier_wait(shared.value_taken[call_slot.index], call_slot.parity ^ 1);
+  if (issues) {
+    shared.value_call[call_slot.index] = {tile, block};
+    barrier_arrive(shared.value_called[call_slot.index]);
+  }
+  __syncwarp();
+  call_slot.advance();
+}
+
+#endif
 #if !ATTN_TOKENS
 __device__ __forceinline__ void Producer::load_key(int block) {
 #if ATTN_BIAS
   if (copies_biases(bias_layout)) call_for_biases(block);
+#endif
+#if ATTN_VALUES_APART
+  call_for_values(block);
 #endif
 #if ATTN_PAGE_SIZE
   const int page = page_of(tile, block, p);
@@ -254,18 +270,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
   key_slot.advance();
 }
 
-#if ATTN_VALUES_APART
-// Another warp's to bring, which is called before the slot is free. A block of -1 ends.
-__device__ __forceinline__ void Producer::load_value(int block) {
-  barrier_wait(shared.value_taken[value_slot.index], value_slot.parity ^ 1);
-  if (issues) {
-    shared.value_call[value_slot.index] = {tile, block};
-    barrier_arrive(shared.value_called[value_slot.index]);
-  }
-  __syncwarp();
-  value_slot.advance();
-}
-#elif !ATTN_SHARE_KV
+#if !ATTN_SHARE_KV && !ATTN_VALUES_APART
 __device__ __forceinline__ void Producer::load_value(int block) {
 #if ATTN_PAGE_SIZE
   const int page = page_of(tile, block, p);

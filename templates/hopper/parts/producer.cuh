@@ -23,6 +23,8 @@ struct Producer {
   RingSlot<kQueryStages> query_slot;
 #if ATTN_SHARE_KV
   RingSlot<kStages> key_slot;
+#elif ATTN_VALUES_APART
+  RingSlot<kStages> key_slot, call_slot;
 #else
   RingSlot<kStages> key_slot, value_slot;
 #endif
@@ -82,7 +84,9 @@ struct Producer {
   __device__ void load_queries();
 #if !ATTN_TOKENS
   __device__ void load_key(int block);
-#if !ATTN_SHARE_KV
+#if ATTN_VALUES_APART
+  __device__ void call_for_values(int block);
+#elif !ATTN_SHARE_KV
   __device__ void load_value(int block);
 #endif
 #endif
@@ -187,7 +191,7 @@ __device__ __forceinline__ void Producer::load_tile() {
 #if ATTN_GATHER
       beside = visit.second;
 #endif
-#if !ATTN_SHARE_KV
+#if !ATTN_SHARE_KV && !ATTN_VALUES_APART
       load_value(visit.block());
 #endif
     } else if (asked > 2) {
@@ -263,7 +267,7 @@ __device__ __forceinline__ void Producer::load_tile() {
 #else
     if (block != blocks.last()) load_key(blocks.after(block));
 #endif
-#if !ATTN_SHARE_KV
+#if !ATTN_SHARE_KV && !ATTN_VALUES_APART
     load_value(block);
 #endif
 #if ATTN_SCOUT && ATTN_PERSISTENT
@@ -358,7 +362,7 @@ __device__ __forceinline__ void Producer::run() {
   if (copies_biases(bias_layout)) call_for_biases(-1);
 #endif
 #if ATTN_VALUES_APART
-  load_value(-1);
+  call_for_values(-1);
 #endif
 #if ATTN_PERSISTENT
 #pragma unroll 1
