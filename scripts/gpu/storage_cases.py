@@ -241,6 +241,12 @@ def paged_cases():
               score="score + bias[h, q_idx, kv_idx]")
     yield one("maps", 64, 64, (4, 2), {"lambda": {"fill": "normal"}}, maps=2, mask=CAUSAL,
               normalize=DIFFERENTIAL, inputs={"lambda": {"dtype": "f32", "shape": ["heads"]}})
+    yield one("blocks", 16, 128, (4, 2), mask=CAUSAL,
+              blocks={"size": 64, "from": "indices", "per": "heads_kv"})
+    yield one("blocks_varlen", 128, 64, (2, 1), varlen=True, mask=CAUSAL,
+              blocks={"size": 128, "from": "bitmap"})
+    yield one("selected", 64, (192, 128), (16, 1), mask=CAUSAL,
+              blocks={"size": 64, "queries": 1, "from": "indices", "most": 8, "per": "heads_kv"})
     yield one("wide", 64, (128, 512), (2, 1), mask=CAUSAL)
     yield one("latent", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, mask=CAUSAL)
     yield one("latent_query", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, varlen=True,

@@ -131,7 +131,6 @@ class Support {
   void check_pages(bool hopper) {
     constexpr int kRows = 8;
     if (!hopper) return not_emitted("/kv_cache", "a paged kv_cache is");
-    if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of a paged kv_cache is");
     if (spec_.token_count > 0) {
       not_emitted("/tokens", "token sparsity of a paged kv_cache is",
                   "lists may name the rows of all pages, as keys of one sequence");

@@ -311,7 +311,7 @@ class TemplateValues {
     const int page = spec_.page.value_or(0);
     const bool gathers = schedule::gathers(schedule_, spec_.block_size);
     put("PAGE_SIZE", page);
-    put("PAGE_KEYS", std::gcd(page, schedule_.tile_kv));
+    put("PAGE_KEYS", std::gcd(page, gathers ? spec_.block_size : schedule_.tile_kv));
     values_["ATTN_COPIED_KEYS"] = page > 0 ? "kCopiedKeys" : gathers ? "kBlockKv" : "kTileKv";
     put("VALUES_APART", resources_.values_apart);
     put("CLEARS_VALUES", spec_.varlen || page > 0);

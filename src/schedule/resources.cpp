@@ -344,7 +344,8 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
 
 bool has_values_apart(const Kernel& kernel, const Schedule& s) {
   constexpr int kMany = 4;
-  return page_copies(s, kernel.page) >= kMany && !kernel.share_kv && kernel.bias_bytes == 0;
+  return page_copies(s, kernel.page, kernel.block_size) >= kMany && !kernel.share_kv &&
+         kernel.bias_bytes == 0 && kernel.block_size == 0;
 }
 
 bool has_even_sides(int head_dim_v) {

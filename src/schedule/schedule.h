@@ -86,8 +86,9 @@ inline bool gathers(const Schedule& s, int block_size) {
 
 // Of a cache in pages of so many keys, or 0: the copies in which a tile's keys come, each of one
 // page.
-inline int page_copies(const Schedule& s, int page) {
-  return page > 0 ? s.tile_kv / std::gcd(s.tile_kv, page) : 0;
+inline int page_copies(const Schedule& s, int page, int block_size) {
+  const int together = gathers(s, block_size) ? block_size : s.tile_kv;
+  return page > 0 ? s.tile_kv / std::gcd(together, page) : 0;
 }
 
 // Rows of the caller's blocks, of so many queries each, that the scout looks at for a tile: one

@@ -194,7 +194,7 @@ double copies_clk(const Kernel& kernel, const Schedule& s) {
   const auto chunks = [](int columns) { return (columns + kColumns - 1) / kColumns; };
   const int keys = kernel.maps * chunks(kernel.head_dim_qk),
             values = chunks(kernel.loaded_columns());
-  return kCopyClk * page_copies(s, kernel.page) *
+  return kCopyClk * page_copies(s, kernel.page, kernel.block_size) *
          (has_values_apart(kernel, s) ? std::max(keys, values) : keys + values);
 }
 

@@ -324,6 +324,14 @@ KEY_GROUPS = {
          [schedule(2, 64, 2)], BIASED[:2]),
         (spec(kv_cache={"paged": 64}, mask=CAUSAL, score=RETAINED, normalize=RETENTION),
          [schedule(2, 64, 2)], ["1,130,300"]),
+        # Beside blocks that the scout finds: steps of one, and of two that stand apart.
+        (spec((4, 2), kv_cache={"paged": 16}, mask=CAUSAL,
+              blocks={"size": 64, "from": "indices", "per": "heads_kv"}),
+         [packed(2, 128, 2), packed(1, 64, 2, split_keys=True)], ["2,130,345", "1,1,300", "1,64,0"]),
+        (spec((2, 1), kv_cache={"paged": 64}, varlen=True, blocks={"size": 64, "from": "bitmap"}),
+         [schedule(2, 64, 2), schedule(1, 128, 2)], PACKED[:3]),
+        (spec((16, 1), kv_cache={"paged": 32}, blocks=selected(1, most=4), mask=CAUSAL),
+         [packed(1, 64, 2)], ["2,37,701"]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

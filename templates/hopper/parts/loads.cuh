@@ -184,8 +184,10 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #if ATTN_VALUES_APART
   call_for_values(block);
 #endif
-#if ATTN_PAGE_SIZE
-  const int page = page_of(tile, block, p);
+#if ATTN_PAGE_SIZE && ATTN_GATHER
+  const PageCopy copy = page_copy(tile, block, announced.second, p);
+#elif ATTN_PAGE_SIZE
+  const PageCopy copy = page_copy(tile, block, p);
 #endif
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
   if (issues) {
@@ -259,12 +261,11 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #pragma unroll 1
   for (int map = 0; map < kMaps; ++map) {
     load_page<kChunksQk, kChunkQk>(map_k, shared.key_full[key_slot.index],
-                                   shared.key[key_slot.index][map], block, page,
-                                   kMaps * h_kv + map);
+                                   shared.key[key_slot.index][map], copy, kMaps * h_kv + map);
   }
 #elif ATTN_PAGE_SIZE
   load_page<kChunksQk, kChunkQk>(map_k, shared.key_full[key_slot.index], shared.key[key_slot.index],
-                                 block, page, h_kv);
+                                 copy, h_kv);
 #endif
   __syncwarp();
   key_slot.advance();
@@ -272,8 +273,10 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 
 #if !ATTN_SHARE_KV && !ATTN_VALUES_APART
 __device__ __forceinline__ void Producer::load_value(int block) {
-#if ATTN_PAGE_SIZE
-  const int page = page_of(tile, block, p);
+#if ATTN_PAGE_SIZE && ATTN_GATHER
+  const PageCopy copy = page_copy(tile, block, beside, p);
+#elif ATTN_PAGE_SIZE
+  const PageCopy copy = page_copy(tile, block, p);
 #endif
   barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
   if (issues) {
@@ -304,11 +307,10 @@ __device__ __forceinline__ void Producer::load_value(int block) {
   }
 #if ATTN_PAGE_SIZE && ATTN_VALUE_PARTS > 1
   load_page<kChunksV, kChunkV>(map_v, shared.value_full[value_slot.index],
-                               shared.value[value_slot.index], block, page, h_kv,
-                               tile.part * kHeadDimV);
+                               shared.value[value_slot.index], copy, h_kv, tile.part * kHeadDimV);
 #elif ATTN_PAGE_SIZE
   load_page<kChunksV, kChunkV>(map_v, shared.value_full[value_slot.index],
-                               shared.value[value_slot.index], block, page, h_kv);
+                               shared.value[value_slot.index], copy, h_kv);
 #endif
   __syncwarp();
   value_slot.advance();

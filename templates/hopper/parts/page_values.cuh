@@ -20,15 +20,15 @@ __device__ __forceinline__ void PageValues::run() const {
     if (block < 0) return;
     const Tile tile = uniform(shared.value_call[slot.index].tile);
     barrier_arrive(shared.value_taken[slot.index]);
-    const int page = page_of(tile, block, p);
+    const PageCopy copy = page_copy(tile, block, p);
     barrier_wait(shared.value_empty[slot.index], slot.parity ^ 1);
     uint64_t& full = shared.value_full[slot.index];
     if (threadIdx.x % 32 == 0) barrier_expect(full, kValueBytes);
 #if ATTN_VALUE_PARTS > 1
-    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], block, page, tile.h / kGroup,
+    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], copy, tile.h / kGroup,
                                  tile.part * kHeadDimV);
 #else
-    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], block, page, tile.h / kGroup);
+    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], copy, tile.h / kGroup);
 #endif
     __syncwarp();
   }

@@ -5,28 +5,44 @@
 constexpr int kCopies = kTileKv / kCopiedKeys;
 static_assert(kCopies <= 32);
 
-// The page of the lane's copy, as the table says. None, of which TMA brings zeros: -1.
-__device__ __forceinline__ int page_of(const Tile& tile, int block, const Params& p) {
+// What the lane brings.
+struct PageCopy {
+  int page;  // none, of which TMA brings zeros: -1
+  int row;   // its first, in the page
+};
+
+#if ATTN_GATHER
+// Of two blocks, one below the other; where there is no second one: -1.
+__device__ __forceinline__ PageCopy page_copy(const Tile& tile, int block, int second,
+                                              const Params& p) {
+  const int place = threadIdx.x % 32 * kCopiedKeys, half = place / kBlockKv;
+  const bool any = place < kTileKv && (half == 0 || second >= 0);
+  const int key = (half == 0 ? block : second) * kBlockKv + place % kBlockKv;
+#else
+__device__ __forceinline__ PageCopy page_copy(const Tile& tile, int block, const Params& p) {
+  const int place = threadIdx.x % 32 * kCopiedKeys, key = block * kTileKv + place;
+  const bool any = place < kTileKv;
+#endif
 #if ATTN_VARLEN
   const int seq_kv = tile.seq_kv;
 #else
   const int seq_kv = p.seq_kv;
 #endif
-  const int lane = threadIdx.x % 32, key = block * kTileKv + lane * kCopiedKeys;
-  const bool exists = lane < kCopies && key < seq_kv && key / kPageSize < p.page_table_stride;
-  return exists ? __ldg(&p.page_table[tile.b * p.page_table_stride + key / kPageSize]) : -1;
+  const bool exists = any && key < seq_kv && key / kPageSize < p.page_table_stride;
+  const int32_t* const pages = p.page_table + tile.b * p.page_table_stride;
+  return {exists ? __ldg(&pages[key / kPageSize]) : -1, key % kPageSize};
 }
 
 // The lane's copy, to its place in a tile of keys or values. Its columns begin at `first_column`.
 template <int kChunks, int kChunk>
-__device__ __forceinline__ void load_page(const CUtensorMap& map, uint64_t& full, uint8_t* keys,
-                                          int block, int page, int head, int first_column = 0) {
-  const int lane = threadIdx.x % 32, row = (block * kTileKv + lane * kCopiedKeys) % kPageSize;
+__device__ __forceinline__ void load_page(const CUtensorMap& map, uint64_t& full, uint8_t* tile,
+                                          const PageCopy& copy, int head, int first_column = 0) {
+  const int lane = threadIdx.x % 32;
   if (lane >= kCopies) return;
-  keys += chunk_bytes(lane * kCopiedKeys, kChunk);
+  tile += chunk_bytes(lane * kCopiedKeys, kChunk);
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
-    tma_load(map, full, keys + chunk * chunk_bytes(kTileKv, kChunk), first_column + chunk * kChunk,
-             row, head, page, kEvictLast);
+    tma_load(map, full, tile + chunk * chunk_bytes(kTileKv, kChunk), first_column + chunk * kChunk,
+             copy.row, head, copy.page, kEvictLast);
   }
 }

@@ -385,8 +385,8 @@ __device__ __forceinline__ void Consumer::hand_over_weights() {
 
 #if ATTN_CLEARS_VALUES
 #if ATTN_GATHER
-// Values of keys from `first` to `end` become zero: those of the next sequence, which may be NaN,
-// come with the last block of this one, and a weight of zero would not hide them.
+// Values of keys from `first` to `end` become zero: what lies behind a sequence's last key, which
+// may be NaN, comes with its last block, and a weight of zero would not hide it.
 __device__ __forceinline__ void clear_values(uint8_t* value, int first, int end) {
 #else
 #if ATTN_PAGE_SIZE
@@ -423,8 +423,12 @@ __device__ __forceinline__ void clear_values(uint8_t* value, int first) {
 // products.
 #endif
 __device__ __forceinline__ void Consumer::clear_behind(int block) {
-#if ATTN_GATHER
+#if ATTN_GATHER && ATTN_VARLEN
   const int first = tile.seq_kv - block * kBlockKv;
+#elif ATTN_GATHER
+  const int first = p.seq_kv - block * kBlockKv;
+#endif
+#if ATTN_GATHER
   if (!__any_sync(0xffffffffu, first < kBlockKv)) return;
   barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
   // The last block is the first of two, or has come twice.
