@@ -185,8 +185,9 @@ double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCo
 }
 
 // A copy of what of a page belongs to a tile, 64 columns of it, by TMA: one after the other. Of
-// pages of 8 keys, which they bound (H200, 2026-11-29, the ladder's run AN).
-constexpr double kCopyClk = 85;
+// pages of 8 keys, which they bound (H200, 2026-11-29, the ladder's run AN); of two sides, whose
+// rows have nine such copies, it is less.
+constexpr double kCopyClk = 85, kCopyOfSidesClk = 45;
 
 // Of all copies of a step that one warp asks for.
 double copies_clk(const Kernel& kernel, const Schedule& s) {
@@ -194,7 +195,8 @@ double copies_clk(const Kernel& kernel, const Schedule& s) {
   const auto chunks = [](int columns) { return (columns + kColumns - 1) / kColumns; };
   const int keys = kernel.maps * chunks(kernel.head_dim_qk),
             values = chunks(kernel.loaded_columns());
-  return kCopyClk * page_copies(s, kernel.page, kernel.block_size) *
+  return (kernel.sides > 1 ? kCopyOfSidesClk : kCopyClk) *
+         page_copies(s, kernel.page, kernel.block_size) *
          (has_values_apart(kernel, s) ? std::max(keys, values) : keys + values);
 }
 
