@@ -18,6 +18,8 @@ void take_word(Call& call, const std::string& word) {
     call.wild = true;
   } else if (word == "exceeding") {
     call.exceeding = true;
+  } else if (word == "roomy") {
+    call.roomy = true;
   } else if (word == "bad_length") {
     call.status = kBadLength;
   } else if (word == "padded") {

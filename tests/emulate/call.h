@@ -22,6 +22,7 @@ struct Call {
   bool large = false;      // scores in the hundreds
   bool wild = false;       // offsets that descend and lie far outside
   bool exceeding = false;  // sequences longer than the tensors of their blocks
+  bool roomy = false;      // total_kv is more than the sequences have
   int status = 0;          // that the call must have
   int64_t batch() const { return static_cast<int64_t>(sequences.size()); }
 };

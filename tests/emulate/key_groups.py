@@ -312,7 +312,7 @@ KEY_GROUPS = {
          [packed(1, 64, 2), packed(1, 128, 2, split_keys=True)], ["3,1,400", "2,5,130"], "len=lengths"),
         (spec((4, 2), kv_cache={"paged": 16}, varlen=True, mask=CAUSAL),
          [schedule(2, 64, 2), packed(1, 128, 2), split(1, 64, 2), packed(1, 64, 2, split_keys=True)],
-         [*PACKED, WILD, LONG_PACKED[0]]),
+         [*PACKED, WILD, LONG_PACKED[0], "roomy:1x700+1x300+1x9"]),
         (spec((2, 1), (448, 384), kv_cache={"paged": 64}, share_kv={"v_prefix": 384}, mask=CAUSAL),
          [turns(2, 32, 2), turns(2, 64, 2, pack_heads=True, split_keys=True)], ["1,70,130", "1,1,700"]),
         (spec((4, 1), (96, 64), kv_cache={"paged": 32}, share_kv={"v_prefix": 64}, varlen=True, mask=CAUSAL),
