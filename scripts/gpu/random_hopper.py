@@ -236,7 +236,7 @@ def draw(seed, index):
     spec = {"attngen": 1, "name": "emulated", "heads": {"q": heads[0], "kv": heads[1]},
             "head_dim": {"qk": qk, "v": v}, "layout": d.random.choice(["bshd", "bhsd"]), **meaning}
     draw_storage(d, spec)
-    if "tokens" not in spec and d.random.random() < 0.2:
+    if d.random.random() < 0.2:
         spec["kv_cache"] = {"paged": d.random.choice([8, 16, 16, 24, 64, 64, 80, 256])}
     if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)

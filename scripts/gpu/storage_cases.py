@@ -247,6 +247,11 @@ def paged_cases():
               blocks={"size": 128, "from": "bitmap"})
     yield one("selected", 64, (192, 128), (16, 1), mask=CAUSAL,
               blocks={"size": 64, "queries": 1, "from": "indices", "most": 8, "per": "heads_kv"})
+    yield one("lists", 64, 128, (16, 2), mask=CAUSAL, tokens={"indices": 200})
+    yield one("lists_split", 16, 128, (16, 2), mask=CAUSAL, tokens={"indices": 700}, longest=2000,
+              workload={"batch": 2, "seq_q": 1, "seq_kv": 8192})
+    yield one("latent_lists", 64, (576, 512), (128, 1), mask=CAUSAL, tokens={"indices": 200},
+              share_kv={"v_prefix": 512})
     yield one("wide", 64, (128, 512), (2, 1), mask=CAUSAL)
     yield one("latent", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, mask=CAUSAL)
     yield one("latent_query", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, varlen=True,

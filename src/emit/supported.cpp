@@ -127,15 +127,12 @@ class Support {
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
   }
 
-  // What of a page belongs to a tile comes by a copy, whose rows are those that a swizzle spans.
+  // What of a page belongs to a tile comes by a copy, whose rows are those that a swizzle spans; keys
+  // of lists come one by one.
   void check_pages(bool hopper) {
     constexpr int kRows = 8;
     if (!hopper) return not_emitted("/kv_cache", "a paged kv_cache is");
-    if (spec_.token_count > 0) {
-      not_emitted("/tokens", "token sparsity of a paged kv_cache is",
-                  "lists may name the rows of all pages, as keys of one sequence");
-    }
-    if (*spec_.page % kRows == 0) return;
+    if (*spec_.page % kRows == 0 || spec_.token_count > 0) return;
     not_emitted("/kv_cache/paged", fmt::format("a page of {} keys is", *spec_.page),
                 fmt::format("multiples of {}", kRows));
   }

@@ -309,12 +309,13 @@ class TemplateValues {
 
   void put_pages() {
     const int page = spec_.page.value_or(0);
+    const bool of_blocks = page > 0 && spec_.token_count == 0;  // not of keys one by one
     const bool gathers = schedule::gathers(schedule_, spec_.block_size);
     put("PAGE_SIZE", page);
     put("PAGE_KEYS", std::gcd(page, gathers ? spec_.block_size : schedule_.tile_kv));
-    values_["ATTN_COPIED_KEYS"] = page > 0 ? "kCopiedKeys" : gathers ? "kBlockKv" : "kTileKv";
+    values_["ATTN_COPIED_KEYS"] = of_blocks ? "kCopiedKeys" : gathers ? "kBlockKv" : "kTileKv";
     put("VALUES_APART", resources_.values_apart);
-    put("CLEARS_VALUES", spec_.varlen || page > 0);
+    put("CLEARS_VALUES", spec_.varlen || of_blocks);
   }
 
   void put_tokens() {

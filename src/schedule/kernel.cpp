@@ -333,7 +333,7 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.rows_alike = spec.rows_alike;
   describe_walk(spec, family, kernel);
   kernel.list_room = spec.token_count;
-  kernel.page = spec.page.value_or(0);
+  if (spec.token_count == 0) kernel.page = spec.page.value_or(0);
   kernel.workload = spec.workload;
   // A query has the keys of its list, as if there were no others.
   if (kernel.list_room > 0) {

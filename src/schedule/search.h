@@ -81,7 +81,7 @@ struct Kernel {
   double most_keys = 0;       // of the blocks that a list has room for; 0: for all
   bool group_blocks = false;  // which are the same for all query heads of a key head
   int list_room = 0;          // keys of a query's list of tokens; 0: there are none
-  int page = 0;               // keys of a page of the cache; 0: they are not in pages
+  int page = 0;               // keys of a page that blocks come from; 0: they are not in pages
   bool rows_alike = true;     // neighbouring rows of blocks keep mostly the same
   std::string apart_blocks;   // why a step cannot take two of these blocks, or ""
   std::string heads_apart;    // why heads that share keys cannot share a tile, or ""

@@ -138,7 +138,7 @@ namespace {
 #if ATTN_SCOUT
 #include "parts/scout.cuh"
 #endif
-#if ATTN_PAGE_SIZE
+#if ATTN_PAGE_SIZE && !ATTN_TOKENS
 #include "parts/pages.cuh"
 #endif
 #include "parts/producer.cuh"

@@ -332,6 +332,13 @@ KEY_GROUPS = {
          [schedule(2, 64, 2), schedule(1, 128, 2)], PACKED[:3]),
         (spec((16, 1), kv_cache={"paged": 32}, blocks=selected(1, most=4), mask=CAUSAL),
          [packed(1, 64, 2)], ["2,37,701"]),
+        # Of lists of keys each key has a page of its own.
+        (spec((16, 1), kv_cache={"paged": 8}, tokens={"indices": 200}, mask=CAUSAL),
+         [in_line(1, 64, 2), in_line(1, 32, 3, grid="plain", split_keys=True)],
+         ["2,9,300", "padded:1,1,70", "swapped:1,3,130", "1,3,0"]),
+        (spec((71, 1), (576, 512), kv_cache={"paged": 64}, share_kv={"v_prefix": 512},
+              tokens={"indices": 130}, mask=CAUSAL),
+         [turns(2, 64, 2, pack_heads=True, order="linear")], ["1,3,200"]),
     ],
     "wide": [
         (spec(head_dim=(64, 320), mask=CAUSAL), [schedule(2, 48, 2)], CALLS[:3]),

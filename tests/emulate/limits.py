@@ -79,6 +79,10 @@ CASES = [
         ({**PAGES, "k_stride_seq": 64}, "k_stride_page", 2**39 - 8, 2**39, (BAD_DEVICE, BAD_STRIDE)),
         ({**PAGES, "v_stride_seq": 64}, "v_stride_page", 0, 4, (BAD_DEVICE, BAD_STRIDE)),
     ]),
+    (spec((2, 1), kv_cache={"paged": 64}, tokens={"indices": 64}), in_line(1, 64, 2), [
+        ({**PAGES, **LISTS, "k_stride_seq": 64}, "k_stride_page", 2**33 - 2056, 2**33 - 2048,
+         (BAD_DEVICE, BAD_STRIDE)),
+    ]),
     (spec((4, 2), varlen=True), packed(2, 64, 2, split_keys=True), [
         (OFFSETS, "total_kv", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),
         ({**POINTERS, **OFFSETS}, "batch", MOST // 2, MOST // 2 + 1, (BAD_DEVICE, BAD_LENGTH)),

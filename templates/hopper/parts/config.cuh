@@ -98,7 +98,9 @@ constexpr int kGatherers = 2;           // warps
 constexpr int kBlockKv = ATTN_SPARSE_SIZE;  // a step takes two blocks, wherever they stand
 #endif
 #if ATTN_PAGE_SIZE
-constexpr int kPageSize = ATTN_PAGE_SIZE;    // keys
+constexpr int kPageSize = ATTN_PAGE_SIZE;  // keys
+#endif
+#if ATTN_PAGE_SIZE && !ATTN_TOKENS
 constexpr int kCopiedKeys = ATTN_PAGE_KEYS;  // at a time: of a page, and of a block of keys
 #endif
 

@@ -21,6 +21,10 @@ struct Gatherer {
     return i / 4 * 128 + lane / 2 * 8 + i % 4 * 2 + lane % 2;
   }
   __device__ void load_list(const List& list, int block, int (&keys)[kMaskWords]) const;
+#if ATTN_PAGE_SIZE
+  __device__ void find_rows(const Tile& tile, const int (&keys)[kMaskWords],
+                            int (&begins)[kMaskWords]) const;
+#endif
   template <int kHeadDim, int kBegin, int kEnd, int kChunk>
   __device__ void copy_rows(const uint8_t* from, uint8_t* tile) const;
   template <bool kTellsMask, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
@@ -39,6 +43,21 @@ __device__ __forceinline__ void Gatherer::load_list(const List& list, int block,
   }
 }
 
+#if ATTN_PAGE_SIZE
+// Where the rows of these keys begin, as the page table says; nowhere: -1.
+__device__ __forceinline__ void Gatherer::find_rows(const Tile& tile, const int (&keys)[kMaskWords],
+                                                    int (&begins)[kMaskWords]) const {
+  const int32_t* const pages = p.page_table + tile.b * p.page_table_stride;
+#pragma unroll
+  for (int i = 0; i < kMaskWords; ++i) {
+    const bool exists = keys[i] >= 0 && keys[i] / kPageSize < p.page_table_stride;
+    const int page = exists ? __ldg(&pages[keys[i] / kPageSize]) : -1;
+    const bool has_row = page >= 0 && page < rows.pages;
+    begins[i] = has_row ? page * rows.stride_page + keys[i] % kPageSize * rows.stride_seq : -1;
+  }
+}
+
+#endif
 // Of a block, to a tile, its chunks from kBegin to kEnd: by the lanes side by side as many columns
 // as a chunk has. Several places are read before their copies are asked for, which the compiler
 // moves no read across.
@@ -81,13 +100,21 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
     const Tile tile = tile_at(index, p);
     const Blocks blocks = work_of(tile, 0, p).blocks;  // of all of its warpgroups
     const List list = list_of(tile, p);
+#if ATTN_PAGE_SIZE
+    const uint8_t* const from = rows.data + tile.h / kGroup * rows.stride_head;
+#else
     const uint8_t* const from =
         rows.data + tile.b * rows.stride_batch + tile.h / kGroup * rows.stride_head;
+#endif
 #if ATTN_TOKEN_MASK
     const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);
 #endif
     int keys[kMaskWords];
     load_list(list, blocks.first(), keys);
+#if ATTN_PAGE_SIZE
+    int begins[kMaskWords];
+    find_rows(tile, keys, begins);
+#endif
 #pragma unroll 1
     for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
       barrier_wait(empty[slot.index], slot.parity ^ 1);
@@ -99,7 +126,11 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
 #else
         const bool exists = keys[i] >= 0;
 #endif
+#if ATTN_PAGE_SIZE
+        if (column(i) < kTileKv) places[column(i)] = exists ? begins[i] : -1;
+#else
         if (column(i) < kTileKv) places[column(i)] = exists ? keys[i] * rows.stride_seq : -1;
+#endif
         if constexpr (kTellsMask) {
           const uint32_t word = __ballot_sync(0xffffffffu, exists);
           if (lane == 0) reinterpret_cast<uint32_t*>(mask[slot.index])[i] = word;
@@ -110,6 +141,9 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
       load_list(list, Blocks::after(block), keys);
       copy_rows<kHeadDim, kBegin, kEnd, kChunk>(from, tiles[slot.index]);
       arrive_once_copied(full[slot.index]);
+#if ATTN_PAGE_SIZE
+      find_rows(tile, keys, begins);
+#endif
       slot.advance();
     }
   }

@@ -115,14 +115,28 @@ BiasLayout bias_layout_of(const Params& p) {
 
 // Of keys or values, for those who read them without TMA.
 Rows rows_of(const Tensor& tensor) {
+#if ATTN_PAGE_SIZE
+  const auto copies = [](int64_t stride) {
+    return static_cast<int>(stride * kElementBytes / kPlaceBytes);
+  };
+  return {static_cast<const uint8_t*>(tensor.data), tensor.strides.head * kElementBytes,
+          copies(tensor.strides.batch), copies(tensor.strides.seq), static_cast<int>(tensor.batch)};
+#else
   return {static_cast<const uint8_t*>(tensor.data), tensor.strides.batch * kElementBytes,
           tensor.strides.head * kElementBytes,
           static_cast<int>(tensor.strides.seq * kElementBytes / kPlaceBytes)};
+#endif
 }
 
 // Whether an int tells where each row of a head begins.
 bool has_places(const Tensor& tensor) {
   constexpr int64_t kMostColumns = int64_t{INT32_MAX} * kPlaceBytes / kElementBytes;
+#if ATTN_PAGE_SIZE
+  if (tensor.strides.seq > kMostColumns / kPageSize) return false;
+  const int64_t before = kMostColumns - tensor.strides.seq * kPageSize;  // a page begins
+  return tensor.batch <= 1 || tensor.strides.batch <= before / tensor.batch;
+#else
   return tensor.length <= 1 || tensor.strides.seq <= kMostColumns / tensor.length;
+#endif
 }
 #endif

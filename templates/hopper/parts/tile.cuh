@@ -21,8 +21,14 @@ struct __align__(16) Sequence {
 constexpr int kPlaceBytes = 16;  // that one copy takes, at a multiple of so many
 struct Rows {
   const uint8_t* data;
+#if ATTN_PAGE_SIZE
+  int64_t stride_head;          // in bytes
+  int stride_page, stride_seq;  // in copies
+  int pages;
+#else
   int64_t stride_batch, stride_head;  // in bytes
   int stride_seq;                     // in copies
+#endif
 };
 
 #endif
