@@ -127,8 +127,8 @@ class Support {
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
   }
 
-  // What of a page belongs to a tile comes by a copy, whose rows are those that a swizzle spans; keys
-  // of lists come one by one.
+  // What of a page belongs to a tile comes by a copy, whose rows are those that a swizzle spans;
+  // keys of lists come one by one.
   void check_pages(bool hopper) {
     constexpr int kRows = 8;
     if (!hopper) return not_emitted("/kv_cache", "a paged kv_cache is");
