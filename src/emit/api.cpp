@@ -44,6 +44,11 @@ constexpr std::array kStatuses = {
     StatusText{"LAUNCH_FAILED", "the launch failed"},
 };
 
+// BAD_LENGTH of a cache in pages.
+constexpr const char* kBadPages =
+    "a length or the number of pages is negative or too large, or a length or the page size is not "
+    "the kernel's";
+
 std::string prototype(const Function& function) {
   std::vector<std::string> parameters;
   for (const Parameter& parameter : function.parameters) {
@@ -158,7 +163,9 @@ Api api_of(const spec::Spec& spec) {
   api.upper_name = text::upper(spec.name);
   int value = 0;
   for (const StatusText& status : kStatuses) {
-    api.statuses.push_back({api.upper_name + "_" + status.name, value++, status.text});
+    const bool of_pages = spec.page && status.name == std::string_view("BAD_LENGTH");
+    api.statuses.push_back(
+        {api.upper_name + "_" + status.name, value++, of_pages ? kBadPages : status.text});
   }
   api.status_string = {"const char*",
                        spec.name + "_status_string",

@@ -169,7 +169,9 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
   const char* const length_q = spec.varlen ? "total_q" : "seq_q";
   const char* const length_kv = spec.varlen ? "total_kv" : "seq_kv";
   const char* const queries = spec.varlen ? "queries of all sequences" : "queries of each sequence";
-  const char* const keys = spec.varlen ? "keys of all sequences" : "keys of each sequence";
+  const char* const keys = !spec.varlen ? "keys of each sequence"
+                           : spec.page  ? "keys of all sequences, or more"
+                                        : "keys of all sequences";
   const char* const outer = spec.varlen ? "" : "batch, ";
   const char* const outer_kv = spec.page ? "num_pages, " : outer;
   const std::string rows_kv = spec.page ? std::to_string(*spec.page) : length_kv;
@@ -205,10 +207,14 @@ std::vector<Field> forward_fields(const spec::Spec& spec, const std::string& arg
   }
   if (spec.varlen) {
     for (const char* of : {"q", "kv"}) {
-      fields.push_back({"const int32_t*", fmt::format("cu_seqlens_{}", of),
-                        fmt::format("i32 [batch + 1], ascending from 0 to total_{}: where each "
-                                    "sequence begins; not checked",
-                                    of)});
+      const bool in_pages = spec.page && *of == 'k';
+      fields.push_back(
+          {"const int32_t*", fmt::format("cu_seqlens_{}", of),
+           in_pages ? "i32 [batch + 1], ascending from 0: how many keys the sequences before each "
+                      "one have; not checked"
+                    : fmt::format("i32 [batch + 1], ascending from 0 to total_{}: where each "
+                                  "sequence begins; not checked",
+                                  of)});
     }
   }
   add_pages(fields, spec);

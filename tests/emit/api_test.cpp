@@ -162,6 +162,11 @@ TEST_CASE("caches in pages") {
   CHECK(meaning_of(api, "page_table_stride") == "elements; zero: ceil(seq_kv / 64)");
   const Api packed = api_of(spec_of("kv_cache: {paged: 16}\nvarlen: true\nlayout: bhsd\n"));
   CHECK(meaning_of(packed, "v") == "values, bf16 [num_pages, 8, 16, 128]");
+  CHECK(meaning_of(packed, "total_kv") == "keys of all sequences, or more");
+  CHECK(meaning_of(packed, "cu_seqlens_kv") ==
+        "i32 [batch + 1], ascending from 0: how many keys the sequences before each one have; not "
+        "checked");
+  CHECK(packed.statuses[4].text.ends_with("the page size is not the kernel's"));
   CHECK(meaning_of(packed, "q_stride_seq") == "elements; both zero: contiguous, as q's shape says");
   CHECK(meaning_of(packed, "page_table_stride") == "elements; zero: ceil(total_kv / 16)");
 }

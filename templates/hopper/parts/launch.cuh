@@ -187,8 +187,14 @@ const char* attention_status_string(attention_status status) {
       return "a required pointer is null";
     case ATTENTION_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
+#if ATTN_PAGE_SIZE
+    case ATTENTION_BAD_LENGTH:
+      return "a length or the number of pages is negative or too large, or a length or the page "
+             "size is not the kernel's";
+#else
     case ATTENTION_BAD_LENGTH:
       return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+#endif
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case ATTENTION_BAD_STRIDE:
