@@ -28,8 +28,8 @@ from gpu.case import Shape  # noqa: E402
 HEADER = ("case", "us", "TB/s", "heads apart: us", "times", "varlen_attn: us", "times", "tile")
 
 
-def options():
-    parser = argparse.ArgumentParser(description="Times a few queries of packed sequences.")
+def options(description, json_name):
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--build", type=Path, default=Path("build-gpu"),
                         help="folder of build_gpu_cases.py")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
@@ -39,7 +39,7 @@ def options():
     parser.add_argument("--seed", type=int, default=1, help="of the lengths and the data")
     parser.add_argument("--json", type=Path, help="default: in the build's folder")
     args = parser.parse_args()
-    args.json = args.json or args.build / "bench_decode.json"
+    args.json = args.json or args.build / json_name
     return args
 
 
@@ -69,6 +69,15 @@ class Batch:
         return lambda: varlen_attn(q, k, v, *begins, self.queries, max(self.lengths),
                                    window_size=(-1, 0))
 
+    def add_rival(self, calls):
+        try:
+            rival = self.rival()
+            if not self.is_right(rival()):
+                raise RuntimeError("its result is wrong")
+            calls["varlen_attn"] = rival
+        except Exception as error:  # older, or without a kernel for this card, or these heads
+            print(f"  no varlen_attn: {(str(error).splitlines() or [type(error).__name__])[0]}")
+
     def is_right(self, out):
         """Of `out`, [tokens, heads, dim]."""
         q, k, v = (one.view[0] for one in self.tokens[:3])
@@ -95,13 +104,7 @@ def measure(bench, apart, entries, args, flush):
         calls[one.name] = call
         if not batch.is_right(out.view[0]):
             wrong.append(one.name)
-    try:
-        rival = batch.rival()
-        if not batch.is_right(rival()):
-            raise RuntimeError("its result is wrong")
-        calls["varlen_attn"] = rival
-    except Exception as error:  # older, or without a kernel for this card
-        print(f"  no varlen_attn: {(str(error).splitlines() or [type(error).__name__])[0]}")
+    batch.add_rival(calls)
     ms = contest(calls, args, flush)
     dims, heads = bench.spec["head_dim"], bench.spec["heads"]
     read = 2 * sum(batch.lengths) * heads["kv"] * (dims["qk"] + dims["v"])
@@ -128,7 +131,8 @@ def main():
     benches = {bench.name: bench for bench in storage.decode_benches()}
     pairs = [(bench, benches[f"{name}_apart"]) for name, bench in benches.items()
              if f"{name}_apart" in benches]
-    return measure_beside(pairs, HEADER, measure, print_row, options())
+    args = options("Times a few queries of packed sequences.", "bench_decode.json")
+    return measure_beside(pairs, HEADER, measure, print_row, args)
 
 
 if __name__ == "__main__":

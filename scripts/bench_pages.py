@@ -10,7 +10,6 @@ over packed keys, take turns in one process; medians of event timings, the L2 fl
 call. Every result is first held to the formula in fp32.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -21,7 +20,7 @@ need("numpy", "torch")
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from bench_decode import Batch  # noqa: E402
+from bench_decode import Batch, options  # noqa: E402
 from bench_gpu import Emitted, contest, measure_beside  # noqa: E402
 from gpu import storage, tensors  # noqa: E402
 from gpu.case import Shape, tile_text  # noqa: E402
@@ -29,21 +28,6 @@ from gpu.pages import Pages  # noqa: E402
 
 HEADER = ("case", "us", "TB/s", "TFLOP/s", "packed: us", "share of its speed", "varlen_attn: us",
           "tile, stages")
-
-
-def options():
-    parser = argparse.ArgumentParser(description="Times caches in pages.")
-    parser.add_argument("--build", type=Path, default=Path("build-gpu"),
-                        help="folder of build_gpu_cases.py")
-    parser.add_argument("--filter", default="", help="only cases whose name contains this")
-    parser.add_argument("--milliseconds", type=float, default=30,
-                        help="timed, per contestant and round")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--seed", type=int, default=1, help="of the lengths and the data")
-    parser.add_argument("--json", type=Path, help="default: in the build's folder")
-    args = parser.parse_args()
-    args.json = args.json or args.build / "bench_pages.json"
-    return args
 
 
 def paged_call(batch, bench, entry, args):
@@ -67,13 +51,7 @@ def measure(bench, packed, entries, args, flush):
         call()
         if not batch.is_right(out.view[0]):
             wrong.append(name)
-    try:
-        rival = batch.rival()
-        if not batch.is_right(rival()):
-            raise RuntimeError("its result is wrong")
-        calls["varlen_attn"] = rival
-    except Exception as error:  # older, or without a kernel for these heads
-        print(f"  no varlen_attn: {(str(error).splitlines() or [type(error).__name__])[0]}")
+    batch.add_rival(calls)
     dims, heads = bench.spec["head_dim"], bench.spec["heads"]
     columns = dims["qk"] + (0 if "share_kv" in bench.spec else dims["v"])
     pairs = sum(batch.queries * n - batch.queries * (batch.queries - 1) / 2 for n in batch.lengths)
@@ -97,7 +75,8 @@ def print_row(row, packed):
 def main():
     benches = {bench.name: bench for bench in storage.paged_benches()}
     pairs = [(bench, benches[bench.yardstick]) for bench in benches.values() if bench.yardstick]
-    return measure_beside(pairs, HEADER, measure, print_row, options())
+    args = options("Times caches in pages.", "bench_pages.json")
+    return measure_beside(pairs, HEADER, measure, print_row, args)
 
 
 if __name__ == "__main__":

@@ -268,8 +268,8 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   }
   const double shared_loads = kWarpgroupRows * s.tile_kv * kernel.shared_loads;
   step.length += s.warpgroups * (s.warpgroups - 1) * shared_loads * kSharedLoadClk;
-  // Where copies take nearly as long as all else, slots that they fill late add up: 128x128 and
-  // pages of 16 keys take 1.33 of the time of keys side by side, pages of 64 less than 1.01.
+  // Where copies take nearly as long as all else, slots that they fill late add up: by one warp,
+  // 128x128 and pages of 16 keys took 1.33 of the time of keys side by side, pages of 64 1.01.
   if (kernel.page > 0) {
     step.length = std::cbrt(std::pow(step.length, 3) + std::pow(copies_clk(kernel, s), 3));
   }
