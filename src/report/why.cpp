@@ -87,6 +87,16 @@ std::string pairs_of(const Cost& cost, const spec::Spec& spec, size_t points) {
                      expr::inputs_of(spec.mask).empty() ? "" : ", by what is assumed of inputs");
 }
 
+// Small pages take a step longer: in how many copies its keys come.
+std::string copies_of(const spec::Spec& spec, const Candidate& c) {
+  if (!spec.page || spec.token_count > 0) return "";
+  const int copies = schedule::page_copies(c.schedule, *spec.page, spec.block_size);
+  return fmt::format(
+      " A step's keys come {}{}.",
+      copies == 1 ? "from one page" : fmt::format("in {} copies, a page each", copies),
+      c.resources.values_apart ? ", values by another warp in as many" : "");
+}
+
 // What of the kernel's time is not a core's.
 std::string other_time_of(const Cost& cost) {
   std::vector<std::string> parts;
@@ -140,9 +150,10 @@ std::optional<size_t> runner_up(const std::vector<Candidate>& ranked) {
 std::string why_first(const std::vector<Candidate>& ranked, const spec::Spec& spec) {
   const Candidate& first = ranked.front();
   const size_t points = spec.workload.size();
-  std::string text = fmt::format("First: {}. {} {} {}{}{}", describe(first.schedule),
-                                 bound_of(first.cost), step_of(first, points), core_time_of(first),
-                                 other_time_of(first.cost), pairs_of(first.cost, spec, points));
+  std::string text =
+      fmt::format("First: {}. {} {} {}{}{}{}", describe(first.schedule), bound_of(first.cost),
+                  step_of(first, points), core_time_of(first), other_time_of(first.cost),
+                  pairs_of(first.cost, spec, points), copies_of(spec, first));
   if (const std::optional<size_t> next = runner_up(ranked)) {
     text += " " + what_it_lacks(ranked[*next], first, points);
   }

@@ -47,6 +47,24 @@ TEST_CASE("a verdict and the shares that it follows from") {
              "states, 20 % the joining of splits, 3 % waits for L2. "));
 }
 
+TEST_CASE("in how many copies keys come from pages") {
+  attngen::spec::Spec spec = tiny_spec();
+  Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
+  const auto told = [&](int page) {
+    spec.page = page;
+    const std::string text = why_first({first}, spec);
+    const size_t begin = text.find(" A step's keys"), end = text.find(" The first needs");
+    return begin == std::string::npos ? "" : text.substr(begin, end - begin);
+  };
+  CHECK(told(256) == " A step's keys come from one page.");
+  CHECK(told(64) == " A step's keys come in 2 copies, a page each.");
+  first.resources.values_apart = true;
+  CHECK(told(16) ==
+        " A step's keys come in 8 copies, a page each, values by another warp in as many.");
+  spec.token_count = 10;
+  CHECK(told(16) == "");
+}
+
 TEST_CASE("how many of the visited pairs exist") {
   Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
   first.cost.existing = 0.531;
