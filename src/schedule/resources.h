@@ -22,8 +22,9 @@ ValueParts value_parts(int head_dim_v);  // of values that are no columns of the
 bool has_even_sides(int head_dim_v);
 
 // Where copies of pages are many another warp than the producer's brings values, if one is left:
-// biases that come by tiles have two. H200, 2026-11-29 (the ladder, run AN), a chunk of 512
-// queries: pages of 16 keys 943 -> 749 us; of 64, two copies, 761 -> 797.
+// biases that come by tiles have two, and beside a scout of given blocks one ranks tiles. H200,
+// 2026-11-29 (the ladder, run AN), a chunk of 512 queries: pages of 16 keys 943 -> 749 us; of 64,
+// two copies, 761 -> 797.
 bool has_values_apart(const Kernel& kernel, const Schedule& schedule);
 
 struct Fit {

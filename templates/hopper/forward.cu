@@ -6,6 +6,8 @@
 // One producer warp loads queries by TMA, two gather keys and values. Each consumer warpgroup holds
 #elif ATTN_SHARE_KV
 // One producer warp keeps a ring of keys, whose first columns are the values, full by TMA.
+#elif ATTN_VALUES_APART
+// One producer warp keeps a ring of key tiles full by TMA, another one of values. A consumer holds
 #else
 // One producer warp keeps rings of key and value tiles full by TMA. Each consumer warpgroup holds
 #endif

@@ -99,18 +99,14 @@ attention_status check_blocks(const attention_forward_args& args) {
 #endif
 
 #if ATTN_PAGE_SIZE
-attention_status check_pages(const attention_forward_args& args) {
+attention_status check_pages(const attention_forward_args& args, bool any_key) {
   if (args.page_size != kPageSize || args.num_pages < 0 || args.num_pages > kMost) {
     return ATTENTION_BAD_LENGTH;
   }
   if (args.page_table_stride < 0) return ATTENTION_BAD_STRIDE;
   if (reinterpret_cast<uintptr_t>(args.page_table) % 4 != 0) return ATTENTION_MISALIGNED;
-#if ATTN_VARLEN
-  const bool any_key = args.total_kv > 0;
-#else
-  const bool any_key = args.seq_kv > 0;
-#endif
-  return any_key && !args.page_table ? ATTENTION_NULL_POINTER : ATTENTION_OK;
+  if (any_key && !args.page_table) return ATTENTION_NULL_POINTER;
+  return ATTENTION_OK;
 }
 #endif
 
@@ -136,9 +132,6 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_SPARSE
   if (const attention_status status = check_blocks(args); status != ATTENTION_OK) return status;
 #endif
-#if ATTN_PAGE_SIZE
-  if (const attention_status status = check_pages(args); status != ATTENTION_OK) return status;
-#endif
 #if ATTN_TOKENS
   if (const attention_status status = check_tokens(args); status != ATTENTION_OK) return status;
 #endif
@@ -146,6 +139,10 @@ attention_status check_args(const attention_forward_args& args) {
   const bool any_key = args.total_kv > 0;
 #else
   const bool any_key = args.seq_kv > 0;
+#endif
+#if ATTN_PAGE_SIZE
+  const attention_status status = check_pages(args, any_key);
+  if (status != ATTENTION_OK) return status;
 #endif
 #if ATTN_SHARE_KV
   if (!args.q || !args.o || (any_key && !args.k)) return ATTENTION_NULL_POINTER;

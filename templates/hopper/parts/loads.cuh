@@ -1,4 +1,8 @@
+#if ATTN_VALUES_APART
+// What the producer loads: a tile's queries, a block's keys.
+#else
 // What the producer loads: a tile's queries, a block's keys and values.
+#endif
 #pragma once
 
 template <int kChunks, int kChunk>

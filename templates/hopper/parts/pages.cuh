@@ -19,6 +19,7 @@ __device__ __forceinline__ PageCopy page_copy(const Tile& tile, int block, int s
   const bool any = place < kTileKv && (half == 0 || second >= 0);
   const int key = (half == 0 ? block : second) * kBlockKv + place % kBlockKv;
 #else
+// Of a block, as the table of its sequence's pages says.
 __device__ __forceinline__ PageCopy page_copy(const Tile& tile, int block, const Params& p) {
   const int place = threadIdx.x % 32 * kCopiedKeys, key = block * kTileKv + place;
   const bool any = place < kTileKv;

@@ -1,5 +1,13 @@
+#if ATTN_VALUES_APART
+// The producer: one warp that keeps the ring of key tiles full by TMA, and calls for their values.
+// One lane issues; of a block of keys each lane brings what one page has.
+#elif ATTN_PAGE_SIZE && !ATTN_TOKENS
+// The producer: one warp that keeps the rings of key and value tiles full by TMA. One lane issues;
+// of a block of keys, or of values, each lane brings what one page has.
+#else
 // The producer: one warp that keeps the rings of key and value tiles full by TMA. All its lanes
 // walk along, so that addresses stay in uniform registers; one lane issues.
+#endif
 #pragma once
 
 struct Producer {
@@ -217,7 +225,11 @@ __device__ __forceinline__ Blocks Producer::find_blocks() const {
 #endif
 }
 
+#if ATTN_VALUES_APART
+// In the order in which the consumers ask.
+#else
 // In the order in which the consumers ask: the next block's keys before this block's values.
+#endif
 __device__ __forceinline__ void Producer::load_tile() {
 #if ATTN_FAR
   Blocks blocks = find_blocks();
