@@ -237,7 +237,7 @@ def draw(seed, index):
             "head_dim": {"qk": qk, "v": v}, "layout": d.random.choice(["bshd", "bhsd"]), **meaning}
     draw_storage(d, spec)
     if d.random.random() < 0.2:
-        spec["kv_cache"] = {"paged": d.random.choice([8, 16, 16, 24, 64, 64, 80, 256])}
+        spec["kv_cache"] = {"paged": d.random.choice([1, 1, 4, 8, 12, 16, 24, 64, 80, 256])}
     if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.7 else None

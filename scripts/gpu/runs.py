@@ -114,18 +114,20 @@ def check_arguments(kernel, problem):
         if not all(bool((output.bytes == 0xFF).all()) for output in outputs):
             failures.append(f"{what}: wrote an output")
 
+    def bad_stride(name, stride):
+        # Of pages of one key, one key's row is a page's.
+        of_one = problem.pages is not None and problem.pages.size == 1 and name in "kv"
+        return {f"{name}_stride_batch": 8_000_000, f"{name}_stride_head": 128,
+                f"{name}_stride_{'page' if of_one else 'seq'}": stride}
+
     args = kernel.args(problem)
     expect("size 0", "size", size=0)
     expect("size of a longer struct", "size", size=args.size + 8)
     for name in [name for name in "qkvo" if name in fields]:  # values may be columns of the keys
         expect(f"{name} null", "null", **{name: None})
         expect(f"{name} misaligned", "aligned", **{name: getattr(args, name) + 2})
-        expect(f"{name} odd stride", "stride", **{f"{name}_stride_batch": 8_000_000,
-                                                  f"{name}_stride_seq": 1001,
-                                                  f"{name}_stride_head": 128})
-        expect(f"{name} negative stride", "stride", **{f"{name}_stride_batch": 8_000_000,
-                                                       f"{name}_stride_seq": -1024,
-                                                       f"{name}_stride_head": 128})
+        expect(f"{name} odd stride", "stride", **bad_stride(name, 1001))
+        expect(f"{name} negative stride", "stride", **bad_stride(name, -1024))
     expect("o stride 0", "stride", o_stride_batch=8_000_000, o_stride_seq=0, o_stride_head=128)
     expect("heads_q", "heads", heads_q=args.heads_q + 1)
     expect("heads_kv", "heads", heads_kv=args.heads_kv * 2)

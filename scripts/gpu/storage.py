@@ -175,7 +175,7 @@ class PagedBench(DecodeBench):
     yardstick: str = ""  # without pages
 
 
-PAGE_SIZES = (8, 16, 64, 256)
+PAGE_SIZES = (1, 8, 16, 64, 256)
 
 
 def paged_benches():

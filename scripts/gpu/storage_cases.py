@@ -254,6 +254,21 @@ def paged_cases():
               share_kv={"v_prefix": 512})
     yield one("wide", 64, (128, 512), (2, 1), mask=CAUSAL)
     yield one("latent", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, mask=CAUSAL)
+    yield one("rows", 1, 128, (8, 2), mask=CAUSAL)
+    yield one("rows_small", 4, (72, 40), (4, 2), mask=MASKS["window"], layout="bhsd", dtype="fp16")
+    yield one("rows_query", 1, 128, (8, 2), mask=CAUSAL, varlen=True, workload=few)
+    yield one("rows_odd", 20, (192, 128), (4, 4), normalize=row_free("sigmoid(score)"))
+    yield one("rows_wide", 3, (128, 512), (2, 1), mask=CAUSAL)
+    yield one("rows_bias", 1, 64, (4, 2), {"bias": {"fill": "normal"}}, longest=2000,
+              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+              score="score + bias[h, q_idx, kv_idx]")
+    yield one("rows_maps", 2, 64, (4, 2), {"lambda": {"fill": "normal"}}, maps=2, mask=CAUSAL,
+              normalize=DIFFERENTIAL, inputs={"lambda": {"dtype": "f32", "shape": ["heads"]}})
+    yield one("rows_blocks", 1, 128, (4, 2), mask=CAUSAL,
+              blocks={"size": 64, "from": "indices", "per": "heads_kv"})
+    yield one("rows_latent", 8, (576, 512), (16, 1), share_kv={"v_prefix": 512}, mask=CAUSAL)
+    yield one("rows_latent_query", 1, (576, 512), (128, 1), share_kv={"v_prefix": 512}, varlen=True,
+              mask=CAUSAL, workload=few)
     yield one("latent_query", 64, (576, 512), (16, 1), share_kv={"v_prefix": 512}, varlen=True,
               mask=CAUSAL, workload=few)
 

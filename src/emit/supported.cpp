@@ -75,7 +75,7 @@ class Support {
     const bool hopper = target_.family == target::Family::Hopper;
     if (spec_.varlen && !hopper) not_emitted("/varlen", "packed sequences (varlen) are");
     if (spec_.varlen && hopper) check_varlen();
-    if (spec_.page) check_pages(hopper);
+    if (spec_.page && !hopper) not_emitted("/kv_cache", "a paged kv_cache is");
     if (spec_.v_prefix) check_share_kv(hopper);
     if (spec_.maps > 1) check_maps(hopper);
     switch (spec_.sparsity) {
@@ -125,16 +125,6 @@ class Support {
   void check_varlen() {
     if (spec_.fixed.seq_q) not_emitted("/fixed/seq_q", "a fixed length of packed sequences is");
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
-  }
-
-  // What of a page belongs to a tile comes by a copy, whose rows are those that a swizzle spans;
-  // keys of lists come one by one.
-  void check_pages(bool hopper) {
-    constexpr int kRows = 8;
-    if (!hopper) return not_emitted("/kv_cache", "a paged kv_cache is");
-    if (*spec_.page % kRows == 0 || spec_.token_count > 0) return;
-    not_emitted("/kv_cache/paged", fmt::format("a page of {} keys is", *spec_.page),
-                fmt::format("multiples of {}", kRows));
   }
 
   // A step takes whole blocks of keys, or an even part of one; a warpgroup's queries are those of

@@ -309,13 +309,16 @@ class TemplateValues {
 
   void put_pages() {
     const int page = spec_.page.value_or(0);
-    const bool of_blocks = page > 0 && spec_.token_count == 0;  // not of keys one by one
+    const bool row_by_row = resources_.page_rows || spec_.token_count > 0;
+    const bool of_blocks = page > 0 && !row_by_row;
     const bool gathers = schedule::gathers(schedule_, spec_.block_size);
     put("PAGE_SIZE", page);
-    put("PAGE_KEYS", std::gcd(page, gathers ? spec_.block_size : schedule_.tile_kv));
+    put("PAGE_KEYS", schedule::page_keys(schedule_, page, spec_.block_size));
+    put("PAGE_ROWS", resources_.page_rows);
+    put("ROW_BY_ROW", row_by_row);
     values_["ATTN_COPIED_KEYS"] = of_blocks ? "kCopiedKeys" : gathers ? "kBlockKv" : "kTileKv";
     put("VALUES_APART", resources_.values_apart);
-    put("CLEARS_VALUES", spec_.varlen || of_blocks);
+    put("CLEARS_VALUES", !row_by_row && (spec_.varlen || of_blocks));
   }
 
   void put_tokens() {

@@ -87,9 +87,13 @@ std::string pairs_of(const Cost& cost, const spec::Spec& spec, size_t points) {
                      expr::inputs_of(spec.mask).empty() ? "" : ", by what is assumed of inputs");
 }
 
-// Small pages take a step longer: in how many copies its keys come.
+// Small pages take a step longer: in how many copies its keys come, or row by row.
 std::string copies_of(const spec::Spec& spec, const Candidate& c) {
   if (!spec.page || spec.token_count > 0) return "";
+  if (c.resources.page_rows) {
+    return fmt::format(" A step's keys come row by row{}.",
+                       c.resources.values_apart ? ", values by another warp" : "");
+  }
   const int copies = schedule::page_copies(c.schedule, *spec.page, spec.block_size);
   return fmt::format(
       " A step's keys come {}{}.",

@@ -45,7 +45,8 @@ constexpr int kReservedBytes = 1024;  // of shared memory, by the system for eve
 
 const RegisterPlan& shared_core_plan(const Kernel& kernel, const Schedule& s) {
   const bool merges = rows_differ(s, kernel.block_queries, kernel.group()) ||
-                      holds_packed_shares(kernel, s) || kernel.list_room > 0;
+                      holds_packed_shares(kernel, s) || kernel.list_room > 0 ||
+                      copies_rows(kernel, s);
   return merges ? kSharedMergingPlan : kSharedCorePlan;
 }
 
@@ -56,7 +57,8 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
                       gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1) ||
                       holds_packed_shares(kernel, s);
   if (merges) return kMergingPlans[s.warpgroups - 1];
-  const bool searches = kernel.has_scout() || kernel.varlen || kernel.list_room > 0;
+  const bool searches =
+      kernel.has_scout() || kernel.varlen || kernel.list_room > 0 || copies_rows(kernel, s);
   if (searches) return kSearchingPlans[s.warpgroups - 1];
   return (kernel.bias_bytes > 0 ? kCopyingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
@@ -185,6 +187,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   constexpr int kGatherers = 2, kPlace = 4;  // of the warps that gather each its keys at hand
   if (kernel.list_room > 0) bytes += kGatherers * s.tile_kv * kPlace;
+  if (copies_rows(kernel, s)) bytes += (kernel.share_kv ? 1 : 1 + s.stages) * s.tile_kv * kPlace;
   if (kernel.sides > 1) bytes += bytes_of_rows_so_far(kernel, s);
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
   bytes += bytes_of_pitched_biases(kernel, s);
@@ -342,10 +345,18 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
 
 }  // namespace
 
+bool copies_rows(const Kernel& kernel, const Schedule& s) {
+  if (kernel.page == 0) return false;
+  constexpr int kRows = 8;  // of the least box, those that a swizzle spans
+  const int keys = page_keys(s, kernel.page, kernel.block_size);
+  return keys % kRows != 0 || (keys == kRows && kernel.share_kv);
+}
+
 bool has_values_apart(const Kernel& kernel, const Schedule& s) {
   constexpr int kMany = 4;
-  return page_copies(s, kernel.page, kernel.block_size) >= kMany && !kernel.share_kv &&
-         kernel.bias_bytes == 0 && kernel.block_size == 0;
+  const bool many =
+      copies_rows(kernel, s) || page_copies(s, kernel.page, kernel.block_size) >= kMany;
+  return many && !kernel.share_kv && kernel.bias_bytes == 0 && kernel.block_size == 0;
 }
 
 bool has_even_sides(int head_dim_v) {
@@ -402,6 +413,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.join = s.split_keys;
   resources.scout = kernel.has_scout();
   resources.values_apart = has_values_apart(kernel, s);
+  resources.page_rows = copies_rows(kernel, s);
   resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent;
   resources.weights_in_keys = has_weights_in_keys(kernel, s);

@@ -21,6 +21,12 @@ ValueParts value_parts(int head_dim_v);  // of values that are no columns of the
 // Whether those that are can be split into sides of whole chunks of shared memory.
 bool has_even_sides(int head_dim_v);
 
+// Whether the keys of a tile that stand in one page are too few for a box of TMA, or so few that it
+// takes longer: then threads copy keys and values row by row. H200, 2026-11-30 (the ladder, run
+// AO), pages of 8: latent keys, which one warp brings, 0.87 to 0.95 of the speed of keys side by
+// side by rows, 0.73 to 0.89 by boxes; others 0.65 to 0.91 and 0.75 to 0.94.
+bool copies_rows(const Kernel& kernel, const Schedule& schedule);
+
 // Where copies of pages are many another warp than the producer's brings values, if one is left:
 // biases that come by tiles have two, and beside a scout of given blocks one ranks tiles. H200,
 // 2026-11-29 (the ladder, run AN), a chunk of 512 queries: pages of 16 keys 943 -> 749 us; of 64,

@@ -84,11 +84,15 @@ inline bool gathers(const Schedule& s, int block_size) {
   return block_size > 0 && s.tile_kv > block_size;
 }
 
-// Of a cache in pages of so many keys, or 0: the copies in which a tile's keys come, each of one
-// page.
-inline int page_copies(const Schedule& s, int page, int block_size) {
+// Of a cache in pages of so many keys, or 0: the keys of a tile that are sure to stand in one page.
+inline int page_keys(const Schedule& s, int page, int block_size) {
   const int together = gathers(s, block_size) ? block_size : s.tile_kv;
-  return page > 0 ? s.tile_kv / std::gcd(together, page) : 0;
+  return std::gcd(together, page);
+}
+
+// Likewise: the copies in which a tile's keys come, each of one page.
+inline int page_copies(const Schedule& s, int page, int block_size) {
+  return page > 0 ? s.tile_kv / page_keys(s, page, block_size) : 0;
 }
 
 // Rows of the caller's blocks, of so many queries each, that the scout looks at for a tile: one
@@ -167,6 +171,7 @@ struct Resources {
   bool weights_in_keys = false;  // Hopper: in a slot's columns that are no values
   bool scout = false;         // Hopper: a warp of its own finds blocks of keys ahead of their loads
   bool values_apart = false;  // Hopper: another warp than the producer's brings values
+  bool page_rows = false;     // Hopper: threads copy rows of pages too small for TMA
   int query_stages = 1;       // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;       // per block
   int blocks_per_core = 1;    // Hopper: that share a core, each with a tile of its own

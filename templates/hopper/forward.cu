@@ -56,7 +56,7 @@ namespace {
 #include "parts/wgmma_n.cuh"
 #include "parts/fragment.cuh"
 #include "parts/helpers.cuh"
-#if ATTN_BIAS || ATTN_TABLE_BYTES || ATTN_TOKENS
+#if ATTN_BIAS || ATTN_TABLE_BYTES || ATTN_ROW_BY_ROW
 #include "parts/async_copy.cuh"
 #endif
 #if ATTN_BIAS
@@ -140,7 +140,12 @@ namespace {
 #if ATTN_SCOUT
 #include "parts/scout.cuh"
 #endif
-#if ATTN_PAGE_SIZE && !ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
+#include "parts/row_copies.cuh"
+#endif
+#if ATTN_PAGE_ROWS
+#include "parts/page_rows.cuh"
+#elif ATTN_PAGE_SIZE && !ATTN_TOKENS
 #include "parts/pages.cuh"
 #endif
 #include "parts/producer.cuh"
@@ -200,7 +205,7 @@ template <BiasLayout kBiasLayout>
 #endif
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
     attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-#if !ATTN_TOKENS
+#if !ATTN_ROW_BY_ROW
                              const __grid_constant__ CUtensorMap map_k,
 #if !ATTN_SHARE_KV
                              const __grid_constant__ CUtensorMap map_v,
@@ -224,7 +229,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #if !ATTN_VARLEN
     prefetch_queries(map_q, tile_at(blockIdx.x, p));
 #endif
-#if !ATTN_TOKENS
+#if !ATTN_ROW_BY_ROW
     prefetch_map(map_k);
 #if !ATTN_SHARE_KV
     prefetch_map(map_v);
@@ -253,15 +258,19 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (warpgroup == kWarpgroups) {
     release_registers<ATTN_PRODUCER_REGISTERS>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_ROW_BY_ROW
+    if (warp == 0) Producer{shared, map_q, map_bias, p, kBiasLayout}.run();
+#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
     if (warp == 0) Producer{shared, map_q, map_k, map_bias, p, kBiasLayout}.run();
 #elif ATTN_BIAS && !ATTN_BIAS_SHIFTED
     if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p, kBiasLayout}.run();
+#elif ATTN_BIAS && ATTN_ROW_BY_ROW
+    if (warp == 0) Producer{shared, map_q, p, kBiasLayout}.run();
 #elif ATTN_BIAS && ATTN_SHARE_KV
     if (warp == 0) Producer{shared, map_q, map_k, p, kBiasLayout}.run();
 #elif ATTN_BIAS
     if (warp == 0) Producer{shared, map_q, map_k, map_v, p, kBiasLayout}.run();
-#elif ATTN_TOKENS
+#elif ATTN_ROW_BY_ROW
     if (warp == 0) Producer{shared, map_q, p}.run();
 #elif ATTN_SHARE_KV
     if (warp == 0) Producer{shared, map_q, map_k, p}.run();
@@ -286,7 +295,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #if ATTN_RANKED
     if (warp == 2) rank_tiles(shared, p);
 #endif
-#if ATTN_VALUES_APART && ATTN_SCOUT
+#if ATTN_VALUES_APART && ATTN_PAGE_ROWS && ATTN_SCOUT
+    if (warp == 2) PageValues{shared, p}.run();
+#elif ATTN_VALUES_APART && ATTN_PAGE_ROWS
+    if (warp == 3) PageValues{shared, p}.run();
+#elif ATTN_VALUES_APART && ATTN_SCOUT
     if (warp == 2) PageValues{shared, map_v, p}.run();
 #elif ATTN_VALUES_APART
     if (warp == 3) PageValues{shared, map_v, p}.run();

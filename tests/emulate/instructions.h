@@ -155,8 +155,8 @@ inline void copy_bytes(int count, void* to, const void* from) {
     std::memcpy(to, from, static_cast<size_t>(count));
   });
 }
-inline void copy_chunk_if(bool exists, void* to, const void* from) {
-  if (exists) return copy_chunk(to, from);
+inline void copy_chunk_at(int place, void* to, const void* from) {
+  if (place >= 0) return copy_chunk(to, from);
   emulator::core->current->words.push_back([=] { std::memset(to, 0, 16); });
 }
 // The thread's copies end before this, at any time.

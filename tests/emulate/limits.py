@@ -83,6 +83,13 @@ CASES = [
         ({**PAGES, **LISTS, "k_stride_seq": 64}, "k_stride_page", 2**33 - 2056, 2**33 - 2048,
          (BAD_DEVICE, BAD_STRIDE)),
     ]),
+    # Likewise where rows are copied one by one; of pages of one key the stride of keys is not read.
+    (spec((2, 1), kv_cache={"paged": 1}), schedule(2, 64, 2), [
+        ({**PAGES, "page_size": 1, "v_stride_page": 64}, "k_stride_page", 2**33 - 8, 2**33,
+         (BAD_DEVICE, BAD_STRIDE)),
+        ({**PAGES, "page_size": 1, "k_stride_page": 64}, "k_stride_seq", 4, -2**33, (BAD_DEVICE, BAD_DEVICE)),
+        ({}, "page_size", 1, 8, (NULL_POINTER, BAD_LENGTH)),
+    ]),
     (spec((4, 2), varlen=True), packed(2, 64, 2, split_keys=True), [
         (OFFSETS, "total_kv", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),
         ({**POINTERS, **OFFSETS}, "batch", MOST // 2, MOST // 2 + 1, (BAD_DEVICE, BAD_LENGTH)),

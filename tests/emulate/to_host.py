@@ -74,7 +74,7 @@ EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect"
             "barrier_expect_more", "barrier_test",
             "barrier_wait", "named_sync", "named_arrive", "tma_load", "tma_store", "tma_store_wait",
             "bulk_load", "bulk_store", "warp_or", "copy_bytes", "copy_chunk",
-            "copy_chunk_if", "arrive_once_copied",
+            "copy_chunk_at", "arrive_once_copied",
             "wait_for_copies",
             "prefetch", "prefetch_map", "tma_prefetch", "fence_async_proxy", "wait_for_stream",
             "call_next_kernel", "leave_number", "wait_for_number", "wgmma_fence",

@@ -61,6 +61,8 @@ TEST_CASE("in how many copies keys come from pages") {
   first.resources.values_apart = true;
   CHECK(told(16) ==
         " A step's keys come in 8 copies, a page each, values by another warp in as many.");
+  first.resources.page_rows = true;
+  CHECK(told(1) == " A step's keys come row by row, values by another warp.");
   spec.token_count = 10;
   CHECK(told(16) == "");
 }

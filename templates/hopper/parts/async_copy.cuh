@@ -2,21 +2,21 @@
 // barrier does.
 #pragma once
 
-#if ATTN_TOKENS
-// Of 16 bytes; of what does not exist, zeros.
-__device__ __forceinline__ void copy_chunk_if(bool exists, void* to, const void* from) {
+#if ATTN_ROW_BY_ROW
+// Of 16 bytes; where there is no place that they stand at (-1), zeros.
+__device__ __forceinline__ void copy_chunk_at(int place, void* to, const void* from) {
   asm volatile(
       "{\n"
       ".reg .pred none;\n"
-      "setp.eq.u32 none, %2, 0;\n"
+      "setp.lt.s32 none, %2, 0;\n"
       "cp.async.cg.shared.global [%0], [%1], 16, none;\n"
       "}" ::"r"(shared_address(to)),
-      "l"(from), "r"(uint32_t{exists})
+      "l"(from), "r"(place)
       : "memory");
 }
 
 #endif
-#if ATTN_TOKENS || ATTN_BIAS
+#if ATTN_ROW_BY_ROW || ATTN_BIAS
 // Arrives for the thread once its copies until now are there.
 __device__ __forceinline__ void arrive_once_copied(uint64_t& barrier) {
   asm volatile(

@@ -100,7 +100,7 @@ constexpr int kBlockKv = ATTN_SPARSE_SIZE;  // a step takes two blocks, wherever
 #if ATTN_PAGE_SIZE
 constexpr int kPageSize = ATTN_PAGE_SIZE;  // keys
 #endif
-#if ATTN_PAGE_SIZE && !ATTN_TOKENS
+#if ATTN_PAGE_SIZE && !ATTN_ROW_BY_ROW
 constexpr int kCopiedKeys = ATTN_PAGE_KEYS;  // at a time: of a page, and of a block of keys
 #endif
 

@@ -240,18 +240,24 @@
 #ifndef ATTN_PAGE_KEYS
 #define ATTN_PAGE_KEYS ATTN_TILE_KV
 #endif
+#ifndef ATTN_PAGE_ROWS
+#define ATTN_PAGE_ROWS 0
+#endif
+#ifndef ATTN_TOKENS
+#define ATTN_TOKENS 0
+#endif
+#ifndef ATTN_ROW_BY_ROW
+#define ATTN_ROW_BY_ROW (ATTN_TOKENS || ATTN_PAGE_ROWS)
+#endif
 #ifndef ATTN_VALUES_APART
 #define ATTN_VALUES_APART 0
 #endif
 #ifndef ATTN_CLEARS_VALUES
-#if ATTN_VARLEN || (ATTN_PAGE_SIZE && !ATTN_TOKENS)
+#if ATTN_VARLEN || (ATTN_PAGE_SIZE && !ATTN_ROW_BY_ROW)
 #define ATTN_CLEARS_VALUES 1
 #else
 #define ATTN_CLEARS_VALUES 0
 #endif
-#endif
-#ifndef ATTN_TOKENS
-#define ATTN_TOKENS 0
 #endif
 #ifndef ATTN_TOKEN_MASK
 #define ATTN_TOKEN_MASK 0
@@ -323,7 +329,7 @@
 #define ATTN_WEIGHTS_IN_KEYS 0
 #endif
 #ifndef ATTN_COPIED_KEYS
-#if ATTN_PAGE_SIZE && !ATTN_TOKENS
+#if ATTN_PAGE_SIZE && !ATTN_ROW_BY_ROW
 #define ATTN_COPIED_KEYS kCopiedKeys
 #else
 #define ATTN_COPIED_KEYS kTileKv

@@ -80,9 +80,9 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
   const Tensors tensors = tensors_of(*args);
   if (!valid_strides(tensors)) return ATTENTION_BAD_STRIDE;
-#if ATTN_TOKENS && ATTN_SHARE_KV
+#if ATTN_ROW_BY_ROW && ATTN_SHARE_KV
   if (!has_places(tensors.k)) return ATTENTION_BAD_STRIDE;
-#elif ATTN_TOKENS
+#elif ATTN_ROW_BY_ROW
   if (!has_places(tensors.k) || !has_places(tensors.v)) return ATTENTION_BAD_STRIDE;
 #endif
 
@@ -118,7 +118,7 @@ attention_status attention_forward(const attention_forward_args* args,
 #if (ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS) && !ATTN_VARLEN
   place_output(p, *args, tensors.o);
 #endif
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
   p.k = rows_of(tensors.k);
 #if !ATTN_SHARE_KV
   p.v = rows_of(tensors.v);
@@ -158,11 +158,13 @@ attention_status attention_forward(const attention_forward_args* args,
 #else
   const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
 #endif
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_ROW_BY_ROW
+                               maps.q, maps.bias, maps.o, p);
+#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
                                maps.q, maps.k, maps.bias, maps.o, p);
 #elif ATTN_BIAS && !ATTN_BIAS_SHIFTED
                                maps.q, maps.k, maps.v, maps.bias, maps.o, p);
-#elif ATTN_TOKENS
+#elif ATTN_ROW_BY_ROW
                                maps.q, maps.o, p);
 #elif ATTN_SHARE_KV
                                maps.q, maps.k, maps.o, p);

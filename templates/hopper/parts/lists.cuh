@@ -10,7 +10,7 @@
 struct Gatherer {
   const Rows& rows;
   uint64_t *full, *empty;  // [kStages]
-  int* places;             // [kTileKv]: where the rows that come next begin; -1: none
+  int (&places)[kTileKv];  // where the rows that come next begin; -1: none
   const Params& p;
   const int lane = threadIdx.x % 32;
   RingSlot<kStages> slot;
@@ -25,8 +25,6 @@ struct Gatherer {
   __device__ void find_rows(const Tile& tile, const int (&keys)[kMaskWords],
                             int (&begins)[kMaskWords]) const;
 #endif
-  template <int kHeadDim, int kBegin, int kEnd, int kChunk>
-  __device__ void copy_rows(const uint8_t* from, uint8_t* tile) const;
   template <bool kTellsMask, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
   __device__ void run(uint8_t (&tiles)[kStages][kBytes], uint8_t (&mask)[kStages][kMaskBytes]);
 };
@@ -44,53 +42,16 @@ __device__ __forceinline__ void Gatherer::load_list(const List& list, int block,
 }
 
 #if ATTN_PAGE_SIZE
-// Where the rows of these keys begin, as the page table says; nowhere: -1.
+// Where the rows of these keys begin; nowhere: -1.
 __device__ __forceinline__ void Gatherer::find_rows(const Tile& tile, const int (&keys)[kMaskWords],
                                                     int (&begins)[kMaskWords]) const {
-  const int32_t* const pages = p.page_table + tile.b * p.page_table_stride;
 #pragma unroll
   for (int i = 0; i < kMaskWords; ++i) {
-    const bool exists = keys[i] >= 0 && keys[i] / kPageSize < p.page_table_stride;
-    const int page = exists ? __ldg(&pages[keys[i] / kPageSize]) : -1;
-    const bool has_row = page >= 0 && page < rows.pages;
-    begins[i] = has_row ? page * rows.stride_page + keys[i] % kPageSize * rows.stride_seq : -1;
+    begins[i] = place_of(rows, page_of(tile, keys[i], p), keys[i]);
   }
 }
 
 #endif
-// Of a block, to a tile, its chunks from kBegin to kEnd: by the lanes side by side as many columns
-// as a chunk has. Several places are read before their copies are asked for, which the compiler
-// moves no read across.
-template <int kHeadDim, int kBegin, int kEnd, int kChunk>
-__device__ __forceinline__ void Gatherer::copy_rows(const uint8_t* from, uint8_t* tile) const {
-  constexpr int kGroups = kChunk / 8, kRows = 32 / kGroups, kTogether = 4;
-  const int group = lane % kGroups;
-  // Of wide rows one round at a time: the compiler would keep all their places in the tile.
-  constexpr int kUnrolled = kEnd - kBegin > 2 ? 1 : kTileKv / kRows;
-  from += group * kPlaceBytes;
-#pragma unroll kUnrolled
-  for (int i = 0; i < kTileKv / kRows; i += kTogether) {
-    int place[kTogether];
-#pragma unroll
-    for (int j = 0; j < kTogether; ++j) place[j] = places[lane / kGroups + (i + j) * kRows];
-#pragma unroll
-    for (int j = 0; j < kTogether; ++j) {
-      const int row = lane / kGroups + (i + j) * kRows;
-      // One address for all chunks: of several, each copy would wait until the one before it has
-      // read its own.
-      uint64_t columns = reinterpret_cast<uint64_t>(from) + int64_t{place[j]} * kPlaceBytes;
-      pin(columns);
-#pragma unroll
-      for (int chunk = kBegin; chunk < kEnd; ++chunk) {
-        const int column = chunk * kGroups + group;
-        const bool padded = (chunk + 1) * kChunk > kHeadDim && column * 8 >= kHeadDim;
-        copy_chunk_if(place[j] >= 0 && !padded, tile + swizzled<kChunk>(kTileKv, row, column),
-                      reinterpret_cast<const void*>(columns + chunk * kGroups * kPlaceBytes));
-      }
-    }
-  }
-}
-
 // Tile after tile, as the producer takes them. One of the warps tells the mask.
 template <bool kTellsMask, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
 __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
@@ -139,7 +100,7 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
       if (kTellsMask && lane == 0) barrier_arrive(full[slot.index]);  // the mask is there
       __syncwarp();
       load_list(list, Blocks::after(block), keys);
-      copy_rows<kHeadDim, kBegin, kEnd, kChunk>(from, tiles[slot.index]);
+      copy_rows<kBegin, kEnd, kChunk>(from, places, tiles[slot.index], kHeadDim);
       arrive_once_copied(full[slot.index]);
 #if ATTN_PAGE_SIZE
       find_rows(tile, keys, begins);

@@ -25,7 +25,7 @@ __device__ __forceinline__ void load_rows(const CUtensorMap& map, uint64_t& full
   }
 }
 
-#if ATTN_GATHER
+#if ATTN_GATHER && !ATTN_PAGE_SIZE
 // Two blocks of keys, one below the other in each chunk of columns; where there is no second one,
 // numbers that no weight lets through.
 template <int kChunks, int kChunk>
@@ -171,13 +171,43 @@ __device__ __forceinline__ void Producer::call_for_biases(int block) {
 // Of the warp that brings values: of the block that comes next, before its slot is free.
 __device__ __forceinline__ void Producer::call_for_values(int block) {
   barrier_wait(shared.value_taken[call_slot.index], call_slot.parity ^ 1);
-  if (issues) {
-    shared.value_call[call_slot.index] = {tile, block};
-    barrier_arrive(shared.value_called[call_slot.index]);
-  }
+  if (issues) shared.value_call[call_slot.index] = {tile, block};
+#if ATTN_PAGE_ROWS
+  row_pages.tell(p.v, shared.value_places[call_slot.index]);
+  barrier_arrive(shared.value_called[call_slot.index]);
+#else
+  if (issues) barrier_arrive(shared.value_called[call_slot.index]);
+#endif
   __syncwarp();
   call_slot.advance();
 }
+
+#endif
+#if ATTN_PAGE_ROWS
+#if ATTN_GATHER
+__device__ __forceinline__ void Producer::find_pages(int block) {
+  row_pages.block = block;
+  row_pages.second = announced.second;
+  row_pages.look_up(tile, p);
+}
+#else
+// Looked up ahead, mostly.
+__device__ __forceinline__ void Producer::find_pages(int block) {
+  if (row_pages.block == block) return;
+  row_pages.block = block;
+  row_pages.look_up(tile, p);
+}
+
+// Of what is likely to be the next block: on its way under the copies of this one.
+__device__ __forceinline__ void Producer::look_ahead() {
+#if ATTN_ASCENDING
+  ++row_pages.block;
+#else
+  --row_pages.block;
+#endif
+  if (row_pages.block >= 0) row_pages.look_up(tile, p);
+}
+#endif
 
 #endif
 #if !ATTN_TOKENS
@@ -185,12 +215,15 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #if ATTN_BIAS
   if (copies_biases(bias_layout)) call_for_biases(block);
 #endif
+#if ATTN_PAGE_ROWS
+  find_pages(block);
+#endif
 #if ATTN_VALUES_APART
   call_for_values(block);
 #endif
-#if ATTN_PAGE_SIZE && ATTN_GATHER
+#if ATTN_PAGE_SIZE && !ATTN_PAGE_ROWS && ATTN_GATHER
   const PageCopy copy = page_copy(tile, block, announced.second, p);
-#elif ATTN_PAGE_SIZE
+#elif ATTN_PAGE_SIZE && !ATTN_PAGE_ROWS
   const PageCopy copy = page_copy(tile, block, p);
 #endif
   barrier_wait(shared.key_empty[key_slot.index], key_slot.parity ^ 1);
@@ -223,12 +256,16 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #else
     const int biases = copies_biases(bias_layout) ? 0 : kBiasTiles * kBiasChunksBytes;
 #endif
-#if ATTN_MAPS > 1
+#if ATTN_PAGE_ROWS
+    barrier_expect(full, biases);
+#elif ATTN_MAPS > 1
     barrier_expect(full, kMaps * kKeyBytes + biases);
 #else
     barrier_expect(full, kKeyBytes + biases);
 #endif
     if (!copies_biases(bias_layout)) load_biases(full, block);
+#elif ATTN_PAGE_ROWS
+    barrier_arrive(full);
 #elif ATTN_MAPS > 1
     barrier_expect(full, kMaps * kKeyBytes);
 #else
@@ -261,7 +298,17 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #endif
 #endif
   }
-#if ATTN_PAGE_SIZE && ATTN_MAPS > 1
+#if ATTN_PAGE_ROWS
+  row_pages.tell(p.k, shared.key_places);
+#if !ATTN_SHARE_KV && !ATTN_VALUES_APART
+  row_pages.tell(p.v, shared.value_places[key_slot.index]);  // of the same block
+#endif
+#if !ATTN_GATHER
+  look_ahead();
+#endif
+  __syncwarp();
+  copy_keys(shared, key_slot.index, h_kv, p);
+#elif ATTN_PAGE_SIZE && ATTN_MAPS > 1
 #pragma unroll 1
   for (int map = 0; map < kMaps; ++map) {
     load_page<kChunksQk, kChunkQk>(map_k, shared.key_full[key_slot.index],
@@ -277,12 +324,15 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 
 #if !ATTN_SHARE_KV && !ATTN_VALUES_APART
 __device__ __forceinline__ void Producer::load_value(int block) {
-#if ATTN_PAGE_SIZE && ATTN_GATHER
+#if ATTN_PAGE_SIZE && !ATTN_PAGE_ROWS && ATTN_GATHER
   const PageCopy copy = page_copy(tile, block, beside, p);
-#elif ATTN_PAGE_SIZE
+#elif ATTN_PAGE_SIZE && !ATTN_PAGE_ROWS
   const PageCopy copy = page_copy(tile, block, p);
 #endif
   barrier_wait(shared.value_empty[value_slot.index], value_slot.parity ^ 1);
+#if ATTN_PAGE_ROWS
+  copy_values(shared, value_slot.index, tile, p);
+#else
   if (issues) {
     uint64_t& full = shared.value_full[value_slot.index];
 #if !ATTN_PAGE_SIZE
@@ -315,6 +365,7 @@ __device__ __forceinline__ void Producer::load_value(int block) {
 #elif ATTN_PAGE_SIZE
   load_page<kChunksV, kChunkV>(map_v, shared.value_full[value_slot.index],
                                shared.value[value_slot.index], copy, h_kv);
+#endif
 #endif
   __syncwarp();
   value_slot.advance();

@@ -1,10 +1,16 @@
+#if ATTN_PAGE_ROWS
+// The values of a cache in small pages: a warp beside the producer's copies them.
+#else
 // The values of a cache in small pages: a warp beside the producer's brings them. Asking for so
 // many copies takes a warp as long as the tensor cores take for what comes.
+#endif
 #pragma once
 
 struct PageValues {
   Shared& shared;
+#if !ATTN_PAGE_ROWS
   const CUtensorMap& map;
+#endif
   const Params& p;
 
   __device__ void run() const;
@@ -19,6 +25,11 @@ __device__ __forceinline__ void PageValues::run() const {
     const int block = shared.value_call[slot.index].block;
     if (block < 0) return;
     const Tile tile = uniform(shared.value_call[slot.index].tile);
+#if ATTN_PAGE_ROWS
+    barrier_wait(shared.value_empty[slot.index], slot.parity ^ 1);
+    copy_values(shared, slot.index, tile, p);
+    barrier_arrive(shared.value_taken[slot.index]);
+#else
     barrier_arrive(shared.value_taken[slot.index]);
     const PageCopy copy = page_copy(tile, block, p);
     barrier_wait(shared.value_empty[slot.index], slot.parity ^ 1);
@@ -31,5 +42,6 @@ __device__ __forceinline__ void PageValues::run() const {
     load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], copy, tile.h / kGroup);
 #endif
     __syncwarp();
+#endif
   }
 }

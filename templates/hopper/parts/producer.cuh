@@ -1,7 +1,7 @@
 #if ATTN_VALUES_APART
 // The producer: one warp that keeps the ring of key tiles full by TMA, and calls for their values.
 // One lane issues; of a block of keys each lane brings what one page has.
-#elif ATTN_PAGE_SIZE && !ATTN_TOKENS
+#elif ATTN_PAGE_SIZE && !ATTN_ROW_BY_ROW
 // The producer: one warp that keeps the rings of key and value tiles full by TMA. One lane issues;
 // of a block of keys, or of values, each lane brings what one page has.
 #else
@@ -12,7 +12,7 @@
 
 struct Producer {
   Shared& shared;
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
   const CUtensorMap& map_q;
 #elif ATTN_SHARE_KV
   const CUtensorMap &map_q, &map_k;
@@ -53,6 +53,9 @@ struct Producer {
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
   int bias_row, bias_plane;  // the tile's first query, and the matrix that it is in
 #endif
+#if ATTN_PAGE_ROWS
+  RowPages row_pages;
+#endif
 #if ATTN_MASK_BITS && !ATTN_TOKENS
   const uint4* tile_mask;  // of its first block of keys
 #endif
@@ -90,6 +93,12 @@ struct Producer {
 #endif
 
   __device__ void load_queries();
+#if ATTN_PAGE_ROWS
+  __device__ void find_pages(int block);
+#if !ATTN_GATHER
+  __device__ void look_ahead();
+#endif
+#endif
 #if !ATTN_TOKENS
   __device__ void load_key(int block);
 #if ATTN_VALUES_APART
@@ -305,6 +314,9 @@ __device__ __forceinline__ bool Producer::has_next_part() const {
 
 __device__ __forceinline__ void Producer::begin_tile() {
   h_kv = tile.h / kGroup;
+#if ATTN_PAGE_ROWS && !ATTN_GATHER
+  row_pages.block = -1;
+#endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
 #if ATTN_PACKED_HEADS
   bias_row = tile.q_first / kGroupRows;

@@ -103,6 +103,11 @@ struct __align__(1024) Shared {
 #endif
 #if ATTN_TOKENS
   int places[kGatherers][kTileKv];  // of each warp that gathers: of the rows that come next
+#elif ATTN_PAGE_ROWS
+  int key_places[kTileKv];  // of the rows that come next
+#endif
+#if ATTN_PAGE_ROWS && !ATTN_SHARE_KV
+  int value_places[kStages][kTileKv];
 #endif
   uint64_t query_full[kQueryStages][ATTN_ROW_BLOCKS], query_empty[kQueryStages][ATTN_ROW_BLOCKS];
   uint64_t output_full[kQueryStages][ATTN_ROW_BLOCKS];
@@ -193,7 +198,10 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     }
   }
   for (int i = 0; i < kStages; ++i) {
-#if ATTN_BIAS
+#if ATTN_BIAS && ATTN_PAGE_ROWS
+    // By the producer and each of its lanes, and twice by each lane of who copy biases.
+    barrier_init(shared.key_full[i], copies_biases(biases) ? 33 + 2 * 32 * kCopiers : 33);
+#elif ATTN_BIAS
     // By the producer, and twice by each lane of who copy biases.
     barrier_init(shared.key_full[i], copies_biases(biases) ? 1 + 2 * 32 * kCopiers : 1);
 #endif
@@ -204,7 +212,9 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     // By each lane of who gathers; the mask.
     barrier_init(shared.key_full[i], 32 + 1);
 #endif
-#if !ATTN_BIAS && !ATTN_TOKENS
+#if !ATTN_BIAS && !ATTN_TOKENS && ATTN_PAGE_ROWS
+    barrier_init(shared.key_full[i], 1 + 32);  // by the producer, and by each of its lanes
+#elif !ATTN_BIAS && !ATTN_TOKENS
     barrier_init(shared.key_full[i], 1);
 #endif
 #if ATTN_BIAS
@@ -213,7 +223,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 #else
     barrier_init(shared.key_empty[i], 4 * kWarpgroups);  // one arrival a warp
 #endif
-#if ATTN_TOKENS && !ATTN_SHARE_KV
+#if ATTN_ROW_BY_ROW && !ATTN_SHARE_KV
     barrier_init(shared.value_full[i], 32);
 #elif !ATTN_SHARE_KV
     barrier_init(shared.value_full[i], 1);
@@ -222,7 +232,11 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(shared.value_empty[i], 4 * kWarpgroups);
 #endif
 #if ATTN_VALUES_APART
+#if ATTN_PAGE_ROWS
+    barrier_init(shared.value_called[i], 32);  // by each lane of the producer
+#else
     barrier_init(shared.value_called[i], 1);
+#endif
     barrier_init(shared.value_taken[i], 32);  // by each lane of who brings them
 #endif
   }

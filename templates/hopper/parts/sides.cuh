@@ -68,7 +68,7 @@ __device__ __forceinline__ void Consumer::weigh_for_both(Cursor& cursor, bool fi
 
 __device__ __forceinline__ void Consumer::let_other_weigh(Cursor& cursor) {
   barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
   fence_async_proxy();  // threads copied the keys
 #endif
 #if ATTN_WALK

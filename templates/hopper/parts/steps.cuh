@@ -35,7 +35,7 @@ __device__ __forceinline__ void Consumer::start_scores() {
 #endif
   pin(key);
   if (!key_there) barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
   fence_async_proxy();  // threads copied the keys
 #endif
 #if ATTN_PING_PONG
@@ -60,7 +60,7 @@ __device__ __forceinline__ void Consumer::start_output() {
   uint64_t value = values + value_slot.index * (kValueBytes / 16);
   pin(value);
   if (!value_there) barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
   fence_async_proxy();
 #endif
 #endif

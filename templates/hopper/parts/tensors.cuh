@@ -62,7 +62,7 @@ bool valid_strides(const Tensors& t) {
 }
 
 struct Maps {
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
   CUtensorMap q, o;
 #elif ATTN_SHARE_KV
   CUtensorMap q, k, o;
@@ -78,7 +78,7 @@ attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors)
   struct {
     CUtensorMap& map;
     const Tensor& tensor;
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
   } const pairs[] = {{maps.q, tensors.q}, {maps.o, tensors.o}};
 #elif ATTN_SHARE_KV
   } const pairs[] = {{maps.q, tensors.q}, {maps.k, tensors.k}, {maps.o, tensors.o}};
@@ -111,7 +111,7 @@ BiasLayout bias_layout_of(const Params& p) {
   return in_pairs ? BiasLayout::kPairs : BiasLayout::kElements;
 }
 #endif
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
 
 // Of keys or values, for those who read them without TMA.
 Rows rows_of(const Tensor& tensor) {

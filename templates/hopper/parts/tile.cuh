@@ -16,7 +16,7 @@ struct __align__(16) Sequence {
 };
 #endif
 
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
 // Keys or values, as they are read row by row.
 constexpr int kPlaceBytes = 16;  // that one copy takes, at a multiple of so many
 struct Rows {
@@ -119,11 +119,11 @@ struct Params {
 #if ATTN_TOKENS
   const int32_t* token_counts;   // [batch, kHeadsKv, seq_q]
   const int32_t* token_indices;  // [batch, kHeadsKv, seq_q, kListRoom]
-#if ATTN_SHARE_KV
-  Rows k;
-#else
-  Rows k, v;
 #endif
+#if ATTN_ROW_BY_ROW && ATTN_SHARE_KV
+  Rows k;
+#elif ATTN_ROW_BY_ROW
+  Rows k, v;
 #endif
 #if ATTN_FAR
   int chunks;       // of keys, at whose ends there are states

@@ -1,7 +1,7 @@
 // The tensor memory accelerator: tiles between global and swizzled shared memory.
 #pragma once
 
-#if ATTN_TOKENS
+#if ATTN_ROW_BY_ROW
 // What the L2 parts with in turn, as createpolicy.fractional encodes it.
 constexpr uint64_t kEvictNormal = 0x1000000000000000;
 #else
