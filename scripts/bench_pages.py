@@ -5,7 +5,7 @@
   scripts/bench_pages.py                                             then, where the GPU is
 
 bf16, causal: a query, or a chunk of 512, of each of a batch of texts of 512 to 16384 keys, drawn by
-the seed. Pages of 8, 16, 64 and 256 keys lie in no order. The kernels, and PyTorch's `varlen_attn`
+the seed. Pages of 1, 8, 16, 64 and 256 keys lie in no order. The kernels, and PyTorch's `varlen_attn`
 over packed keys, take turns in one process; medians of event timings, the L2 flushed before each
 call. Every result is first held to the formula in fp32.
 """

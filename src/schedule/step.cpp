@@ -189,9 +189,10 @@ double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCo
 // rows have nine such copies, it is less.
 constexpr double kCopyClk = 85, kCopyOfSidesClk = 45;
 
-// Of 32 lanes, four rows of as many columns: of all that copy on a core, one after the other. Of
-// pages of one key (H200, 2026-11-30, run AO).
-constexpr double kCopyOfRowsClk = 25;
+// Of 32 lanes, four rows of as many columns: of all that copy on a core, one after the other. Fitted
+// to chunks and next tokens over pages of one key (H200, 2026-11-30, run AO): predicted 0.79 to
+// 1.16 of their times.
+constexpr double kCopyOfRowsClk = 18;
 
 // Of all copies of a step that one warp asks for, or, of rows, both.
 double copies_clk(const Kernel& kernel, const Schedule& s) {
@@ -275,11 +276,8 @@ Step full_step(const Kernel& kernel, const Schedule& s, const target::Target& t,
   step.length += s.warpgroups * (s.warpgroups - 1) * shared_loads * kSharedLoadClk;
   // Where copies take nearly as long as all else, slots that they fill late add up: by one warp,
   // 128x128 and pages of 16 keys took 1.33 of the time of keys side by side, pages of 64 1.01.
-  // Copies of rows, which are asked for sooner, took 1.07 where they are predicted to take as long.
   if (kernel.page > 0) {
-    const double power = copies_rows(kernel, s) ? 8 : 3;
-    step.length =
-        std::pow(std::pow(step.length, power) + std::pow(copies_clk(kernel, s), power), 1 / power);
+    step.length = std::cbrt(std::pow(step.length, 3) + std::pow(copies_clk(kernel, s), 3));
   }
   return step;
 }
