@@ -28,11 +28,10 @@ def is_packable(spec):
 
 
 def takes_lists(spec):
-    """Whether no function of a pair asks which key it has, and the heads of a key head share a mask."""
-    of_pairs = str([spec["score"], spec["normalize"]])
+    """Whether the heads of a key head share a mask."""
     by_head = spec["heads"]["q"] > spec["heads"]["kv"] and re.search(r"\bh\b", spec.get("mask", ""))
     fits = spec["head_dim"]["v"] <= 256 or "share_kv" in spec
-    return "kv_idx" not in of_pairs and not by_head and fits
+    return not by_head and fits
 
 
 def draw_schedule_of_lists(d, spec):

@@ -129,6 +129,7 @@ std::optional<Slopes> Arranger::slopes_of_int(const Expr& e) const {
   for (const Linear::Term& term : sum->terms) {
     if (!varies(term.atom)) continue;
     if (term.atom.op() != Op::Variable || term.atom.name() != "kv_idx") return std::nullopt;
+    if (!in_line_) return std::nullopt;
     result.key = expr::number(static_cast<double>(term.coefficient));
   }
   return result;

@@ -20,7 +20,10 @@ struct Slopes {
 // Of expressions of kProduct, kBias and strips, for a form whose constants and lines it adds.
 class Arranger {
  public:
-  Arranger(const RowForm& rows, PairForm& form) : rows_(rows), form_(form) {}
+  // `in_line`: whether a block's keys follow one another. Those of a list do not: nothing grows
+  // evenly along them.
+  Arranger(const RowForm& rows, PairForm& form, bool in_line)
+      : rows_(rows), form_(form), in_line_(in_line) {}
 
   // Whether it differs between the pairs of a row, or between blocks.
   bool varies(const expr::Expr& e) const;
@@ -52,6 +55,7 @@ class Arranger {
 
   const RowForm& rows_;
   PairForm& form_;
+  bool in_line_;
   mutable Known<bool> varies_;
   mutable Known<std::optional<Slopes>> slopes_;
   Known<expr::Expr> arranged_;

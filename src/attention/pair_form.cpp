@@ -196,11 +196,20 @@ bool is_no_nan(const Expr& e) {
   return std::ranges::all_of(e.operands(), is_no_nan);
 }
 
+// Of keys of a list, which stand in any order: what pairs of a block share by their places is none.
+PairAbilities abilities_for(const spec::Spec& spec, PairAbilities abilities) {
+  if (spec.token_count == 0) return abilities;
+  abilities.level = abilities.bias = abilities.key_rows = abilities.places = false;
+  abilities.row_tables = false;
+  abilities.strips = Shared::Nothing;
+  return abilities;
+}
+
 // `scale` is that of the products.
 class Former {
  public:
   Former(const spec::Spec& spec, const RowForm& rows, double scale, PairAbilities abilities)
-      : spec_(spec), rows_(rows), abilities_(abilities) {
+      : spec_(spec), rows_(rows), abilities_(abilities_for(spec, abilities)) {
     form_.mask_bits = abilities.mask_bits && (asks_pairs(spec) || spec.token_count > 0);
     if (abilities.bias) form_.bias = pair_input(spec);
     if (form_.mask_bits && form_.bias && form_.bias->of_mask) form_.bias.reset();
@@ -358,7 +367,7 @@ class Former {
   const RowForm& rows_;
   PairAbilities abilities_;
   PairForm form_;
-  Arranger arranger_{rows_, form_};
+  Arranger arranger_{rows_, form_, spec_.token_count == 0};
   KeyRows key_rows_{spec_, arranger_, form_.key_rows};
   Strips strips_{abilities_.strips, [this](const Expr& e) { return arranger_.grows_evenly(e); },
                  [this](const Expr& load, size_t dim) { return index_in_range(spec_, load, dim); }};
@@ -387,6 +396,10 @@ void leave_factor(PairForm& form, const Expr& exponent, double factor) {
 }
 
 }  // namespace
+
+bool reads_listed_keys(const spec::Spec& spec, const PairForm& form) {
+  return spec.token_count > 0 && form.reads("kv_idx");
+}
 
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities) {
   PairForm form = Former(spec, rows, spec.scale, abilities).form();

@@ -133,6 +133,9 @@ struct PairForm {
   bool mask_loads() const { return !expr::inputs_of(mask).empty(); }  // for each pair
 };
 
+// Whether a pair reads which key it has of a list: no place in a block tells that.
+bool reads_listed_keys(const spec::Spec& spec, const PairForm& form);
+
 // What a kernel is able to.
 struct PairAbilities {
   bool near = false;                  // to compute a block of keys again: near forms

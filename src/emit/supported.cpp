@@ -140,7 +140,7 @@ class Support {
     }
   }
 
-  // A tile's keys are the list's, in its order: no function of a pair knows which they are.
+  // A tile's keys are the list's, in its order.
   void check_tokens() {
     if (spec_.varlen) not_emitted("/tokens", "token sparsity of packed sequences is");
     if (spec_.maps > 1) not_emitted("/maps", "token sparsity of two maps is");
@@ -152,17 +152,6 @@ class Support {
     if (spec_.heads.group() > 1 && expr::mentions(spec_.token_mask, "h")) {
       not_emitted("/mask", "a mask that reads h beside tokens is",
                   "the heads of a key head share lists: h_kv tells those apart");
-    }
-    if (expr::mentions(spec_.score, "kv_idx")) {
-      not_emitted("/score", "a score that reads kv_idx beside tokens is");
-    }
-    const auto reads_key = [](const spec::NamedExpr& e) {
-      return expr::mentions(e.value, "kv_idx");
-    };
-    const spec::Normalizer& normalize = spec_.normalize;
-    if (expr::mentions(normalize.weight, "kv_idx") ||
-        std::ranges::any_of(normalize.rows, reads_key)) {
-      not_emitted("/normalize", "a normalizer that reads kv_idx beside tokens is");
     }
   }
 

@@ -87,6 +87,10 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
     members.push_back(
         {"  const uint32_t* bits;", "in shared memory: the mask of its pairs at hand"});
   }
+  if (attention::reads_listed_keys(spec, pairs)) {
+    members.push_back(
+        {"  const int* listed;", "in shared memory: the block's keys, from the thread's first on"});
+  }
   if (!pairs.of_key.empty()) {
     members.push_back({fmt::format("  const {}* of_key;", number_type(pairs.of_key.front())),
                        "in shared memory: values of the thread's keys"});

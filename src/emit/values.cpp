@@ -284,7 +284,9 @@ class TemplateValues {
     // Far keys come before the others.
     const bool ascending = pairs_.far || (masked_ && from_first && !walks_ && level);
     put("ASCENDING", ascending);
-    put("NEAREST_FIRST", !ascending && !walks_ && !by_query_ && may_fall_with_distance());
+    const bool in_line = spec_.token_count == 0;
+    put("NEAREST_FIRST",
+        in_line && !ascending && !walks_ && !by_query_ && may_fall_with_distance());
     // Whether the mask's limits may cut the last blocks of keys of a tile, and the first ones.
     const bool cut = rows_.exponential && masked_ && is_interval(spec_);
     put("CUT_LAST", cut);
@@ -323,6 +325,7 @@ class TemplateValues {
 
   void put_tokens() {
     put("TOKENS", spec_.token_count);
+    put("LISTED_KEYS", attention::reads_listed_keys(spec_, pairs_));
     put("TOKEN_MASK", spec_.token_count > 0 && !spec_.token_mask.is_number(1));
   }
 

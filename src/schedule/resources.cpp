@@ -187,6 +187,7 @@ int bookkeeping_bytes(const Kernel& kernel, const Schedule& s, int query_stages)
   if (kernel.mask_bits) bytes += s.stages * mask_tile_bytes(s, kernel.group());
   constexpr int kGatherers = 2, kPlace = 4;  // of the warps that gather each its keys at hand
   if (kernel.list_room > 0) bytes += kGatherers * s.tile_kv * kPlace;
+  if (kernel.listed_keys) bytes += s.stages * s.tile_kv * kPlace;
   if (copies_rows(kernel, s)) bytes += (kernel.share_kv ? 1 : 1 + s.stages) * s.tile_kv * kPlace;
   if (kernel.sides > 1) bytes += bytes_of_rows_so_far(kernel, s);
   bytes += kWarpgroupRows * s.warpgroups * kernel.table_bytes;
@@ -278,20 +279,23 @@ std::string why_blocks_unfit(const Kernel& kernel, const Schedule& s) {
   return {};
 }
 
+constexpr int kGatheredKeys = 32;  // of a list, at a time: one by each lane of a warp
+
 // A tile has the heads of one query; two of the producer's warps gather its keys and values.
 std::string why_lists_unfit(const Schedule& s) {
-  constexpr int kLanes = 32;
   if (!s.pack_heads) return "lists of keys are of the heads of a key head: they share a tile";
   if (s.row_blocks() > 1) return fmt::format("a query has {} rows", kWarpgroupRows);
-  if (s.tile_kv % kLanes != 0) {
-    return fmt::format("a warp gathers {} keys at a time; {} are no multiple", kLanes, s.tile_kv);
+  if (s.tile_kv % kGatheredKeys != 0) {
+    return fmt::format("a warp gathers {} keys at a time; {} are no multiple", kGatheredKeys,
+                       s.tile_kv);
   }
   return counts_tiles(s) ? "tiles of one query come in linear order" : "";
 }
 
 std::string why_too_large(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   // The estimate is a careful one, and a least tile that spills is better than none.
-  const bool least = s.row_blocks() == 1 && s.tile_kv == kLeastTileKv;
+  const int least_keys = kernel.list_room > 0 ? kGatheredKeys : kLeastTileKv;
+  const bool least = s.row_blocks() == 1 && s.tile_kv == least_keys;
   const int need = register_need(kernel, s, false);
   const int granted = register_plan(kernel, s, blocks_per_core(kernel, s, target)).consumer;
   if (need > granted && !least) {

@@ -81,6 +81,7 @@ struct Kernel {
   double most_keys = 0;       // of the blocks that a list has room for; 0: for all
   bool group_blocks = false;  // which are the same for all query heads of a key head
   int list_room = 0;          // keys of a query's list of tokens; 0: there are none
+  bool listed_keys = false;   // pairs read which key of it they have
   int page = 0;               // keys of a page that blocks come from; 0: they are not in pages
   bool rows_alike = true;     // neighbouring rows of blocks keep mostly the same
   std::string apart_blocks;   // why a step cannot take two of these blocks, or ""

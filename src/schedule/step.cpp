@@ -189,9 +189,9 @@ double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCo
 // rows have nine such copies, it is less.
 constexpr double kCopyClk = 85, kCopyOfSidesClk = 45;
 
-// Of 32 lanes, four rows of as many columns: of all that copy on a core, one after the other. Fitted
-// to chunks and next tokens over pages of one key (H200, 2026-11-30, run AO): predicted 0.79 to
-// 1.16 of their times.
+// Of 32 lanes, four rows of as many columns: of all that copy on a core, one after the other.
+// Fitted to chunks and next tokens over pages of one key (H200, 2026-11-30, run AO): predicted 0.79
+// to 1.16 of their times.
 constexpr double kCopyOfRowsClk = 18;
 
 // Of all copies of a step that one warp asks for, or, of rows, both.

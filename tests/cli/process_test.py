@@ -56,7 +56,7 @@ class Process(CommandLine):
         # Who asks for the paths runs again.
         self.check("tiny.yaml", "--print-outputs", "--emit", "header", out="tiny.h\n")
         # What is not emitted may be what would read it.
-        self.write("tiny.yaml", SPEC + "constants: {cap: 30}\nkv_cache: {paged: 20}\n")
+        self.write("tiny.yaml", SPEC + "constants: {cap: 30}\npasses: [decode]\n")
         result = self.run_raw("tiny.yaml", "-o", "out")
         self.assertNotIn(b"warning", result.stderr)
 

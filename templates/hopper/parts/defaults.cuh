@@ -259,6 +259,9 @@
 #define ATTN_CLEARS_VALUES 0
 #endif
 #endif
+#ifndef ATTN_LISTED_KEYS
+#define ATTN_LISTED_KEYS 0
+#endif
 #ifndef ATTN_TOKEN_MASK
 #define ATTN_TOKEN_MASK 0
 #endif

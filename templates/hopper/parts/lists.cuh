@@ -25,8 +25,8 @@ struct Gatherer {
   __device__ void find_rows(const Tile& tile, const int (&keys)[kMaskWords],
                             int (&begins)[kMaskWords]) const;
 #endif
-  template <bool kTellsMask, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
-  __device__ void run(uint8_t (&tiles)[kStages][kBytes], uint8_t (&mask)[kStages][kMaskBytes]);
+  template <bool kTells, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
+  __device__ void run(uint8_t (&tiles)[kStages][kBytes], Shared& shared);
 };
 
 // The lane's keys of a block; none: -1.
@@ -52,10 +52,13 @@ __device__ __forceinline__ void Gatherer::find_rows(const Tile& tile, const int 
 }
 
 #endif
+#if ATTN_LISTED_KEYS
+// Tile after tile, as the producer takes them. One of the warps tells the mask, and the keys.
+#else
 // Tile after tile, as the producer takes them. One of the warps tells the mask.
-template <bool kTellsMask, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
-__device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
-                                              uint8_t (&mask)[kStages][kMaskBytes]) {
+#endif
+template <bool kTells, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
+__device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes], Shared& shared) {
 #pragma unroll 1
   for (int index = blockIdx.x; index < p.tiles; index += gridDim.x) {
     const Tile tile = tile_at(index, p);
@@ -92,13 +95,16 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
 #else
         if (column(i) < kTileKv) places[column(i)] = exists ? keys[i] * rows.stride_seq : -1;
 #endif
-        if constexpr (kTellsMask) {
+        if constexpr (kTells) {
           const uint32_t word = __ballot_sync(0xffffffffu, exists);
-          if (lane == 0) reinterpret_cast<uint32_t*>(mask[slot.index])[i] = word;
+          if (lane == 0) reinterpret_cast<uint32_t*>(shared.mask[slot.index])[i] = word;
+#if ATTN_LISTED_KEYS
+          if (column(i) < kTileKv) shared.listed[slot.index][column(i)] = max(keys[i], 0);
+#endif
         }
       }
-      if (kTellsMask && lane == 0) barrier_arrive(full[slot.index]);  // the mask is there
       __syncwarp();
+      if (kTells && lane == 0) barrier_arrive(full[slot.index]);  // what is told is there
       load_list(list, Blocks::after(block), keys);
       copy_rows<kBegin, kEnd, kChunk>(from, places, tiles[slot.index], kHeadDim);
       arrive_once_copied(full[slot.index]);
@@ -117,16 +123,16 @@ __device__ __forceinline__ void gather_keys(Shared& shared, const Params& p) {
   constexpr int kBegin = kChunksQk * kWarp / kGatherers;
   constexpr int kEnd = kChunksQk * (kWarp + 1) / kGatherers;
   Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[kWarp], p}
-      .run<kWarp == 0, kHeadDimQk, kBegin, kEnd, kChunkQk>(shared.key, shared.mask);
+      .run<kWarp == 0, kHeadDimQk, kBegin, kEnd, kChunkQk>(shared.key, shared);
 }
 #else
 __device__ __forceinline__ void gather_keys(Shared& shared, const Params& p) {
   Gatherer{p.k, shared.key_full, shared.key_empty, shared.places[0], p}
-      .run<true, kHeadDimQk, 0, kChunksQk, kChunkQk>(shared.key, shared.mask);
+      .run<true, kHeadDimQk, 0, kChunksQk, kChunkQk>(shared.key, shared);
 }
 
 __device__ __forceinline__ void gather_values(Shared& shared, const Params& p) {
   Gatherer{p.v, shared.value_full, shared.value_empty, shared.places[1], p}
-      .run<false, kHeadDimV, 0, kChunksV, kChunkV>(shared.value, shared.mask);
+      .run<false, kHeadDimV, 0, kChunksV, kChunkV>(shared.value, shared);
 }
 #endif

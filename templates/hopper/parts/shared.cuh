@@ -103,6 +103,9 @@ struct __align__(1024) Shared {
 #endif
 #if ATTN_TOKENS
   int places[kGatherers][kTileKv];  // of each warp that gathers: of the rows that come next
+#if ATTN_LISTED_KEYS
+  int listed[kStages][kTileKv];  // the keys of each slot; 0 where there is none
+#endif
 #elif ATTN_PAGE_ROWS
   int key_places[kTileKv];  // of the rows that come next
 #endif

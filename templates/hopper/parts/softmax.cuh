@@ -180,7 +180,11 @@ __device__ __forceinline__ void finish_scores(float (&scores)[kTileKv / 8][2][2]
 #if ATTN_AFFINE_SCORE
       score = exponent_of(score, row, base, column);
 #else
+#if ATTN_LISTED_KEYS
+      const int kv_idx = row.listed[column];
+#else
       const int kv_idx = kMasked ? min(kv_first + column, row.seq_kv - 1) : kv_first + column;
+#endif
 #if ATTN_SCORE_BIAS && ATTN_LINES
       score = score_of(score, bias, row, lines, column, kv_idx, in);
 #elif ATTN_SCORE_BIAS && ATTN_SCORE_COLUMN

@@ -252,6 +252,9 @@ __device__ __forceinline__ void Consumer::find_mask() {
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) rows[r].bits = words + (rows[r].q_idx - q_first) * kMaskWords;
+#if ATTN_LISTED_KEYS
+  rows[0].listed = rows[1].listed = shared.listed[key_slot.index] + lane % 4 * 2;
+#endif
 }
 
 #endif

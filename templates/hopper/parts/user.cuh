@@ -38,6 +38,9 @@ struct Row {
 #if ATTN_MASK_BITS
   const uint32_t* bits;  // in shared memory: the mask of its pairs at hand
 #endif
+#if ATTN_LISTED_KEYS
+  const int* listed;  // in shared memory: the block's keys, from the thread's first on
+#endif
 };
 
 #if ATTN_BIAS
