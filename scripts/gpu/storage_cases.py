@@ -166,6 +166,13 @@ def list_cases():
     yield one("valid", 128, (8, 2), 100, {"valid": {"fill": "stretches"}},
               inputs={"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}},
               mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos")
+    yield one("alibi", 128, (16, 2), 200, {"slopes": {"fill": "slopes"}}, inputs=SLOPES, score=ALIBI,
+              mask=CAUSAL)
+    yield one("bias", 64, (8, 2), 130, {"bias": {"fill": "normal"}}, longest=2000,
+              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+              score="score + bias[h, q_idx, kv_idx]")
+    yield one("decay", 128, (8, 2), 130, mask=CAUSAL, score="score * exp2((kv_idx - q_pos) / 64)",
+              normalize=row_free("sigmoid(score)"))
     few = {"batch": 2, "seq_q": 1, "seq_kv": 8192}
     yield one("split", 128, (16, 2), 700, mask=CAUSAL, longest=2000, workload=few)
     yield one("split_sigmoid", (72, 40), (64, 1), 1500, dtype="fp16", longest=2000, workload=few,
@@ -207,6 +214,8 @@ def latent_cases():
               inputs={"valid": {"dtype": "u8", "shape": ["batch", "seq_kv"]}},
               mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos", tokens={"indices": 130})
     yield one("lists_narrow", (192, 128), (16, 2), mask=CAUSAL, tokens={"indices": 130})
+    yield one("lists_alibi", (576, 512), (16, 1), {"slopes": {"fill": "slopes"}}, inputs=SLOPES,
+              score=ALIBI, mask=CAUSAL, tokens={"indices": 200})
     yield one("lists_split", (576, 512), (128, 1), mask=CAUSAL, tokens={"indices": 900}, longest=2000,
               workload={"batch": 1, "seq_q": 2, "seq_kv": 8192})
     for tile_kv, stages in ((32, 4), (48, 2)):

@@ -256,6 +256,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.indexed_score = pairs.reads("kv_idx");
   kernel.mask_bits = pairs.mask_bits;
   kernel.listed_keys = attention::reads_listed_keys(spec, pairs);
+  if (kernel.listed_keys) kernel.score.load += 1;
   if (kernel.mask_bits) {
     kernel.mask = kBitTest;
   } else if (!kernel.range.always_full) {

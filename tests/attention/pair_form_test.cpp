@@ -329,6 +329,38 @@ TEST_CASE("elements along the keys stand behind an address") {
             .key_rows.empty());
 }
 
+TEST_CASE("nothing grows along the keys of a list, which stand in any order") {
+  const PairAbilities all{.level = true,
+                          .bias = true,
+                          .mask_bits = true,
+                          .key_rows = true,
+                          .places = true,
+                          .row_tables = true,
+                          .strips = Shared::All};
+  const char* const twice = "score: score + sink[h] * (kv_idx - q_pos) + page[b, kv_idx]\n";
+  const PairForm in_line = form_for(twice, spec::DType::Bf16, all);
+  CHECK(in_line.has_lines());
+  spec::Spec spec = spec_of(twice);
+  spec.scale = 0.5;
+  spec.token_count = 100;
+  const auto rows = derive_row_form(spec.normalize);
+  const PairForm listed = pair_form(spec, std::get<RowForm>(rows), all);
+  CHECK_FALSE(listed.has_lines());
+  CHECK_FALSE(listed.has_value_strips());
+  CHECK_FALSE(listed.affine);
+  CHECK_FALSE(listed.bias);
+  CHECK(reads_listed_keys(spec, listed));
+  CHECK_FALSE(reads_listed_keys(spec_of(twice), in_line));
+  // Of the distance alone, what a row has of it is still left out of a softmax's score.
+  spec::Spec distance = spec_of("score: score + sink[h] * (kv_idx - q_pos)\n");
+  distance.token_count = 100;
+  const PairForm form = pair_form(distance, std::get<RowForm>(rows), all);
+  CHECK_FALSE(form.affine);
+  CHECK(text(form.score).find("kv_idx") != std::string::npos);
+  distance.score = spec_of("score: score + sink[h] * q_pos\n").score;
+  CHECK_FALSE(reads_listed_keys(distance, pair_form(distance, std::get<RowForm>(rows), all)));
+}
+
 TEST_CASE("a mask knows no lines, which begin at a key that exists") {
   const PairForm form = form_for("mask: 0.75 * kv_idx <= q_pos + 3 * sink[h]\n");
   CHECK(form.lines.empty());

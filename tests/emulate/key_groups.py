@@ -270,6 +270,16 @@ KEY_GROUPS = {
          ["2,3,700", "1,1,40", "1,3,0", "40,1,330"]),
         (spec((6, 2), (72, 40), dtype="fp16", tokens={"indices": 200}, inputs=SINK, normalize=SINKS),
          [in_line(1, 64, 2, split_keys=True)], ["large:1,2,330"]),
+        # Pairs that read which key they are about.
+        (spec((16, 1), tokens={"indices": 200}, inputs=SLOPES, score=ALIBI, mask=CAUSAL),
+         [in_line(1, 64, 2), in_line(1, 96, 2, overlap="none"), in_line(1, 32, 3, split_keys=True)],
+         ["2,9,300", "1,1,70", "1,3,0"]),
+        (spec((4, 2), (72, 40), dtype="fp16", tokens={"indices": 90}, inputs={**KEYS, **bias("f32", "heads")},
+              score="score + key[b, kv_idx] + bias[h, q_idx, kv_idx]"), [in_line(1, 64, 2)], ["padded:2,5,130"]),
+        (spec((8, 2), tokens={"indices": 130}, kv_cache={"paged": 16}, score=RETAINED, normalize=RETENTION,
+              mask=CAUSAL), [in_line(1, 64, 2, weights="shared")], ["2,7,200"]),
+        (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, tokens={"indices": 100}, inputs=SLOPES,
+              score=FALLING, mask=CAUSAL), [turns(2, 32, 2, pack_heads=True, order="linear")], ["1,3,200"]),
     ],
     # Values that are the keys' first columns: as wide as an accumulator, and on two sides of a tile.
     "shared_kv": [
