@@ -361,6 +361,9 @@ KEY_GROUPS = {
         (spec((4, 2), kv_cache={"paged": 1}, varlen=True, layout="bhsd", mask=CAUSAL),
          [schedule(2, 64, 2), packed(1, 80, 2), packed(1, 64, 2, split_keys=True)],
          [*PACKED, WILD, "roomy:1x700+1x300+1x9"]),
+        # A tile begins at the block before the one where the last tile of its core ended.
+        (spec((2, 1), kv_cache={"paged": 1}, varlen=True, mask=WINDOW), [schedule(2, 64, 2)],
+         ["2x520+2x520+2x180+2x180+2x180"]),
         (spec(kv_cache={"paged": 12}, inputs=IDS, mask="doc[b, q_pos] == doc[b, kv_idx]"),
          [schedule(2, 64, 2), schedule(1, 16, 2)], CALLS[:3]),
         (spec((2, 1), (448, 384), kv_cache={"paged": 1}, share_kv={"v_prefix": 384}, mask=CAUSAL),

@@ -1,6 +1,7 @@
 #include "pages.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace attngen::emulate {
@@ -26,8 +27,8 @@ Pages::Pages(const spec::Spec& spec, const Call& call, std::mt19937& random)
   for (const Sequence& s : call.sequences) {
     const int64_t used = pages_of(s.seq_kv, size_);
     for (int64_t i = 0; i < stride_; ++i) {
-      const double none = random() % 2 == 0 ? -0x1p31 : 0x1p31 - 1;
-      table_.push_back(i < used ? static_cast<double>(*next++) : none);
+      const double none[] = {-0x1p31, -1, static_cast<double>(count_), 0x1p31 - 1};
+      table_.push_back(i < used ? static_cast<double>(*next++) : none[random() % std::size(none)]);
     }
   }
 }
