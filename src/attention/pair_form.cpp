@@ -210,8 +210,8 @@ class Former {
  public:
   Former(const spec::Spec& spec, const RowForm& rows, double scale, PairAbilities abilities)
       : spec_(spec), rows_(rows), abilities_(abilities_for(spec, abilities)) {
-    form_.mask_bits = abilities.mask_bits && (asks_pairs(spec) || spec.token_count > 0);
-    if (abilities.bias) form_.bias = pair_input(spec);
+    form_.mask_bits = abilities_.mask_bits && (asks_pairs(spec) || spec.token_count > 0);
+    if (abilities_.bias) form_.bias = pair_input(spec);
     if (form_.mask_bits && form_.bias && form_.bias->of_mask) form_.bias.reset();
     const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
     score_ = prepared(expr::substitute(spec.score, {{"score", product}}));

@@ -23,7 +23,7 @@ bool has_even_sides(int head_dim_v);
 
 // Whether the keys of a tile that stand in one page are too few for a box of TMA, or so few that it
 // takes longer: then threads copy keys and values row by row. H200, 2026-11-30 (the ladder, run
-// AO), pages of 8: latent keys, which one warp brings, 0.87 to 0.95 of the speed of keys side by
+// AO), pages of 8: latent keys, which one warp brings, 0.88 to 0.96 of the speed of keys side by
 // side by rows, 0.73 to 0.89 by boxes; others 0.65 to 0.91 and 0.75 to 0.94.
 bool copies_rows(const Kernel& kernel, const Schedule& schedule);
 

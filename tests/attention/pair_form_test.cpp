@@ -351,6 +351,8 @@ TEST_CASE("nothing grows along the keys of a list, which stand in any order") {
   CHECK_FALSE(listed.bias);
   CHECK(reads_listed_keys(spec, listed));
   CHECK_FALSE(reads_listed_keys(spec_of(twice), in_line));
+  spec.score = spec_of("score: score + pair[q_idx, kv_idx]\n").score;
+  CHECK_FALSE(pair_form(spec, std::get<RowForm>(rows), all).bias);
   // Of the distance alone, what a row has of it is still left out of a softmax's score.
   spec::Spec distance = spec_of("score: score + sink[h] * (kv_idx - q_pos)\n");
   distance.token_count = 100;

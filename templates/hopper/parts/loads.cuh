@@ -173,7 +173,7 @@ __device__ __forceinline__ void Producer::call_for_values(int block) {
   barrier_wait(shared.value_taken[call_slot.index], call_slot.parity ^ 1);
   if (issues) shared.value_call[call_slot.index] = {tile, block};
 #if ATTN_PAGE_ROWS
-  row_pages.tell(p.v, shared.value_places[call_slot.index]);
+  if (block >= 0) row_pages.tell(p.v, shared.value_places[call_slot.index]);
   barrier_arrive(shared.value_called[call_slot.index]);
 #else
   if (issues) barrier_arrive(shared.value_called[call_slot.index]);

@@ -1,4 +1,11 @@
-#if ATTN_VALUES_APART
+#if ATTN_PAGE_ROWS && ATTN_VALUES_APART
+// The producer: one warp that keeps the ring of key tiles full, row by row, and calls for their
+// values.
+#elif ATTN_PAGE_ROWS && ATTN_SHARE_KV
+// The producer: one warp that keeps the ring of key tiles full, row by row.
+#elif ATTN_PAGE_ROWS
+// The producer: one warp that keeps the rings of key and value tiles full, row by row.
+#elif ATTN_VALUES_APART
 // The producer: one warp that keeps the ring of key tiles full by TMA, and calls for their values.
 // One lane issues; of a block of keys each lane brings what one page has.
 #elif ATTN_PAGE_SIZE && !ATTN_ROW_BY_ROW
