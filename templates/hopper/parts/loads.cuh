@@ -203,9 +203,9 @@ __device__ __forceinline__ void Producer::look_ahead() {
 #if ATTN_ASCENDING
   ++row_pages.block;
 #else
-  --row_pages.block;
+  if (--row_pages.block < 0) return;
 #endif
-  if (row_pages.block >= 0) row_pages.look_up(tile, p);
+  row_pages.look_up(tile, p);
 }
 #endif
 
