@@ -44,10 +44,19 @@ constexpr std::array kStatuses = {
     StatusText{"LAUNCH_FAILED", "the launch failed"},
 };
 
-// BAD_LENGTH of a cache in pages.
+// BAD_LENGTH of a cache in pages, MISALIGNED where values are columns of the keys.
 constexpr const char* kBadPages =
     "a length or the number of pages is negative or too large, or a length or the page size is not "
     "the kernel's";
+constexpr const char* kMisalignedKeys =
+    "a pointer is not aligned: q, k, o, workspace to 16 bytes, others as documented";
+
+std::string_view meaning_of(const StatusText& status, const spec::Spec& spec) {
+  const std::string_view name = status.name;
+  if (spec.page && name == "BAD_LENGTH") return kBadPages;
+  if (spec.v_prefix && name == "MISALIGNED") return kMisalignedKeys;
+  return status.text;
+}
 
 std::string prototype(const Function& function) {
   std::vector<std::string> parameters;
@@ -163,9 +172,8 @@ Api api_of(const spec::Spec& spec) {
   api.upper_name = text::upper(spec.name);
   int value = 0;
   for (const StatusText& status : kStatuses) {
-    const bool of_pages = spec.page && status.name == std::string_view("BAD_LENGTH");
     api.statuses.push_back(
-        {api.upper_name + "_" + status.name, value++, of_pages ? kBadPages : status.text});
+        {api.upper_name + "_" + status.name, value++, std::string(meaning_of(status, spec))});
   }
   api.status_string = {"const char*",
                        spec.name + "_status_string",

@@ -166,7 +166,6 @@ TEST_CASE("caches in pages") {
   CHECK(meaning_of(packed, "cu_seqlens_kv") ==
         "i32 [batch + 1], ascending from 0: how many keys the sequences before each one have; not "
         "checked");
-  CHECK(packed.statuses[4].text.ends_with("the page size is not the kernel's"));
   CHECK(meaning_of(packed, "q_stride_seq") == "elements; both zero: contiguous, as q's shape says");
   CHECK(meaning_of(packed, "page_table_stride") == "elements; zero: ceil(total_kv / 16)");
 }
@@ -221,6 +220,13 @@ TEST_CASE("lines of the header fit") {
     INFO(line);
     CHECK(line.size() <= 100);
   }
+}
+
+TEST_CASE("status texts name what a call has") {
+  const Api paged = api_of(spec_of("kv_cache: {paged: 64}\n"));
+  CHECK(paged.statuses[4].text.ends_with("the page size is not the kernel's"));
+  const Api latent = api_of(spec_of("share_kv: {v_prefix: 128}\n"));
+  CHECK(latent.statuses[3].text.find(": q, k, o, workspace") != std::string::npos);
 }
 
 TEST_CASE("status texts are those of the templates") {

@@ -187,8 +187,13 @@ const char* attention_status_string(attention_status status) {
       return "args.size is not the size of the argument struct";
     case ATTENTION_NULL_POINTER:
       return "a required pointer is null";
+#if ATTN_SHARE_KV
+    case ATTENTION_MISALIGNED:
+      return "a pointer is not aligned: q, k, o, workspace to 16 bytes, others as documented";
+#else
     case ATTENTION_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
+#endif
 #if ATTN_PAGE_SIZE
     case ATTENTION_BAD_LENGTH:
       return "a length or the number of pages is negative or too large, or a length or the page "
