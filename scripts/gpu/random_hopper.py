@@ -28,7 +28,7 @@ def is_packable(spec):
 
 
 def takes_lists(spec):
-    """Whether the heads of a key head share a mask."""
+    """Whether the heads of a key head share a mask, and values fit a tile of one query."""
     by_head = spec["heads"]["q"] > spec["heads"]["kv"] and re.search(r"\bh\b", spec.get("mask", ""))
     fits = spec["head_dim"]["v"] <= 256 or "share_kv" in spec
     return not by_head and fits

@@ -5,6 +5,9 @@ from dataclasses import replace
 from gpu.case import CAUSAL, MASKS, Case, make_spec, schedule
 from gpu.variant_parts import ALIBI, DIFFERENTIAL, SLOPES, row_free, variant
 
+PAIR_BIAS = {"inputs": {"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
+             "score": "score + bias[h, q_idx, kv_idx]", "longest": 2000}
+
 
 def varlen_cases():
     """`--filter varlen_`: packed sequences, an empty one and one of NaN among them."""
@@ -168,9 +171,7 @@ def list_cases():
               mask="valid[b, kv_idx] != 0 and kv_idx <= q_pos")
     yield one("alibi", 128, (16, 2), 200, {"slopes": {"fill": "slopes"}}, inputs=SLOPES, score=ALIBI,
               mask=CAUSAL)
-    yield one("bias", 64, (8, 2), 130, {"bias": {"fill": "normal"}}, longest=2000,
-              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
-              score="score + bias[h, q_idx, kv_idx]")
+    yield one("bias", 64, (8, 2), 130, {"bias": {"fill": "normal"}}, **PAIR_BIAS)
     yield one("decay", 128, (8, 2), 130, mask=CAUSAL, score="score * exp2((kv_idx - q_pos) / 64)",
               normalize=row_free("sigmoid(score)"))
     few = {"batch": 2, "seq_q": 1, "seq_kv": 8192}
@@ -245,9 +246,7 @@ def paged_cases():
     yield one("ids", 128, 128, (4, 2), {"doc": {"fill": "documents_anyhow"}},
               inputs={"doc": {"dtype": "i32", "shape": ["batch", "seq_kv"]}},
               mask="doc[b, q_pos] == doc[b, kv_idx]")
-    yield one("bias", 32, 64, (4, 2), {"bias": {"fill": "normal"}}, longest=2000,
-              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
-              score="score + bias[h, q_idx, kv_idx]")
+    yield one("bias", 32, 64, (4, 2), {"bias": {"fill": "normal"}}, **PAIR_BIAS)
     yield one("maps", 64, 64, (4, 2), {"lambda": {"fill": "normal"}}, maps=2, mask=CAUSAL,
               normalize=DIFFERENTIAL, inputs={"lambda": {"dtype": "f32", "shape": ["heads"]}})
     yield one("blocks", 16, 128, (4, 2), mask=CAUSAL,
@@ -268,9 +267,7 @@ def paged_cases():
     yield one("rows_query", 1, 128, (8, 2), mask=CAUSAL, varlen=True, workload=few)
     yield one("rows_odd", 20, (192, 128), (4, 4), normalize=row_free("sigmoid(score)"))
     yield one("rows_wide", 3, (128, 512), (2, 1), mask=CAUSAL)
-    yield one("rows_bias", 1, 64, (4, 2), {"bias": {"fill": "normal"}}, longest=2000,
-              inputs={"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
-              score="score + bias[h, q_idx, kv_idx]")
+    yield one("rows_bias", 1, 64, (4, 2), {"bias": {"fill": "normal"}}, **PAIR_BIAS)
     yield one("rows_maps", 2, 64, (4, 2), {"lambda": {"fill": "normal"}}, maps=2, mask=CAUSAL,
               normalize=DIFFERENTIAL, inputs={"lambda": {"dtype": "f32", "shape": ["heads"]}})
     yield one("rows_blocks", 1, 128, (4, 2), mask=CAUSAL,

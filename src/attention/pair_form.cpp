@@ -234,6 +234,7 @@ class Former {
     form_.divides_keys = abilities_.places && form_.any([](const Expr& e) {
       return expr::find_node(e, is_divided_key) != nullptr;
     });
+    form_.listed_keys = spec_.token_count > 0 && form_.reads("kv_idx");
     return std::move(form_);
   }
 
@@ -396,10 +397,6 @@ void leave_factor(PairForm& form, const Expr& exponent, double factor) {
 }
 
 }  // namespace
-
-bool reads_listed_keys(const spec::Spec& spec, const PairForm& form) {
-  return spec.token_count > 0 && form.reads("kv_idx");
-}
 
 PairForm pair_form(const spec::Spec& spec, const RowForm& rows, PairAbilities abilities) {
   PairForm form = Former(spec, rows, spec.scale, abilities).form();

@@ -117,6 +117,7 @@ struct PairForm {
   std::vector<expr::Expr> key_words;  // mask reads kKeyWord for these
   bool divides_keys = false;          // score or weight divides kv_idx by a number
   bool mask_bits = false;             // or is `true`: bits come by tiles (asks_pairs)
+  bool listed_keys = false;           // a pair reads which key of a list it is about
 
   // Whether score, weight or an element is so.
   bool any(const std::function<bool(const expr::Expr&)>& has) const;
@@ -132,9 +133,6 @@ struct PairForm {
   bool zero_is_masked() const;
   bool mask_loads() const { return !expr::inputs_of(mask).empty(); }  // for each pair
 };
-
-// Whether a pair reads which key it has of a list: no place in a block tells that.
-bool reads_listed_keys(const spec::Spec& spec, const PairForm& form);
 
 // What a kernel is able to.
 struct PairAbilities {

@@ -139,9 +139,8 @@ std::string PairText::wrapped_loop(const std::string& body, std::string_view beh
           : "",
       has_word(body, "column") ? "      const int column = key - kv_first;\n" : "",
       !has_word(body, "kv_idx") ? ""
-      : attention::reads_listed_keys(spec_, pairs_)
-          ? "      const int kv_idx = row.listed[key - kv_first];\n"
-          : "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n",
+      : pairs_.listed_keys      ? "      const int kv_idx = row.listed[key - kv_first];\n"
+                           : "      const int kv_idx = kMasked ? min(key, row.seq_kv - 1) : key;\n",
       pairs_.bias && (has_word(body, "bias") || has_word(body, "byte"))
           ? fmt::format("      const {} = biases(j, r, e);\n", bias_declaration(pairs_))
           : "",

@@ -140,7 +140,7 @@ class Support {
     }
   }
 
-  // A tile's keys are the list's, in its order.
+  // A tile has the heads of one query, which share a list and its mask.
   void check_tokens() {
     if (spec_.varlen) not_emitted("/tokens", "token sparsity of packed sequences is");
     if (spec_.maps > 1) not_emitted("/maps", "token sparsity of two maps is");

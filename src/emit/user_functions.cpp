@@ -87,7 +87,7 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
     members.push_back(
         {"  const uint32_t* bits;", "in shared memory: the mask of its pairs at hand"});
   }
-  if (attention::reads_listed_keys(spec, pairs)) {
+  if (pairs.listed_keys) {
     members.push_back(
         {"  const int* listed;", "in shared memory: the block's keys, from the thread's first on"});
   }

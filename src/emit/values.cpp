@@ -284,9 +284,7 @@ class TemplateValues {
     // Far keys come before the others.
     const bool ascending = pairs_.far || (masked_ && from_first && !walks_ && level);
     put("ASCENDING", ascending);
-    const bool in_line = spec_.token_count == 0;
-    put("NEAREST_FIRST",
-        in_line && !ascending && !walks_ && !by_query_ && may_fall_with_distance());
+    put("NEAREST_FIRST", !ascending && !walks_ && !by_query_ && may_fall_with_distance());
     // Whether the mask's limits may cut the last blocks of keys of a tile, and the first ones.
     const bool cut = rows_.exponential && masked_ && is_interval(spec_);
     put("CUT_LAST", cut);
@@ -296,8 +294,8 @@ class TemplateValues {
   // Where the row's maximum is kept, which is then best found in the first block.
   bool may_fall_with_distance() const {
     const auto reads = [&](std::string_view name) { return expr::mentions(spec_.score, name); };
-    return resources_.fixed_max && attention::may_be_large(spec_) && reads("kv_idx") &&
-           (reads("q_idx") || reads("q_pos"));
+    return spec_.token_count == 0 && resources_.fixed_max && attention::may_be_large(spec_) &&
+           reads("kv_idx") && (reads("q_idx") || reads("q_pos"));
   }
 
   void put_sequences() {
@@ -325,7 +323,7 @@ class TemplateValues {
 
   void put_tokens() {
     put("TOKENS", spec_.token_count);
-    put("LISTED_KEYS", attention::reads_listed_keys(spec_, pairs_));
+    put("LISTED_KEYS", pairs_.listed_keys);
     put("TOKEN_MASK", spec_.token_count > 0 && !spec_.token_mask.is_number(1));
   }
 

@@ -255,7 +255,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   kernel.row_load_registers = row_load_registers(pairs);
   kernel.indexed_score = pairs.reads("kv_idx");
   kernel.mask_bits = pairs.mask_bits;
-  kernel.listed_keys = attention::reads_listed_keys(spec, pairs);
+  kernel.listed_keys = pairs.listed_keys;
   if (kernel.listed_keys) kernel.score.load += 1;
   if (kernel.mask_bits) {
     kernel.mask = kBitTest;
@@ -299,7 +299,7 @@ bool has_short_rows(const spec::Spec& spec) {
 
 // Whether an input with an element for each pair does, where so much is computed once.
 bool comes_by_tiles(const spec::Spec& spec, Shared strips) {
-  if (has_short_rows(spec) || value_parts(spec).sides > 1 || spec.token_count > 0) return false;
+  if (has_short_rows(spec) || value_parts(spec).sides > 1) return false;
   const bool of_several_heads = strips == Shared::OfKeys || strips == Shared::OfKeysByHead;
   return strips == Shared::All || (of_several_heads && has_biases(spec) && packs_biases(spec));
 }
@@ -388,10 +388,8 @@ Kernel describe_kernel(const spec::Spec& spec, const attention::RowForm& rows,
     }
     return kernel;
   };
-  // Of two sides each weighs every second block: none is computed ahead. Keys of lists share
-  // nothing.
-  const bool shares = value_parts(spec).sides == 1 && spec.token_count == 0;
-  Kernel kernel = with(shares ? Shared::All : Shared::Nothing);
+  // Of two sides each weighs every second block: none is computed ahead.
+  Kernel kernel = with(value_parts(spec).sides > 1 ? Shared::Nothing : Shared::All);
   if (kernel.has_strips() || kernel.bias_bytes > 0) {
     kernel.of_several_heads =
         std::make_shared<const Kernel>(with(strips_of_packed(kernel.group())));

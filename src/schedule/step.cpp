@@ -189,8 +189,8 @@ double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCo
 // rows have nine such copies, it is less.
 constexpr double kCopyClk = 85, kCopyOfSidesClk = 45;
 
-// Of 32 lanes, four rows of as many columns: of all that copy on a core, one after the other.
-// Fitted to chunks and next tokens over pages of one key (H200, 2026-11-30, run AO): predicted 0.79
+// What a core takes for 32 lanes' copies of rows, four rows of as many columns, whoever copies.
+// Fitted to chunks and next tokens over pages of one key (H200, 2026-11-30, run AO): predicted 0.82
 // to 1.16 of their times.
 constexpr double kCopyOfRowsClk = 18;
 

@@ -140,6 +140,9 @@ namespace {
 #if ATTN_SCOUT
 #include "parts/scout.cuh"
 #endif
+#if ATTN_PAGE_SIZE
+#include "parts/page_table.cuh"
+#endif
 #if ATTN_ROW_BY_ROW
 #include "parts/row_copies.cuh"
 #endif

@@ -348,11 +348,14 @@ TEST_CASE("nothing grows along the keys of a list, which stand in any order") {
   CHECK_FALSE(listed.has_lines());
   CHECK_FALSE(listed.has_value_strips());
   CHECK_FALSE(listed.affine);
-  CHECK_FALSE(listed.bias);
-  CHECK(reads_listed_keys(spec, listed));
-  CHECK_FALSE(reads_listed_keys(spec_of(twice), in_line));
-  spec.score = spec_of("score: score + pair[q_idx, kv_idx]\n").score;
-  CHECK_FALSE(pair_form(spec, std::get<RowForm>(rows), all).bias);
+  CHECK(listed.listed_keys);
+  CHECK_FALSE(in_line.listed_keys);
+  // An input with an element for each pair comes by tiles, but for those.
+  spec::Spec biased = read_spec(testing::text_with_inputs(
+      "  bias: {dtype: f32, shape: [seq_q, seq_kv]}\nscore: score + bias[q_idx, kv_idx]\n"));
+  CHECK(pair_form(biased, std::get<RowForm>(rows), all).bias);
+  biased.token_count = 100;
+  CHECK_FALSE(pair_form(biased, std::get<RowForm>(rows), all).bias);
   // Of the distance alone, what a row has of it is still left out of a softmax's score.
   spec::Spec distance = spec_of("score: score + sink[h] * (kv_idx - q_pos)\n");
   distance.token_count = 100;
@@ -360,7 +363,7 @@ TEST_CASE("nothing grows along the keys of a list, which stand in any order") {
   CHECK_FALSE(form.affine);
   CHECK(text(form.score).find("kv_idx") != std::string::npos);
   distance.score = spec_of("score: score + sink[h] * q_pos\n").score;
-  CHECK_FALSE(reads_listed_keys(distance, pair_form(distance, std::get<RowForm>(rows), all)));
+  CHECK_FALSE(pair_form(distance, std::get<RowForm>(rows), all).listed_keys);
 }
 
 TEST_CASE("a mask knows no lines, which begin at a key that exists") {

@@ -25,17 +25,11 @@ struct RowPages {
   __device__ void tell(const Rows& rows, int (&places)[kTileKv]) const;
 };
 
-// Of the block, as the table of its sequence's pages says. Behind the last key there is none.
+// Of the block.
 __device__ __forceinline__ void RowPages::look_up(const Tile& tile, const Params& p) {
-#if ATTN_VARLEN
-  const int seq_kv = tile.seq_kv;
-#else
-  const int seq_kv = p.seq_kv;
-#endif
 #pragma unroll
   for (int i = 0; i < kRowsOfLane; ++i) {
-    const bool exists = row(i) < kTileKv && key(row(i)) < seq_kv;
-    pages[i] = exists ? page_of(tile, key(row(i)), p) : -1;
+    pages[i] = row(i) < kTileKv ? page_of(tile, key(row(i)), p) : -1;
   }
 }
 

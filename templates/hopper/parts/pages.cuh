@@ -24,14 +24,7 @@ __device__ __forceinline__ PageCopy page_copy(const Tile& tile, int block, const
   const int place = threadIdx.x % 32 * kCopiedKeys, key = block * kTileKv + place;
   const bool any = place < kTileKv;
 #endif
-#if ATTN_VARLEN
-  const int seq_kv = tile.seq_kv;
-#else
-  const int seq_kv = p.seq_kv;
-#endif
-  const bool exists = any && key < seq_kv && key / kPageSize < p.page_table_stride;
-  const int32_t* const pages = p.page_table + tile.b * p.page_table_stride;
-  return {exists ? __ldg(&pages[key / kPageSize]) : -1, key % kPageSize};
+  return {any ? page_of(tile, key, p) : -1, key % kPageSize};
 }
 
 // The lane's copy, to its place in a tile of keys or values. Its columns begin at `first_column`.

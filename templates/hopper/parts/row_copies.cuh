@@ -3,14 +3,7 @@
 #pragma once
 
 #if ATTN_PAGE_SIZE
-// Of a key, what the table of its sequence's pages says; nothing: -1.
-__device__ __forceinline__ int page_of(const Tile& tile, int key, const Params& p) {
-  const int32_t* const pages = p.page_table + tile.b * p.page_table_stride;
-  const bool exists = key >= 0 && key / kPageSize < p.page_table_stride;
-  return exists ? __ldg(&pages[key / kPageSize]) : -1;
-}
-
-// Where the key's row begins in that page; nowhere: -1.
+// Where a key's row begins in its page; nowhere: -1.
 __device__ __forceinline__ int place_of(const Rows& rows, int page, int key) {
   const bool has_row = page >= 0 && page < rows.pages;
   return has_row ? page * rows.stride_page + key % kPageSize * rows.stride_seq : -1;

@@ -203,7 +203,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   for (int i = 0; i < kStages; ++i) {
 #if ATTN_BIAS && ATTN_PAGE_ROWS
     // By the producer and each of its lanes, and twice by each lane of who copy biases.
-    barrier_init(shared.key_full[i], copies_biases(biases) ? 33 + 2 * 32 * kCopiers : 33);
+    barrier_init(shared.key_full[i], 1 + 32 + (copies_biases(biases) ? 2 * 32 * kCopiers : 0));
 #elif ATTN_BIAS
     // By the producer, and twice by each lane of who copy biases.
     barrier_init(shared.key_full[i], copies_biases(biases) ? 1 + 2 * 32 * kCopiers : 1);
