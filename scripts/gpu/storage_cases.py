@@ -235,9 +235,9 @@ def paged_cases():
     few = {"batch": 8, "seq_q": 1, "seq_kv": 8192}
     yield one("causal", 64, 128, (8, 2), mask=CAUSAL)
     yield one("full", 16, 64, (4, 4), dtype="fp16")
-    yield one("small", 8, (72, 40), (4, 2), mask=MASKS["window"], layout="bhsd")
+    yield one("small", 16, (72, 40), (4, 2), mask=MASKS["window"], layout="bhsd")
     yield one("large", 1024, 256, (2, 1), mask=CAUSAL)
-    yield one("odd", 40, (192, 128), (4, 4), normalize=row_free("sigmoid(score)"))
+    yield one("odd", 48, (192, 128), (4, 4), normalize=row_free("sigmoid(score)"))
     yield one("query", 16, 128, (8, 2), mask=CAUSAL, workload=few)
     yield one("lengths", 64, 128, (16, 2), {"len": {"fill": "lengths"}}, workload=few,
               inputs={"len": {"dtype": "i32", "shape": ["batch"]}}, mask="kv_idx < len[b]")
@@ -265,7 +265,7 @@ def paged_cases():
     yield one("rows", 1, 128, (8, 2), mask=CAUSAL)
     yield one("rows_small", 4, (72, 40), (4, 2), mask=MASKS["window"], layout="bhsd", dtype="fp16")
     yield one("rows_query", 1, 128, (8, 2), mask=CAUSAL, varlen=True, workload=few)
-    yield one("rows_odd", 20, (192, 128), (4, 4), normalize=row_free("sigmoid(score)"))
+    yield one("rows_odd", 40, (192, 128), (4, 4), normalize=row_free("sigmoid(score)"))
     yield one("rows_wide", 3, (128, 512), (2, 1), mask=CAUSAL)
     yield one("rows_bias", 1, 64, (4, 2), {"bias": {"fill": "normal"}}, **PAIR_BIAS)
     yield one("rows_maps", 2, 64, (4, 2), {"lambda": {"fill": "normal"}}, maps=2, mask=CAUSAL,

@@ -28,8 +28,8 @@ constexpr RegisterPlan kCopyingPlans[] = {{56, 240}, {40, 232}, {32, 160}, {32, 
 // Where one of them looks for blocks or for a sequence, or two gather keys.
 constexpr RegisterPlan kSearchingPlans[] = {{56, 240}, {40, 232}, {56, 152}, {32, 112}};
 // Where it looks for the blocks of each warpgroup, for two at a time, for those of a part of the
-// values, or for those of a share of a packed sequence's keys.
-constexpr RegisterPlan kMergingPlans[] = {{56, 240}, {56, 224}, {56, 152}, {56, 104}};
+// values, or for those of a share of a packed sequence's keys; or copies rows of pages.
+constexpr RegisterPlan kMergingPlans[] = {{96, 240}, {56, 224}, {56, 152}, {56, 104}};
 
 // Whether the scout looks for blocks of a share of a packed sequence's keys, or of a part of its
 // values: beside the blocks it keeps where the sequence lies, and which share or part it is.
@@ -55,10 +55,9 @@ const RegisterPlan& register_plan(const Kernel& kernel, const Schedule& s, int b
   const bool sparse = kernel.block_size > 0;
   const bool merges = rows_of_blocks(s, kernel.block_queries, kernel.group()) > 1 ||
                       gathers(s, kernel.block_size) || (sparse && kernel.value_parts > 1) ||
-                      holds_packed_shares(kernel, s);
+                      holds_packed_shares(kernel, s) || copies_rows(kernel, s);
   if (merges) return kMergingPlans[s.warpgroups - 1];
-  const bool searches =
-      kernel.has_scout() || kernel.varlen || kernel.list_room > 0 || copies_rows(kernel, s);
+  const bool searches = kernel.has_scout() || kernel.varlen || kernel.list_room > 0;
   if (searches) return kSearchingPlans[s.warpgroups - 1];
   return (kernel.bias_bytes > 0 ? kCopyingPlans : kRegisterPlans)[s.warpgroups - 1];
 }
@@ -353,7 +352,7 @@ bool copies_rows(const Kernel& kernel, const Schedule& s) {
   if (kernel.page == 0) return false;
   constexpr int kRows = 8;  // of the least box, those that a swizzle spans
   const int keys = page_keys(s, kernel.page, kernel.block_size);
-  return keys % kRows != 0 || (keys == kRows && kernel.share_kv);
+  return keys % kRows != 0 || keys == kRows;
 }
 
 bool has_values_apart(const Kernel& kernel, const Schedule& s) {

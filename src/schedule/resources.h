@@ -22,9 +22,9 @@ ValueParts value_parts(int head_dim_v);  // of values that are no columns of the
 bool has_even_sides(int head_dim_v);
 
 // Whether the keys of a tile that stand in one page are too few for a box of TMA, or so few that it
-// takes longer: then threads copy keys and values row by row. H200, 2026-11-30 (the ladder, run
-// AO), pages of 8: latent keys, which one warp brings, 0.88 to 0.96 of the speed of keys side by
-// side by rows, 0.73 to 0.89 by boxes; others 0.65 to 0.91 and 0.75 to 0.94.
+// takes longer: then threads copy keys and values row by row. H200, 2026-11-30 (the ladder, runs AO
+// and AP), pages of 8, of the speed of keys side by side: 0.77 to 1.00 by rows, 0.74 to 0.93 by
+// boxes, save one query of one text, 0.90 and 0.95; latent keys 0.88 to 0.96 and 0.73 to 0.89.
 bool copies_rows(const Kernel& kernel, const Schedule& schedule);
 
 // Where copies of pages are many another warp than the producer's brings values, if one is left:

@@ -185,13 +185,13 @@ double turn_clk(const Kernel& kernel, const Schedule& s, const expr::OperationCo
 }
 
 // A copy of what of a page belongs to a tile, 64 columns of it, by TMA: one after the other. Of
-// pages of 8 keys, which they bound (H200, 2026-11-29, the ladder's run AN); of two sides, whose
-// rows have nine such copies, it is less.
+// pages of 8 keys, which came so then, and which it bound (H200, 2026-11-29, the ladder's run AN);
+// of two sides, whose rows have nine such copies, it is less.
 constexpr double kCopyClk = 85, kCopyOfSidesClk = 45;
 
 // What a core takes for 32 lanes' copies of rows, four rows of as many columns, whoever copies.
-// Fitted to chunks and next tokens over pages of one key (H200, 2026-11-30, run AO): predicted 0.82
-// to 1.16 of their times.
+// Fitted to chunks and next tokens over pages of one key (H200, 2026-11-30, run AO): of the times
+// of run AP 0.80 to 1.23 are predicted, of packed keys up to 1.28.
 constexpr double kCopyOfRowsClk = 18;
 
 // Of all copies of a step that one warp asks for, or, of rows, both.

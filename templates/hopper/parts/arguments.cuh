@@ -364,6 +364,11 @@ Params params_of(const attention_forward_args& args) {
 #else
   if (p.page_table_stride == 0) p.page_table_stride = (p.seq_kv + kPageSize - 1) / kPageSize;
 #endif
+  const bool has_room_for_all = p.page_table_stride > kMost / kPageSize;
+  p.page_table_keys = static_cast<int>(has_room_for_all ? kMost : p.page_table_stride * kPageSize);
+#if ATTN_ROW_BY_ROW
+  p.pages = static_cast<int>(args.num_pages);
+#endif
 #endif
 #if ATTN_TOKENS
   p.token_counts = args.token_counts;

@@ -17,12 +17,12 @@ struct Gatherer {
 
   // In the order of a thread's bits (MaskBits), lane l has of every 128 keys those that stand at
   // 8 (l / 2) + 2 t + l % 2 for t = 0 to 3.
-  __device__ __forceinline__ int column(int i) const {
-    return i / 4 * 128 + lane / 2 * 8 + i % 4 * 2 + lane % 2;
-  }
+  __device__ __forceinline__ int first_column() const { return lane / 2 * 8 + lane % 2; }
+  __device__ static constexpr int columns_before(int i) { return i / 4 * 128 + i % 4 * 2; }
+  __device__ __forceinline__ int column(int i) const { return first_column() + columns_before(i); }
   __device__ void load_list(const List& list, int block, int (&keys)[kMaskWords]) const;
 #if ATTN_PAGE_SIZE
-  __device__ void find_rows(const Tile& tile, const int (&keys)[kMaskWords],
+  __device__ void find_rows(const PageTable& table, const int (&keys)[kMaskWords],
                             int (&begins)[kMaskWords]) const;
 #endif
   template <bool kTells, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
@@ -43,11 +43,12 @@ __device__ __forceinline__ void Gatherer::load_list(const List& list, int block,
 
 #if ATTN_PAGE_SIZE
 // Where the rows of these keys begin; nowhere: -1.
-__device__ __forceinline__ void Gatherer::find_rows(const Tile& tile, const int (&keys)[kMaskWords],
+__device__ __forceinline__ void Gatherer::find_rows(const PageTable& table,
+                                                    const int (&keys)[kMaskWords],
                                                     int (&begins)[kMaskWords]) const {
 #pragma unroll
   for (int i = 0; i < kMaskWords; ++i) {
-    begins[i] = place_of(rows, page_of(tile, keys[i], p), keys[i]);
+    begins[i] = place_of(rows, existing(table.page_of(keys[i]), p), keys[i]);
   }
 }
 
@@ -73,43 +74,52 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
 #if ATTN_TOKEN_MASK
     const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);
 #endif
+    using Rounds = CopyRounds<kChunk>;
+    int* const first_place = &places[Rounds::index(first_column())];
     int keys[kMaskWords];
     load_list(list, blocks.first(), keys);
 #if ATTN_PAGE_SIZE
+    const PageTable table = page_table_of(tile, p);
     int begins[kMaskWords];
-    find_rows(tile, keys, begins);
+    find_rows(table, keys, begins);
 #endif
 #pragma unroll 1
     for (int block = blocks.first(); blocks.has(block); block = Blocks::after(block)) {
-      barrier_wait(empty[slot.index], slot.parity ^ 1);
-      __syncwarp();
+      __syncwarp();  // all have read the places of the block before
+      bool exists[kMaskWords];
 #pragma unroll
       for (int i = 0; i < kMaskWords; ++i) {
 #if ATTN_TOKEN_MASK
-        const bool exists = keys[i] >= 0 && mask_holds(row, keys[i], p.inputs);
+        exists[i] = keys[i] >= 0 && mask_holds(row, keys[i], p.inputs);
 #else
-        const bool exists = keys[i] >= 0;
+        exists[i] = keys[i] >= 0;
 #endif
 #if ATTN_PAGE_SIZE
-        if (column(i) < kTileKv) places[column(i)] = exists ? begins[i] : -1;
+        const int place = exists[i] ? begins[i] : -1;
 #else
-        if (column(i) < kTileKv) places[column(i)] = exists ? keys[i] * rows.stride_seq : -1;
+        const int place = exists[i] ? keys[i] * rows.stride_seq : -1;
 #endif
-        if constexpr (kTells) {
-          const uint32_t word = __ballot_sync(0xffffffffu, exists);
+        if (column(i) < kTileKv) first_place[Rounds::index(columns_before(i))] = place;
+      }
+      barrier_wait(empty[slot.index], slot.parity ^ 1);
+      __syncwarp();
+      if constexpr (kTells) {
+#pragma unroll
+        for (int i = 0; i < kMaskWords; ++i) {
+          const uint32_t word = __ballot_sync(0xffffffffu, exists[i]);
           if (lane == 0) reinterpret_cast<uint32_t*>(shared.mask[slot.index])[i] = word;
 #if ATTN_LISTED_KEYS
           if (column(i) < kTileKv) shared.listed[slot.index][column(i)] = max(keys[i], 0);
 #endif
         }
+        __syncwarp();
       }
-      __syncwarp();
       if (kTells && lane == 0) barrier_arrive(full[slot.index]);  // what is told is there
       load_list(list, Blocks::after(block), keys);
       copy_rows<kBegin, kEnd, kChunk>(from, places, tiles[slot.index], kHeadDim);
       arrive_once_copied(full[slot.index]);
 #if ATTN_PAGE_SIZE
-      find_rows(tile, keys, begins);
+      find_rows(table, keys, begins);
 #endif
       slot.advance();
     }

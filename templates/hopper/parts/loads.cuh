@@ -173,7 +173,7 @@ __device__ __forceinline__ void Producer::call_for_values(int block) {
   barrier_wait(shared.value_taken[call_slot.index], call_slot.parity ^ 1);
   if (issues) shared.value_call[call_slot.index] = {tile, block};
 #if ATTN_PAGE_ROWS
-  if (block >= 0) row_pages.tell(p.v, shared.value_places[call_slot.index]);
+  if (block >= 0) row_pages.tell<kChunkV>(p.v, shared.value_places[call_slot.index]);
   barrier_arrive(shared.value_called[call_slot.index]);
 #else
   if (issues) barrier_arrive(shared.value_called[call_slot.index]);
@@ -188,14 +188,17 @@ __device__ __forceinline__ void Producer::call_for_values(int block) {
 __device__ __forceinline__ void Producer::find_pages(int block) {
   row_pages.block = block;
   row_pages.second = announced.second;
-  row_pages.look_up(tile, p);
+  row_pages.look_up(page_table);
+  row_pages.check(p);
 }
 #else
 // Looked up ahead, mostly.
 __device__ __forceinline__ void Producer::find_pages(int block) {
-  if (row_pages.block == block) return;
-  row_pages.block = block;
-  row_pages.look_up(tile, p);
+  if (row_pages.block != block) {
+    row_pages.block = block;
+    row_pages.look_up(page_table);
+  }
+  row_pages.check(p);
 }
 
 // Of what is likely to be the next block: on its way under the copies of this one.
@@ -205,7 +208,7 @@ __device__ __forceinline__ void Producer::look_ahead() {
 #else
   if (--row_pages.block < 0) return;
 #endif
-  row_pages.look_up(tile, p);
+  row_pages.look_up(page_table);
 }
 #endif
 
@@ -220,6 +223,16 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #endif
 #if ATTN_VALUES_APART
   call_for_values(block);
+#endif
+#if ATTN_PAGE_ROWS
+  // All before the slot is free, so that it is filled at once then.
+  row_pages.tell<kChunkQk>(p.k, shared.key_places);
+#if !ATTN_SHARE_KV && !ATTN_VALUES_APART
+  row_pages.tell<kChunkV>(p.v, shared.value_places[key_slot.index]);  // of the same block
+#endif
+#if !ATTN_GATHER
+  look_ahead();
+#endif
 #endif
 #if ATTN_PAGE_SIZE && !ATTN_PAGE_ROWS && ATTN_GATHER
   const PageCopy copy = page_copy(tile, block, announced.second, p);
@@ -299,13 +312,6 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #endif
   }
 #if ATTN_PAGE_ROWS
-  row_pages.tell(p.k, shared.key_places);
-#if !ATTN_SHARE_KV && !ATTN_VALUES_APART
-  row_pages.tell(p.v, shared.value_places[key_slot.index]);  // of the same block
-#endif
-#if !ATTN_GATHER
-  look_ahead();
-#endif
   __syncwarp();
   copy_keys(shared, key_slot.index, h_kv, p);
 #elif ATTN_PAGE_SIZE && ATTN_MAPS > 1

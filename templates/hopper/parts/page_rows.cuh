@@ -21,23 +21,33 @@ struct RowPages {
 #else
   __device__ __forceinline__ int key(int row) const { return block * kTileKv + row; }
 #endif
-  __device__ void look_up(const Tile& tile, const Params& p);
+  __device__ void look_up(const PageTable& table);
+  __device__ void check(const Params& p);
+  template <int kChunk>
   __device__ void tell(const Rows& rows, int (&places)[kTileKv]) const;
 };
 
 // Of the block.
-__device__ __forceinline__ void RowPages::look_up(const Tile& tile, const Params& p) {
+__device__ __forceinline__ void RowPages::look_up(const PageTable& table) {
 #pragma unroll
   for (int i = 0; i < kRowsOfLane; ++i) {
-    pages[i] = row(i) < kTileKv ? page_of(tile, key(row(i)), p) : -1;
+    pages[i] = row(i) < kTileKv ? table.page_of(key(row(i))) : -1;
   }
 }
 
-// Where the rows begin.
+// What is no page, once the table has answered.
+__device__ __forceinline__ void RowPages::check(const Params& p) {
+#pragma unroll
+  for (int i = 0; i < kRowsOfLane; ++i) pages[i] = existing(pages[i], p);
+}
+
+// Where the rows begin, to who copies chunks of so many columns.
+template <int kChunk>
 __device__ __forceinline__ void RowPages::tell(const Rows& rows, int (&places)[kTileKv]) const {
+  int* const first = &places[CopyRounds<kChunk>::index(row(0))];
 #pragma unroll
   for (int i = 0; i < kRowsOfLane; ++i) {
-    if (row(i) < kTileKv) places[row(i)] = place_of(rows, pages[i], key(row(i)));
+    if (row(i) < kTileKv) first[32 * i] = place_of(rows, pages[i], key(row(i)));
   }
 }
 

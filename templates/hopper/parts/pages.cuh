@@ -24,7 +24,7 @@ __device__ __forceinline__ PageCopy page_copy(const Tile& tile, int block, const
   const int place = threadIdx.x % 32 * kCopiedKeys, key = block * kTileKv + place;
   const bool any = place < kTileKv;
 #endif
-  return {any ? page_of(tile, key, p) : -1, key % kPageSize};
+  return {any ? page_table_of(tile, p).page_of(key) : -1, key % kPageSize};
 }
 
 // The lane's copy, to its place in a tile of keys or values. Its columns begin at `first_column`.

@@ -61,6 +61,7 @@ struct Producer {
   int bias_row, bias_plane;  // the tile's first query, and the matrix that it is in
 #endif
 #if ATTN_PAGE_ROWS
+  PageTable page_table;  // of the tile
   RowPages row_pages;
 #endif
 #if ATTN_MASK_BITS && !ATTN_TOKENS
@@ -321,6 +322,9 @@ __device__ __forceinline__ bool Producer::has_next_part() const {
 
 __device__ __forceinline__ void Producer::begin_tile() {
   h_kv = tile.h / kGroup;
+#if ATTN_PAGE_ROWS
+  page_table = page_table_of(tile, p);
+#endif
 #if ATTN_PAGE_ROWS && !ATTN_GATHER
   row_pages.block = -1;
 #endif

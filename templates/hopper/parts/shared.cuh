@@ -102,15 +102,15 @@ struct __align__(1024) Shared {
   RowsSoFar rows_so_far[128];
 #endif
 #if ATTN_TOKENS
-  int places[kGatherers][kTileKv];  // of each warp that gathers: of the rows that come next
+  alignas(16) int places[kGatherers][kTileKv];  // of each warp that gathers: of the next rows
 #if ATTN_LISTED_KEYS
   int listed[kStages][kTileKv];  // the keys of each slot; 0 where there is none
 #endif
 #elif ATTN_PAGE_ROWS
-  int key_places[kTileKv];  // of the rows that come next
+  alignas(16) int key_places[kTileKv];  // of the rows that come next
 #endif
 #if ATTN_PAGE_ROWS && !ATTN_SHARE_KV
-  int value_places[kStages][kTileKv];
+  alignas(16) int value_places[kStages][kTileKv];
 #endif
   uint64_t query_full[kQueryStages][ATTN_ROW_BLOCKS], query_empty[kQueryStages][ATTN_ROW_BLOCKS];
   uint64_t output_full[kQueryStages][ATTN_ROW_BLOCKS];

@@ -120,7 +120,7 @@ Rows rows_of(const Tensor& tensor) {
     return static_cast<int>(stride * kElementBytes / kPlaceBytes);
   };
   return {static_cast<const uint8_t*>(tensor.data), tensor.strides.head * kElementBytes,
-          copies(tensor.strides.batch), copies(tensor.strides.seq), static_cast<int>(tensor.batch)};
+          copies(tensor.strides.batch), copies(tensor.strides.seq)};
 #else
   return {static_cast<const uint8_t*>(tensor.data), tensor.strides.batch * kElementBytes,
           tensor.strides.head * kElementBytes,

@@ -24,7 +24,6 @@ struct Rows {
 #if ATTN_PAGE_SIZE
   int64_t stride_head;          // in bytes
   int stride_page, stride_seq;  // in copies
-  int pages;
 #else
   int64_t stride_batch, stride_head;  // in bytes
   int stride_seq;                     // in copies
@@ -115,6 +114,10 @@ struct Params {
 #if ATTN_PAGE_SIZE
   const int32_t* page_table;  // [batch, page_table_stride]
   int64_t page_table_stride;
+  int page_table_keys;  // of which it has room for entries
+#if ATTN_ROW_BY_ROW
+  int pages;  // of the cache
+#endif
 #endif
 #if ATTN_TOKENS
   const int32_t* token_counts;   // [batch, kHeadsKv, seq_q]
