@@ -419,12 +419,7 @@ class Absorb : public PairText {
     if (pairs_.has_lines()) {
       body.insert(0, "  const Lines lines = lines_at(row, kv_first, in);\n");
     }
-    if (has_word(body, "keys")) {
-      const bool own_end = fragment_.end == kOwnEnd;
-      if (own_end) body.insert(0, "  keys.end = min(keys.end, row.end);\n");
-      body.insert(0, fmt::format("  {}KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n",
-                                 own_end ? "" : "const "));
-    }
+    body.insert(0, keys_lines(body));
     if (pairs_.bias) body.insert(0, biases_line());
     if (pairs_.mask_bits) body.insert(0, "  const MaskBits bits = load_mask_bits(row.bits);\n");
     if (has_word(body, "old")) body.insert(0, "  const LoopRows old = rows;\n");

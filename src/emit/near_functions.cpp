@@ -25,9 +25,7 @@ class NearFunctions : public PairText {
         "    float power[2];\n");
     std::string row = "  const Row& row = rows[r];\n";
     if (pairs_.has_lines()) row += "  const Lines lines = lines_at(row, kv_first, in);\n";
-    if (has_word(pass, "keys")) {
-      row += "  const KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n";
-    }
+    row += keys_lines(pass);
     if (pairs_.bias) row += biases_line();
     if (pairs_.mask_bits) row += "  const MaskBits bits = load_mask_bits(row.bits);\n";
     return "\n// Of a small weight e / (1 + e) a multiple of e.\n" +

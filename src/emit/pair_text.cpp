@@ -99,6 +99,13 @@ std::string PairText::arguments() const {
 std::string PairText::loop(const Conditions& further, const std::string& body) const {
   return wrapped_loop(exists_line(further) + body);
 }
+std::string PairText::keys_lines(std::string_view body) const {
+  if (!has_word(body, "keys")) return "";
+  const bool own_end = fragment_.end == kOwnEnd;
+  return fmt::format("  {}KeyRange keys = key_range(row.q_idx, row.q_idx, row, in);\n",
+                     own_end ? "" : "const ") +
+         (own_end ? "  keys.end = min(keys.end, row.end);\n" : "");
+}
 std::string PairText::exists_line(const Conditions& further) const {
   // Of an interval mask, two limits a row stand in for the test of every pair.
   const bool nvidia = fragment_.vendor == expr::Vendor::Nvidia;

@@ -59,6 +59,8 @@ class PairText {
   // The loop over the block's pairs.
   std::string loop(const Conditions& further, const std::string& body) const;
   std::string exists_line(const Conditions& further = {}) const;
+  // The interval of a row's keys, if `body` asks for one.
+  std::string keys_lines(std::string_view body) const;
   // `ahead` comes before the elements of one j, `behind` follows them.
   std::string wrapped_loop(const std::string& body, std::string_view behind = "",
                            std::string_view ahead = "") const;

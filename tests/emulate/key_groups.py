@@ -232,6 +232,9 @@ KEY_GROUPS = {
          ["2,37,700", "1,1,300", "1,5,0"]),
         (spec((4, 2), blocks=selected(1, "bitmap"), mask=CAUSAL, normalize=SIGMOID),
          [packed(2, 32, 2), schedule(1, 64, 2)], ["2,37,500", "1,1,300"]),
+        # Sigmoids that are mostly small have a pass of their own.
+        (spec((4, 2), blocks=selected(1, "bitmap"), mask=WINDOW, normalize={"weight": "sigmoid(score - 8)"}),
+         [packed(1, 64, 2)], ["1,37,300"]),
         (spec((2, 1), blocks=selected(16, per="heads"), mask=WINDOW),
          [schedule(2, 64, 2), schedule(3, 32, 2, overlap="none")], ["2,137,500", "1,1,300"]),
         (spec((2, 1), blocks=selected(8, per="heads"), inputs={**SLOPES, **bias("bf16", "heads")},
