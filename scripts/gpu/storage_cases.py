@@ -179,7 +179,7 @@ def list_cases():
     few = {"batch": 2, "seq_q": 1, "seq_kv": 8192}
     yield one("split", 128, (16, 2), 700, mask=CAUSAL, longest=2000, workload=few)
     yield one("split_sigmoid", (72, 40), (64, 1), 1500, dtype="fp16", longest=2000, workload=few,
-              normalize=row_free("sigmoid(score - 8)"))
+              normalize=row_free("sigmoid(score - 6)"))
     for tile_kv, stages in ((32, 4), (96, 2), (160, 2)):
         spec = make_spec(f"lists_{tile_kv}", (128, 128), (16, 1), mask=CAUSAL,
                          tokens={"indices": 300})

@@ -1,5 +1,5 @@
-// Keys and values of a cache in pages of so few keys that TMA has no boxes for them: how a warp
-// brings a block of them, row by row.
+// Keys and values of a cache in pages of so few keys that TMA has no boxes for them, or the least
+// alone: how a warp brings a block of them, row by row.
 #pragma once
 
 constexpr int kRowsOfLane = (kTileKv + 31) / 32;
