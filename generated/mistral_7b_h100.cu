@@ -188,6 +188,11 @@ __device__ __forceinline__ void named_sync(int id, int threads) {
 // within a line, the line holds another head's as well.
 constexpr uint64_t kEvictNormal = 0x1000000000000000, kEvictLast = 0x14f0000000000000;
 
+// Of the tensors that boxes are copied of.
+struct TensorMaps {
+  CUtensorMap q, k, v, o;
+};
+
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
                                          int column, int row, int head, int batch,
@@ -879,7 +884,7 @@ __device__ __forceinline__ int claim_tile(Shared& shared, const Params& p) {
 
 struct Producer {
   Shared& shared;
-  const CUtensorMap &map_q, &map_k, &map_v;
+  const TensorMaps& maps;
   const Params& p;
   const bool issues = threadIdx.x % 32 == 0;
 
@@ -995,7 +1000,7 @@ __device__ __forceinline__ void Producer::load_queries() {
       uint8_t* const queries = shared.query[query_slot.index][i];
       barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
       const QueryPlace place = queries_of(tile, i);
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, place.row, place.head, place.batch,
+      load_rows<kChunksQk, kChunkQk>(maps.q, full, queries, 64, place.row, place.head, place.batch,
                                      kEvictNormal);
     }
     __syncwarp();
@@ -1008,7 +1013,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
   if (issues) {
     uint64_t& full = shared.key_full[key_slot.index];
     barrier_expect(full, kKeyBytes);
-    load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+    load_rows<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index], kTileKv,
                                    block * kTileKv, h_kv, tile.b, kEvictLast);
   }
   __syncwarp();
@@ -1022,7 +1027,7 @@ __device__ __forceinline__ void Producer::load_value(int block) {
     uint8_t* const values = shared.value[value_slot.index];
     barrier_expect(full, kValueBytes);
     const int row = block * kTileKv, batch = tile.b;
-    load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
+    load_rows<kChunksV, kChunkV>(maps.v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
   }
   __syncwarp();
   value_slot.advance();
@@ -1229,6 +1234,7 @@ struct Consumer {
   // The steps of a block.
   __device__ void start_scores(const Cursor& cursor);
   __device__ void start_output();
+  __device__ void end_output();
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();
   __device__ void release_key();
@@ -1339,6 +1345,13 @@ __device__ __forceinline__ void Consumer::start_output() {
   wgmma_commit();
 }
 
+// Waits for it, and for whatever else runs.
+__device__ __forceinline__ void Consumer::end_output() {
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+}
+
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
@@ -1387,9 +1400,7 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
   pin(scores);
   const Factors factors = weigh_block(cursor, false);
   release_key();
-  wgmma_wait<0>();
-  pin(output);
-  release_value();
+  end_output();
   rescale(output, factors);
   hand_over_weights();
 }
@@ -1411,9 +1422,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   }
   start_output();
   recall_tile();
-  wgmma_wait<0>();
-  pin(output);
-  release_value();
+  end_output();
 }
 
 // The end of a tile: the rows' results.
@@ -1458,21 +1467,18 @@ __device__ __forceinline__ void claim_registers() {
 }
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
-    mistral_7b_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-                              const __grid_constant__ CUtensorMap map_k,
-                              const __grid_constant__ CUtensorMap map_v,
-                              const __grid_constant__ CUtensorMap map_o,
+    mistral_7b_forward_kernel(const __grid_constant__ TensorMaps maps,
                               const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   if (threadIdx.x == 0) init_barriers(shared);
   if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
-    prefetch_map(map_q);
-    prefetch_queries(map_q, tile_at(blockIdx.x, p));
-    prefetch_map(map_k);
-    prefetch_map(map_v);
-    prefetch_map(map_o);
+    prefetch_map(maps.q);
+    prefetch_queries(maps.q, tile_at(blockIdx.x, p));
+    prefetch_map(maps.k);
+    prefetch_map(maps.v);
+    prefetch_map(maps.o);
   }
   __syncthreads();
   wait_for_stream();
@@ -1481,8 +1487,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (warpgroup == kWarpgroups) {
     release_registers<32>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
-    if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
-    if (warp == 1) store(shared, map_o);
+    if (warp == 0) Producer{shared, maps, p}.run();
+    if (warp == 1) store(shared, maps.o);
     if (warp == 2) open_counter(shared, p);
   } else {
     claim_registers<160>();
@@ -1715,11 +1721,7 @@ bool valid_strides(const Tensors& t) {
          valid_strides(t.o, 8);
 }
 
-struct Maps {
-  CUtensorMap q, k, v, o;
-};
-
-mistral_7b_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors) {
+mistral_7b_status encode(EncodeTiled encoder, TensorMaps& maps, const Tensors& tensors) {
   struct {
     CUtensorMap& map;
     const Tensor& tensor;
@@ -1826,7 +1828,7 @@ mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* 
   if (!valid_strides(tensors)) return MISTRAL_7B_BAD_STRIDE;
 
   Device device;
-  Maps maps;
+  TensorMaps maps;
   Params p = params_of(*args);
   status = find_device(device);
   if (status == MISTRAL_7B_OK) status = encode(device.encoder, maps, tensors);
@@ -1838,8 +1840,8 @@ mistral_7b_status mistral_7b_forward(const mistral_7b_forward_args* args, void* 
   p.counter = static_cast<Counter*>(workspace);
   p.call = call_number();
   const int blocks = p.tiles < places ? p.tiles : places;
-  const bool launched = launch(mistral_7b_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
-                               maps.q, maps.k, maps.v, maps.o, p);
+  const bool launched =
+      launch(mistral_7b_forward_kernel, blocks, kThreads, sizeof(Shared), stream, maps, p);
   return launched ? MISTRAL_7B_OK : MISTRAL_7B_LAUNCH_FAILED;
 }
 

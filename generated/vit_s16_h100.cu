@@ -182,6 +182,11 @@ __device__ __forceinline__ void named_sync(int id, int threads) {
 // within a line, the line holds another head's as well.
 constexpr uint64_t kEvictNormal = 0x1000000000000000, kEvictLast = 0x14f0000000000000;
 
+// Of the tensors that boxes are copied of.
+struct TensorMaps {
+  CUtensorMap q, k, v, o;
+};
+
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
                                          int column, int row, int head, int batch,
@@ -758,7 +763,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
 
 struct Producer {
   Shared& shared;
-  const CUtensorMap &map_q, &map_k, &map_v;
+  const TensorMaps& maps;
   const Params& p;
   const bool issues = threadIdx.x % 32 == 0;
 
@@ -868,7 +873,7 @@ __device__ __forceinline__ void Producer::load_queries() {
       uint8_t* const queries = shared.query[query_slot.index][i];
       barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
       const QueryPlace place = queries_of(tile, i);
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, place.row, place.head, place.batch,
+      load_rows<kChunksQk, kChunkQk>(maps.q, full, queries, 64, place.row, place.head, place.batch,
                                      kEvictNormal);
     }
     __syncwarp();
@@ -881,7 +886,7 @@ __device__ __forceinline__ void Producer::load_key(int block) {
   if (issues) {
     uint64_t& full = shared.key_full[key_slot.index];
     barrier_expect(full, kKeyBytes);
-    load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+    load_rows<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index], kTileKv,
                                    block * kTileKv, h_kv, tile.b, kEvictLast);
   }
   __syncwarp();
@@ -895,7 +900,7 @@ __device__ __forceinline__ void Producer::load_value(int block) {
     uint8_t* const values = shared.value[value_slot.index];
     barrier_expect(full, kValueBytes);
     const int row = block * kTileKv, batch = tile.b;
-    load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
+    load_rows<kChunksV, kChunkV>(maps.v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
   }
   __syncwarp();
   value_slot.advance();
@@ -1086,6 +1091,7 @@ struct Consumer {
   // The steps of a block.
   __device__ void start_scores();
   __device__ void start_output();
+  __device__ void end_output();
   __device__ Factors weigh_block(const Cursor& cursor, bool first);
   __device__ void hand_over_weights();
   __device__ void release_key();
@@ -1191,6 +1197,13 @@ __device__ __forceinline__ void Consumer::start_output() {
   wgmma_commit();
 }
 
+// Waits for it, and for whatever else runs.
+__device__ __forceinline__ void Consumer::end_output() {
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+}
+
 // Scores to weights, in place. `first`: of the tile.
 __device__ __forceinline__ Factors Consumer::weigh_block(const Cursor& cursor, bool first) {
   const int kv_first = cursor.block() * kTileKv + lane % 4 * 2;
@@ -1234,9 +1247,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     rescale(output, factors);
     hand_over_weights();
     start_output();
-    wgmma_wait<0>();
-    pin(output);
-    release_value();
+    end_output();
   }
   recall_tile();
 }
@@ -1283,21 +1294,18 @@ __device__ __forceinline__ void claim_registers() {
 }
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
-    vit_s16_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-                           const __grid_constant__ CUtensorMap map_k,
-                           const __grid_constant__ CUtensorMap map_v,
-                           const __grid_constant__ CUtensorMap map_o,
+    vit_s16_forward_kernel(const __grid_constant__ TensorMaps maps,
                            const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   if (threadIdx.x == 0) init_barriers(shared);
   if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
-    prefetch_map(map_q);
-    prefetch_queries(map_q, tile_at(blockIdx.x, p));
-    prefetch_map(map_k);
-    prefetch_map(map_v);
-    prefetch_map(map_o);
+    prefetch_map(maps.q);
+    prefetch_queries(maps.q, tile_at(blockIdx.x, p));
+    prefetch_map(maps.k);
+    prefetch_map(maps.v);
+    prefetch_map(maps.o);
   }
   __syncthreads();
   wait_for_stream();
@@ -1306,8 +1314,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (warpgroup == kWarpgroups) {
     release_registers<24>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
-    if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
-    if (warp == 1) store(shared, map_o);
+    if (warp == 0) Producer{shared, maps, p}.run();
+    if (warp == 1) store(shared, maps.o);
   } else {
     claim_registers<112>();
     Consumer(shared, warpgroup, p).run();
@@ -1538,11 +1546,7 @@ bool valid_strides(const Tensors& t) {
          valid_strides(t.o, 8);
 }
 
-struct Maps {
-  CUtensorMap q, k, v, o;
-};
-
-vit_s16_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors) {
+vit_s16_status encode(EncodeTiled encoder, TensorMaps& maps, const Tensors& tensors) {
   struct {
     CUtensorMap& map;
     const Tensor& tensor;
@@ -1601,7 +1605,7 @@ vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void*, void* st
   if (!valid_strides(tensors)) return VIT_S16_BAD_STRIDE;
 
   Device device;
-  Maps maps;
+  TensorMaps maps;
   Params p = params_of(*args);
   status = find_device(device);
   if (status == VIT_S16_OK) status = encode(device.encoder, maps, tensors);
@@ -1610,8 +1614,8 @@ vit_s16_status vit_s16_forward(const vit_s16_forward_args* args, void*, void* st
 
   const cudaStream_t stream = static_cast<cudaStream_t>(stream_handle);
   const int blocks = p.tiles < places ? p.tiles : places;
-  const bool launched = launch(vit_s16_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
-                               maps.q, maps.k, maps.v, maps.o, p);
+  const bool launched =
+      launch(vit_s16_forward_kernel, blocks, kThreads, sizeof(Shared), stream, maps, p);
   return launched ? VIT_S16_OK : VIT_S16_LAUNCH_FAILED;
 }
 

@@ -207,17 +207,7 @@ __device__ __forceinline__ void claim_registers() {
 template <BiasLayout kBiasLayout>
 #endif
 __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
-    attention_forward_kernel(const __grid_constant__ CUtensorMap map_q,
-#if !ATTN_ROW_BY_ROW
-                             const __grid_constant__ CUtensorMap map_k,
-#if !ATTN_SHARE_KV
-                             const __grid_constant__ CUtensorMap map_v,
-#endif
-#endif
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-                             const __grid_constant__ CUtensorMap map_bias,
-#endif
-                             const __grid_constant__ CUtensorMap map_o,
+    attention_forward_kernel(const __grid_constant__ TensorMaps maps,
                              const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
@@ -228,21 +218,21 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (threadIdx.x == 0) init_barriers(shared);
 #endif
   if (threadIdx.x == 128 * kWarpgroups) {  // of the producer, meanwhile
-    prefetch_map(map_q);
+    prefetch_map(maps.q);
 #if !ATTN_VARLEN
-    prefetch_queries(map_q, tile_at(blockIdx.x, p));
+    prefetch_queries(maps.q, tile_at(blockIdx.x, p));
 #endif
 #if !ATTN_ROW_BY_ROW
-    prefetch_map(map_k);
+    prefetch_map(maps.k);
 #if !ATTN_SHARE_KV
-    prefetch_map(map_v);
+    prefetch_map(maps.v);
 #endif
 #endif
 #if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-    prefetch_map(map_bias);
+    prefetch_map(maps.bias);
 #endif
 #if !ATTN_PADDED_HEADS
-    prefetch_map(map_o);
+    prefetch_map(maps.o);
 #endif
   }
   __syncthreads();
@@ -261,29 +251,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   if (warpgroup == kWarpgroups) {
     release_registers<ATTN_PRODUCER_REGISTERS>();
     const int warp = uniform(threadIdx.x / 32) - 4 * kWarpgroups;
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_ROW_BY_ROW
-    if (warp == 0) Producer{shared, map_q, map_bias, p, kBiasLayout}.run();
-#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
-    if (warp == 0) Producer{shared, map_q, map_k, map_bias, p, kBiasLayout}.run();
-#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED
-    if (warp == 0) Producer{shared, map_q, map_k, map_v, map_bias, p, kBiasLayout}.run();
-#elif ATTN_BIAS && ATTN_ROW_BY_ROW
-    if (warp == 0) Producer{shared, map_q, p, kBiasLayout}.run();
-#elif ATTN_BIAS && ATTN_SHARE_KV
-    if (warp == 0) Producer{shared, map_q, map_k, p, kBiasLayout}.run();
-#elif ATTN_BIAS
-    if (warp == 0) Producer{shared, map_q, map_k, map_v, p, kBiasLayout}.run();
-#elif ATTN_ROW_BY_ROW
-    if (warp == 0) Producer{shared, map_q, p}.run();
-#elif ATTN_SHARE_KV
-    if (warp == 0) Producer{shared, map_q, map_k, p}.run();
+#if ATTN_BIAS
+    if (warp == 0) Producer{shared, maps, p, kBiasLayout}.run();
 #else
-    if (warp == 0) Producer{shared, map_q, map_k, map_v, p}.run();
+    if (warp == 0) Producer{shared, maps, p}.run();
 #endif
 #if ATTN_VARLEN || ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS
-    if (warp == 1) store(shared, map_o, p);
+    if (warp == 1) store(shared, maps.o, p);
 #else
-    if (warp == 1) store(shared, map_o);
+    if (warp == 1) store(shared, maps.o);
 #endif
 #if ATTN_COUNTER
     if (warp == 2) open_counter(shared, p);
@@ -303,9 +279,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
 #elif ATTN_VALUES_APART && ATTN_PAGE_ROWS
     if (warp == 3) PageValues{shared, p}.run();
 #elif ATTN_VALUES_APART && ATTN_SCOUT
-    if (warp == 2) PageValues{shared, map_v, p}.run();
+    if (warp == 2) PageValues{shared, maps, p}.run();
 #elif ATTN_VALUES_APART
-    if (warp == 3) PageValues{shared, map_v, p}.run();
+    if (warp == 3) PageValues{shared, maps, p}.run();
 #endif
 #if ATTN_BIAS
     if (copies_biases(kBiasLayout)) {

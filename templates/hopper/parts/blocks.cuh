@@ -41,9 +41,7 @@ __device__ __forceinline__ void Consumer::weigh_beside_output(const Cursor& curs
   pin(scores);
   const Factors factors = weigh_block(cursor, false);
   release_key();
-  wgmma_wait<0>();
-  pin(output);
-  release_value();
+  end_output();
 #if !ATTN_ROW_FREE
   rescale(output, factors);
 #endif
@@ -104,9 +102,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     }
 #endif
     start_output();
-    wgmma_wait<0>();
-    pin(output);
-    release_value();
+    end_output();
   }
   recall_tile();
 }
@@ -158,9 +154,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #endif
   start_output();
   recall_tile();
-  wgmma_wait<0>();
-  pin(output);
-  release_value();
+  end_output();
 }
 #elif ATTN_SIDES == 1
 // A block's two products one after the other, beside other warpgroups' weights.
@@ -198,9 +192,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
     clear_behind(cursor.block());
 #endif
     start_output();
-    wgmma_wait<0>();
-    pin(output);
-    release_value();
+    end_output();
   }
   recall_tile();
 }

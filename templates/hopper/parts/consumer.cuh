@@ -148,6 +148,7 @@ struct Consumer {
   __device__ void start_scores();
 #endif
   __device__ void start_output();
+  __device__ void end_output();
 #if ATTN_BIAS
   __device__ void find_biases(const Cursor& cursor);
 #endif

@@ -20,7 +20,7 @@ __device__ __forceinline__ void Producer::fill(bool in_values, const Load& load)
 #if ATTN_FAR_SUMS
 __device__ __forceinline__ void Producer::load_far_key(bool in_values, int block) {
   fill(in_values, [&](uint64_t& full, uint8_t* slot) {
-    load_rows<kChunksQk, kChunkQk>(map_k, full, slot, kTileKv, block * kTileKv, h_kv, tile.b,
+    load_rows<kChunksQk, kChunkQk>(maps.k, full, slot, kTileKv, block * kTileKv, h_kv, tile.b,
                                    kEvictLast);
   });
 }

@@ -128,6 +128,19 @@ __device__ __forceinline__ void join_row(JoinedRow& joined, const Part* parts, i
   }
 }
 
+// Of a row's output, that of a pair of the lane's; none: -1.
+#if ATTN_VALUE_PARTS > 1
+__device__ __forceinline__ int output_column(int pair, int value_part) {
+  const int column = JoinedRow::column(pair), of_all = value_part * kHeadDimV + column;
+  return column < kHeadDimV && of_all < kOutputDim ? of_all : -1;
+}
+#else
+__device__ __forceinline__ int output_column(int pair) {
+  const int column = JoinedRow::column(pair);
+  return column < ATTN_PART_COLUMNS ? column : -1;
+}
+#endif
+
 // By the first warp: the row's output in place of its accumulator, and what is saved of it.
 __device__ __forceinline__ void finish_row(JoinedRow& joined, const Row& row,
 #if ATTN_VALUE_PARTS > 1
@@ -143,12 +156,11 @@ __device__ __forceinline__ void finish_row(JoinedRow& joined, const Row& row,
     float2& out = joined.output[i];
 #if ATTN_OUTPUT_COLUMNS
 #if ATTN_VALUE_PARTS > 1
-    const int column = value_part * kHeadDimV + JoinedRow::column(i);
-    if (JoinedRow::column(i) >= kHeadDimV || column >= kOutputDim) break;
+    const int column = output_column(i, value_part);
 #else
-    const int column = JoinedRow::column(i);
-    if (column >= ATTN_PART_COLUMNS) break;
+    const int column = output_column(i);
 #endif
+    if (column < 0) break;
     Column first{column}, second{column + 1};
 #if ATTN_COLUMN_INPUTS
 #pragma unroll
@@ -180,12 +192,11 @@ __device__ __forceinline__ void store_row(const JoinedRow& finished, int64_t at,
 #pragma unroll
   for (int i = 0; i < JoinedRow::kPairs; ++i) {
 #if ATTN_VALUE_PARTS > 1
-    const int column = value_part * kHeadDimV + JoinedRow::column(i);
-    if (JoinedRow::column(i) >= kHeadDimV || column >= kOutputDim) break;
+    const int column = output_column(i, value_part);
 #else
-    const int column = JoinedRow::column(i);
-    if (column >= ATTN_PART_COLUMNS) break;
+    const int column = output_column(i);
 #endif
+    if (column < 0) break;
     *reinterpret_cast<uint32_t*>(p.o + (at + column) * kElementBytes) =
         pack(finished.output[i].x, finished.output[i].y);
   }

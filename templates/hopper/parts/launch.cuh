@@ -87,7 +87,7 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
 
   Device device;
-  Maps maps;
+  TensorMaps maps;
   Params p = params_of(*args);
 #if ATTN_BIAS_SHIFTED
   auto* const kernel = attention_forward_kernel<BiasLayout::kElements>;
@@ -154,22 +154,10 @@ attention_status attention_forward(const attention_forward_args* args,
   const int blocks = p.tiles;
 #endif
 #if ATTN_BIAS
-  const bool launched = launch(kernel, blocks, kThreads, sizeof(Shared), stream,
+  const bool launched = launch(kernel, blocks, kThreads, sizeof(Shared), stream, maps, p);
 #else
-  const bool launched = launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream,
-#endif
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_ROW_BY_ROW
-                               maps.q, maps.bias, maps.o, p);
-#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED && ATTN_SHARE_KV
-                               maps.q, maps.k, maps.bias, maps.o, p);
-#elif ATTN_BIAS && !ATTN_BIAS_SHIFTED
-                               maps.q, maps.k, maps.v, maps.bias, maps.o, p);
-#elif ATTN_ROW_BY_ROW
-                               maps.q, maps.o, p);
-#elif ATTN_SHARE_KV
-                               maps.q, maps.k, maps.o, p);
-#else
-                               maps.q, maps.k, maps.v, maps.o, p);
+  const bool launched =
+      launch(attention_forward_kernel, blocks, kThreads, sizeof(Shared), stream, maps, p);
 #endif
 #if ATTN_SPLIT_KEYS
   const bool joined = launched && (!joins_splits(p) || join_splits(p, stream));

@@ -115,7 +115,7 @@ __device__ __forceinline__ void Producer::load_queries() {
       uint8_t* const queries = shared.query[query_slot.index][i];
       barrier_expect(full, kChunksQk * chunk_bytes(64, kChunkQk));
       const QueryPlace place = queries_of(tile, i);
-      load_rows<kChunksQk, kChunkQk>(map_q, full, queries, 64, place.row, place.head, place.batch,
+      load_rows<kChunksQk, kChunkQk>(maps.q, full, queries, 64, place.row, place.head, place.batch,
                                      kEvictNormal);
     }
     __syncwarp();
@@ -133,14 +133,14 @@ __device__ __forceinline__ void Producer::load_biases(uint64_t& full, int block)
       uint8_t* const columns = shared.bias[key_slot.index][i] + chunk * chunk_bytes(64, kChunkBias);
       const int column = block * (kTileKv * kBiasBytes / 2) + chunk * kChunkBias;
 #if ATTN_PACKED_HEADS && ATTN_BIAS_GROUPED
-      tma_load(map_bias, full, columns, column, bias_row + kBiasRows * i, bias_plane, 0,
+      tma_load(maps.bias, full, columns, column, bias_row + kBiasRows * i, bias_plane, 0,
                kEvictNormal);
 #elif ATTN_PACKED_HEADS
       // Which are {column, head, query, 0}.
-      tma_load(map_bias, full, columns, column, bias_plane, bias_row + 64 / kGroupRows * i, 0,
+      tma_load(maps.bias, full, columns, column, bias_plane, bias_row + 64 / kGroupRows * i, 0,
                kEvictNormal);
 #else
-      tma_load(map_bias, full, columns, column, bias_row + 64 * i, bias_plane, 0, kEvictNormal);
+      tma_load(maps.bias, full, columns, column, bias_row + 64 * i, bias_plane, 0, kEvictNormal);
 #endif
     }
   }
@@ -293,20 +293,20 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #endif
 #pragma unroll
     for (int map = 0; map < kMaps; ++map) {
-      load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index][map], kTileKv, row,
+      load_rows<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index][map], kTileKv, row,
                                      kMaps * h_kv + map, batch, kEvictLast);
     }
 #elif ATTN_GATHER && ATTN_VARLEN
-    load_pair<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], tile.kv_begin, block,
+    load_pair<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index], tile.kv_begin, block,
                                    announced.second, h_kv);
 #elif ATTN_VARLEN
-    load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+    load_rows<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index], kTileKv,
                                    tile.kv_begin + block * kTileKv, h_kv, 0, kEvictLast);
 #elif ATTN_GATHER
-    load_pair<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], block, announced.second,
-                                   h_kv, tile.b);
+    load_pair<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index], block,
+                                   announced.second, h_kv, tile.b);
 #else
-    load_rows<kChunksQk, kChunkQk>(map_k, full, shared.key[key_slot.index], kTileKv,
+    load_rows<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index], kTileKv,
                                    block * kTileKv, h_kv, tile.b, kEvictLast);
 #endif
 #endif
@@ -317,12 +317,12 @@ __device__ __forceinline__ void Producer::load_key(int block) {
 #elif ATTN_PAGE_SIZE && ATTN_MAPS > 1
 #pragma unroll 1
   for (int map = 0; map < kMaps; ++map) {
-    load_page<kChunksQk, kChunkQk>(map_k, shared.key_full[key_slot.index],
+    load_page<kChunksQk, kChunkQk>(maps.k, shared.key_full[key_slot.index],
                                    shared.key[key_slot.index][map], copy, kMaps * h_kv + map);
   }
 #elif ATTN_PAGE_SIZE
-  load_page<kChunksQk, kChunkQk>(map_k, shared.key_full[key_slot.index], shared.key[key_slot.index],
-                                 copy, h_kv);
+  load_page<kChunksQk, kChunkQk>(maps.k, shared.key_full[key_slot.index],
+                                 shared.key[key_slot.index], copy, h_kv);
 #endif
   __syncwarp();
   key_slot.advance();
@@ -347,9 +347,9 @@ __device__ __forceinline__ void Producer::load_value(int block) {
     barrier_expect(full, kValueBytes);
 #if !ATTN_PAGE_SIZE
 #if ATTN_GATHER && ATTN_VARLEN
-    load_pair<kChunksV, kChunkV>(map_v, full, values, tile.kv_begin, block, beside, h_kv);
+    load_pair<kChunksV, kChunkV>(maps.v, full, values, tile.kv_begin, block, beside, h_kv);
 #elif ATTN_GATHER
-    load_pair<kChunksV, kChunkV>(map_v, full, values, block, beside, h_kv, tile.b);
+    load_pair<kChunksV, kChunkV>(maps.v, full, values, block, beside, h_kv, tile.b);
 #else
 #if ATTN_VARLEN
     const int row = tile.kv_begin + block * kTileKv, batch = 0;
@@ -357,19 +357,19 @@ __device__ __forceinline__ void Producer::load_value(int block) {
     const int row = block * kTileKv, batch = tile.b;
 #endif
 #if ATTN_VALUE_PARTS > 1
-    load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast,
+    load_rows<kChunksV, kChunkV>(maps.v, full, values, kTileKv, row, h_kv, batch, kEvictLast,
                                  tile.part * kHeadDimV);
 #else
-    load_rows<kChunksV, kChunkV>(map_v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
+    load_rows<kChunksV, kChunkV>(maps.v, full, values, kTileKv, row, h_kv, batch, kEvictLast);
 #endif
 #endif
 #endif
   }
 #if ATTN_PAGE_SIZE && ATTN_VALUE_PARTS > 1
-  load_page<kChunksV, kChunkV>(map_v, shared.value_full[value_slot.index],
+  load_page<kChunksV, kChunkV>(maps.v, shared.value_full[value_slot.index],
                                shared.value[value_slot.index], copy, h_kv, tile.part * kHeadDimV);
 #elif ATTN_PAGE_SIZE
-  load_page<kChunksV, kChunkV>(map_v, shared.value_full[value_slot.index],
+  load_page<kChunksV, kChunkV>(maps.v, shared.value_full[value_slot.index],
                                shared.value[value_slot.index], copy, h_kv);
 #endif
 #endif

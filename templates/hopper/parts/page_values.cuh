@@ -9,7 +9,7 @@
 struct PageValues {
   Shared& shared;
 #if !ATTN_PAGE_ROWS
-  const CUtensorMap& map;
+  const TensorMaps& maps;
 #endif
   const Params& p;
 
@@ -36,10 +36,10 @@ __device__ __forceinline__ void PageValues::run() const {
     uint64_t& full = shared.value_full[slot.index];
     if (threadIdx.x % 32 == 0) barrier_expect(full, kValueBytes);
 #if ATTN_VALUE_PARTS > 1
-    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], copy, tile.h / kGroup,
+    load_page<kChunksV, kChunkV>(maps.v, full, shared.value[slot.index], copy, tile.h / kGroup,
                                  tile.part * kHeadDimV);
 #else
-    load_page<kChunksV, kChunkV>(map, full, shared.value[slot.index], copy, tile.h / kGroup);
+    load_page<kChunksV, kChunkV>(maps.v, full, shared.value[slot.index], copy, tile.h / kGroup);
 #endif
     __syncwarp();
 #endif

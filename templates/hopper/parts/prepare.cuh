@@ -272,10 +272,10 @@ size_t prepared_bytes(const attention_forward_args& args) {
 
 // By the kernel before the main one, if any.
 #if ATTN_COUNTER
-bool sum_states(Params& p, const attention_forward_args& args, const Maps& maps, void* workspace,
-                cudaStream_t stream) {
+bool sum_states(Params& p, const attention_forward_args& args, const TensorMaps& maps,
+                void* workspace, cudaStream_t stream) {
 #else
-bool sum_states(Params& p, const attention_forward_args&, const Maps& maps, void* workspace,
+bool sum_states(Params& p, const attention_forward_args&, const TensorMaps& maps, void* workspace,
                 cudaStream_t stream) {
 #endif
   p.states = static_cast<uint8_t*>(workspace);
@@ -287,6 +287,6 @@ bool sum_states(Params& p, const attention_forward_args&, const Maps& maps, void
   return cudaFuncSetAttribute(attention_forward_states, cudaFuncAttributeMaxDynamicSharedMemorySize,
                               sizeof(StateShared)) == cudaSuccess &&
          launch(attention_forward_states, p.batch * kHeadsQ * kStateBlocks, kStateThreads,
-                sizeof(StateShared), stream, maps.k, maps.v, p);
+                sizeof(StateShared), stream, maps, p);
 }
 #endif

@@ -19,16 +19,7 @@
 
 struct Producer {
   Shared& shared;
-#if ATTN_ROW_BY_ROW
-  const CUtensorMap& map_q;
-#elif ATTN_SHARE_KV
-  const CUtensorMap &map_q, &map_k;
-#else
-  const CUtensorMap &map_q, &map_k, &map_v;
-#endif
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-  const CUtensorMap& map_bias;
-#endif
+  const TensorMaps& maps;
   const Params& p;
 #if ATTN_BIAS
   const BiasLayout bias_layout;

@@ -48,9 +48,7 @@ __device__ __forceinline__ void Consumer::add_values(const Cursor& cursor, const
   clear_behind(cursor.block());
 #endif
   start_output();
-  wgmma_wait<0>();
-  pin(output);
-  release_value();
+  end_output();
 }
 
 __device__ __forceinline__ void Consumer::weigh_for_both(Cursor& cursor, bool first) {

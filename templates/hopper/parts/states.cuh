@@ -24,9 +24,8 @@ struct StatePlace {
   int plane, row_block, column_block;
 };
 
-__device__ __forceinline__ void load_slices(StateShared& shared, const CUtensorMap& map_k,
-                                            const CUtensorMap& map_v, const StatePlace& place,
-                                            const Row& row, int slices) {
+__device__ __forceinline__ void load_slices(StateShared& shared, const TensorMaps& maps,
+                                            const StatePlace& place, const Row& row, int slices) {
   RingSlot<kSliceStages> slot;
 #pragma unroll 1
   for (int slice = 0; slice < slices; ++slice) {
@@ -35,12 +34,12 @@ __device__ __forceinline__ void load_slices(StateShared& shared, const CUtensorM
     barrier_expect(full, kPieceBytes + kValuePieceBytes);
 #pragma unroll
     for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
-      tma_load(map_k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
+      tma_load(maps.k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
                kPieceColumns * place.column_block + 64 * chunk, slice * kTileKv, row.h_kv, row.b,
                kEvictLast);
     }
-    tma_load(map_v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv, row.h_kv,
-             row.b, kEvictLast);
+    tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv,
+             row.h_kv, row.b, kEvictLast);
     slot.advance();
   }
 }
@@ -179,8 +178,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 }
 
 __global__ void __launch_bounds__(kStateThreads)
-    attention_forward_states(const __grid_constant__ CUtensorMap map_k,
-                             const __grid_constant__ CUtensorMap map_v,
+    attention_forward_states(const __grid_constant__ TensorMaps maps,
                              const __grid_constant__ Params p) {
   if (!kIsHopper) return;
   extern __shared__ __align__(1024) uint8_t memory[];
@@ -206,6 +204,6 @@ __global__ void __launch_bounds__(kStateThreads)
   if (warp < 4) {
     add_slices(shared, place, row, p);
   } else if (threadIdx.x % 32 == 0) {
-    load_slices(shared, map_k, map_v, place, row, p.chunks * kChunkBlocks);
+    load_slices(shared, maps, place, row, p.chunks * kChunkBlocks);
   }
 }

@@ -74,6 +74,13 @@ __device__ __forceinline__ void Consumer::start_output() {
   wgmma_commit();
 }
 
+// Waits for it, and for whatever else runs.
+__device__ __forceinline__ void Consumer::end_output() {
+  wgmma_wait<0>();
+  pin(output);
+  release_value();
+}
+
 #if ATTN_BIAS
 // Of the block in the key slot, once its keys are there.
 __device__ __forceinline__ void Consumer::find_biases(const Cursor& cursor) {

@@ -61,20 +61,7 @@ bool valid_strides(const Tensors& t) {
 #endif
 }
 
-struct Maps {
-#if ATTN_ROW_BY_ROW
-  CUtensorMap q, o;
-#elif ATTN_SHARE_KV
-  CUtensorMap q, k, o;
-#else
-  CUtensorMap q, k, v, o;
-#endif
-#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
-  CUtensorMap bias;
-#endif
-};
-
-attention_status encode(EncodeTiled encoder, Maps& maps, const Tensors& tensors) {
+attention_status encode(EncodeTiled encoder, TensorMaps& maps, const Tensors& tensors) {
   struct {
     CUtensorMap& map;
     const Tensor& tensor;

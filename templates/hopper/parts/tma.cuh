@@ -11,6 +11,20 @@ constexpr uint64_t kEvictNormal = 0x1000000000000000;
 constexpr uint64_t kEvictNormal = 0x1000000000000000, kEvictLast = 0x14f0000000000000;
 #endif
 
+// Of the tensors that boxes are copied of.
+struct TensorMaps {
+#if ATTN_ROW_BY_ROW
+  CUtensorMap q, o;
+#elif ATTN_SHARE_KV
+  CUtensorMap q, k, o;
+#else
+  CUtensorMap q, k, v, o;
+#endif
+#if ATTN_BIAS && !ATTN_BIAS_SHIFTED
+  CUtensorMap bias;
+#endif
+};
+
 // Coordinates of a tensor map are {column, row, head, batch}; what lies outside reads as zero.
 __device__ __forceinline__ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile,
                                          int column, int row, int head, int batch,
