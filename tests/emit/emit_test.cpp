@@ -260,7 +260,7 @@ TEST_CASE("values that are columns of the keys have sides, and nothing of their 
   CHECK(files[0].content.find("constexpr int kSides = 2;") != std::string::npos);
   CHECK(files[1].content.find("share_kv: {v_prefix: 512}") != std::string::npos);
   CHECK(files[1].content.find("tokens: {indices: 2048}") != std::string::npos);
-  for (const char* word : {"args.v", "value_full", "map_v"}) {
+  for (const char* word : {"args.v", "value_full", "maps.v"}) {
     CHECK(files[0].content.find(word) == std::string::npos);
     CHECK(emitted("").files[0].content.find(word) != std::string::npos);
   }
