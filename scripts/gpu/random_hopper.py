@@ -34,6 +34,11 @@ def takes_lists(spec):
     return not by_head and fits
 
 
+def draw_lists(d):
+    count = d.random.randint(1, 200)
+    return {"indices": count, "distinct": True} if d.random.random() < 0.5 else {"indices": count}
+
+
 def draw_schedule_of_lists(d, spec):
     widest = sum(spec["head_dim"].values())
     return {"warpgroups": 1,
@@ -58,7 +63,7 @@ def draw_schedule(d, spec):
     """Mostly one that fits."""
     if "share_kv" in spec and spec["head_dim"]["v"] > 256:
         return draw_schedule_of_sides(d, spec)
-    if "tokens" in spec:
+    if "tokens" in spec and not (spec["tokens"].get("distinct") and d.random.random() < 0.6):
         return draw_schedule_of_lists(d, spec)
     dims = spec["head_dim"]
     widest = dims["qk"] + dims["v"]
@@ -84,6 +89,8 @@ def draw_schedule(d, spec):
         schedule |= {"grid": "persistent", "order": "longest_first"}
     if packs:
         schedule["pack_heads"] = True
+    if "tokens" in spec:
+        schedule["lists_as_mask"] = True
     return schedule
 
 
@@ -149,7 +156,7 @@ def share_columns(d, spec):
         dims["v"] = 256
     spec["share_kv"] = {"v_prefix": dims["v"]}
     if takes_lists(spec) and d.random.random() < 0.3:
-        spec["tokens"] = {"indices": d.random.randint(1, 200)}
+        spec["tokens"] = draw_lists(d)
     elif d.random.random() < 0.2:
         pack(spec)
 
@@ -172,7 +179,7 @@ def draw_storage(d, spec):
         if d.random.random() < 0.3:
             pack(spec)
     elif which == "tokens" and takes_lists(spec):
-        spec["tokens"] = {"indices": d.random.randint(1, 200)}
+        spec["tokens"] = draw_lists(d)
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
         if d.random.random() < 0.3:

@@ -242,13 +242,16 @@ class ListBench:
 
 
 def list_bench(kind, heads, dims, batch, queries, seq, rest):
-    """The dense kernel, and that of lists."""
+    """The dense kernel, that of lists, and of lists of distinct keys, as the search has them."""
     shape = {"heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)), **rest,
              "workload": {"batch": batch, "seq_q": queries, "seq_kv": seq}}
     dense = f"storage_lists_{kind}_s{seq}_dense"
     yield ListBench(dense, derive("causal", dense, True, **shape), batch, queries, seq, "")
     name = f"storage_lists_{kind}_s{seq}"
     yield ListBench(name, derive("top_keys", name, True, **shape), batch, queries, seq, dense)
+    distinct = f"{name}_distinct"
+    yield ListBench(distinct, derive("distinct_top_keys", distinct, True, **shape), batch, queries, seq,
+                    dense)
 
 
 def list_benches():

@@ -104,6 +104,7 @@ def sparse_cases():
     yield from group_cases()
     yield from selected_cases()
     yield from list_cases()
+    yield from listed_cases()
     yield from latent_cases()
     yield from paged_cases()
 
@@ -186,6 +187,35 @@ def list_cases():
         given = schedule(1, tile_kv, stages, ping_pong=False)
         yield Case(spec["name"], spec, "variant", schedule={**given, "pack_heads": True},
                    data=spec["name"])
+
+
+def listed_cases():
+    """`--filter listed_`: lists of distinct keys, as the search has them, which mostly takes them for a
+    mask, and by schedules that do.
+    """
+    def one(name, head_dim, heads, room, *rest, **spec):
+        return variant(f"listed_{name}", head_dim, heads, *rest,
+                       tokens={"indices": room, "distinct": True}, **spec)
+
+    yield one("causal", 128, (8, 2), 200, mask=CAUSAL)
+    yield one("full", 64, (4, 4), 64, dtype="fp16")
+    yield one("window", 128, (4, 2), 130, mask=MASKS["window"], normalize=row_free("sigmoid(score - 8)"))
+    yield one("wide", 256, (2, 1), 96, layout="bhsd")
+    yield one("odd", (72, 40), (3, 1), 133, mask=CAUSAL, score="30 * tanh(score / 30)")
+    yield one("alibi", 128, (4, 2), 200, {"slopes": {"fill": "slopes"}}, inputs=SLOPES, score=ALIBI,
+              mask=CAUSAL)
+    yield one("bias", 64, (8, 2), 130, {"bias": {"fill": "normal"}}, **PAIR_BIAS)
+    yield one("paged", 128, (4, 2), 200, mask=CAUSAL, kv_cache={"paged": 16})
+    yield one("latent", (576, 512), (8, 1), 200, mask=CAUSAL, share_kv={"v_prefix": 512})
+    yield one("split", 128, (4, 2), 700, mask=CAUSAL, longest=2000,
+              workload={"batch": 2, "seq_q": 16, "seq_kv": 8192})
+    for warpgroups, tile_kv, stages, rest in ((2, 128, 2, {}), (3, 64, 3, {}), (4, 48, 2, {}),
+                                              (1, 176, 2, {}), (1, 128, 2, {"pack_heads": True}),
+                                              (2, 64, 2, {"split_keys": True})):
+        name = "_".join(["listed", str(warpgroups), str(tile_kv), *rest])
+        spec = make_spec(name, (64, 64), (8, 2), mask=CAUSAL, tokens={"indices": 300, "distinct": True})
+        given = schedule(warpgroups, tile_kv, stages, ping_pong=False, order="longest_first")
+        yield Case(name, spec, "variant", schedule={**given, **rest, "lists_as_mask": True}, data=name)
 
 
 def latent_cases():

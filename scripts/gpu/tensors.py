@@ -231,16 +231,21 @@ def draw_blocks(spec, shape, total_q, random, device):
 
 
 def draw_lists(spec, shape, random, device):
-    """Keys in no order, some twice and some that do not exist; every fifth list is empty, every seventh
-    counts more than it has room for.
+    """Keys in no order, some that do not exist, and some twice where that may be; every fifth list is
+    empty, every seventh counts more than it has room for.
     """
     room = spec["tokens"]["indices"]
     rows = (shape.batch, spec["heads"]["kv"], shape.seq_q)
     counts = torch.randint(0, room + 1, rows, generator=random, device=device, dtype=torch.int32)
     counts[..., 6::7] = room + 5
     counts[..., 4::5] = 0
-    keys = torch.randint(-1, shape.seq_kv + 2, (*rows, room), generator=random, device=device,
-                         dtype=torch.int32)
+    if spec["tokens"].get("distinct"):
+        places = max(room, shape.seq_kv + 3)
+        keys = torch.rand((*rows, places), generator=random, device=device).argsort(-1)[..., :room] - 1
+        keys = torch.where(keys < shape.seq_kv + 2, keys, -1).to(torch.int32).contiguous()
+    else:
+        keys = torch.randint(-1, shape.seq_kv + 2, (*rows, room), generator=random, device=device,
+                             dtype=torch.int32)
     return {"token_counts": counts, "token_indices": keys}
 
 

@@ -70,6 +70,7 @@ bool loads_by_pair(const Expr& mask) {
 }  // namespace
 
 bool asks_pairs(const spec::Spec& spec) {
+  if (spec.lists_as_mask) return true;
   return spec.block_size == 0 && !spec.varlen && loads_by_pair(spec.mask) &&
          readers(spec) >= kFewestReaders;
 }

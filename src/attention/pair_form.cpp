@@ -198,7 +198,7 @@ bool is_no_nan(const Expr& e) {
 
 // Of keys of a list, which stand in any order: what pairs of a block share by their places is none.
 PairAbilities abilities_for(const spec::Spec& spec, PairAbilities abilities) {
-  if (spec.token_count == 0) return abilities;
+  if (!spec.gathers_lists()) return abilities;
   abilities.level = abilities.bias = abilities.key_rows = abilities.places = false;
   abilities.row_tables = false;
   abilities.strips = Shared::Nothing;
@@ -210,7 +210,7 @@ class Former {
  public:
   Former(const spec::Spec& spec, const RowForm& rows, double scale, PairAbilities abilities)
       : spec_(spec), rows_(rows), abilities_(abilities_for(spec, abilities)) {
-    form_.mask_bits = abilities_.mask_bits && (asks_pairs(spec) || spec.token_count > 0);
+    form_.mask_bits = abilities_.mask_bits && (asks_pairs(spec) || spec.gathers_lists());
     if (abilities_.bias) form_.bias = pair_input(spec);
     if (form_.mask_bits && form_.bias && form_.bias->of_mask) form_.bias.reset();
     const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
@@ -234,7 +234,7 @@ class Former {
     form_.divides_keys = abilities_.places && form_.any([](const Expr& e) {
       return expr::find_node(e, is_divided_key) != nullptr;
     });
-    form_.listed_keys = spec_.token_count > 0 && form_.reads("kv_idx");
+    form_.listed_keys = spec_.gathers_lists() && form_.reads("kv_idx");
     return std::move(form_);
   }
 
@@ -368,7 +368,7 @@ class Former {
   const RowForm& rows_;
   PairAbilities abilities_;
   PairForm form_;
-  Arranger arranger_{rows_, form_, spec_.token_count == 0};
+  Arranger arranger_{rows_, form_, !spec_.gathers_lists()};
   KeyRows key_rows_{spec_, arranger_, form_.key_rows};
   Strips strips_{abilities_.strips, [this](const Expr& e) { return arranger_.grows_evenly(e); },
                  [this](const Expr& load, size_t dim) { return index_in_range(spec_, load, dim); }};

@@ -35,7 +35,8 @@ std::vector<std::pair<std::string, std::string>> computed(const spec::Spec& spec
   lines.emplace_back("normalize", spec.normalize_text);
   if (spec.block_size > 0) lines.emplace_back("blocks", blocks_of(spec));
   if (spec.token_count > 0) {
-    lines.emplace_back("tokens", fmt::format("{{indices: {}}}", spec.token_count));
+    lines.emplace_back("tokens", fmt::format("{{indices: {}{}}}", spec.token_count,
+                                             spec.distinct_tokens ? ", distinct: true" : ""));
   }
   return lines;
 }

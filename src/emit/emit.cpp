@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "attention/listed.h"
 #include "emit/api.h"
 #include "emit/banner.h"
 #include "emit/manifest.h"
@@ -26,8 +27,10 @@ std::vector<File> emit(const spec::Spec& spec, const attention::RowForm& rows,
   std::vector<File> files;
   std::vector<PredictedChoice> with_predictions;
   for (const Choice& choice : choices) {
-    with_predictions.push_back(predicted(spec, rows, choice));
-    auto text = source(spec, rows, api, choice);
+    const bool as_mask = choice.candidate.schedule.lists_as_mask;
+    const spec::Spec emitted = as_mask ? attention::lists_as_mask(spec) : spec;
+    with_predictions.push_back(predicted(emitted, rows, choice));
+    auto text = source(emitted, rows, api, choice);
     if (const auto* error = std::get_if<TemplateError>(&text)) {
       throw std::logic_error(error->message);
     }

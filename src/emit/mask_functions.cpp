@@ -29,7 +29,7 @@ attention::KeyRange range_of(const Spec& spec) {
 }
 
 bool is_interval(const Spec& spec) {
-  return spec.token_count == 0 && attention::has_row_limits(range_of(spec));
+  return !spec.gathers_lists() && attention::has_row_limits(range_of(spec));
 }
 
 bool has_block_test(const Spec& spec) { return attention::block_test(spec).has_value(); }

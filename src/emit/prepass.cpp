@@ -8,6 +8,7 @@
 #include "attention/pair_form.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
+#include "emit/mask_functions.h"
 #include "emit/template_files.h"
 #include "expr/print.h"
 
@@ -132,12 +133,18 @@ std::string pairs_text(const spec::Spec& spec, const IdTable& table, const Devic
     parameters.insert(parameters.begin() + 1, "int byte");
     bytes = bytes_text(*input, names);
   }
-  return "// No bounds tell of this mask: a kernel before this one asks it of all pairs.\n" +
+  const std::string heading =
+      spec.lists_as_mask ? "// Of the lists a kernel before this one makes bits of all pairs.\n"
+                         : "// No bounds tell of this mask: a kernel before this one asks it of "
+                           "all pairs.\n";
+  return heading +
          fmt::format(
              "constexpr bool kPairsOfBatch = {};  // whether it differs by batch\n"
              "constexpr int kPairHeads = {};  // heads told apart\n\n",
              expr::mentions(table.value, "b"), heads_text(table).count) +
-         text_of({"bool", "mask_holds", std::move(parameters), returned(mask, names.names())}) +
+         (spec.lists_as_mask ? token_mask_text(spec, names)
+                             : text_of({"bool", "mask_holds", std::move(parameters),
+                                        returned(mask, names.names())})) +
          "\n" + bytes + std::string(part_text("hopper/parts/pair_entry.cuh")) +
          text_of({"PairEntry",
                   "entry_of_0",

@@ -40,8 +40,9 @@ using spec::Spec;
 
 std::string inputs_text(const Spec& spec, const std::set<std::string>& lengths, size_t tables,
                         bool mask_bits) {
-  if (spec.inputs.empty()) return "struct Inputs {};\n";
-  std::string text = "// The spec's inputs.\nstruct Inputs {\n";
+  if (spec.inputs.empty() && tables == 0) return "struct Inputs {};\n";
+  std::string text =
+      spec.inputs.empty() ? "struct Inputs {\n" : "// The spec's inputs.\nstruct Inputs {\n";
   std::vector<CommentedLine> members;
   members.reserve(lengths.size() + spec.inputs.size() + 1);
   for (const std::string& length : lengths) members.push_back({"  int " + length + ";", ""});
@@ -414,7 +415,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
                                     score_text(spec, pairs, names),
                                     level_text(pairs, names),
                                     mask,
-                                    spec.token_count > 0
+                                    spec.gathers_lists()
                                         ? token_mask_text(spec, names)
                                         : key_range_text(spec, names, mask.empty(), amd),
                                     amd ? "" : row_keys_text(spec, form, names),
@@ -440,7 +441,7 @@ UserFunctions user_functions(const Spec& spec, const RowForm& form, target::Fami
   std::string text = body.substr(1);
   if (amd) text = for_amd(std::exchange(result.helpers, "") + text);
   result.text = inputs_text(spec, result.lengths, amd ? 0 : id_tables(spec),
-                            pairs.mask_bits && spec.token_count == 0) +
+                            pairs.mask_bits && !spec.gathers_lists()) +
                 "\n" + row_text(spec, pairs, !amd && has_searched_limits(spec, form), steps) +
                 "\n" + text;
   return result;

@@ -294,7 +294,7 @@ class TemplateValues {
   // Where the row's maximum is kept, which is then best found in the first block.
   bool may_fall_with_distance() const {
     const auto reads = [&](std::string_view name) { return expr::mentions(spec_.score, name); };
-    return spec_.token_count == 0 && resources_.fixed_max && attention::may_be_large(spec_) &&
+    return !spec_.gathers_lists() && resources_.fixed_max && attention::may_be_large(spec_) &&
            reads("kv_idx") && (reads("q_idx") || reads("q_pos"));
   }
 
@@ -309,7 +309,7 @@ class TemplateValues {
 
   void put_pages() {
     const int page = spec_.page.value_or(0);
-    const bool row_by_row = resources_.page_rows || spec_.token_count > 0;
+    const bool row_by_row = resources_.page_rows || spec_.gathers_lists();
     const bool of_blocks = page > 0 && !row_by_row;
     const bool gathers = schedule::gathers(schedule_, spec_.block_size);
     put("PAGE_SIZE", page);
@@ -322,7 +322,9 @@ class TemplateValues {
   }
 
   void put_tokens() {
-    put("TOKENS", spec_.token_count);
+    put("TOKENS", spec_.gathers_lists());
+    put("LISTS_AS_MASK", spec_.lists_as_mask);
+    put("LIST_ROOM", spec_.token_count);
     put("LISTED_KEYS", pairs_.listed_keys);
     put("TOKEN_MASK", spec_.token_count > 0 && !spec_.token_mask.is_number(1));
   }

@@ -185,7 +185,7 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
                                           : "block_counts keep every block");
     assumed.emplace_back(spec.rows_alike ? "rows of blocks are alike" : "rows of blocks are apart");
   }
-  if (spec.token_count > 0) assumed.emplace_back("lists are as long as there is room for");
+  if (spec.gathers_lists()) assumed.emplace_back("lists are as long as there is room for");
   if (!mask.sorted.empty()) {
     assumed.push_back(said_of(mask.sorted, "holds one id alone", "hold one id each"));
   }
@@ -196,7 +196,10 @@ std::vector<std::string> assumed_of(const spec::Spec& spec, const Deciders& mask
   if (!mask.blocks.empty()) {
     assumed.push_back(said_of(mask.blocks, "empties no block", "empty no block"));
   }
-  if (mask.asked) {
+  if (spec.lists_as_mask) {
+    assumed.emplace_back(
+        "lists are as long as there is room for, and those of a tile name a key of each block");
+  } else if (mask.asked) {
     assumed.emplace_back(
         "the mask keeps half of the blocks that its text leaves open, and half of these whole");
   }
@@ -237,7 +240,9 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   }
   if (mask.asked) {
     lines.emplace_back(
-        "a kernel before asks the mask of all pairs: blocks without one are passed over");
+        spec.lists_as_mask
+            ? "a kernel before makes bits of the lists: blocks without one are passed over"
+            : "a kernel before asks the mask of all pairs: blocks without one are passed over");
   }
   if (!mask.pairs.empty()) {
     lines.push_back(said_of(mask.pairs, "is tested pair by pair: no block is passed over by it",

@@ -102,7 +102,7 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
     text += fmt::format("a tile's queries keep their rows of {} in shared memory: {} bytes each\n",
                         fmt::join(names, ", "), kernel.table_bytes);
   }
-  if (spec.token_count > 0) {
+  if (spec.gathers_lists()) {
     text +=
         "a tile's keys are those of one query's list, gathered row by row; which of them are keys, "
         "and the mask leaves, comes with them: a bit each\n";

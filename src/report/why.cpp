@@ -89,7 +89,7 @@ std::string pairs_of(const Cost& cost, const spec::Spec& spec, size_t points) {
 
 // Small pages take a step longer: in how many copies its keys come, or row by row.
 std::string copies_of(const spec::Spec& spec, const Candidate& c) {
-  if (!spec.page || spec.token_count > 0) return "";
+  if (!spec.page || spec.gathers_lists()) return "";
   if (c.resources.page_rows) {
     return fmt::format(" A step's keys come row by row{}.",
                        c.resources.values_apart ? ", values by another warp" : "");

@@ -125,7 +125,15 @@ double readers_of_biases(const Kernel& kernel, const spec::Workload& w) {
 // beside the launch (H200, 2026-11-26, a throw-away script, 128x128).
 constexpr double kAskedPairs = 8;
 
+// Of a list's keys a clk whose bits a core marks. Not measured: an atomic of a warp on words
+// anywhere in shared memory is taken for 8 clk.
+constexpr double kMarkedKeys = 4;
+
 double asking_seconds(const Kernel& kernel, const spec::Workload& w, const target::Target& t) {
+  if (kernel.masked_room > 0) {
+    const double lists = static_cast<double>(w.batch * w.seq_q) * kernel.heads_kv;
+    return lists * kernel.masked_room / (kMarkedKeys * t.cores * t.boost_clock_hz);
+  }
   if (!kernel.test || !attention::asks_pairs(*kernel.test)) return 0;
   const expr::Expr& mask = kernel.test->tables.front().value;
   const double planes = (expr::mentions(mask, "b") ? static_cast<double>(w.batch) : 1) *
@@ -385,7 +393,10 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.idle = clk > 0 ? std::max(0.0, 1 - busy / clk) : 0;
   p.waves = waves;
   p.splits = static_cast<double>(splits);
-  const double pairs = pairs_of_head(w) * heads;
+  double pairs = pairs_of_head(w) * heads;
+  if (kernel_.masked_room > 0) {
+    pairs = std::min(pairs, heads * static_cast<double>(w.seq_q) * kernel_.masked_room);
+  }
   p.flop = flop_of_pairs(kernel_, pairs);
   const double visited = tiles.own * scale * turns * s.tile_q() * s.tile_kv;
   const bool are_counted = kernel_.test || !kernel_.tested_mask;  // one by one, or by their ends

@@ -334,8 +334,9 @@ Kernel described(const spec::Spec& spec, const attention::RowForm& rows, target:
   kernel.most_keys = static_cast<double>(spec.most_blocks.value_or(0)) * spec.block_size;
   kernel.rows_alike = spec.rows_alike;
   describe_walk(spec, family, kernel);
-  kernel.list_room = spec.token_count;
-  if (spec.token_count == 0) kernel.page = spec.page.value_or(0);
+  kernel.list_room = spec.gathers_lists() ? spec.token_count : 0;
+  kernel.masked_room = spec.lists_as_mask ? spec.token_count : 0;
+  if (!spec.gathers_lists()) kernel.page = spec.page.value_or(0);
   kernel.workload = spec.workload;
   // A query has the keys of its list, as if there were no others.
   if (kernel.list_room > 0) {

@@ -25,12 +25,15 @@ constexpr int kMaxStages = 8;
 // All but these must be there: schedules that were written before they existed are good still.
 constexpr const char* kPackHeads = "pack_heads";
 constexpr const char* kSplitKeys = "split_keys";
-bool is_optional(std::string_view key) { return key == kPackHeads || key == kSplitKeys; }
+constexpr const char* kListsAsMask = "lists_as_mask";
+bool is_optional(std::string_view key) {
+  return key == kPackHeads || key == kSplitKeys || key == kListsAsMask;
+}
 
 const std::vector<std::string>& keys() {
-  static const std::vector<std::string> names{"warpgroups", "tile_kv",   "stages", "weights",
-                                              "overlap",    "ping_pong", "grid",   "order",
-                                              kPackHeads,   kSplitKeys};
+  static const std::vector<std::string> names{"warpgroups", "tile_kv",   "stages",    "weights",
+                                              "overlap",    "ping_pong", "grid",      "order",
+                                              kPackHeads,   kSplitKeys,  kListsAsMask};
   return names;
 }
 
@@ -61,6 +64,7 @@ class Reader {
     read_word("order", {Order::Linear, Order::LongestFirst}, schedule.order);
     read_bool(kPackHeads, schedule.pack_heads);
     read_bool(kSplitKeys, schedule.split_keys);
+    read_bool(kListsAsMask, schedule.lists_as_mask);
     return schedule;
   }
 

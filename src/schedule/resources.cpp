@@ -331,6 +331,9 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     return "two sides of the values weigh blocks by turns: no overlap, no ping-pong, weights in "
            "shared memory";
   }
+  if (s.lists_as_mask && kernel.masked_room == 0) {
+    return "a mask is made of lists of tokens whose keys are distinct; there are none";
+  }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
   if (kernel.varlen && !counts_tiles(s)) {
     return "packed sequences need a persistent grid that starts the longest first";

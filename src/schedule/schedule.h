@@ -62,8 +62,9 @@ struct Schedule {
   bool ping_pong = true;  // warpgroups take turns on the tensor cores
   Grid grid = Grid::Persistent;
   Order order = Order::Linear;
-  bool pack_heads = false;  // the query heads of a key head share a tile: rows of few queries
-  bool split_keys = false;  // a call of few tiles shares out their keys too (splits.h)
+  bool pack_heads = false;     // the query heads of a key head share a tile: rows of few queries
+  bool split_keys = false;     // a call of few tiles shares out their keys too (splits.h)
+  bool lists_as_mask = false;  // lists of tokens become bits of all pairs, beforehand
 
   // The kernel's, not a choice, and no part of the JSON: warpgroups that share 64 query rows, each
   // with a map of scores, or a side of the output's columns, of its own.

@@ -57,6 +57,7 @@ void add_tiles(const Kernel& kernel, const target::Target& target, const CostMod
     for (Schedule tile : tiles(way, tiles_kv, orders)) {
       tile.partners = kernel.partners();
       tile.one_query = kernel.list_room > 0;
+      tile.lists_as_mask = kernel.masked_room > 0;
       tile.pack_heads = pack_heads;
       if (pack_heads && !worth_packing(tile, kernel)) continue;
       Fit fit = fit_hopper(kernel, tile, target);

@@ -82,6 +82,7 @@ struct Kernel {
   bool group_blocks = false;  // which are the same for all query heads of a key head
   int list_room = 0;          // keys of a query's list of tokens; 0: there are none
   bool listed_keys = false;   // pairs read which key of it they have
+  int masked_room = 0;        // keys of each list that the mask has instead; 0: there are none
   int page = 0;               // keys of a page that blocks come from; 0: they are not in pages
   bool rows_alike = true;     // neighbouring rows of blocks keep mostly the same
   std::string apart_blocks;   // why a step cannot take two of these blocks, or ""

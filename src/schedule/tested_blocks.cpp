@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "attention/listed.h"
 #include "schedule/units.h"
 
 namespace attngen::schedule {
@@ -99,6 +100,8 @@ BlockTester::BlockTester(const attention::BlockTest& test)
   if (!expr::inputs_of(test.kept).empty()) by_data_.kept = marks ? kKeptByKeys : kKeptByData;
   if (!expr::inputs_of(test.full).empty()) by_data_.whole = marks ? kWholeByKeys : kWholeByData;
   if (attention::asks_pairs(test)) by_data_ = {kKeptByPairs, kWholeByPairs};
+  // Of many queries some list a key of each block, and none is held to be whole.
+  if (attention::asks_lists(test)) by_data_ = {1, 0};
 }
 
 // A tile keeps the blocks of every stretch that it has a query of: the smaller, the fewer.

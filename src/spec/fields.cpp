@@ -297,6 +297,7 @@ class FieldReader {
     if (tokens == nullptr) return;
     spec_.sparsity = Spec::Sparsity::TokenIndices;
     read_whole(tokens->find("indices"), spec_.token_count);
+    read_bool(tokens->find("distinct"), spec_.distinct_tokens);
     if (blocks != nullptr) {
       report_.at_key(*tokens, "/tokens", "a spec has 'blocks' or 'tokens', not both");
     }

@@ -214,7 +214,9 @@ std::vector<Key> parallel_keys() {
                "How the scores of a row become weights.", "softmax"),
       optional("blocks", blocks, "Block sparsity, given at run time."),
       optional("tokens",
-               object({required("indices", whole(1, 1 << 20), "Keys of a query's list.")}),
+               object({required("indices", whole(1, 1 << 20), "Keys of a query's list."),
+                       optional("distinct", simple(Kind::Bool), "No key stands twice in a list.",
+                                false)}),
                "Token sparsity: a list of keys for each query."),
   };
 }

@@ -64,6 +64,7 @@ Json canonical(const Spec& spec) {
   if (spec.block_queries != spec.block_size) out["block_queries"] = spec.block_queries;
   if (spec.most_blocks) out["most_blocks"] = *spec.most_blocks;
   if (!spec.rows_alike) out["rows_alike"] = false;
+  if (spec.distinct_tokens) out["distinct_tokens"] = true;
   if (spec.recurrent) {
     const Recurrent& recurrent = *spec.recurrent;
     for (const expr::Expr* e :

@@ -177,7 +177,11 @@ struct Spec {
   // Lists of tokens: for how many keys a list has room. A list says by itself which pairs there
   // are: what the user wrote as `mask` is asked of these, and `mask` is `true`.
   int token_count = 0;
+  bool distinct_tokens = false;  // no key stands twice in a list
   expr::Expr token_mask;
+  // Not of what a user writes (attention/listed.h): the lists come as part of `mask`.
+  bool lists_as_mask = false;
+  bool gathers_lists() const { return token_count > 0 && !lists_as_mask; }
 
   std::optional<Recurrent> recurrent;
 

@@ -119,7 +119,9 @@ namespace {
 #elif ATTN_WALK
 #include "parts/walk.cuh"
 #endif
-#if ATTN_MASK_BITS && !ATTN_TOKENS
+#if ATTN_LISTS_AS_MASK
+#include "parts/listed_prepass.cuh"
+#elif ATTN_MASK_BITS && !ATTN_TOKENS
 #include "parts/pair_prepass.cuh"
 #elif ATTN_ID_TABLES
 #include "parts/prepass.cuh"

@@ -143,6 +143,30 @@ class Schedules(CommandLine):
                              r"help: without --schedule, one that fits is searched for\n\Z")
         self.assertIsNone(self.listing())
 
+    def test_lists_of_distinct_keys_are_read_the_faster_way(self):
+        few = SPEC + "workload: {batch: 1, seq_q: 8192}\ntokens: {indices: 2048, distinct: true}\n"
+        self.write("tiny.yaml", few)
+        text = self.run_raw("tiny.yaml", "-o", "out", "--explain").stdout.decode()
+        self.assertIn("longest first, lists as a mask. ", " ".join(text.split("\n")))
+        self.assertRegex(text, r"\nOf the other way with lists the fastest takes [\d.]+ us: 64x\d+, .*, heads packed.\n\Z")
+        kernel = (self.folder / "out/tiny_h100.cu").read_text()
+        self.assertNotIn("kGatherers", kernel)
+        chosen = json.loads((self.folder / "out/tiny.json").read_text())["targets"][0]["schedule"]
+        self.assertIs(chosen["lists_as_mask"], True)
+        self.write("schedule.json", json.dumps(chosen))
+        self.check("tiny.yaml", "-o", "again", "--schedule", "schedule.json")
+        again = (self.folder / "again/tiny_h100.cu").read_text()
+        self.assertEqual(again.replace("Schedule (given)", "Schedule"), kernel)
+        self.write("tiny.yaml", few.replace("seq_q: 8192", "seq_q: 1, seq_kv: 131072"))
+        text = self.run_raw("tiny.yaml", "--explain").stdout.decode()
+        self.assertRegex(text, r"\nOf the other way .*, lists as a mask.\n\Z")
+        self.write("tiny.yaml", few.replace(", distinct: true", ""))
+        self.assertNotIn("Of the other way", self.run_raw("tiny.yaml", "--explain").stdout.decode())
+        result = self.run_raw("tiny.yaml", "-o", "out", "--schedule", "schedule.json")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn(": a mask is made of lists of tokens whose keys are distinct; there are none\n",
+                      result.stderr.decode())
+
     def test_a_wrong_schedule_file(self):
         self.write("tiny.yaml", SPEC)
         self.write("schedule.json", '{"tile_kw": 64}')

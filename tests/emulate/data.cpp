@@ -217,8 +217,8 @@ void Data::draw_blocks() {
   put({"block_indices", Element::I32, some}, indices);
 }
 
-// Keys in no order, some twice and some that do not exist. Every fifth list is empty, every seventh
-// counts more than it has room for.
+// Keys in no order, some that do not exist, and some twice where that may be. Every fifth list is
+// empty, every seventh counts more than it has room for.
 void Data::draw_lists() {
   if (spec_.token_count == 0) return;
   const auto room = static_cast<size_t>(spec_.token_count);
@@ -227,10 +227,16 @@ void Data::draw_lists() {
   for (int64_t row = 0; row < rows; ++row) {
     const size_t count = row % 5 == 4 ? 0 : row % 7 == 6 ? room + 5 : random_() % (room + 1);
     counts.push_back(static_cast<double>(count));
-    for (size_t i = 0; i < room; ++i) {
-      const auto places = static_cast<uint32_t>(call_.max_kv) + 3;  // one before, two behind
-      indices.push_back(static_cast<double>(random_() % places) - 1);
+    const auto places = static_cast<uint32_t>(call_.max_kv) + 3;  // one before, two behind
+    std::vector<double> keys;
+    if (spec_.distinct_tokens) {
+      for (uint32_t i = 0; i < places; ++i) keys.push_back(static_cast<double>(i) - 1);
+      std::shuffle(keys.begin(), keys.end(), random_);
+      keys.resize(room, -1);
+    } else {
+      for (size_t i = 0; i < room; ++i) keys.push_back(static_cast<double>(random_() % places) - 1);
     }
+    indices.insert(indices.end(), keys.begin(), keys.end());
   }
   const std::vector<spec::Input::Dim> some{{}};
   put({"token_counts", Element::I32, some}, counts);

@@ -2,11 +2,11 @@
 group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
-from specs import (ALIBI, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, EXCEEDING,
+from specs import (ALIBI, AS_MASK, BIASED, CALLS, CAUSAL, DIFFERENTIAL, DILATED, DOCUMENTS, EXCEEDING,
                    FALLING, FAR_DOCUMENTS, FEW, FRAME, GATED, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTH,
                    LENGTHS, LONG_PACKED, NARROW, ONE_LONG, PACKED, RETAINED, RETENTION, SAVED_MAX,
                    SELF, SIGMOID, SINK, SINKS, SLOPES, SOFTPICK, TABLE, VALID, WILD, WILD_LONG,
-                   WINDOW, also, bias, gate, in_line, keep, packed, packed_input, positions, schedule, selected,
+                   WINDOW, also, bias, distinct, gate, in_line, keep, packed, packed_input, positions, schedule, selected,
                    spec, split, turns)
 
 KEY_GROUPS = {
@@ -283,6 +283,28 @@ KEY_GROUPS = {
               mask=CAUSAL), [in_line(1, 64, 2, weights="shared")], ["2,7,200"]),
         (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, tokens={"indices": 100}, inputs=SLOPES,
               score=FALLING, mask=CAUSAL), [turns(2, 32, 2, pack_heads=True, order="linear")], ["1,3,200"]),
+    ],
+    # Lists of distinct keys, as bits of all pairs: in tiles of many queries.
+    "lists_as_mask": [
+        (spec((8, 2), tokens=distinct(200), mask=CAUSAL),
+         [schedule(2, 64, 2, **AS_MASK), packed(1, 128, 2, **AS_MASK), schedule(3, 48, 2, **AS_MASK),
+          schedule(1, 80, 2, overlap="none", grid="plain", order="linear", **AS_MASK),
+          split(1, 64, 2, **AS_MASK)],
+         ["2,137,300", "1,1,70", "1,3,0"]),
+        (spec((1, 1), (72, 40), dtype="fp16", tokens=distinct(50), normalize=SIGMOID),
+         [schedule(2, 64, 2, **AS_MASK), schedule(1, 176, 2, **AS_MASK)], ["padded:large:2,90,330"]),
+        (spec((2, 2), tokens=distinct(130), inputs=VALID, mask="valid[b, kv_idx] > 0"),
+         [schedule(2, 64, 2, weights="shared", **AS_MASK)], ["2,70,200"]),
+        (spec((4, 2), tokens=distinct(130), mask=WINDOW, normalize={"weight": "sigmoid(score - 8)"}),
+         [packed(1, 64, 2, **AS_MASK)], ["1,37,300"]),
+        (spec((4, 1), tokens=distinct(90), inputs={**SLOPES, **bias("bf16", "heads")}, mask=CAUSAL,
+              score=f"{ALIBI} + bias[h, q_idx, kv_idx]"), [schedule(2, 64, 2, **AS_MASK)], BIASED[:2]),
+        (spec((2, 1), tokens=distinct(130), kv_cache={"paged": 16}, score=RETAINED, normalize=RETENTION,
+              mask=CAUSAL), [schedule(2, 64, 2, **AS_MASK)], ["2,70,200"]),
+        (spec((4, 1), (576, 512), share_kv={"v_prefix": 512}, tokens=distinct(100), mask=CAUSAL),
+         [turns(2, 32, 2, **AS_MASK)], ["1,70,200"]),
+        # More blocks than have their bits in shared memory at a time.
+        (spec((1, 1), tokens=distinct(900)), [schedule(4, 32, 2, **AS_MASK)], ["1,5,2700"]),
     ],
     # Values that are the keys' first columns: as wide as an accumulator, and on two sides of a tile.
     "shared_kv": [

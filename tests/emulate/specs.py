@@ -29,6 +29,14 @@ def spec(heads=(2, 1), head_dim=(64, 64), **rest):
             "head_dim": {"qk": head_dim[0], "v": head_dim[1]}, **rest}
 
 
+AS_MASK = {"lists_as_mask": True}
+
+
+def distinct(count):
+    """Lists of keys, none of which stands twice."""
+    return {"indices": count, "distinct": True}
+
+
 def selected(queries, source="indices", per="heads_kv", **rest):
     """Blocks of 64 keys that so many queries keep."""
     return {"size": 64, "queries": queries, "from": source, "per": per, **rest}

@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from emulate import run  # noqa: E402
 from generate import generate  # noqa: E402
 from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, WINDOW,  # noqa: E402
-                   keep, packed, packed_input, schedule, spec)
+                   distinct, keep, packed, packed_input, schedule, spec)
 from to_host import library_command, to_host  # noqa: E402
 
 LONG = [{"batch": 3, "seq_q": 1024, "seq_kv": 1025}, {"batch": 1, "seq_q": 5000, "seq_kv": 9000}]
@@ -39,6 +39,8 @@ CASES = [
     (spec((4, 2), inputs=keep(), mask="keep[q_idx, kv_idx] > 0",
           workload=[{"batch": 3, "seq_q": 1000, "seq_kv": 2000}]),
      schedule(3, 48, 2, order="linear")),
+    (spec((4, 2), tokens=distinct(100), workload=[{"batch": 3, "seq_q": 777, "seq_kv": 5001}]),
+     schedule(2, 80, 2, lists_as_mask=True)),
     (spec(varlen=True, mask=CAUSAL, workload=[{"batch": 1000, "seq_q": 100, "seq_kv": 100}]),
      schedule(2, 64, 2)),
     (spec((4, 2), varlen=True, inputs=packed_input("i32", "heads_kv", "seq_kv"),

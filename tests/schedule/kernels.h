@@ -27,15 +27,24 @@ inline expr::Expr parse_mask(std::string_view text) {
   return std::get<expr::Expr>(expr::parse(text, scope));
 }
 
-// Of a spec with these lines behind those that all have.
-inline Kernel kernel_of_lines(const std::string& lines,
-                              target::Family family = target::Family::Hopper) {
+// With these lines behind those that all have.
+inline spec::Spec spec_of_lines(const std::string& lines) {
   text::Diagnostics diagnostics({"spec.yaml", "attngen: 1\nname: test\ndtype: bf16\n" + lines});
   const std::optional<spec::Spec> spec = spec::read(diagnostics);
   INFO(diagnostics.render(text::ErrorFormat::Gcc));
   REQUIRE(spec);
-  const auto rows = attention::derive_row_form(spec->normalize);
-  return describe_kernel(*spec, std::get<attention::RowForm>(rows), family);
+  return *spec;
+}
+
+inline Kernel kernel_of_spec(const spec::Spec& spec,
+                             target::Family family = target::Family::Hopper) {
+  const auto rows = attention::derive_row_form(spec.normalize);
+  return describe_kernel(spec, std::get<attention::RowForm>(rows), family);
+}
+
+inline Kernel kernel_of_lines(const std::string& lines,
+                              target::Family family = target::Family::Hopper) {
+  return kernel_of_spec(spec_of_lines(lines), family);
 }
 
 inline std::string head_dims(int qk, int v) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "attention/listed.h"
 #include "kernels.h"
 #include "schedule/search.h"
 
@@ -71,6 +72,30 @@ TEST_CASE("a call of few queries splits their lists, which are as long as there 
   CHECK(best(2048, "batch: 32, seq_q: 1, seq_kv: 32768"));
   CHECK_FALSE(best(64, "seq_q: 1, seq_kv: 32768"));
   CHECK_FALSE(best(2048, "batch: 256, seq_q: 1, seq_kv: 32768"));
+}
+
+TEST_CASE("lists as a mask have tiles of many queries, and any key is read") {
+  const spec::Spec lists = spec_of_lines(head_dims(128, 128) +
+                                         "heads: {q: 32, kv: 8}\nmask: kv_idx <= q_pos\n"
+                                         "tokens: {indices: 2048, distinct: true}\n"
+                                         "workload: {seq_q: 8192}\n");
+  const Kernel gathered = kernel_of_spec(lists);
+  const Kernel masked = kernel_of_spec(attention::lists_as_mask(lists));
+  CHECK(gathered.list_room == 2048);
+  CHECK(masked.list_room == 0);
+  CHECK(masked.masked_room == 2048);
+  const Ranking ranking = search(masked, h200());
+  REQUIRE(!ranking.ranked.empty());
+  const Candidate& best = ranking.ranked.front();
+  CHECK(best.schedule.lists_as_mask);
+  CHECK_FALSE(best.schedule.one_query);
+  // 2048 keys of each of 8192 queries and 32 heads, by two products of 128 columns.
+  CHECK(best.cost.seconds * best.cost.flop_per_s == doctest::Approx(4.0 * 2048 * 8192 * 32 * 128));
+  CHECK(best.cost.seconds < 0.2 * search(gathered, h200()).ranked.front().cost.seconds);
+  Schedule as_mask = line(1, 64);
+  as_mask.lists_as_mask = true;
+  CHECK(judge(gathered, as_mask, h200()).reason ==
+        "a mask is made of lists of tokens whose keys are distinct; there are none");
 }
 
 }  // namespace

@@ -37,6 +37,10 @@ TEST_CASE("a schedule in words") {
         "ping-pong, persistent");
   CHECK(describe(with_packed_heads()) == describe(Schedule{}) + ", heads packed");
   CHECK(describe(with_split_keys()) == describe(Schedule{}) + ", keys split");
+  Schedule as_mask;
+  as_mask.lists_as_mask = true;
+  CHECK(describe(as_mask) == describe(Schedule{}) + ", lists as a mask");
+  CHECK(to_json(as_mask).ends_with(R"("order": "linear", "lists_as_mask": true})"));
   CHECK(describe(kTall) ==
         "256x64, 3 stages, 4 warpgroups, weights in shared memory, one block a tile");
   Schedule one;

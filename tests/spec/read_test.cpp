@@ -240,6 +240,11 @@ TEST_CASE("lists of tokens say which pairs there are, and the mask is asked of t
   CHECK(expr::print_brief(spec.token_mask) == "kv_idx <= q_pos");
   CHECK(spec.mask_text == "kv_idx <= q_pos");
   CHECK(spec.hash != read_text(kSmall + "tokens: {indices: 64}\n").hash);
+  CHECK_FALSE(spec.distinct_tokens);
+  const Spec distinct =
+      read_text(kSmall + "tokens: {indices: 64, distinct: true}\nmask: kv_idx <= q_pos\n");
+  CHECK(distinct.distinct_tokens);
+  CHECK(distinct.hash != spec.hash);
 }
 
 TEST_CASE("the recurrent pattern") {

@@ -61,7 +61,7 @@ typedef struct attention_forward_args {
   const uint8_t* block_mask;
 #elif ATTN_SPARSE
   const int32_t *block_counts, *block_indices;
-#elif ATTN_TOKENS
+#elif ATTN_LIST_ROOM
   const int32_t *token_counts, *token_indices;
 #endif
 } attention_forward_args;

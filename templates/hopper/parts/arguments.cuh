@@ -110,7 +110,7 @@ attention_status check_pages(const attention_forward_args& args, bool any_key) {
 }
 #endif
 
-#if ATTN_TOKENS
+#if ATTN_LIST_ROOM
 attention_status check_tokens(const attention_forward_args& args) {
   if (args.seq_kv > 0 && (!args.token_counts || !args.token_indices)) {
     return ATTENTION_NULL_POINTER;
@@ -132,7 +132,7 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_SPARSE
   if (const attention_status status = check_blocks(args); status != ATTENTION_OK) return status;
 #endif
-#if ATTN_TOKENS
+#if ATTN_LIST_ROOM
   if (const attention_status status = check_tokens(args); status != ATTENTION_OK) return status;
 #endif
 #if ATTN_VARLEN
@@ -370,7 +370,7 @@ Params params_of(const attention_forward_args& args) {
   p.pages = static_cast<int>(args.num_pages);
 #endif
 #endif
-#if ATTN_TOKENS
+#if ATTN_LIST_ROOM
   p.token_counts = args.token_counts;
   p.token_indices = args.token_indices;
 #endif

@@ -90,9 +90,11 @@ constexpr int kStages = ATTN_STAGES;             // of each ring of them
 constexpr int kQueryStages = ATTN_QUERY_STAGES;  // 2: the next tile's load under this one's end
 constexpr int kThreads = 128 * (kWarpgroups + 1);
 constexpr int kBlocksPerCore = ATTN_BLOCKS_PER_CORE;
+#if ATTN_LIST_ROOM
+constexpr int kListRoom = ATTN_LIST_ROOM;  // keys of a query's list
+#endif
 #if ATTN_TOKENS
-constexpr int kListRoom = ATTN_TOKENS;  // keys of a query's list
-constexpr int kGatherers = 2;           // warps
+constexpr int kGatherers = 2;  // warps
 #endif
 #if ATTN_GATHER
 constexpr int kBlockKv = ATTN_SPARSE_SIZE;  // a step takes two blocks, wherever they stand

@@ -243,6 +243,12 @@
 #ifndef ATTN_PAGE_ROWS
 #define ATTN_PAGE_ROWS 0
 #endif
+#ifndef ATTN_LIST_ROOM
+#define ATTN_LIST_ROOM 0
+#endif
+#ifndef ATTN_LISTS_AS_MASK
+#define ATTN_LISTS_AS_MASK 0
+#endif
 #ifndef ATTN_TOKENS
 #define ATTN_TOKENS 0
 #endif

@@ -4,17 +4,6 @@
 
 constexpr int kTableThreads = 256;
 
-// Of each tile of queries and block of keys, for every batch and head that the table tells apart.
-// `Call`: Params, or arguments that are in range. `Number`: double for lengths that no memory
-// holds, whose product may leave 64 bits.
-template <typename Number, typename Call>
-__host__ __device__ __forceinline__ Number table_entries(const Call& call) {
-  const auto tiles = static_cast<Number>((call.seq_q + kTileQueries - 1) / kTileQueries);
-  const auto blocks = static_cast<Number>((call.seq_kv + kTileKv - 1) / kTileKv);
-  const auto planes = static_cast<Number>(kPairsOfBatch ? call.batch : 1) * kPairHeads;
-  return planes * tiles * blocks;
-}
-
 // Lanes vote on four keys each, a vote a key. Where a query's keys leave lanes over, others'
 // queries share the votes.
 constexpr int kVoteQueries = kTileKv <= 16 ? 8 : kTileKv <= 32 ? 4 : kTileKv <= 64 ? 2 : 1;

@@ -187,7 +187,12 @@ int place_tables(Params& p, void* workspace, int cores) {
   p.inputs.attn_tables[0] = static_cast<int4*>(workspace);
   p.inputs.attn_mask_bits = reinterpret_cast<uint4*>(p.inputs.attn_tables[0] + entries);
   const int64_t most = int64_t{cores} * kMostPerCore;
-  return static_cast<int>(entries < 1 ? 1 : entries < most ? entries : most);
+#if ATTN_LISTS_AS_MASK
+  const int64_t wanted = stretches(p);
+#else
+  const int64_t wanted = entries;
+#endif
+  return static_cast<int>(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
 #else
 // Gives each table its place. Returns how many blocks of the kernel that fills them are worth
@@ -219,7 +224,16 @@ bool fill_tables(Params& p, const attention_forward_args& args, void* workspace,
   p.next_tile =
       reinterpret_cast<unsigned*>(static_cast<uint8_t*>(workspace) + prepared_bytes(args));
 #endif
+#if ATTN_LISTS_AS_MASK
+  const int kv_blocks = (p.seq_kv + kTileKv - 1) / kTileKv;
+  const size_t bits = static_cast<size_t>(min(kv_blocks, kBlocksAtOnce)) * kBlockBits;
+  constexpr auto kBytes = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  return cudaFuncSetAttribute(attention_forward_prepare, kBytes, kBlocksAtOnce * kBlockBits) ==
+             cudaSuccess &&
+         launch(attention_forward_prepare, blocks, kTableThreads, bits, stream, p);
+#else
   return launch(attention_forward_prepare, blocks, kTableThreads, 0, stream, p);
+#endif
 }
 #endif
 #endif

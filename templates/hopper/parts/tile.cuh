@@ -119,7 +119,7 @@ struct Params {
   int pages;  // of the cache
 #endif
 #endif
-#if ATTN_TOKENS
+#if ATTN_LIST_ROOM
   const int32_t* token_counts;   // [batch, kHeadsKv, seq_q]
   const int32_t* token_indices;  // [batch, kHeadsKv, seq_q, kListRoom]
 #endif
@@ -374,19 +374,25 @@ struct Blocks {
 #endif
 };
 
-#if ATTN_TOKENS
+#if ATTN_LIST_ROOM
 struct List {
   const int32_t* keys;
   int count;
 };
 
-// Of a tile's query. Without a key there may be no lists.
-__device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
+// Of a query. Without a key there may be no lists.
+__device__ __forceinline__ List list_of(int b, int h_kv, int q_idx, const Params& p) {
   if (p.seq_kv == 0) return {nullptr, 0};
-  const int64_t head = int64_t{tile.b} * kHeadsKv + tile.h / kGroup;
-  const int64_t query = head * p.seq_q + tile.q_first / kGroupRows;
+  const int64_t query = (int64_t{b} * kHeadsKv + h_kv) * p.seq_q + q_idx;
   return {p.token_indices + query * kListRoom,
           min(max(__ldg(&p.token_counts[query]), 0), kListRoom)};
+}
+#endif
+#if ATTN_TOKENS
+
+// Of a tile's query.
+__device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
+  return list_of(tile.b, tile.h / kGroup, tile.q_first / kGroupRows, p);
 }
 
 // Of the list of a tile's one query, by as many keys; none is full: an entry may be no key.

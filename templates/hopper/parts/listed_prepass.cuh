@@ -1,0 +1,100 @@
+// Lists of keys as a mask: before the kernel, a small one makes bits of the lists of each tile's
+// queries, in the order in which the threads of a row of scores take them.
+#pragma once
+
+constexpr int kTableThreads = 1024;
+constexpr int kBlockWords = kTileQueries * kMaskWords;   // of a tile's bits, of a block of keys
+constexpr int kBlockBits = 4 * kBlockWords;              // bytes
+constexpr int kBlocksAtOnce = (160 << 10) / kBlockBits;  // whose bits are in shared memory
+
+// Blocks of keys of a tile of queries.
+struct Stretch {
+  Row row;  // the first query's
+  int queries, first_block, blocks;
+
+  __device__ __forceinline__ Row row_of(int query) const {
+    Row of_query = row;
+    of_query.q_idx += query;
+    of_query.q_pos += query;
+    return of_query;
+  }
+};
+
+__host__ __device__ __forceinline__ int64_t stretches(const Params& p) {
+  const int blocks = (p.seq_kv + kTileKv - 1) / kTileKv;
+  const int64_t rows_of_blocks = blocks > 0 ? table_entries<int64_t>(p) / blocks : 0;
+  return rows_of_blocks * ((blocks + kBlocksAtOnce - 1) / kBlocksAtOnce);
+}
+
+__device__ __forceinline__ Stretch stretch_of(int64_t index, const Params& p) {
+  const int tiles = (p.seq_q + kTileQueries - 1) / kTileQueries;
+  const int blocks = (p.seq_kv + kTileKv - 1) / kTileKv;
+  const int parts = (blocks + kBlocksAtOnce - 1) / kBlocksAtOnce;
+  const int first_block = static_cast<int>(index % parts) * kBlocksAtOnce;
+  const int q_first = static_cast<int>(index / parts % tiles) * kTileQueries;
+  const int plane = static_cast<int>(index / parts / tiles);
+  const Row row = row_at(plane / kHeadsKv, plane % kHeadsKv * kGroup, q_first, p);
+  return {row, min(kTileQueries, p.seq_q - q_first), first_block,
+          min(kBlocksAtOnce, blocks - first_block)};
+}
+
+// Of the keys that the query's list names, the bits of those in the stretch: by a warp.
+__device__ __forceinline__ void mark(uint32_t* bits, const Stretch& stretch, int query,
+                                     const Params& p) {
+  const Row row = stretch.row_of(query);
+  const List list = list_of(row.b, row.h_kv, row.q_idx, p);
+  for (int i = threadIdx.x % 32; i < list.count; i += 32) {
+    const int key = __ldg(&list.keys[i]), block = key / kTileKv - stretch.first_block;
+    if (key < 0 || key >= p.seq_kv || block < 0 || block >= stretch.blocks) continue;
+#if ATTN_TOKEN_MASK
+    if (!mask_holds(row, key, p.inputs)) continue;
+#endif
+    const int column = key % kTileKv, within = column % 128;
+    const int word = column / 128 * 4 + within % 8 / 2, bit = within / 8 * 2 + within % 2;
+    atomicOr(&bits[(block * kTileQueries + query) * kMaskWords + word], 1u << bit);
+  }
+}
+
+// The block's bits to memory, and whether there are any: by a warp. None is held to have all.
+__device__ __forceinline__ void store(const uint32_t* bits, const Stretch& stretch, int block,
+                                      const Params& p) {
+  const uint4* const from = reinterpret_cast<const uint4*>(bits + block * kBlockWords);
+  const int kv_first = (stretch.first_block + block) * kTileKv;
+  const int64_t entry = pair_entry(stretch.row.q_idx, kv_first, stretch.row);
+  uint4* const to = p.inputs.attn_mask_bits + entry * (kMaskBytes / 16);
+  uint32_t any = 0;
+  for (int i = threadIdx.x % 32; i < kBlockWords / 4; i += 32) {
+    const uint4 words = from[i];
+    to[i] = words;
+    any |= words.x | words.y | words.z | words.w;
+  }
+  const bool any_of_all = __any_sync(0xffffffffu, any != 0);
+  if (threadIdx.x % 32 == 0) p.inputs.attn_tables[0][entry] = packed_pairs(any_of_all, false);
+}
+
+__global__ void __launch_bounds__(kTableThreads)
+    attention_forward_prepare(const __grid_constant__ Params p) {
+  if (!kIsHopper) return;
+  extern __shared__ __align__(1024) uint8_t memory[];
+  uint32_t* const bits = reinterpret_cast<uint32_t*>(memory);
+  call_next_kernel();
+  wait_for_stream();
+#if ATTN_TILES_COUNTED
+  if (blockIdx.x == 0 && threadIdx.x == 0) *p.next_tile = 0;
+#endif
+  constexpr int kWarps = kTableThreads / 32;
+  const int warp = threadIdx.x / 32;
+  const int64_t count = stretches(p);
+#pragma unroll 1
+  for (int64_t index = blockIdx.x; index < count; index += gridDim.x) {
+    const Stretch stretch = stretch_of(index, p);
+    for (int i = threadIdx.x; i < stretch.blocks * kBlockWords; i += kTableThreads) bits[i] = 0;
+    __syncthreads();
+    for (int query = warp; query < stretch.queries; query += kWarps) {
+      mark(bits, stretch, query, p);
+    }
+    __syncthreads();
+    for (int block = warp; block < stretch.blocks; block += kWarps) store(bits, stretch, block, p);
+    __syncthreads();
+  }
+}
