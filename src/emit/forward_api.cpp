@@ -119,9 +119,10 @@ void add_tokens(std::vector<Field>& fields, const spec::Spec& spec) {
   const std::string rows = fmt::format("[batch, {}, seq_q", spec.heads.kv());
   fields.push_back({"const int32_t*", "token_counts",
                     rows + "] contiguous: how many keys a query's list names"});
-  fields.push_back({"const int32_t*", "token_indices",
-                    fmt::format("{}, {}] contiguous: which, in any order; the rest does not matter",
-                                rows, spec.token_count)});
+  fields.push_back(
+      {"const int32_t*", "token_indices",
+       fmt::format("{}, {}] contiguous: which, {}in any order; the rest does not matter", rows,
+                   spec.token_count, spec.distinct_tokens ? "each once, " : "")});
 }
 
 // `outer`: "batch, ", "num_pages, ", or "" of packed sequences.

@@ -125,15 +125,26 @@ double readers_of_biases(const Kernel& kernel, const spec::Workload& w) {
 // beside the launch (H200, 2026-11-26, a throw-away script, 128x128).
 constexpr double kAskedPairs = 8;
 
-// Of a list's keys a clk whose bits a core marks. Not measured: an atomic of a warp on words
-// anywhere in shared memory is taken for 8 clk.
+// Of lists' keys a clk that a core marks. Not measured: an atomic of a warp on words anywhere in
+// shared memory is taken for 8 clk.
 constexpr double kMarkedKeys = 4;
 
-double asking_seconds(const Kernel& kernel, const spec::Workload& w, const target::Target& t) {
-  if (kernel.masked_room > 0) {
-    const double lists = static_cast<double>(w.batch * w.seq_q) * kernel.heads_kv;
-    return lists * kernel.masked_room / (kMarkedKeys * t.cores * t.boost_clock_hz);
-  }
+// A tile's lists are read once for as many blocks of keys as have their bits in shared memory
+// (templates/hopper/parts/listed_prepass.cuh).
+double marking_seconds(const Kernel& kernel, const Schedule& s, const spec::Workload& w,
+                       const target::Target& t) {
+  constexpr int64_t kBytesAtOnce = 160 << 10;
+  const int64_t block_bytes = mask_tile_bytes(s, kernel.group());
+  const int64_t blocks = (w.seq_kv + s.tile_kv - 1) / s.tile_kv;
+  const int64_t at_once = kBytesAtOnce / block_bytes;
+  const double lists = static_cast<double>(w.batch * w.seq_q) * kernel.heads_kv;
+  return lists * kernel.masked_room * static_cast<double>((blocks + at_once - 1) / at_once) /
+         (kMarkedKeys * t.cores * t.boost_clock_hz);
+}
+
+double asking_seconds(const Kernel& kernel, const Schedule& s, const spec::Workload& w,
+                      const target::Target& t) {
+  if (kernel.masked_room > 0) return marking_seconds(kernel, s, w, t);
   if (!kernel.test || !attention::asks_pairs(*kernel.test)) return 0;
   const expr::Expr& mask = kernel.test->tables.front().value;
   const double planes = (expr::mentions(mask, "b") ? static_cast<double>(w.batch) : 1) *
@@ -143,9 +154,10 @@ double asking_seconds(const Kernel& kernel, const spec::Workload& w, const targe
 }
 
 // A kernel that sorts sequences or fills tables comes before the main one.
-double launch_seconds(const Kernel& kernel, const spec::Workload& w, const target::Target& t) {
+double launch_seconds(const Kernel& kernel, const Schedule& s, const spec::Workload& w,
+                      const target::Target& t) {
   const bool prepares = kernel.varlen || (kernel.test && !kernel.test->tables.empty());
-  return t.launch_s * (prepares ? 2 : 1) + asking_seconds(kernel, w, t);
+  return t.launch_s * (prepares ? 2 : 1) + asking_seconds(kernel, s, w, t);
 }
 
 // The kernel that joins splits is launched beside the main one, and ends later. 8.6 MB that the one
@@ -405,7 +417,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.l2_seconds = moved.l2_seconds * gathering(kernel_, resources);
   p.memory_seconds = moved.memory_seconds;
   if (!is_linear) crowd(p);
-  p.launch_seconds = launch_seconds(kernel_, w, t);
+  p.launch_seconds = launch_seconds(kernel_, s, w, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   SplitEnds ends;
   if (splits == 1 && may_split) p.join_seconds = kNoJoinSeconds;

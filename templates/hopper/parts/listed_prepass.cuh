@@ -3,9 +3,9 @@
 #pragma once
 
 constexpr int kTableThreads = 1024;
-constexpr int kBlockWords = kTileQueries * kMaskWords;   // of a tile's bits, of a block of keys
-constexpr int kBlockBits = 4 * kBlockWords;              // bytes
-constexpr int kBlocksAtOnce = (160 << 10) / kBlockBits;  // whose bits are in shared memory
+constexpr int kBlockWords = kTileQueries * kMaskWords;  // of a tile's bits, of a block of keys
+constexpr int kBlocksAtOnce = (160 << 10) / (4 * kBlockWords);  // whose bits are in shared memory
+constexpr int kKeysAtOnce = 8;  // that a lane reads before it marks them, by one trip to memory
 
 // Blocks of keys of a tile of queries.
 struct Stretch {
@@ -17,6 +17,11 @@ struct Stretch {
     of_query.q_idx += query;
     of_query.q_pos += query;
     return of_query;
+  }
+  // Whether one of its blocks is among those that the tile's rows may need.
+  __device__ __forceinline__ bool may_be_asked(const Inputs& in) const {
+    const KeyRange keys = key_range(row.q_idx, row.q_idx + queries - 1, row, in);
+    return first_block * kTileKv < keys.end && (first_block + blocks) * kTileKv > keys.begin;
   }
 };
 
@@ -38,20 +43,35 @@ __device__ __forceinline__ Stretch stretch_of(int64_t index, const Params& p) {
           min(kBlocksAtOnce, blocks - first_block)};
 }
 
-// Of the keys that the query's list names, the bits of those in the stretch: by a warp.
+// The key's bit, if it is in the stretch.
+__device__ __forceinline__ void mark_key(uint32_t* bits, const Stretch& stretch, const Row& row,
+                                         int key, const Params& p) {
+  const int block = key / kTileKv - stretch.first_block;
+  if (key < 0 || key >= p.seq_kv || block < 0 || block >= stretch.blocks) return;
+#if ATTN_TOKEN_MASK
+  if (!mask_holds(row, key, p.inputs)) return;
+#endif
+  const int query = row.q_idx - stretch.row.q_idx;
+  const int column = key % kTileKv, within = column % 128;
+  const int word = column / 128 * 4 + within % 8 / 2, bit = within / 8 * 2 + within % 2;
+  atomicOr(&bits[(block * kTileQueries + query) * kMaskWords + word], 1u << bit);
+}
+
+// Of the keys that the query's list names: by a warp.
 __device__ __forceinline__ void mark(uint32_t* bits, const Stretch& stretch, int query,
                                      const Params& p) {
   const Row row = stretch.row_of(query);
   const List list = list_of(row.b, row.h_kv, row.q_idx, p);
-  for (int i = threadIdx.x % 32; i < list.count; i += 32) {
-    const int key = __ldg(&list.keys[i]), block = key / kTileKv - stretch.first_block;
-    if (key < 0 || key >= p.seq_kv || block < 0 || block >= stretch.blocks) continue;
-#if ATTN_TOKEN_MASK
-    if (!mask_holds(row, key, p.inputs)) continue;
-#endif
-    const int column = key % kTileKv, within = column % 128;
-    const int word = column / 128 * 4 + within % 8 / 2, bit = within / 8 * 2 + within % 2;
-    atomicOr(&bits[(block * kTileQueries + query) * kMaskWords + word], 1u << bit);
+#pragma unroll 1
+  for (int begin = threadIdx.x % 32; begin < list.count; begin += 32 * kKeysAtOnce) {
+    int keys[kKeysAtOnce];
+#pragma unroll
+    for (int n = 0; n < kKeysAtOnce; ++n) {
+      const int i = begin + 32 * n;
+      keys[n] = i < list.count ? __ldg(&list.keys[i]) : -1;
+    }
+#pragma unroll
+    for (int n = 0; n < kKeysAtOnce; ++n) mark_key(bits, stretch, row, keys[n], p);
   }
 }
 
@@ -88,6 +108,7 @@ __global__ void __launch_bounds__(kTableThreads)
 #pragma unroll 1
   for (int64_t index = blockIdx.x; index < count; index += gridDim.x) {
     const Stretch stretch = stretch_of(index, p);
+    if (!stretch.may_be_asked(p.inputs)) continue;
     for (int i = threadIdx.x; i < stretch.blocks * kBlockWords; i += kTableThreads) bits[i] = 0;
     __syncthreads();
     for (int query = warp; query < stretch.queries; query += kWarps) {
