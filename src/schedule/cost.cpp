@@ -134,7 +134,7 @@ constexpr double kMarkedKeys = 4;
 double marking_seconds(const Kernel& kernel, const Schedule& s, const spec::Workload& w,
                        const target::Target& t) {
   constexpr int64_t kBytesAtOnce = 160 << 10;
-  const int64_t block_bytes = mask_tile_bytes(s, kernel.group());
+  const int64_t block_bytes = mask_tile_bytes(s, kernel.group()) + 16;
   const int64_t blocks = (w.seq_kv + s.tile_kv - 1) / s.tile_kv;
   const int64_t at_once = kBytesAtOnce / block_bytes;
   const double lists = static_cast<double>(w.batch * w.seq_q) * kernel.heads_kv;

@@ -4,7 +4,10 @@
 
 constexpr int kTableThreads = 1024;
 constexpr int kBlockWords = kTileQueries * kMaskWords;  // of a tile's bits, of a block of keys
-constexpr int kBlocksAtOnce = (160 << 10) / (4 * kBlockWords);  // whose bits are in shared memory
+// To the next block's in shared memory. By as many words as a tile has, a query's bits of all blocks
+// would share four banks.
+constexpr int kBlockStride = kBlockWords + 4;
+constexpr int kBlocksAtOnce = (160 << 10) / (4 * kBlockStride);  // whose bits are there
 constexpr int kKeysAtOnce = 8;  // that a lane reads before it marks them, by one trip to memory
 
 // Blocks of keys of a tile of queries.
@@ -54,7 +57,7 @@ __device__ __forceinline__ void mark_key(uint32_t* bits, const Stretch& stretch,
   const int query = row.q_idx - stretch.row.q_idx;
   const int column = key % kTileKv, within = column % 128;
   const int word = column / 128 * 4 + within % 8 / 2, bit = within / 8 * 2 + within % 2;
-  atomicOr(&bits[(block * kTileQueries + query) * kMaskWords + word], 1u << bit);
+  atomicOr(&bits[block * kBlockStride + query * kMaskWords + word], 1u << bit);
 }
 
 // Of the keys that the query's list names: by a warp.
@@ -78,7 +81,7 @@ __device__ __forceinline__ void mark(uint32_t* bits, const Stretch& stretch, int
 // The block's bits to memory, and whether there are any: by a warp. None is held to have all.
 __device__ __forceinline__ void store(const uint32_t* bits, const Stretch& stretch, int block,
                                       const Params& p) {
-  const uint4* const from = reinterpret_cast<const uint4*>(bits + block * kBlockWords);
+  const uint4* const from = reinterpret_cast<const uint4*>(bits + block * kBlockStride);
   const int kv_first = (stretch.first_block + block) * kTileKv;
   const int64_t entry = pair_entry(stretch.row.q_idx, kv_first, stretch.row);
   uint4* const to = p.inputs.attn_mask_bits + entry * (kMaskBytes / 16);
@@ -109,7 +112,7 @@ __global__ void __launch_bounds__(kTableThreads)
   for (int64_t index = blockIdx.x; index < count; index += gridDim.x) {
     const Stretch stretch = stretch_of(index, p);
     if (!stretch.may_be_asked(p.inputs)) continue;
-    for (int i = threadIdx.x; i < stretch.blocks * kBlockWords; i += kTableThreads) bits[i] = 0;
+    for (int i = threadIdx.x; i < stretch.blocks * kBlockStride; i += kTableThreads) bits[i] = 0;
     __syncthreads();
     for (int query = warp; query < stretch.queries; query += kWarps) {
       mark(bits, stretch, query, p);
