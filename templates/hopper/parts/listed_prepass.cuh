@@ -4,8 +4,8 @@
 
 constexpr int kTableThreads = 1024;
 constexpr int kBlockWords = kTileQueries * kMaskWords;  // of a tile's bits, of a block of keys
-// To the next block's in shared memory. By as many words as a tile has, a query's bits of all blocks
-// would share four banks.
+// To the next block's in shared memory. By as many words as a tile has, a query's bits of all
+// blocks would share four banks.
 constexpr int kBlockStride = kBlockWords + 4;
 constexpr int kBlocksAtOnce = (160 << 10) / (4 * kBlockStride);  // whose bits are there
 constexpr int kKeysAtOnce = 8;  // that a lane reads before it marks them, by one trip to memory

@@ -227,9 +227,9 @@ bool fill_tables(Params& p, const attention_forward_args& args, void* workspace,
 #if ATTN_LISTS_AS_MASK
   const int kv_blocks = (p.seq_kv + kTileKv - 1) / kTileKv;
   const size_t bits = size_t{4} * kBlockStride * min(kv_blocks, kBlocksAtOnce);
-  constexpr auto kBytes = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  return cudaFuncSetAttribute(attention_forward_prepare, kBytes, 4 * kBlockStride * kBlocksAtOnce) ==
-             cudaSuccess &&
+  return cudaFuncSetAttribute(attention_forward_prepare,
+                              cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              4 * kBlockStride * kBlocksAtOnce) == cudaSuccess &&
          launch(attention_forward_prepare, blocks, kTableThreads, bits, stream, p);
 #else
   return launch(attention_forward_prepare, blocks, kTableThreads, 0, stream, p);
