@@ -33,9 +33,10 @@ BENCH_GROUPS = ["bench", "bench_variant", "bench_storage"]
 # Kernels that the sanitizer runs: the driver calls them by name.
 SANITIZE = ["sanitize_full", "sanitize_causal", "sanitize_window", "sanitize_sigmoid",
             "sanitize_maps", "sanitize_bias", "sanitize_far", "sanitize_wide", "sanitize_sparse",
-            "sanitize_selected", "sanitize_lists", "sanitize_paged", "sanitize_strips", "sanitize_nearest",
-            "sanitize_tables", "sanitize_shifted", "sanitize_ids", "sanitize_mask", "sanitize_bits", "sanitize_split",
-            "sanitize_heads", "sanitize_maps_split", "sanitize_latent", "sanitize_sides"]
+            "sanitize_selected", "sanitize_lists", "sanitize_listed", "sanitize_paged",
+            "sanitize_strips", "sanitize_nearest", "sanitize_tables", "sanitize_shifted",
+            "sanitize_ids", "sanitize_mask", "sanitize_bits", "sanitize_split", "sanitize_heads",
+            "sanitize_maps_split", "sanitize_latent", "sanitize_sides"]
 SANITIZE_DRIVER = ROOT / "tests" / "gpu" / "sanitize_driver.cpp"
 CEILINGS = ROOT / "scripts" / "gpu" / "ceilings.cu"  # of bench_ceilings.py
 

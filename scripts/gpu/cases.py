@@ -108,6 +108,10 @@ def sanitize_cases():
     yield Case(lists["name"], lists, "sanitize", data=lists["name"],
                schedule={
         **schedule(1, 32, 4, ping_pong=False, grid="plain"), "pack_heads": True})
+    listed = make_spec("sanitize_listed", (64, 64), (16, 2), mask=CAUSAL,
+                       tokens={"indices": 128, "distinct": True})
+    yield Case(listed["name"], listed, "sanitize", data=listed["name"], schedule={
+        **schedule(2, 64, 5, ping_pong=False, order="longest_first"), "lists_as_mask": True})
     latent = make_spec("sanitize_latent", (448, 384), (16, 2), mask=CAUSAL,
                        share_kv={"v_prefix": 384}, tokens={"indices": 128})
     yield Case(latent["name"], latent, "sanitize", data=latent["name"], schedule={

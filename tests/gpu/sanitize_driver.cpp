@@ -19,6 +19,7 @@
 #include "sanitize_heads.h"
 #include "sanitize_ids.h"
 #include "sanitize_latent.h"
+#include "sanitize_listed.h"
 #include "sanitize_lists.h"
 #include "sanitize_maps.h"
 #include "sanitize_maps_split.h"
@@ -345,6 +346,7 @@ int main(int argc, char** argv) {
       RUN(sanitize_selected, Dims{16, 2, 64, true, 1, false, 64, true, false, 1}) &
       RUN(sanitize_paged, Dims{4, 1, 64, true, 1, false, 64, false, true}) &
       RUN(sanitize_lists, Dims{16, 2, 64, true, 1, false, 64, true}) &
+      RUN(sanitize_listed, Dims{16, 2, 64, true, 1, false, 64, true}) &
       RUN(sanitize_strips, Dims{2, 2, 64, true}) & RUN(sanitize_tables, Dims{2, 2, 64, true}) &
       RUN(sanitize_shifted, Dims{2, 2, 64, true}) & RUN(sanitize_nearest, Dims{2, 1, 64, true}) &
       RUN(sanitize_ids, Dims{2, 2, 64, true, 1, false, 64, true}) &
