@@ -138,8 +138,9 @@ double marking_seconds(const Kernel& kernel, const Schedule& s, const spec::Work
   const int64_t blocks = (w.seq_kv + s.tile_kv - 1) / s.tile_kv;
   const int64_t at_once = kBytesAtOnce / block_bytes;
   const int64_t reads = (blocks + at_once - 1) / at_once;
-  const double lists = static_cast<double>(w.batch * w.seq_q * reads) * kernel.heads_kv;
-  return lists * kernel.masked_room / (kMarkedKeys * t.cores * t.boost_clock_hz);
+  const double lists = static_cast<double>(w.batch * w.seq_q) * kernel.heads_kv;
+  return lists * static_cast<double>(reads) * kernel.masked_room /
+         (kMarkedKeys * t.cores * t.boost_clock_hz);
 }
 
 double asking_seconds(const Kernel& kernel, const Schedule& s, const spec::Workload& w,
