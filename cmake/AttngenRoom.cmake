@@ -19,11 +19,10 @@ if(ATTNGEN_SANITIZE)
   target_compile_options(attngen_options INTERFACE -fsanitize=address,undefined
                                                    -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(attngen_options INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(attngen_options INTERFACE ATTNGEN_SANITIZED)  # tests are fewer then
 endif()
 if(ATTNGEN_FUZZ)
-  target_compile_options(attngen_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
-                                                   -fno-sanitize-recover=all)
-  target_link_options(attngen_options INTERFACE -fsanitize=address,undefined)
+  target_compile_options(attngen_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # For programs that test and leave the work to rooms: optimising them takes longer than it saves.

@@ -25,8 +25,6 @@ step "Set-up"
 scripts/setup.sh test
 step "Release: unit tests, command line, package, lint, compiled kernels"
 run_preset release
-step "AddressSanitizer and UndefinedBehaviorSanitizer: unit tests, command line"
+step "AddressSanitizer and UndefinedBehaviorSanitizer: unit tests, command line, fuzzing"
 run_preset sanitize
-step "Fuzzing"
-run_preset fuzz
 step "All tests passed"

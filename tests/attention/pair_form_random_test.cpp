@@ -29,7 +29,7 @@ using testing::Place;
 using testing::RandomPair;
 
 // The sanitizers take ten times as long.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ATTNGEN_SANITIZED
 constexpr uint64_t kRandomForms = 500;
 #else
 constexpr uint64_t kRandomForms = 5'000;

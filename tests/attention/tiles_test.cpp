@@ -391,8 +391,8 @@ TEST_CASE("blocks are tested where there are gaps alone") {
 }
 
 // The sanitizers take minutes for all; the ordinary build asks for them.
-#ifdef __SANITIZE_ADDRESS__
-constexpr uint64_t kRandomMasks = 300;
+#ifdef ATTNGEN_SANITIZED
+constexpr uint64_t kRandomMasks = 100;
 #else
 constexpr uint64_t kRandomMasks = 10'000;
 #endif

@@ -35,7 +35,7 @@ bool has_program(const std::string& name) {
 }
 
 bool has_nvcc() {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ATTNGEN_SANITIZED
   MESSAGE("skipped: a build without the sanitizer compiles the same kernels");
   return false;
 #else

@@ -132,7 +132,7 @@ void hold_ends_of_ranking(const std::string& text, const target::Target& target)
 }
 
 bool has_preprocessor() {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ATTNGEN_SANITIZED
   MESSAGE("skipped: a build without the sanitizer compares the same text");
   return false;
 #else
