@@ -8,24 +8,13 @@ constexpr int kBlockWords = kTileQueries * kMaskWords;  // of a tile's bits, of 
 // blocks would share four banks.
 constexpr int kBlockStride = kBlockWords + 4;
 constexpr int kBlocksAtOnce = (160 << 10) / (4 * kBlockStride);  // whose bits are there
-constexpr int kKeysAtOnce = 8;  // that a lane reads before it marks them, by one trip to memory
+constexpr int kKeysAtOnce = 16;  // that a lane reads before it marks them, by one trip to memory
 
-// Blocks of keys of a tile of queries.
+// Blocks of keys that a tile of queries may need.
 struct Stretch {
   Row row;  // the first query's
   int queries, first_block, blocks;
-
-  __device__ __forceinline__ Row row_of(int query) const {
-    Row of_query = row;
-    of_query.q_idx += query;
-    of_query.q_pos += query;
-    return of_query;
-  }
-  // Whether one of its blocks is among those that the tile's rows may need.
-  __device__ __forceinline__ bool may_be_asked(const Inputs& in) const {
-    const KeyRange keys = key_range(row.q_idx, row.q_idx + queries - 1, row, in);
-    return first_block * kTileKv < keys.end && (first_block + blocks) * kTileKv > keys.begin;
-  }
+  uint32_t first_key, keys;
 };
 
 __host__ __device__ __forceinline__ int64_t stretches(const Params& p) {
@@ -38,32 +27,38 @@ __device__ __forceinline__ Stretch stretch_of(int64_t index, const Params& p) {
   const int tiles = (p.seq_q + kTileQueries - 1) / kTileQueries;
   const int blocks = (p.seq_kv + kTileKv - 1) / kTileKv;
   const int parts = (blocks + kBlocksAtOnce - 1) / kBlocksAtOnce;
-  const int first_block = static_cast<int>(index % parts) * kBlocksAtOnce;
   const int q_first = static_cast<int>(index / parts % tiles) * kTileQueries;
   const int plane = static_cast<int>(index / parts / tiles);
   const Row row = row_at(plane / kHeadsKv, plane % kHeadsKv * kGroup, q_first, p);
-  return {row, min(kTileQueries, p.seq_q - q_first), first_block,
-          min(kBlocksAtOnce, blocks - first_block)};
+  const int queries = min(kTileQueries, p.seq_q - q_first);
+  const KeyRange needed = key_range(q_first, q_first + queries - 1, row, p.inputs);
+  const int part_begin = static_cast<int>(index % parts) * kBlocksAtOnce;
+  const int begin = max(part_begin, needed.begin / kTileKv);
+  const int end = min(part_begin + kBlocksAtOnce, (needed.end + kTileKv - 1) / kTileKv);
+  const auto first_key = static_cast<uint32_t>(begin * kTileKv);
+  const int keys_end = min(end * kTileKv, p.seq_kv);
+  if (end <= begin) return {row, queries, begin, 0, first_key, 0};
+  return {row, queries, begin, end - begin, first_key, keys_end - first_key};
 }
 
 // The key's bit, if it is in the stretch.
 __device__ __forceinline__ void mark_key(uint32_t* bits, const Stretch& stretch, const Row& row,
                                          int key, const Params& p) {
-  const int block = key / kTileKv - stretch.first_block;
-  if (key < 0 || key >= p.seq_kv || block < 0 || block >= stretch.blocks) return;
+  const uint32_t place = key - stretch.first_key;
+  if (place >= stretch.keys) return;
 #if ATTN_TOKEN_MASK
   if (!mask_holds(row, key, p.inputs)) return;
 #endif
   const int query = row.q_idx - stretch.row.q_idx;
-  const int column = key % kTileKv, within = column % 128;
-  const int word = column / 128 * 4 + within % 8 / 2, bit = within / 8 * 2 + within % 2;
+  const uint32_t block = place / kTileKv, column = place % kTileKv, within = column % 128;
+  const uint32_t word = column / 128 * 4 + within % 8 / 2, bit = within / 8 * 2 + within % 2;
   atomicOr(&bits[block * kBlockStride + query * kMaskWords + word], 1u << bit);
 }
 
 // Of the keys that the query's list names: by a warp.
 __device__ __forceinline__ void mark(uint32_t* bits, const Stretch& stretch, int query,
                                      const Params& p) {
-  const Row row = stretch.row_of(query);
+  const Row row = row_after(stretch.row, query);
   const List list = list_of(row.b, row.h_kv, row.q_idx, p);
 #pragma unroll 1
   for (int begin = threadIdx.x % 32; begin < list.count; begin += 32 * kKeysAtOnce) {
@@ -111,8 +106,11 @@ __global__ void __launch_bounds__(kTableThreads)
 #pragma unroll 1
   for (int64_t index = blockIdx.x; index < count; index += gridDim.x) {
     const Stretch stretch = stretch_of(index, p);
-    if (!stretch.may_be_asked(p.inputs)) continue;
-    for (int i = threadIdx.x; i < stretch.blocks * kBlockStride; i += kTableThreads) bits[i] = 0;
+    if (stretch.blocks == 0) continue;
+    uint4* const fours = reinterpret_cast<uint4*>(bits);
+    for (int i = threadIdx.x; i < stretch.blocks * kBlockStride / 4; i += kTableThreads) {
+      fours[i] = {};
+    }
     __syncthreads();
     for (int query = warp; query < stretch.queries; query += kWarps) {
       mark(bits, stretch, query, p);

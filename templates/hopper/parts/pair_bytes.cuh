@@ -37,7 +37,7 @@ __device__ __forceinline__ bool has_words(const Pairs& pairs, const Params& p) {
   const uint8_t* const end = begin + byte_matrices(p.batch) * p.seq_q * p.seq_kv;
   const uint8_t* const first = first_byte(pairs.row, p.inputs) + pairs.kv_first;
   const uint8_t* const last =
-      first_byte(pairs.row_of(kTileQueries - 1), p.inputs) + pairs.kv_first + kTileKv - 1;
+      first_byte(row_after(pairs.row, kTileQueries - 1), p.inputs) + pairs.kv_first + kTileKv - 1;
   return first - begin >= 3 && end - last > 3;
 }
 
@@ -53,7 +53,7 @@ __device__ __forceinline__ Found ask_all_bytes(const Pairs& pairs, const Inputs&
     FourBytes<kAligned> bytes[kAtOnce][kMaskWords / 4];
 #pragma unroll
     for (int n = 0; n < kAtOnce; ++n) {
-      const Row row = pairs.row_of(first + n * kVoteQueries + query_of_lane());
+      const Row row = row_after(pairs.row, first + n * kVoteQueries + query_of_lane());
       const uint8_t* const of_block = first_byte(row, in) + pairs.kv_first;
 #pragma unroll
       for (int i = 0; i < kMaskWords; i += 4) bytes[n][i / 4].load(of_block + first_of_four(i));
@@ -61,7 +61,7 @@ __device__ __forceinline__ Found ask_all_bytes(const Pairs& pairs, const Inputs&
 #pragma unroll
     for (int n = 0; n < kAtOnce; ++n) {
       const int query = first + n * kVoteQueries;
-      const Row row = pairs.row_of(query + query_of_lane());
+      const Row row = row_after(pairs.row, query + query_of_lane());
       Votes votes;
 #pragma unroll
       for (int i = 0; i < kMaskWords; ++i) {

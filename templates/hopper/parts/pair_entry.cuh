@@ -28,3 +28,10 @@ __device__ __forceinline__ int64_t pair_entry(int q_first, int kv_first, const R
       int64_t{kPairsOfBatch ? row.b : 0} * kPairHeads + (kPairHeads > 1 ? row.h_kv : 0);
   return (plane * tiles + q_first / kTileQueries) * blocks + kv_first / kTileKv;
 }
+
+// The row so many queries on.
+__device__ __forceinline__ Row row_after(Row row, int queries) {
+  row.q_idx += queries;
+  row.q_pos += queries;
+  return row;
+}

@@ -24,12 +24,6 @@ struct Pairs {
   __device__ __forceinline__ bool whole() const {
     return queries == kTableWarps * kWarpQueries && keys == kTileKv;
   }
-  __device__ __forceinline__ Row row_of(int query) const {
-    Row of_query = row;
-    of_query.q_idx += query;
-    of_query.q_pos += query;
-    return of_query;
-  }
 };
 
 __device__ __forceinline__ Pairs pairs_of(int64_t entry, const Params& p) {
@@ -67,7 +61,7 @@ template <bool kWhole>
 __device__ __forceinline__ void ask(bool (&holds)[kMaskWords], const Pairs& pairs, int query,
                                     const Inputs& in) {
   query += query_of_lane();
-  const Row row = pairs.row_of(kWhole ? query : min(query, pairs.queries - 1));
+  const Row row = row_after(pairs.row, kWhole ? query : min(query, pairs.queries - 1));
 #pragma unroll
   for (int vote = 0; vote < kMaskWords; ++vote) {
     const int key = first_of_four(vote) + vote % 4;

@@ -11,6 +11,11 @@ __device__ __forceinline__ float exp2_approx(float x) {
 struct Inputs {
   const uint16_t* bias;  // [heads, seq_q, seq_kv]
 };
+#elif ATTN_ID_TABLES
+struct Inputs {
+  ::int4* attn_tables[1] = {};
+  ::uint4* attn_mask_bits = nullptr;
+};
 #else
 struct Inputs {};
 #endif
@@ -78,6 +83,29 @@ __device__ __forceinline__ KeyRange key_range(int q_first, int q_last, const Row
 #endif
 }
 
+#if ATTN_ID_TABLES
+// A kernel before this one asks each pair beforehand, or makes bits of lists.
+constexpr bool kPairsOfBatch = true;
+constexpr int kPairHeads = kHeadsKv;
+__device__ __forceinline__ bool mask_holds(const Row& row, int kv_idx, const Inputs&) {
+  return kv_idx <= row.q_pos;
+}
+#include "pair_entry.cuh"
+
+__device__ __forceinline__ PairEntry entry_of(int q_first, int kv_first, const Row& row,
+                                              const Inputs& in) {
+  return unpacked_pairs(__ldg(&in.attn_tables[0][pair_entry(q_first, kv_first, row)]));
+}
+__device__ __forceinline__ bool block_kept(int q_first, int, int kv_first, int, const Row& row,
+                                           const Inputs& in) {
+  return entry_of(q_first, kv_first, row, in).any;
+}
+__device__ __forceinline__ bool block_full(int q_first, int, int kv_first, int, const Row& row,
+                                           const Inputs& in) {
+  return entry_of(q_first, kv_first, row, in).all;
+}
+
+#endif
 // The running reductions of a row.
 struct Reductions {
   float max_score = -INFINITY;  // rowmax(score)
