@@ -125,8 +125,8 @@ double readers_of_biases(const Kernel& kernel, const spec::Workload& w) {
 // beside the launch (H200, 2026-11-26, a throw-away script, 128x128).
 constexpr double kAskedPairs = 8;
 
-// Of lists' keys a clk that a core marks: 117 million in 161 us (H200, 2026-11-30, ncu, the prepass of
-// 32/8 heads, lists of 2048 of 8192 keys, docs/ladder.md, AR).
+// Of lists' keys a clk that a core marks: 117 million in 161 us (H200, 2026-11-30, ncu, the prepass
+// of 32/8 heads, lists of 2048 of 8192 keys, docs/ladder.md, AR).
 constexpr double kMarkedKeys = 2.8;
 
 // A tile's lists are read once for as many blocks of keys as have their bits in shared memory
