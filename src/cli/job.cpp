@@ -221,7 +221,6 @@ namespace {
 struct Ranked {
   spec::Spec spec;
   schedule::Ranking ranking;
-  std::string other = {};  // what --explain says of the other way
 };
 
 Ranked judged(const Job& job, const schedule::Schedule& given, const target::Target& target) {
@@ -251,11 +250,7 @@ Ranked searched(const Job& job, const target::Target& target) {
   if (second.ranking.ranked.empty()) return first;
   const auto time = [](const Ranked& way) { return way.ranking.ranked.front().cost.seconds; };
   if (first.ranking.ranked.empty() || time(second) < time(first)) std::swap(first, second);
-  if (!second.ranking.ranked.empty()) {
-    first.other =
-        fmt::format("\nOf the other way with lists the fastest takes {:.1f} us: {}.\n",
-                    1e6 * time(second), schedule::describe(second.ranking.ranked.front().schedule));
-  }
+  if (!second.ranking.ranked.empty()) first.ranking.other_way = second.ranking.ranked.front();
   return first;
 }
 
@@ -264,10 +259,9 @@ Ranked searched(const Job& job, const target::Target& target) {
 void choose(Job& job, const Options& options, const std::optional<schedule::Schedule>& given,
             Log& log) {
   for (const target::Target* target : job.targets) {
-    const auto [spec, ranking, other] =
-        given ? judged(job, *given, *target) : searched(job, *target);
+    const auto [spec, ranking] = given ? judged(job, *given, *target) : searched(job, *target);
     if (options.explain) {
-      log.out += report::explain(spec, *target, ranking) + other;
+      log.out += report::explain(spec, *target, ranking);
     }
     if (ranking.ranked.empty()) {
       log.fail(ExitCode::NoSchedule, infeasible(job, *target, ranking.rejected, options));

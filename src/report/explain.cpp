@@ -152,7 +152,7 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
                             [](const Candidate& c) { return c.cost.states_seconds > 0; })) {
       text += "     TFLOP/s count products of keys far behind, which come as a state\n";
     }
-    text += "\n" + wrap(why_first(ranking.ranked, spec), 0);
+    text += "\n" + wrap(why_first(ranking, spec), 0);
   }
   if (!ranking.rejected.empty()) text += "\n" + rejections(ranking.rejected);
   return text;

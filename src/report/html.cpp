@@ -105,13 +105,13 @@ std::string question(const spec::Spec& spec, const target::Target& target) {
 }
 
 std::string introduction(const spec::Spec& spec, const target::Target& target,
-                         const std::vector<Candidate>& ranked) {
+                         const Ranking& ranking) {
   std::string text =
       fmt::format("<header>\n<p class=\"over\">attngen {}, schedule report</p>\n", ATTNGEN_VERSION);
   text += fmt::format("<h1>{} <span>on {}</span></h1>\n", escape(spec.name), escape(target.name));
   if (!spec.doc.empty()) text += fmt::format("<p class=\"soft\">{}</p>\n", escape(spec.doc));
-  return text + "</header>\n" + figures(spec, target, ranked) +
-         fmt::format("<p>{}</p>\n", escape(why_first(ranked, spec))) + question(spec, target);
+  return text + "</header>\n" + figures(spec, target, ranking.ranked) +
+         fmt::format("<p>{}</p>\n", escape(why_first(ranking, spec))) + question(spec, target);
 }
 
 std::string legend(const std::vector<Candidate>& ranked) {
@@ -174,7 +174,7 @@ std::string html_name(const spec::Spec& spec, const target::Target& target) {
 std::string html(const spec::Spec& spec, const target::Target& target, const Ranking& ranking) {
   const std::vector<Candidate>& ranked = ranking.ranked;
   return head(fmt::format("{} on {}", escape(spec.name), escape(target.name))) +
-         "<body>\n<main>\n" + introduction(spec, target, ranked) +
+         "<body>\n<main>\n" + introduction(spec, target, ranking) +
          roofline_section(spec, target, ranked) + main_loop_section(ranked) +
          candidates_section(ranked) + rejected_section(ranking) + "</main>\n<script>\n" +
          std::string(file("page.js")) + "</script>\n</body>\n</html>\n";

@@ -126,6 +126,7 @@ std::vector<Part> parts_beside(const Cost& b, const Cost& a) {
   const auto stalled = [](const Cost& c) { return stall_seconds(c) * c.clock_hz / c.core_clk; };
   const auto states = [](const Cost& c) { return c.states_seconds / c.first_seconds; };
   const auto joins = [](const Cost& c) { return c.join_seconds / c.first_seconds; };
+  const auto asks = [](const Cost& c) { return c.asking_seconds / c.first_seconds; };
   const auto launches = [](const Cost& c) { return c.launch_seconds / c.first_seconds; };
   return {{a.clock_hz / b.clock_hz - 1,
            fmt::format("the power limit holds it to {:.3f} GHz, the first to {:.3f} GHz",
@@ -137,6 +138,8 @@ std::vector<Part> parts_beside(const Cost& b, const Cost& a) {
            of_its_time("the making of states takes", states(b), states(a))},
           {(b.join_seconds - a.join_seconds) / a.first_seconds,
            of_its_time("the joining of splits takes", joins(b), joins(a))},
+          {(b.asking_seconds - a.asking_seconds) / a.first_seconds,
+           of_its_time("the asking of pairs beforehand takes", asks(b), asks(a))},
           {(b.launch_seconds - a.launch_seconds) / a.first_seconds,
            of_its_time("launches take", launches(b), launches(a))}};
 }

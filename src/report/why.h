@@ -18,7 +18,8 @@ std::vector<size_t> best_of_shapes(const std::vector<schedule::Candidate>& ranke
 std::optional<size_t> runner_up(const std::vector<schedule::Candidate>& ranked);
 
 // One paragraph without line breaks: the first, which pipe bounds it, where a core's time goes,
-// what the runner-up lacks, what the first needs. `ranked` is not empty.
-std::string why_first(const std::vector<schedule::Candidate>& ranked, const spec::Spec& spec);
+// what the runner-up lacks, what the first needs, how the other way with lists would do. At least
+// one candidate is ranked.
+std::string why_first(const schedule::Ranking& ranking, const spec::Spec& spec);
 
 }  // namespace attngen::report

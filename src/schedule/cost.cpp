@@ -155,10 +155,9 @@ double asking_seconds(const Kernel& kernel, const Schedule& s, const spec::Workl
 }
 
 // A kernel that sorts sequences or fills tables comes before the main one.
-double launch_seconds(const Kernel& kernel, const Schedule& s, const spec::Workload& w,
-                      const target::Target& t) {
+double launch_seconds(const Kernel& kernel, const target::Target& t) {
   const bool prepares = kernel.varlen || (kernel.test && !kernel.test->tables.empty());
-  return t.launch_s * (prepares ? 2 : 1) + asking_seconds(kernel, s, w, t);
+  return t.launch_s * (prepares ? 2 : 1);
 }
 
 // The kernel that joins splits is launched beside the main one, and ends later. 8.6 MB that the one
@@ -418,7 +417,8 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.l2_seconds = moved.l2_seconds * gathering(kernel_, resources);
   p.memory_seconds = moved.memory_seconds;
   if (!is_linear) crowd(p);
-  p.launch_seconds = launch_seconds(kernel_, s, w, t);
+  p.launch_seconds = launch_seconds(kernel_, t);
+  p.asking_seconds = asking_seconds(kernel_, s, w, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
   SplitEnds ends;
   if (splits == 1 && may_split) p.join_seconds = kNoJoinSeconds;
@@ -430,7 +430,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.seconds = (are_alike ? seconds_of_waves(p, ends)
                          : side_by_side({p.core_seconds + ends.first, p.l2_seconds,
                                          p.memory_seconds + ends.last})) +
-              p.launch_seconds + p.states_seconds + p.join_seconds;
+              p.launch_seconds + p.asking_seconds + p.states_seconds + p.join_seconds;
   return p;
 }
 

@@ -60,6 +60,7 @@ void add_points(Cost& cost, const std::vector<PointCost>& points,
   cost.existing = shown.existing;
   cost.first_seconds = shown.seconds;
   cost.launch_seconds = shown.launch_seconds;
+  cost.asking_seconds = shown.asking_seconds;
   cost.states_seconds = shown.states_seconds;
   cost.join_seconds = shown.join_seconds;
   cost.clock_hz = shown.clock;

@@ -12,8 +12,8 @@ namespace attngen::schedule {
 
 struct PointCost {
   double seconds = 0;
-  // Of it, of launches, and of the kernels that make states and that join splits.
-  double launch_seconds = 0, states_seconds = 0, join_seconds = 0;
+  // Of it, of launches, and of the kernels that ask pairs, make states and join splits.
+  double launch_seconds = 0, asking_seconds = 0, states_seconds = 0, join_seconds = 0;
   double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
   double clock = 0;
   double flop = 0;  // of existing pairs

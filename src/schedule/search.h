@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -134,9 +135,10 @@ struct Cost {
   double crowded = 0;   // and for other cores at the L2
   double existing = 0;  // share of visited pairs, as far as is known or assumed beforehand; or 0
   double clock_hz = 0;  // under the power limit
-  // Of that point, the kernel's time, and what launches (with what a kernel before asks a mask),
-  // the making of states and the joining of splits take of it.
-  double first_seconds = 0, launch_seconds = 0, states_seconds = 0, join_seconds = 0;
+  // Of that point, the kernel's time, and what launches, the asking of pairs beforehand, the making
+  // of states and the joining of splits take of it.
+  double first_seconds = 0, launch_seconds = 0, asking_seconds = 0, states_seconds = 0,
+         join_seconds = 0;
 };
 
 // Clocks of the kernel's whole time for each block of keys, at the first workload point: what a
@@ -160,6 +162,8 @@ struct Ranking {
   std::vector<Candidate> ranked;    // fastest first; ties in the order of the space
   std::vector<Rejection> rejected;  // in the order of the space
   bool of_given = false;            // one schedule was judged, none searched for
+  // Of lists that may be gathered or become a mask, the fastest of the way that is not `ranked`.
+  std::optional<Candidate> other_way = {};
 };
 
 // Exhaustive and deterministic.

@@ -16,7 +16,7 @@ namespace {
 bool says(const Candidate& first, const std::string& part, bool two_points = false) {
   attngen::spec::Spec spec = tiny_spec();
   if (!two_points) spec.workload.resize(1);
-  const std::string text = why_first({first}, spec);
+  const std::string text = why_first({{first}, {}}, spec);
   CAPTURE(text);
   return text.find(part) != std::string::npos;
 }
@@ -52,7 +52,7 @@ TEST_CASE("in how many copies keys come from pages") {
   Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
   const auto told = [&](int page) {
     spec.page = page;
-    const std::string text = why_first({first}, spec);
+    const std::string text = why_first({{first}, {}}, spec);
     const size_t begin = text.find(" A step's keys"), end = text.find(" The first needs");
     return begin == std::string::npos ? "" : text.substr(begin, end - begin);
   };
@@ -117,9 +117,9 @@ TEST_CASE("a workspace that is more than a page, at the point that needs most") 
   Candidate first = candidate(wide(), 1e-3, Bound::Matrix);
   attngen::spec::Spec spec = tiny_spec();
   spec.varlen = true;
-  CHECK(why_first({first}, spec).ends_with("bytes of shared memory."));
+  CHECK(why_first({{first}, {}}, spec).ends_with("bytes of shared memory."));
   spec.workload = {{1000, 8, 8, 1}, {2000, 4, 8, 1}};
-  CHECK(why_first({first}, spec)
+  CHECK(why_first({{first}, {}}, spec)
             .ends_with("bytes of shared memory, and for a call of batch 2000, seq_q 4, seq_kv 8 a "
                        "workspace of 64008 "
                        "bytes."));
