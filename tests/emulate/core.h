@@ -89,6 +89,11 @@ void require_waited();
 // Of memory that a copy reads: that nobody has forbidden it.
 void require_of_tensor(const void* from, size_t bytes);
 
+// The address that the hardware's swizzle makes of one in shared memory. `span`: 128 or 64 bytes.
+inline uint32_t swizzle(uint32_t address, int span) {
+  return span == 128 ? address ^ (address >> 7 & 7) << 4 : address ^ (address >> 7 & 3) << 4;
+}
+
 // Lets other threads go on.
 void yield();
 template <typename Ready>

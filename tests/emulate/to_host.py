@@ -126,7 +126,9 @@ def compile_command(compiler, kind="bf16"):
 def library_command(compiler, kind, folder):
     """The same for a library, with the emulator, which `folder` has compiled: perhaps its header
     too."""
-    core = ["-Wl,--whole-archive", folder / "libattngen_emulator.a", "-Wl,--no-whole-archive"]
+    element = "fp16" if kind == "fp16" else "bf16"
+    core = ["-Wl,--whole-archive", folder / f"libattngen_emulator_{element}.a",
+            "-Wl,--no-whole-archive"]
     command = [*compile_command(compiler, kind), "-fPIC", *core]
     if (folder / "emulator.h.gch" / kind).exists():
         command += ["-include", folder / "emulator.h"]
