@@ -110,7 +110,7 @@ void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int column,
       }
     });
     emulator::Mbarrier& b = emulator::mbarrier_at(*full);
-    b.bytes -= map.box[0] * map.box[1] * map.box[2] * map.box[3] * 2;
+    b.bytes -= int64_t{2} * map.box[0] * map.box[1] * map.box[2] * map.box[3];
     b.settle();
   });
 }

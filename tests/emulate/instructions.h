@@ -1,7 +1,6 @@
 // In the place of inline assembly, by the names of the templates' functions.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -62,8 +61,6 @@ inline uint32_t pack_positive_part(float low, float high) {
 }
 inline float exp2_approx(float x) { return std::exp2(x); }
 inline float log2_approx(float x) { return std::log2(x); }
-inline float from_fp16(uint16_t x) { return static_cast<float>(std::bit_cast<_Float16>(x)); }
-inline float from_half(uint16_t x) { return from_fp16(x); }
 inline float tanh_approx(float x) { return std::tanh(x); }
 inline float reciprocal(float x) { return 1 / x; }
 

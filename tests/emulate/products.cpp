@@ -53,11 +53,11 @@ struct Rows {
 // In registers: a row's sixteen lie in the four lanes that share it.
 Rows rows_in_registers(const uint32_t* a) {
   Rows rows;
-  const int quad = static_cast<int>(emulator::thread_index().x) % 32 / 4 * 4;
-  for (int i = 0; i < 4; ++i) {  // a[0], a[1]: columns 0-7 of both rows; a[2], a[3]: 8-15
+  const size_t quad = size_t{emulator::thread_index().x} % 32 / 4 * 4;
+  for (size_t i = 0; i < 4; ++i) {  // a[0], a[1]: columns 0-7 of both rows; a[2], a[3]: 8-15
     const auto all = emulator::exchange(a[i]);
-    for (int lane = 0; lane < 4; ++lane) {
-      const uint32_t pair = all[static_cast<size_t>(quad + lane)];
+    for (size_t lane = 0; lane < 4; ++lane) {
+      const uint32_t pair = all[quad + lane];
       rows.x[i % 2][i / 2 * 8 + 2 * lane] = from_storage(static_cast<uint16_t>(pair));
       rows.x[i % 2][i / 2 * 8 + 2 * lane + 1] = from_storage(static_cast<uint16_t>(pair >> 16));
     }
@@ -81,7 +81,7 @@ void multiply(float* d, int groups, const Rows& left, const Operand& right, Lies
     for (int e = 0; e < 2; ++e) {
       const int column = 8 * j + column_of() + e;
       lies == Lies::ByRows ? right.by_row(column, b[e]) : right.by_column(column, b[e]);
-      for (int r = 0; r < 2; ++r) sums[r][e] = accumulate != 0 ? d[4 * j + 2 * r + e] : 0;
+      for (int r = 0; r < 2; ++r) sums[r][e] = accumulate != 0 ? d[2 * r + e] : 0;
     }
     for (int k = 0; k < 16; ++k) {
       sums[0][0] += left.x[0][k] * b[0][k];
@@ -89,7 +89,8 @@ void multiply(float* d, int groups, const Rows& left, const Operand& right, Lies
       sums[1][0] += left.x[1][k] * b[0][k];
       sums[1][1] += left.x[1][k] * b[1][k];
     }
-    std::memcpy(&d[4 * j], sums, sizeof(sums));
+    std::memcpy(d, sums, sizeof(sums));
+    d += 4;
   }
 }
 
