@@ -162,7 +162,8 @@ struct Ranking {
   std::vector<Candidate> ranked;    // fastest first; ties in the order of the space
   std::vector<Rejection> rejected;  // in the order of the space
   bool of_given = false;            // one schedule was judged, none searched for
-  // Of lists that may be gathered or become a mask, the fastest of the way that is not `ranked`.
+  // For who searches both ways, of lists that may be gathered or become a mask: the fastest of the
+  // way that is not `ranked`. search() leaves it empty.
   std::optional<Candidate> other_way = {};
 };
 

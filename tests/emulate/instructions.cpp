@@ -96,6 +96,7 @@ unsigned warp_or(unsigned x) {
   for (size_t lane = 0; lane < 32; ++lane) bits |= all[lane];
   return bits;
 }
+
 void tma_load(const CUtensorMap& map, uint64_t& barrier, void* tile, int column, int row, int head,
               int batch, uint64_t) {
   uint64_t* const full = &barrier;
@@ -145,6 +146,7 @@ void bulk_store(void* to, const void* from, int bytes) {
   emulator::core->current->stores.push_back(
       [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
 }
+
 void copy_chunk(void* to, const void* from) {
   if (reinterpret_cast<uintptr_t>(from) % 16 != 0 || shared_address(to) % 16 != 0) {
     std::fprintf(stderr, "a chunk between two\n");
@@ -176,6 +178,7 @@ void wait_for_copies() {
   for (const auto& word : emulator::core->current->words) word();
   emulator::core->current->words.clear();
 }
+
 void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
   const auto rows = matrix_rows(row);
   const size_t lane = emulator::thread_index().x % 32;
