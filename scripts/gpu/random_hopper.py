@@ -46,7 +46,9 @@ def draw_schedule_of_lists(d, spec):
             "stages": d.random.choice([2, 2, 3] if widest <= 256 else [2]),
             "weights": d.random.choice(["registers", "registers", "shared"]),
             "overlap": d.random.choice(["intra_warpgroup", "intra_warpgroup", "none"]),
-            "ping_pong": False, "grid": d.random.choice(["persistent", "persistent", "plain"]),
+            "ping_pong": False,
+            "grid": "persistent" if spec.get("varlen") else
+                    d.random.choice(["persistent", "persistent", "plain"]),
             "order": "linear", "pack_heads": True}
 
 
@@ -63,7 +65,8 @@ def draw_schedule(d, spec):
     """Mostly one that fits."""
     if "share_kv" in spec and spec["head_dim"]["v"] > 256:
         return draw_schedule_of_sides(d, spec)
-    if "tokens" in spec and not (spec["tokens"].get("distinct") and d.random.random() < 0.6):
+    may_be_mask = spec.get("tokens", {}).get("distinct") and not spec.get("varlen")
+    if "tokens" in spec and not (may_be_mask and d.random.random() < 0.6):
         return draw_schedule_of_lists(d, spec)
     dims = spec["head_dim"]
     widest = dims["qk"] + dims["v"]
@@ -180,6 +183,8 @@ def draw_storage(d, spec):
             pack(spec)
     elif which == "tokens" and takes_lists(spec):
         spec["tokens"] = draw_lists(d)
+        if d.random.random() < 0.3:
+            pack(spec)
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
         if d.random.random() < 0.3:

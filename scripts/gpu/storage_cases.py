@@ -181,6 +181,15 @@ def list_cases():
     yield one("split", 128, (16, 2), 700, mask=CAUSAL, longest=2000, workload=few)
     yield one("split_sigmoid", (72, 40), (64, 1), 1500, dtype="fp16", longest=2000, workload=few,
               normalize=row_free("sigmoid(score - 6)"))
+    yield one("varlen", 128, (16, 1), 200, varlen=True, mask=CAUSAL)
+    yield one("varlen_odd", (72, 40), (6, 3), 133, {"x": {"fill": "normal"}}, dtype="fp16",
+              varlen=True, inputs={"x": {"dtype": "f32", "shape": ["seq_kv"]}},
+              score="score + x[kv_idx] - 0.1 * abs(q_pos - kv_idx)", layout="bhsd")
+    yield one("varlen_split", 128, (16, 2), 700, varlen=True, mask=CAUSAL, longest=2000, workload=few)
+    yield one("varlen_paged", 128, (16, 2), 200, varlen=True, mask=CAUSAL, kv_cache={"paged": 16},
+              normalize=row_free("sigmoid(score - 4)"))
+    yield one("varlen_latent", (576, 512), (128, 1), 300, varlen=True, mask=CAUSAL,
+              share_kv={"v_prefix": 512}, kv_cache={"paged": 1}, workload=few)
     for tile_kv, stages in ((32, 4), (96, 2), (160, 2)):
         spec = make_spec(f"lists_{tile_kv}", (128, 128), (16, 1), mask=CAUSAL,
                          tokens={"indices": 300})

@@ -143,7 +143,7 @@ def draw(case, shape, save_names, seed, device, on_host=True):
             problem.inputs[name] = value
             problem.host_inputs[name] = np.array([value], np.float64)
     if "tokens" in spec:
-        for name, value in draw_lists(spec, shape, random, device).items():
+        for name, value in draw_lists(spec, shape, total_q, random, device).items():
             problem.inputs[name] = value
             problem.host_inputs[name] = np.ascontiguousarray(value.double().cpu().numpy())
     if page_size(spec):
@@ -230,12 +230,13 @@ def draw_blocks(spec, shape, total_q, random, device):
     return block_inputs(spec, kept)
 
 
-def draw_lists(spec, shape, random, device):
+def draw_lists(spec, shape, total_q, random, device):
     """Keys in no order, some that do not exist, and some twice where that may be; every fifth list is
-    empty, every seventh counts more than it has room for.
+    empty, every seventh counts more than it has room for. [batch, heads_kv, seq_q], of packed
+    sequences [heads_kv, total_q].
     """
-    room = spec["tokens"]["indices"]
-    rows = (shape.batch, spec["heads"]["kv"], shape.seq_q)
+    room, heads = spec["tokens"]["indices"], spec["heads"]["kv"]
+    rows = (heads, total_q) if spec.get("varlen") else (shape.batch, heads, shape.seq_q)
     counts = torch.randint(0, room + 1, rows, generator=random, device=device, dtype=torch.int32)
     counts[..., 6::7] = room + 5
     counts[..., 4::5] = 0

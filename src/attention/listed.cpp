@@ -10,6 +10,8 @@ namespace attngen::attention {
 using expr::Expr;
 using expr::Op;
 
+bool may_be_mask(const spec::Spec& spec) { return spec.distinct_tokens && !spec.varlen; }
+
 spec::Spec lists_as_mask(spec::Spec spec) {
   std::vector<Expr> indices;
   for (const char* index : {"b", "h_kv", "q_idx", "kv_idx"}) {

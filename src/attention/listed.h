@@ -12,9 +12,12 @@ namespace attngen::attention {
 // before the main one asks the lists.
 inline constexpr std::string_view kListed = "$listed";
 
+// Whether lists may be part of the mask: keys are distinct, since of one that stands twice no mask
+// could say so, and sequences are not packed, whose pairs have no table.
+bool may_be_mask(const spec::Spec& spec);
+
 // The same attention, whose lists are part of the mask: a tile has many queries and reads a key
-// once for all of them, whichever lists name it. Of a spec with lists of distinct keys: of one that
-// stands twice no mask could say so.
+// once for all of them, whichever lists name it. Of a spec whose lists may be.
 spec::Spec lists_as_mask(spec::Spec spec);
 
 // Whether it is one of such a spec.

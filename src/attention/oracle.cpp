@@ -322,7 +322,8 @@ std::vector<int64_t> Oracle::Impl::listed_keys(const Problem& problem, const Seq
   const auto length = static_cast<double>(sequence.keys.length);
   if (token_count > 0) {
     const int64_t head = h / heads.group();
-    const int64_t row = (b * heads.kv() + head) * problem.seq_q + q;
+    const int64_t row = varlen ? head * sequence.queries.in_memory + sequence.queries.begin + q
+                               : (b * heads.kv() + head) * problem.seq_q + q;
     const double count = element_of(problem, "token_counts", row);
     for (int64_t i = 0; i < token_count && static_cast<double>(i) < count; ++i) {
       const double j = element_of(problem, "token_indices", row * token_count + i);

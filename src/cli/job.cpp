@@ -224,7 +224,7 @@ struct Ranked {
 };
 
 Ranked judged(const Job& job, const schedule::Schedule& given, const target::Target& target) {
-  const bool as_mask = given.lists_as_mask && job.spec.distinct_tokens;
+  const bool as_mask = given.lists_as_mask && attention::may_be_mask(job.spec);
   Ranked ranked{as_mask ? attention::lists_as_mask(job.spec) : job.spec, {}};
   ranked.ranking.of_given = true;
   const schedule::Kernel kernel = schedule::describe_kernel(ranked.spec, job.rows, target.family);
@@ -245,7 +245,7 @@ Ranked searched_as(spec::Spec spec, const Job& job, const target::Target& target
 // Both ways, where there are two; the faster.
 Ranked searched(const Job& job, const target::Target& target) {
   Ranked first = searched_as(job.spec, job, target);
-  if (!job.spec.distinct_tokens) return first;
+  if (!attention::may_be_mask(job.spec)) return first;
   Ranked second = searched_as(attention::lists_as_mask(job.spec), job, target);
   if (second.ranking.ranked.empty()) return first;
   const auto time = [](const Ranked& way) { return way.ranking.ranked.front().cost.seconds; };

@@ -116,7 +116,8 @@ void add_pages(std::vector<Field>& fields, const spec::Spec& spec) {
 // Token sparsity: which keys a query's list names.
 void add_tokens(std::vector<Field>& fields, const spec::Spec& spec) {
   if (spec.token_count == 0) return;
-  const std::string rows = fmt::format("[batch, {}, seq_q", spec.heads.kv());
+  const std::string rows = spec.varlen ? fmt::format("[{}, total_q", spec.heads.kv())
+                                       : fmt::format("[batch, {}, seq_q", spec.heads.kv());
   fields.push_back({"const int32_t*", "token_counts",
                     rows + "] contiguous: how many keys a query's list names"});
   fields.push_back(

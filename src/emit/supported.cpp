@@ -142,7 +142,6 @@ class Support {
 
   // A tile has the heads of one query, which share a list and its mask.
   void check_tokens() {
-    if (spec_.varlen) not_emitted("/tokens", "token sparsity of packed sequences is");
     if (spec_.maps > 1) not_emitted("/maps", "token sparsity of two maps is");
     const int v = spec_.head_dim.v;
     if (!spec_.v_prefix && v > kOneAccumulator && v <= kLargestHeadDim) {

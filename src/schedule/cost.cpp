@@ -370,7 +370,8 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
       s.pack_heads ? heads / kernel_.group() * head_parts(kernel_.group()) : heads / turns;
   const int places = t.cores * resources.blocks_per_core;
 
-  const bool has_lengths = kernel_.varlen && w.batch > 1;  // each sequence its own
+  const bool own_lengths = kernel_.varlen && kernel_.list_room == 0;  // of each sequence's tiles
+  const bool has_lengths = own_lengths && w.batch > 1;
   const bool may_split = most_parts(s, resources, split_heads(kernel_), w) > 0;
   // Which blocks are kept, and how long each packed sequence is, is known at run time alone. By the
   // lengths splits are shared out.
@@ -383,7 +384,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
       tiles.blocks / static_cast<double>(std::max<size_t>(1, rows.keys.size()) * splits);
   const double shares = tile_heads * static_cast<double>(splits);
   const double waves = static_cast<double>(rows.count) * shares / places;
-  const bool are_alike = apart_share(rows) < kAlike && !tiles_by_data(kernel_) && !kernel_.varlen;
+  const bool are_alike = apart_share(rows) < kAlike && !tiles_by_data(kernel_) && !own_lengths;
   // Alike ones come in no other order than this, whatever it is called.
   const bool is_linear = s.order == Order::Linear || are_alike;
   const double longest = has_lengths && !may_split ? longest_clk(tiles.clk, w) : 0;

@@ -281,13 +281,14 @@ std::string why_blocks_unfit(const Kernel& kernel, const Schedule& s) {
 constexpr int kGatheredKeys = 32;  // of a list, at a time: one by each lane of a warp
 
 // A tile has the heads of one query; two of the producer's warps gather its keys and values.
-std::string why_lists_unfit(const Schedule& s) {
+std::string why_lists_unfit(const Kernel& kernel, const Schedule& s) {
   if (!s.pack_heads) return "lists of keys are of the heads of a key head: they share a tile";
   if (s.row_blocks() > 1) return fmt::format("a query has {} rows", kWarpgroupRows);
   if (s.tile_kv % kGatheredKeys != 0) {
     return fmt::format("a warp gathers {} keys at a time; {} are no multiple", kGatheredKeys,
                        s.tile_kv);
   }
+  if (kernel.varlen && s.grid != Grid::Persistent) return "packed sequences need a persistent grid";
   return counts_tiles(s) ? "tiles of one query come in linear order" : "";
 }
 
@@ -332,10 +333,12 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
            "shared memory";
   }
   if (s.lists_as_mask && kernel.masked_room == 0) {
-    return "a mask is made of lists of tokens whose keys are distinct; there are none";
+    return kernel.varlen
+               ? "a mask is not made of the lists of packed sequences"
+               : "a mask is made of lists of tokens whose keys are distinct; there are none";
   }
   if (s.ping_pong && s.warpgroups < 2) return "ping-pong needs two warpgroups; there is 1";
-  if (kernel.varlen && !counts_tiles(s)) {
+  if (kernel.varlen && kernel.list_room == 0 && !counts_tiles(s)) {
     return "packed sequences need a persistent grid that starts the longest first";
   }
   if (kernel.block_size > 0) {
@@ -343,7 +346,7 @@ std::string refusal(const Kernel& kernel, const Schedule& s, const target::Targe
     if (!reason.empty()) return reason;
   }
   if (kernel.list_room > 0) {
-    std::string reason = why_lists_unfit(s);
+    std::string reason = why_lists_unfit(kernel, s);
     if (!reason.empty()) return reason;
   }
   return why_too_large(kernel, s, target);

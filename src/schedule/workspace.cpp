@@ -92,7 +92,9 @@ double split_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   const SplitHeads heads{
       spec.heads.q,        spec.heads.kv(), columns,      attention::is_masked(spec),
       spec.block_size > 0, spec.varlen,     values.count, spec.maps};
-  const int64_t parts = most_parts(candidate.schedule, candidate.resources, heads, call);
+  spec::Workload visited = call;
+  if (spec.gathers_lists()) visited.seq_kv = std::min<int64_t>(call.seq_kv, spec.token_count);
+  const int64_t parts = most_parts(candidate.schedule, candidate.resources, heads, visited);
   if (parts == 0) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);

@@ -326,7 +326,9 @@ namespace {
 #include "parts/arguments.cuh"
 #include "parts/tensors.cuh"
 #include "parts/device.cuh"
-#if ATTN_LONGEST_FIRST || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS
+#if ATTN_VARLEN
+#include "parts/prepare.cuh"
+#elif ATTN_LONGEST_FIRST || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS || ATTN_PADDED_HEADS
 #include "parts/prepare.cuh"
 #endif
 

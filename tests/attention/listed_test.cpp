@@ -30,5 +30,16 @@ TEST_CASE("the mask has the lists, and its text bounds the keys still") {
   CHECK_FALSE(asks_lists(*other));
 }
 
+TEST_CASE("lists that may be a mask") {
+  const auto may_be = [](const std::string& lines) {
+    return may_be_mask(testing::read_spec(
+        "attngen: 1\nname: t\ndtype: bf16\nheads: {q: 4, kv: 2}\nhead_dim: {qk: 16, v: 8}\n" +
+        lines));
+  };
+  CHECK(may_be("tokens: {indices: 64, distinct: true}\n"));
+  CHECK_FALSE(may_be("tokens: {indices: 64}\n"));
+  CHECK_FALSE(may_be("varlen: true\ntokens: {indices: 64, distinct: true}\n"));
+}
+
 }  // namespace
 }  // namespace attngen::attention

@@ -207,6 +207,29 @@ TEST_CASE("an input along packed sequences is read within its own") {
   CHECK(sum_of("0, kv_idx - 1", 1) == 20 + 20 + 21 + 22);
 }
 
+// Lists of [heads_kv, total_q], which count the keys of their own sequence.
+TEST_CASE("the lists of packed sequences are one behind another") {
+  Tensors t(3, 6);
+  t.problem.inputs["cu_seqlens_q"] = {0, 1, 3};
+  t.problem.inputs["cu_seqlens_kv"] = {0, 2, 6};
+  t.problem.inputs["token_counts"] = {2, 2, 2, 2, 2, 1};
+  t.problem.inputs["token_indices"] = {1, 2, 3, 4, 2, 1, 0, 1, 3, 2, 1, 3};
+  const Oracle oracle(with_x("[seq_kv]",
+                             "varlen: true\ntokens: {indices: 2}\nscore: kv_idx + 0 * score\n"
+                             "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc, "
+                             "save: {l: l}}\n"));
+  const auto row_of = [&](int64_t b, int64_t h, int64_t q) {
+    const Row row = oracle.row(t.problem, b, h, q, Arithmetic::Exact);
+    return std::pair(row.pairs, row.saves[0]);
+  };
+  CHECK(row_of(0, 1, 0) == std::pair<int64_t, double>(1, 1));  // its second key does not exist
+  CHECK(row_of(1, 0, 0) == std::pair<int64_t, double>(1, 3));
+  CHECK(row_of(1, 1, 1) == std::pair<int64_t, double>(2, 3));
+  CHECK(row_of(0, 2, 0) == std::pair<int64_t, double>(2, 1));
+  CHECK(row_of(1, 3, 0) == std::pair<int64_t, double>(2, 5));
+  CHECK(row_of(1, 2, 1) == std::pair<int64_t, double>(1, 1));
+}
+
 TEST_CASE("an element along no keys is 0") {
   Tensors t(3, 0);
   t.problem.inputs["x"] = {};

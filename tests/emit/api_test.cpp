@@ -139,6 +139,11 @@ TEST_CASE("lists of tokens") {
         "[batch, 8, seq_q] contiguous: how many keys a query's list names");
   CHECK(meaning_of(api, "token_indices") ==
         "[batch, 8, seq_q, 2048] contiguous: which, in any order; the rest does not matter");
+  const Api packed = api_of(spec_of("varlen: true\ntokens: {indices: 2048, distinct: true}\n"));
+  CHECK(meaning_of(packed, "token_counts") ==
+        "[8, total_q] contiguous: how many keys a query's list names");
+  CHECK(meaning_of(packed, "token_indices") ==
+        "[8, total_q, 2048] contiguous: which, each once, in any order; the rest does not matter");
 }
 
 TEST_CASE("values that are the keys' first columns have no argument") {

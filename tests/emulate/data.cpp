@@ -222,7 +222,8 @@ void Data::draw_blocks() {
 void Data::draw_lists() {
   if (spec_.token_count == 0) return;
   const auto room = static_cast<size_t>(spec_.token_count);
-  const int64_t rows = call_.batch() * spec_.heads.kv() * call_.max_q;
+  const int64_t queries = spec_.varlen ? call_.total_q : call_.batch() * call_.max_q;
+  const int64_t rows = spec_.heads.kv() * queries;
   std::vector<double> counts, indices;
   for (int64_t row = 0; row < rows; ++row) {
     const size_t count = row % 5 == 4 ? 0 : row % 7 == 6 ? room + 5 : random_() % (room + 1);

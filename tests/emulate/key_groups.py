@@ -284,6 +284,26 @@ KEY_GROUPS = {
         (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, tokens={"indices": 100}, inputs=SLOPES,
               score=FALLING, mask=CAUSAL), [turns(2, 32, 2, pack_heads=True, order="linear")], ["1,3,200"]),
     ],
+    # Lists of packed sequences, whose rows are one behind another: shares of keys, of those that a
+    # list has at most; pages; keys row by row from where a sequence begins.
+    "varlen_lists": [
+        (spec((16, 1), varlen=True, tokens={"indices": 200}, mask=CAUSAL),
+         [in_line(1, 64, 2), in_line(1, 32, 3, overlap="none")],
+         ["3x130+1x77+2x64", "1x1", "5x130+0x50+3x0+1x31", "0x0+4x64+0x0", "+".join(["2x7"] * 35)]),
+        (spec((4, 2), (72, 40), dtype="fp16", varlen=True, tokens={"indices": 300},
+              inputs=packed_input("f32", "seq_kv"), score="score + x[kv_idx] - 0.1 * (q_pos - kv_idx)"),
+         [in_line(1, 64, 2, split_keys=True)], ["padded:1x700+1x300", "1x900+0x40+1x5+3x0+2x400"]),
+        (spec((8, 2), varlen=True, tokens={"indices": 90}, inputs=packed_input("u8", "seq_kv"),
+              mask="x[kv_idx] > 0 and kv_idx <= q_pos", layout="bhsd", normalize=SIGMOID),
+         [in_line(1, 96, 2, weights="shared")], ["padded:large:3x130+1x77+2x64"]),
+        (spec((8, 2), varlen=True, tokens=distinct(130), kv_cache={"paged": 16}, score=RETAINED,
+              normalize=RETENTION, mask=CAUSAL),
+         [in_line(1, 64, 2), in_line(1, 32, 2, split_keys=True)], ["3x130+1x77+2x64", "1x900+2x40"]),
+        (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, varlen=True, tokens={"indices": 130},
+              kv_cache={"paged": 1}, mask=CAUSAL),
+         [turns(2, 32, 2, pack_heads=True, order="linear"),
+          turns(2, 32, 2, pack_heads=True, order="linear", split_keys=True)], ["2x130+1x300"]),
+    ],
     # Lists of distinct keys, as bits of all pairs: in tiles of many queries.
     "lists_as_mask": [
         (spec((8, 2), tokens=distinct(200), mask=CAUSAL),

@@ -69,6 +69,12 @@ CASES = [
          (BAD_DEVICE, BAD_STRIDE)),
         ({**POINTERS, **LISTS}, "v_stride_seq", 2**33, 2**38, (BAD_DEVICE, BAD_DEVICE)),
     ]),
+    (spec((2, 1), varlen=True, tokens={"indices": 64}), in_line(1, 64, 2), [
+        ({**POINTERS, **OFFSETS, **LISTS}, "token_counts", SOMEWHERE, 0, (BAD_DEVICE, NULL_POINTER)),
+        ({**POINTERS, **OFFSETS, "total_kv": 0}, "token_indices", 0, 2, (BAD_DEVICE, MISALIGNED)),
+        ({**POINTERS, **OFFSETS, **LISTS, "total_kv": 2}, "k_stride_seq", 2**33 - 8, 2**33,
+         (BAD_DEVICE, BAD_STRIDE)),
+    ]),
     (spec((2, 1), kv_cache={"paged": 64}), schedule(2, 64, 2), [
         ({}, "page_size", 64, 32, (NULL_POINTER, BAD_LENGTH)),
         ({"page_size": 64}, "num_pages", MOST, MOST + 1, (NULL_POINTER, BAD_LENGTH)),

@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from emulate import run  # noqa: E402
 from generate import generate  # noqa: E402
 from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, WINDOW,  # noqa: E402
-                   distinct, keep, packed, packed_input, schedule, spec)
+                   distinct, in_line, keep, packed, packed_input, schedule, spec)
 from to_host import library_command, to_host  # noqa: E402
 
 LONG = [{"batch": 3, "seq_q": 1024, "seq_kv": 1025}, {"batch": 1, "seq_q": 5000, "seq_kv": 9000}]
@@ -46,6 +46,15 @@ CASES = [
     (spec((4, 2), varlen=True, inputs=packed_input("i32", "heads_kv", "seq_kv"),
           mask="x[h_kv, q_pos] == x[h_kv, kv_idx]",
           workload=[{"batch": 33, "seq_q": 1000, "seq_kv": 1100}]), schedule(3, 64, 2)),
+    (spec((16, 2), varlen=True, tokens={"indices": 900}, mask=CAUSAL,
+          workload=[{"batch": 700, "seq_q": 3, "seq_kv": 5000}]), in_line(1, 64, 2)),
+    # Shares of a list, whatever the keys.
+    (spec((16, 2), (128, 128), tokens={"indices": 2048}, mask=CAUSAL,
+          workload=[{"batch": 2, "seq_q": 2, "seq_kv": 32768}]), in_line(1, 64, 2, split_keys=True)),
+    (spec((16, 2), (128, 128), varlen=True, tokens={"indices": 2048},
+          workload=[{"batch": 2, "seq_q": 2, "seq_kv": 32768}]), in_line(1, 64, 2, split_keys=True)),
+    (spec((16, 1), (128, 128), varlen=True, tokens={"indices": 2048},
+          workload=[{"batch": 30, "seq_q": 2, "seq_kv": 32768}]), in_line(1, 64, 2, split_keys=True)),
     # As many splits as there are places for tiles, or fewer: every number of the rule counts.
     (spec((8, 2), (64, 40), mask=CAUSAL, normalize=RETENTION,
           workload=[{"batch": 3, "seq_q": 7, "seq_kv": 4000000}]),

@@ -98,5 +98,29 @@ TEST_CASE("lists as a mask have tiles of many queries, and any key is read") {
         "a mask is made of lists of tokens whose keys are distinct; there are none");
 }
 
+TEST_CASE("lists of packed sequences: tiles of one query, which a persistent grid shares out") {
+  const Kernel kernel =
+      kernel_of_spec(spec_of_lines(head_dims(128, 128) +
+                                   "heads: {q: 64, kv: 4}\nvarlen: true\nmask: kv_idx <= q_pos\n"
+                                   "tokens: {indices: 2048, distinct: true}\n"
+                                   "workload: {batch: 4, seq_q: 8192}\n"));
+  const Ranking ranking = search(kernel, h200());
+  REQUIRE(!ranking.ranked.empty());
+  for (const Candidate& candidate : ranking.ranked) {
+    CHECK(candidate.schedule.grid == Grid::Persistent);
+    CHECK(candidate.schedule.order == Order::Linear);
+  }
+  const auto reason = [&](Schedule given) { return judge(kernel, given, h200()).reason; };
+  Schedule given = line(1, 64);
+  given.pack_heads = true;
+  given.grid = Grid::Persistent;
+  CHECK(reason(given) == "");
+  given.grid = Grid::Plain;
+  CHECK(reason(given) == "packed sequences need a persistent grid");
+  given.grid = Grid::Persistent;
+  given.lists_as_mask = true;
+  CHECK(reason(given) == "a mask is not made of the lists of packed sequences");
+}
+
 }  // namespace
 }  // namespace attngen::schedule

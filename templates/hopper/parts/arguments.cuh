@@ -112,9 +112,15 @@ attention_status check_pages(const attention_forward_args& args, bool any_key) {
 
 #if ATTN_LIST_ROOM
 attention_status check_tokens(const attention_forward_args& args) {
+#if ATTN_VARLEN
+  if (args.total_kv > 0 && (!args.token_counts || !args.token_indices)) {
+    return ATTENTION_NULL_POINTER;
+  }
+#else
   if (args.seq_kv > 0 && (!args.token_counts || !args.token_indices)) {
     return ATTENTION_NULL_POINTER;
   }
+#endif
   if (reinterpret_cast<uintptr_t>(args.token_counts) % 4 != 0 ||
       reinterpret_cast<uintptr_t>(args.token_indices) % 4 != 0) {
     return ATTENTION_MISALIGNED;
@@ -271,7 +277,12 @@ bool may_be_uneven(const EvenCall& args) {
   if (args.batch == 1 || args.batch > kFewSequences) return false;
   if (args.batch * args.seq_q * ATTN_JOINED_HEADS > kMostRows) return false;
   const int64_t tiles = tiles_per_head(args) * kTilesBeside * args.batch;
+#if ATTN_TOKENS
+  const int64_t keys = min(args.seq_kv, int64_t{kListRoom});
+  return tiles <= kMostTiles && tiles * keys >= kPlaces * kLeastKeys;
+#else
   return tiles <= kMostTiles && tiles * args.seq_kv >= kPlaces * kLeastKeys;
+#endif
 }
 
 // Of each head, that the workspace has places for.

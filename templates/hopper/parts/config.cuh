@@ -147,7 +147,7 @@ using BiasElement = uint16_t;
 #endif
 constexpr int kStepsQk = (kHeadDimQk + 15) / 16;  // wgmma steps of 16 along the head dim
 constexpr int kElementBytes = 2;
-#if ATTN_LONGEST_FIRST
+#if ATTN_VARLEN || ATTN_LONGEST_FIRST
 // Of a key and its value.
 #if ATTN_SHARE_KV
 constexpr int kPairBytes = kHeadDimQk * kElementBytes;

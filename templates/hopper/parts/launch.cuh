@@ -68,14 +68,14 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
   attention_status status = check_args(*args);
   if (status != ATTENTION_OK) return status;
-#if ATTN_TILES_COUNTED
+#if ATTN_VARLEN || ATTN_TILES_COUNTED
   if (!workspace) return ATTENTION_BAD_WORKSPACE;
 #elif ATTN_SPLIT_KEYS
   if (!workspace && attention_forward_workspace(args) > 0) return ATTENTION_BAD_WORKSPACE;
 #elif ATTN_ID_TABLES || ATTN_FAR
   if (!workspace && prepared_bytes(*args) > 0) return ATTENTION_BAD_WORKSPACE;
 #endif
-#if ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
+#if ATTN_VARLEN || ATTN_TILES_COUNTED || ATTN_ID_TABLES || ATTN_FAR || ATTN_SPLIT_KEYS
   if (!aligned(workspace)) return ATTENTION_MISALIGNED;
 #endif
   const Tensors tensors = tensors_of(*args);

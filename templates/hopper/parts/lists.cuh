@@ -20,7 +20,7 @@ struct Gatherer {
   __device__ __forceinline__ int first_column() const { return lane / 2 * 8 + lane % 2; }
   __device__ static constexpr int columns_before(int i) { return i / 4 * 128 + i % 4 * 2; }
   __device__ __forceinline__ int column(int i) const { return first_column() + columns_before(i); }
-  __device__ void load_list(const List& list, int block, int (&keys)[kMaskWords]) const;
+  __device__ void load_list(const List& list, int seq_kv, int block, int (&keys)[kMaskWords]) const;
 #if ATTN_PAGE_SIZE
   __device__ void find_rows(const PageTable& table, const int (&keys)[kMaskWords],
                             int (&begins)[kMaskWords]) const;
@@ -30,14 +30,14 @@ struct Gatherer {
 };
 
 // The lane's keys of a block; none: -1.
-__device__ __forceinline__ void Gatherer::load_list(const List& list, int block,
+__device__ __forceinline__ void Gatherer::load_list(const List& list, int seq_kv, int block,
                                                     int (&keys)[kMaskWords]) const {
 #pragma unroll
   for (int i = 0; i < kMaskWords; ++i) {
     const int entry = block * kTileKv + column(i);
     const bool listed = column(i) < kTileKv && entry < list.count;
     const int key = listed ? __ldg(&list.keys[entry]) : -1;
-    keys[i] = key < p.seq_kv ? key : -1;
+    keys[i] = key < seq_kv ? key : -1;
   }
 }
 
@@ -60,24 +60,41 @@ __device__ __forceinline__ void Gatherer::find_rows(const PageTable& table,
 #endif
 template <bool kTells, int kHeadDim, int kBegin, int kEnd, int kChunk, int kBytes>
 __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes], Shared& shared) {
+#if ATTN_VARLEN
+  const int count = min(*p.tile_count, p.tiles);
+  TileFinder finder;
+#else
+  const int count = p.tiles;
+#endif
 #pragma unroll 1
-  for (int index = blockIdx.x; index < p.tiles; index += gridDim.x) {
+  for (int index = blockIdx.x; index < count; index += gridDim.x) {
+#if ATTN_VARLEN
+    const Tile tile = uniform(finder.find(index, p));
+    const int seq_kv = tile.seq_kv;
+#else
     const Tile tile = tile_at(index, p);
+    const int seq_kv = p.seq_kv;
+#endif
     const Blocks blocks = work_of(tile, 0, p).blocks;  // of all of its warpgroups
     const List list = list_of(tile, p);
 #if ATTN_PAGE_SIZE
     const uint8_t* const from = rows.data + tile.h / kGroup * rows.stride_head;
+#elif ATTN_VARLEN
+    const uint8_t* const from = rows.data + tile.h / kGroup * rows.stride_head +
+                                int64_t{tile.kv_begin} * rows.stride_seq * kPlaceBytes;
 #else
     const uint8_t* const from =
         rows.data + tile.b * rows.stride_batch + tile.h / kGroup * rows.stride_head;
 #endif
-#if ATTN_TOKEN_MASK
+#if ATTN_TOKEN_MASK && ATTN_VARLEN
+    const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, tile);
+#elif ATTN_TOKEN_MASK
     const Row row = row_at(tile.b, tile.h, tile.q_first / kGroupRows, p);
 #endif
     using Rounds = CopyRounds<kChunk>;
     int* const first_place = &places[Rounds::index(first_column())];
     int keys[kMaskWords];
-    load_list(list, blocks.first(), keys);
+    load_list(list, seq_kv, blocks.first(), keys);
 #if ATTN_PAGE_SIZE
     const PageTable table = page_table_of(tile, p);
     int begins[kMaskWords];
@@ -115,7 +132,7 @@ __device__ __forceinline__ void Gatherer::run(uint8_t (&tiles)[kStages][kBytes],
         __syncwarp();
       }
       if (kTells && lane == 0) barrier_arrive(full[slot.index]);  // what is told is there
-      load_list(list, Blocks::after(block), keys);
+      load_list(list, seq_kv, Blocks::after(block), keys);
       copy_rows<kBegin, kEnd, kChunk>(from, places, tiles[slot.index], kHeadDim);
       arrive_once_copied(full[slot.index]);
 #if ATTN_PAGE_SIZE

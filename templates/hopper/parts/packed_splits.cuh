@@ -8,6 +8,8 @@ constexpr int kAllBlocks = INT32_MAX;  // a sequence is not split
 __device__ __forceinline__ int blocks_of(const Sequence& s) {
 #if ATTN_ROW_SPAN
   const auto keys = static_cast<int>(min(int64_t{s.seq_kv}, int64_t{ATTN_ROW_SPAN + kTileQ}));
+#elif ATTN_TOKENS
+  const int keys = min(s.seq_kv, kListRoom);
 #else
   const int keys = s.seq_kv;
 #endif

@@ -262,7 +262,9 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
 #endif
   p.sequences = reinterpret_cast<Sequence*>(place);
   p.tile_count = reinterpret_cast<int*>(p.sequences + p.batch);
+#if ATTN_TILES_COUNTED
   p.next_tile = reinterpret_cast<unsigned*>(p.tile_count + 1);
+#endif
 #if ATTN_SPLIT_KEYS
   p.any_split = p.tile_count + 2;
 #endif

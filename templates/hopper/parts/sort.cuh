@@ -51,7 +51,9 @@ __device__ __forceinline__ void sort_few(const Params& p) {
   p.sequences[place] = s;
   if (place < p.batch - 1) return;
   *p.tile_count = s.first_tile + own.tiles;
+#if ATTN_TILES_COUNTED
   *p.next_tile = 0;
+#endif
 #if ATTN_SPLIT_KEYS
   *p.any_split = s.first_part + own.parts > 0;
 #endif
@@ -96,7 +98,9 @@ __device__ __forceinline__ void sort_many(const Params& p) {
   }
   if (thread == 0) {
     *p.tile_count = first_tile;
+#if ATTN_TILES_COUNTED
     *p.next_tile = 0;
+#endif
   }
 }
 

@@ -108,6 +108,9 @@ Rows rows_of(const Tensor& tensor) {
   };
   return {static_cast<const uint8_t*>(tensor.data), tensor.strides.head * kElementBytes,
           copies(tensor.strides.batch), copies(tensor.strides.seq)};
+#elif ATTN_VARLEN
+  return {static_cast<const uint8_t*>(tensor.data), tensor.strides.head * kElementBytes,
+          static_cast<int>(tensor.strides.seq * kElementBytes / kPlaceBytes)};
 #else
   return {static_cast<const uint8_t*>(tensor.data), tensor.strides.batch * kElementBytes,
           tensor.strides.head * kElementBytes,

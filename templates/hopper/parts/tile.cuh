@@ -21,12 +21,17 @@ struct __align__(16) Sequence {
 constexpr int kPlaceBytes = 16;  // that one copy takes, at a multiple of so many
 struct Rows {
   const uint8_t* data;
-#if ATTN_PAGE_SIZE
-  int64_t stride_head;          // in bytes
-  int stride_page, stride_seq;  // in copies
+#if ATTN_PAGE_SIZE || ATTN_VARLEN
+  int64_t stride_head;  // in bytes
 #else
   int64_t stride_batch, stride_head;  // in bytes
-  int stride_seq;                     // in copies
+#endif
+#if ATTN_PAGE_SIZE
+  // In copies.
+  int stride_page, stride_seq;
+#else
+  // In copies.
+  int stride_seq;
 #endif
 };
 
@@ -120,8 +125,13 @@ struct Params {
 #endif
 #endif
 #if ATTN_LIST_ROOM
-  const int32_t* token_counts;   // [batch, kHeadsKv, seq_q]
-  const int32_t* token_indices;  // [batch, kHeadsKv, seq_q, kListRoom]
+#if ATTN_VARLEN
+  // Of each query [kHeadsKv, total_q].
+#else
+  // Of each query [batch, kHeadsKv, seq_q].
+#endif
+  const int32_t* token_counts;   // keys of its list
+  const int32_t* token_indices;  // which: kListRoom places
 #endif
 #if ATTN_ROW_BY_ROW && ATTN_SHARE_KV
   Rows k;
@@ -380,20 +390,35 @@ struct List {
   int count;
 };
 
-// Of a query. Without a key there may be no lists.
-__device__ __forceinline__ List list_of(int b, int h_kv, int q_idx, const Params& p) {
-  if (p.seq_kv == 0) return {nullptr, 0};
-  const int64_t query = (int64_t{b} * kHeadsKv + h_kv) * p.seq_q + q_idx;
+// Of the query-th of all lists.
+__device__ __forceinline__ List list_of(int64_t query, const Params& p) {
   return {p.token_indices + query * kListRoom,
           min(max(__ldg(&p.token_counts[query]), 0), kListRoom)};
 }
+
 #endif
-#if ATTN_TOKENS
+#if ATTN_LIST_ROOM && !ATTN_VARLEN
+// Of a query. Without a key there may be no lists.
+__device__ __forceinline__ List list_of(int b, int h_kv, int q_idx, const Params& p) {
+  if (p.seq_kv == 0) return {nullptr, 0};
+  return list_of((int64_t{b} * kHeadsKv + h_kv) * p.seq_q + q_idx, p);
+}
+#endif
+#if ATTN_TOKENS && ATTN_VARLEN
+// Of a tile's query. Without a key there may be no lists.
+__device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
+  if (p.total_kv == 0) return {nullptr, 0};
+  const int64_t query = tile.q_begin + tile.q_first / kGroupRows;
+  return list_of(int64_t{tile.h / kGroup} * p.total_q + query, p);
+}
+#elif ATTN_TOKENS
 
 // Of a tile's query.
 __device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
   return list_of(tile.b, tile.h / kGroup, tile.q_first / kGroupRows, p);
 }
+#endif
+#if ATTN_TOKENS
 
 // Of the list of a tile's one query, by as many keys; none is full: an entry may be no key.
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, int, int, const Params& p) {
