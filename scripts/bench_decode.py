@@ -78,14 +78,17 @@ class Batch:
         except Exception as error:  # older, or without a kernel for this card, or these heads
             print(f"  no varlen_attn: {(str(error).splitlines() or [type(error).__name__])[0]}")
 
+    def kept(self, first_q, length):
+        """Which pairs exist of the text whose queries begin there, [queries, length]."""
+        places = torch.arange(length - self.queries, length, device="cuda")
+        return torch.arange(length, device="cuda") <= places[:, None]
+
     def is_right(self, out):
         """Of `out`, [tokens, heads, dim]."""
         q, k, v = (one.view[0] for one in self.tokens[:3])
         for first_q, first, length in zip(self.q_begins, self.kv_begins, self.lengths):
             rows, keys = slice(first_q, first_q + self.queries), slice(first, first + length)
-            places = torch.arange(length - self.queries, length, device=out.device)
-            keep = torch.arange(length, device=out.device) <= places[:, None]
-            exact = attend(q[rows], k[keys], v[keys], keep)
+            exact = attend(q[rows], k[keys], v[keys], self.kept(first_q, length))
             error, size = (x.abs().amax(-1) for x in (out[rows].float().transpose(0, 1) - exact,
                                                       exact))
             if not bool((error <= TOLERANCE * size).all()):  # false for NaN

@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from gpu.cases import GROUPS, all_cases  # noqa: E402
 from gpu.file_benches import file_benches  # noqa: E402
 from gpu.forward import bench_cases  # noqa: E402
-from gpu.storage import (decode_benches, list_benches, paged_benches, selected_benches,  # noqa: E402
-                         storage_benches)
+from gpu.storage import (decode_benches, list_benches, packed_list_benches,  # noqa: E402
+                         paged_benches, selected_benches, storage_benches)
 from gpu.variant_benches import variant_benches  # noqa: E402
 
 NVCC_FLAGS = ["-std=c++17", "-O3", "-gencode", "arch=compute_90a,code=sm_90a"]
@@ -196,7 +196,8 @@ def main():
     index_path = args.out / "index.json"
     index = json.loads(index_path.read_text()) if index_path.exists() else {"cases": []}
     benches = [*bench_cases(), *variant_benches(), *file_benches(), *storage_benches(),
-               *decode_benches(), *selected_benches(), *list_benches(), *paged_benches()]
+               *decode_benches(), *selected_benches(), *list_benches(), *packed_list_benches(),
+               *paged_benches()]
     cases = all_cases(args.draw) + ([] if args.draw else [bench.case() for bench in benches])
     chosen = [c for c in cases if args.filter in c.name and args.group in ("", c.group)]
     began = time.monotonic()

@@ -195,6 +195,26 @@ def paged_benches():
                 yield PagedBench(name, spec, batch, queries, page=page, yardstick=packed)
 
 
+def packed_list_benches():
+    """Lists of keys of packed texts, as lists of one sequence and over pages too, and the dense kernel."""
+    mean = sum(DECODE_KEYS) // 2
+    latent = {"share_kv": {"v_prefix": 512}}
+    for kind, heads, dims, rest in (("h64_4", (64, 4), (128, 128), {}), ("mla", (128, 1), (576, 512), latent)):
+        for batch, queries in ((8, 1), (64, 1), (8, 512)):
+            call = f"storage_packed_lists_{kind}_b{batch}_q{queries}"
+            shape = {"heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)), **rest}
+            packed = {**shape, "workload": {"batch": batch, "seq_q": queries, "seq_kv": mean}}
+            one = {"batch": 1, "seq_q": batch * queries, "seq_kv": batch * mean}
+            for suffix, spec in (
+                    ("", derive("top_keys", call, True, **packed, varlen=True)),
+                    ("_dense", derive("varlen", call, True, **packed)),
+                    ("_one", derive("top_keys", call, False, **shape, workload=one)),
+                    *((f"_p{page}", derive("top_keys", call, True, **packed, varlen=True,
+                                           kv_cache={"paged": page})) for page in (64, 1))):
+                name = call + suffix
+                yield DecodeBench(name, {**spec, "name": name}, batch, queries)
+
+
 @dataclass(frozen=True)
 class SelectedBench:
     """Blocks of keys that each query of a key head chooses, as native sparse attention has them."""
