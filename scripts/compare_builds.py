@@ -21,6 +21,8 @@ from gpu.need import need  # noqa: E402
 need("numpy", "torch")
 import torch  # noqa: E402
 
+import bench_lists  # noqa: E402
+import bench_packed_lists  # noqa: E402
 import bench_storage  # noqa: E402
 import bench_variants  # noqa: E402
 from bench_gpu import FLUSH_BYTES, Emitted, first_rows_agree, turns  # noqa: E402
@@ -71,11 +73,39 @@ def storage_pair(bench, builds, args):
     return old.call, new.call, new.is_right()
 
 
+def lists_pair(bench, builds, args):
+    tokens = bench_storage.draw_tokens(bench.spec, bench.queries, bench.seq, args.seed, "cuda",
+                                       bench.batch)
+    lists, counts = bench_lists.draw_lists(bench, args.seed, "cuda")
+    inputs = {"token_counts": counts, "token_indices": lists}
+    problem = tensors.Problem(bench.case(), Shape(bench.batch, bench.queries, bench.seq), *tokens, {},
+                              inputs)
+    old, new = (Emitted(build, entry, problem) for build, entry in builds)
+    new()
+    return old, new, all(
+        bench_lists.is_right(bench.spec, tokens, tokens[3].view[b], lambda rows, b=b: bench_lists.keep_of(
+            bench.spec, lists[b], counts[b], rows, bench.seq), b) for b in range(bench.batch))
+
+
+def packed_lists_pair(bench, builds, args):
+    batch = bench_packed_lists.ListedBatch(bench, args.seed)
+    old, new = (batch.call(bench, entry, build) for build, entry in builds)
+    new()
+    return old, new, batch.is_right(batch.tokens[3].view[0])
+
+
+def packed_lists():
+    return [bench for bench in storage.packed_list_benches()
+            if bench.spec.get("varlen") and "tokens" in bench.spec and "kv_cache" not in bench.spec]
+
+
 def benches():
     """(case, what makes the pair of its calls, and says whether the new one is right)"""
     for pair, cases in ((forward_pair, bench_cases()),
                         (variant_pair, [*file_benches(), *variant_benches()]),
-                        (storage_pair, storage.storage_benches())):
+                        (storage_pair, storage.storage_benches()),
+                        (lists_pair, [b for b in storage.list_benches() if "tokens" in b.spec]),
+                        (packed_lists_pair, packed_lists())):
         for bench in cases:
             yield bench, pair
 

@@ -325,6 +325,10 @@ class TemplateValues {
     put("TOKENS", spec_.gathers_lists());
     put("LISTS_AS_MASK", spec_.lists_as_mask);
     put("LIST_ROOM", spec_.token_count);
+    // Of one block a core nobody else works while it waits for a list. Lists that are split have a
+    // tile each.
+    put("LISTS_AHEAD",
+        spec_.gathers_lists() && resources_.blocks_per_core == 1 && !schedule_.split_keys);
     put("LISTED_KEYS", pairs_.listed_keys);
     put("TOKEN_MASK", spec_.token_count > 0 && !spec_.token_mask.is_number(1));
   }

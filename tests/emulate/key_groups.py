@@ -302,7 +302,7 @@ KEY_GROUPS = {
         (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, varlen=True, tokens={"indices": 130},
               kv_cache={"paged": 1}, mask=CAUSAL),
          [turns(2, 32, 2, pack_heads=True, order="linear"),
-          turns(2, 32, 2, pack_heads=True, order="linear", split_keys=True)], ["2x130+1x300"]),
+          turns(2, 32, 2, pack_heads=True, order="linear", split_keys=True)], ["2x130+4x90"]),
     ],
     # Lists of distinct keys, as bits of all pairs: in tiles of many queries.
     "lists_as_mask": [
@@ -347,7 +347,7 @@ KEY_GROUPS = {
         (spec((71, 1), (576, 512), share_kv={"v_prefix": 512}, tokens={"indices": 130}, mask=CAUSAL),
          [turns(2, 64, 2, pack_heads=True, order="linear"),
           turns(2, 32, 2, pack_heads=True, order="linear", grid="plain"),
-          turns(2, 32, 2, pack_heads=True, order="linear", split_keys=True)], ["1,3,200"]),
+          turns(2, 32, 2, pack_heads=True, order="linear", split_keys=True)], ["1,6,90"]),
     ],
     # Keys in pages: of a tile's size, of several tiles, of parts of one, of what divides neither.
     "paged": [

@@ -334,6 +334,9 @@
 #ifndef ATTN_SIDES
 #define ATTN_SIDES 1
 #endif
+#ifndef ATTN_LISTS_AHEAD
+#define ATTN_LISTS_AHEAD 0
+#endif
 #ifndef ATTN_WEIGHTS_IN_KEYS
 #define ATTN_WEIGHTS_IN_KEYS 0
 #endif

@@ -388,6 +388,9 @@ struct Blocks {
 struct List {
   const int32_t* keys;
   int count;
+#if ATTN_VARLEN
+  int seq_kv;  // keys that exist
+#endif
 };
 
 // Of the query-th of all lists.
@@ -409,7 +412,9 @@ __device__ __forceinline__ List list_of(int b, int h_kv, int q_idx, const Params
 __device__ __forceinline__ List list_of(const Tile& tile, const Params& p) {
   if (p.total_kv == 0) return {nullptr, 0};
   const int64_t query = tile.q_begin + tile.q_first / kGroupRows;
-  return list_of(int64_t{tile.h / kGroup} * p.total_q + query, p);
+  List list = list_of(int64_t{tile.h / kGroup} * p.total_q + query, p);
+  list.seq_kv = tile.seq_kv;
+  return list;
 }
 #elif ATTN_TOKENS
 
