@@ -324,6 +324,7 @@ class TemplateValues {
   void put_tokens() {
     put("TOKENS", spec_.gathers_lists());
     put("LISTS_AS_MASK", spec_.lists_as_mask);
+    put("LISTED_BLOCKS", schedule::listed_blocks(schedule_, spec_.heads.group()));
     put("LIST_ROOM", spec_.token_count);
     // Of one block a core nobody else works while it waits for a list. Lists that are split have a
     // tile each.

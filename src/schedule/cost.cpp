@@ -129,14 +129,11 @@ constexpr double kAskedPairs = 8;
 // of 32/8 heads, lists of 2048 of 8192 keys, docs/ladder.md, AR).
 constexpr double kMarkedKeys = 2.8;
 
-// A tile's lists are read once for as many blocks of keys as have their bits in shared memory
-// (templates/hopper/parts/listed_prepass.cuh).
+// A tile's lists are read once for as many blocks of keys as have their bits in shared memory.
 double marking_seconds(const Kernel& kernel, const Schedule& s, const spec::Workload& w,
                        const target::Target& t) {
-  constexpr int64_t kBytesAtOnce = 160 << 10;
-  const int64_t block_bytes = mask_tile_bytes(s, kernel.group()) + 16;
   const int64_t blocks = (w.seq_kv + s.tile_kv - 1) / s.tile_kv;
-  const int64_t at_once = kBytesAtOnce / block_bytes;
+  const int64_t at_once = listed_blocks(s, kernel.group());
   const int64_t reads = (blocks + at_once - 1) / at_once;
   const double lists = static_cast<double>(w.batch * w.seq_q) * kernel.heads_kv;
   return lists * static_cast<double>(reads) * kernel.masked_room /

@@ -119,6 +119,13 @@ inline int mask_tile_bytes(const Schedule& s, int group) {
   return s.queries(group) * 16 * ((s.tile_kv + 127) / 128);
 }
 
+// How many blocks of keys have the bits of a tile's lists in shared memory at a time, before the
+// kernel: 160 KB of them, each block's 16 bytes behind the one before.
+inline int listed_blocks(const Schedule& s, int group) {
+  constexpr int kBytes = 160 << 10;
+  return kBytes / (mask_tile_bytes(s, group) + 16);
+}
+
 // Whether blocks draw their tiles from a counter: which takes which is known only as they come.
 inline bool counts_tiles(const Schedule& s) {
   return s.grid == Grid::Persistent && s.order == Order::LongestFirst;

@@ -249,6 +249,9 @@
 #ifndef ATTN_LISTS_AS_MASK
 #define ATTN_LISTS_AS_MASK 0
 #endif
+#ifndef ATTN_LISTED_BLOCKS
+#define ATTN_LISTED_BLOCKS 16
+#endif
 #ifndef ATTN_TOKENS
 #define ATTN_TOKENS 0
 #endif

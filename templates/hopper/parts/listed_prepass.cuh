@@ -7,7 +7,7 @@ constexpr int kBlockWords = kTileQueries * kMaskWords;  // of a tile's bits, of 
 // To the next block's in shared memory. By as many words as a tile has, a query's bits of all
 // blocks would share four banks.
 constexpr int kBlockStride = kBlockWords + 4;
-constexpr int kBlocksAtOnce = (160 << 10) / (4 * kBlockStride);  // whose bits are there
+constexpr int kBlocksAtOnce = ATTN_LISTED_BLOCKS;  // whose bits are there
 constexpr int kKeysAtOnce = 16;  // that a lane reads before it marks them, by one trip to memory
 
 // Blocks of keys that a tile of queries may need.
