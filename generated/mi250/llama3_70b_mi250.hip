@@ -679,7 +679,7 @@ class Rows {
   __device__ __forceinline__ Rows(const void* data, const Strides& strides, int head, int columns,
                                   const Tile& tile)
       : head_(uniform(static_cast<const uint8_t*>(data) +
-                      (tile.b * strides.batch + head * strides.head) * kElementBytes)),
+                      (begin_of(tile, strides) + head * strides.head) * kElementBytes)),
         row_bytes_(static_cast<uint32_t>(strides.seq) * kElementBytes),
         columns_(columns) {}
   // The tile of a block; all but a sequence's last one are whole.
@@ -690,6 +690,11 @@ class Rows {
   }
 
  private:
+  // Of the tile's sequence, in elements.
+  __device__ __forceinline__ static int64_t begin_of(const Tile& tile, const Strides& strides) {
+    return tile.b * strides.batch;
+  }
+
   const uint8_t* head_;
   uint32_t row_bytes_;
   int columns_;
@@ -858,11 +863,13 @@ constexpr int kWeighSteps = 2 * kPairs;
 
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
                                            const Params& p) {
-  const uint8_t* head = static_cast<const uint8_t*>(p.q) +
-                        (tile.b * p.q_strides.batch + tile.h * p.q_strides.head) * kElementBytes;
+  const int64_t sequence = tile.b * p.q_strides.batch;
+  const int count = min(32, p.seq_q - q_first);
+  const uint8_t* head =
+      static_cast<const uint8_t*>(p.q) + (sequence + tile.h * p.q_strides.head) * kElementBytes;
   const int row_bytes = static_cast<int>(p.q_strides.seq) * kElementBytes;
-  const Resource rows = rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes,
-                                min(32, p.seq_q - q_first), kHeadDimQk);
+  const Resource rows =
+      rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimQk);
   const int row = lane_row() * row_bytes;
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
@@ -876,9 +883,10 @@ __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile
 
 __device__ __forceinline__ void store_output(const Output& output, int q_first, const Tile& tile,
                                              const Params& p) {
-  uint8_t* head = static_cast<uint8_t*>(p.o) +
-                  (tile.b * p.o_strides.batch + tile.h * p.o_strides.head) * kElementBytes;
+  const int64_t sequence = tile.b * p.o_strides.batch;
   const int count = min(32, p.seq_q - q_first);
+  uint8_t* head =
+      static_cast<uint8_t*>(p.o) + (sequence + tile.h * p.o_strides.head) * kElementBytes;
   const int row_bytes = static_cast<int>(p.o_strides.seq) * kElementBytes;
   const Resource rows =
       rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimV);
@@ -1146,16 +1154,21 @@ bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
-llama3_70b_status check_args(const llama3_70b_forward_args& args) {
-  constexpr int64_t kMost = INT32_MAX - UINT16_MAX;  // what lies a tile behind is still an int
+constexpr int64_t kMost = INT32_MAX - UINT16_MAX;  // what lies a tile behind is still an int
+// Tiles of each head: a grid has less than 2^32 threads.
+constexpr int64_t kMostTiles = UINT32_MAX / kThreads / kHeadsQ;
+
+llama3_70b_status check_lengths(const llama3_70b_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return LLAMA3_70B_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return LLAMA3_70B_BAD_LENGTH;
+  return LLAMA3_70B_OK;
+}
+
+llama3_70b_status check_args(const llama3_70b_forward_args& args) {
+  if (const llama3_70b_status status = check_lengths(args); status != LLAMA3_70B_OK) return status;
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return LLAMA3_70B_BAD_HEADS;
-  // A grid has less than 2^32 threads.
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kHeadsQ / tiles_per_head) {
-    return LLAMA3_70B_BAD_LENGTH;
-  }
+  if (tiles_per_head > 0 && args.batch > kMostTiles / tiles_per_head) return LLAMA3_70B_BAD_LENGTH;
   const bool any_key = args.seq_kv > 0;
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return LLAMA3_70B_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {

@@ -58,11 +58,11 @@ def precompiled_headers():
         return make_headers()
 
 
-def compile_device(source, code_object):
+def compile_device(source, code_object, more=()):
     """A bare ELF file of gfx90a code. Raises RuntimeError with what the compiler says."""
     folder = Path(precompiled_headers().name)
     run_compiler([*DEVICE, "--no-gpu-bundle-output", "-Xclang", "-include-pch", "-Xclang",
-                  folder / "headers.pch", "-o", code_object, source], source, folder)
+                  folder / "headers.pch", *more, "-o", code_object, source], source, folder)
 
 
 def output_of(*command):

@@ -73,8 +73,7 @@ class Support {
           "pattern parallel has a fixed decay of each head: see linear attention in docs/spec.md");
     }
     const bool hopper = target_.family == target::Family::Hopper;
-    if (spec_.varlen && !hopper) not_emitted("/varlen", "packed sequences (varlen) are");
-    if (spec_.varlen && hopper) check_varlen();
+    if (spec_.varlen) check_varlen();
     if (spec_.page && !hopper) not_emitted("/kv_cache", "a paged kv_cache is");
     if (spec_.v_prefix) check_share_kv(hopper);
     if (spec_.maps > 1) check_maps(hopper);

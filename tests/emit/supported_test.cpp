@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -84,6 +85,19 @@ TEST_CASE("lists of tokens") {
         "    6 | mask: kv_idx <= q_pos + h\n"
         "      |       ^~~~~~~~~~~~~~~~~~~\n"
         "help: the heads of a key head share lists: h_kv tells those apart\n");
+}
+
+TEST_CASE("packed sequences") {
+  for (const char* target : {"h100", "mi250"}) {
+    CHECK(refusal(spec_text("varlen: true\n"), target) == "");
+    CHECK(
+        refusal(spec_text("varlen: true\nfixed: {seq_q: 64}\n"), target) ==
+        fmt::format("spec.yaml:8:16: error: a fixed length of packed sequences is not emitted yet "
+                    "for {}\n"
+                    "    8 | fixed: {{seq_q: 64}}\n"
+                    "      |                ^~\n",
+                    target));
+  }
 }
 
 TEST_CASE("caches in pages") {

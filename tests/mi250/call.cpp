@@ -64,7 +64,12 @@ class Bytes {
 }  // namespace
 
 std::string Shape::text() const {
-  return fmt::format("{},{},{},{},{}", batch, seq_q, seq_kv, hold::name_of(strides), logits);
+  std::string lengths = fmt::format("{},{},{}", batch, seq_q, seq_kv);
+  for (size_t i = 0; i < packed.size(); ++i) {
+    if (i == 0) lengths.clear();
+    lengths += fmt::format("{}{}x{}", i == 0 ? "" : "+", packed[i].seq_q, packed[i].seq_kv);
+  }
+  return fmt::format("{},{},{}", lengths, hold::name_of(strides), logits);
 }
 
 Call::Call(const spec::Spec& spec, const Shape& shape,
@@ -74,22 +79,34 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
   using hold::StrideKind;
   const StrideKind of_keys = shape.strides;
   const StrideKind of_queries = of_keys == StrideKind::Shared ? StrideKind::Padded : of_keys;
+  const bool packed = !shape.packed.empty();
+  const int64_t batch = packed ? 1 : shape.batch;
+  const int64_t queries = packed ? shape.total_q : shape.seq_q;
+  const int64_t keys = packed ? shape.total_kv : shape.seq_kv;
   const auto made = [&](int64_t length, int64_t heads, int64_t head_dim, StrideKind strides) {
-    return tensor({shape.batch, length, heads, head_dim, strides, spec.layout});
+    return tensor({batch, length, heads, head_dim, strides, spec.layout});
   };
-  q_ = made(shape.seq_q, spec.heads.q, spec.head_dim.qk, of_queries);
-  k_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.qk, of_keys);
-  v_ = made(shape.seq_kv, spec.heads.kv(), spec.head_dim.v, of_keys);
-  o_ = made(shape.seq_q, spec.heads.q, spec.head_dim.v, of_queries);
+  q_ = made(queries, spec.heads.q, spec.head_dim.qk, of_queries);
+  k_ = made(keys, spec.heads.kv(), spec.head_dim.qk, of_keys);
+  v_ = made(keys, spec.heads.kv(), spec.head_dim.v, of_keys);
+  o_ = made(queries, spec.heads.q, spec.head_dim.v, of_queries);
   fill(q_, spec.dtype, shape.logits, random);
   fill(k_, spec.dtype, 1, random);
   fill(v_, spec.dtype, 1, random);
-  const auto rows = static_cast<size_t>(shape.batch * spec.heads.q * shape.seq_q);
+  const auto rows = static_cast<size_t>(batch * spec.heads.q * queries);
   for (size_t i = 0; i < spec.normalize.saves.size(); ++i) {
     saves_.emplace_back(rows, std::numeric_limits<float>::quiet_NaN());
   }
   problem_ = {shape.batch, shape.seq_q, shape.seq_kv, q_.view(), k_.view(), v_.view(), {}};
-  const hold::Lengths lengths{shape.batch, shape.seq_q, shape.seq_kv};
+  for (size_t b = 0; packed && b <= shape.packed.size(); ++b) {
+    const bool ends = b == shape.packed.size();
+    if (!ends && shape.is_poisoned(static_cast<int64_t>(b))) poison(shape.packed[b]);
+    begins_q_.push_back(static_cast<int32_t>(ends ? queries : shape.packed[b].q_begin));
+    begins_kv_.push_back(static_cast<int32_t>(ends ? keys : shape.packed[b].kv_begin));
+  }
+  problem_.inputs["cu_seqlens_q"] = {begins_q_.begin(), begins_q_.end()};
+  problem_.inputs["cu_seqlens_kv"] = {begins_kv_.begin(), begins_kv_.end()};
+  const hold::Lengths lengths{shape.batch, shape.seq_q, shape.seq_kv, queries, keys};
   for (const spec::Input& input : spec.inputs) {
     const auto found = fills.find(input.name);
     const std::string how = found == fills.end() ? "normal" : found->second;
@@ -99,9 +116,31 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
   }
 }
 
+void Call::poison(const Sequence& sequence) {
+  const auto over = [](Tensor& t, int64_t begin, int64_t count) {
+    t.extent.for_rows([&](int64_t, int64_t seq, int64_t, int64_t at) {
+      if (seq < begin || seq >= begin + count) return;
+      for (int64_t d = 0; d < t.extent.head_dim; ++d) {
+        t.bits[static_cast<size_t>(at + d)] = kPoison;
+        t.values[static_cast<size_t>(at + d)] = std::numeric_limits<float>::quiet_NaN();
+      }
+    });
+  };
+  over(q_, sequence.q_begin, sequence.seq_q);
+  over(k_, sequence.kv_begin, sequence.seq_kv);
+  over(v_, sequence.kv_begin, sequence.seq_kv);
+}
+
+// Of packed sequences at most.
 int64_t Call::tiles_per_head(const Grid& grid) const {
   const int64_t rows = grid.pack_heads ? schedule::packed_rows(spec_.heads.group()) : 1;
+  if (!shape_.packed.empty()) return shape_.total_q * rows / grid.tile_q + shape_.batch;
   return (shape_.seq_q * rows + grid.tile_q - 1) / grid.tile_q;
+}
+
+// Of the call.
+int64_t Call::length_of(const std::string& name) const {
+  return name == "batch" ? shape_.batch : name == "total_q" ? shape_.total_q : shape_.total_kv;
 }
 
 int64_t Call::tile_heads(const Grid& grid) const {
@@ -114,24 +153,27 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
   Bytes bytes;
   for (const Tensor* t : {&q_, &k_, &v_}) bytes.put<const void*>(t->bits.data());
   bytes.put<const void*>(o_.bits.data());
+  const bool packed = !shape_.packed.empty();
   for (const Tensor* t : {&q_, &k_, &v_, &o_}) {
-    for (const int64_t stride :
-         {t->extent.batch_stride, t->extent.seq_stride, t->extent.head_stride}) {
-      bytes.put(stride);
-    }
+    if (!packed) bytes.put(t->extent.batch_stride);
+    bytes.put(t->extent.seq_stride);
+    bytes.put(t->extent.head_stride);
   }
-  for (const int64_t number : {shape_.batch, shape_.seq_q, shape_.seq_kv, tiles_per_head(grid)}) {
+  for (const int64_t number : {shape_.batch, packed ? shape_.total_q : shape_.seq_q,
+                               packed ? shape_.total_kv : shape_.seq_kv, tiles_per_head(grid)}) {
     bytes.put(static_cast<int32_t>(number));
   }
-  // Two key heads at a time: several sections even in small calls.
-  if (grid.longest_first) {
+  if (packed) {
+    bytes.put<const void*>(begins_q_.data());
+    bytes.put<const void*>(begins_kv_.data());
+  } else if (grid.longest_first) {
+    // Two key heads at a time: several sections even in small calls.
     const int64_t heads = tile_heads(grid), section = 2 * heads / spec_.heads.kv();
     bytes.put(static_cast<int32_t>(std::min(section, shape_.batch * heads)));
   }
   const auto form = std::get<attention::RowForm>(attention::derive_row_form(spec_.normalize));
-  const bool with_batch =
-      emit::user_functions(spec_, form, target::Family::Cdna2).lengths.contains("batch");
-  size_t alignment = with_batch ? sizeof(int32_t) : 1;
+  const auto lengths = emit::user_functions(spec_, form, target::Family::Cdna2).lengths;
+  size_t alignment = lengths.empty() ? 1 : sizeof(int32_t);
   for (const Input& input : inputs_) {
     alignment = std::max(alignment, input.scalar ? input.bytes.size() : sizeof(void*));
   }
@@ -139,7 +181,9 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
     bytes.put(uint8_t{0});
   } else {
     bytes.align(alignment);
-    if (with_batch) bytes.put(static_cast<int32_t>(shape_.batch));
+    for (const std::string& length : lengths) {
+      bytes.put(static_cast<int32_t>(length_of(length)));
+    }
     for (const Input& input : inputs_) {
       if (!input.scalar) {
         bytes.put<const void*>(input.bytes.data());
@@ -171,12 +215,15 @@ void Call::run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
   map(k_.bits, "k", gfx90a::Access::Read);
   map(v_.bits, "v", gfx90a::Access::Read);
   map(o_.bits, "o", gfx90a::Access::ReadWrite);
+  map(begins_q_, "cu_seqlens_q", gfx90a::Access::Read);
+  map(begins_kv_, "cu_seqlens_kv", gfx90a::Access::Read);
   for (const std::vector<float>& save : saves_) map(save, "save", gfx90a::Access::ReadWrite);
   for (const Input& input : inputs_) {
     if (!input.scalar) map(input.bytes, "input", gfx90a::Access::Read);
   }
   gfx90a::Launch launch;
-  launch.grid.x = static_cast<uint32_t>(tiles_per_head(grid) * shape_.batch * tile_heads(grid));
+  const int64_t planes = shape_.packed.empty() ? shape_.batch : 1;
+  launch.grid.x = static_cast<uint32_t>(tiles_per_head(grid) * planes * tile_heads(grid));
   launch.block.x = static_cast<uint32_t>(grid.threads);
   launch.kernarg = kernarg(grid);
   launch.seed = seed;
@@ -184,12 +231,17 @@ void Call::run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
 }
 
 double Call::output(int64_t b, int64_t h, int64_t q, int64_t column) const {
-  return hold::widen(spec_.dtype, o_.bits[static_cast<size_t>(o_.extent.at(b, q, h) + column)]);
+  const bool packed = !shape_.packed.empty();
+  const int64_t row = packed ? shape_.packed[static_cast<size_t>(b)].q_begin + q : q;
+  const int64_t at = o_.extent.at(packed ? 0 : b, row, h) + column;
+  return hold::widen(spec_.dtype, o_.bits[static_cast<size_t>(at)]);
 }
 
 double Call::save(size_t index, int64_t b, int64_t h, int64_t q) const {
-  return static_cast<double>(
-      saves_[index][static_cast<size_t>((b * spec_.heads.q + h) * shape_.seq_q + q)]);
+  const int64_t at = shape_.packed.empty()
+                         ? (b * spec_.heads.q + h) * shape_.seq_q + q
+                         : h * shape_.total_q + shape_.packed[static_cast<size_t>(b)].q_begin + q;
+  return static_cast<double>(saves_[index][static_cast<size_t>(at)]);
 }
 
 bool Call::wrote_outside() const {

@@ -15,11 +15,23 @@
 
 namespace attngen::mi250 {
 
+struct Sequence {
+  int64_t q_begin = 0, seq_q = 0, kv_begin = 0, seq_kv = 0;
+};
+
 struct Shape {
-  int64_t batch = 1, seq_q = 1, seq_kv = 1;
+  int64_t batch = 1, seq_q = 1, seq_kv = 1;  // of packed sequences the longest
+  std::vector<Sequence> packed;              // one behind the other in memory; none: a batch
+  int64_t total_q = 0, total_kv = 0;         // of these
   hold::StrideKind strides = hold::StrideKind::Default;
   double logits = 1;  // the standard deviation of scores
   std::string text() const;
+  int64_t queries(int64_t b) const { return packed.empty() ? seq_q : packed[index(b)].seq_q; }
+  // The second of three or more packed sequences is of NaN, which no other may read.
+  bool is_poisoned(int64_t b) const { return packed.size() > 2 && b == 1; }
+
+ private:
+  static size_t index(int64_t b) { return static_cast<size_t>(b); }
 };
 
 // What of the kernel's schedule its argument depends on.
@@ -71,13 +83,16 @@ class Call {
     std::vector<std::byte> bytes;  // as the kernel reads it; a scalar's value
     bool scalar = false;
   };
+  void poison(const Sequence& sequence);
   int64_t tiles_per_head(const Grid& grid) const;
   int64_t tile_heads(const Grid& grid) const;  // of a batch
+  int64_t length_of(const std::string& name) const;
   std::vector<std::byte> kernarg(const Grid& grid) const;
 
   const spec::Spec& spec_;
   Shape shape_;
   Tensor q_, k_, v_, o_;
+  std::vector<int32_t> begins_q_, begins_kv_;  // of packed sequences, and where the last ends
   std::vector<std::vector<float>> saves_;
   std::vector<Input> inputs_;  // in the spec's order
   attention::Problem problem_;

@@ -22,6 +22,9 @@ SHAPES = [(1, 77, 77), (2, 33, 130), (1, 150, 300)]
 FULL_SHAPES = [(3, 1, 1), (1, 64, 64), (3, 77, 1), (2, 113, 64), (1, 3, 2048), (2, 128, 0),
                (2, 239, 799), (1, 1000, 1000)]
 
+# Packed sequences: none of queries, none of keys, one of NaN; more than a tile; many.
+SEQUENCES = ["33x130+70x77+150x64", "1x1", "77x33+0x50+3x0+65x200+128x128", "+".join(["9x7"] * 12)]
+
 # Of heads packed into a tile: half a wave, waves without a row, a second tile.
 PACKED_SHAPES = [(2, 1, 300), (1, 3, 77), (2, 17, 130)]
 
@@ -38,7 +41,7 @@ LEAST = ["added_least"]
 
 def is_emitted(spec):
     """What this family refuses is tests/emit's to test."""
-    return (not spec.get("varlen") and not {"blocks", "maps", "tokens", "share_kv", "kv_cache"} & set(spec)
+    return (not {"blocks", "maps", "tokens", "share_kv", "kv_cache"} & set(spec)
             and max(spec["head_dim"].values()) <= 256)
 
 
@@ -120,9 +123,13 @@ def packed_heads():
     yield "packed_bias", BIAS, {"bias": {"fill": "normal"}}, schedule, 8191, True
 
 
-def shapes_of(name, packed, longest, large, full):
+def shapes_of(name, varlen, packed, longest, large, full):
     """As mi250_check takes them; every case starts the cycle of strides elsewhere."""
     turn = sum(name.encode())
+    if varlen:
+        for i, sequences in enumerate(SEQUENCES):
+            yield f"{sequences},{('default', 'padded', 'swapped', 'shared')[(turn + i) % 4]}"
+        return
     shapes = (PACKED_SHAPES if packed else SHAPES) + (FULL_SHAPES if full else [])
     for i, (batch, seq_q, seq_kv) in enumerate(shapes):
         strides = ("default", "padded", "swapped", "shared")[(turn + i) % 4]
@@ -137,7 +144,7 @@ def run_case(case, args):
     name, spec, fills, schedule, longest, large = case
     packed = schedule is not None and schedule.get("pack_heads", False)
     result = hold(Tools(args.attngen, args.check), spec, fills, schedule,
-                  shapes_of(name, packed, longest, large, args.full), args.seed,
+                  shapes_of(name, spec.get("varlen"), packed, longest, large, args.full), args.seed,
                   ["--conflict-free"])
     if result.status != 0:
         return f"{name}: {result.errors}"

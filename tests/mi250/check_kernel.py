@@ -19,6 +19,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "hold")]
 from manifest import manifest_of  # noqa: E402
 from mi250 import loops, toolchain  # noqa: E402
 
+LENGTHS = {"seq_q", "seq_kv", "total_q", "total_kv"}
+OFFSETS = {"cu_seqlens_q", "cu_seqlens_kv"}
 NO_DEVICE = "the device is not one that the kernel is for, or its driver is too old"
 MAIN = """
 #include <stdio.h>
@@ -27,7 +29,7 @@ int main(void) {{
   static char memory[64];
   {name}_forward_args args = {{0}};
   args.size = sizeof(args);
-  args.batch = args.seq_q = args.seq_kv = 1;
+  args.batch = {lengths} = 1;
   args.heads_q = {heads_q};
   args.heads_kv = {heads_kv};
   args.q = args.k = args.v = args.o = memory + (16 - (size_t)memory % 16) % 16;
@@ -86,10 +88,13 @@ def check_host(folder, kernel, manifest, work):
     """Compiles, links and starts the whole; what went wrong, or ""."""
     heads_q, heads_kv, *_ = shape_of(manifest)
     name = manifest["name"]
+    names = {field["name"] for field in fields(manifest)}
+    lengths = " = ".join(f"args.{length}" for length in sorted(names) if length in LENGTHS)
     inputs = "".join(f"  args.{field['name']} = (const void*)args.q;\n" for field in fields(manifest)
-                     if field["meaning"].startswith("input") and field["c_type"].endswith("*"))
+                     if field["c_type"].endswith("*") and (
+                         field["meaning"].startswith("input") or field["name"] in OFFSETS))
     (work / "main.c").write_text(MAIN.format(name=name, upper=name.upper(), heads_q=heads_q,
-                                             heads_kv=heads_kv, inputs=inputs))
+                                             heads_kv=heads_kv, inputs=inputs, lengths=lengths))
     commands = [["gcc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-I", folder, "-c",
                  work / "main.c", "-o", work / "main.o"],
                 ["hipcc", "--offload-arch=gfx90a", *toolchain.FLAGS, "-c", folder / kernel, "-o",

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "call.h"
@@ -45,6 +46,21 @@ Grid read_grid(const std::string& path) {
   throw std::runtime_error(path + ": no kernel for mi250");
 }
 
+// "70x130+1x77": queries x keys of each sequence.
+void read_packed(const std::string& text, Shape& shape) {
+  shape.batch = shape.seq_q = shape.seq_kv = 0;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, '+'); ++shape.batch) {
+    const Sequence sequence{shape.total_q, std::stoll(word), shape.total_kv,
+                            std::stoll(word.substr(word.find('x') + 1))};
+    shape.packed.push_back(sequence);
+    shape.total_q += sequence.seq_q;
+    shape.total_kv += sequence.seq_kv;
+    shape.seq_q = std::max(shape.seq_q, sequence.seq_q);
+    shape.seq_kv = std::max(shape.seq_kv, sequence.seq_kv);
+  }
+}
+
 Shape read_shape(const std::string& text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
@@ -54,17 +70,26 @@ Shape read_shape(const std::string& text) {
       words.back() += c;
     }
   }
-  if (words.size() < 3)
+  Shape shape;
+  const bool packed = words[0].find('x') != std::string::npos;
+  const size_t lengths = packed ? 1 : 3;
+  if (words.size() < lengths)
     throw std::runtime_error("a shape is batch,seq_q,seq_kv[,strides[,logits]]");
-  Shape shape{std::stoll(words[0]), std::stoll(words[1]), std::stoll(words[2]), StrideKind::Default,
-              1};
-  if (words.size() > 3) {
-    shape.strides = words[3] == "padded"    ? StrideKind::Padded
-                    : words[3] == "swapped" ? StrideKind::Swapped
-                    : words[3] == "shared"  ? StrideKind::Shared
-                                            : StrideKind::Default;
+  if (packed) {
+    read_packed(words[0], shape);
+  } else {
+    shape.batch = std::stoll(words[0]);
+    shape.seq_q = std::stoll(words[1]);
+    shape.seq_kv = std::stoll(words[2]);
   }
-  if (words.size() > 4) shape.logits = words[4] == "large" ? 60 : 1;
+  if (words.size() > lengths) {
+    const std::string& strides = words[lengths];
+    shape.strides = strides == "padded"    ? StrideKind::Padded
+                    : strides == "swapped" ? StrideKind::Swapped
+                    : strides == "shared"  ? StrideKind::Shared
+                                           : StrideKind::Default;
+  }
+  if (words.size() > lengths + 1) shape.logits = words[lengths + 1] == "large" ? 60 : 1;
   return shape;
 }
 
@@ -79,9 +104,10 @@ std::vector<RowAt> rows_of(const spec::Spec& spec, const Shape& shape, int64_t m
   const int64_t step = (all + most - 1) / most;
   std::vector<RowAt> rows;
   for (int64_t i = 0; i < all; ++i) {
-    const int64_t q = i % shape.seq_q, head = i / shape.seq_q;
+    const int64_t q = i % shape.seq_q, head = i / shape.seq_q, b = head / spec.heads.q;
+    if (q >= shape.queries(b) || shape.is_poisoned(b)) continue;
     if (i % step == 0 || ((q % 32 == 0 || q % 32 == 31) && head % 3 == 0 && step < 8)) {
-      rows.push_back({head / spec.heads.q, head % spec.heads.q, q});
+      rows.push_back({b, head % spec.heads.q, q});
     }
   }
   return rows;
@@ -208,7 +234,10 @@ int run(int argc, char** argv) {
   app.add_option("spec", options.spec)->required();
   app.add_option("manifest", options.manifest)->required();
   app.add_option("code_object", options.code_object)->required();
-  app.add_option("--shape", options.shapes, "batch,seq_q,seq_kv[,default|padded|swapped[,large]]");
+  app.add_option(
+      "--shape", options.shapes,
+      "batch,seq_q,seq_kv[,default|padded|swapped[,large]]; of packed sequences queries x "
+      "keys, 70x130+1x77, in the place of the three");
   app.add_option("--fill", options.fills,
                  "input=normal, slopes, documents, documents_anyhow, stretches, lengths, bits, "
                  "holes, key_holes, log_decay, log_gates, broken_gates, or a number");

@@ -1,6 +1,6 @@
-"""A template compiles by itself, with its default values, and without a warning.
+"""A template compiles by itself, with its default values or others, and without a warning.
 
-usage: check_template.py <file>...
+usage: check_template.py <file>[:<macro>=<value>]...
 """
 
 import sys
@@ -16,8 +16,9 @@ def main():
         print(f"skipped: {lacking} not found")
         return
     with tempfile.TemporaryDirectory() as work:
-        for file in map(Path, sys.argv[1:]):
-            toolchain.compile_device(file, Path(work) / "code_object")
+        for word in sys.argv[1:]:
+            file, _, macro = word.partition(":")
+            toolchain.compile_device(Path(file), Path(work) / "code_object", [f"-D{macro}"] if macro else [])
 
 
 if __name__ == "__main__":

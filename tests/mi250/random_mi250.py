@@ -2,7 +2,7 @@
 
 import random
 
-from gpu.random_hopper import is_packable
+from gpu.random_hopper import PACKED, is_packable, pack
 from gpu.random_specs import HEADS, LOGISTIC, Draft, Drawn, draw_dim, draw_meaning
 
 
@@ -29,6 +29,11 @@ def draw_shapes(d, large):
         yield ",".join(map(str, shape)) + f",{d.random.choice(strides)},{logits}"
 
 
+def draw_packed(d):
+    for _ in range(2):
+        yield f"{d.random.choice(PACKED)},{d.random.choice(['default', 'padded', 'swapped', 'shared'])}"
+
+
 def draw(seed, index):
     d = Draft(random.Random(f"{seed}.{index}"))
     meaning, kind = draw_meaning(d)
@@ -37,7 +42,11 @@ def draw(seed, index):
     heads = d.random.choice(HEADS)
     spec = {"attngen": 1, "name": f"random_{index}", "heads": {"q": heads[0], "kv": heads[1]},
             "head_dim": {"qk": qk, "v": v}, "layout": d.random.choice(["bshd", "bhsd"]), **meaning}
+    if d.random.random() < 0.15:
+        pack(spec)
     if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.3 else None
-    return Drawn(spec, d.fills, schedule, list(draw_shapes(d, meaning["normalize"] == "softmax")))
+    shapes = (draw_packed(d) if spec.get("varlen") else
+              draw_shapes(d, meaning["normalize"] == "softmax"))
+    return Drawn(spec, d.fills, schedule, list(shapes))

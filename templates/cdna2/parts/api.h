@@ -16,15 +16,27 @@ typedef enum attention_status {
 
 typedef struct attention_forward_args {
   size_t size;
+#if ATTN_VARLEN
+  int64_t batch, total_q, total_kv;
+  const int32_t *cu_seqlens_q, *cu_seqlens_kv;
+#else
   int64_t batch, seq_q, seq_kv;
+#endif
   int32_t heads_q, heads_kv;
   const void *q, *k, *v;
   void* o;
   float* lse;
+#if ATTN_VARLEN
+  int64_t q_stride_seq, q_stride_head;
+  int64_t k_stride_seq, k_stride_head;
+  int64_t v_stride_seq, v_stride_head;
+  int64_t o_stride_seq, o_stride_head;
+#else
   int64_t q_stride_batch, q_stride_seq, q_stride_head;
   int64_t k_stride_batch, k_stride_seq, k_stride_head;
   int64_t v_stride_batch, v_stride_seq, v_stride_head;
   int64_t o_stride_batch, o_stride_seq, o_stride_head;
+#endif
 } attention_forward_args;
 
 namespace {

@@ -22,6 +22,9 @@
 #ifndef ATTN_SCALE
 #define ATTN_SCALE 0.088388346f
 #endif
+#ifndef ATTN_VARLEN
+#define ATTN_VARLEN 0
+#endif
 #ifndef ATTN_FIXED_BATCH
 #define ATTN_FIXED_BATCH 0
 #endif

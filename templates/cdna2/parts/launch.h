@@ -5,6 +5,14 @@ namespace {
 
 // Strides that are all zero mean contiguous in the spec's layout.
 Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_dim) {
+#if ATTN_VARLEN
+  if (strides.seq || strides.head) return strides;
+#if ATTN_LAYOUT_BHSD
+  return {head_dim, length * head_dim};
+#else
+  return {head_dim * heads, head_dim};
+#endif
+#else
   if (strides.batch || strides.seq || strides.head) return strides;
   const int64_t rows = length * head_dim;
 #if ATTN_LAYOUT_BHSD
@@ -12,25 +20,66 @@ Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_
 #else
   return {rows * heads, head_dim * heads, head_dim};
 #endif
+#endif
 }
 
 // Of a dimension of length 1 the stride does not matter. What is written has no elements in common:
 // it has a stride of 8 at least.
+#if ATTN_VARLEN
+bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_t least) {
+#else
 bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_t batch,
                    int64_t least) {
+#endif
   const auto valid = [least](int64_t stride, int64_t count, int64_t limit) {
     return count <= 1 || (stride >= least && stride % 8 == 0 && stride < limit);
   };
   // Offsets within a tile of rows, at most 256 of them, fit an int in bytes.
+#if ATTN_VARLEN
+  return valid(strides.seq, length, int64_t{1} << 22) &&
+         valid(strides.head, heads, int64_t{1} << 39);
+#else
   return valid(strides.seq, length, int64_t{1} << 22) &&
          valid(strides.head, heads, int64_t{1} << 39) &&
          valid(strides.batch, batch, int64_t{1} << 39);
+#endif
 }
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
-attention_status check_args(const attention_forward_args& args) {
-  constexpr int64_t kMost = INT32_MAX - UINT16_MAX;  // what lies a tile behind is still an int
+constexpr int64_t kMost = INT32_MAX - UINT16_MAX;  // what lies a tile behind is still an int
+// Tiles of each head: a grid has less than 2^32 threads.
+#if ATTN_PACKED_HEADS
+constexpr int64_t kMostTiles = UINT32_MAX / kThreads / kTilesBeside;
+#else
+constexpr int64_t kMostTiles = UINT32_MAX / kThreads / kHeadsQ;
+#endif
+
+#if ATTN_VARLEN
+// Of a head. Each sequence may end in a tile that is not full.
+int64_t most_tiles(const attention_forward_args& args) {
+#if ATTN_PACKED_HEADS
+  return args.total_q * kGroupRows / kTileQ + args.batch;
+#else
+  return args.total_q / kTileQ + args.batch;
+#endif
+}
+
+attention_status check_lengths(const attention_forward_args& args) {
+  if (args.batch < 0 || args.total_q < 0 || args.total_kv < 0) return ATTENTION_BAD_LENGTH;
+  if (args.batch > kMost || args.total_q > kMost || args.total_kv > kMost) {
+    return ATTENTION_BAD_LENGTH;
+  }
+#if ATTN_FIXED_BATCH
+  if (args.batch != ATTN_FIXED_BATCH) return ATTENTION_BAD_LENGTH;
+#endif
+#if ATTN_PACKED_HEADS
+  if (args.total_q > kMost / kGroupRows) return ATTENTION_BAD_LENGTH;
+#endif
+  return ATTENTION_OK;
+}
+#else
+attention_status check_lengths(const attention_forward_args& args) {
   if (args.batch < 0 || args.seq_q < 0 || args.seq_kv < 0) return ATTENTION_BAD_LENGTH;
   if (args.batch > kMost || args.seq_q > kMost || args.seq_kv > kMost) return ATTENTION_BAD_LENGTH;
 #if ATTN_FIXED_BATCH
@@ -42,20 +91,31 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_FIXED_SEQ_KV
   if (args.seq_kv != ATTN_FIXED_SEQ_KV) return ATTENTION_BAD_LENGTH;
 #endif
+  return ATTENTION_OK;
+}
+#endif
+
+attention_status check_args(const attention_forward_args& args) {
+  if (const attention_status status = check_lengths(args); status != ATTENTION_OK) return status;
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
+#if ATTN_VARLEN
+  if (most_tiles(args) > kMostTiles) return ATTENTION_BAD_LENGTH;
+  if (!args.cu_seqlens_q || !args.cu_seqlens_kv) return ATTENTION_NULL_POINTER;
+  if (reinterpret_cast<uintptr_t>(args.cu_seqlens_q) % 4 != 0 ||
+      reinterpret_cast<uintptr_t>(args.cu_seqlens_kv) % 4 != 0) {
+    return ATTENTION_MISALIGNED;
+  }
+  const bool any_key = args.total_kv > 0;
+#else
 #if ATTN_PACKED_HEADS
   if (args.seq_q > kMost / kGroupRows) return ATTENTION_BAD_LENGTH;
-  // A grid has less than 2^32 threads.
   const int64_t tiles_per_head = (args.seq_q * kGroupRows + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kTilesBeside / tiles_per_head) {
 #else
-  // A grid has less than 2^32 threads.
   const int64_t tiles_per_head = (args.seq_q + kTileQ - 1) / kTileQ;
-  if (tiles_per_head > 0 && args.batch > UINT32_MAX / kThreads / kHeadsQ / tiles_per_head) {
 #endif
-    return ATTENTION_BAD_LENGTH;
-  }
+  if (tiles_per_head > 0 && args.batch > kMostTiles / tiles_per_head) return ATTENTION_BAD_LENGTH;
   const bool any_key = args.seq_kv > 0;
+#endif
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return ATTENTION_MISALIGNED;
@@ -69,6 +129,22 @@ Params params_of(const attention_forward_args& args) {
   p.k = args.k;
   p.v = args.v;
   p.o = args.o;
+#if ATTN_VARLEN
+  p.q_strides =
+      strides_of({args.q_stride_seq, args.q_stride_head}, args.total_q, kHeadsQ, kHeadDimQk);
+  p.k_strides =
+      strides_of({args.k_stride_seq, args.k_stride_head}, args.total_kv, kHeadsKv, kHeadDimQk);
+  p.v_strides =
+      strides_of({args.v_stride_seq, args.v_stride_head}, args.total_kv, kHeadsKv, kHeadDimV);
+  p.o_strides =
+      strides_of({args.o_stride_seq, args.o_stride_head}, args.total_q, kHeadsQ, kHeadDimV);
+  p.batch = static_cast<int>(args.batch);
+  p.total_q = static_cast<int>(args.total_q);
+  p.total_kv = static_cast<int>(args.total_kv);
+  p.tiles_per_head = static_cast<int>(most_tiles(args));
+  p.cu_seqlens_q = args.cu_seqlens_q;
+  p.cu_seqlens_kv = args.cu_seqlens_kv;
+#else
   p.q_strides = strides_of({args.q_stride_batch, args.q_stride_seq, args.q_stride_head}, args.seq_q,
                            kHeadsQ, kHeadDimQk);
   p.k_strides = strides_of({args.k_stride_batch, args.k_stride_seq, args.k_stride_head},
@@ -85,7 +161,8 @@ Params params_of(const attention_forward_args& args) {
 #else
   p.tiles_per_head = (p.seq_q + kTileQ - 1) / kTileQ;
 #endif
-#if ATTN_LONGEST_FIRST
+#endif
+#if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   // Sections of about 4 MB of keys and values, half of the L2, with all query heads of a key head.
   constexpr int64_t kSectionBytes = 4 << 20;
   const int64_t keys = args.seq_kv > 0 ? args.seq_kv : 1;
@@ -114,15 +191,28 @@ size_t attention_forward_workspace(const attention_forward_args*) { return 0; }
 attention_status attention_forward(const attention_forward_args* args, void*, void* stream_handle) {
   if (!args) return ATTENTION_NULL_POINTER;
   if (args->size != sizeof(attention_forward_args)) return ATTENTION_BAD_ARGS_SIZE;
+#if ATTN_VARLEN
+  if (args->batch == 0 || args->total_q == 0) return ATTENTION_OK;
+#else
   if (args->batch == 0 || args->seq_q == 0) return ATTENTION_OK;
+#endif
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
   Params p = params_of(*args);
+#if ATTN_VARLEN
+  if (!valid_strides(p.q_strides, p.total_q, kHeadsQ, 0) ||
+      !valid_strides(p.k_strides, p.total_kv, kHeadsKv, 0) ||
+      !valid_strides(p.v_strides, p.total_kv, kHeadsKv, 0) ||
+      !valid_strides(p.o_strides, p.total_q, kHeadsQ, 8)) {
+    return ATTENTION_BAD_STRIDE;
+  }
+#else
   if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch, 0) ||
       !valid_strides(p.k_strides, p.seq_kv, kHeadsKv, p.batch, 0) ||
       !valid_strides(p.v_strides, p.seq_kv, kHeadsKv, p.batch, 0) ||
       !valid_strides(p.o_strides, p.seq_q, kHeadsQ, p.batch, 8)) {
     return ATTENTION_BAD_STRIDE;
   }
+#endif
 
   int device = 0;
   hipDeviceProp_t properties;
@@ -131,7 +221,11 @@ attention_status attention_forward(const attention_forward_args* args, void*, vo
       strncmp(properties.gcnArchName, "gfx90a", 6) != 0) {
     return ATTENTION_BAD_DEVICE;
   }
-#if ATTN_PACKED_HEADS
+#if ATTN_VARLEN && ATTN_PACKED_HEADS
+  const int blocks = kTilesBeside * p.tiles_per_head;
+#elif ATTN_VARLEN
+  const int blocks = kHeadsQ * p.tiles_per_head;
+#elif ATTN_PACKED_HEADS
   const int blocks = p.batch * kTilesBeside * p.tiles_per_head;
 #else
   const int blocks = p.batch * kHeadsQ * p.tiles_per_head;

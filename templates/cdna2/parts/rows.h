@@ -5,7 +5,19 @@
 // Whether the output has the row of this index among the group's.
 #if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
 __device__ __forceinline__ bool is_stored(int index, const Tile& tile, const Params& p) {
+#if ATTN_VARLEN
+  return index < tile.seq_q * kGroupRows && index % kGroupRows < heads_from(tile.h);
+#else
   return index < p.seq_q * kGroupRows && index % kGroupRows < heads_from(tile.h);
+#endif
+}
+#elif ATTN_VARLEN
+__device__ __forceinline__ bool is_stored(int index, const Tile& tile, const Params&) {
+#if ATTN_PADDED_HEADS
+  return index < tile.seq_q * kGroupRows && index % kGroupRows < kHeadsQ / kHeadsKv;
+#else
+  return index < tile.seq_q * kGroupRows;
+#endif
 }
 #else
 __device__ __forceinline__ bool is_stored(int index, const Tile&, const Params& p) {
@@ -19,7 +31,11 @@ __device__ __forceinline__ bool is_stored(int index, const Tile&, const Params& 
 
 // Where the lane's row begins. Those of several heads may lie too far apart for a buffer's offsets.
 __device__ __forceinline__ int64_t place_of(const Row& row, const Strides& strides) {
+#if ATTN_VARLEN
+  return (row.h * strides.head + (row.q_begin + row.q_idx) * strides.seq) * kElementBytes;
+#else
   return (row.b * strides.batch + row.h * strides.head + row.q_idx * strides.seq) * kElementBytes;
+#endif
 }
 
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
@@ -54,11 +70,18 @@ __device__ __forceinline__ void store_output(const Output& output, int q_first, 
 #else
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
                                            const Params& p) {
-  const uint8_t* head = static_cast<const uint8_t*>(p.q) +
-                        (tile.b * p.q_strides.batch + tile.h * p.q_strides.head) * kElementBytes;
+#if ATTN_VARLEN
+  const int64_t sequence = tile.q_begin * p.q_strides.seq;
+  const int count = min(32, tile.seq_q - q_first);
+#else
+  const int64_t sequence = tile.b * p.q_strides.batch;
+  const int count = min(32, p.seq_q - q_first);
+#endif
+  const uint8_t* head =
+      static_cast<const uint8_t*>(p.q) + (sequence + tile.h * p.q_strides.head) * kElementBytes;
   const int row_bytes = static_cast<int>(p.q_strides.seq) * kElementBytes;
-  const Resource rows = rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes,
-                                min(32, p.seq_q - q_first), kHeadDimQk);
+  const Resource rows =
+      rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimQk);
   const int row = lane_row() * row_bytes;
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
@@ -72,9 +95,15 @@ __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile
 
 __device__ __forceinline__ void store_output(const Output& output, int q_first, const Tile& tile,
                                              const Params& p) {
-  uint8_t* head = static_cast<uint8_t*>(p.o) +
-                  (tile.b * p.o_strides.batch + tile.h * p.o_strides.head) * kElementBytes;
+#if ATTN_VARLEN
+  const int64_t sequence = tile.q_begin * p.o_strides.seq;
+  const int count = min(32, tile.seq_q - q_first);
+#else
+  const int64_t sequence = tile.b * p.o_strides.batch;
   const int count = min(32, p.seq_q - q_first);
+#endif
+  uint8_t* head =
+      static_cast<uint8_t*>(p.o) + (sequence + tile.h * p.o_strides.head) * kElementBytes;
   const int row_bytes = static_cast<int>(p.o_strides.seq) * kElementBytes;
   const Resource rows =
       rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimV);
@@ -184,7 +213,11 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   int block = blocks.end - 1;
 
   const auto nothing = [](int) __attribute__((always_inline)){};
+#if ATTN_VARLEN
+  const int last_rows = min(kTileKv, tile.seq_kv - block * kTileKv);
+#else
   const int last_rows = min(kTileKv, p.seq_kv - block * kTileKv);
+#endif
   loader.load_all_keys(loader.keys(block, last_rows));
   load_query(query, q_first, tile, p);
   loader.store_all_keys();
@@ -253,6 +286,9 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
 
 __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Params& p) {
   const Tile tile = tile_at(blockIdx.x, p);
+#if ATTN_VARLEN
+  if (tile.seq_q == 0) return;
+#endif
   const Blocks blocks = blocks_of(tile, p);
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
   Wave wave;
@@ -260,7 +296,11 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   wave.row = group_row_at(tile, q_first + lane_row(), p);
 #else
   // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
+#if ATTN_VARLEN
+  wave.row = row_at(tile, min(q_first + lane_row(), tile.seq_q - 1), p);
+#else
   wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
+#endif
 #endif
   if (blocks.end > blocks.begin) {
 #if ATTN_ROW_CONSTANTS
@@ -301,8 +341,13 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
 #endif
     }
   }
+#if ATTN_VARLEN
+  wave.row.first_save = int64_t{wave.row.h} * p.total_q + tile.q_begin;
+#endif
 #if ATTN_PACKED_HEADS
   if (lane_half() == 0 && is_stored(q_first + lane_row(), tile, p)) {
+#elif ATTN_VARLEN
+  if (lane_half() == 0 && q_first + lane_row() < tile.seq_q) {
 #else
   if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {
 #endif

@@ -2,7 +2,11 @@
 #pragma once
 
 struct Strides {
+#if ATTN_VARLEN
+  int64_t seq, head;  // in elements
+#else
   int64_t batch, seq, head;  // in elements
+#endif
 };
 
 // The kernel's one argument, by value.
@@ -10,6 +14,11 @@ struct Params {
   const void *q, *k, *v;
   void* o;
   Strides q_strides, k_strides, v_strides, o_strides;
+#if ATTN_VARLEN
+  int batch, total_q, total_kv;
+  int tiles_per_head;  // at most; the grid has so many blocks for each head, or group in one tile
+  const int32_t *cu_seqlens_q, *cu_seqlens_kv;  // [batch + 1]
+#else
   int batch, seq_q, seq_kv;
 #if ATTN_PACKED_HEADS
   // ceil(seq_q * kGroupRows / kTileQ); the grid has batch * kTilesBeside * tiles_per_head blocks.
@@ -17,7 +26,8 @@ struct Params {
 #else
   int tiles_per_head;  // ceil(seq_q / kTileQ); the grid has batch * kHeadsQ * tiles_per_head blocks
 #endif
-#if ATTN_LONGEST_FIRST
+#endif
+#if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2
 #endif
   Inputs inputs;
@@ -44,8 +54,66 @@ __device__ __forceinline__ int heads_from(int h) {
 #endif
 struct Tile {
   int q_first, h, b;
+#if ATTN_VARLEN
+  int q_begin, kv_begin, seq_q, seq_kv;  // of its sequence
+#endif
 };
 
+#if ATTN_VARLEN
+// Where a sequence begins. Offsets beyond the tensors, which no right call has, are cut off.
+__device__ __forceinline__ int begin_of(const int32_t* cu_seqlens, int b, int total) {
+  return max(0, min(uniform(cu_seqlens[b]), total));
+}
+
+// Of sequence `b` the first place among a head's tiles. Each may end in a tile that is not full, so
+// that sequence b has place b more than fills the rows before, and nobody counts their tiles.
+__device__ __forceinline__ int first_place(int b, const Params& p) {
+#if ATTN_PACKED_HEADS
+  return begin_of(p.cu_seqlens_q, b, p.total_q) * kGroupRows / kTileQ + b;
+#else
+  return begin_of(p.cu_seqlens_q, b, p.total_q) / kTileQ + b;
+#endif
+}
+
+// A place between two sequences may be nobody's: a tile of no query.
+__device__ __forceinline__ Tile tile_at(int index, const Params& p) {
+  const int head = index / p.tiles_per_head, place = index % p.tiles_per_head;
+  int b = 0;  // the last sequence that does not begin beyond the place
+  for (int end = p.batch; end - b > 1;) {
+    const int middle = b + (end - b) / 2;
+    const bool before = first_place(middle, p) <= place;
+    b = before ? middle : b;
+    end = before ? end : middle;
+  }
+  Tile tile{};
+  tile.b = b;
+  tile.q_begin = begin_of(p.cu_seqlens_q, b, p.total_q);
+  tile.kv_begin = begin_of(p.cu_seqlens_kv, b, p.total_kv);
+  const int queries = max(0, begin_of(p.cu_seqlens_q, b + 1, p.total_q) - tile.q_begin);
+  tile.seq_kv = max(0, begin_of(p.cu_seqlens_kv, b + 1, p.total_kv) - tile.kv_begin);
+#if ATTN_PACKED_HEADS
+  const int tiles = (queries * kGroupRows + kTileQ - 1) / kTileQ;
+#else
+  const int tiles = (queries + kTileQ - 1) / kTileQ;
+#endif
+#if ATTN_LONGEST_FIRST && !ATTN_FIRST_ROWS_LONGEST
+  // Its last rows come first: the longer ones, if they differ.
+  const int row = tiles - 1 - (place - first_place(b, p));
+#else
+  const int row = place - first_place(b, p);
+#endif
+  tile.seq_q = row >= 0 && row < tiles ? queries : 0;
+  tile.q_first = row * kTileQ;
+#if ATTN_HEAD_PARTS > 1
+  tile.h = uniform(first_head_of(head));
+#elif ATTN_PACKED_HEADS
+  tile.h = uniform(head * (kHeadsQ / kHeadsKv));
+#else
+  tile.h = uniform(head);
+#endif
+  return tile;
+}
+#else
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #if ATTN_LONGEST_FIRST
 #if ATTN_FIRST_ROWS_LONGEST
@@ -81,16 +149,29 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
 #endif
 }
+#endif
 
+#if ATTN_VARLEN
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&) {
+#else
 __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
+#endif
   Row row{};
   row.b = tile.b;
   row.h = tile.h;
   row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
   row.q_idx = q_idx;
+#if ATTN_VARLEN
+  row.q_pos = q_idx + (tile.seq_kv - tile.seq_q);
+  row.seq_q = tile.seq_q;
+  row.seq_kv = tile.seq_kv;
+  row.q_begin = tile.q_begin;
+  row.kv_begin = tile.kv_begin;
+#else
   row.q_pos = q_idx + (p.seq_kv - p.seq_q);
   row.seq_q = p.seq_q;
   row.seq_kv = p.seq_kv;
+#endif
   return row;
 }
 
@@ -101,7 +182,11 @@ __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&
 // Void rows repeat the last head likewise.
 #endif
 __device__ __forceinline__ Row group_row_at(const Tile& tile, int index, const Params& p) {
+#if ATTN_VARLEN
+  Row row = row_at(tile, min(index / kGroupRows, tile.seq_q - 1), p);
+#else
   Row row = row_at(tile, min(index / kGroupRows, p.seq_q - 1), p);
+#endif
 #if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
   row.h += min(index % kGroupRows, heads_from(tile.h) - 1);
 #elif ATTN_PADDED_HEADS
@@ -128,11 +213,19 @@ __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
 #if ATTN_PACKED_HEADS
   const int q_first = tile.q_first / kGroupRows;
   const Row row = row_at(tile, q_first, p);  // a query's keys do not depend on the head
+#if ATTN_VARLEN
+  const int q_last = min(q_first + kTileQ / kGroupRows, tile.seq_q) - 1;
+#else
   const int q_last = min(q_first + kTileQ / kGroupRows, p.seq_q) - 1;
+#endif
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
 #else
   const Row row = row_at(tile, tile.q_first, p);
+#if ATTN_VARLEN
+  const int q_last = min(tile.q_first + kTileQ, tile.seq_q) - 1;
+#else
   const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
+#endif
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
 #endif
   return {uniform(keys.begin / kTileKv),

@@ -6,6 +6,10 @@ struct Inputs {};
 // Where a row of scores stands.
 struct Row {
   int b, h, h_kv, q_idx, q_pos, seq_q, seq_kv;
+#if ATTN_VARLEN
+  int q_begin, kv_begin;  // of the sequence in the packed tensors
+  int64_t first_save;     // of this head's queries in the saves
+#endif
 };
 
 #if ATTN_MASKED
@@ -66,11 +70,19 @@ __device__ __forceinline__ float output_of(float acc, const RowValues& values, c
 }
 
 struct Saves {
+#if ATTN_VARLEN
+  float* lse;  // [heads, total_q]
+#else
   float* lse;  // [batch, heads, seq_q]
+#endif
 };
 
 __device__ __forceinline__ void store_saves(const Saves& saves, const RowValues& values,
                                             const Row& row, const Inputs&) {
+#if ATTN_VARLEN
+  const int64_t index = row.first_save + row.q_idx;
+#else
   const int64_t index = (int64_t{row.b} * kHeadsQ + row.h) * row.seq_q + row.q_idx;
+#endif
   if (saves.lse) saves.lse[index] = values.m + __logf(values.l);
 }
