@@ -60,9 +60,11 @@ struct Tile {
 };
 
 #if ATTN_VARLEN
-// Where a sequence begins. Offsets beyond the tensors, which no right call has, are cut off.
+// Where a sequence begins, by a scalar load: nobody writes offsets while the kernel runs. Those
+// beyond the tensors, which no right call has, are cut off.
 __device__ __forceinline__ int begin_of(const int32_t* cu_seqlens, int b, int total) {
-  return max(0, min(uniform(cu_seqlens[b]), total));
+  using Offset = const __attribute__((address_space(4))) int32_t;
+  return max(0, min(((Offset*)cu_seqlens)[b], total));
 }
 
 // Of sequence `b` the first place among a head's tiles. Each may end in a tile that is not full, so
