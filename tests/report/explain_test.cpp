@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "candidates.h"
@@ -47,6 +48,16 @@ TEST_CASE("at most `limit` shapes are listed") {
   const std::string text = explain(tiny_spec(), tiny_target(), tiny_ranking(), 1);
   CHECK(text.find("and 1 more shapes") != std::string::npos);
   CHECK(text.find("\n   3 256x64") == std::string::npos);
+}
+
+TEST_CASE("the fastest of the other way with lists, where there are two") {
+  Ranking ranking = tiny_ranking();
+  CHECK(explain(tiny_spec(), tiny_target(), ranking).find("other way") == std::string::npos);
+  ranking.other_way = ranking.ranked.back();
+  std::string text = explain(tiny_spec(), tiny_target(), ranking);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  CHECK(text.find("Of the other way with lists the fastest takes 1250.0 us: 256x64, 2 stages, 4 "
+                  "warpgroups, weights in shared memory, one block a tile.") != std::string::npos);
 }
 
 TEST_CASE("packed heads are marked") {
