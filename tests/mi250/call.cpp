@@ -42,6 +42,14 @@ void fill(Tensor& t, spec::DType dtype, double size, Random& random) {
   });
 }
 
+// Offsets that, cut off, are those of 0x0+0x0+`total`+0x0+0x0.
+std::vector<int32_t> scattered(int64_t total) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr int32_t kLeast = std::numeric_limits<int32_t>::min();
+  const auto half = static_cast<int32_t>(total / 2);
+  return {kMost, half, kLeast, kMost, half, kLeast};
+}
+
 // The bytes of the argument, member after member, as C++ lays them out.
 class Bytes {
  public:
@@ -67,7 +75,11 @@ std::string Shape::text() const {
   std::string lengths = fmt::format("{},{},{}", batch, seq_q, seq_kv);
   for (size_t i = 0; i < packed.size(); ++i) {
     if (i == 0) lengths.clear();
-    lengths += fmt::format("{}{}x{}", i == 0 ? "" : "+", packed[i].seq_q, packed[i].seq_kv);
+    lengths += fmt::format("{}{}x{}",
+                           i > 0  ? "+"
+                           : wild ? "wild:"
+                                  : "",
+                           packed[i].seq_q, packed[i].seq_kv);
   }
   return fmt::format("{},{},{}", lengths, hold::name_of(strides), logits);
 }
@@ -106,6 +118,10 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
   }
   problem_.inputs["cu_seqlens_q"] = {begins_q_.begin(), begins_q_.end()};
   problem_.inputs["cu_seqlens_kv"] = {begins_kv_.begin(), begins_kv_.end()};
+  if (shape.wild) {  // the oracle's stay
+    begins_q_ = scattered(queries);
+    begins_kv_ = scattered(keys);
+  }
   const hold::Lengths lengths{shape.batch, shape.seq_q, shape.seq_kv, queries, keys};
   for (const spec::Input& input : spec.inputs) {
     const auto found = fills.find(input.name);

@@ -23,6 +23,7 @@ struct Shape {
   int64_t batch = 1, seq_q = 1, seq_kv = 1;  // of packed sequences the longest
   std::vector<Sequence> packed;              // one behind the other in memory; none: a batch
   int64_t total_q = 0, total_kv = 0;         // of these
+  bool wild = false;  // offsets that descend and lie far outside, of empty ones around a third
   hold::StrideKind strides = hold::StrideKind::Default;
   double logits = 1;  // the standard deviation of scores
   std::string text() const;

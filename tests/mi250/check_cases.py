@@ -22,8 +22,9 @@ SHAPES = [(1, 77, 77), (2, 33, 130), (1, 150, 300)]
 FULL_SHAPES = [(3, 1, 1), (1, 64, 64), (3, 77, 1), (2, 113, 64), (1, 3, 2048), (2, 128, 0),
                (2, 239, 799), (1, 1000, 1000)]
 
-# Packed sequences: none of queries, none of keys, one of NaN; more than a tile; many.
-SEQUENCES = ["33x130+70x77+150x64", "1x1", "77x33+0x50+3x0+65x200+128x128", "+".join(["9x7"] * 12)]
+# Packed sequences: none of queries, none of keys, one of NaN; more than a tile; many; wild offsets.
+SEQUENCES = ["33x130+70x77+150x64", "1x1", "77x33+0x50+3x0+65x200+128x128", "+".join(["9x7"] * 12),
+             "wild:0x0+0x0+150x130+0x0+0x0"]
 
 # Of heads packed into a tile: half a wave, waves without a row, a second tile.
 PACKED_SHAPES = [(2, 1, 300), (1, 3, 77), (2, 17, 130)]

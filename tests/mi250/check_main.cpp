@@ -71,6 +71,9 @@ Shape read_shape(const std::string& text) {
     }
   }
   Shape shape;
+  constexpr std::string_view kWild = "wild:";
+  shape.wild = words[0].starts_with(kWild);
+  if (shape.wild) words[0].erase(0, kWild.size());
   const bool packed = words[0].find('x') != std::string::npos;
   const size_t lengths = packed ? 1 : 3;
   if (words.size() < lengths)
@@ -237,7 +240,7 @@ int run(int argc, char** argv) {
   app.add_option(
       "--shape", options.shapes,
       "batch,seq_q,seq_kv[,default|padded|swapped[,large]]; of packed sequences queries x "
-      "keys, 70x130+1x77, in the place of the three");
+      "keys, 70x130+1x77, in the place of the three; wild: before 0x0+0x0+7x9+0x0+0x0");
   app.add_option("--fill", options.fills,
                  "input=normal, slopes, documents, documents_anyhow, stretches, lengths, bits, "
                  "holes, key_holes, log_decay, log_gates, broken_gates, or a number");
