@@ -922,9 +922,10 @@ template <bool kCut = false>
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
                                             const Params& p) {
+  const int next = block - 1, after = max(block - 2, blocks.begin);
   loader.pin_addresses();
-  const Resource next_keys = loader.keys(max(block - 2, blocks.begin));
-  const Resource next_values = loader.values(block - 1);
+  const Resource next_keys = loader.keys(after);
+  const Resource next_values = loader.values(next);
   multiply_all<true, kStepsQk>(
       w.products, fragments,
       loader.read_keys(), [&](int k) __attribute__((always_inline)) { return query[k]; },
@@ -943,8 +944,8 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
         weigh(w, kSteps.first(i), kSteps.first(i + 1));
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
-  const Existing<kCut> exists(w, block - 1, p);
-  const BlockTerms terms = terms_at(w, block - 1, p);
+  const Existing<kCut> exists(w, next, p);
+  const BlockTerms terms = terms_at(w, next, p);
   multiply_all<false, kStepsKv>(
       w.output, fragments,
       loader.read_values(), [&](int k) __attribute__((always_inline)) { return weights_at(w, k); },
@@ -969,10 +970,10 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
 // All blocks of keys, the last one first. The two products of a block lie in different rounds.
 __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blocks, int q_first,
                                       const Tile& tile, const Params& p) {
-  Query query;
-  Fragments fragments;
   const int begin = blocks.begin;
   int block = blocks.end - 1;
+  Query query;
+  Fragments fragments;
 
   const auto nothing = [](int) __attribute__((always_inline)){};
   const int last_rows = min(kTileKv, p.seq_kv - block * kTileKv);
@@ -1022,7 +1023,8 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   Wave wave;
   // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
   wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
-  if (blocks.end > blocks.begin) {
+  const bool any_block = blocks.end > blocks.begin;
+  if (any_block) {
     Loader loader(keys, values, tile, p);
     visit(wave, loader, blocks, q_first, tile, p);
   }

@@ -82,11 +82,10 @@ class Support {
         break;
       case spec::Spec::Sparsity::BlockBitmap:
       case spec::Spec::Sparsity::BlockIndices:
-        if (hopper) {
-          check_blocks();
-        } else {
-          not_emitted("/blocks", "block sparsity is");
+        if (!hopper && spec_.varlen) {
+          not_emitted("/blocks", "block sparsity of packed sequences is");
         }
+        check_blocks(hopper);
         break;
       case spec::Spec::Sparsity::TokenIndices:
         if (hopper) {
@@ -128,14 +127,15 @@ class Support {
 
   // A step takes whole blocks of keys, or an even part of one; a warpgroup's queries are those of
   // one row of blocks, or of whole rows.
-  void check_blocks() {
+  void check_blocks(bool hopper) {
     constexpr int kRows = schedule::kWarpgroupRows;
     if (spec_.block_size % kRows != 0) {
       not_emitted("/blocks/size", fmt::format("blocks.size {} is", spec_.block_size),
                   fmt::format("multiples of {}", kRows));
-    } else if (spec_.block_queries % kRows != 0 && kRows % spec_.block_queries != 0) {
+    } else if (spec_.block_queries % kRows != 0 && (!hopper || kRows % spec_.block_queries != 0)) {
       not_emitted("/blocks/queries", fmt::format("blocks.queries {} is", spec_.block_queries),
-                  fmt::format("multiples of {0}, and what divides {0}", kRows));
+                  hopper ? fmt::format("multiples of {0}, and what divides {0}", kRows)
+                         : fmt::format("multiples of {}", kRows));
     }
   }
 

@@ -38,6 +38,12 @@ double step_clk(const StepCdna2& step, const Schedule& s, double waves) {
   return std::max(kSlotClk * slots * waves_per_simd(s, 1), step.shared_clk * 2 * s.warpgroups);
 }
 
+// Of the keys that a tile's mask leaves those in the blocks that a list has room for.
+double kept_share(const Kernel& kernel, const RowKeys& keys) {
+  const auto count = static_cast<double>(keys.end - keys.begin);
+  return kernel.most_keys > 0 && count > kernel.most_keys ? kernel.most_keys / count : 1;
+}
+
 }  // namespace
 
 CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& target)
@@ -48,8 +54,9 @@ CostModelCdna2::CostModelCdna2(const Kernel& kernel, const target::Target& targe
   for (const spec::Workload& w : kernel.workload) {
     const auto [entry, is_new] = pairs_.try_emplace(masked_call(w));
     if (!is_new) continue;
-    entry->second = pairs_of(tile_rows(attention::given(kernel.range, w.values), w.seq_q, w.seq_kv,
-                                       1, most_rows_, kWarpgroupRows, kernel.mask_heads));
+    const TileRows single = tile_rows(attention::given(kernel.range, w.values), w.seq_q, w.seq_kv,
+                                      1, most_rows_, kWarpgroupRows, kernel.mask_heads);
+    entry->second = kernel.most_keys > 0 ? pairs_of(single, kernel.most_keys) : pairs_of(single);
   }
 }
 
@@ -115,9 +122,10 @@ PointCost CostModelCdna2::point(const Schedule& s, const Resources& resources,
   tiles.reserve(rows.keys.size());
   for (const RowKeys& keys : rows.keys) {
     const RowBlocks of_row = blocks_of(keys, s.tile_kv);
-    blocks += static_cast<double>(of_row.full + of_row.partial);
-    tiles.push_back(p.tile_clk + static_cast<double>(of_row.full) * full_clk +
-                    static_cast<double>(of_row.partial) * cut_clk);
+    const double kept = kept_share(kernel_, keys);
+    blocks += kept * static_cast<double>(of_row.full + of_row.partial);
+    tiles.push_back(p.tile_clk + kept * (static_cast<double>(of_row.full) * full_clk +
+                                         static_cast<double>(of_row.partial) * cut_clk));
   }
   const double clk = makespan({&tiles, rows.stride, with_tiles, kernel_.row_order.first_longest},
                               t.cores, Grid::Plain, s.order);

@@ -102,6 +102,18 @@ std::string fixed_refusal(const Schedule& s) {
   return {};
 }
 
+// A tile's rows are of one row of the caller's blocks, and its keys of one of them.
+std::string why_cells_unfit(const Kernel& kernel, const Schedule& s) {
+  const int queries = s.queries(kernel.group());
+  if (kernel.block_queries % queries != 0) {
+    return fmt::format("a tile has {} queries; those of {} keep the same blocks", queries,
+                       kernel.block_queries);
+  }
+  return kernel.block_size % s.tile_kv == 0
+             ? ""
+             : fmt::format("a tile of {} keys; blocks have {}", s.tile_kv, kernel.block_size);
+}
+
 // What a CU has too little of for a block of so many resources.
 std::string shortage(const Kernel& kernel, const Schedule& s, const Resources& resources,
                      const target::Target& target) {
@@ -139,6 +151,7 @@ int blocks_of_cu(const Resources& resources, int waves, int simd_registers,
 Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& target) {
   std::string reason = fixed_refusal(s);
   if (reason.empty() && s.pack_heads) reason = why_unpackable(kernel);
+  if (reason.empty() && kernel.block_size > 0) reason = why_cells_unfit(kernel, s);
   if (!reason.empty()) return {std::nullopt, std::move(reason)};
   Resources resources;
   resources.threads = threads_of(s);

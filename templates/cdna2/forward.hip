@@ -24,6 +24,9 @@ namespace {
 #include "parts/softmax.h"
 #endif
 #include "parts/tile.h"
+#if ATTN_SPARSE
+#include "parts/sparse.h"
+#endif
 #include "parts/loader.h"
 #include "parts/weights.h"
 #if ATTN_COLUMN_INPUTS

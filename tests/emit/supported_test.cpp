@@ -64,6 +64,23 @@ TEST_CASE("features that no template carries") {
         "help: multiples of 64, and what divides 64\n");
 }
 
+TEST_CASE("block sparsity on MI250: a tile's rows are of one row of blocks, of one sequence") {
+  const auto refusal_of_blocks = [](const std::string& lines) {
+    return refusal(spec_text(lines), "mi250");
+  };
+  CHECK(refusal_of_blocks("blocks: {size: 64, from: bitmap}\n") == "");
+  CHECK(refusal_of_blocks("blocks: {size: 64, queries: 256, from: indices, most: 4}\n") == "");
+  CHECK(refusal_of_blocks("blocks: {size: 64, queries: 32, from: bitmap}\n") ==
+        "spec.yaml:7:29: error: blocks.queries 32 is not emitted yet for mi250\n"
+        "    7 | blocks: {size: 64, queries: 32, from: bitmap}\n"
+        "      |                             ^~\n"
+        "help: multiples of 64\n");
+  CHECK(refusal_of_blocks("blocks: {size: 64, from: bitmap}\nvarlen: true\n") ==
+        "spec.yaml:7:9: error: block sparsity of packed sequences is not emitted yet for mi250\n"
+        "    7 | blocks: {size: 64, from: bitmap}\n"
+        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+}
+
 TEST_CASE("lists of tokens") {
   const std::string tokens = "tokens: {indices: 2048}\n";
   CHECK(refusal_of(tokens + "mask: kv_idx <= q_pos and h_kv < 3\n") == "");

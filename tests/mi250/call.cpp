@@ -122,6 +122,7 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
     begins_q_ = scattered(queries);
     begins_kv_ = scattered(keys);
   }
+  if (spec.block_size > 0) draw_blocks(random);
   const hold::Lengths lengths{shape.batch, shape.seq_q, shape.seq_kv, queries, keys};
   for (const spec::Input& input : spec.inputs) {
     const auto found = fills.find(input.name);
@@ -130,6 +131,36 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
     inputs_.push_back({hold::store(input, values), input.shape.empty()});
     problem_.inputs[input.name] = std::move(values);
   }
+}
+
+int64_t Call::cells_q() const {
+  return (shape_.seq_q + spec_.block_queries - 1) / spec_.block_queries;
+}
+int64_t Call::cells_kv() const { return (shape_.seq_kv + spec_.block_size - 1) / spec_.block_size; }
+
+// A third of the blocks, none of every fifth row, all of every seventh. Lists in any order, with
+// one that is none and one twice where there is room; what follows is not meant.
+void Call::draw_blocks(Random& random) {
+  const int64_t rows = shape_.batch * spec_.block_heads * cells_q(), width = cells_kv();
+  const auto room = static_cast<size_t>(spec_.most_blocks.value_or(width));
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<int32_t> list;
+    for (int64_t j = 0; j < width; ++j) {
+      const bool kept = row % 5 != 4 && (row % 7 == 6 || random() % 3 == 0);
+      block_mask_.push_back(kept ? static_cast<uint8_t>(1 + random() % 255) : 0);
+      if (kept) list.push_back(static_cast<int32_t>(j));
+    }
+    std::shuffle(list.begin(), list.end(), random);
+    if (list.size() < room && !list.empty()) list.push_back(list.front());
+    if (list.size() < room) list.insert(list.begin(), random() % 2 == 0 ? -1 : 1'000'000);
+    block_counts_.push_back(static_cast<int32_t>(list.size()));
+    for (int32_t j = 0; list.size() < room; ++j) list.push_back(j);
+    block_indices_.insert(block_indices_.end(), list.begin(),
+                          list.begin() + static_cast<ptrdiff_t>(room));
+  }
+  problem_.inputs["block_mask"] = {block_mask_.begin(), block_mask_.end()};
+  problem_.inputs["block_counts"] = {block_counts_.begin(), block_counts_.end()};
+  problem_.inputs["block_indices"] = {block_indices_.begin(), block_indices_.end()};
 }
 
 void Call::poison(const Sequence& sequence) {
@@ -187,6 +218,16 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
     const int64_t heads = tile_heads(grid), section = 2 * heads / spec_.heads.kv();
     bytes.put(static_cast<int32_t>(std::min(section, shape_.batch * heads)));
   }
+  if (spec_.block_size > 0) {
+    bytes.put(static_cast<int32_t>(cells_q()));
+    bytes.put(static_cast<int32_t>(cells_kv()));
+    if (spec_.sparsity == spec::Spec::Sparsity::BlockBitmap) {
+      bytes.put<const void*>(block_mask_.data());
+    } else {
+      bytes.put<const void*>(block_counts_.data());
+      bytes.put<const void*>(block_indices_.data());
+    }
+  }
   const auto form = std::get<attention::RowForm>(attention::derive_row_form(spec_.normalize));
   const auto lengths = emit::user_functions(spec_, form, target::Family::Cdna2).lengths;
   size_t alignment = lengths.empty() ? 1 : sizeof(int32_t);
@@ -233,6 +274,9 @@ void Call::run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
   map(o_.bits, "o", gfx90a::Access::ReadWrite);
   map(begins_q_, "cu_seqlens_q", gfx90a::Access::Read);
   map(begins_kv_, "cu_seqlens_kv", gfx90a::Access::Read);
+  map(block_mask_, "block_mask", gfx90a::Access::Read);
+  map(block_counts_, "block_counts", gfx90a::Access::Read);
+  map(block_indices_, "block_indices", gfx90a::Access::Read);
   for (const std::vector<float>& save : saves_) map(save, "save", gfx90a::Access::ReadWrite);
   for (const Input& input : inputs_) {
     if (!input.scalar) map(input.bytes, "input", gfx90a::Access::Read);

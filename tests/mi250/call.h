@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <new>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,9 @@ class Call {
     bool scalar = false;
   };
   void poison(const Sequence& sequence);
+  int64_t cells_q() const;
+  int64_t cells_kv() const;
+  void draw_blocks(std::mt19937_64& random);
   int64_t tiles_per_head(const Grid& grid) const;
   int64_t tile_heads(const Grid& grid) const;  // of a batch
   int64_t length_of(const std::string& name) const;
@@ -94,6 +98,8 @@ class Call {
   Shape shape_;
   Tensor q_, k_, v_, o_;
   std::vector<int32_t> begins_q_, begins_kv_;  // of packed sequences, and where the last ends
+  std::vector<uint8_t> block_mask_;
+  std::vector<int32_t> block_counts_, block_indices_;
   std::vector<std::vector<float>> saves_;
   std::vector<Input> inputs_;  // in the spec's order
   attention::Problem problem_;

@@ -26,6 +26,9 @@ FULL_SHAPES = [(3, 1, 1), (1, 64, 64), (3, 77, 1), (2, 113, 64), (1, 3, 2048), (
 SEQUENCES = ["33x130+70x77+150x64", "1x1", "77x33+0x50+3x0+65x200+128x128", "+".join(["9x7"] * 12),
              "wild:0x0+0x0+150x130+0x0+0x0"]
 
+# Of blocks that are kept: several rows of them, and columns; more than the 64 that are looked at at once.
+SPARSE_SHAPES = [(1, 150, 300), (2, 333, 700), (1, 70, 0), (1, 64, 4500)]
+
 # Of heads packed into a tile: half a wave, waves without a row, a second tile.
 PACKED_SHAPES = [(2, 1, 300), (1, 3, 77), (2, 17, 130)]
 
@@ -42,7 +45,10 @@ LEAST = ["added_least"]
 
 def is_emitted(spec):
     """What this family refuses is tests/emit's to test."""
-    return (not {"blocks", "maps", "tokens", "share_kv", "kv_cache"} & set(spec)
+    blocks = spec.get("blocks")
+    by_rows = blocks is None or (not spec.get("varlen")
+                                 and blocks.get("queries", blocks["size"]) % 64 == 0)
+    return (by_rows and not {"maps", "tokens", "share_kv", "kv_cache"} & set(spec)
             and max(spec["head_dim"].values()) <= 256)
 
 
@@ -71,7 +77,7 @@ BIAS = {"attngen": 1, "name": "packed_bias", "dtype": "fp16", "heads": {"q": 4, 
 
 
 # What Hopper's kernels do in many ways and this family's in one: one case in four.
-IN_ONE_WAY = ("asked_", "documents_", "far_", "gated_", "kept", "positions_", "strip", "tables_")
+IN_ONE_WAY = ("asked_", "documents_", "far_", "gated_", "kept", "positions_", "sparse_", "strip", "tables_")
 # All masks at these head dims; at others the two that cut blocks.
 ALL_MASKS = ("d40_", "d64_", "d128_", "d256_")
 
@@ -124,14 +130,15 @@ def packed_heads():
     yield "packed_bias", BIAS, {"bias": {"fill": "normal"}}, schedule, 8191, True
 
 
-def shapes_of(name, varlen, packed, longest, large, full):
+def shapes_of(name, spec, packed, longest, large, full):
     """As mi250_check takes them; every case starts the cycle of strides elsewhere."""
     turn = sum(name.encode())
-    if varlen:
+    if spec.get("varlen"):
         for i, sequences in enumerate(SEQUENCES):
             yield f"{sequences},{('default', 'padded', 'swapped', 'shared')[(turn + i) % 4]}"
         return
-    shapes = (PACKED_SHAPES if packed else SHAPES) + (FULL_SHAPES if full else [])
+    shapes = (SPARSE_SHAPES if "blocks" in spec else PACKED_SHAPES if packed else SHAPES) + (
+        FULL_SHAPES if full else [])
     for i, (batch, seq_q, seq_kv) in enumerate(shapes):
         strides = ("default", "padded", "swapped", "shared")[(turn + i) % 4]
         if max(seq_q, seq_kv) <= longest:
@@ -145,7 +152,7 @@ def run_case(case, args):
     name, spec, fills, schedule, longest, large = case
     packed = schedule is not None and schedule.get("pack_heads", False)
     result = hold(Tools(args.attngen, args.check), spec, fills, schedule,
-                  shapes_of(name, spec.get("varlen"), packed, longest, large, args.full), args.seed,
+                  shapes_of(name, spec, packed, longest, large, args.full), args.seed,
                   ["--conflict-free"])
     if result.status != 0:
         return f"{name}: {result.errors}"

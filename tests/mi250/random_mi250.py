@@ -44,6 +44,10 @@ def draw(seed, index):
             "head_dim": {"qk": qk, "v": v}, "layout": d.random.choice(["bshd", "bhsd"]), **meaning}
     if d.random.random() < 0.15:
         pack(spec)
+    elif d.random.random() < 0.1:
+        spec["blocks"] = {"size": d.random.choice([64, 128, 192]), "queries": d.random.choice([64, 128]),
+                          "from": d.random.choice(["bitmap", "indices"]),
+                          "per": d.random.choice(["heads", "heads_kv"])}
     if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.3 else None

@@ -130,6 +130,29 @@ TEST_CASE("what the family does in one way alone is refused by name") {
         "needs 131072 bytes of LDS; mi250 has 65536");
 }
 
+TEST_CASE("a tile has queries and keys of one block of the caller's") {
+  const auto sparse = [](const std::string& blocks) {
+    return read_kernel("heads: {q: 4, kv: 1}\nblocks: " + blocks + "\nworkload: {seq_q: 8192}\n",
+                       target::Family::Cdna2);
+  };
+  const Kernel squares = sparse("{size: 64, from: bitmap}");
+  CHECK(fit_cdna2(squares, tile(1, 64), mi250()).resources);
+  CHECK(fit_cdna2(squares, tile(2, 64), mi250()).reason ==
+        "a tile has 128 queries; those of 64 keep the same blocks");
+  CHECK(fit_cdna2(sparse("{size: 192, from: bitmap}"), tile(1, 128), mi250()).reason ==
+        "a tile of 128 keys; blocks have 192");
+  Schedule packed = tile(2, 32);
+  packed.pack_heads = true;
+  CHECK(fit_cdna2(sparse("{size: 64, from: indices, per: heads_kv}"), packed, mi250()).resources);
+  CHECK(fit_cdna2(squares, packed, mi250()).reason == "each head keeps blocks of its own");
+  const auto seconds = [&](const std::string& blocks) {
+    return search(sparse(blocks), mi250()).ranked.front().cost.seconds;
+  };
+  // 16 of 128 blocks.
+  CHECK(seconds("{size: 64, from: indices, most: 16}") <
+        0.25 * seconds("{size: 64, from: indices}"));
+}
+
 TEST_CASE("the search ranks what fits, fastest first, and keeps the matrix units busy") {
   for (const int head_dim : {64, 128, 256}) {
     CAPTURE(head_dim);

@@ -37,6 +37,11 @@ typedef struct attention_forward_args {
   int64_t v_stride_batch, v_stride_seq, v_stride_head;
   int64_t o_stride_batch, o_stride_seq, o_stride_head;
 #endif
+#if ATTN_SPARSE && ATTN_SPARSE_BITMAP
+  const uint8_t* block_mask;
+#elif ATTN_SPARSE
+  const int32_t *block_counts, *block_indices;
+#endif
 } attention_forward_args;
 
 namespace {

@@ -25,6 +25,24 @@
 #ifndef ATTN_VARLEN
 #define ATTN_VARLEN 0
 #endif
+#ifndef ATTN_SPARSE
+#define ATTN_SPARSE 0
+#endif
+#ifndef ATTN_SPARSE_BITMAP
+#define ATTN_SPARSE_BITMAP 1
+#endif
+#ifndef ATTN_SPARSE_SIZE
+#define ATTN_SPARSE_SIZE 128
+#endif
+#ifndef ATTN_SPARSE_QUERIES
+#define ATTN_SPARSE_QUERIES 128
+#endif
+#ifndef ATTN_SPARSE_HEADS
+#define ATTN_SPARSE_HEADS kHeadsQ
+#endif
+#ifndef ATTN_SPARSE_MOST
+#define ATTN_SPARSE_MOST 0
+#endif
 #ifndef ATTN_FIXED_BATCH
 #define ATTN_FIXED_BATCH 0
 #endif

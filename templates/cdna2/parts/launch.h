@@ -116,6 +116,15 @@ attention_status check_args(const attention_forward_args& args) {
   if (tiles_per_head > 0 && args.batch > kMostTiles / tiles_per_head) return ATTENTION_BAD_LENGTH;
   const bool any_key = args.seq_kv > 0;
 #endif
+#if ATTN_SPARSE_BITMAP && ATTN_SPARSE
+  if (any_key && !args.block_mask) return ATTENTION_NULL_POINTER;
+#elif ATTN_SPARSE
+  if (any_key && (!args.block_counts || !args.block_indices)) return ATTENTION_NULL_POINTER;
+  if (reinterpret_cast<uintptr_t>(args.block_counts) % 4 != 0 ||
+      reinterpret_cast<uintptr_t>(args.block_indices) % 4 != 0) {
+    return ATTENTION_MISALIGNED;
+  }
+#endif
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return ATTENTION_MISALIGNED;
@@ -175,6 +184,16 @@ Params params_of(const attention_forward_args& args) {
 #else
   const int64_t heads = (kv_heads > 1 ? kv_heads : 1) * (kHeadsQ / kHeadsKv);
   p.section_heads = static_cast<int>(heads < p.batch * kHeadsQ ? heads : p.batch * kHeadsQ);
+#endif
+#endif
+#if ATTN_SPARSE
+  p.cells_q = (p.seq_q + kCellQueries - 1) / kCellQueries;
+  p.cells_kv = (p.seq_kv + kCellKeys - 1) / kCellKeys;
+#if ATTN_SPARSE_BITMAP
+  p.block_mask = args.block_mask;
+#else
+  p.block_counts = args.block_counts;
+  p.block_indices = args.block_indices;
 #endif
 #endif
   p.inputs = inputs_of(args);

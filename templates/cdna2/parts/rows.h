@@ -139,12 +139,20 @@ __device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
 // If kCut, limits may cut these.
 template <bool kCut = false>
 #endif
+#if ATTN_SPARSE
+// `next`: the block before it that is kept; `after`: the one before that, or any.
+__device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
+                                            Loader& loader, int block, int next, int after,
+                                            const Blocks& blocks, const Params& p) {
+#else
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
                                             const Params& p) {
+  const int next = block - 1, after = max(block - 2, blocks.begin);
+#endif
   loader.pin_addresses();
-  const Resource next_keys = loader.keys(max(block - 2, blocks.begin));
-  const Resource next_values = loader.values(block - 1);
+  const Resource next_keys = loader.keys(after);
+  const Resource next_values = loader.values(next);
 #if !ATTN_EXPONENTIAL
   weigh_block(w, block, blocks.is_full(block), p);
 #endif
@@ -170,11 +178,11 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
 #if ATTN_EXPONENTIAL
 #if ATTN_CUT_LAST || ATTN_CUT_FIRST
-  const Existing<kCut> exists(w, block - 1, p);
+  const Existing<kCut> exists(w, next, p);
 #else
-  const Existing<false> exists(w, block - 1, p);
+  const Existing<false> exists(w, next, p);
 #endif
-  const BlockTerms terms = terms_at(w, block - 1, p);
+  const BlockTerms terms = terms_at(w, next, p);
 #endif
   multiply_all<false, kStepsKv>(
       w.output, fragments,
@@ -198,19 +206,26 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
 #if ATTN_EXPONENTIAL
 #if !ATTN_INTERVAL_MASK
-  if (!blocks.is_full(block - 1)) cut(w, block - 1, p);
+  if (!blocks.is_full(next)) cut(w, next, p);
 #endif
   adopt(w, p);
 #endif
 }
 
 // All blocks of keys, the last one first. The two products of a block lie in different rounds.
+#if ATTN_SPARSE
+// `block`: the last of them that is kept.
+__device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blocks, Kept& kept,
+                                      int block, int q_first, const Tile& tile, const Params& p) {
+  int next = kept.before(block);
+#else
 __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blocks, int q_first,
                                       const Tile& tile, const Params& p) {
-  Query query;
-  Fragments fragments;
   const int begin = blocks.begin;
   int block = blocks.end - 1;
+#endif
+  Query query;
+  Fragments fragments;
 
   const auto nothing = [](int) __attribute__((always_inline)){};
 #if ATTN_VARLEN
@@ -221,8 +236,12 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   loader.load_all_keys(loader.keys(block, last_rows));
   load_query(query, q_first, tile, p);
   loader.store_all_keys();
+#if ATTN_SPARSE
+  loader.load_all_keys(loader.keys(max(next, 0), next >= 0 ? kTileKv : 0));
+#else
   // No rows if there is no block before. (A comparison here would merge with the loop's.)
   loader.load_all_keys(loader.keys(max(block - 1, begin), min(block - begin, 1) * kTileKv));
+#endif
   loader.load_all_values(loader.values(block, last_rows));
   meet_for_keys(loader, fragments);
   multiply_all<true, kStepsQk>(
@@ -246,6 +265,50 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   adopt(w, p);
 #endif
 
+#if ATTN_SPARSE
+#if ATTN_CUT_LAST
+  // A test of blocks inside one loop would cost registers: blocks that limits cut have their own.
+  const int full_end = uniform(max(blocks.full_end, blocks.begin));
+#endif
+#if ATTN_CUT_FIRST
+  const int full_begin = uniform(max(blocks.full_begin, blocks.begin));
+#endif
+  const auto visit_next = [&](auto visit_one) __attribute__((always_inline)) {
+    const int after = kept.before(next);
+    visit_one(max(after, 0));
+    block = next;
+    next = after;
+  };
+#if ATTN_CUT_LAST
+#pragma unroll 1
+  while (next >= full_end) {
+    visit_next([&](int after) __attribute__((always_inline)) {
+      visit_block<true>(w, query, fragments, loader, block, next, after, blocks, p);
+    });
+  }
+#endif
+#if ATTN_CUT_FIRST
+#pragma unroll 1
+  while (next >= full_begin) {
+    visit_next([&](int after) __attribute__((always_inline)) {
+      visit_block(w, query, fragments, loader, block, next, after, blocks, p);
+    });
+  }
+#pragma unroll 1
+  while (next >= 0) {
+    visit_next([&](int after) __attribute__((always_inline)) {
+      visit_block<true>(w, query, fragments, loader, block, next, after, blocks, p);
+    });
+  }
+#else
+#pragma unroll 1
+  while (next >= 0) {
+    visit_next([&](int after) __attribute__((always_inline)) {
+      visit_block(w, query, fragments, loader, block, next, after, blocks, p);
+    });
+  }
+#endif
+#else
 #if ATTN_CUT_LAST
   // A test of blocks inside one loop would cost registers: blocks that limits cut have their own.
   const int full_end = uniform(max(blocks.full_end, begin));
@@ -269,6 +332,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   for (; block > begin; --block) {
     visit_block(w, query, fragments, loader, block, blocks, p);
   }
+#endif
 #endif
 
 #if ATTN_EXPONENTIAL
@@ -302,12 +366,23 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
 #endif
 #endif
-  if (blocks.end > blocks.begin) {
+#if ATTN_SPARSE
+  Kept kept(tile, blocks, p);
+  const int last = kept.before(blocks.end);
+  const bool any_block = last >= 0;
+#else
+  const bool any_block = blocks.end > blocks.begin;
+#endif
+  if (any_block) {
 #if ATTN_ROW_CONSTANTS
     set_constants(wave.row, p.inputs);
 #endif
     Loader loader(keys, values, tile, p);
+#if ATTN_SPARSE
+    visit(wave, loader, blocks, kept, last, q_first, tile, p);
+#else
     visit(wave, loader, blocks, q_first, tile, p);
+#endif
   }
 
 #if ATTN_EXPONENTIAL

@@ -30,6 +30,15 @@ struct Params {
 #if ATTN_LONGEST_FIRST && !ATTN_VARLEN
   int section_heads;  // heads whose keys and values share the L2
 #endif
+#if ATTN_SPARSE
+  int cells_q, cells_kv;  // of kCellQueries queries and kCellKeys keys
+#if ATTN_SPARSE_BITMAP
+  const uint8_t* block_mask;  // [batch, kCellHeads, cells_q, cells_kv]
+#else
+  // [batch, kCellHeads, cells_q]; the same with the room of a list.
+  const int32_t *block_counts, *block_indices;
+#endif
+#endif
   Inputs inputs;
   Saves saves;
 };
