@@ -625,7 +625,16 @@ struct Params {
 
 struct Tile {
   int q_first, h, b;
+  int seq_q, seq_kv;  // of its sequence
 };
+
+// Where its sequence begins in a tensor of queries, and in one of keys, in elements.
+__device__ __forceinline__ int64_t first_query(const Tile& tile, const Strides& strides) {
+  return tile.b * strides.batch;
+}
+__device__ __forceinline__ int64_t first_key(const Tile& tile, const Strides& strides) {
+  return tile.b * strides.batch;
+}
 
 __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   // Within a section the last rows of every head come first: the longer ones, if they differ.
@@ -635,18 +644,19 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
   const int rest = index - first_head * p.tiles_per_head;
   const int head = first_head + rest % heads;
   const int row = p.tiles_per_head - 1 - rest / heads;
-  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
+  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ), p.seq_q,
+          p.seq_kv};
 }
 
-__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx) {
   Row row{};
   row.b = tile.b;
   row.h = tile.h;
   row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
   row.q_idx = q_idx;
-  row.q_pos = q_idx + (p.seq_kv - p.seq_q);
-  row.seq_q = p.seq_q;
-  row.seq_kv = p.seq_kv;
+  row.q_pos = q_idx + (tile.seq_kv - tile.seq_q);
+  row.seq_q = tile.seq_q;
+  row.seq_kv = tile.seq_kv;
   return row;
 }
 
@@ -657,8 +667,8 @@ struct Blocks {
 };
 
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
-  const Row row = row_at(tile, tile.q_first, p);
-  const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
+  const Row row = row_at(tile, tile.q_first);
+  const int q_last = min(tile.q_first + kTileQ, tile.seq_q) - 1;
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
   return {uniform(keys.begin / kTileKv),
           uniform(keys.end > keys.begin ? (keys.end + kTileKv - 1) / kTileKv : 0),
@@ -679,7 +689,7 @@ class Rows {
   __device__ __forceinline__ Rows(const void* data, const Strides& strides, int head, int columns,
                                   const Tile& tile)
       : head_(uniform(static_cast<const uint8_t*>(data) +
-                      (begin_of(tile, strides) + head * strides.head) * kElementBytes)),
+                      (first_key(tile, strides) + head * strides.head) * kElementBytes)),
         row_bytes_(static_cast<uint32_t>(strides.seq) * kElementBytes),
         columns_(columns) {}
   // The tile of a block; all but a sequence's last one are whole.
@@ -690,11 +700,6 @@ class Rows {
   }
 
  private:
-  // Of the tile's sequence, in elements.
-  __device__ __forceinline__ static int64_t begin_of(const Tile& tile, const Strides& strides) {
-    return tile.b * strides.batch;
-  }
-
   const uint8_t* head_;
   uint32_t row_bytes_;
   int columns_;
@@ -868,10 +873,10 @@ constexpr int kWeighSteps = 2 * kPairs;
 
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
                                            const Params& p) {
-  const int64_t sequence = tile.b * p.q_strides.batch;
-  const int count = min(32, p.seq_q - q_first);
   const uint8_t* head =
-      static_cast<const uint8_t*>(p.q) + (sequence + tile.h * p.q_strides.head) * kElementBytes;
+      static_cast<const uint8_t*>(p.q) +
+      (first_query(tile, p.q_strides) + tile.h * p.q_strides.head) * kElementBytes;
+  const int count = min(32, tile.seq_q - q_first);
   const int row_bytes = static_cast<int>(p.q_strides.seq) * kElementBytes;
   const Resource rows =
       rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimQk);
@@ -888,10 +893,9 @@ __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile
 
 __device__ __forceinline__ void store_output(const Output& output, int q_first, const Tile& tile,
                                              const Params& p) {
-  const int64_t sequence = tile.b * p.o_strides.batch;
-  const int count = min(32, p.seq_q - q_first);
-  uint8_t* head =
-      static_cast<uint8_t*>(p.o) + (sequence + tile.h * p.o_strides.head) * kElementBytes;
+  uint8_t* head = static_cast<uint8_t*>(p.o) +
+                  (first_query(tile, p.o_strides) + tile.h * p.o_strides.head) * kElementBytes;
+  const int count = min(32, tile.seq_q - q_first);
   const int row_bytes = static_cast<int>(p.o_strides.seq) * kElementBytes;
   const Resource rows =
       rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimV);
@@ -927,10 +931,10 @@ template <bool kCut = false>
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
                                             const Params& p) {
-  const int next = block - 1, after = max(block - 2, blocks.begin);
+  const int next_block = block - 1, block_after = max(block - 2, blocks.begin);
   loader.pin_addresses();
-  const Resource next_keys = loader.keys(after);
-  const Resource next_values = loader.values(next);
+  const Resource next_keys = loader.keys(block_after);
+  const Resource next_values = loader.values(next_block);
   multiply_all<true, kStepsQk>(
       w.products, fragments,
       loader.read_keys(), [&](int k) __attribute__((always_inline)) { return query[k]; },
@@ -949,8 +953,8 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
         weigh(w, kSteps.first(i), kSteps.first(i + 1));
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
-  const Existing<kCut> exists(w, next, p);
-  const BlockTerms terms = terms_at(w, next, p);
+  const Existing<kCut> exists(w, next_block, p);
+  const BlockTerms terms = terms_at(w, next_block, p);
   multiply_all<false, kStepsKv>(
       w.output, fragments,
       loader.read_values(), [&](int k) __attribute__((always_inline)) { return weights_at(w, k); },
@@ -981,7 +985,7 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   Fragments fragments;
 
   const auto nothing = [](int) __attribute__((always_inline)){};
-  const int last_rows = min(kTileKv, p.seq_kv - block * kTileKv);
+  const int last_rows = min(kTileKv, tile.seq_kv - block * kTileKv);
   loader.load_all_keys(loader.keys(block, last_rows));
   load_query(query, q_first, tile, p);
   loader.store_all_keys();
@@ -1032,7 +1036,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
   Wave wave;
   // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-  wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
+  wave.row = row_at(tile, min(q_first + lane_row(), tile.seq_q - 1));
   const bool any_block = blocks.end > blocks.begin;
   if (any_block) {
     Loader loader(keys, values, tile, p);
@@ -1048,7 +1052,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
       wave.output[j][e] = output_of(wave.output[j][e], result, wave.row, p.inputs);
     }
   }
-  if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {
+  if (lane_half() == 0 && q_first + lane_row() < tile.seq_q) {
     store_saves(p.saves, result, wave.row, p.inputs);
   }
   store_output(wave.output, q_first, tile, p);

@@ -13,7 +13,7 @@ class Rows {
   __device__ __forceinline__ Rows(const void* data, const Strides& strides, int head, int columns,
                                   const Tile& tile)
       : head_(uniform(static_cast<const uint8_t*>(data) +
-                      (begin_of(tile, strides) + head * strides.head) * kElementBytes)),
+                      (first_key(tile, strides) + head * strides.head) * kElementBytes)),
         row_bytes_(static_cast<uint32_t>(strides.seq) * kElementBytes),
         columns_(columns) {}
   // The tile of a block; all but a sequence's last one are whole.
@@ -24,15 +24,6 @@ class Rows {
   }
 
  private:
-  // Of the tile's sequence, in elements.
-  __device__ __forceinline__ static int64_t begin_of(const Tile& tile, const Strides& strides) {
-#if ATTN_VARLEN
-    return tile.kv_begin * strides.seq;
-#else
-    return tile.b * strides.batch;
-#endif
-  }
-
   const uint8_t* head_;
   uint32_t row_bytes_;
   int columns_;

@@ -3,45 +3,27 @@
 
 #if ATTN_PACKED_HEADS
 // Whether the output has the row of this index among the group's.
+__device__ __forceinline__ bool is_stored(int index, const Tile& tile) {
 #if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
-__device__ __forceinline__ bool is_stored(int index, const Tile& tile, const Params& p) {
-#if ATTN_VARLEN
   return index < tile.seq_q * kGroupRows && index % kGroupRows < heads_from(tile.h);
-#else
-  return index < p.seq_q * kGroupRows && index % kGroupRows < heads_from(tile.h);
-#endif
-}
-#elif ATTN_VARLEN
-__device__ __forceinline__ bool is_stored(int index, const Tile& tile, const Params&) {
-#if ATTN_PADDED_HEADS
+#elif ATTN_PADDED_HEADS
   return index < tile.seq_q * kGroupRows && index % kGroupRows < kHeadsQ / kHeadsKv;
 #else
   return index < tile.seq_q * kGroupRows;
 #endif
 }
-#else
-__device__ __forceinline__ bool is_stored(int index, const Tile&, const Params& p) {
-#if ATTN_PADDED_HEADS
-  return index < p.seq_q * kGroupRows && index % kGroupRows < kHeadsQ / kHeadsKv;
-#else
-  return index < p.seq_q * kGroupRows;
-#endif
-}
-#endif
 
 // Where the lane's row begins. Those of several heads may lie too far apart for a buffer's offsets.
-__device__ __forceinline__ int64_t place_of(const Row& row, const Strides& strides) {
-#if ATTN_VARLEN
-  return (row.h * strides.head + (row.q_begin + row.q_idx) * strides.seq) * kElementBytes;
-#else
-  return (row.b * strides.batch + row.h * strides.head + row.q_idx * strides.seq) * kElementBytes;
-#endif
+__device__ __forceinline__ int64_t place_of(const Row& row, const Tile& tile,
+                                            const Strides& strides) {
+  return (first_query(tile, strides) + row.h * strides.head + row.q_idx * strides.seq) *
+         kElementBytes;
 }
 
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
                                            const Params& p) {
-  const Row row = group_row_at(tile, q_first + lane_row(), p);
-  const uint8_t* first = static_cast<const uint8_t*>(p.q) + place_of(row, p.q_strides);
+  const Row row = group_row_at(tile, q_first + lane_row());
+  const uint8_t* first = static_cast<const uint8_t*>(p.q) + place_of(row, tile, p.q_strides);
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
     const int chunk = 2 * step + lane_half();
@@ -55,9 +37,9 @@ __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile
 __device__ __forceinline__ void store_output(const Output& output, int q_first, const Tile& tile,
                                              const Params& p) {
   const int index = q_first + lane_row();
-  if (!is_stored(index, tile, p)) return;
+  if (!is_stored(index, tile)) return;
   uint8_t* first = static_cast<uint8_t*>(p.o) +
-                   place_of(group_row_at(tile, index, p), p.o_strides) +
+                   place_of(group_row_at(tile, index), tile, p.o_strides) +
                    4 * lane_half() * kElementBytes;
 #pragma unroll
   for (int column = 0; column < kHeadDimV; column += 8) {
@@ -70,15 +52,10 @@ __device__ __forceinline__ void store_output(const Output& output, int q_first, 
 #else
 __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile& tile,
                                            const Params& p) {
-#if ATTN_VARLEN
-  const int64_t sequence = tile.q_begin * p.q_strides.seq;
-  const int count = min(32, tile.seq_q - q_first);
-#else
-  const int64_t sequence = tile.b * p.q_strides.batch;
-  const int count = min(32, p.seq_q - q_first);
-#endif
   const uint8_t* head =
-      static_cast<const uint8_t*>(p.q) + (sequence + tile.h * p.q_strides.head) * kElementBytes;
+      static_cast<const uint8_t*>(p.q) +
+      (first_query(tile, p.q_strides) + tile.h * p.q_strides.head) * kElementBytes;
+  const int count = min(32, tile.seq_q - q_first);
   const int row_bytes = static_cast<int>(p.q_strides.seq) * kElementBytes;
   const Resource rows =
       rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimQk);
@@ -95,15 +72,9 @@ __device__ __forceinline__ void load_query(Query& query, int q_first, const Tile
 
 __device__ __forceinline__ void store_output(const Output& output, int q_first, const Tile& tile,
                                              const Params& p) {
-#if ATTN_VARLEN
-  const int64_t sequence = tile.q_begin * p.o_strides.seq;
+  uint8_t* head = static_cast<uint8_t*>(p.o) +
+                  (first_query(tile, p.o_strides) + tile.h * p.o_strides.head) * kElementBytes;
   const int count = min(32, tile.seq_q - q_first);
-#else
-  const int64_t sequence = tile.b * p.o_strides.batch;
-  const int count = min(32, p.seq_q - q_first);
-#endif
-  uint8_t* head =
-      static_cast<uint8_t*>(p.o) + (sequence + tile.h * p.o_strides.head) * kElementBytes;
   const int row_bytes = static_cast<int>(p.o_strides.seq) * kElementBytes;
   const Resource rows =
       rows_of(head + static_cast<int64_t>(q_first) * row_bytes, row_bytes, count, kHeadDimV);
@@ -140,19 +111,20 @@ __device__ __forceinline__ Operand weights_at(const Wave& w, int k) {
 template <bool kCut = false>
 #endif
 #if ATTN_SPARSE
-// `next`: the block before it that is kept; `after`: the one before that, or any.
+// `next_block`: the one before it that is kept; `block_after`: the one before that, or any.
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
-                                            Loader& loader, int block, int next, int after,
-                                            const Blocks& blocks, const Params& p) {
+                                            Loader& loader, int block, int next_block,
+                                            int block_after, const Blocks& blocks,
+                                            const Params& p) {
 #else
 __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragments& fragments,
                                             Loader& loader, int block, const Blocks& blocks,
                                             const Params& p) {
-  const int next = block - 1, after = max(block - 2, blocks.begin);
+  const int next_block = block - 1, block_after = max(block - 2, blocks.begin);
 #endif
   loader.pin_addresses();
-  const Resource next_keys = loader.keys(after);
-  const Resource next_values = loader.values(next);
+  const Resource next_keys = loader.keys(block_after);
+  const Resource next_values = loader.values(next_block);
 #if !ATTN_EXPONENTIAL
   weigh_block(w, block, blocks.is_full(block), p);
 #endif
@@ -178,11 +150,11 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
 #if ATTN_EXPONENTIAL
 #if ATTN_CUT_LAST || ATTN_CUT_FIRST
-  const Existing<kCut> exists(w, next, p);
+  const Existing<kCut> exists(w, next_block, p);
 #else
-  const Existing<false> exists(w, next, p);
+  const Existing<false> exists(w, next_block, p);
 #endif
-  const BlockTerms terms = terms_at(w, next, p);
+  const BlockTerms terms = terms_at(w, next_block, p);
 #endif
   multiply_all<false, kStepsKv>(
       w.output, fragments,
@@ -206,7 +178,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_keys(loader, next); });
 #if ATTN_EXPONENTIAL
 #if !ATTN_INTERVAL_MASK
-  if (!blocks.is_full(next)) cut(w, next, p);
+  if (!blocks.is_full(next_block)) cut(w, next_block, p);
 #endif
   adopt(w, p);
 #endif
@@ -217,7 +189,7 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
 // `block`: the last of them that is kept.
 __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blocks, Kept& kept,
                                       int block, int q_first, const Tile& tile, const Params& p) {
-  int next = kept.before(block);
+  int next_block = kept.before(block);
 #else
 __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blocks, int q_first,
                                       const Tile& tile, const Params& p) {
@@ -228,16 +200,12 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   Fragments fragments;
 
   const auto nothing = [](int) __attribute__((always_inline)){};
-#if ATTN_VARLEN
   const int last_rows = min(kTileKv, tile.seq_kv - block * kTileKv);
-#else
-  const int last_rows = min(kTileKv, p.seq_kv - block * kTileKv);
-#endif
   loader.load_all_keys(loader.keys(block, last_rows));
   load_query(query, q_first, tile, p);
   loader.store_all_keys();
 #if ATTN_SPARSE
-  loader.load_all_keys(loader.keys(max(next, 0), next >= 0 ? kTileKv : 0));
+  loader.load_all_keys(loader.keys(max(next_block, 0), next_block >= 0 ? kTileKv : 0));
 #else
   // No rows if there is no block before. (A comparison here would merge with the loop's.)
   loader.load_all_keys(loader.keys(max(block - 1, begin), min(block - begin, 1) * kTileKv));
@@ -274,37 +242,37 @@ __device__ __forceinline__ void visit(Wave& w, Loader& loader, const Blocks& blo
   const int full_begin = uniform(max(blocks.full_begin, blocks.begin));
 #endif
   const auto visit_next = [&](auto visit_one) __attribute__((always_inline)) {
-    const int after = kept.before(next);
-    visit_one(max(after, 0));
-    block = next;
-    next = after;
+    const int block_after = kept.before(next_block);
+    visit_one(max(block_after, 0));
+    block = next_block;
+    next_block = block_after;
   };
 #if ATTN_CUT_LAST
 #pragma unroll 1
-  while (next >= full_end) {
-    visit_next([&](int after) __attribute__((always_inline)) {
-      visit_block<true>(w, query, fragments, loader, block, next, after, blocks, p);
+  while (next_block >= full_end) {
+    visit_next([&](int block_after) __attribute__((always_inline)) {
+      visit_block<true>(w, query, fragments, loader, block, next_block, block_after, blocks, p);
     });
   }
 #endif
 #if ATTN_CUT_FIRST
 #pragma unroll 1
-  while (next >= full_begin) {
-    visit_next([&](int after) __attribute__((always_inline)) {
-      visit_block(w, query, fragments, loader, block, next, after, blocks, p);
+  while (next_block >= full_begin) {
+    visit_next([&](int block_after) __attribute__((always_inline)) {
+      visit_block(w, query, fragments, loader, block, next_block, block_after, blocks, p);
     });
   }
 #pragma unroll 1
-  while (next >= 0) {
-    visit_next([&](int after) __attribute__((always_inline)) {
-      visit_block<true>(w, query, fragments, loader, block, next, after, blocks, p);
+  while (next_block >= 0) {
+    visit_next([&](int block_after) __attribute__((always_inline)) {
+      visit_block<true>(w, query, fragments, loader, block, next_block, block_after, blocks, p);
     });
   }
 #else
 #pragma unroll 1
-  while (next >= 0) {
-    visit_next([&](int after) __attribute__((always_inline)) {
-      visit_block(w, query, fragments, loader, block, next, after, blocks, p);
+  while (next_block >= 0) {
+    visit_next([&](int block_after) __attribute__((always_inline)) {
+      visit_block(w, query, fragments, loader, block, next_block, block_after, blocks, p);
     });
   }
 #endif
@@ -357,14 +325,10 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   const int q_first = tile.q_first + 32 * uniform(threadIdx.x / 64);
   Wave wave;
 #if ATTN_PACKED_HEADS
-  wave.row = group_row_at(tile, q_first + lane_row(), p);
+  wave.row = group_row_at(tile, q_first + lane_row());
 #else
   // Rows beyond the last one repeat it, so that inputs are read in range; they are not stored.
-#if ATTN_VARLEN
-  wave.row = row_at(tile, min(q_first + lane_row(), tile.seq_q - 1), p);
-#else
-  wave.row = row_at(tile, min(q_first + lane_row(), p.seq_q - 1), p);
-#endif
+  wave.row = row_at(tile, min(q_first + lane_row(), tile.seq_q - 1));
 #endif
 #if ATTN_SPARSE
   Kept kept(tile, blocks, p);
@@ -420,11 +384,9 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
   wave.row.first_save = int64_t{wave.row.h} * p.total_q + tile.q_begin;
 #endif
 #if ATTN_PACKED_HEADS
-  if (lane_half() == 0 && is_stored(q_first + lane_row(), tile, p)) {
-#elif ATTN_VARLEN
-  if (lane_half() == 0 && q_first + lane_row() < tile.seq_q) {
+  if (lane_half() == 0 && is_stored(q_first + lane_row(), tile)) {
 #else
-  if (lane_half() == 0 && q_first + lane_row() < p.seq_q) {
+  if (lane_half() == 0 && q_first + lane_row() < tile.seq_q) {
 #endif
     store_saves(p.saves, result, wave.row, p.inputs);
   }

@@ -63,10 +63,28 @@ __device__ __forceinline__ int heads_from(int h) {
 #endif
 struct Tile {
   int q_first, h, b;
+  int seq_q, seq_kv;  // of its sequence
 #if ATTN_VARLEN
-  int q_begin, kv_begin, seq_q, seq_kv;  // of its sequence
+  int q_begin, kv_begin;
 #endif
 };
+
+// Where its sequence begins in a tensor of queries, and in one of keys, in elements.
+#if ATTN_VARLEN
+__device__ __forceinline__ int64_t first_query(const Tile& tile, const Strides& strides) {
+  return tile.q_begin * strides.seq;
+}
+__device__ __forceinline__ int64_t first_key(const Tile& tile, const Strides& strides) {
+  return tile.kv_begin * strides.seq;
+}
+#else
+__device__ __forceinline__ int64_t first_query(const Tile& tile, const Strides& strides) {
+  return tile.b * strides.batch;
+}
+__device__ __forceinline__ int64_t first_key(const Tile& tile, const Strides& strides) {
+  return tile.b * strides.batch;
+}
+#endif
 
 #if ATTN_VARLEN
 // Where a sequence begins, by a scalar load: nobody writes offsets while the kernel runs. Those
@@ -152,36 +170,29 @@ __device__ __forceinline__ Tile tile_at(int index, const Params& p) {
 #endif
 #if ATTN_HEAD_PARTS > 1
   return {uniform(row * kTileQ), uniform(first_head_of(head % kTilesBeside)),
-          uniform(head / kTilesBeside)};
+          uniform(head / kTilesBeside), p.seq_q, p.seq_kv};
 #elif ATTN_PACKED_HEADS
   return {uniform(row * kTileQ), uniform(head % kHeadsKv * (kHeadsQ / kHeadsKv)),
-          uniform(head / kHeadsKv)};
+          uniform(head / kHeadsKv), p.seq_q, p.seq_kv};
 #else
-  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ)};
+  return {uniform(row * kTileQ), uniform(head % kHeadsQ), uniform(head / kHeadsQ), p.seq_q,
+          p.seq_kv};
 #endif
 }
 #endif
 
-#if ATTN_VARLEN
-__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&) {
-#else
-__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params& p) {
-#endif
+__device__ __forceinline__ Row row_at(const Tile& tile, int q_idx) {
   Row row{};
   row.b = tile.b;
   row.h = tile.h;
   row.h_kv = tile.h / (kHeadsQ / kHeadsKv);
   row.q_idx = q_idx;
-#if ATTN_VARLEN
   row.q_pos = q_idx + (tile.seq_kv - tile.seq_q);
   row.seq_q = tile.seq_q;
   row.seq_kv = tile.seq_kv;
+#if ATTN_VARLEN
   row.q_begin = tile.q_begin;
   row.kv_begin = tile.kv_begin;
-#else
-  row.q_pos = q_idx + (p.seq_kv - p.seq_q);
-  row.seq_q = p.seq_q;
-  row.seq_kv = p.seq_kv;
 #endif
   return row;
 }
@@ -192,12 +203,8 @@ __device__ __forceinline__ Row row_at(const Tile& tile, int q_idx, const Params&
 #if ATTN_PADDED_HEADS
 // Void rows repeat the last head likewise.
 #endif
-__device__ __forceinline__ Row group_row_at(const Tile& tile, int index, const Params& p) {
-#if ATTN_VARLEN
-  Row row = row_at(tile, min(index / kGroupRows, tile.seq_q - 1), p);
-#else
-  Row row = row_at(tile, min(index / kGroupRows, p.seq_q - 1), p);
-#endif
+__device__ __forceinline__ Row group_row_at(const Tile& tile, int index) {
+  Row row = row_at(tile, min(index / kGroupRows, tile.seq_q - 1));
 #if ATTN_PADDED_HEADS && ATTN_HEAD_PARTS > 1
   row.h += min(index % kGroupRows, heads_from(tile.h) - 1);
 #elif ATTN_PADDED_HEADS
@@ -223,20 +230,12 @@ struct Blocks {
 __device__ __forceinline__ Blocks blocks_of(const Tile& tile, const Params& p) {
 #if ATTN_PACKED_HEADS
   const int q_first = tile.q_first / kGroupRows;
-  const Row row = row_at(tile, q_first, p);  // a query's keys do not depend on the head
-#if ATTN_VARLEN
+  const Row row = row_at(tile, q_first);  // a query's keys do not depend on the head
   const int q_last = min(q_first + kTileQ / kGroupRows, tile.seq_q) - 1;
-#else
-  const int q_last = min(q_first + kTileQ / kGroupRows, p.seq_q) - 1;
-#endif
   const KeyRange keys = key_range(q_first, q_last, row, p.inputs);
 #else
-  const Row row = row_at(tile, tile.q_first, p);
-#if ATTN_VARLEN
+  const Row row = row_at(tile, tile.q_first);
   const int q_last = min(tile.q_first + kTileQ, tile.seq_q) - 1;
-#else
-  const int q_last = min(tile.q_first + kTileQ, p.seq_q) - 1;
-#endif
   const KeyRange keys = key_range(tile.q_first, q_last, row, p.inputs);
 #endif
   return {uniform(keys.begin / kTileKv),
