@@ -125,8 +125,8 @@ class Support {
     if (spec_.fixed.seq_kv) not_emitted("/fixed/seq_kv", "a fixed length of packed sequences is");
   }
 
-  // A step takes whole blocks of keys, or an even part of one; a warpgroup's queries are those of
-  // one row of blocks, or of whole rows.
+  // A step takes whole blocks of keys, or an even part of one. The queries of a warpgroup are those
+  // of one row of blocks, or of whole rows; on CDNA2 those of a tile are of one row.
   void check_blocks(bool hopper) {
     constexpr int kRows = schedule::kWarpgroupRows;
     if (spec_.block_size % kRows != 0) {

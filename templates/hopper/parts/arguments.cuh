@@ -63,7 +63,7 @@ attention_status check_lengths(const attention_forward_args& args) {
 #endif
 
 #if ATTN_SPARSE
-attention_status check_blocks(const attention_forward_args& args) {
+attention_status check_blocks(const attention_forward_args& args, bool any_key) {
 #if ATTN_VARLEN && ATTN_CELLS_Q
   if (args.max_seq_q < 0 || args.max_seq_q > kMost) return ATTENTION_BAD_LENGTH;
 #endif
@@ -75,20 +75,10 @@ attention_status check_blocks(const attention_forward_args& args) {
 #elif ATTN_SKIP
   if (args.seq_kv / kTileKv > INT32_MAX >> Visit::kShift) return ATTENTION_BAD_LENGTH;
 #endif
-#if ATTN_SPARSE_BITMAP && ATTN_VARLEN
-  return args.total_kv > 0 && !args.block_mask ? ATTENTION_NULL_POINTER : ATTENTION_OK;
-#elif ATTN_SPARSE_BITMAP
-  return args.seq_kv > 0 && !args.block_mask ? ATTENTION_NULL_POINTER : ATTENTION_OK;
+#if ATTN_SPARSE_BITMAP
+  return any_key && !args.block_mask ? ATTENTION_NULL_POINTER : ATTENTION_OK;
 #else
-#if ATTN_VARLEN
-  if (args.total_kv > 0 && (!args.block_counts || !args.block_indices)) {
-    return ATTENTION_NULL_POINTER;
-  }
-#else
-  if (args.seq_kv > 0 && (!args.block_counts || !args.block_indices)) {
-    return ATTENTION_NULL_POINTER;
-  }
-#endif
+  if (any_key && (!args.block_counts || !args.block_indices)) return ATTENTION_NULL_POINTER;
   if (reinterpret_cast<uintptr_t>(args.block_counts) % 4 != 0 ||
       reinterpret_cast<uintptr_t>(args.block_indices) % 4 != 0) {
     return ATTENTION_MISALIGNED;
@@ -111,16 +101,8 @@ attention_status check_pages(const attention_forward_args& args, bool any_key) {
 #endif
 
 #if ATTN_LIST_ROOM
-attention_status check_tokens(const attention_forward_args& args) {
-#if ATTN_VARLEN
-  if (args.total_kv > 0 && (!args.token_counts || !args.token_indices)) {
-    return ATTENTION_NULL_POINTER;
-  }
-#else
-  if (args.seq_kv > 0 && (!args.token_counts || !args.token_indices)) {
-    return ATTENTION_NULL_POINTER;
-  }
-#endif
+attention_status check_tokens(const attention_forward_args& args, bool any_key) {
+  if (any_key && (!args.token_counts || !args.token_indices)) return ATTENTION_NULL_POINTER;
   if (reinterpret_cast<uintptr_t>(args.token_counts) % 4 != 0 ||
       reinterpret_cast<uintptr_t>(args.token_indices) % 4 != 0) {
     return ATTENTION_MISALIGNED;
@@ -135,16 +117,20 @@ attention_status check_args(const attention_forward_args& args) {
 #if ATTN_VARLEN
   if (const attention_status status = check_sequences(args); status != ATTENTION_OK) return status;
 #endif
-#if ATTN_SPARSE
-  if (const attention_status status = check_blocks(args); status != ATTENTION_OK) return status;
-#endif
-#if ATTN_LIST_ROOM
-  if (const attention_status status = check_tokens(args); status != ATTENTION_OK) return status;
-#endif
 #if ATTN_VARLEN
   const bool any_key = args.total_kv > 0;
 #else
   const bool any_key = args.seq_kv > 0;
+#endif
+#if ATTN_SPARSE
+  if (const attention_status status = check_blocks(args, any_key); status != ATTENTION_OK) {
+    return status;
+  }
+#endif
+#if ATTN_LIST_ROOM
+  if (const attention_status status = check_tokens(args, any_key); status != ATTENTION_OK) {
+    return status;
+  }
 #endif
 #if ATTN_PAGE_SIZE
   const attention_status status = check_pages(args, any_key);
