@@ -149,6 +149,18 @@ def reads_map(d, spec):
         spec["normalize"]["output"] = f"({output}) * (1 if map == 0 else -0.4)"
 
 
+def keep_blocks(d, spec):
+    spec["blocks"] = {"size": d.random.choice(list(BLOCK_SIZES)),
+                      "from": d.random.choice(["bitmap", "indices"]),
+                      "per": d.random.choice(["heads", "heads_kv"])}
+    if d.random.random() < 0.5:
+        spec["blocks"]["queries"] = d.random.choice([1, 2, 8, 32, 64, 128])
+    if spec["blocks"]["from"] == "indices" and d.random.random() < 0.3:
+        spec["blocks"]["most"] = d.random.randint(1, 6)
+    if d.random.random() < 0.3:
+        pack(spec)
+
+
 def share_columns(d, spec):
     """Values become columns of the keys: where two sides have them, few keys, which take long here."""
     dims = spec["head_dim"]
@@ -160,6 +172,8 @@ def share_columns(d, spec):
     spec["share_kv"] = {"v_prefix": dims["v"]}
     if takes_lists(spec) and d.random.random() < 0.3:
         spec["tokens"] = draw_lists(d)
+    elif d.random.random() < 0.3:
+        keep_blocks(d, spec)
     elif d.random.random() < 0.2:
         pack(spec)
 
@@ -172,15 +186,7 @@ def draw_storage(d, spec):
     elif which == "varlen":
         pack(spec)
     elif which == "blocks":
-        spec["blocks"] = {"size": d.random.choice(list(BLOCK_SIZES)),
-                          "from": d.random.choice(["bitmap", "indices"]),
-                          "per": d.random.choice(["heads", "heads_kv"])}
-        if d.random.random() < 0.5:
-            spec["blocks"]["queries"] = d.random.choice([1, 2, 8, 32, 64, 128])
-        if spec["blocks"]["from"] == "indices" and d.random.random() < 0.3:
-            spec["blocks"]["most"] = d.random.randint(1, 6)
-        if d.random.random() < 0.3:
-            pack(spec)
+        keep_blocks(d, spec)
     elif which == "tokens" and takes_lists(spec):
         spec["tokens"] = draw_lists(d)
         if d.random.random() < 0.3:
@@ -188,6 +194,8 @@ def draw_storage(d, spec):
     elif which == "maps" and spec["head_dim"]["v"] <= 256:
         reads_map(d, spec)
         if d.random.random() < 0.3:
+            keep_blocks(d, spec)
+        elif d.random.random() < 0.3:
             pack(spec)
 
 

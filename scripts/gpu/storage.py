@@ -230,11 +230,13 @@ class SelectedBench:
 
 
 def selected_benches():
-    for kind, heads, qk, size, most in (("nsa", {"q": 64, "kv": 4}, 192, 64, 16),
-                                        ("h32", {"q": 32, "kv": 8}, 128, 64, 16),
-                                        ("wide", {"q": 32, "kv": 8}, 128, 512, 8)):
-        for seq in (8192, 32768, 65536):
-            shape = {"heads": heads, "head_dim": {"qk": qk, "v": 128},
+    latent = {"share_kv": {"v_prefix": 512}}
+    for kind, heads, dims, size, most, rest in (("nsa", (64, 4), (192, 128), 64, 16, {}),
+                                                ("h32", (32, 8), (128, 128), 64, 16, {}),
+                                                ("wide", (32, 8), (128, 128), 512, 8, {}),
+                                                ("mla", (128, 1), (576, 512), 64, 32, latent)):
+        for seq in (8192, 32768, *([] if rest else [65536])):
+            shape = {"heads": dict(zip(("q", "kv"), heads)), "head_dim": dict(zip(("qk", "v"), dims)), **rest,
                      "workload": {"batch": 1, "seq_q": seq, "seq_kv": seq}}
             dense = f"storage_selected_{kind}_s{seq}_dense"
             yield SelectedBench(dense, derive("causal", dense, True, **shape), seq, True, "")

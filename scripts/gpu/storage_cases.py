@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gpu.case import CAUSAL, MASKS, Case, make_spec, schedule
-from gpu.variant_parts import ALIBI, DIFFERENTIAL, SLOPES, row_free, variant
+from gpu.variant_parts import ALIBI, DIFFERENTIAL, LAMBDA, SLOPES, row_free, variant
 
 PAIR_BIAS = {"inputs": {"bias": {"dtype": "bf16", "shape": ["heads", "seq_q", "seq_kv"]}},
              "score": "score + bias[h, q_idx, kv_idx]", "longest": 2000}
@@ -99,6 +99,7 @@ def sparse_cases():
     yield variant("sparse_sigmoid_64", 128, (4, 4), normalize=row_free("sigmoid(score)"),
                   blocks={"size": 64, "from": "bitmap"})
     yield from sparse_rows_cases()
+    yield from sparse_maps_cases()
     yield variant("sparse_softcap_64", 256, (4, 2), score="30 * tanh(score / 30)", mask=CAUSAL,
                   blocks={"size": 64, "from": "indices"})
     yield from group_cases()
@@ -124,6 +125,26 @@ def sparse_rows_cases():
               large=False, inputs={"table": {"dtype": "f32", "shape": ["heads", 65]}},
               normalize=row_free("relu(score + table[h, clamp(q_pos - kv_idx, -32, 32) + 32])",
                                  "acc / (q_pos + 1)"))
+
+
+def sparse_maps_cases():
+    """`--filter sparse_maps`: blocks that both maps of a head keep; pairs of warpgroups pass over blocks."""
+    def one(name, head_dim, heads, given=None, fills=None, **spec):
+        case = variant(f"sparse_maps_{name}", head_dim, heads,
+                       {"lambda": {"fill": "lambdas"}, **(fills or {})}, maps=2, normalize=DIFFERENTIAL,
+                       **{"inputs": LAMBDA, **spec})
+        return replace(case, schedule=given and {**given, "order": "longest_first"})
+
+    each, group = {"size": 64, "from": "bitmap"}, {"size": 64, "from": "indices", "per": "heads_kv"}
+    yield one("causal", (64, 128), (4, 2), mask=CAUSAL, blocks=each)
+    yield one("group", (128, 256), (8, 2), blocks=group, dtype="fp16")
+    yield one("pairs", 64, (4, 4), schedule(4, 32, 2, ping_pong=False, overlap="none"), blocks=each,
+              mask=CAUSAL)
+    yield one("varlen", (72, 40), (4, 2), varlen=True, layout="bhsd", mask=MASKS["window"],
+              blocks={"size": 128, "from": "indices"})
+    yield one("selected", 64, (16, 1), mask=CAUSAL, blocks={**group, "queries": 1, "most": 8})
+    yield one("bias", 64, (4, 2), fills={"bias": {"fill": "normal"}}, blocks=each, longest=2000,
+              inputs={**LAMBDA, **PAIR_BIAS["inputs"]}, score="score + bias[h, q_idx, kv_idx] * (1 + map)")
 
 
 def selected_cases():
@@ -260,6 +281,18 @@ def latent_cases():
               score=ALIBI, mask=CAUSAL, tokens={"indices": 200})
     yield one("lists_split", (576, 512), (128, 1), mask=CAUSAL, tokens={"indices": 900}, longest=2000,
               workload={"batch": 1, "seq_q": 2, "seq_kv": 8192})
+    blocks = {"size": 64, "from": "indices"}
+    chosen = {**blocks, "queries": 1, "most": 8, "per": "heads_kv"}
+    yield one("blocks", (192, 128), (8, 2), mask=CAUSAL, blocks=blocks)
+    yield one("blocks_group", (104, 72), (8, 2), dtype="fp16", layout="bhsd", varlen=True, mask=CAUSAL,
+              blocks={**blocks, "per": "heads_kv"})
+    yield one("blocks_wide", (576, 512), (4, 1), mask=MASKS["window"],
+              blocks={"size": 128, "from": "bitmap"})
+    yield one("blocks_chosen", (576, 512), (128, 1), mask=CAUSAL, blocks=chosen)
+    yield one("blocks_chosen_split", (576, 512), (64, 1), mask=CAUSAL, blocks=chosen, longest=2000,
+              workload={"batch": 2, "seq_q": 1, "seq_kv": 8192})
+    yield one("blocks_chosen_paged", (448, 384), (16, 1), varlen=True, mask=CAUSAL, blocks=chosen,
+              kv_cache={"paged": 16}, normalize=row_free("sigmoid(score)"))
     for tile_kv, stages in ((32, 4), (48, 2)):
         spec = make_spec(f"latent_{tile_kv}", (576, 512), (16, 1), mask=CAUSAL,
                          share_kv={"v_prefix": 512})

@@ -102,7 +102,6 @@ class Support {
   // Each of two warpgroups has a map of the same rows, and one of them adds up both outputs.
   void check_maps(bool hopper) {
     if (!hopper) return not_emitted("/maps", "two maps of scores are");
-    if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of two maps is");
     const int v = spec_.head_dim.v;
     if (v <= kOneAccumulator || v > kLargestHeadDim) return;  // the latter is refused anyway
     not_emitted("/head_dim/v", fmt::format("head_dim.v {} of two maps is", v),
@@ -113,7 +112,6 @@ class Support {
   void check_share_kv(bool hopper) {
     if (!hopper) return not_emitted("/share_kv", "share_kv is");
     if (spec_.maps > 1) not_emitted("/maps", "two maps of shared keys and values are");
-    if (spec_.block_size > 0) not_emitted("/blocks", "block sparsity of shared keys and values is");
     const int v = spec_.head_dim.v;
     if (v <= kOneAccumulator || v > kLargestHeadDim || schedule::has_even_sides(v)) return;
     not_emitted("/head_dim/v", fmt::format("head_dim.v {} of shared keys and values is", v),

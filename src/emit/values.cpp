@@ -93,9 +93,11 @@ class TemplateValues {
     put("VALUE_PARTS", parts.count);
     put("SHARE_KV", spec_.v_prefix.has_value());
     put("SIDES", parts.sides);
-    const bool sides = parts.sides > 1;
+    const bool sides = parts.sides > 1, maps = spec_.maps > 1;
     values_["ATTN_ROW_BLOCKS"] = sides ? "kRowBlocks" : "kWarpgroups";
     values_["ATTN_ROW_BLOCK"] = sides ? "warpgroup / kSides" : "warpgroup";
+    values_["ATTN_KEEPERS"] = maps ? "kRowBlocks" : values_["ATTN_ROW_BLOCKS"];
+    values_["ATTN_KEEPER"] = maps ? "warpgroup / kMaps" : values_["ATTN_ROW_BLOCK"];
     values_["ATTN_STORED_CHUNKS"] = sides ? "kSides * kChunksV" : "kChunksV";
     values_["ATTN_PART_COLUMNS"] = sides ? "kOutputDim" : "kHeadDimV";
     put("OUTPUT_DIM", spec_.head_dim.v);

@@ -143,7 +143,7 @@ TEST_CASE("two maps of scores") {
   const std::string pair = source_of(two, 2), pairs = source_of(two, 4);
   CHECK(has(pair, "// Schedule (given): 64x32,"));
   CHECK(has(pairs, "// Schedule (given): 128x32,"));
-  CHECK(has(pairs, "constexpr int kTileQ = 64 * kWarpgroups / kMaps;"));
+  CHECK(has(pairs, "constexpr int kRowBlocks = kWarpgroups / kMaps;"));
   // The rows of a pair are the tile's: no block is loaded for other warpgroups alone.
   CHECK_FALSE(has(pair, "pass_over"));
   CHECK(has(pairs, "pass_over"));

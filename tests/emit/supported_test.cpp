@@ -140,11 +140,7 @@ TEST_CASE("values that are columns of the keys") {
         "spec.yaml:8:7: error: two maps of shared keys and values are not emitted yet for h100\n"
         "    8 | maps: 2\n"
         "      |       ^\n");
-  CHECK(refusal_of(shared + "blocks: {size: 64, from: bitmap}\n") ==
-        "spec.yaml:8:9: error: block sparsity of shared keys and values is not emitted yet for "
-        "h100\n"
-        "    8 | blocks: {size: 64, from: bitmap}\n"
-        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of(shared + "blocks: {size: 64, from: bitmap}\n") == "");
   const std::string latent = "attngen: 1\nname: latent\ndtype: bf16\nheads: {q: 128, kv: 1}\n";
   CHECK(refusal(latent + "head_dim: {qk: 576, v: 512}\nshare_kv: {v_prefix: 512}\n"
                          "tokens: {indices: 2048}\n") == "");
@@ -163,10 +159,7 @@ TEST_CASE("values that are columns of the keys") {
 TEST_CASE("two maps") {
   CHECK(refusal_of("maps: 2\nscore: score - map\nmask: kv_idx <= q_pos\n") == "");
   CHECK(refusal_of("maps: 2\nscore: score - map\nvarlen: true\n") == "");
-  CHECK(refusal_of("maps: 2\nblocks: {size: 64, from: bitmap}\n") ==
-        "spec.yaml:8:9: error: block sparsity of two maps is not emitted yet for h100\n"
-        "    8 | blocks: {size: 64, from: bitmap}\n"
-        "      |         ^~~~~~~~~~~~~~~~~~~~~~~~\n");
+  CHECK(refusal_of("maps: 2\nscore: score - map\nblocks: {size: 64, from: bitmap}\n") == "");
   CHECK(refusal("attngen: 1\nname: wide\ndtype: bf16\nheads: {q: 8, kv: 8}\n"
                 "head_dim: {qk: 128, v: 264}\nmaps: 2\n") ==
         "spec.yaml:5:24: error: head_dim.v 264 of two maps is not emitted yet for h100\n"

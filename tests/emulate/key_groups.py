@@ -349,6 +349,27 @@ KEY_GROUPS = {
           turns(2, 32, 2, pack_heads=True, order="linear", grid="plain"),
           turns(2, 32, 2, pack_heads=True, order="linear", split_keys=True)], ["1,6,90"]),
     ],
+    # Blocks of such keys: what a warpgroup passes over has no values to wait for, and what lies behind
+    # a sequence is cleared in keys, of one block a step or of two.
+    "shared_blocks": [
+        (spec((4, 1), (96, 64), share_kv={"v_prefix": 64}, blocks={"size": 64, "from": "bitmap"}, mask=CAUSAL),
+         [schedule(2, 64, 2), schedule(3, 64, 2, overlap="none"), schedule(1, 128, 2),
+          split(1, 64, 2)], CALLS),
+        (spec((4, 1), (80, 80), dtype="fp16", share_kv={"v_prefix": 80}, varlen=True,
+              blocks={"size": 64, "from": "indices", "per": "heads_kv"}),
+         [schedule(2, 64, 3), packed(2, 128, 2), packed(1, 64, 2, split_keys=True)],
+         [*PACKED, LONG_PACKED[2]]),
+        (spec((16, 1), (192, 128), share_kv={"v_prefix": 128}, blocks=selected(1, most=4), mask=CAUSAL),
+         [packed(1, 64, 2), packed(3, 64, 2), packed(2, 32, 2, weights="shared")], ["2,37,700", "1,1,300"]),
+        (spec((3, 1), (576, 512), share_kv={"v_prefix": 512}, blocks={"size": 64, "from": "indices"},
+              mask=CAUSAL), [turns(2, 64, 2), turns(2, 32, 3)], ["padded:1,70,130", "1,1,700", "1,64,0"]),
+        (spec((16, 1), (576, 512), share_kv={"v_prefix": 512}, blocks=selected(1, most=4), mask=CAUSAL),
+         [turns(2, 64, 2, pack_heads=True), turns(2, 32, 2, pack_heads=True, split_keys=True)],
+         ["1,37,700", "1,3,0"]),
+        (spec((4, 1), (448, 384), share_kv={"v_prefix": 384}, varlen=True, kv_cache={"paged": 16},
+              blocks=selected(8, "bitmap"), mask=CAUSAL),
+         [turns(2, 32, 2, pack_heads=True)], PACKED[:2]),
+    ],
     # Keys in pages: of a tile's size, of several tiles, of parts of one, of what divides neither.
     "paged": [
         (spec((4, 2), kv_cache={"paged": 64}, mask=CAUSAL),
@@ -549,6 +570,27 @@ KEY_GROUPS = {
          [schedule(4, 32, 2, ping_pong=True)], FEW),
         (spec((4, 2), maps=2, varlen=True, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL),
          [schedule(2, 64, 2), schedule(4, 48, 2, overlap="none", ping_pong=True)], PACKED),
+    ],
+    # Blocks that both maps of a query head keep: what the two warpgroups of other rows keep is passed
+    # over by pairs.
+    "maps_blocks": [
+        (spec(maps=2, head_dim=(64, 128), blocks={"size": 64, "from": "bitmap"}, mask=CAUSAL,
+              inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [schedule(2, 64, 2), schedule(2, 128, 2), split(2, 64, 2)], CALLS[:4]),
+        (spec(maps=2, head_dim=(64, 32), blocks={"size": 64, "from": "bitmap"}, inputs=LAMBDA,
+              normalize=DIFFERENTIAL), [schedule(4, 64, 2), schedule(4, 32, 3, overlap="none")], CALLS[:4]),
+        (spec((4, 2), (72, 40), dtype="fp16", maps=2, blocks={"size": 64, "from": "indices", "per": "heads_kv"},
+              inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [packed(4, 64, 2), packed(2, 128, 2), packed(2, 64, 3, ping_pong=True)], CALLS[:3]),
+        (spec((4, 1), maps=2, varlen=True, blocks=selected(1, most=4), mask=CAUSAL, inputs=LAMBDA,
+              normalize=DIFFERENTIAL), [packed(2, 64, 2), packed(4, 32, 2, overlap="none")], PACKED[:3]),
+        (spec(maps=2, blocks=selected(16, "bitmap", per="heads"), mask=WINDOW,
+              inputs={**LAMBDA, **bias("bf16", "heads")},
+              score="score + bias[h, q_idx, kv_idx] * (1 + map)", normalize=DIFFERENTIAL),
+         [schedule(4, 32, 2)], BIASED[1:3]),
+        (spec((4, 1), maps=2, varlen=True, kv_cache={"paged": 16},
+              blocks={"size": 64, "from": "bitmap"}, mask=CAUSAL, inputs=LAMBDA, normalize=DIFFERENTIAL),
+         [schedule(4, 32, 2)], PACKED[:2]),
     ],
     # Likewise, heads packed into the tile, keys split, or both: each map of a row has parts.
     "maps_few": [

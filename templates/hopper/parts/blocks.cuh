@@ -58,9 +58,11 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
   while (cursor.has_more()) {
     barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
     cursor.visit = visit_of_slot();
-    if (!cursor.visit.keeps(warpgroup)) {
+    if (!cursor.visit.keeps(ATTN_KEEPER)) {
       release_key();
+#if !ATTN_SHARE_KV
       barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
+#endif
       release_value();
       continue;
     }
@@ -94,7 +96,7 @@ __device__ __forceinline__ void Consumer::visit_blocks(Cursor cursor) {
 #pragma unroll 1
     while (cursor.has_more()) {
       barrier_wait(shared.key_full[key_slot.index], key_slot.parity);
-      if (!visit_of_slot().keeps(warpgroup)) break;
+      if (!visit_of_slot().keeps(ATTN_KEEPER)) break;
       cursor.visit = visit_of_slot();
       start_scores();
       start_output();

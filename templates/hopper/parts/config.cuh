@@ -50,7 +50,8 @@ constexpr float kScale = ATTN_SCALE;
 // warpgroup w has map w % kMaps of row block w / kMaps.
 constexpr int kMaps = ATTN_MAPS;
 constexpr int kWarpgroups = ATTN_WARPGROUPS;  // consumers
-constexpr int kTileQ = 64 * kWarpgroups / kMaps;
+constexpr int kRowBlocks = kWarpgroups / kMaps;
+constexpr int kTileQ = 64 * kRowBlocks;
 #elif ATTN_SIDES > 1
 // Sides of the output's columns. Of the consumers that share 64 query rows each takes one:
 // warpgroup w has side w % kSides of row block w / kSides.

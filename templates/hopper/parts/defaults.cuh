@@ -356,6 +356,20 @@
 #ifndef ATTN_ROW_BLOCK
 #define ATTN_ROW_BLOCK warpgroup
 #endif
+#ifndef ATTN_KEEPERS
+#if ATTN_MAPS > 1
+#define ATTN_KEEPERS kRowBlocks
+#else
+#define ATTN_KEEPERS kWarpgroups
+#endif
+#endif
+#ifndef ATTN_KEEPER
+#if ATTN_MAPS > 1
+#define ATTN_KEEPER warpgroup / kMaps
+#else
+#define ATTN_KEEPER warpgroup
+#endif
+#endif
 #ifndef ATTN_STORED_CHUNKS
 #define ATTN_STORED_CHUNKS kChunksV
 #endif

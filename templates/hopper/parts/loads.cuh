@@ -285,7 +285,18 @@ __device__ __forceinline__ void Producer::load_key(int block) {
     barrier_expect(full, kKeyBytes);
 #endif
 #if !ATTN_PAGE_SIZE
-#if ATTN_MAPS > 1
+#if ATTN_MAPS > 1 && ATTN_GATHER
+#pragma unroll
+    for (int map = 0; map < kMaps; ++map) {
+#if ATTN_VARLEN
+      load_pair<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index][map], tile.kv_begin,
+                                     block, announced.second, kMaps * h_kv + map);
+#else
+      load_pair<kChunksQk, kChunkQk>(maps.k, full, shared.key[key_slot.index][map], block,
+                                     announced.second, kMaps * h_kv + map, tile.b);
+#endif
+    }
+#elif ATTN_MAPS > 1
 #if ATTN_VARLEN
     const int row = tile.kv_begin + block * kTileKv, batch = 0;
 #else

@@ -18,10 +18,10 @@ static_assert(kCellKeys % kTileKv == 0, "no block of keys is kept in part");
 // Rows of cells that a tile looks at: one, each warpgroup's own, or all that its queries stand in.
 #if ATTN_ROWS_DIFFER
 constexpr int kCellRows = ATTN_CELL_ROWS;
-static_assert(kCellRows * kCellQueries == kTileQueries && kCellRows % kWarpgroups == 0);
+static_assert(kCellRows * kCellQueries == kTileQueries && kCellRows % ATTN_KEEPERS == 0);
 static_assert(kCellRows <= 8 * sizeof(Keepers));
 #elif ATTN_SKIP
-constexpr int kCellRows = kWarpgroups;
+constexpr int kCellRows = ATTN_KEEPERS;
 static_assert(kCellRows <= Visit::kKeeperBits);
 #else
 constexpr int kCellRows = 1;
@@ -106,14 +106,12 @@ class Walk {
     if (keepers == 0) return -1;
     const int word = visit_of(block_of_lane(), blocks_.is_full(block_of_lane()));
 #if ATTN_SKIP
-    constexpr int kOwnRows = kCellRows / kWarpgroups;
+    constexpr int kOwnRows = kCellRows / ATTN_KEEPERS;
     constexpr Keepers kOwn = (Keepers{1} << kOwnRows) - 1;
-    int warpgroups = 0;
+    int all = 0;
 #pragma unroll
-    for (int i = 0; i < kWarpgroups; ++i) {
-      warpgroups |= int{(keepers >> kOwnRows * i & kOwn) != 0} << i;
-    }
-    return word | warpgroups;
+    for (int i = 0; i < ATTN_KEEPERS; ++i) all |= int{(keepers >> kOwnRows * i & kOwn) != 0} << i;
+    return word | all;
 #else
     return word;
 #endif
@@ -144,7 +142,7 @@ class Walk {
     int query = tile.q_first;
 #endif
 #if ATTN_SKIP && !ATTN_ROWS_DIFFER
-    query += kTileQueries / kWarpgroups * i;  // warpgroup i's first
+    query += kTileQueries / ATTN_KEEPERS * i;  // the i-th keeper's first
 #if ATTN_VARLEN
     if (query >= tile.seq_q) return -1;
 #else

@@ -294,7 +294,7 @@ __device__ __forceinline__ bool Consumer::place_ends() {
   bool all = true;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const int row = warpgroup * 64 + thread / 32 * 16 + lane / 4 + 8 * r;  // of the tile
+    const int row = ATTN_KEEPER * 64 + thread / 32 * 16 + lane / 4 + 8 * r;  // of the tile
 #if ATTN_PACKED_HEADS
     const bool keeps = (keepers >> row / kGroupRows / kCellQueries & 1) != 0;
 #else
@@ -440,10 +440,14 @@ __device__ __forceinline__ void Consumer::clear_behind(int block) {
 #endif
 #if ATTN_GATHER
   if (!__any_sync(0xffffffffu, first < kBlockKv)) return;
-  barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
   // The last block is the first of two, or has come twice.
   const int end = rows[0].apart > 0 ? kTileKv : kBlockKv;
+#if ATTN_SHARE_KV
+  clear_values(shared.key[value_slot.index], max(first, 0), end);  // keys that the mask leaves out
+#else
+  barrier_wait(shared.value_full[value_slot.index], value_slot.parity);
   clear_values(shared.value[value_slot.index], max(first, 0), end);
+#endif
 #else
 #if ATTN_VARLEN
   const int first = tile.seq_kv - block * kTileKv;

@@ -13,7 +13,10 @@ using Keepers = uint32_t;
 // A block on its way, in one word: its number, whether all its pairs exist (full), whether another
 // of the tile follows (more). Consumers vote on it: their branches are the whole warp's, and no
 // value moves to a uniform register.
-#if ATTN_SKIP
+#if ATTN_SKIP && ATTN_MAPS > 1
+// Also which 64 rows keep it, since they differ in that: block 3, full, the last, which the first
+// ones alone keep, is 3 * 64 + 32 + 1.
+#elif ATTN_SKIP
 // Also which warpgroups keep it, since they differ in that: block 3, full, the last, which
 // warpgroup 0 alone keeps, is 3 * 64 + 32 + 1.
 #else
@@ -31,10 +34,10 @@ struct Visit {
   Keepers keepers;
 #endif
 #if ATTN_SKIP
-  static constexpr int kKeeperBits = 4;  // a bit for each warpgroup that may keep it
+  static constexpr int kKeeperBits = 4;  // a bit for each that may keep it
   static constexpr int kMore = 1 << kKeeperBits, kFull = 2 << kKeeperBits, kShift = 2 + kKeeperBits;
-  __device__ __forceinline__ bool keeps(int warpgroup) const {
-    return __any_sync(0xffffffffu, word >> warpgroup & 1);
+  __device__ __forceinline__ bool keeps(int keeper) const {
+    return __any_sync(0xffffffffu, word >> keeper & 1);
   }
 #else
   static constexpr int kMore = 1, kFull = 2, kShift = 2;
