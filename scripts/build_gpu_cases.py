@@ -5,6 +5,8 @@ be carried to a machine with one.
 
   scripts/build_gpu_cases.py                    builds attngen and the oracle first (preset release)
   scripts/build_gpu_cases.py --filter alibi     only these kernels; the others stay as they are
+  scripts/build_gpu_cases.py --specs mine/*.yaml --out build-mine    specs of yours, for gpu_check.py
+                                                and bench_specs.py
 """
 
 import argparse
@@ -21,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
+from gpu import own_specs  # noqa: E402
 from gpu.cases import GROUPS, all_cases  # noqa: E402
 from gpu.file_benches import file_benches  # noqa: E402
 from gpu.forward import bench_cases  # noqa: E402
@@ -55,6 +58,11 @@ def options():
     parser.add_argument("--draw", default="", metavar="SEED:COUNT", help="so many random specs of "
                         "another draw, and nothing else; wants an --out of its own")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--specs", type=Path, nargs="+", default=[], metavar="FILE",
+                        help="specs of yours, and nothing else; want an --out of their own")
+    parser.add_argument("--fill", nargs="+", default=[], metavar="INPUT=HOW",
+                        help="what inputs of --specs hold, a number or a name of scripts/gpu/fills.py, "
+                        "where the guess by type and shape will not do: window=1024 doc=documents")
     args = parser.parse_args()
     if args.draw and not re.fullmatch(r"[a-z0-9]+:[0-9]+", args.draw):
         parser.error(f"--draw {args.draw}: want a seed and a count, as 7:100")
@@ -198,7 +206,8 @@ def main():
     benches = [*bench_cases(), *variant_benches(), *file_benches(), *storage_benches(),
                *decode_benches(), *selected_benches(), *list_benches(), *packed_list_benches(),
                *paged_benches()]
-    cases = all_cases(args.draw) + ([] if args.draw else [bench.case() for bench in benches])
+    own = own_specs.read_cases(args.specs, dict(map(own_specs.fill_of, args.fill)))
+    cases = own or all_cases(args.draw) + ([] if args.draw else [bench.case() for bench in benches])
     chosen = [c for c in cases if args.filter in c.name and args.group in ("", c.group)]
     began = time.monotonic()
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -210,11 +219,11 @@ def main():
     shutil.copy2(args.oracle, args.out / args.oracle.name)
     # These are of this call: kernels that it kept have their own.
     index = {"commit": args.commit, "target": args.target, "draw": args.draw,
-             "oracle": args.oracle.name,
+             "specs": own_specs.to_index(own), "oracle": args.oracle.name,
              "cases": sorted([*kept, *entries], key=lambda e: e["name"])}
     index_path.write_text(json.dumps(index, indent=1) + "\n")
     others_failed = build_sanitize_driver(entries, args)
-    if not args.draw and args.group in ("", "bench_storage") and build_ceilings(args):
+    if not (args.draw or own) and args.group in ("", "bench_storage") and build_ceilings(args):
         others_failed = True
     failed = sum("error" in entry for entry in entries)
     size = sum(f.stat().st_size for f in args.out.rglob("*") if f.is_file())

@@ -5,6 +5,7 @@
   scripts/gpu_check.py             then, where the GPU is: needs numpy and PyTorch
   scripts/gpu_check.py --filter alibi --quick
   scripts/gpu_check.py --filter alibi --shape 2,239,799,padded,normal    one call again
+  scripts/gpu_check.py --build build-mine      your own specs (build_gpu_cases.py --specs)
 
 For every kernel and shape: each output is within the FlashAttention rule of the exact result (all
 rows of small calls, else a seeded sample with the tile edges; plain softmax is compared over whole
@@ -24,7 +25,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from gpu.cases import GROUPS, all_cases  # noqa: E402
+from gpu.cases import GROUPS, cases_of  # noqa: E402
 from gpu.supervise import run_cases  # noqa: E402
 
 PRINTED_FAILURES = 3  # of a case; the JSON has all
@@ -87,7 +88,7 @@ def main():
     settings = settings_of(args)
     index = json.loads((Path(args.build) / "index.json").read_text())
     entries = {entry["name"]: entry for entry in index["cases"]}
-    chosen = [c for c in all_cases(index["draw"])
+    chosen = [c for c in cases_of(index)
               if args.filter in c.name and args.group in ("", c.group)]
     built = [c for c in chosen if "library" in entries.get(c.name, {})]
     missing = [{"case": c.name, "error": entries.get(c.name, {}).get("error", "not built")}
@@ -115,7 +116,7 @@ def main():
           f"{facts['device']}: {len(failed)} kernels failed, {len(missing)} missing, "
           f"{len(left_out)} left out")
     Path(args.json).write_text(json.dumps({
-        **facts, "commit": index["commit"], "draw": index["draw"],
+        **facts, "commit": index["commit"], "draw": index["draw"], "specs": index.get("specs", []),
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": shlex.join(sys.argv), "seed": args.seed, "seconds": round(seconds, 1),
         "failed": failed, "missing": missing, "left_out": left_out,

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from gpu.cases import all_cases  # noqa: E402
+from gpu.cases import cases_of  # noqa: E402
 
 COLUMNS = {"largest": "o", "mean": "o in the mean", "whole": "o, whole tensor",
            "apart": "o, across schedules"}
@@ -72,7 +72,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("json", type=Path, help="what scripts/gpu_check.py wrote")
     check = json.loads(parser.parse_args().json.read_text())
-    cases = {case.name: case for case in all_cases(check.get("draw", ""))}
+    cases = {case.name: case for case in cases_of(check)}
     results = [r for r in check["cases"] if r["case"] in cases]
     unknown = [r["case"] for r in check["cases"] if r["case"] not in cases]
     print(f"{check['device']}, {check['date'][:10]}, {check['commit'][:7]}, seed {check['seed']}\n")

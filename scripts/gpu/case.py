@@ -1,7 +1,7 @@
 """What a kernel of the GPU check is made of, and the calls that it is held to the oracle on."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HEADS = {"mha": (4, 4), "gqa4": (8, 2), "gqa8": (16, 2), "mqa": (6, 1)}
 LAYOUTS = ["bshd", "bhsd"]
@@ -113,7 +113,13 @@ def schedule(warpgroups, tile_kv, stages, weights="registers", overlap="intra_wa
 
 
 def shapes_of(case, quick=False):
-    """The calls of a case: lengths, and in turn the kinds of strides."""
+    """The calls of a case, each once: of those of any lengths what the spec fixes is replaced."""
+    fixed = case.spec.get("fixed", {})
+    return list(dict.fromkeys(replace(shape, **fixed) for shape in free_shapes_of(case, quick)))
+
+
+def free_shapes_of(case, quick):
+    """Lengths, and in turn the kinds of strides."""
     if case.spec.get("varlen"):
         more = VARLEN_SPLIT if case.group == "split" else []
         return [Shape(*one, STRIDES[i % len(STRIDES)])

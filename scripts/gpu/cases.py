@@ -5,6 +5,7 @@ head ratios and layouts spread over them (Latin squares), then the scores, masks
 that no fixed kernel has, five specs under a dozen schedules each, and random specs.
 """
 
+from gpu import own_specs
 from gpu.case import CAUSAL, DTYPES, HEADS, LAYOUTS, MASKS, Case, dim_text, make_spec, schedule
 from gpu.random_hopper import random_cases
 from gpu.schedule_cases import agree_cases, packed_cases, split_cases, walk_cases
@@ -137,6 +138,11 @@ def sanitize_cases():
     split = make_spec("sanitize_split", (64, 64), (4, 1), mask=CAUSAL)
     yield Case(split["name"], split, "sanitize", data=split["name"], schedule={
         **schedule(2, 64, 2, order="longest_first"), "split_keys": True})
+
+
+def cases_of(index):
+    """What a build of build_gpu_cases.py is of: specs of a user, or all cases of a draw."""
+    return own_specs.of_index(index["specs"]) if index.get("specs") else all_cases(index.get("draw", ""))
 
 
 def all_cases(draw=""):

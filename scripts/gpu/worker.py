@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from gpu.case_check import CaseCheck, Settings  # noqa: E402
-from gpu.cases import all_cases  # noqa: E402
+from gpu.cases import cases_of  # noqa: E402
 from gpu.oracle import OracleLibrary  # noqa: E402
 
 
@@ -23,7 +23,7 @@ def main():
     index = json.loads((Path(settings.build) / "index.json").read_text())
     library = OracleLibrary(Path(settings.build) / index["oracle"])
     entries = {entry["name"]: entry for entry in index["cases"]}
-    cases = {case.name: case for case in all_cases(index["draw"])}
+    cases = {case.name: case for case in cases_of(index)}
     shared = {}
     for line in sys.stdin:
         name = line.strip()

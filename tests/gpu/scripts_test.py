@@ -16,7 +16,8 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 import build_gpu_cases  # noqa: E402
-from gpu import cases, supervise  # noqa: E402
+from gpu import case as case_module  # noqa: E402
+from gpu import cases, own_specs, supervise  # noqa: E402
 
 try:
     import numpy as np
@@ -96,6 +97,39 @@ class Help(unittest.TestCase):
 class Groups(unittest.TestCase):
     def test_the_options_know_all(self):
         self.assertEqual({case.group for case in cases.all_cases()}, set(cases.GROUPS))
+
+
+class OwnSpecs(unittest.TestCase):
+    SPEC = {"attngen": 1, "name": "mine", "dtype": "bf16", "heads": {"q": 2, "kv": 1},
+            "head_dim": {"qk": 64, "v": 64}, "scale": "default", "mask": "kv_idx <= q_pos + ahead",
+            "inputs": {"ahead": {"dtype": "i32", "shape": []},
+                       "doc": {"dtype": "i32", "shape": ["batch", "seq_kv"], "sorted": True},
+                       "warmth": {"dtype": "f32", "shape": ["heads"]}}}
+
+    def test_inputs_are_guessed_but_for_those_that_are_given(self):
+        case = own_specs.case_of(self.SPEC, dict([own_specs.fill_of("ahead=7")]))
+        self.assertEqual(case.fills, {"ahead": {"value": 7.0}, "doc": {"fill": "documents"},
+                                      "warmth": {"fill": "slopes"}})
+        self.assertNotIn("scale", case.spec)
+        self.assertEqual(own_specs.fill_of("doc=stretches"), ("doc", {"fill": "stretches"}))
+        with self.assertRaises(ValueError):
+            own_specs.fill_of("ahead=")
+
+    def test_the_index_has_all_of_them(self):
+        own = [own_specs.case_of(self.SPEC, {})]
+        index = json.loads(json.dumps({"draw": "", "specs": own_specs.to_index(own)}))
+        self.assertEqual(cases.cases_of(index), own)
+
+    def test_large_scores_are_for_what_has_a_maximum(self):
+        sums = {**self.SPEC, "normalize": {"weight": "score", "output": "acc"}}
+        self.assertEqual([own_specs.case_of(s, {}).large for s in (self.SPEC, sums)], [True, False])
+
+    def test_lengths_may_be_fixed(self):
+        case = own_specs.case_of({**self.SPEC, "fixed": {"seq_q": 49, "seq_kv": 49}}, {})
+        shapes = case_module.shapes_of(case)
+        self.assertEqual({(s.seq_q, s.seq_kv) for s in shapes}, {(49, 49)})
+        self.assertEqual(len(shapes), len(set(shapes)))
+        self.assertEqual({s.strides for s in shapes}, set(case_module.STRIDES))
 
 
 class Errors(unittest.TestCase):
