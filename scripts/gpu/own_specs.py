@@ -27,9 +27,11 @@ def guess_fill(name, declared):
 
 
 def fill_of(text):
-    """("window", {"value": 1024.0}) of window=1024, ("doc", {"fill": "documents"}) of doc=documents."""
+    """("window", {"value": 1024}) of window=1024, ("doc", {"fill": "documents"}) of doc=documents."""
     name, _, how = text.partition("=")
-    return name, {"fill": how} if how.isidentifier() else {"value": float(how)}
+    if how.isidentifier():
+        return name, {"fill": how}
+    return name, {"value": int(how) if how.lstrip("-").isdigit() else float(how)}
 
 
 def case_of(spec, fills):

@@ -108,7 +108,7 @@ class OwnSpecs(unittest.TestCase):
 
     def test_inputs_are_guessed_but_for_those_that_are_given(self):
         case = own_specs.case_of(self.SPEC, dict([own_specs.fill_of("ahead=7")]))
-        self.assertEqual(case.fills, {"ahead": {"value": 7.0}, "doc": {"fill": "documents"},
+        self.assertEqual(case.fills, {"ahead": {"value": 7}, "doc": {"fill": "documents"},
                                       "warmth": {"fill": "slopes"}})
         self.assertNotIn("scale", case.spec)
         self.assertEqual(own_specs.fill_of("doc=stretches"), ("doc", {"fill": "stretches"}))
