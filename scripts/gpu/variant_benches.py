@@ -143,6 +143,11 @@ def decay(score, b, h, q, k, inputs):
     return score * ((q - k) * (1 - 2.0 ** (-5.0 - h)).log()).exp()
 
 
+def gated(score, b, h, q, k, inputs):
+    gates, step = inputs["gates"], inputs["step"]
+    return score * (gates[b, h, q] - gates[b, h, k]).where(k <= q, 0).exp() * step[b, h, k]
+
+
 WEIGHTS = {
     "softmax": ({}, {}),
     "sigmoid": ({"inputs": {"bias": {"dtype": "f32", "shape": []}},
@@ -155,7 +160,13 @@ WEIGHTS = {
                   {"weigh": retention, "score": decay}),
     "linear": ({"score": "score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))",
                 "normalize": "none"}, {"weigh": linear, "score": decay}),
+    "gated": ({"inputs": {name: {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}
+                          for name in ("gates", "step")}, "normalize": "none",
+               "score": "score * exp(gates[b, h, q_pos] - gates[b, h, kv_idx]) * step[b, h, kv_idx]"},
+              {"weigh": linear, "score": gated, "fills": (("gates", {"fill": "log_gates"}),
+                                                          ("step", {"fill": "normal"}))}),
 }
+DECAYS = ("retention", "linear", "gated")
 # batch, heads, length, head dim, causal: peers.md's shapes, and long rows.
 SHAPES = [(1, 32, 2048, 128, True), (1, 32, 4096, 128, True), (4, 16, 4096, 64, True),
           (1, 16, 16384, 128, False), (1, 32, 16384, 64, False), (1, 16, 16384, 128, True),
@@ -175,7 +186,7 @@ def weight_benches():
         dims = dim if isinstance(dim, tuple) else (dim, dim)
         where = f"b{batch}_h{heads}_s{seq}_{dim_text(dims)}_{'causal' if is_causal else 'full'}"
         for name, (spec, more) in WEIGHTS.items():
-            decays = name in ("retention", "linear")
+            decays = name in DECAYS
             if decays and not is_causal:
                 continue  # towards the past alone
             if not decays and name != "softmax" and (

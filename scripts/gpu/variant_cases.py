@@ -426,6 +426,27 @@ def far_cases():
     yield one("d256", 256, (2, 2), wide, layout="bhsd")
     yield one("d256v512", (256, 512), (2, 1), wide)
     yield one("wide_linear", (256, 512), (2, 2), wide, normalize=row_free("score"))
+    yield one("mean", 64, (4, 2), tall, normalize=row_free("score", "acc / (q_pos + 1)"))
+    keys = {name: {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]} for name in ("gates", "step")}
+    fills = {"gates": {"fill": "log_gates"}, "step": {"fill": "normal"}}
+    slow = "exp(0.01 * (gates[b, h, q_pos] - gates[b, h, kv_idx]))"
+
+    def gated(name, head_dim, heads, given, score, **spec):
+        inputs = {key: declared for key, declared in keys.items() if key in score}
+        case = variant(f"far_gated_{name}", head_dim, heads, {key: fills[key] for key in inputs},
+                       large=False, inputs=inputs, score=score,
+                       **{"mask": CAUSAL, "normalize": "none", **spec})
+        return replace(case, schedule=given)
+
+    yield gated("d128", 128, (4, 4), tall, f"score * {slow} * step[b, h, kv_idx]")
+    yield gated("d64", 64, (4, 2), schedule(4, 64, 6, overlap="none", ping_pong=False,
+                                            order="longest_first"), f"score * {slow}", layout="bhsd")
+    yield gated("fast", (128, 64), (4, 4), tall, "score * exp(gates[b, h, q_pos] - gates[b, h, kv_idx])")
+    yield gated("growing", 64, (2, 2), tall, "score * exp(0.01 * gates[b, h, kv_idx]) / 8")
+    yield gated("steps", 128, (2, 1), tall, "score * step[b, h, kv_idx]", mask=MASKS["prefix"])
+    yield gated("d256v512", (256, 512), (2, 1), wide, f"score * {slow} * step[b, h, kv_idx]")
+    yield gated("full", 128, (4, 2), schedule(3, 64, 4), f"score * {slow} * step[b, h, kv_idx]", mask=None,
+                normalize=row_free("score", "acc / seq_kv"))
 
 
 def wide_cases():

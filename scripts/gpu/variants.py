@@ -13,7 +13,7 @@ FILLS = {
     "prefix": {"fill": "lengths"}, "kv_len": {"fill": "lengths"}, "doc": {"fill": "documents"},
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
-    "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
+    "sink": {"fill": "normal"}, "step": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
     "rel": {"fill": "normal"}, "rel_h": {"fill": "normal"}, "rel_w": {"fill": "normal"},
     "dist": {"fill": "hops"}, "spatial": {"fill": "normal"}, "bd": {"fill": "normal"},
     "bucket": {"fill": "buckets"}, "c2p": {"fill": "normal"}, "p2c": {"fill": "normal"},
@@ -22,7 +22,7 @@ FILLS = {
 }
 # Outputs that grow with the scores leave the range of the storage type.
 UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick",
-             "linear_attention"}
+             "linear_attention", "gated_linear_attention"}
 LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair, or for each query and distance
 
 

@@ -5,7 +5,9 @@
 #include "attention/interval_mask.h"
 #include "attention/pair_form.h"
 #include "attention/pair_input.h"
+#include "attention/terms.h"
 #include "attention/tiles.h"
+#include "expr/simplify.h"
 
 namespace attngen::attention {
 
@@ -21,11 +23,130 @@ bool has_far_keys(const spec::Spec& spec) {
          range.full_begin.is_number(0);
 }
 
+constexpr int kMostParts = 64;  // of shared ones there may be a number exponential in depth
+
+// A score as a product of kProduct, of what does not vary along the row, of what else varies, and
+// a power of 2. Empty for 1, and for 2^0.
+struct Factors {
+  Expr of_row, varying, exponent;
+};
+
+void multiply(Expr& product, const Expr& by, bool divides) {
+  if (!product && !divides) {
+    product = by;
+  } else {
+    product =
+        expr::make(divides ? Op::Divide : Op::Multiply, {product ? product : expr::number(1), by});
+  }
+}
+
+void add(Expr& sum, const Expr& term, bool minus) {
+  const std::vector<Term> terms =
+      sum ? std::vector<Term>{{sum, false}, {term, minus}} : std::vector<Term>{{term, minus}};
+  sum = sum_of(terms);
+}
+
+std::optional<Factors> factors_of(const Expr& score, const Predicate& varies) {
+  struct Factor {
+    Expr value;
+    bool divides;
+  };
+  std::vector<Factor> left{{score, false}};
+  Factors factors;
+  int products = 0, parts = 0;
+  while (!left.empty()) {
+    if (++parts > kMostParts) return std::nullopt;
+    const auto [value, divides] = left.back();
+    left.pop_back();
+    const bool is_product = value.op() == Op::Variable && value.name() == kProduct;
+    if (!varies(value)) {
+      multiply(factors.of_row, value, divides);
+    } else if (value.op() == Op::Multiply || value.op() == Op::Divide) {
+      left.push_back({value.operand(0), divides});
+      left.push_back({value.operand(1), divides != (value.op() == Op::Divide)});
+    } else if (value.op() == Op::Exp2) {
+      add(factors.exponent, value.operand(0), divides);
+    } else if (is_product && !divides) {
+      ++products;
+    } else {
+      multiply(factors.varying, value, divides);
+    }
+  }
+  if (products != 1) return std::nullopt;
+  return factors;
+}
+
+// Whether only its key decides a pair's.
+bool is_of_key(const Expr& e) {
+  static constexpr const char* kOthers[] = {"q_idx", "q_pos", "d", "map", "score", kProduct};
+  return std::ranges::none_of(kOthers, [&](const char* name) { return expr::mentions(e, name); });
+}
+
+// A sum whose terms are each of the row or of the key.
+class SplitSum {
+ public:
+  explicit SplitSum(const Predicate& varies) : varies_(varies) {}
+
+  // Whether all terms of factor * e are so.
+  bool add_terms(const Expr& e, const Expr& factor, bool minus) {
+    for (const Term& term : terms_of(e)) {
+      if (!add_term(term.value, factor, minus != term.minus)) return false;
+    }
+    return true;
+  }
+
+  Expr of_row, of_key;
+
+ private:
+  bool add_term(const Expr& e, const Expr& factor, bool minus) {
+    if (++terms_ > kMostParts) return false;
+    if (varies_(e) && e.op() == Op::ToFloat) return add_whole(e.operand(0), factor, minus);
+    if (e.op() == Op::Negate) return add_terms(e.operand(0), factor, !minus);
+    if (varies_(e) && e.op() == Op::Divide && !varies_(e.operand(1))) {
+      const Expr inverse = expr::make(Op::Divide, {expr::number(1), e.operand(1)});
+      return add_terms(e.operand(0), times(factor, inverse), minus);
+    }
+    if (varies_(e) && e.op() == Op::Multiply) {
+      for (const size_t i : {0u, 1u}) {
+        if (!varies_(e.operand(i)))
+          return add_terms(e.operand(1 - i), times(factor, e.operand(i)), minus);
+      }
+    }
+    return add_part(e, times(factor, e), minus);
+  }
+  // q_pos - kv_idx, say.
+  bool add_whole(const Expr& e, const Expr& factor, bool minus) {
+    if (++terms_ > kMostParts) return false;
+    if (e.op() == Op::Add || e.op() == Op::Subtract) {
+      return add_whole(e.operand(0), factor, minus) &&
+             add_whole(e.operand(1), factor, minus != (e.op() == Op::Subtract));
+    }
+    return add_part(e, times(factor, expr::make(Op::ToFloat, {e})), minus);
+  }
+  // A factor of the row, such as q_pos * kv_idx has, makes of a part of the key one of the pair.
+  bool add_part(const Expr& e, const Expr& term, bool minus) {
+    if (varies_(e) && !is_of_key(term)) return false;
+    add(varies_(e) ? of_key : of_row, term, minus);
+    return true;
+  }
+  static Expr times(const Expr& factor, const Expr& e) {
+    return factor ? expr::make(Op::Multiply, {factor, e}) : e;
+  }
+
+  const Predicate& varies_;
+  int terms_ = 0;
+};
+
 }  // namespace
 
 int sums_of_products(const std::vector<FarSum>& sums) {
   return static_cast<int>(
       std::ranges::count_if(sums, [](FarSum sum) { return sum != FarSum::Number; }));
+}
+
+bool sums_products(const RowForm& rows) {
+  return std::ranges::any_of(
+      rows.reductions, [](const Reduction& reduction) { return !reduction.element.is_number(); });
 }
 
 std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowForm& rows) {
@@ -44,34 +165,26 @@ std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowFor
       return std::nullopt;
     }
   }
-  // A number of keys alone would have a loop over far keys that adds up nothing.
-  if (!sums.empty() && sums_of_products(sums) == 0) return std::nullopt;
   return sums;
 }
 
-Expr far_exponent(const Expr& score, const std::function<bool(const Expr&)>& varies) {
-  std::vector<Expr> factors{score};
-  Expr exponent;
-  int products = 0;
-  while (!factors.empty()) {
-    const Expr factor = factors.back();
-    factors.pop_back();
-    if (!varies(factor)) continue;
-    if (factor.op() == Op::Multiply) {
-      factors.push_back(factor.operand(0));
-      factors.push_back(factor.operand(1));
-    } else if (factor.op() == Op::Divide && !varies(factor.operand(1))) {
-      factors.push_back(factor.operand(0));
-    } else if (factor.op() == Op::Exp2 && !exponent) {
-      exponent = factor.operand(0);
-    } else if (factor.op() == Op::Variable && factor.name() == kProduct && products == 0) {
-      ++products;
-    } else {
-      return {};
-    }
-  }
-  if (products != 1) return {};
-  return exponent ? exponent : expr::number(0);
+Expr far_exponent(const Expr& score, const Predicate& varies) {
+  const auto factors = factors_of(score, varies);
+  if (!factors || factors->varying) return {};
+  return factors->exponent ? factors->exponent : expr::number(0);
+}
+
+std::optional<KeyWeight> key_weight(const Expr& score, const Predicate& varies) {
+  const auto factors = factors_of(score, varies);
+  if (!factors || (factors->varying && !is_of_key(factors->varying))) return std::nullopt;
+  SplitSum exponent(varies);
+  if (factors->exponent && !exponent.add_terms(factors->exponent, {}, false)) return std::nullopt;
+  const auto simple = [](const Expr& e) { return e ? expr::simplify(e) : e; };
+  Expr unit = expr::variable(kUnit, expr::Type::Float);
+  if (exponent.of_row) unit = expr::make(Op::Add, {exponent.of_row, unit});
+  Expr of_row = expr::make(Op::Exp2, {unit});
+  if (factors->of_row) multiply(of_row, factors->of_row, false);
+  return KeyWeight{simple(exponent.of_key), simple(factors->varying), simple(of_row)};
 }
 
 }  // namespace attngen::attention

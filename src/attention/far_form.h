@@ -8,8 +8,14 @@
 // more product each. Sums of scores, or of their absolute values, still take each pair's product,
 // but of its power only the ratio of one key to the next: a multiply-add a pair.
 //
+// Without such sums, what a weight has of its key may be anything that the key alone decides:
+//   score = product * factor(key) 2^(exponent(key)) * what the row decides
+//
 // Example: RetNet's retention in parallel, product * exp((q_pos - kv_idx) * log(gamma)) over
 // max(rowsum(abs(score)), 1): slope -log2(gamma).
+//
+// Example: a gated state space model's, product * exp(gates[b, h, q_pos] - gates[b, h, kv_idx]) *
+// step[b, h, kv_idx]: exponent -log2(e) gates[b, h, kv_idx], factor step[b, h, kv_idx].
 #pragma once
 
 #include <cstdint>
@@ -29,13 +35,24 @@ enum class FarSum : uint8_t {
   Number,    // the same for each key
 };
 
+// Of b, h, kv_idx and inputs; `of_row` of a row and kUnit: the weight that a product of 1 has at a
+// key without a factor whose exponent is kUnit.
+struct KeyWeight {
+  expr::Expr exponent, factor;  // empty for 0, for 1
+  expr::Expr of_row;
+};
+inline constexpr const char* kUnit = "$unit";
+
 struct FarForm {
-  expr::Expr slope;          // log2 of a weight's growth from a key to the next; of b, h, inputs
-  std::vector<FarSum> sums;  // what RowForm::reductions add up
+  expr::Expr slope;  // log2 of a weight's growth from a key to the next; of b, h, inputs
+  std::optional<KeyWeight> key_weight;  // where there is none
+  std::vector<FarSum> sums;             // what RowForm::reductions add up
 };
 
 // How many of them take each pair's product.
 int sums_of_products(const std::vector<FarSum>& sums);
+// Whether some do, of a form that has far keys.
+bool sums_products(const RowForm& rows);
 
 // Whether the kernel's tiles may have such keys: dense, bf16 (a state may be larger than fp16's
 // range), rows that see all keys from the first on up to some key, reductions that are sums of the
@@ -44,7 +61,11 @@ std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowFor
 
 // x, of a score that is a product of kProduct, 2^x and what does not vary along the row; 0 where it
 // has no power. Otherwise empty.
-expr::Expr far_exponent(const expr::Expr& score,
-                        const std::function<bool(const expr::Expr&)>& varies);
+using Predicate = std::function<bool(const expr::Expr&)>;
+expr::Expr far_exponent(const expr::Expr& score, const Predicate& varies);
+
+// Of such a score whose power and factors, if they vary, do so with the key alone, or as a sum of
+// terms that do with those that do not.
+std::optional<KeyWeight> key_weight(const expr::Expr& score, const Predicate& varies);
 
 }  // namespace attngen::attention

@@ -214,7 +214,8 @@ class Former {
     if (abilities_.bias) form_.bias = pair_input(spec);
     if (form_.mask_bits && form_.bias && form_.bias->of_mask) form_.bias.reset();
     const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
-    score_ = prepared(expr::substitute(spec.score, {{"score", product}}));
+    own_score_ = expr::substitute(spec.score, {{"score", product}});
+    score_ = prepared(own_score_);
   }
 
   PairForm form() {
@@ -361,7 +362,25 @@ class Former {
     auto sums = abilities_.far ? far_sums(spec_, rows_) : std::nullopt;
     if (!sums) return;
     const Expr slope = arranger_.slope_of_power(prepared(of_score(rows_.weight)));
-    if (slope) form_.far = FarForm{slope, std::move(*sums)};
+    if (slope) {
+      form_.far = FarForm{slope, std::nullopt, std::move(*sums)};
+    } else if (sums_of_products(*sums) == 0) {
+      if (auto key = key_weight_of_spec())
+        form_.far = FarForm{{}, std::move(key), std::move(*sums)};
+    }
+  }
+
+  // Of loads as the spec has them, since a kernel before this one reads them, without the factor
+  // that the output has.
+  std::optional<KeyWeight> key_weight_of_spec() const {
+    const Expr weight = expr::substitute(rows_.weight, {{"score", own_score_}});
+    auto key = key_weight(expr::simplify(by_powers_of_two(weight)),
+                          [this](const Expr& part) { return arranger_.varies(part); });
+    if (key && form_.weight_factor != 1) {
+      const Expr rest = expr::number(1 / form_.weight_factor);
+      key->of_row = expr::simplify(expr::make(Op::Multiply, {key->of_row, rest}));
+    }
+    return key;
   }
 
   const spec::Spec& spec_;
@@ -373,7 +392,7 @@ class Former {
   Strips strips_{abilities_.strips, [this](const Expr& e) { return arranger_.grows_evenly(e); },
                  [this](const Expr& load, size_t dim) { return index_in_range(spec_, load, dim); }};
   RowTables row_tables_{spec_, strips_, form_.row_tables};
-  Expr score_;  // of products
+  Expr own_score_, score_;  // of products: as the spec has it, and prepared
 };
 
 // The factor of tanh(product * factor), or nothing.

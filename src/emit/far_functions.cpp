@@ -16,27 +16,57 @@ class FarFunctions : public PairText {
   using PairText::PairText;
 
   std::string text() const {
-    const expr::Expr& growth = pairs_.far->slope;
-    const bool is_factor = growth.is_number() || growth.op() == expr::Op::Variable;
-    const std::string slope = expr::print_c(growth, expr::Dialect::Device, names_.names());
-    std::string text =
-        "\n// What is left of a key's weight beside that of one so many keys on.\n" +
-        text_of({"float",
-                 "decay",
-                 {kRow, "int keys", kInputs},
-                 wrapped(fmt::format("  return exp2_approx(-keys * {});",
-                                     is_factor ? slope : "(" + slope + ")"))}) +
-        "\n// The weight that a product of 1 has at key kv_idx.\n" +
-        text_of({"float",
-                 "weight_of_one",
-                 {kRow, "int kv_idx", kInputs},
-                 lines_line("kv_idx") + (reads_column() ? "  const int column = 0;\n" : "") +
-                     far_pair("1", "  ") +
-                     fmt::format("  return {};\n", pair_value("weight_of", pairs_.weight))});
-    return form_.reductions.empty() ? text : text + far_sums();
+    std::string text = pairs_.far->key_weight ? key_weights(*pairs_.far->key_weight) : decay();
+    if (form_.reductions.empty()) return text;
+    return text + (attention::sums_products(form_) ? far_sums() : far_counts());
   }
 
  private:
+  std::string decay() const {
+    const expr::Expr& growth = pairs_.far->slope;
+    const bool is_factor = growth.is_number() || growth.op() == expr::Op::Variable;
+    const std::string slope = expr::print_c(growth, expr::Dialect::Device, names_.names());
+    return "\n// What is left of a key's weight beside that of one so many keys on.\n" +
+           text_of({"float",
+                    "decay",
+                    {kRow, "int keys", kInputs},
+                    wrapped(fmt::format("  return exp2_approx(-keys * {});",
+                                        is_factor ? slope : "(" + slope + ")"))}) +
+           "\n// The weight that a product of 1 has at key kv_idx.\n" +
+           text_of({"float",
+                    "weight_of_one",
+                    {kRow, "int kv_idx", kInputs},
+                    lines_line("kv_idx") + (reads_column() ? "  const int column = 0;\n" : "") +
+                        far_pair("1", "  ") +
+                        fmt::format("  return {};\n", pair_value("weight_of", pairs_.weight))});
+  }
+  std::string key_weights(const attention::KeyWeight& key) const {
+    std::string text =
+        "\n// Of a key's weight what the key alone decides: the exponent of a power of two" +
+        std::string(key.factor ? ", and a factor.\n" : ".\n") +
+        of_key("key_exponent", key.exponent ? key.exponent : expr::number(0));
+    if (key.factor) text += "\n" + of_key("key_factor", key.factor);
+    return text + "\n// The weight that a product of 1 has at a key whose exponent is `unit`.\n" +
+           text_of({"float",
+                    "weight_of_one",
+                    {kRow, "float unit", kInputs},
+                    returned(key.of_row, names_.names())});
+  }
+  std::string of_key(const char* name, const expr::Expr& value) const {
+    return text_of({"float", name, {kRow, "int kv_idx", kInputs}, returned(value, names_.names())});
+  }
+  // Of keys that no loop visits.
+  std::string far_counts() const {
+    std::string counts;
+    for (const Reduction& reduction : form_.reductions) counts += counted(reduction);
+    return "\n// What so many far columns of a thread add up to.\n" +
+           text_of({"void", "count_far", {"int columns", "Reductions& red"}, counts});
+  }
+  static std::string counted(const Reduction& reduction) {
+    const double number = reduction.element.number();
+    const std::string factor = number == 1 ? "" : " * " + expr::float_literal(number);
+    return wrapped(fmt::format("  red.{} += columns{};", reduction.name, factor));
+  }
   bool reads_column() const { return pairs_.has_lines() || pairs_.reads(attention::kColumn); }
   std::string lines_line(std::string_view key) const {
     return pairs_.has_lines() ? fmt::format("  const Lines lines = lines_at(row, {}, in);\n", key)
@@ -54,9 +84,7 @@ class FarFunctions : public PairText {
       const Reduction& reduction = form_.reductions[i];
       const attention::FarSum sum = pairs_.far->sums[i];
       if (sum == attention::FarSum::Number) {
-        const double number = reduction.element.number();
-        const std::string factor = number == 1 ? "" : " * " + expr::float_literal(number);
-        counts += wrapped(fmt::format("  red.{} += columns{};", reduction.name, factor));
+        counts += counted(reduction);
         continue;
       }
       members += fmt::format("  float {}[2] = {{}};\n", reduction.name);

@@ -48,7 +48,8 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
       {cdna2 ? "parts/api.h" : "parts/api.cuh", source_api(spec, api, user.lengths)}};
   if (!cdna2) {
     substitution.replacements["parts/helpers.cuh"] = user.helpers;
-    const bool far = choice.candidate.resources.forms.far, far_sums = !rows.reductions.empty();
+    const bool far = choice.candidate.resources.forms.far,
+               far_sums = attention::sums_products(rows);
     substitution.replacements["parts/wgmma_n.cuh"] =
         wgmma_functions({spec.dtype, schedule.tile_kv, schedule::value_parts(spec).columns,
                          schedule.weights == schedule::Place::Shared,

@@ -248,9 +248,12 @@ class TemplateValues {
   }
 
   void put_far_form() {
-    const bool sums = pairs_.far && !rows_.reductions.empty();
+    const bool sums = pairs_.far && attention::sums_products(rows_);
     put("FAR", pairs_.far.has_value());
     put("FAR_SUMS", sums);
+    put("FAR_COUNTS", pairs_.far && !rows_.reductions.empty() && !sums);
+    put("KEY_WEIGHTS", pairs_.far && pairs_.far->key_weight);
+    put("KEY_FACTORS", pairs_.far && pairs_.far->key_weight && pairs_.far->key_weight->factor);
     put("PARTS_IN_TURN", resources_.parts_in_turn);
     put("FAR_QUERIES", schedule::holds_far_queries(sums, spec_.head_dim.qk));
     put("STATE_COLUMNS", schedule::state_columns(sums, spec_.head_dim.qk));

@@ -355,7 +355,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
                            const spec::Workload& w) const {
   const target::Target& t = target_;
   const TileRows& rows = rows_.of(s, w);
-  const bool sums = !kernel_.rows.reductions.empty();  // of far keys
+  const bool sums = attention::sums_products(kernel_.rows);  // of far keys
   const bool has_states =
       resources.forms.far && w.seq_q >= fewest_far_queries(sums, kernel_.head_dim_qk);
   // Each part of the values has tiles as a head of its own would, if a tile does not take all.

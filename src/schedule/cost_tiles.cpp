@@ -176,7 +176,7 @@ CostModel::Tiles CostModel::tiles_of(const Schedule& s, const Steps& steps, cons
   const int turns = sharing.turns;
   const TileRows& rows = rows_.of(s, w);
   const std::vector<TestedBlocks>* const asked = kernel_.test ? &tested(s, w) : nullptr;
-  const bool sums = !kernel_.rows.reductions.empty();  // of far keys
+  const bool sums = attention::sums_products(kernel_.rows);  // of far keys
   Tiles tiles;
   tiles.per_entry = rows.stride;
   tiles.clk.reserve(rows.keys.size());

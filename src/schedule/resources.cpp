@@ -212,7 +212,7 @@ int shared_bytes_of(const Kernel& kernel, const Schedule& s, int query_stages) {
 // longer by states than without (head dims 192/128 and 256, H200, 2026-11-23, a throw-away script).
 bool has_slots_for_far_keys(const Kernel& kernel, const Schedule& s) {
   const bool in_values = kernel.head_dim_v >= kernel.head_dim_qk;  // slots of theirs take turns
-  return kernel.rows.reductions.empty() || (in_values ? 2 : 1) * s.stages >= 4;
+  return !attention::sums_products(kernel.rows) || (in_values ? 2 : 1) * s.stages >= 4;
 }
 
 // A product's columns that an instruction holds beside its operands in the 128 registers of a
@@ -423,7 +423,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.scout = kernel.has_scout();
   resources.values_apart = has_values_apart(kernel, s);
   resources.page_rows = copies_rows(kernel, s);
-  resources.parts_in_turn = resources.forms.far && !kernel.rows.reductions.empty() &&
+  resources.parts_in_turn = resources.forms.far && attention::sums_products(kernel.rows) &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent;
   resources.weights_in_keys = has_weights_in_keys(kernel, s);
   resources.row_order = kernel.row_order;

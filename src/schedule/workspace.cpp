@@ -1,9 +1,11 @@
 #include "schedule/workspace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 #include <vector>
 
+#include "attention/pair_form.h"
 #include "attention/row_form.h"
 #include "attention/tiles.h"
 #include "expr/expr.h"
@@ -20,6 +22,8 @@ constexpr int64_t kCounter = 4;         // of tiles, which a kernel before clear
 constexpr int64_t kOwnCounter = 16;     // and one that the kernel clears, with the call's number
 constexpr int64_t kTableEntry = 16;     // of ids of a tile or a block
 constexpr int64_t kHighAndLowPart = 2;  // of a state's numbers
+constexpr int kUnitsTogether = 4;       // fp32, of states of key weights
+constexpr int kUnitsBytes = 16;
 
 // Sizes in doubles: those of calls that no card holds would leave 64 bits.
 constexpr double kMostBytes = 0x1p62;
@@ -76,13 +80,17 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   if (!candidate.resources.forms.far) return 0;
   const auto derived = attention::derive_row_form(spec.normalize);
   const auto* rows = std::get_if<attention::RowForm>(&derived);
-  const bool sums = rows != nullptr && !rows->reductions.empty();
+  if (rows == nullptr) return 0;
+  const bool sums = attention::sums_products(*rows);
   const int qk = spec.head_dim.qk;
   if (call.seq_q < fewest_far_queries(sums, qk)) return 0;
   const int64_t chunks = (call.seq_kv - (attention::is_masked(spec) ? 1 : 0)) / chunk_keys(qk);
   const int64_t state = kHighAndLowPart * kElement * qk * spec.head_dim.v;
-  return static_cast<double>(std::max<int64_t>(0, chunks) * call.batch) *
-         static_cast<double>(spec.heads.q * state);
+  const double states = static_cast<double>(std::max<int64_t>(0, chunks) * call.batch) *
+                        static_cast<double>(spec.heads.q);
+  const auto far = attention::pair_form(spec, *rows, {.far = true}).far;
+  const double units = far && far->key_weight ? std::ceil(states / kUnitsTogether) : 0;
+  return states * static_cast<double>(state) + units * kUnitsBytes;
 }
 
 // What splits leave of each row.

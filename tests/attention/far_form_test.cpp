@@ -1,9 +1,12 @@
 #include "attention/far_form.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <variant>
 
 #include "attention/pair_form.h"
+#include "expr/print.h"
 #include "support.h"
 
 namespace attngen::attention {
@@ -51,8 +54,56 @@ TEST_CASE("a row that divides by its sum counts its pairs") {
       kDecay, kCausal, "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc / l}\n"));
   REQUIRE(far.has_value());
   CHECK(far->sums == std::vector{FarSum::Score, FarSum::Number});
-  CHECK_FALSE(far_form(with(
-      kDecay, kCausal, "normalize: {rows: {n: rowsum(1)}, weight: score, output: acc / n}\n")));
+  const auto counts = far_form(
+      with(kDecay, kCausal, "normalize: {rows: {n: rowsum(1)}, weight: score, output: acc / n}\n"));
+  REQUIRE(counts.has_value());
+  CHECK(sums_of_products(counts->sums) == 0);
+}
+
+// Of inputs weight and sink.
+std::string text_of(const expr::Expr& e) { return e ? expr::print(e) : ""; }
+
+TEST_CASE("without sums a key's weight is what the key decides") {
+  const auto far =
+      far_form(with("score: score * exp2(weight[b, q_pos] - weight[b, kv_idx]) * sink[h] / (2 + "
+                    "weight[b, kv_idx])\n",
+                    kCausal, kLinear));
+  REQUIRE(far.has_value());
+  REQUIRE(far->key_weight.has_value());
+  CHECK_FALSE(far->slope);
+  CHECK(text_of(far->key_weight->exponent) == "-weight[b, kv_idx]");
+  CHECK(text_of(far->key_weight->factor) == "1 / (2 + weight[b, kv_idx])");
+  CHECK(text_of(far->key_weight->of_row) == "exp2(weight[b, q_pos] - 2 + $unit) * sink[h]");
+}
+
+TEST_CASE("a line along the keys is a part of it") {
+  const auto far = far_form(
+      with("score: score * exp2((q_pos - kv_idx) * sink[h]) * exp2(weight[b, kv_idx] / 4)\n",
+           kCausal, kLinear));
+  REQUIRE(far.has_value());
+  REQUIRE(far->key_weight.has_value());
+  CHECK(expr::mentions(far->key_weight->exponent, "kv_idx"));
+  CHECK_FALSE(expr::mentions(far->key_weight->exponent, "q_pos"));
+  CHECK_FALSE(expr::mentions(far->key_weight->of_row, "kv_idx"));
+}
+
+TEST_CASE("a factor of the key alone has a state, one of the pair has none") {
+  const auto far = far_form(with("score: score * weight[b, kv_idx]\n", kCausal, kLinear));
+  REQUIRE(far.has_value());
+  CHECK_FALSE(far->key_weight->exponent);
+  CHECK_FALSE(far_form(with("score: score * weight[b, q_pos - kv_idx]\n", kCausal, kLinear)));
+  CHECK_FALSE(far_form(
+      with("score: score * exp(weight[b, q_pos] * weight[b, kv_idx])\n", kCausal, kLinear)));
+  CHECK_FALSE(far_form(with("score: score * exp(-weight[b, kv_idx])\n", kCausal, kRetention)));
+}
+
+TEST_CASE("of many terms or factors there is no state") {
+  std::string lets = "let:\n  s0: weight[b, kv_idx] + sink[h]\n";
+  for (int i = 1; i < 9; ++i) lets += fmt::format("  s{0}: s{1} + s{1}\n", i, i - 1);
+  CHECK_FALSE(far_form(with(lets + "score: score * exp2(s8)\n", kCausal, kLinear)));
+  std::string powers = "let:\n  s0: weight[b, kv_idx]\n";
+  for (int i = 1; i < 9; ++i) powers += fmt::format("  s{0}: s{1} * s{1}\n", i, i - 1);
+  CHECK_FALSE(far_form(with(powers + "score: score * s8\n", kCausal, kLinear)));
 }
 
 TEST_CASE("linear attention without a decay") {

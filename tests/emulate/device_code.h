@@ -84,6 +84,10 @@ template <typename T>
 T __ldg(const T* at) {
   return *at;
 }
+template <typename T>
+T __ldcg(const T* at) {
+  return *at;
+}
 inline int __clz(unsigned x) { return x == 0 ? 32 : __builtin_clz(x); }
 inline unsigned __vimax3_u32(unsigned x, unsigned y, unsigned z) { return std::max({x, y, z}); }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {

@@ -3,9 +3,9 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 """
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS,
-                   FALLING, FEW, GATED, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY,
+                   FADING, FALLING, FEW, GATED, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY,
                    LONG_PACKED, NARROW, NEAR, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS,
-                   SELF, SIGMOID, SLOPES, SLOWLY, SUMS, TABLE, VALID, WINDOW, bias, gate, keep,
+                   SELF, SIGMOID, SLOPES, SLOWLY, STEP, SUMS, TABLE, VALID, WINDOW, bias, gate, keep,
                    packed, positions, rows_of, schedule, spec, split)
 
 FUNCTION_GROUPS = {
@@ -510,5 +510,27 @@ FUNCTION_GROUPS = {
         (spec((1, 1), score=SLOWLY, normalize=LINEAR, inputs=LENGTHS,
               mask="kv_idx <= q_pos and kv_idx < 600 * len[b]"),
          [schedule(2, 64, 4, overlap="none")], ["3,520,1100"]),
+    ],
+    # What a key's weight has of its key: of an exponent that falls along the keys, that grows, or that
+    # a line adds to; a factor, alone too; pairs that are counted.
+    "far_weights": [
+        (spec(mask=CAUSAL, inputs={**GATES, **STEP}, score=FADING + " * step[b, h, kv_idx]", normalize=LINEAR),
+         [schedule(3, 64, 4, ping_pong=True), schedule(2, 64, 4, grid="plain", order="linear")],
+         ["1,700,1300", "opposed:1,700,1300", "2,600,400"], "gates=log_gates"),
+        (spec((1, 1), (128, 64), layout="bhsd", mask=CAUSAL, inputs=GATES, score=FADING,
+              normalize={"weight": "score", "output": "acc / (q_pos + 1)"}),
+         [schedule(2, 64, 4, overlap="none")], ["1,600,1100"], "gates=log_gates"),
+        (spec((1, 1), mask=CAUSAL, inputs=GATES, score="score * exp(0.1 * gates[b, h, kv_idx])",
+              normalize=LINEAR), [schedule(2, 64, 4)], ["1,700,1300"], "gates=log_gates"),
+        (spec((2, 1), (64, 128), inputs={**GATES, **STEP}, normalize=LINEAR,
+              score=f"{SLOWLY} * exp(0.02 * (gates[b, h, 0] - gates[b, h, kv_idx]))"
+                    " / (3 + abs(step[b, h, kv_idx]))"),
+         [schedule(2, 64, 4)], ["1,520,1100", "1,600,0"], "gates=log_gates"),
+        (spec((1, 1), (64, 384), mask=CAUSAL, inputs=STEP, score="score * step[b, h, kv_idx]",
+              normalize={"rows": {"n": "rowsum(1)"}, "weight": "score", "output": "acc / n",
+                         "save": {"n": "n"}}), [schedule(2, 64, 4)], ["1,600,1100"]),
+        (spec((1, 1), mask=CAUSAL, scale=0.05, score=SLOWLY,
+              normalize={"weight": "score", "output": "acc / (q_pos + 1)"}),
+         [schedule(3, 64, 4, ping_pong=True)], ["1,600,1100"]),
     ],
 }

@@ -1,3 +1,16 @@
+#if ATTN_KEY_WEIGHTS
+// Keys far behind a tile's queries, whose weights are products with what the row decides and what
+// the key does:
+//
+//   weight(q, k) = product(q, k) factor(k) 2^(exponent(k) + what the row decides)
+//
+// Their part of the output is the product of the query with one matrix, the state
+//
+//   state(end) = sum over k < end of factor(k) 2^(exponent(k) - unit(end)) value_k key_k^T
+//
+// times the weight that a product of 1 has at a key whose exponent is the unit: the greatest of
+// these keys' exponents. A kernel before this one leaves both, the
+#else
 // Keys far behind a tile's queries, whose weights are products that decay evenly along the keys:
 //
 //   weight(q, k) = product(q, k) 2^(slope k + what the row decides)
@@ -7,6 +20,7 @@
 //   state(end) = sum over k < end of 2^(slope (k - end)) value_k key_k^T
 //
 // times the weight that a product of 1 has at key `end`. A kernel before this one leaves the
+#endif
 // state at the end of every chunk of keys, as the sum of two bf16 numbers: a query may be
 // nearly orthogonal to it, and would then see its rounding.
 #pragma once
@@ -25,6 +39,9 @@ constexpr int kStatePartBytes = kOutputDim / 64 * kKeyBytes;
 constexpr int kStatePartBytes = kStateRowBlocks * kKeyBytes;
 #endif
 constexpr int kStateBytes = kStateParts * kStatePartBytes;
+#if ATTN_KEY_WEIGHTS
+constexpr float kLeastUnit = -1e30f;  // finite, so that a difference of two is no NaN
+#endif
 static_assert(kTileKv == 64 && kHeadDimV % 64 == 0 && kChunkQk == 64 && kChunkV == 64);
 
 // Far keys and the slots of a state come through the ring of keys and, where its slots have room

@@ -460,6 +460,15 @@
 #ifndef ATTN_FAR_SUMS
 #define ATTN_FAR_SUMS 0
 #endif
+#ifndef ATTN_FAR_COUNTS
+#define ATTN_FAR_COUNTS 0
+#endif
+#ifndef ATTN_KEY_WEIGHTS
+#define ATTN_KEY_WEIGHTS 0
+#endif
+#ifndef ATTN_KEY_FACTORS
+#define ATTN_KEY_FACTORS 0
+#endif
 #ifndef ATTN_FAR_QUERIES
 #define ATTN_FAR_QUERIES 1
 #endif

@@ -121,7 +121,7 @@ __device__ __forceinline__ void Consumer::sum_far_keys(int count, FarSlots& slot
 }
 
 #endif
-// The output of far keys, in the unit of the last of them: the product of the queries with a state.
+// The output of far keys, in the unit of their state: the product of the queries with that.
 template <typename Query>
 __device__ __forceinline__ void Consumer::multiply_state(FarSlots& slots, const Query& query) {
 #pragma unroll
@@ -173,9 +173,21 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
 #endif
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
   value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
+#if ATTN_KEY_WEIGHTS
+  // There since its state is.
+  const int64_t plane = int64_t{tile.b} * kHeadsQ + tile.h;
+  const float unit = __ldcg(&p.units[plane * p.chunks + count / kChunkBlocks - 1]);
+#endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
+#if ATTN_FAR_COUNTS
+    count_far(count * kTileKv / 4, reductions[r]);
+#endif
+#if ATTN_KEY_WEIGHTS
+    const float weight = weight_of_one(rows[r], unit, p.inputs);
+#else
     const float weight = weight_of_one(rows[r], count * kTileKv, p.inputs);
+#endif
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {
       output[j][r][0] *= weight;

@@ -278,16 +278,26 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
 
 #if ATTN_FAR
 
-// Bytes of the states, or none for a call that is refused. They begin the workspace.
-size_t prepared_bytes(const attention_forward_args& args) {
+// States, or none for a call that is refused. They begin the workspace.
+int64_t states_of(const attention_forward_args& args) {
   if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
-  constexpr int64_t kMostStates = (int64_t{1} << 62) / kStateBytes;  // more than any memory holds
+  constexpr int64_t kMostStates = (int64_t{1} << 61) / kStateBytes;  // more than any memory holds
   const int64_t states = chunks_of(args) * args.batch * kHeadsQ;
-  return static_cast<size_t>(states < kMostStates ? states : kMostStates) * kStateBytes;
+  return states < kMostStates ? states : kMostStates;
 }
 
+#if ATTN_KEY_WEIGHTS
+// Of them and, behind them, of their units, to the next 16 bytes.
+size_t prepared_bytes(const attention_forward_args& args) {
+  const int64_t states = states_of(args), per_place = 16 / sizeof(float);
+  return states * kStateBytes + (states + per_place - 1) / per_place * 16;
+}
+#else
+size_t prepared_bytes(const attention_forward_args& args) { return states_of(args) * kStateBytes; }
+#endif
+
 // By the kernel before the main one, if any.
-#if ATTN_COUNTER
+#if ATTN_COUNTER || ATTN_KEY_WEIGHTS
 bool sum_states(Params& p, const attention_forward_args& args, const TensorMaps& maps,
                 void* workspace, cudaStream_t stream) {
 #else
@@ -295,6 +305,9 @@ bool sum_states(Params& p, const attention_forward_args&, const TensorMaps& maps
                 cudaStream_t stream) {
 #endif
   p.states = static_cast<uint8_t*>(workspace);
+#if ATTN_KEY_WEIGHTS
+  p.units = reinterpret_cast<float*>(p.states + states_of(args) * kStateBytes);
+#endif
 #if ATTN_COUNTER
   p.counter = reinterpret_cast<Counter*>(p.states + prepared_bytes(args));
   p.call = call_number();

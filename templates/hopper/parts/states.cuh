@@ -18,6 +18,10 @@ struct __align__(1024) StateShared {
   uint8_t value[kSliceStages][kValuePieceBytes];
   uint8_t state[kStateParts][kPieceBytes];  // on its way to memory
   uint64_t full[kSliceStages], empty[kSliceStages];
+#if ATTN_KEY_WEIGHTS
+  float greatest[4];         // exponent, of each warp's keys
+  float weight[kChunkKeys];  // of each key of a chunk, in the unit of the state
+#endif
 };
 
 struct StatePlace {
@@ -70,10 +74,80 @@ __device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece&
   }
 }
 
+using StateValues = uint32_t[kTileKv / 16][4];
+#if ATTN_KEY_WEIGHTS
+// A slice's values as the state has them, columns first, times their keys' weights.
+__device__ __forceinline__ void load_weighted(StateValues& values, const uint8_t* slice,
+                                              const float* weights) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int step = 0; step < kTileKv / 16; ++step) {
+    const int key = 16 * step + lane / 16 * 8 + lane % 8;
+    load_transposed(values[step], slice + swizzled<64>(kTileKv, key, 2 * warp + lane / 8 % 2));
+    const float* const own = weights + 16 * step + lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 weight = *reinterpret_cast<const float2*>(own + i / 2 * 8);
+      values[step][i] =
+          pack(low_half(values[step][i]) * weight.x, high_half(values[step][i]) * weight.y);
+    }
+  }
+}
+
+// The weights of a chunk's keys, each thread its own; those of the next one are on their way, since
+// they may take a trip to memory.
+struct KeyWeights {
+  static constexpr int kOwn = kChunkKeys / 128;
+  float exponent[kOwn];
+#if ATTN_KEY_FACTORS
+  float factor[kOwn];
+#endif
+
+  __device__ __forceinline__ void load(int chunk, const Row& row, const Inputs& in) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int kv_idx =
+          min(chunk * kChunkKeys + 128 * i + static_cast<int>(threadIdx.x), row.seq_kv - 1);
+      exponent[i] = key_exponent(row, kv_idx, in);
+#if ATTN_KEY_FACTORS
+      factor[i] = key_factor(row, kv_idx, in);
+#endif
+    }
+  }
+
+  // The greatest exponent of them and `unit`: no weight is more than 1 then, whatever the exponents
+  // are. All threads of the warpgroup call.
+  __device__ __forceinline__ float greatest(StateShared& shared, float unit) const {
+    float own = unit;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) own = fmaxf(own, exponent[i]);
+#pragma unroll
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      own = fmaxf(own, __shfl_xor_sync(0xffffffffu, own, lanes));
+    }
+    if (threadIdx.x % 32 == 0) shared.greatest[threadIdx.x / 32] = own;
+    named_sync(1, 128);
+#pragma unroll
+    for (int warp = 0; warp < 4; ++warp) own = fmaxf(own, shared.greatest[warp]);
+    return own;
+  }
+
+  __device__ __forceinline__ void hand_over(StateShared& shared, float unit) const {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      float weight = exp2_approx(exponent[i] - unit);
+#if ATTN_KEY_FACTORS
+      weight *= factor[i];
+#endif
+      shared.weight[128 * i + threadIdx.x] = weight;
+    }
+    named_sync(1, 128);
+  }
+};
+#else
 // A slice's values as the state has them, columns first, and what is left of them at the end of the
 // chunk: `slice_left` of the slice's end, `step_left` of what was left sixteen keys later, and
 // `step_end`, at the end of sixteen keys, of the thread's.
-using StateValues = uint32_t[kTileKv / 16][4];
 __device__ __forceinline__ void load_decayed(StateValues& values, const uint8_t* slice,
                                              float slice_left, float step_left,
                                              const float (&step_end)[2][2]) {
@@ -94,6 +168,7 @@ __device__ __forceinline__ void load_decayed(StateValues& values, const uint8_t*
     for (int i = 0; i < 4; ++i) left[i / 2][i % 2] *= step_left;
   }
 }
+#endif
 
 // A piece of a state to its place in memory. All threads of the warpgroup call.
 __device__ __forceinline__ void store_state(StateShared& shared, const StatePiece& x, uint8_t* to) {
@@ -115,6 +190,12 @@ __device__ __forceinline__ void store_state(StateShared& shared, const StatePiec
 __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace& place,
                                            const Row& row, const Params& p) {
   const int lane = threadIdx.x % 32;
+#if ATTN_KEY_WEIGHTS
+  KeyWeights next;
+  next.load(0, row, p.inputs);
+  float unit = kLeastUnit;  // the greatest exponent so far
+  const bool leaves_units = threadIdx.x == 0 && place.row_block == 0 && place.column_block == 0;
+#else
   // What is left, at the end of sixteen keys, of a thread's.
   float step_end[2][2];
 #pragma unroll
@@ -122,14 +203,19 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     step_end[i / 2][i % 2] = decay(row, 16 - (i / 2 * 8 + lane % 4 * 2 + i % 2), p.inputs);
   }
   const float step_left = decay(row, 16, p.inputs), chunk_left = decay(row, kChunkKeys, p.inputs);
+#endif
 
   const uint64_t keys = kept(column_descriptor<64>(shared.key[0]));
   RingSlot<kSliceStages> slot, read;  // the next slice's, and the first that is still in use
   StatePiece x = {};
   const auto prepare = [&](StateValues& values, int slice) {
     barrier_wait(shared.full[slot.index], slot.parity);
+#if ATTN_KEY_WEIGHTS
+    load_weighted(values, shared.value[slot.index], shared.weight + slice * kTileKv);
+#else
     const float slice_left = decay(row, (kChunkBlocks - 1 - slice) * kTileKv, p.inputs);
     load_decayed(values, shared.value[slot.index], slice_left, step_left, step_end);
+#endif
   };
   const auto multiply = [&](const StateValues& values) {
     const uint64_t key = keys + slot.index * (kPieceBytes / 16);
@@ -150,6 +236,14 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
                    place.row_block * kKeyBytes + place.column_block * kPieceBytes;
 #pragma unroll 1
   for (int chunk = 0; chunk < p.chunks; ++chunk) {
+#if ATTN_KEY_WEIGHTS
+    const float greatest = next.greatest(shared, unit);
+    const float chunk_left = exp2_approx(unit - greatest);
+    unit = greatest;
+    next.hand_over(shared, unit);
+    next.load(chunk + 1, row, p.inputs);
+    if (leaves_units) p.units[int64_t{place.plane} * p.chunks + chunk] = unit;
+#endif
 #pragma unroll
     for (int j = 0; j < kPieceColumns / 8; ++j) {
 #pragma unroll

@@ -141,6 +141,9 @@ struct Params {
 #if ATTN_FAR
   int chunks;       // of keys, at whose ends there are states
   uint8_t* states;  // [batch, heads, chunks, kStateBytes]
+#if ATTN_KEY_WEIGHTS
+  float* units;  // [batch, heads, chunks]
+#endif
 #if ATTN_PARTS_IN_TURN
   // Of the values, that have tiles of their own; 1: a tile has all of them in turn.
   int parts_apart;
