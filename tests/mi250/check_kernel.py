@@ -20,7 +20,8 @@ from manifest import manifest_of  # noqa: E402
 from mi250 import loops, toolchain  # noqa: E402
 
 LENGTHS = {"seq_q", "seq_kv", "total_q", "total_kv"}
-POINTERS = {"cu_seqlens_q", "cu_seqlens_kv", "block_mask", "block_counts", "block_indices"}
+POINTERS = {"cu_seqlens_q", "cu_seqlens_kv", "block_mask", "block_counts", "block_indices",
+            "page_table"}
 NO_DEVICE = "the device is not one that the kernel is for, or its driver is too old"
 MAIN = """
 #include <stdio.h>
