@@ -94,6 +94,9 @@ def check_host(folder, kernel, manifest, work):
     inputs = "".join(f"  args.{field['name']} = (const void*)args.q;\n" for field in fields(manifest)
                      if field["c_type"].endswith("*") and (
                          field["meaning"].startswith("input") or field["name"] in POINTERS))
+    for field in fields(manifest):
+        if field["name"] == "page_size":  # "must be 64"
+            inputs += f"  args.page_size = {field['meaning'].split()[-1]};\n"
     (work / "main.c").write_text(MAIN.format(name=name, upper=name.upper(), heads_q=heads_q,
                                              heads_kv=heads_kv, inputs=inputs, lengths=lengths))
     commands = [["gcc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-I", folder, "-c",
