@@ -34,10 +34,10 @@ class KeyCopy {
 #if ATTN_PAGE_ROWS
   __device__ __forceinline__ KeyCopy()
       : row_(threadIdx.x / KeyShare::kLanes), place_(key_place(row_, chunk())) {}
-  // Pass i: which key of the tile; of it all passes copy the same bytes, if it has so many.
+  // Pass i: which key of the tile; of it all passes copy the same bytes, if it has them.
   __device__ __forceinline__ int row(int i) const { return row_ + i * KeyShare::kRows; }
   __device__ __forceinline__ static int byte() { return chunk() * 16; }
-  __device__ __forceinline__ static bool is_inside() { return chunk() < kHeadDimQk / 8; }
+  __device__ __forceinline__ static bool has_columns() { return chunk() < kHeadDimQk / 8; }
 #else
   __device__ __forceinline__ KeyCopy(int64_t stride) {
     const int row = threadIdx.x / KeyShare::kLanes, chunk = threadIdx.x % KeyShare::kLanes;

@@ -72,12 +72,12 @@ class Loader {
   // The i-th of a thread's copies.
   __device__ __forceinline__ void load_keys(const KeyTile& tile, int i) {
     const int row = key_copy_.row(i), page = tile.pages[i];
-    const bool is_row = is_inside(tile, row) && key_copy_.is_inside() && table_.has(page);
+    const bool is_row = is_inside(tile, row) && key_copy_.has_columns() && table_.has(page);
     staged_.keys[i] = key_rows_.load<Words4>(tile.block, row, page, key_copy_.byte(), is_row);
   }
   __device__ __forceinline__ void load_values(const ValueTile& tile, int i) {
     const int row = value_copy_.row(i / 4, i % 4), page = tile.pages[i];
-    const bool is_row = is_inside(tile, row) && value_copy_.is_inside(i / 4) && table_.has(page);
+    const bool is_row = is_inside(tile, row) && value_copy_.has_columns(i / 4) && table_.has(page);
     staged_.values[i / 4][i % 4] =
         value_rows_.load<ValueCopy::Words>(tile.block, row, page, value_copy_.byte(i / 4), is_row);
   }

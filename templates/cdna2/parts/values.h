@@ -64,10 +64,10 @@ class ValueCopy {
       place_[i] = value_place(column(i), p / 2) + p % 2 * 8;
     }
   }
-  // Pass i, the e-th of four keys: which of the tile, and its bytes, if it has so many.
+  // Pass i, the e-th of four keys: which of the tile, and which bytes of it, if it has them.
   __device__ __forceinline__ int row(int i, int e) const { return 4 * group_[i] + e; }
   __device__ __forceinline__ static int byte(int i) { return column(i) * kElementBytes; }
-  __device__ __forceinline__ static bool is_inside(int i) {
+  __device__ __forceinline__ static bool has_columns(int i) {
     return ValueShare::kWhole || column(i) < kHeadDimV;
   }
 #else
