@@ -5,8 +5,9 @@
   scripts/mi250_timing.py --stalls --json out.json build/x_mi250.hip
 
 Compiles for gfx90a with clang-15 and asks llvm-mca-15 how many issue slots (4 clk) one wave of 32
-queries takes for a step of the main loop, with the two corrections that it needs: an exponential
-takes 4 slots (it charges 1), and s_nop N takes N + 1. A 32x32x8 matrix instruction keeps its unit
+queries takes for a step of the main loop, with the corrections that it needs: an exponential takes
+4 slots (it charges 1), s_nop N takes N + 1, and a load by a 64-bit address is waited for as memory
+alone (it has it waited for as LDS too). A 32x32x8 matrix instruction keeps its unit
 busy for 16 slots, so 16 slots a product are ideal. The tool models one wave in order: no other
 waves, no LDS bandwidth, no real memory latency. Ratios between kernels mean something, absolute
 times do not.

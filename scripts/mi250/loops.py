@@ -83,6 +83,13 @@ def paths(code, first, last, most=4096):
     return [path for path in found if sum("v_mfma" in text for text in path) == products]
 
 
+def as_buffer_load(text):
+    """`global_load_dwordx4 v[4:7], v[2:3], off offset:16` from a buffer."""
+    name, result, address = text.replace(",", "").split()[:3]
+    place = re.sub(r"\[(\d+):\d+\]", r"\1", address)
+    return f"{name.replace('global', 'buffer')} {result}, {place}, s[96:99], 0 offen"
+
+
 def slot_text(path, drop=None):
     """One instruction a slot for llvm-mca: idle slots of s_nop and special functions spelled out.
     `drop` ("vmcnt", "lgkmcnt") leaves the slots of those loads and waits, not their latency.
@@ -95,6 +102,9 @@ def slot_text(path, drop=None):
             out.append("s_nop 0")
         elif name == "s_nop":
             out += ["s_nop 0"] * (int(text.split()[1], 0) + 1)
+        elif name.startswith("global_load"):
+            # llvm-mca has those of flat addresses wait for LDS too, and these with them.
+            out.append("s_nop 0" if drop and "vmcnt" in drop else as_buffer_load(text))
         elif drop and any(name.startswith(loads[one]) for one in drop):
             out.append("s_nop 0")
         elif drop and name == "s_waitcnt":
@@ -132,6 +142,6 @@ def counts(path):
     matrix, special = number("v_mfma"), sum(bool(SPECIAL.match(text)) for text in path)
     return {"matrix": matrix, "special": special, "valu": number("v_") - matrix - special,
             "accumulator_moves": number("v_accvgpr"), "lds_reads": number("ds_read"),
-            "lds_writes": number("ds_write"), "loads": number("buffer_load"),
+            "lds_writes": number("ds_write"), "loads": number("(buffer|global)_load"),
             "scalar": number("s_") - number("s_waitcnt|s_nop|s_barrier"),
             "waits": number("s_waitcnt"), "barriers": number("s_barrier")}

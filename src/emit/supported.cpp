@@ -74,7 +74,6 @@ class Support {
     }
     const bool hopper = target_.family == target::Family::Hopper;
     if (spec_.varlen) check_varlen();
-    if (spec_.page && !hopper) not_emitted("/kv_cache", "a paged kv_cache is");
     if (spec_.v_prefix) check_share_kv(hopper);
     if (spec_.maps > 1) check_maps(hopper);
     switch (spec_.sparsity) {

@@ -54,6 +54,9 @@ int output_registers(const Kernel& kernel) {
   return round_up(kernel.head_dim_v, kMatrixCols) * kWaveRows / kWaveLanes;
 }
 
+// Pages of a cache that hold no whole tiles of keys.
+bool is_row_by_row(const Kernel& kernel, const Schedule& s) { return kernel.page % s.tile_kv != 0; }
+
 // Registers beyond the tensors and the fragments in flight: addresses, limits, row state, sums.
 // What the user's functions take is an estimate, fitted to random specs
 // (tests/mi250/check_random.py).
@@ -66,6 +69,7 @@ int margin(const Kernel& kernel, const Schedule& s) {
   if (kernel.key_loads > 0) registers += 8;
   if (kernel.tested_mask) registers += 8;
   if (mask_loads) registers += 8;
+  if (is_row_by_row(kernel, s)) registers += 8;  // addresses of 64 bits
   // What keys add to ALiBi's scores the compiler has ready, a register for each of a lane's.
   if (kernel.key_line) registers += s.tile_kv / 2;
   // The loads of a whole block go ahead of what reads them.
@@ -157,6 +161,7 @@ Fit fit_cdna2(const Kernel& kernel, const Schedule& s, const target::Target& tar
   resources.threads = threads_of(s);
   resources.fixed_max = kernel.fixed_max;
   resources.row_order = kernel.row_order;
+  resources.page_rows = is_row_by_row(kernel, s);
   resources.register_need = register_need(kernel, s);
   resources.shared_bytes = key_bytes(kernel, s) + value_bytes(kernel, s);
   reason = shortage(kernel, s, resources, target);

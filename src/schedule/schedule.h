@@ -179,7 +179,7 @@ struct Resources {
   bool weights_in_keys = false;  // Hopper: in a slot's columns that are no values
   bool scout = false;         // Hopper: a warp of its own finds blocks of keys ahead of their loads
   bool values_apart = false;  // Hopper: another warp than the producer's brings values
-  bool page_rows = false;     // Hopper: threads copy rows of pages too small for TMA
+  bool page_rows = false;     // threads copy rows of pages too small for TMA, or for a CDNA2 tile
   int query_stages = 1;       // 2: the next tile's queries load under this tile's end
   int shared_bytes = 0;       // per block
   int blocks_per_core = 1;    // Hopper: that share a core, each with a tile of its own

@@ -24,6 +24,9 @@ constexpr double kCutValu = 2, kCutMaximum = 0.5;
 // for the vote on the maximum, the resources and the way back; what a phase has beside its products
 // stays hidden up to 13 slots a product, of what exceeds them 0.6 show.
 constexpr double kLoop = 22, kHidden = 13, kShown = 0.6;
+// Of a cache in pages smaller than a tile, each row that a thread copies (2026-11-30, head dim 128,
+// pages of 1 and 16 keys): whether its page exists, and where it lies, in 64 bits.
+constexpr double kPageRow = 10;
 constexpr double kDependent = 2;  // of two products in a row on one accumulator
 // Beyond 256 registers a wave keeps accumulators apart, in the other half of the file, and moves
 // some of them: half a slot a product (2026-11-22).
@@ -74,18 +77,19 @@ StepCdna2 step_cdna2(const Kernel& kernel, const Schedule& s, const Resources& r
   const double weigh = elements * (kSpecialSlots + kWeighValu) + pack;
   const double finish = step.special - elements * kSpecialSlots + elements * kFinishValu + user;
   // Words to and from LDS and memory, with a wait each; permutations.
-  const double first = weigh + 1.5 * key_reads + 8 * value_words + 2 * key_words;
-  const double second = finish + 1.5 * value_reads + 2 * key_words + 3 * value_words;
+  const double page_row = resources.page_rows ? kPageRow : 0;
+  const double first = weigh + 1.5 * key_reads + 8 * value_words + (2 + page_row) * key_words;
+  const double second = finish + 1.5 * value_reads + 2 * key_words + (3 + page_row) * value_words;
   const double cut = block == BlockCdna2::Full ? 0 : cut_of(kernel, elements);
   const double cut_behind = kernel.tested_mask ? cut : 0;  // limits cut beside the product
   if (kernel.rows.exponential) {
     step.alone = phase(products_qk, first) + phase(products_kv, second + cut - cut_behind) +
                  cut_behind + kLoop;
-    step.valu = weigh + finish + 6 * value_words + cut;
+    step.valu = weigh + finish + 6 * value_words + cut + page_row * (key_words + value_words);
   } else {  // the weights stand between the two products
     const double weights = step.special + pack + (kernel.bf16 ? elements * kKeepNan : 0) + user;
     step.alone = step.matrix + weights + cut + 2 * kLoop;
-    step.valu = weights + 6 * value_words + cut;
+    step.valu = weights + 6 * value_words + cut + page_row * (key_words + value_words);
   }
   if (key_blocks % 2 != 0) step.alone += kDependent * steps_qk;
   if (output_blocks % 2 != 0) step.alone += kDependent * steps_kv;

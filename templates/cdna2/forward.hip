@@ -27,6 +27,14 @@ namespace {
 #if ATTN_SPARSE
 #include "parts/sparse.h"
 #endif
+#if ATTN_PAGE_SIZE
+#include "parts/page_table.h"
+#endif
+#if ATTN_PAGE_ROWS
+#include "parts/page_rows.h"
+#elif ATTN_PAGE_SIZE
+#include "parts/pages.h"
+#endif
 #include "parts/loader.h"
 #include "parts/weights.h"
 #if ATTN_COLUMN_INPUTS

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -16,16 +17,7 @@
 namespace attngen::mi250 {
 namespace {
 
-constexpr uint16_t kPoison = 0xFFFF;  // a NaN in both types
 using Random = std::mt19937_64;
-
-Tensor tensor(const hold::Extent& extent) {
-  const auto reach = static_cast<size_t>(extent.reach());
-  Tensor t{extent, {}, {}};
-  t.bits.assign(reach, kPoison);
-  t.values.assign(reach, std::numeric_limits<float>::quiet_NaN());
-  return t;
-}
 
 template <typename Visit>
 void for_elements(const Tensor& t, const Visit& visit) {
@@ -96,7 +88,7 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
   const int64_t queries = packed ? shape.total_q : shape.seq_q;
   const int64_t keys = packed ? shape.total_kv : shape.seq_kv;
   const auto made = [&](int64_t length, int64_t heads, int64_t head_dim, StrideKind strides) {
-    return tensor({batch, length, heads, head_dim, strides, spec.layout});
+    return Tensor({batch, length, heads, head_dim, strides, spec.layout});
   };
   q_ = made(queries, spec.heads.q, spec.head_dim.qk, of_queries);
   k_ = made(keys, spec.heads.kv(), spec.head_dim.qk, of_keys);
@@ -123,6 +115,7 @@ Call::Call(const spec::Spec& spec, const Shape& shape,
     begins_kv_ = scattered(keys);
   }
   if (spec.block_size > 0) draw_blocks(random);
+  if (spec.page) draw_pages(random);
   const hold::Lengths lengths{shape.batch, shape.seq_q, shape.seq_kv, queries, keys};
   for (const spec::Input& input : spec.inputs) {
     const auto found = fills.find(input.name);
@@ -163,6 +156,18 @@ void Call::draw_blocks(Random& random) {
   problem_.inputs["block_indices"] = {block_indices_.begin(), block_indices_.end()};
 }
 
+// After which the oracle's keys and values are as the table says.
+void Call::draw_pages(Random& random) {
+  pages_.emplace(spec_, shape_, random);
+  pages_->settle(k_);
+  pages_->settle(v_);
+  paged_k_ = pages_->laid_out(k_);
+  paged_v_ = pages_->laid_out(v_);
+  if (shape_.strides != hold::StrideKind::Swapped) return;
+  paged_k_.extent.batch_stride = pages_->spread(paged_k_, far_k_);
+  paged_v_.extent.batch_stride = pages_->spread(paged_v_, far_v_);
+}
+
 void Call::poison(const Sequence& sequence) {
   const auto over = [](Tensor& t, int64_t begin, int64_t count) {
     t.extent.for_rows([&](int64_t, int64_t seq, int64_t, int64_t at) {
@@ -185,9 +190,18 @@ int64_t Call::tiles_per_head(const Grid& grid) const {
   return (shape_.seq_q * rows + grid.tile_q - 1) / grid.tile_q;
 }
 
+// Of packed sequences in pages it may say more, if nothing lies along it.
+int64_t Call::total_kv() const {
+  const bool along = std::ranges::any_of(spec_.inputs, [](const spec::Input& input) {
+    return spec::has_dim(input, spec::Input::Dim::Kind::SeqKv);
+  });
+  constexpr int64_t kMore = 1000;
+  return shape_.total_kv + (pages_ && !shape_.wild && !along ? kMore : 0);
+}
+
 // Of the call.
 int64_t Call::length_of(const std::string& name) const {
-  return name == "batch" ? shape_.batch : name == "total_q" ? shape_.total_q : shape_.total_kv;
+  return name == "batch" ? shape_.batch : name == "total_q" ? shape_.total_q : total_kv();
 }
 
 int64_t Call::tile_heads(const Grid& grid) const {
@@ -198,16 +212,20 @@ int64_t Call::tile_heads(const Grid& grid) const {
 // struct Params of templates/cdna2/parts/tile.h.
 std::vector<std::byte> Call::kernarg(const Grid& grid) const {
   Bytes bytes;
-  for (const Tensor* t : {&q_, &k_, &v_}) bytes.put<const void*>(t->bits.data());
+  const Tensor *const k = &keys(), *const v = &values();
+  bytes.put<const void*>(q_.bits.data());
+  bytes.put<const void*>(far_k_ ? far_k_->data() : k->bits.data());
+  bytes.put<const void*>(far_v_ ? far_v_->data() : v->bits.data());
   bytes.put<const void*>(o_.bits.data());
   const bool packed = !shape_.packed.empty();
-  for (const Tensor* t : {&q_, &k_, &v_, &o_}) {
-    if (!packed) bytes.put(t->extent.batch_stride);
+  for (const Tensor* t : {&q_, k, v, &o_}) {
+    const bool in_pages = pages_ && (t == k || t == v);
+    if (!packed || in_pages) bytes.put(t->extent.batch_stride);
     bytes.put(t->extent.seq_stride);
     bytes.put(t->extent.head_stride);
   }
   for (const int64_t number : {shape_.batch, packed ? shape_.total_q : shape_.seq_q,
-                               packed ? shape_.total_kv : shape_.seq_kv, tiles_per_head(grid)}) {
+                               packed ? total_kv() : shape_.seq_kv, tiles_per_head(grid)}) {
     bytes.put(static_cast<int32_t>(number));
   }
   if (packed) {
@@ -227,6 +245,12 @@ std::vector<std::byte> Call::kernarg(const Grid& grid) const {
       bytes.put<const void*>(block_counts_.data());
       bytes.put<const void*>(block_indices_.data());
     }
+  }
+  if (pages_) {
+    bytes.put<const void*>(pages_->table().data());
+    bytes.put(pages_->table_stride());
+    bytes.put(static_cast<int32_t>(pages_->table_stride() * pages_->size()));
+    bytes.put(static_cast<int32_t>(pages_->count()));
   }
   const auto form = std::get<attention::RowForm>(attention::derive_row_form(spec_.normalize));
   const auto lengths = emit::user_functions(spec_, form, target::Family::Cdna2).lengths;
@@ -269,14 +293,22 @@ void Call::run(const gfx90a::Kernel& kernel, const Grid& grid, uint64_t seed,
                values.size() * sizeof values[0], name, access);
   };
   map(q_.bits, "q", gfx90a::Access::Read);
-  map(k_.bits, "k", gfx90a::Access::Read);
-  map(v_.bits, "v", gfx90a::Access::Read);
+  map(keys().bits, "k", gfx90a::Access::Read);
+  map(values().bits, "v", gfx90a::Access::Read);
+  for (const auto* far : {&far_k_, &far_v_}) {
+    if (*far) map(std::span((*far)->data(), (*far)->size()), "far", gfx90a::Access::Read);
+  }
   map(o_.bits, "o", gfx90a::Access::ReadWrite);
   map(begins_q_, "cu_seqlens_q", gfx90a::Access::Read);
   map(begins_kv_, "cu_seqlens_kv", gfx90a::Access::Read);
   map(block_mask_, "block_mask", gfx90a::Access::Read);
   map(block_counts_, "block_counts", gfx90a::Access::Read);
   map(block_indices_, "block_indices", gfx90a::Access::Read);
+  for (int64_t b = 0; pages_ && b < shape_.batch; ++b) {
+    const auto row =
+        std::span(pages_->table()).subspan(static_cast<size_t>(b * pages_->table_stride()));
+    map(row.first(static_cast<size_t>(pages_->used(b))), "page_table", gfx90a::Access::Read);
+  }
   for (const std::vector<float>& save : saves_) map(save, "save", gfx90a::Access::ReadWrite);
   for (const Input& input : inputs_) {
     if (!input.scalar) map(input.bytes, "input", gfx90a::Access::Read);

@@ -48,7 +48,7 @@ def is_emitted(spec):
     blocks = spec.get("blocks")
     by_rows = blocks is None or (not spec.get("varlen")
                                  and blocks.get("queries", blocks["size"]) % 64 == 0)
-    return (by_rows and not {"maps", "tokens", "share_kv", "kv_cache"} & set(spec)
+    return (by_rows and not {"maps", "tokens", "share_kv"} & set(spec)
             and max(spec["head_dim"].values()) <= 256)
 
 
@@ -76,6 +76,13 @@ BIAS = {"attngen": 1, "name": "packed_bias", "dtype": "fp16", "heads": {"q": 4, 
         "score": "score + bias[h, q_idx, kv_idx]"}
 
 
+# Caches in pages: of one key, of parts of a tile, of no multiple of one and of none of the other, of
+# whole tiles. Some sequences share pages, and some numbers in the table are of none.
+PAGES = {"attngen": 1, "heads": {"q": 4, "kv": 2}, "head_dim": {"qk": 64, "v": 72},
+         "mask": "kv_idx <= q_pos"}
+PAGE_SIZES = (1, 16, 48, 64, 128)
+
+
 # What Hopper's kernels do in many ways and this family's in one: one case in four.
 IN_ONE_WAY = ("asked_", "documents_", "far_", "gated_", "kept", "positions_", "sparse_", "strip", "tables_")
 # All masks at these head dims; at others the two that cut blocks.
@@ -88,7 +95,7 @@ def told_apart(cases):
     return [case for case in cases if case.name not in left_out]
 
 
-def mi250_cases():
+def mi250_cases(full=False):
     """(name, spec, fills, schedule, longest length, large logits are right)"""
     walks = [case for case in walk_cases() if case.name.endswith("_s0")]
     base = [case for case in base_cases()
@@ -112,6 +119,19 @@ def mi250_cases():
         name = f"d16_m{i}"
         yield name, {**SHORT, "name": name}, {}, schedule, 8191, True
     yield from packed_heads()
+    yield from pages(full)
+
+
+def pages(full):
+    """Sizes by schedules, of which without `full` each size has one."""
+    for i, size in enumerate(PAGE_SIZES):
+        for j, schedule in enumerate(SCHEDULES):
+            if not full and j != i:
+                continue
+            name = f"pages_{size}_m{j}"
+            storage = {"dtype": ("fp16", "bf16")[(i + j // 2) % 2], "varlen": j % 2 == 1,
+                       "layout": ("bshd", "bhsd")[(i + j) // 2 % 2], "kv_cache": {"paged": size}}
+            yield name, {**PAGES, **storage, "name": name}, {}, schedule, 8191, True
 
 
 def packed_heads():
@@ -173,7 +193,7 @@ def main():
         print(f"skipped: {lacking} not found")
         return 0
     part, parts = map(int, args.part.split("/"))
-    cases = [case for i, case in enumerate(mi250_cases())
+    cases = [case for i, case in enumerate(mi250_cases(args.full))
              if i % parts == part and args.filter in case[0]]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

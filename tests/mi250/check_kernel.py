@@ -20,7 +20,8 @@ from manifest import manifest_of  # noqa: E402
 from mi250 import loops, toolchain  # noqa: E402
 
 LENGTHS = {"seq_q", "seq_kv", "total_q", "total_kv"}
-POINTERS = {"cu_seqlens_q", "cu_seqlens_kv", "block_mask", "block_counts", "block_indices"}
+POINTERS = {"cu_seqlens_q", "cu_seqlens_kv", "block_mask", "block_counts", "block_indices",
+            "page_table"}
 NO_DEVICE = "the device is not one that the kernel is for, or its driver is too old"
 MAIN = """
 #include <stdio.h>
@@ -93,6 +94,9 @@ def check_host(folder, kernel, manifest, work):
     inputs = "".join(f"  args.{field['name']} = (const void*)args.q;\n" for field in fields(manifest)
                      if field["c_type"].endswith("*") and (
                          field["meaning"].startswith("input") or field["name"] in POINTERS))
+    for field in fields(manifest):
+        if field["name"] == "page_size":  # "must be 64"
+            inputs += f"  args.page_size = {field['meaning'].split()[-1]};\n"
     (work / "main.c").write_text(MAIN.format(name=name, upper=name.upper(), heads_q=heads_q,
                                              heads_kv=heads_kv, inputs=inputs, lengths=lengths))
     commands = [["gcc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-I", folder, "-c",

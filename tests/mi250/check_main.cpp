@@ -198,7 +198,8 @@ MainLoop main_loop_of(const gfx90a::Kernel& kernel, const gfx90a::Counters& coun
     const std::string& name = kernel.instructions()[i].line->mnemonic;
     if (name.starts_with("ds_read")) sums.reads += counters.of(i);
     if (name.starts_with("ds_write")) sums.writes += counters.of(i);
-    if (name.starts_with("buffer_load")) sums.loads += counters.of(i);
+    if (name.starts_with("buffer_load") || name.starts_with("global_load"))
+      sums.loads += counters.of(i);
   }
   return sums;
 }

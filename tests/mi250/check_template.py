@@ -1,6 +1,6 @@
 """A template compiles by itself, with its default values or others, and without a warning.
 
-usage: check_template.py <file>[:<macro>=<value>]...
+usage: check_template.py <file>[:<macro>=<value>[,...]]...
 """
 
 import sys
@@ -17,8 +17,9 @@ def main():
         return
     with tempfile.TemporaryDirectory() as work:
         for word in sys.argv[1:]:
-            file, _, macro = word.partition(":")
-            toolchain.compile_device(Path(file), Path(work) / "code_object", [f"-D{macro}"] if macro else [])
+            file, _, macros = word.partition(":")
+            values = [f"-D{macro}" for macro in macros.split(",") if macro]
+            toolchain.compile_device(Path(file), Path(work) / "code_object", values)
 
 
 if __name__ == "__main__":

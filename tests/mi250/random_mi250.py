@@ -48,6 +48,8 @@ def draw(seed, index):
         spec["blocks"] = {"size": d.random.choice([64, 128, 192]), "queries": d.random.choice([64, 128]),
                           "from": d.random.choice(["bitmap", "indices"]),
                           "per": d.random.choice(["heads", "heads_kv"])}
+    if d.random.random() < 0.2:
+        spec["kv_cache"] = {"paged": d.random.choice([1, 1, 4, 8, 12, 16, 24, 64, 80, 256])}
     if kind != LOGISTIC and d.random.random() < 0.2:
         spec["scale"] = d.number(0.02, 0.3)
     schedule = draw_schedule(d, spec) if d.random.random() < 0.3 else None

@@ -13,6 +13,11 @@ static int launches = 0;
 /* Of the last launch; of its argument batch, seq_q, seq_kv and the tiles of a head. */
 static unsigned blocks_of_grid = 0, threads_of_block = 0;
 static int32_t numbers[4];
+/* And as many of its words as a test asks for. */
+#ifndef ARGUMENT_WORDS
+#define ARGUMENT_WORDS 4
+#endif
+static int64_t words[ARGUMENT_WORDS];
 
 hipError_t hipGetLastError(void) {
   const hipError_t error = last;
@@ -36,6 +41,7 @@ hipError_t hipLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void**
   threads_of_block = threads.x;
   /* Behind four pointers and twelve strides. */
   memcpy(numbers, (const char*)arguments[0] + 16 * sizeof(int64_t), sizeof(numbers));
+  memcpy(words, arguments[0], sizeof(words));
   launches += blocks.x > 0 && arguments[0];
   if (of_launch != hipSuccess) last = of_launch;
   return of_launch;

@@ -153,6 +153,28 @@ TEST_CASE("a tile has queries and keys of one block of the caller's") {
         0.25 * seconds("{size: 64, from: indices}"));
 }
 
+TEST_CASE(
+    "pages that hold no whole tiles come row by row, which takes registers and a longer step") {
+  const auto fit_of = [](int page, int tile_kv) {
+    Kernel paged = kernel(128);
+    paged.page = page;
+    return *fit_cdna2(paged, tile(2, tile_kv), mi250()).resources;
+  };
+  const Resources side_by_side = fit_of(0, 64), whole = fit_of(128, 64), parts = fit_of(32, 64);
+  CHECK_FALSE(side_by_side.page_rows);
+  CHECK_FALSE(whole.page_rows);
+  CHECK(parts.page_rows);
+  CHECK(fit_of(96, 64).page_rows);
+  CHECK_FALSE(fit_of(96, 32).page_rows);
+  CHECK(whole.register_need == side_by_side.register_need);
+  CHECK(parts.register_need > whole.register_need);
+  const auto step = [](const Resources& resources) {
+    return step_cdna2(kernel(128), tile(2, 64), resources, BlockCdna2::Full);
+  };
+  CHECK(step(whole).valu == step(side_by_side).valu);
+  CHECK(step(parts).valu == step(whole).valu + 10 * (4 + 4));  // of each, four rows a thread
+}
+
 TEST_CASE("the search ranks what fits, fastest first, and keeps the matrix units busy") {
   for (const int head_dim : {64, 128, 256}) {
     CAPTURE(head_dim);

@@ -28,14 +28,24 @@ typedef struct attention_forward_args {
   float* lse;
 #if ATTN_VARLEN
   int64_t q_stride_seq, q_stride_head;
-  int64_t k_stride_seq, k_stride_head;
-  int64_t v_stride_seq, v_stride_head;
   int64_t o_stride_seq, o_stride_head;
 #else
   int64_t q_stride_batch, q_stride_seq, q_stride_head;
+  int64_t o_stride_batch, o_stride_seq, o_stride_head;
+#endif
+#if ATTN_PAGE_SIZE
+  int64_t k_stride_page, k_stride_seq, k_stride_head;
+  int64_t v_stride_page, v_stride_seq, v_stride_head;
+  int32_t page_size;
+  int64_t num_pages;
+  const int32_t* page_table;
+  int64_t page_table_stride;
+#elif ATTN_VARLEN
+  int64_t k_stride_seq, k_stride_head;
+  int64_t v_stride_seq, v_stride_head;
+#else
   int64_t k_stride_batch, k_stride_seq, k_stride_head;
   int64_t v_stride_batch, v_stride_seq, v_stride_head;
-  int64_t o_stride_batch, o_stride_seq, o_stride_head;
 #endif
 #if ATTN_SPARSE && ATTN_SPARSE_BITMAP
   const uint8_t* block_mask;

@@ -2,6 +2,7 @@
 // written, so that ragged tiles need no branch.
 #pragma once
 
+#if !ATTN_PAGE_ROWS || !ATTN_PACKED_HEADS
 template <typename Words>
 __device__ __forceinline__ Words buffer_load(Resource rows, int offset) {
   if constexpr (sizeof(Words) == sizeof(Words4)) {
@@ -11,8 +12,11 @@ __device__ __forceinline__ Words buffer_load(Resource rows, int offset) {
   }
 }
 
+#endif
 constexpr int32_t kRawBuffer = 0x20000;  // data format 32: offsets and range in bytes
-constexpr int kOutside = -1;             // an offset beyond every range
+#if !ATTN_PAGE_ROWS || !ATTN_PACKED_HEADS
+constexpr int kOutside = -1;  // an offset beyond every range
+#endif
 
 // `rows` rows of `columns` elements. The upper bits of an address are zero, which the resource's
 // second word relies on.

@@ -25,6 +25,12 @@
 #ifndef ATTN_VARLEN
 #define ATTN_VARLEN 0
 #endif
+#ifndef ATTN_PAGE_SIZE
+#define ATTN_PAGE_SIZE 0
+#endif
+#ifndef ATTN_PAGE_ROWS
+#define ATTN_PAGE_ROWS 0
+#endif
 #ifndef ATTN_SPARSE
 #define ATTN_SPARSE 0
 #endif
@@ -168,6 +174,9 @@ constexpr int kWaves = ATTN_WAVES;  // each owns 32 query rows
 constexpr int kThreads = 64 * kWaves;
 constexpr int kTileQ = 32 * kWaves;
 constexpr int kTileKv = ATTN_TILE_KV;  // keys per step
+#if ATTN_PAGE_SIZE
+constexpr int kPageSize = ATTN_PAGE_SIZE;  // keys
+#endif
 constexpr int kElementBytes = 2;
 
 // A matrix instruction multiplies 32 x 8 by 8 x 32. Two take one 16-byte chunk of each operand.

@@ -31,6 +31,14 @@ struct KeyShare {
 
 class KeyCopy {
  public:
+#if ATTN_PAGE_ROWS
+  __device__ __forceinline__ KeyCopy()
+      : row_(threadIdx.x / KeyShare::kLanes), place_(key_place(row_, chunk())) {}
+  // Pass i: which key of the tile; of it all passes copy the same bytes, if it has them.
+  __device__ __forceinline__ int row(int i) const { return row_ + i * KeyShare::kRows; }
+  __device__ __forceinline__ static int byte() { return chunk() * 16; }
+  __device__ __forceinline__ static bool has_columns() { return chunk() < kHeadDimQk / 8; }
+#else
   __device__ __forceinline__ KeyCopy(int64_t stride) {
     const int row = threadIdx.x / KeyShare::kLanes, chunk = threadIdx.x % KeyShare::kLanes;
     source_ = chunk < kHeadDimQk / 8 ? (row * static_cast<int>(stride) + chunk * 8) * kElementBytes
@@ -42,6 +50,7 @@ class KeyCopy {
   __device__ __forceinline__ Words4 load(const Resource& tile, int i) const {
     return buffer_load<Words4>(tile, source_ + i * step_);
   }
+#endif
   __device__ __forceinline__ void store(uint8_t* keys, int i, const Words4& words) const {
     const int row = threadIdx.x / KeyShare::kLanes + i * KeyShare::kRows;
     const int chunk = threadIdx.x % KeyShare::kLanes;
@@ -52,10 +61,20 @@ class KeyCopy {
     }
   }
   __device__ __forceinline__ void pin_addresses() {
+#if ATTN_PAGE_ROWS
+    pin(row_);
+#else
     pin(source_);
+#endif
     pin(place_);
   }
 
  private:
+#if ATTN_PAGE_ROWS
+  __device__ __forceinline__ static int chunk() { return threadIdx.x % KeyShare::kLanes; }
+
+  int row_, place_;
+#else
   int source_, step_, place_;
+#endif
 };

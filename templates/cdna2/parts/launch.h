@@ -23,6 +23,18 @@ Strides strides_of(Strides strides, int64_t length, int64_t heads, int64_t head_
 #endif
 }
 
+#if ATTN_PAGE_SIZE
+PageStrides strides_of(PageStrides strides, int64_t head_dim) {
+  if (strides.page || strides.seq || strides.head) return strides;
+  const int64_t rows = kPageSize * head_dim;
+#if ATTN_LAYOUT_BHSD
+  return {rows * kHeadsKv, head_dim, rows};
+#else
+  return {rows * kHeadsKv, head_dim * kHeadsKv, head_dim};
+#endif
+}
+
+#endif
 // Of a dimension of length 1 the stride does not matter. What is written has no elements in common:
 // it has a stride of 8 at least.
 #if ATTN_VARLEN
@@ -45,6 +57,18 @@ bool valid_strides(const Strides& strides, int64_t length, int64_t heads, int64_
 #endif
 }
 
+#if ATTN_PAGE_SIZE
+// Those of pages fit 32 bits in bytes.
+bool valid_strides(const PageStrides& strides, int64_t pages) {
+  const auto valid = [](int64_t stride, int64_t count, int64_t limit) {
+    return count <= 1 || (stride >= 0 && stride % 8 == 0 && stride < limit);
+  };
+  return valid(strides.seq, kPageSize, int64_t{1} << 22) &&
+         valid(strides.head, kHeadsKv, int64_t{1} << 39) &&
+         valid(strides.page, pages, int64_t{1} << 31);
+}
+
+#endif
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 constexpr int64_t kMost = INT32_MAX - UINT16_MAX;  // what lies a tile behind is still an int
@@ -95,6 +119,18 @@ attention_status check_lengths(const attention_forward_args& args) {
 }
 #endif
 
+#if ATTN_PAGE_SIZE
+attention_status check_pages(const attention_forward_args& args, bool any_key) {
+  if (args.page_size != kPageSize || args.num_pages < 0 || args.num_pages > kMost) {
+    return ATTENTION_BAD_LENGTH;
+  }
+  if (args.page_table_stride < 0) return ATTENTION_BAD_STRIDE;
+  if (reinterpret_cast<uintptr_t>(args.page_table) % 4 != 0) return ATTENTION_MISALIGNED;
+  if (any_key && !args.page_table) return ATTENTION_NULL_POINTER;
+  return ATTENTION_OK;
+}
+
+#endif
 attention_status check_args(const attention_forward_args& args) {
   if (const attention_status status = check_lengths(args); status != ATTENTION_OK) return status;
   if (args.heads_q != kHeadsQ || args.heads_kv != kHeadsKv) return ATTENTION_BAD_HEADS;
@@ -125,6 +161,11 @@ attention_status check_args(const attention_forward_args& args) {
     return ATTENTION_MISALIGNED;
   }
 #endif
+#if ATTN_PAGE_SIZE
+  if (const attention_status status = check_pages(args, any_key); status != ATTENTION_OK) {
+    return status;
+  }
+#endif
   if (!args.q || !args.o || (any_key && (!args.k || !args.v))) return ATTENTION_NULL_POINTER;
   if (!aligned(args.q) || !aligned(args.k) || !aligned(args.v) || !aligned(args.o)) {
     return ATTENTION_MISALIGNED;
@@ -141,10 +182,12 @@ Params params_of(const attention_forward_args& args) {
 #if ATTN_VARLEN
   p.q_strides =
       strides_of({args.q_stride_seq, args.q_stride_head}, args.total_q, kHeadsQ, kHeadDimQk);
+#if !ATTN_PAGE_SIZE
   p.k_strides =
       strides_of({args.k_stride_seq, args.k_stride_head}, args.total_kv, kHeadsKv, kHeadDimQk);
   p.v_strides =
       strides_of({args.v_stride_seq, args.v_stride_head}, args.total_kv, kHeadsKv, kHeadDimV);
+#endif
   p.o_strides =
       strides_of({args.o_stride_seq, args.o_stride_head}, args.total_q, kHeadsQ, kHeadDimV);
   p.batch = static_cast<int>(args.batch);
@@ -156,10 +199,12 @@ Params params_of(const attention_forward_args& args) {
 #else
   p.q_strides = strides_of({args.q_stride_batch, args.q_stride_seq, args.q_stride_head}, args.seq_q,
                            kHeadsQ, kHeadDimQk);
+#if !ATTN_PAGE_SIZE
   p.k_strides = strides_of({args.k_stride_batch, args.k_stride_seq, args.k_stride_head},
                            args.seq_kv, kHeadsKv, kHeadDimQk);
   p.v_strides = strides_of({args.v_stride_batch, args.v_stride_seq, args.v_stride_head},
                            args.seq_kv, kHeadsKv, kHeadDimV);
+#endif
   p.o_strides = strides_of({args.o_stride_batch, args.o_stride_seq, args.o_stride_head}, args.seq_q,
                            kHeadsQ, kHeadDimV);
   p.batch = static_cast<int>(args.batch);
@@ -196,6 +241,20 @@ Params params_of(const attention_forward_args& args) {
   p.block_indices = args.block_indices;
 #endif
 #endif
+#if ATTN_PAGE_SIZE
+  p.k_strides = strides_of({args.k_stride_page, args.k_stride_seq, args.k_stride_head}, kHeadDimQk);
+  p.v_strides = strides_of({args.v_stride_page, args.v_stride_seq, args.v_stride_head}, kHeadDimV);
+  p.page_table = args.page_table;
+  p.page_table_stride = args.page_table_stride;
+#if ATTN_VARLEN
+  if (p.page_table_stride == 0) p.page_table_stride = (p.total_kv + kPageSize - 1) / kPageSize;
+#else
+  if (p.page_table_stride == 0) p.page_table_stride = (p.seq_kv + kPageSize - 1) / kPageSize;
+#endif
+  const bool has_room_for_all = p.page_table_stride > kMost / kPageSize;
+  p.page_table_keys = static_cast<int>(has_room_for_all ? kMost : p.page_table_stride * kPageSize);
+  p.pages = static_cast<int>(args.num_pages);
+#endif
   p.inputs = inputs_of(args);
   p.saves = saves_of(args);
   return p;
@@ -217,7 +276,22 @@ attention_status attention_forward(const attention_forward_args* args, void*, vo
 #endif
   if (const attention_status status = check_args(*args); status != ATTENTION_OK) return status;
   Params p = params_of(*args);
-#if ATTN_VARLEN
+#if ATTN_PAGE_SIZE
+  if (!valid_strides(p.k_strides, p.pages) || !valid_strides(p.v_strides, p.pages)) {
+    return ATTENTION_BAD_STRIDE;
+  }
+#endif
+#if ATTN_PAGE_SIZE && ATTN_VARLEN
+  if (!valid_strides(p.q_strides, p.total_q, kHeadsQ, 0) ||
+      !valid_strides(p.o_strides, p.total_q, kHeadsQ, 8)) {
+    return ATTENTION_BAD_STRIDE;
+  }
+#elif ATTN_PAGE_SIZE
+  if (!valid_strides(p.q_strides, p.seq_q, kHeadsQ, p.batch, 0) ||
+      !valid_strides(p.o_strides, p.seq_q, kHeadsQ, p.batch, 8)) {
+    return ATTENTION_BAD_STRIDE;
+  }
+#elif ATTN_VARLEN
   if (!valid_strides(p.q_strides, p.total_q, kHeadsQ, 0) ||
       !valid_strides(p.k_strides, p.total_kv, kHeadsKv, 0) ||
       !valid_strides(p.v_strides, p.total_kv, kHeadsKv, 0) ||
@@ -267,8 +341,14 @@ const char* attention_status_string(attention_status status) {
       return "a required pointer is null";
     case ATTENTION_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
+#if ATTN_PAGE_SIZE
+    case ATTENTION_BAD_LENGTH:
+      return "a length or the number of pages is negative or too large, or a length or the page "
+             "size is not the kernel's";
+#else
     case ATTENTION_BAD_LENGTH:
       return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+#endif
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case ATTENTION_BAD_STRIDE:

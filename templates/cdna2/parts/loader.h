@@ -7,6 +7,7 @@ struct Staged {
   ValueCopy::Words values[ValueShare::kPasses][4];
 };
 
+#if !ATTN_PAGE_SIZE
 // A head's tiles of rows.
 class Rows {
  public:
@@ -29,12 +30,83 @@ class Rows {
   int columns_;
 };
 
+#endif
 class Loader {
  public:
   static constexpr int kKeyCopies = KeyShare::kPasses;
   static constexpr int kValueLoads = 4 * ValueShare::kPasses;
   static constexpr int kValueStores = ValueCopy::kWords * ValueShare::kPasses;
 
+#if ATTN_PAGE_ROWS
+  typedef PagedRows<KeyShare::kPasses> KeyTile;
+  typedef PagedRows<4 * ValueShare::kPasses> ValueTile;
+
+#elif ATTN_PAGE_SIZE
+  typedef PagedTile KeyTile, ValueTile;
+
+#endif
+#if ATTN_PAGE_ROWS
+  __device__ __forceinline__ Loader(uint8_t* keys, uint8_t* values, const Tile& tile,
+                                    const Params& p)
+      : keys_(keys),
+        values_(values),
+        table_(tile, p),
+        key_rows_(p.k, p.k_strides, tile.h / (kHeadsQ / kHeadsKv)),
+        value_rows_(p.v, p.v_strides, tile.h / (kHeadsQ / kHeadsKv)) {}
+
+  // Asks for the pages of a block's rows: the answers come while others work.
+  __device__ __forceinline__ KeyTile keys(int block, int rows = kTileKv) const {
+    KeyTile tile{{}, block, rows};
+#pragma unroll
+    for (int i = 0; i < kKeyCopies; ++i) tile.pages[i] = table_.ask(block, key_copy_.row(i));
+    return tile;
+  }
+  __device__ __forceinline__ ValueTile values(int block, int rows = kTileKv) const {
+    ValueTile tile{{}, block, rows};
+#pragma unroll
+    for (int i = 0; i < kValueLoads; ++i) {
+      tile.pages[i] = table_.ask(block, value_copy_.row(i / 4, i % 4));
+    }
+    return tile;
+  }
+  // The i-th of a thread's copies.
+  __device__ __forceinline__ void load_keys(const KeyTile& tile, int i) {
+    const int row = key_copy_.row(i), page = tile.pages[i];
+    const bool is_row = is_inside(tile, row) && key_copy_.has_columns() && table_.has(page);
+    staged_.keys[i] = key_rows_.load<Words4>(tile.block, row, page, key_copy_.byte(), is_row);
+  }
+  __device__ __forceinline__ void load_values(const ValueTile& tile, int i) {
+    const int row = value_copy_.row(i / 4, i % 4), page = tile.pages[i];
+    const bool is_row = is_inside(tile, row) && value_copy_.has_columns(i / 4) && table_.has(page);
+    staged_.values[i / 4][i % 4] =
+        value_rows_.load<ValueCopy::Words>(tile.block, row, page, value_copy_.byte(i / 4), is_row);
+  }
+#elif ATTN_PAGE_SIZE
+  __device__ __forceinline__ Loader(uint8_t* keys, uint8_t* values, const Tile& tile,
+                                    const Params& p)
+      : keys_(keys),
+        values_(values),
+        key_copy_(p.k_strides.seq),
+        value_copy_(p.v_strides.seq),
+        table_(tile, p),
+        key_rows_(p.k, p.k_strides, tile.h / (kHeadsQ / kHeadsKv), kHeadDimQk),
+        value_rows_(p.v, p.v_strides, tile.h / (kHeadsQ / kHeadsKv), kHeadDimV) {}
+
+  // Asks for the page of a block: the answer comes while others work.
+  __device__ __forceinline__ PagedTile keys(int block, int rows = kTileKv) const {
+    return {table_.ask(block), block, rows};
+  }
+  __device__ __forceinline__ PagedTile values(int block, int rows = kTileKv) const {
+    return {table_.ask(block), block, rows};
+  }
+  // The i-th of a thread's copies.
+  __device__ __forceinline__ void load_keys(const PagedTile& tile, int i) {
+    staged_.keys[i] = key_copy_.load(key_rows_.found(tile, table_), i);
+  }
+  __device__ __forceinline__ void load_values(const PagedTile& tile, int i) {
+    staged_.values[i / 4][i % 4] = value_copy_.load(value_rows_.found(tile, table_), i / 4, i % 4);
+  }
+#else
   __device__ __forceinline__ Loader(uint8_t* keys, uint8_t* values, const Tile& tile,
                                     const Params& p)
       : keys_(keys),
@@ -54,18 +126,25 @@ class Loader {
   __device__ __forceinline__ void load_keys(const Resource& tile, int i) {
     staged_.keys[i] = key_copy_.load(tile, i);
   }
+#endif
   __device__ __forceinline__ void store_keys(int i) const {
     key_copy_.store(keys_, i, staged_.keys[i]);
   }
+#if !ATTN_PAGE_SIZE
   __device__ __forceinline__ void load_values(const Resource& tile, int i) {
     staged_.values[i / 4][i % 4] = value_copy_.load(tile, i / 4, i % 4);
   }
+#endif
   __device__ __forceinline__ void store_values(int i) const {
     constexpr int kWords = ValueCopy::kWords;
     value_copy_.store(values_, i / kWords, i % kWords, staged_.values[i / kWords]);
   }
 
+#if ATTN_PAGE_SIZE
+  __device__ __forceinline__ void load_all_keys(const KeyTile& tile) {
+#else
   __device__ __forceinline__ void load_all_keys(const Resource& tile) {
+#endif
 #pragma unroll
     for (int i = 0; i < kKeyCopies; ++i) load_keys(tile, i);
   }
@@ -73,7 +152,11 @@ class Loader {
 #pragma unroll
     for (int i = 0; i < kKeyCopies; ++i) store_keys(i);
   }
+#if ATTN_PAGE_SIZE
+  __device__ __forceinline__ void load_all_values(const ValueTile& tile) {
+#else
   __device__ __forceinline__ void load_all_values(const Resource& tile) {
+#endif
 #pragma unroll
     for (int i = 0; i < kValueLoads; ++i) load_values(tile, i);
   }
@@ -90,9 +173,20 @@ class Loader {
   __device__ __forceinline__ ValueReader read_values() const { return ValueReader(values_); }
 
  private:
+#if ATTN_PAGE_ROWS
+  // All but a sequence's last tile are whole.
+  template <typename Paged>
+  __device__ __forceinline__ static bool is_inside(const Paged& tile, int row) {
+    return tile.rows == kTileKv || row < tile.rows;
+  }
+
+#endif
   uint8_t *keys_, *values_;
   KeyCopy key_copy_;
   ValueCopy value_copy_;
+#if ATTN_PAGE_SIZE
+  PageTable table_;
+#endif
   Rows key_rows_, value_rows_;
   Staged staged_;
 };

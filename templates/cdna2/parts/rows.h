@@ -123,8 +123,12 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
   const int next_block = block - 1, block_after = max(block - 2, blocks.begin);
 #endif
   loader.pin_addresses();
+#if ATTN_PAGE_SIZE
+  const Loader::KeyTile next_keys = loader.keys(block_after);
+#else
   const Resource next_keys = loader.keys(block_after);
   const Resource next_values = loader.values(next_block);
+#endif
 #if !ATTN_EXPONENTIAL
   weigh_block(w, block, blocks.is_full(block), p);
 #endif
@@ -148,6 +152,9 @@ __device__ __forceinline__ void visit_block(Wave& w, const Query& query, Fragmen
 #endif
       },
       [&](Fragments & next) __attribute__((always_inline)) { meet_for_values(loader, next); });
+#if ATTN_PAGE_SIZE
+  const Loader::ValueTile next_values = loader.values(next_block);
+#endif
 #if ATTN_EXPONENTIAL
 #if ATTN_CUT_LAST || ATTN_CUT_FIRST
   const Existing<kCut> exists(w, next_block, p);

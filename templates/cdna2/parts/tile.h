@@ -9,11 +9,24 @@ struct Strides {
 #endif
 };
 
+#if ATTN_PAGE_SIZE
+// Of keys and values.
+struct PageStrides {
+  int64_t page, seq, head;  // in elements
+};
+
+#endif
 // The kernel's one argument, by value.
 struct Params {
   const void *q, *k, *v;
   void* o;
+#if ATTN_PAGE_SIZE
+  Strides q_strides;
+  PageStrides k_strides, v_strides;
+  Strides o_strides;
+#else
   Strides q_strides, k_strides, v_strides, o_strides;
+#endif
 #if ATTN_VARLEN
   int batch, total_q, total_kv;
   int tiles_per_head;  // at most; the grid has so many blocks for each head, or group in one tile
@@ -38,6 +51,12 @@ struct Params {
   // [batch, kCellHeads, cells_q]; the same with the room of a list.
   const int32_t *block_counts, *block_indices;
 #endif
+#endif
+#if ATTN_PAGE_SIZE
+  const int32_t* page_table;  // [batch, page_table_stride]
+  int64_t page_table_stride;
+  int page_table_keys;  // of which it has room for entries
+  int pages;            // of the cache
 #endif
   Inputs inputs;
   Saves saves;
@@ -69,21 +88,29 @@ struct Tile {
 #endif
 };
 
+#if ATTN_PAGE_SIZE
+// Where its sequence begins in a tensor of queries, in elements.
+#else
 // Where its sequence begins in a tensor of queries, and in one of keys, in elements.
+#endif
 #if ATTN_VARLEN
 __device__ __forceinline__ int64_t first_query(const Tile& tile, const Strides& strides) {
   return tile.q_begin * strides.seq;
 }
+#if !ATTN_PAGE_SIZE
 __device__ __forceinline__ int64_t first_key(const Tile& tile, const Strides& strides) {
   return tile.kv_begin * strides.seq;
 }
+#endif
 #else
 __device__ __forceinline__ int64_t first_query(const Tile& tile, const Strides& strides) {
   return tile.b * strides.batch;
 }
+#if !ATTN_PAGE_SIZE
 __device__ __forceinline__ int64_t first_key(const Tile& tile, const Strides& strides) {
   return tile.b * strides.batch;
 }
+#endif
 #endif
 
 #if ATTN_VARLEN

@@ -55,6 +55,22 @@ class ValueCopy {
   static constexpr int kWords = ValueShare::kColumns / 2;  // of a key
   typedef uint32_t Words __attribute__((ext_vector_type(kWords)));
 
+#if ATTN_PAGE_ROWS
+  __device__ __forceinline__ ValueCopy() {
+#pragma unroll
+    for (int i = 0; i < ValueShare::kPasses; ++i) {
+      const int p = position(i);
+      group_[i] = (p & ~3) | (p & 1) << 1 | (p & 2) >> 1;
+      place_[i] = value_place(column(i), p / 2) + p % 2 * 8;
+    }
+  }
+  // Pass i, the e-th of four keys: which of the tile, and which bytes of it, if it has them.
+  __device__ __forceinline__ int row(int i, int e) const { return 4 * group_[i] + e; }
+  __device__ __forceinline__ static int byte(int i) { return column(i) * kElementBytes; }
+  __device__ __forceinline__ static bool has_columns(int i) {
+    return ValueShare::kWhole || column(i) < kHeadDimV;
+  }
+#else
   __device__ __forceinline__ ValueCopy(int64_t stride) {
     stride_ = static_cast<int>(stride) * kElementBytes;
 #pragma unroll
@@ -71,6 +87,7 @@ class ValueCopy {
     return buffer_load<Words>(tile,
                               ValueShare::kWhole || column(i) < kHeadDimV ? source : kOutside);
   }
+#endif
   // Pass i: two of the columns, transposed.
   __device__ __forceinline__ void store(uint8_t* values, int i, int word,
                                         const Words (&keys)[4]) const {
@@ -87,7 +104,11 @@ class ValueCopy {
   __device__ __forceinline__ void pin_addresses() {
 #pragma unroll
     for (int i = 0; i < ValueShare::kPasses; ++i) {
+#if ATTN_PAGE_ROWS
+      pin(group_[i]);
+#else
       pin(source_[i]);
+#endif
       pin(place_[i]);
     }
   }
@@ -103,5 +124,9 @@ class ValueCopy {
     return (high * ValueShare::kLanes + thread % ValueShare::kLanes) * ValueShare::kColumns;
   }
 
+#if ATTN_PAGE_ROWS
+  int group_[ValueShare::kPasses], place_[ValueShare::kPasses];
+#else
   int stride_, source_[ValueShare::kPasses], place_[ValueShare::kPasses];
+#endif
 };
