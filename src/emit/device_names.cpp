@@ -92,7 +92,7 @@ expr::Names DeviceNames::names(std::string rows) const {
     return load(input, indices);
   };
   names.inexact = attention::is_of_scores;
-  names.quick_log = is_for_each_pair;
+  names.quick = is_for_each_pair;
   return names;
 }
 

@@ -228,7 +228,7 @@ class Epilogue {
   std::string save_function(const spec::NamedExpr& save) const {
     expr::Names names = names_.names_at_end("values");
     // The exact one is 38 instructions, for each row of a tile.
-    names.quick_log = [](const expr::Expr&) { return true; };
+    names.quick = [](const expr::Expr&) { return true; };
     std::string body = returned(save.value, names);
     if (attention::may_be_nan_without_pairs(form_, save.value)) {
       // Of a row without pairs: the formula at the reductions' identities, NaN becoming -inf.

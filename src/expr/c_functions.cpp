@@ -45,6 +45,13 @@ __device__ __forceinline__ float log2_approx(float x) {
   return y;
 }
 )"},
+    Definition{"square_root", R"(// Within 1 ulp; below 2^-126 it is 0.
+__device__ __forceinline__ float square_root(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+)"},
     Definition{"reciprocal", R"(// Within 1 ulp; of a number beyond 2^126 it is 0.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
@@ -106,6 +113,9 @@ __device__ __forceinline__ float log2_approx(float x) {
   return __builtin_log2f(x);
 #endif
 }
+)"},
+    Definition{"square_root", R"(// Within 1 ulp.
+__device__ __forceinline__ float square_root(float x) { return __builtin_amdgcn_sqrtf(x); }
 )"},
     Definition{"reciprocal", R"(// Within 1 ulp.
 __device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }

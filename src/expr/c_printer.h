@@ -59,6 +59,7 @@ class CPrinter {
   Text print_extremum(const Expr& e);
   Text print_function(const Expr& e);
   std::string logarithm(const Expr& e, std::string_view name) const;
+  std::string root(const Expr& e) const;
 
   bool device_;
   const Names& names_;

@@ -157,10 +157,9 @@ Text CPrinter::print_function(const Expr& e) {
     case Op::Erf:
       return call(device_ ? "error_function" : "erf", e);
     case Op::Sqrt:
-    case Op::Floor: {
-      const std::string function(spelling(e.op()));
-      return call(device_ ? function + "f" : function, e);
-    }
+      return call(root(e), e);
+    case Op::Floor:
+      return call(device_ ? "floorf" : "floor", e);
     case Op::ToInt:
       return call(device_ ? "__float2int_rd" : "to_int", e);
     case Op::Rsqrt:
@@ -172,7 +171,14 @@ Text CPrinter::print_function(const Expr& e) {
 
 std::string CPrinter::logarithm(const Expr& e, std::string_view name) const {
   if (!device_) return std::string(name);
-  return fmt::format("{}{}f", names_.quick_log && names_.quick_log(e) ? "__" : "", name);
+  return fmt::format("{}{}f", names_.quick && names_.quick(e) ? "__" : "", name);
+}
+
+// Correctly rounded it takes a branch, and ten instructions.
+std::string CPrinter::root(const Expr& e) const {
+  if (!device_) return "sqrt";
+  const bool quick = names_.quick && names_.quick(e) && !rounded_apart_.contains(e);
+  return quick ? "square_root" : "sqrtf";
 }
 
 }  // namespace attngen::expr

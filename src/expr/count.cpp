@@ -137,7 +137,7 @@ void Counter::charge_float(const Expr& e) {
     case Op::Log:
       return functions(1, 1);
     case Op::Sqrt:
-      return functions(1, 4);
+      return functions(1, 1);
     case Op::Tanh:
       if (accuracy_ == Accuracy::Bf16) return functions(1, 0);
       [[fallthrough]];

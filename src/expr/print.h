@@ -27,7 +27,7 @@ enum class Dialect : uint8_t {
 };
 
 // How the surrounding code names things, and what it needs of them. Empty functions: names as they
-// are, input[index] for a Load, all variables exact, all logarithms too.
+// are, input[index] for a Load, all variables exact, all logarithms and roots too.
 struct Names {
   std::function<std::string(std::string_view)> variable;
   // The C expression of an input's element, given the printed indices.
@@ -38,8 +38,9 @@ struct Names {
   // what tells of a block of pairs rounds as each of them does.
   bool exact = false;
   Inexact inexact = {};
-  // Whether a logarithm is the device's quick one, which is off by 2^-22 where it is near 0.
-  std::function<bool(const Expr& logarithm)> quick_log = {};
+  // Whether a logarithm, or a root, is the device's quick one: off by 2^-22 where it is near 0, or
+  // by 1 ulp.
+  std::function<bool(const Expr&)> quick = {};
   // The C expression of a variable's quotient or remainder by a positive whole number, if it has
   // one of its own; else "".
   std::function<std::string(std::string_view variable, Op op, int by)> divided = {};

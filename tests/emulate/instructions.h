@@ -62,6 +62,7 @@ inline uint32_t pack_positive_part(float low, float high) {
 inline float exp2_approx(float x) { return std::exp2(x); }
 inline float log2_approx(float x) { return std::log2(x); }
 inline float tanh_approx(float x) { return std::tanh(x); }
+inline float square_root(float x) { return std::sqrt(x); }
 inline float reciprocal(float x) { return 1 / x; }
 
 }  // namespace emulated

@@ -80,7 +80,7 @@ EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect"
             "call_next_kernel", "leave_number", "wait_for_number", "wgmma_fence",
             "wgmma_commit", "wgmma_wait", "wgmma_scores",
             "wgmma_output", "wgmma_far", "wgmma_state", "pack", "pack_positive_part", "exp2_approx",
-            "log2_approx", "reciprocal", "tanh_approx", "load_matrices", "load_transposed", "mma_16x8x16",
+            "log2_approx", "square_root", "reciprocal", "tanh_approx", "load_matrices", "load_transposed", "mma_16x8x16",
             "from_half", "from_fp16", *REWRITTEN]
 # What may be left out: accumulators' pins, registers, a fence. All other assembly does something.
 DROPPED = ["", r"setmaxnreg\.(?:dec|inc)\.sync\.aligned\.u32 %0;",

@@ -211,15 +211,20 @@ TEST_CASE("a step is made of an exact quotient") {
   CHECK(print_c(parsed("m + -(x * y)"), Dialect::Device, exact) == "__fadd_rn(m, -(x * y))");
 }
 
-TEST_CASE("a logarithm is quick where that is enough") {
+TEST_CASE("logarithms and roots are quick where that is enough") {
   Names names;
-  names.quick_log = [](const Expr& logarithm) { return mentions(logarithm, "score"); };
+  names.quick = [](const Expr& e) { return mentions(e, "score"); };
   const auto device = [&](std::string_view text) {
     return print_c(parsed(text), Dialect::Device, names);
   };
   CHECK(device("log(score)") == "__logf(score)");
   CHECK(device("log2(x) + score") == "log2f(x) + score");
   CHECK(print_c(parsed("log(score)"), Dialect::Device) == "logf(score)");
+  CHECK(device("sqrt(score) + sqrt(x)") == "square_root(score) + sqrtf(x)");
+  CHECK(print_c(parsed("sqrt(score)"), Dialect::Device) == "sqrtf(score)");
+  // Of a perfect square a last bit decides about the floor.
+  names.quick = [](const Expr&) { return true; };
+  CHECK(device("floor(sqrt(q_idx))") == "floorf(sqrtf(float(q_idx)))");
 }
 
 TEST_CASE("device code reads as if written by hand") {
