@@ -283,6 +283,22 @@ TEST_CASE("row sums without an online form are refused in their row") {
         "'score'");
 }
 
+TEST_CASE("a sum of differences is two sums") {
+  const auto help = [](const std::string& sum) {
+    return refusal_of("m: rowmax(score), l: rowsum(exp(score - m)), e: " + sum, "exp(score - m)",
+                      sum)
+        .help;
+  };
+  CHECK(help("rowsum(exp(score - m) * (score - m))") ==
+        "a sum of differences is two sums: rowsum(exp(score - m) * score) and m * l");
+  CHECK(help("rowsum((score - m) * exp2(score - m))") ==
+        "a sum of differences is two sums: rowsum(score * exp2(score - m)) and m * "
+        "rowsum(exp2(score - m))");
+  // Not of what comes apart in no way.
+  CHECK(help("rowsum(exp(score - m) * (score - m * score))").find("two sums") == std::string::npos);
+  CHECK(help("rowsum(exp(score - m) * sigmoid(score - m))").find("two sums") == std::string::npos);
+}
+
 TEST_CASE("a maximum moves by a summand or by a factor above zero") {
   const auto refusal = [](const std::string& max) {
     return refusal_of("m: rowmax(score), n: " + max, "score", max);
