@@ -222,14 +222,55 @@ TEST_CASE("a whole number that long calls take beyond 32 bits is a warning") {
   CHECK(errors_with("mask: 2000000000 + kv_idx * 8192 < 3 + q_pos\n")
             .find("'2000000000 + kv_idx * 8192' leaves 32 bits in calls of 18005 tokens") !=
         std::string::npos);
+  // Of sums too the help is an f32, whatever comes first.
+  CHECK(errors_with("score: score + (q_pos * 40000 - kv_idx)\n")
+            .find("help: a float has the room: 1.0 * q_pos * 40000\n") != std::string::npos);
+  CHECK(errors_with("score: score - (2000000000 + kv_idx * 8192 - h)\n")
+            .find("help: a float has the room: 1.0 * 2000000000 + kv_idx * 8192\n") !=
+        std::string::npos);
   // The helps, what stays within, and what no call decides.
   for (const char* const fits :
-       {"score: score - 0.001 * square(1.0 * (q_pos - kv_idx))\n",
+       {"score: score - (1.0 * 2000000000 + kv_idx * 8192 - h)\n",
+        "mask: 2000000000 + min(kv_idx * 8192, seq_kv) < 3 + q_pos\n",
+        "score: score - 0.001 * square(1.0 * (q_pos - kv_idx))\n",
         "mask: 1 < 1.0 * (q_pos - kv_idx) * (1 + kv_idx)\n",
         "score: score - 0.001 * square(min(abs(q_pos - kv_idx), 128))\n",
         "mask: q_pos * 16383 < kv_idx\n", "mask: 2000000000 < kv_idx * (h + 1)\n",
         "fixed: {seq_q: 46341, seq_kv: 46341}\nscore: score - 0.001 * square(q_pos - kv_idx)\n"}) {
     CHECK(errors_with(fits) == "");
+  }
+}
+
+TEST_CASE("a whole number that is beyond 32 bits in calls of any length") {
+  const auto warning = [](const std::string& rest) {
+    return errors_with("inputs: {f: {dtype: f32, shape: [batch]}}\n" + rest + "\n");
+  };
+  CHECK(warning("mask: kv_idx < int(f[b]) + 1") ==
+        "s.yaml:7:16: warning: 'int(f[b]) + 1' may leave 32 bits\n"
+        "    7 | mask: kv_idx < int(f[b]) + 1\n"
+        "      |                ^~~~~~~~~~~~~\n"
+        "help: bound it first: min(int(f[b]), seq_kv) + 1\n");
+  CHECK(warning("mask: kv_idx < int(f[b]) - 1")
+            .ends_with("help: bound it first: clamp(int(f[b]), 0, seq_kv) - 1\n"));
+  CHECK(warning("mask: kv_idx < int(f[b]) + int(f[0])")
+            .ends_with("help: bound it first: clamp(int(f[b]), 0, seq_kv) + "
+                       "clamp(int(f[0]), 0, seq_kv)\n"));
+  CHECK(warning("score: score + (int(f[b]) + 1)") ==
+        "s.yaml:7:17: warning: 'int(f[b]) + 1' may leave 32 bits\n"
+        "    7 | score: score + (int(f[b]) + 1)\n"
+        "      |                 ^~~~~~~~~~~~~\n"
+        "help: a float has the room: 1.0 * int(f[b]) + 1\n");
+  CHECK(warning("score: score + abs(int(f[b]))")
+            .ends_with("help: a float has the room: abs(1.0 * int(f[b]))\n"));
+  CHECK(warning("score: score - (-int(f[b]))")
+            .ends_with("help: a float has the room: -1.0 * int(f[b])\n"));
+  for (const char* const fits :
+       {"mask: kv_idx < min(int(f[b]), seq_kv) + 1",
+        "mask: kv_idx < clamp(int(f[b]), 0, seq_kv) - 1",
+        "mask: kv_idx < clamp(int(f[b]), 0, seq_kv) + clamp(int(f[0]), 0, seq_kv)",
+        "score: score + (1.0 * int(f[b]) + 1)", "score: score + abs(1.0 * int(f[b]))",
+        "score: score - (-1.0 * int(f[b]))"}) {
+    CHECK(warning(fits) == "");
   }
 }
 
