@@ -442,7 +442,7 @@ TEST_CASE("an element of O reads what stands in its column") {
         "s.yaml:9:22: error: 'd' counts columns, but dimension 0 of 'gate' is heads\n"
         "    9 |   output: acc * gate[d, h]\n"
         "      |                      ^\n"
-        "help: write h\n");
+        "help: write gate[h, d]\n");
 }
 
 TEST_CASE("recurrent") {
