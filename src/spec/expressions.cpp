@@ -63,8 +63,7 @@ class ExpressionReader {
     const Node* mask = root_.find("mask");
     spec_.score_text = score != nullptr ? text::one_line(score->text) : "score";
     spec_.mask_text = mask != nullptr ? text::one_line(mask->text) : "true";
-    spec_.score =
-        parse(score, "/score", "score", scopes_.without({kNoAcc, kNoColumn}), expr::Type::Float);
+    spec_.score = parse(score, "/score", "score", names_of_score(score), expr::Type::Float);
     spec_.mask = parse(mask, "/mask", "true",
                        scopes_.without({kNoAcc,
                                         kNoColumn,
@@ -74,6 +73,9 @@ class ExpressionReader {
     if (score != nullptr && spec_.score) {
       warn_in_text(*score, "/score", masking_in_score(spec_.score, score->text));
       warn_in_text(*score, "/score", score_of_nothing(spec_.score, score->text));
+      if (has_usual_scale() && spec_.head_dim.qk > 0) {
+        warn_in_text(*score, "/score", scaled_twice(spec_.score, spec_.head_dim.qk, score->text));
+      }
       warn_in_text(*score, "/score", power_of_distance(spec_.score, score->text));
     }
     if (mask != nullptr && spec_.mask) {
@@ -139,6 +141,8 @@ class ExpressionReader {
   static constexpr const char* kOfPairs =
       "it has a value for each pair; 'weight' reads it, and rowmax and rowsum in 'rows'";
 
+  static constexpr const char* kScaled =
+      "score is scaled already by 1/sqrt(head_dim.qk): see scale";
   static constexpr const char* kNoColumnSum =
       "there is no sum over columns (of dim); rowsum(x), over keys, belongs in rows";
 
@@ -179,6 +183,23 @@ class ExpressionReader {
     const std::string_view named =
         text.substr(std::min<size_t>(span.begin, text.size()), span.end - span.begin);
     return std::ranges::any_of(spec_.lets, [&](const auto& let) { return let.first == named; });
+  }
+
+  bool has_usual_scale() const {
+    const Node* scale = root_.find("scale");
+    return scale == nullptr || !number_of(*scale);
+  }
+
+  // Who divides by the root of the head's width has no need to.
+  expr::Scope names_of_score(const Node* score) const {
+    if (score == nullptr || score->text.find("sqrt(") == std::string::npos || !has_usual_scale()) {
+      return scopes_.without({kNoAcc, kNoColumn});
+    }
+    expr::Scope names = scopes_.without({kNoAcc, {"d", kNoColumn.reason, kScaled}});
+    for (const char* width : {"head_dim", "d_k", "dk", "d_head", "head_size"}) {
+      names.hints[width] = kScaled;
+    }
+    return names;
   }
 
   // How to leave pairs out by their score, which a mask does not know.

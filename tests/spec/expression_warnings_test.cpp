@@ -188,6 +188,32 @@ TEST_CASE("a mask that is written as a score is a warning") {
   CHECK(errors_with("score: score if h == 0 else score if kv_idx <= q_pos else -inf\n") == "");
 }
 
+TEST_CASE("a score that is scaled twice is a warning") {
+  CHECK(errors_with("score: score / sqrt(128)\n") ==
+        "s.yaml:6:8: warning: 'score / sqrt(128)' scales twice: score is scaled already by "
+        "1/sqrt(head_dim.qk)\n"
+        "    6 | score: score / sqrt(128)\n"
+        "      |        ^~~~~~~~~~~~~~~~~\n"
+        "help: leave it out; if it is meant, write scale: 0.0078125\n");
+  for (const std::string score :
+       {"score / 11.3137", "score * 0.0883883", "(score + h) / sqrt(128)", "h - score / sqrt(128)",
+        "score / sqrt(128) if h > 1 else score", "rsqrt(128) * score"}) {
+    CHECK(errors_with("score: " + score + "\n").find("scales twice") != std::string::npos);
+  }
+  CHECK(errors_with("constants: {d: 128}\nscore: score / sqrt(d)\n").find("cannot name") !=
+        std::string::npos);
+  CHECK(errors_with("constants: {width: 128}\nscore: score / sqrt(width)\n").find("scales twice") !=
+        std::string::npos);
+  // Other numbers, caps, what reads no score, and where the scale says otherwise.
+  for (const std::string lines :
+       {"score: score / 11.4", "score: 11.3137 * tanh(score / 11.3137)",
+        "score: score + h / sqrt(128)", "scale: 1\nscore: score / sqrt(128)"}) {
+    CHECK(errors_with(lines + "\n") == "");
+  }
+  CHECK(errors_with("scale: default\nscore: score / sqrt(128)\n").find("scales twice") !=
+        std::string::npos);
+}
+
 TEST_CASE("a power by a distance is a warning") {
   const auto warning = [](const std::string& rest) {
     return errors_with("inputs: {gamma: {dtype: f32, shape: [heads]}}\n" + rest + "\n");
