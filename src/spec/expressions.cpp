@@ -244,7 +244,7 @@ class ExpressionReader {
     const bool is_name = error.of == expr::Error::Of::UnknownName;
     if (!is_name || !error.help.empty() || !can_declare) return error;
     const std::string shape = shape_of(behind);
-    const bool can_be_input = !why_macro(name);
+    const bool can_be_input = !why_macro(name) && !why_keyword(name);
     if (shape.empty()) {
       error.help = can_be_input ? "declare it in constants or inputs" : "declare it in constants";
     } else if (can_be_input) {
