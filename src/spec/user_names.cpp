@@ -33,8 +33,8 @@ bool UserNames::add_symbol(const Node& entry, const std::string& pointer, std::s
 
 bool UserNames::refuse(const Node& entry, const std::string& pointer, std::string_view what,
                        std::string reason) {
-  report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what),
-                 std::move(reason));
+  report_.at_key(entry, child(pointer, entry.key),
+                 fmt::format("'{}' cannot name {}", entry.key, what), std::move(reason));
   return false;
 }
 
