@@ -134,6 +134,16 @@ TEST_CASE("the width of a head, by whose root scores are divided") {
             .ends_with("help: write the number: of all lengths only seq_q and seq_kv are names\n"));
 }
 
+TEST_CASE("scores of other pairs") {
+  CHECK(errors_with("score: score + score[b, 1, q_idx, kv_idx]\n") ==
+        "s.yaml:6:21: error: 'score' has no indices\n"
+        "    6 | score: score + score[b, 1, q_idx, kv_idx]\n"
+        "      |                     ^\n"
+        "help: it is the score of this pair: other pairs' and other heads' scores are not known "
+        "here\n");
+  CHECK(errors_with("score: score + kv_idx[0]\n").ends_with("      |                      ^\n"));
+}
+
 TEST_CASE("names that other tools have") {
   CHECK(errors_with("mask: causal\n") ==
         "s.yaml:6:7: error: unknown name 'causal'\n"
