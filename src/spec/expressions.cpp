@@ -124,9 +124,7 @@ class ExpressionReader {
     warn_of_unread(root_.find("let"), "/let", "name");
     warn_of_unread(root_.find("inputs"), "/inputs", "input");
     warn_of_unread(root_.find("constants"), "/constants", "constant");
-    if (normalize != nullptr) {
-      warn_of_unread(normalize->find("rows"), "/normalize/rows", "row value");
-    }
+    if (normalize != nullptr) warn_of_left_out(normalize->find("rows"));
   }
 
  private:
@@ -234,6 +232,44 @@ class ExpressionReader {
       report_.warn(entry, child(pointer, entry.key),
                    fmt::format("{} '{}' is never read", what, entry.key));
     }
+  }
+
+  void warn_of_left_out(const Node* rows) {
+    if (rows == nullptr) return;
+    for (const Node& row : rows->children) {
+      if (!left_out_.contains(row.key)) continue;
+      report_.warn(row, child("/normalize/rows", row.key),
+                   fmt::format("row value '{}' is {}", row.key,
+                               read_.contains(row.key)
+                                   ? "read by rows alone that are left out, and left out too"
+                                   : "never read, and left out"));
+    }
+  }
+
+  // Rows that come to nothing cost each pair their sums, and may keep a kernel from a better form.
+  // No error must hide who reads one.
+  void leave_out_unread_rows() {
+    Normalizer& all = spec_.normalize;
+    std::set<std::string> read;
+    bool complete = true;
+    const auto read_by = [&](const expr::Expr& e) {
+      complete = complete && e;
+      if (!e) return;
+      const auto names = expr::variables_of(e);
+      read.insert(names.begin(), names.end());
+    };
+    read_by(all.weight);
+    read_by(all.output);
+    for (const NamedExpr& save : all.saves) read_by(save.value);
+    for (auto row = all.rows.rbegin(); row != all.rows.rend(); ++row) {
+      if (read.contains(row->name)) {
+        read_by(row->value);
+      } else {
+        left_out_.insert(row->name);
+      }
+    }
+    if (!complete) return left_out_.clear();
+    std::erase_if(all.rows, [&](const NamedExpr& row) { return left_out_.contains(row.name); });
   }
 
   // An unknown name that is near to no other may be one to declare. `behind` is the text after it.
@@ -352,16 +388,18 @@ class ExpressionReader {
   }
 
   void read_long_form(const Node& normalize) {
-    std::string& shown = spec_.normalize_text;
+    std::string rest;
+    const auto line = [](std::string_view name, std::string_view text) {
+      return fmt::format("{} = {}\n", name, text::one_line(text));
+    };
     const auto show = [&](std::string_view name, std::string_view text) {
-      shown += fmt::format("{}{} = {}", shown.empty() ? "" : "\n", name, text::one_line(text));
+      rest += line(name, text);
     };
     const Node* rows = normalize.find("rows");
     const Node* weight = normalize.find("weight");
     const bool softmax = is_rest_of_softmax(normalize);
     if (softmax) {
       add_softmax();
-      for (const auto& [name, value] : kSoftmaxRows) show(name, value);
       show("weight", kSoftmaxWeight);
     } else if (weight == nullptr) {
       report_.at_key(normalize, "/normalize", "normalize needs 'weight'", usual_weight(rows));
@@ -371,7 +409,6 @@ class ExpressionReader {
       for (const Node& row : rows->children) {
         if (!row.valid) continue;
         add_row(&row, row.key, row.text);
-        show(row.key, row.text);
       }
     }
     later_rows_.clear();
@@ -394,6 +431,21 @@ class ExpressionReader {
         show("save " + save.key, save.text);
       }
     }
+    leave_out_unread_rows();
+    std::string& shown = spec_.normalize_text;
+    const auto show_row = [&](const std::string& name, std::string_view text) {
+      if (!left_out_.contains(name)) shown += line(name, text);
+    };
+    if (softmax) {
+      for (const auto& [name, text] : kSoftmaxRows) show_row(name, text);
+    }
+    if (rows != nullptr) {
+      for (const Node& row : rows->children) {
+        if (row.valid) show_row(row.key, row.text);
+      }
+    }
+    shown += rest;
+    shown.pop_back();  // the last line's end
   }
 
   // What most add for want of a weight: softmax's, if a row is the maximum.
@@ -469,6 +521,7 @@ class ExpressionReader {
   Scopes scopes_;
   std::set<std::string> read_;  // names that some expression has
   std::set<std::string> later_rows_;
+  std::set<std::string> left_out_;  // rows that nothing reads
 };
 
 }  // namespace

@@ -225,10 +225,14 @@ struct Expected {
   std::string pointer, marked, message, help;
 };
 
-// The refusal of a normaliser with the rows m and l, its span resolved in `text`.
+// The refusal of a normaliser whose rows, of one letter, are all read, its span resolved in `text`.
 Expected refusal_of(const std::string& rows, const std::string& weight, const std::string& text) {
-  const spec::Spec spec =
-      spec_of("normalize:\n  rows: {" + rows + "}\n  weight: " + weight + "\n  output: acc\n");
+  std::string saves;
+  for (const std::string row : {"m", "l", "n", "e"}) {
+    if (rows.find(row + ": ") != std::string::npos) saves += row + ": " + row + ", ";
+  }
+  const spec::Spec spec = spec_of("normalize:\n  rows: {" + rows + "}\n  weight: " + weight +
+                                  "\n  output: acc\n  save: {" + saves + "}\n");
   const auto derived = derive_row_form(spec.normalize);
   REQUIRE(std::holds_alternative<Refusal>(derived));
   const auto& refusal = std::get<Refusal>(derived);

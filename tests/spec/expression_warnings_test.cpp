@@ -115,7 +115,7 @@ TEST_CASE("what no expression reads is a warning") {
         "s.yaml:7:25: warning: constant 'cap' is never read\n"
         "    7 | constants: {window: 64, cap: 2}\n"
         "      |                         ^~~\n"
-        "s.yaml:10:55: warning: row value 'n' is never read\n"
+        "s.yaml:10:55: warning: row value 'n' is never read, and left out\n"
         "   10 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowmax(-score)}\n"
         "      |                                                       ^\n");
   CHECK(errors_with(
@@ -133,6 +133,42 @@ TEST_CASE("what no expression reads is a warning") {
         "help: did you mean 'bias'?\n");
   CHECK(errors_with_recurrent("inputs: {dt: {dtype: f32, shape: [heads]}}\n")
             .starts_with("s.yaml:7:10: warning: input 'dt' is never read\n"));
+}
+
+TEST_CASE("rows that nothing reads are left out") {
+  const std::string lines =
+      "normalize:\n"
+      "  rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + m}\n"
+      "  weight: score\n"
+      "  save: {m: m}\n";
+  CHECK(
+      errors_with(lines) ==
+      "s.yaml:7:28: warning: row value 'l' is read by rows alone that are left out, and left out "
+      "too\n"
+      "    7 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + "
+      "m}\n"
+      "      |                            ^\n"
+      "s.yaml:7:55: warning: row value 'n' is read by rows alone that are left out, and left out "
+      "too\n"
+      "    7 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + "
+      "m}\n"
+      "      |                                                       ^\n"
+      "s.yaml:7:77: warning: row value 'p' is never read, and left out\n"
+      "    7 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + "
+      "m}\n"
+      "      |                                                                             ^\n");
+  text::Diagnostics diagnostics(
+      {"s.yaml",
+       "attngen: 1\nname: y\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n" +
+           lines});
+  const auto spec = read(diagnostics);
+  REQUIRE(spec.has_value());
+  REQUIRE(spec->normalize.rows.size() == 1);
+  CHECK(spec->normalize.rows[0].name == "m");
+  CHECK(spec->normalize_text == "m = rowmax(score)\nweight = score\noutput = acc\nsave m = m");
+  // Errors of theirs are errors all the same.
+  CHECK(errors_with("normalize: {rows: {l: rowsum(scor)}, weight: score}\n")
+            .find("unknown name 'scor'") != std::string::npos);
 }
 
 TEST_CASE("softmax without its maximum is a warning") {
