@@ -175,14 +175,15 @@ class Epilogue {
 
   expr::Names names_of_output() const {
     expr::Names names = names_.names_at_end("values");
-    names.load = [this, inner = names.load](std::string_view input,
+    names.load = [this, inner = names.load](const expr::Expr& load,
                                             std::span<const std::string> indices) {
+      const std::string& input = load.name();
       for (size_t i = 0; i < columns_.size(); ++i) {
         if (columns_[i].name() != input) continue;
         if (!std::ranges::equal(names_.indices_of(columns_[i]), indices)) continue;
         return DeviceNames::as_number(*spec_.find_input(input), fmt::format("column.input[{}]", i));
       }
-      return inner(input, indices);
+      return inner(load, indices);
     };
     return names;
   }

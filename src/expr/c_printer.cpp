@@ -130,7 +130,7 @@ Text CPrinter::print_load(const Expr& e) {
     indices.push_back(argument(index));
   }
   if (names_.load) {
-    return {names_.load(e.name(), indices)};
+    return {names_.load(e, indices)};
   }
   std::string text = e.name();
   for (const std::string& index : indices) {

@@ -31,7 +31,7 @@ enum class Dialect : uint8_t {
 struct Names {
   std::function<std::string(std::string_view)> variable;
   // The C expression of an input's element, given the printed indices.
-  std::function<std::string(std::string_view input, std::span<const std::string> indices)> load;
+  std::function<std::string(const Expr& load, std::span<const std::string> indices)> load;
   // & and | for `and` and `or`, which need no branch: operands are evaluated whatever the first is.
   bool eager = false;
   // Floats round after each operation, without multiply-adds and approximate quotients, so that
