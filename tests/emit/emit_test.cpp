@@ -1,6 +1,7 @@
 #include "emit/emit.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <clocale>
@@ -338,6 +339,14 @@ TEST_CASE("the banner says what, from what and why") {
                                 "arch=compute_90a,code=sm_90a -c test_h100.cu\n") !=
         std::string::npos);
   CHECK(e.files[1].content.starts_with("// test: Plain attention\n"));
+  // Of many points the first.
+  std::string points;
+  for (int i = 1; i <= 11; ++i)
+    points += (i > 1 ? ", " : "") + fmt::format("{{seq_q: {}}}", 64 * i);
+  const std::string many = emitted("workload: [" + points + "]\n").files[0].content;
+  CHECK(many.find("seq_q 512, seq_kv 512\n// And 3 more points of the workload: the manifest has "
+                  "them.\n// Compile: ") != std::string::npos);
+  CHECK(many.find("seq_q 576") == std::string::npos);
   CHECK(emitted("", {"mi250"})
             .files[0]
             .content.find("\n// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 "
