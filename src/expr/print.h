@@ -50,7 +50,8 @@ struct Names {
 std::string print_c(const Expr& e, Dialect dialect, const Names& names = {});
 
 // Statements `const float t0 = ...;` (each line indented by `indent` spaces) for every shared
-// subtree that is not a leaf, then the C expression of the whole in `value`.
+// subtree that is not a leaf, as an input of one number is too, then the C expression of the whole
+// in `value`.
 struct Statements {
   std::string text;
   std::string value;

@@ -124,6 +124,24 @@ TEST_CASE("an index is held to the ends alone that some call passes") {
   CHECK(has(text, "max(min((kv_idx & 127), row.seq_kv - 1), 0)"));
 }
 
+TEST_CASE("a factor of the output that is a number is one number") {
+  const std::string text = text_for("normalize: {weight: score, output: acc / 4096}\n");
+  CHECK(has(text, "  values.output_scale = 2.1579186e-05f;\n"));  // the default scale too
+}
+
+TEST_CASE("where a query's saves begin is known to those that save") {
+  CHECK(has(text_for("varlen: true\n"), "  int64_t first_save;"));
+  CHECK_FALSE(has(text_for("varlen: true\nnormalize: none\n"), "first_save"));
+}
+
+TEST_CASE("ends of keys by a number of the call name it each time, in 64 bits") {
+  const std::string text = text_for(
+      "inputs: {frame: {dtype: i32, shape: []}}\nmask: kv_idx // frame <= q_pos // frame\n");
+  CHECK_FALSE(has(text, "const int t0 = in.frame"));
+  CHECK(has(text, "int64_t{max(in.frame, 1)}"));
+  CHECK_FALSE(has(text, "(long long)"));
+}
+
 TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   const std::string ids = text_for(kVariants[12].lines);
   CHECK(has(ids, "  ::int4* attn_tables[3] = {};\n"));

@@ -25,6 +25,9 @@
 #ifndef ATTN_VARLEN
 #define ATTN_VARLEN 0
 #endif
+#ifndef ATTN_PACKED_SAVES
+#define ATTN_PACKED_SAVES ATTN_VARLEN
+#endif
 #ifndef ATTN_SPARSE
 #define ATTN_SPARSE 0
 #endif
