@@ -316,6 +316,22 @@ TEST_CASE("each fixed length is held to its own argument") {
   }
 }
 
+TEST_CASE("a status speaks of fixed lengths where some are") {
+  for (const std::string target : {"h100", "mi250"}) {
+    CAPTURE(target);
+    for (const char* fixed :
+         {"", "fixed: {batch: 3}\n", "fixed: {seq_q: 70}\n", "fixed: {seq_kv: 70}\n"}) {
+      const Emitted e = emitted(fixed, {target});
+      for (const File& file : e.files) {
+        CHECK((file.content.find("is negative, differs from the fixed one, or is too large") ==
+               std::string::npos) == (fixed[0] == '\0'));
+        CHECK((file.content.find("a batch or sequence length is negative or too large") ==
+               std::string::npos) == (fixed[0] != '\0'));
+      }
+    }
+  }
+}
+
 TEST_CASE("the manifest's numbers are those of any locale") {
   if (!has_program("localedef") || !fs::exists("/usr/share/i18n/locales/de_DE")) {
     MESSAGE("skipped: no package `locales`");

@@ -267,8 +267,13 @@ const char* attention_status_string(attention_status status) {
       return "a required pointer is null";
     case ATTENTION_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
+#if ATTN_FIXED_BATCH || ATTN_FIXED_SEQ_Q || ATTN_FIXED_SEQ_KV
     case ATTENTION_BAD_LENGTH:
       return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+#else
+    case ATTENTION_BAD_LENGTH:
+      return "a batch or sequence length is negative or too large";
+#endif
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case ATTENTION_BAD_STRIDE:
