@@ -25,9 +25,8 @@ typedef enum bert_base_status {
   BERT_BASE_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   BERT_BASE_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  BERT_BASE_BAD_LENGTH = 4,
-  BERT_BASE_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  BERT_BASE_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
+  BERT_BASE_BAD_HEADS = 5,   // heads_q or heads_kv is not what the kernel was generated for
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0
   BERT_BASE_BAD_STRIDE = 6,
   BERT_BASE_BAD_WORKSPACE = 7,  // the workspace is null

@@ -25,8 +25,7 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   DEEPSEEK_V2_LITE_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  DEEPSEEK_V2_LITE_BAD_LENGTH = 4,
+  DEEPSEEK_V2_LITE_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
   // heads_q or heads_kv is not what the kernel was generated for
   DEEPSEEK_V2_LITE_BAD_HEADS = 5,
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0

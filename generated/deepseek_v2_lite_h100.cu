@@ -1495,8 +1495,7 @@ typedef enum deepseek_v2_lite_status {
   DEEPSEEK_V2_LITE_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   DEEPSEEK_V2_LITE_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  DEEPSEEK_V2_LITE_BAD_LENGTH = 4,
+  DEEPSEEK_V2_LITE_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
   // heads_q or heads_kv is not what the kernel was generated for
   DEEPSEEK_V2_LITE_BAD_HEADS = 5,
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0
@@ -1847,7 +1846,7 @@ const char* deepseek_v2_lite_status_string(deepseek_v2_lite_status status) {
     case DEEPSEEK_V2_LITE_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case DEEPSEEK_V2_LITE_BAD_LENGTH:
-      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+      return "a batch or sequence length is negative or too large";
     case DEEPSEEK_V2_LITE_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case DEEPSEEK_V2_LITE_BAD_STRIDE:

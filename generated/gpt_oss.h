@@ -30,9 +30,8 @@ typedef enum gpt_oss_status {
   GPT_OSS_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   GPT_OSS_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  GPT_OSS_BAD_LENGTH = 4,
-  GPT_OSS_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  GPT_OSS_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
+  GPT_OSS_BAD_HEADS = 5,   // heads_q or heads_kv is not what the kernel was generated for
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0
   GPT_OSS_BAD_STRIDE = 6,
   GPT_OSS_BAD_WORKSPACE = 7,  // the workspace is null

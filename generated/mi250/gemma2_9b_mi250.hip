@@ -1078,9 +1078,8 @@ typedef enum gemma2_9b_status {
   GEMMA2_9B_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   GEMMA2_9B_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  GEMMA2_9B_BAD_LENGTH = 4,
-  GEMMA2_9B_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  GEMMA2_9B_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
+  GEMMA2_9B_BAD_HEADS = 5,   // heads_q or heads_kv is not what the kernel was generated for
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0
   GEMMA2_9B_BAD_STRIDE = 6,
   GEMMA2_9B_BAD_WORKSPACE = 7,  // the workspace is null
@@ -1271,7 +1270,7 @@ const char* gemma2_9b_status_string(gemma2_9b_status status) {
     case GEMMA2_9B_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case GEMMA2_9B_BAD_LENGTH:
-      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+      return "a batch or sequence length is negative or too large";
     case GEMMA2_9B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case GEMMA2_9B_BAD_STRIDE:

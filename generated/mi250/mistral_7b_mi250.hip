@@ -1076,9 +1076,8 @@ typedef enum mistral_7b_status {
   MISTRAL_7B_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   MISTRAL_7B_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  MISTRAL_7B_BAD_LENGTH = 4,
-  MISTRAL_7B_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  MISTRAL_7B_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
+  MISTRAL_7B_BAD_HEADS = 5,   // heads_q or heads_kv is not what the kernel was generated for
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0
   MISTRAL_7B_BAD_STRIDE = 6,
   MISTRAL_7B_BAD_WORKSPACE = 7,  // the workspace is null
@@ -1270,7 +1269,7 @@ const char* mistral_7b_status_string(mistral_7b_status status) {
     case MISTRAL_7B_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case MISTRAL_7B_BAD_LENGTH:
-      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+      return "a batch or sequence length is negative or too large";
     case MISTRAL_7B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case MISTRAL_7B_BAD_STRIDE:

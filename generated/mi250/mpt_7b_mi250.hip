@@ -1095,9 +1095,8 @@ typedef enum mpt_7b_status {
   MPT_7B_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   MPT_7B_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  MPT_7B_BAD_LENGTH = 4,
-  MPT_7B_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  MPT_7B_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
+  MPT_7B_BAD_HEADS = 5,   // heads_q or heads_kv is not what the kernel was generated for
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0
   MPT_7B_BAD_STRIDE = 6,
   MPT_7B_BAD_WORKSPACE = 7,  // the workspace is null
@@ -1290,7 +1289,7 @@ const char* mpt_7b_status_string(mpt_7b_status status) {
     case MPT_7B_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case MPT_7B_BAD_LENGTH:
-      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+      return "a batch or sequence length is negative or too large";
     case MPT_7B_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case MPT_7B_BAD_STRIDE:

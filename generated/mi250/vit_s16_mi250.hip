@@ -1046,9 +1046,8 @@ typedef enum vit_s16_status {
   VIT_S16_NULL_POINTER = 2,   // a required pointer is null
   // a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented
   VIT_S16_MISALIGNED = 3,
-  // a batch or sequence length is negative, differs from the fixed one, or is too large
-  VIT_S16_BAD_LENGTH = 4,
-  VIT_S16_BAD_HEADS = 5,  // heads_q or heads_kv is not what the kernel was generated for
+  VIT_S16_BAD_LENGTH = 4,  // a batch or sequence length is negative or too large
+  VIT_S16_BAD_HEADS = 5,   // heads_q or heads_kv is not what the kernel was generated for
   // a stride is negative, no multiple of 8 elements or too large, or o's is 0
   VIT_S16_BAD_STRIDE = 6,
   VIT_S16_BAD_WORKSPACE = 7,  // the workspace is null
@@ -1231,7 +1230,7 @@ const char* vit_s16_status_string(vit_s16_status status) {
     case VIT_S16_MISALIGNED:
       return "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented";
     case VIT_S16_BAD_LENGTH:
-      return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+      return "a batch or sequence length is negative or too large";
     case VIT_S16_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";
     case VIT_S16_BAD_STRIDE:

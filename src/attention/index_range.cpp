@@ -35,10 +35,10 @@ Interval in_32_bits(const Expr& e, const Interval& range) {
 
 }  // namespace
 
-Interval range_of_index(const Expr& index, const RangeOf& own) {
+Interval range_of_index(const Expr& index, const RangeOf& own, const RangeOf& elements) {
   const expr::Bounds bounds{
       [&](std::string_view name) { return range_of_variable(name, own); },
-      [](std::string_view) { return Interval{}; },
+      [&](std::string_view name) { return elements ? elements(name) : Interval{}; },
   };
   const std::vector<expr::BoundStep> steps = expr::steps_of(index);
   std::vector<Interval> ranges(steps.size());

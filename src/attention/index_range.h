@@ -13,8 +13,10 @@ namespace attngen::attention {
 // What is known of a variable that is none of a spec; everything: {}.
 using RangeOf = std::function<expr::Interval(std::string_view variable)>;
 
-// Queries and keys are not negative, sums may pass 32 bits.
-expr::Interval range_of_index(const expr::Expr& index, const RangeOf& own);
+// Queries and keys are not negative, sums may pass 32 bits. `elements`: of inputs, where they are
+// known.
+expr::Interval range_of_index(const expr::Expr& index, const RangeOf& own,
+                              const RangeOf& elements = {});
 // Held to [0, length) where it is not proven to be there.
 expr::Expr in_range(const expr::Expr& index, int length, const RangeOf& own);
 

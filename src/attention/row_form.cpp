@@ -137,7 +137,7 @@ class Derivation {
     Mixed mixed;
     const auto separation = separate(reduction.operand(0), names_, mixed);
     if (!separation) {
-      refuse_inseparable(pointer, "rowsum", mixed);
+      refuse_inseparable(pointer, "rowsum", mixed, two_sums(reduction.operand(0), mixed.part));
       return reduction;
     }
     return moved(intern(Reduction::Kind::Sum, *separation), separation->factor);
@@ -227,12 +227,36 @@ class Derivation {
                                               row, pair_of(mixed), row));
   }
 
-  void refuse_inseparable(const std::string& pointer, const char* what, const Mixed& mixed) {
+  // A sum of what a difference of a pair's and a row's value multiplies, x * (score - m), is one of
+  // x * score and m times one of x; "" of all others.
+  std::string two_sums(const Expr& summand, const Expr& part) const {
+    if (summand.op() != Op::Multiply || part.op() != Op::Subtract) return "";
+    const Expr &a = summand.operand(0), &b = summand.operand(1);
+    const bool is_first = a.identity() == part.identity();
+    if (!is_first && b.identity() != part.identity()) return "";
+    const Expr &rest = is_first ? b : a, &pair = part.operand(0), &row = part.operand(1);
+    if (reads_rows(pair, names_) || reads_pair(row)) return "";
+    const Expr sum = expr::make(Op::RowSum, {rest});
+    const Expr whole = expr::make(
+        Op::RowSum, {expr::make(Op::Multiply, {is_first ? pair : rest, is_first ? rest : pair})});
+    // The latter may be a row already.
+    const auto known = std::ranges::find_if(normalizer_.rows, [&](const spec::NamedExpr& named) {
+      return expr::same(named.value, sum);
+    });
+    const Expr of_rest =
+        known != normalizer_.rows.end() ? expr::variable(known->name, expr::Type::Float) : sum;
+    return fmt::format("a sum of differences is two sums: {} and {}", expr::print_brief(whole),
+                       expr::print_brief(expr::make(Op::Multiply, {row, of_rest})));
+  }
+
+  void refuse_inseparable(const std::string& pointer, const char* what, const Mixed& mixed,
+                          std::string help = {}) {
+    if (help.empty()) help = mixed.in_exponent ? must_be_sum(mixed) : must_be_product(mixed);
     refuse(pointer, mixed.part.span(),
            fmt::format("{} has no online form: the factor by which earlier sums rescale would "
                        "depend on '{}'",
                        what, pair_of(mixed)),
-           mixed.in_exponent ? must_be_sum(mixed) : must_be_product(mixed));
+           std::move(help));
   }
 
   // A maximum may also move by a summand, but not by a factor that may turn its order round.

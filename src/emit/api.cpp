@@ -32,9 +32,7 @@ constexpr std::array kStatuses = {
     StatusText{"NULL_POINTER", "a required pointer is null"},
     StatusText{"MISALIGNED",
                "a pointer is not aligned: q, k, v, o, workspace to 16 bytes, others as documented"},
-    StatusText{
-        "BAD_LENGTH",
-        "a batch or sequence length is negative, differs from the fixed one, or is too large"},
+    StatusText{"BAD_LENGTH", "a batch or sequence length is negative or too large"},
     StatusText{"BAD_HEADS", "heads_q or heads_kv is not what the kernel was generated for"},
     StatusText{"BAD_STRIDE",
                "a stride is negative, no multiple of 8 elements or too large, or o's is 0"},
@@ -44,7 +42,10 @@ constexpr std::array kStatuses = {
     StatusText{"LAUNCH_FAILED", "the launch failed"},
 };
 
-// BAD_LENGTH of a cache in pages, MISALIGNED where values are columns of the keys.
+// BAD_LENGTH where a length is fixed and of a cache in pages, MISALIGNED where values are columns
+// of the keys.
+constexpr const char* kBadFixed =
+    "a batch or sequence length is negative, differs from the fixed one, or is too large";
 constexpr const char* kBadPages =
     "a length or the number of pages is negative or too large, or a length or the page size is not "
     "the kernel's";
@@ -54,6 +55,8 @@ constexpr const char* kMisalignedKeys =
 std::string_view meaning_of(const StatusText& status, const spec::Spec& spec) {
   const std::string_view name = status.name;
   if (spec.page && name == "BAD_LENGTH") return kBadPages;
+  const bool fixed = spec.fixed.batch || spec.fixed.seq_q || spec.fixed.seq_kv;
+  if (fixed && name == "BAD_LENGTH") return kBadFixed;
   if (spec.v_prefix && name == "MISALIGNED") return kMisalignedKeys;
   return status.text;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "emit/comment.h"
@@ -74,8 +75,14 @@ std::string source_banner(const spec::Spec& spec, const PredictedChoice& predict
                       choice.target->hash);
   text += comment(choice.replayed ? "Schedule (given)" : "Schedule",
                   schedule::describe(choice.candidate.schedule));
-  for (const Prediction& prediction : predicted.predictions) {
-    text += comment("Predicted", predicted_text(prediction));
+  constexpr size_t kMostPredictions = 8;
+  const auto& predictions = predicted.predictions;
+  for (size_t i = 0; i < std::min(predictions.size(), kMostPredictions); ++i) {
+    text += comment("Predicted", predicted_text(predictions[i]));
+  }
+  if (predictions.size() > kMostPredictions) {
+    text += fmt::format("// And {} more points of the workload: the manifest has them.\n",
+                        predictions.size() - kMostPredictions);
   }
   // In one line however long: it is there to be copied.
   return text + fmt::format("// Compile: {}\n\n", compile_command(spec, *choice.target));

@@ -7,10 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include "attention/index_range.h"
 #include "attention/pair_form.h"
 #include "attention/tiles.h"
 #include "emit/api.h"
 #include "emit/prepass.h"
+#include "text/characters.h"
 
 namespace attngen::emit {
 namespace {
@@ -23,6 +25,24 @@ std::optional<int> literal(const std::string& text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// A name, a number or a call, which binds tighter than any operator.
+bool is_primary(std::string_view text) {
+  const size_t name = text.find_first_of("(");
+  const std::string_view word = text.substr(0, name);
+  const bool plain = std::ranges::all_of(word, [](char c) { return text::is_word(c) || c == '.'; });
+  if (name == std::string_view::npos) return plain;
+  int depth = 0;
+  for (size_t i = name; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return plain && i + 1 == text.size();
+  }
+  return false;
+}
+
+std::string as_operand(const std::string& text) {
+  return is_primary(text) ? text : "(" + text + ")";
 }
 
 // What a PairForm took out: "c0" of the row, "l0" of the block; or a parameter.
@@ -88,8 +108,8 @@ expr::Names DeviceNames::names(std::string rows) const {
   names.variable = [this, rows = std::move(rows)](std::string_view name) {
     return variable(name, rows);
   };
-  names.load = [this](std::string_view input, std::span<const std::string> indices) {
-    return load(input, indices);
+  names.load = [this](const expr::Expr& element, std::span<const std::string> indices) {
+    return load(element, indices);
   };
   names.inexact = attention::is_of_scores;
   names.quick = is_for_each_pair;
@@ -105,9 +125,9 @@ expr::Names DeviceNames::mask_names() const { return exact(names("")); }
 
 expr::Names DeviceNames::names_at_end(std::string rows) const {
   expr::Names result = names(std::move(rows));
-  result.load = [this](std::string_view name, std::span<const std::string> indices) {
-    const Input* input = spec_.find_input(name);
-    std::string element = load(name, indices);
+  result.load = [this](const expr::Expr& read, std::span<const std::string> indices) {
+    const Input* input = spec_.find_input(read.name());
+    std::string element = load(read, indices);
     if (input == nullptr || !spec::has_dim(*input, Input::Dim::Kind::SeqKv)) return element;
     return fmt::format("(row.seq_kv > 0 ? {} : 0)", element);
   };
@@ -162,8 +182,9 @@ std::string DeviceNames::length_in_memory(const Input::Dim& dim) const {
 }
 
 // Packed sequences lie one behind the other; an index counts within its own.
-std::string DeviceNames::place_in_memory(const std::string& index, const Input::Dim& dim) const {
-  std::string place = clamped(index, dim);
+std::string DeviceNames::place_in_memory(const std::string& index, const Input::Dim& dim,
+                                         const expr::Interval& values) const {
+  std::string place = clamped(index, dim, values);
   if (!is_packed(dim)) return place;
   const char* const begin = dim.kind == Input::Dim::Kind::SeqQ ? "row.q_begin" : "row.kv_begin";
   return place == "0" ? begin : fmt::format("{} + {}", begin, place);
@@ -174,23 +195,50 @@ std::string DeviceNames::plain_index(const Input::Dim& dim) const {
   return variable(spec::index_of(dim.kind), "");
 }
 
-std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim) const {
-  if (index == plain_index(dim)) return index;
-  const auto value = literal(index);
-  if (value && *value >= 0) {
-    const int known = dim.kind == Input::Dim::Kind::Number    ? dim.number
-                      : dim.kind == Input::Dim::Kind::Heads   ? spec_.heads.q
-                      : dim.kind == Input::Dim::Kind::HeadsKv ? spec_.heads.kv()
-                      : dim.kind == Input::Dim::Kind::HeadDim ? spec_.head_dim.v
-                                                              : 1;  // at least one, if any is read
-    if (*value < known) return index;
+std::optional<int> DeviceNames::known_length(const Input::Dim& dim) const {
+  switch (dim.kind) {
+    case Input::Dim::Kind::Number:
+      return dim.number;
+    case Input::Dim::Kind::Heads:
+      return spec_.heads.q;
+    case Input::Dim::Kind::HeadsKv:
+      return spec_.heads.kv();
+    case Input::Dim::Kind::HeadDim:
+      return spec_.head_dim.v;
+    default:
+      return std::nullopt;
   }
-  const std::string last =
-      dim.kind == Input::Dim::Kind::Number ? std::to_string(dim.number - 1) : length(dim) + " - 1";
-  return fmt::format("max(min({}, {}), 0)", index, last);
 }
 
-std::string DeviceNames::load(std::string_view name, std::span<const std::string> indices) const {
+// The call's lengths may be 0, where an index that is not negative would become so.
+std::string DeviceNames::clamped(const std::string& index, const Input::Dim& dim,
+                                 const expr::Interval& values) const {
+  if (index == plain_index(dim)) return index;
+  const auto known = known_length(dim);
+  const auto value = literal(index);
+  if (value && *value >= 0 && *value < known.value_or(1)) return index;  // one is there, if read
+  const std::string last =
+      dim.kind == Input::Dim::Kind::Number ? std::to_string(dim.number - 1) : length(dim) + " - 1";
+  const bool from_zero = known && values.low >= 0;
+  const bool ends_within = known && values.high <= *known - 1;
+  const std::string held = ends_within ? index : fmt::format("min({}, {})", index, last);
+  return from_zero ? held : fmt::format("max({}, 0)", held);
+}
+
+std::vector<expr::Interval> DeviceNames::values_of(const expr::Expr& load) const {
+  std::vector<expr::Interval> values;
+  for (const expr::Expr& index : load.operands()) {
+    values.push_back(attention::range_of_index(index, {}, [this](std::string_view name) {
+      const Input* input = spec_.find_input(name.substr(0, name.find('.')));
+      const bool is_byte = input != nullptr && input->element == Input::Element::U8;
+      return is_byte ? expr::Interval{0, 255, false} : expr::Interval{};
+    }));
+  }
+  return values;
+}
+
+std::string DeviceNames::load(const expr::Expr& load, std::span<const std::string> indices) const {
+  const std::string_view name = load.name();
   for (const std::string_view search : {attention::kBelow, attention::kUpTo}) {
     if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo, "");
   }
@@ -201,7 +249,8 @@ std::string DeviceNames::load(std::string_view name, std::span<const std::string
   if (input == nullptr || input->shape.empty()) return value;
   const char* const read = vendor_ == expr::Vendor::Amd ? "read_only" : "__ldg";
   if (dot == std::string_view::npos) {
-    return as_number(*input, fmt::format("{}(&{}[{}])", read, value, address(*input, indices)));
+    return as_number(
+        *input, fmt::format("{}(&{}[{}])", read, value, address(*input, indices, values_of(load))));
   }
   const std::string_view own = name.substr(dot + 1);
   return as_number(*input,
@@ -229,7 +278,7 @@ std::string DeviceNames::searched_values(const Input& input,
                                          std::span<const std::string> indices) const {
   std::vector<std::string> first(indices.begin(), indices.end());
   first.back() = "0";
-  const std::string at = address(input, first);
+  const std::string at = address(input, first, {});
   return fmt::format("in.{}{}", input.name, at == "0" ? "" : " + " + at);
 }
 
@@ -248,12 +297,13 @@ std::optional<DeviceNames::SearchedRow> DeviceNames::searched_row(const expr::Ex
 
 expr::Names DeviceNames::names_within(const std::string& low, const std::string& high) const {
   expr::Names result = mask_names();
-  result.load = [this, bounds = low + ", " + high](std::string_view name,
+  result.load = [this, bounds = low + ", " + high](const expr::Expr& element,
                                                    std::span<const std::string> indices) {
+    const std::string_view name = element.name();
     for (const std::string_view search : {attention::kBelow, attention::kUpTo}) {
       if (name.ends_with(search)) return count(name, indices, search == attention::kUpTo, bounds);
     }
-    return load(name, indices);
+    return load(element, indices);
   };
   return result;
 }
@@ -268,7 +318,7 @@ std::vector<std::string> DeviceNames::indices_of(const expr::Expr& load) const {
 
 std::string DeviceNames::element(const expr::Expr& load) const {
   const spec::Input& input = *spec_.find_input(load.name());
-  return fmt::format("in.{}[{}]", load.name(), address(input, indices_of(load)));
+  return fmt::format("in.{}[{}]", load.name(), address(input, indices_of(load), values_of(load)));
 }
 
 std::string DeviceNames::begin_of_row(const expr::Expr& load) const {
@@ -290,10 +340,11 @@ std::string DeviceNames::pointer_type(const expr::Expr& load) const {
 
 std::string DeviceNames::matrix(const expr::Expr& load) const {
   const Input& input = *spec_.find_input(load.name());
+  const std::vector<expr::Interval> values = values_of(load);
   std::string index;
   for (size_t i = 0; i + 2 < input.shape.size(); ++i) {
-    const std::string own =
-        clamped(expr::print_c(load.operand(i), expr::Dialect::Device, names()), input.shape[i]);
+    const std::string text = expr::print_c(load.operand(i), expr::Dialect::Device, names());
+    const std::string own = as_operand(clamped(text, input.shape[i], values[i]));
     index = i == 0 ? own
                    : fmt::format(fmt::runtime(i == 1 ? "{} * {} + {}" : "({}) * {} + {}"), index,
                                  length(input.shape[i]), own);
@@ -321,11 +372,13 @@ std::string DeviceNames::matrices(const spec::Input& input) {
   return product.empty() ? "1" : product;
 }
 
-std::string DeviceNames::address(const Input& input, std::span<const std::string> indices) const {
+std::string DeviceNames::address(const Input& input, std::span<const std::string> indices,
+                                 std::span<const expr::Interval> values) const {
   std::string address;
   bool wide = false;
   for (size_t i = 0; i < input.shape.size(); ++i) {
-    const std::string index = place_in_memory(indices[i], input.shape[i]);
+    const std::string index =
+        place_in_memory(indices[i], input.shape[i], values.empty() ? expr::Interval{} : values[i]);
     if (i == 0 || address == "0") {
       address = index;
       wide = false;
@@ -334,7 +387,9 @@ std::string DeviceNames::address(const Input& input, std::span<const std::string
     // 64 bits from the first product on.
     address = fmt::format(fmt::runtime(wide ? "({}) * {}" : "int64_t{{{}}} * {}"), address,
                           length_in_memory(input.shape[i]));
-    if (index != "0") address += " + " + index;
+    if (index != "0") {
+      address += " + " + (is_packed(input.shape[i]) ? index : as_operand(index));
+    }
     wide = true;
   }
   return address;

@@ -10,6 +10,7 @@
 
 #include "attention/pair_form.h"
 #include "attention/row_form.h"
+#include "expr/bound.h"
 #include "expr/print.h"
 #include "spec/spec.h"
 
@@ -62,9 +63,10 @@ class DeviceNames {
   static std::string member(std::string_view row);
 
   // An element of an input, by its address in the contiguous row-major tensor. An index that is not
-  // the plain variable of its dimension is clamped to the dimension. An end of a key range may
-  // search an input instead (attention::kBelow).
-  std::string load(std::string_view input, std::span<const std::string> indices) const;
+  // the plain variable of its dimension is clamped to the dimension, but for the ends of it that
+  // the index passes in no call. An end of a key range may search an input instead
+  // (attention::kBelow).
+  std::string load(const expr::Expr& load, std::span<const std::string> indices) const;
 
   // "in.key[row.b * row.seq_kv + kv_idx]", and the type of a pointer to it.
   std::string element(const expr::Expr& load) const;
@@ -99,14 +101,20 @@ class DeviceNames {
   }
   std::string length(const spec::Input::Dim& dim) const;
   std::string length_in_memory(const spec::Input::Dim& dim) const;
-  std::string place_in_memory(const std::string& index, const spec::Input::Dim& dim) const;
+  std::string place_in_memory(const std::string& index, const spec::Input::Dim& dim,
+                              const expr::Interval& values) const;
   std::string plain_index(const spec::Input::Dim& dim) const;
-  std::string address(const spec::Input& input, std::span<const std::string> indices) const;
+  // `values`: of each index, or none where nothing is known of them.
+  std::string address(const spec::Input& input, std::span<const std::string> indices,
+                      std::span<const expr::Interval> values) const;
+  std::vector<expr::Interval> values_of(const expr::Expr& load) const;
   // `bounds`: "" for the whole row of the input, or "low, high".
   std::string count(std::string_view search, std::span<const std::string> indices, bool or_equal,
                     const std::string& bounds) const;
   std::string searched_values(const spec::Input& input, std::span<const std::string> indices) const;
-  std::string clamped(const std::string& index, const spec::Input::Dim& dim) const;
+  std::optional<int> known_length(const spec::Input::Dim& dim) const;
+  std::string clamped(const std::string& index, const spec::Input::Dim& dim,
+                      const expr::Interval& values) const;
 
   const spec::Spec& spec_;
   const attention::RowForm& rows_;

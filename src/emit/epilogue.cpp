@@ -11,6 +11,7 @@
 #include "attention/output_columns.h"
 #include "emit/comment.h"
 #include "emit/device_text.h"
+#include "expr/simplify.h"
 
 namespace attngen::emit {
 namespace {
@@ -32,6 +33,7 @@ class Epilogue {
         names_(names),
         scaling_(attention::output_scaling(form.output)),
         columns_(attention::column_loads(spec, form.output)) {
+    if (scaling_) scaling_->of_row = folded(scaling_->of_row);
     if (form_.empty != EmptyTest::None) {
       for (const Reduction& reduction : form_.reductions) {
         if (reduction.name == form_.empty_reduction) empty_ = &reduction;
@@ -51,6 +53,12 @@ class Epilogue {
   }
 
  private:
+  // One number, where it is a product of numbers.
+  static expr::Expr folded(const expr::Expr& factor) {
+    expr::Expr number = expr::simplify(factor);
+    return number.is_number() ? number : factor;
+  }
+
   // Whether a reduction counts pairs without a weight too.
   bool any_counts_all_pairs() const {
     const auto reads_row = [&](const Reduction& reduction) {
@@ -175,14 +183,15 @@ class Epilogue {
 
   expr::Names names_of_output() const {
     expr::Names names = names_.names_at_end("values");
-    names.load = [this, inner = names.load](std::string_view input,
+    names.load = [this, inner = names.load](const expr::Expr& load,
                                             std::span<const std::string> indices) {
+      const std::string& input = load.name();
       for (size_t i = 0; i < columns_.size(); ++i) {
         if (columns_[i].name() != input) continue;
         if (!std::ranges::equal(names_.indices_of(columns_[i]), indices)) continue;
         return DeviceNames::as_number(*spec_.find_input(input), fmt::format("column.input[{}]", i));
       }
-      return inner(input, indices);
+      return inner(load, indices);
     };
     return names;
   }

@@ -156,7 +156,18 @@ class Support {
                                                                 : kLargestHeadDim;
     if (dim <= largest) return;
     not_emitted(fmt::format("/head_dim/{}", which), fmt::format("head_dim.{} {} is", which, dim),
-                fmt::format("at most {}", largest));
+                fmt::format("at most {}{}", largest, help_on_key(which, dim)));
+  }
+
+  // Latent attention's keys are wider than any others.
+  std::string help_on_key(std::string_view which, int dim) const {
+    const int v = spec_.head_dim.v;
+    const bool may_share = target_.family == target::Family::Hopper && !spec_.v_prefix &&
+                           spec_.maps == 1 && which == "qk" && dim <= kLargestSharedKey &&
+                           (v <= kOneAccumulator || schedule::has_even_sides(v));
+    if (!may_share) return "";
+    return fmt::format("; {} with share_kv: {{v_prefix: {}}} (latent attention)", kLargestSharedKey,
+                       v);
   }
 
   const spec::Spec& spec_;

@@ -61,7 +61,9 @@ std::vector<CommentedLine> row_members(const Spec& spec, const PairForm& pairs, 
   std::vector<CommentedLine> members;
   if (spec.varlen) {
     members.push_back({"  int q_begin, kv_begin;", "of the sequence in the packed tensors"});
-    members.push_back({"  int64_t first_save;", "of this head's queries in the saves"});
+    if (!spec.normalize.saves.empty()) {
+      members.push_back({"  int64_t first_save;", "of this head's queries in the saves"});
+    }
   }
   if (searched) {
     members.push_back({"  const int2* keys;", "in shared memory: the row's keys [x, y)"});

@@ -305,6 +305,7 @@ class TemplateValues {
 
   void put_sequences() {
     put("VARLEN", spec_.varlen);
+    put("PACKED_SAVES", spec_.varlen && !rows_.saves.empty());
     // Another kernel comes first, which makes tables or states, or last, which joins splits. That
     // of tables clears the counter of tiles; otherwise the kernel itself does.
     const bool tables = spec_.varlen || id_tables(spec_) > 0;

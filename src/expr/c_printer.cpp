@@ -130,7 +130,7 @@ Text CPrinter::print_load(const Expr& e) {
     indices.push_back(argument(index));
   }
   if (names_.load) {
-    return {names_.load(e.name(), indices)};
+    return {names_.load(e, indices)};
   }
   std::string text = e.name();
   for (const std::string& index : indices) {
@@ -153,7 +153,7 @@ Text CPrinter::print_sum(const Expr& e) {
   return infix(e, spelling(e.op()));
 }
 
-// saturate((long long)start + (long long)length * 64): the host's Ints are wide already.
+// saturate(int64_t{start} + int64_t{length} * 64): the host's Ints are wide already.
 Text CPrinter::print_saturated(const Expr& e) {
   wide_ = device_;
   Text text = call("saturate", e);
@@ -168,7 +168,7 @@ Text CPrinter::print_term(const Expr& e) {
   if (e.is_number()) {
     return text;
   }
-  return {"(long long)" + in_parentheses(text, Precedence::Unary), Precedence::Unary};
+  return {"int64_t{" + text.text + "}"};
 }
 
 Text CPrinter::print_select(const Expr& e) {

@@ -80,7 +80,9 @@ Expr Parser::parse_named() {
   }
   Expr value = value_of(name);
   if (at("[")) {
-    fail(token_.span, fmt::format("'{}' has no indices", name.text));
+    const auto hint = scope_.hints.find(text::lower(name.text) + "[");
+    fail(token_.span, fmt::format("'{}' has no indices", name.text),
+         hint != scope_.hints.end() ? hint->second : "");
   }
   return nodes_.counted(std::move(value));
 }

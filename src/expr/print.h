@@ -31,7 +31,7 @@ enum class Dialect : uint8_t {
 struct Names {
   std::function<std::string(std::string_view)> variable;
   // The C expression of an input's element, given the printed indices.
-  std::function<std::string(std::string_view input, std::span<const std::string> indices)> load;
+  std::function<std::string(const Expr& load, std::span<const std::string> indices)> load;
   // & and | for `and` and `or`, which need no branch: operands are evaluated whatever the first is.
   bool eager = false;
   // Floats round after each operation, without multiply-adds and approximate quotients, so that
@@ -51,7 +51,8 @@ struct Names {
 std::string print_c(const Expr& e, Dialect dialect, const Names& names = {});
 
 // Statements `const float t0 = ...;` (each line indented by `indent` spaces) for every shared
-// subtree that is not a leaf, then the C expression of the whole in `value`.
+// subtree that is not a leaf, as an input of one number is too, then the C expression of the whole
+// in `value`.
 struct Statements {
   std::string text;
   std::string value;

@@ -67,8 +67,7 @@ struct Uses {
     return (!trivial && !costly) || text.size() > kLongestRepeated;
   }
   bool is_shared(const Expr& e) const {
-    return e.op() != Op::Number && e.op() != Op::Variable && !wide.contains(e.identity()) &&
-           count.at(e.identity()) > 1;
+    return e.height() > 1 && !wide.contains(e.identity()) && count.at(e.identity()) > 1;
   }
 };
 

@@ -12,6 +12,7 @@
 #include "attention/given.h"
 #include "attention/tiles.h"
 #include "expr/ops.h"
+#include "expr/print.h"
 #include "schedule/lengths.h"
 #include "schedule/tested_blocks.h"
 #include "schedule/units.h"
@@ -39,6 +40,7 @@ struct Deciders {
   bool asked = false;                    // of which a kernel before asks all pairs
   Names pairs;                           // tested pair by pair
   bool none = false;                     // of a mask of indices alone: all pairs are tested
+  std::vector<std::string> untold;       // else its conditions that tell of no block
   std::vector<schedule::Lengths> taken;  // that lengths are, at one point of the workload or more
   bool both_ends = false;                // are said by lengths
   bool gaps = false;  // between a row's first key and its last, which the family does not know
@@ -86,7 +88,32 @@ std::vector<schedule::Lengths> taken_of(const spec::Spec& spec) {
   return taken;
 }
 
+void add_conditions(const Expr& mask, std::vector<Expr>& conditions) {
+  if (mask.op() != expr::Op::And) return conditions.push_back(mask);
+  for (const Expr& operand : mask.operands()) add_conditions(operand, conditions);
+}
+
 bool is_seq_kv(const Expr& end) { return end.op() == expr::Op::Variable && end.name() == "seq_kv"; }
+
+bool bounds_keys(const attention::KeyRange& range) {
+  return !range.begin.is_number(0) || !is_seq_kv(range.end);
+}
+
+// Those of a mask, joined by `and`, that tell neither where keys begin or end nor of blocks
+// between. Of what reads inputs these are named.
+std::vector<std::string> untold_of(const spec::Spec& spec) {
+  std::vector<Expr> conditions;
+  add_conditions(spec.mask, conditions);
+  std::vector<std::string> untold;
+  for (const Expr& condition : conditions) {
+    if (!expr::inputs_of(condition).empty()) continue;
+    const attention::KeyRange range = attention::key_range(condition, spec.inputs);
+    const bool tells = range.always_full || bounds_keys(range) ||
+                       attention::block_test(condition, spec.inputs).has_value();
+    if (!tells) untold.push_back(expr::print_brief(condition));
+  }
+  return untold;
+}
 
 // What decides beside `values`.
 Deciders deciders_of(const spec::Spec& spec, target::Family family, const spec::Values& values) {
@@ -117,8 +144,9 @@ Deciders deciders_of(const spec::Spec& spec, target::Family family, const spec::
       for (const std::string& name : expr::inputs_of(table.value)) deciders.insert(name);
     }
   }
-  const bool bounds = !range.begin.is_number(0) || !is_seq_kv(range.end) || spec.block_size > 0;
+  const bool bounds = bounds_keys(range) || spec.block_size > 0;
   found.none = !(range.always_full || bounds || asks) && expr::inputs_of(spec.mask).empty();
+  if (!found.none) found.untold = untold_of(spec);
   for (Names* const blocks : {&found.blocks, &found.shares, &found.marks, &found.stretches}) {
     for (const std::string& name : found.sorted) blocks->erase(name);
     for (const std::string& name : *blocks) {
@@ -247,6 +275,10 @@ std::vector<std::string> assumptions(const spec::Spec& spec, target::Family fami
   if (!mask.pairs.empty()) {
     lines.push_back(said_of(mask.pairs, "is tested pair by pair: no block is passed over by it",
                             "are tested pair by pair: no block is passed over by them"));
+  }
+  for (const std::string& condition : mask.untold) {
+    lines.push_back(
+        fmt::format("{} is tested pair by pair: no block is passed over by it", condition));
   }
   if (mask.gaps && mask.pairs.empty() && !mask.none) {
     lines.emplace_back(

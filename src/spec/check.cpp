@@ -189,7 +189,7 @@ class Checker {
       if (auto reason = why_no_identifier(entry.key)) {
         entry.valid = false;
         report_.at_key(
-            entry, pointer,
+            entry, place_of(entry, pointer),
             fmt::format("'{}' must be {}", text::shortened(entry.key, kMaxName), kIdentifierWords),
             *reason);
         continue;
@@ -216,6 +216,11 @@ class Checker {
     }
   }
 
+  // A key may be of any length.
+  static std::string place_of(const Node& entry, const std::string& pointer) {
+    return entry.key.size() > kMaxName ? pointer : child(pointer, entry.key);
+  }
+
   static bool has_key(const Node& node, const std::string& name) {
     return std::any_of(node.children.begin(), node.children.end(),
                        [&](const Node& entry) { return entry.key == name; });
@@ -231,10 +236,12 @@ class Checker {
       foreign = &key;
     }
     entry.valid = false;
-    const bool of_pattern = !pointer.empty() || pattern_ == Pattern::Parallel;
+    const bool of_both = !pointer.empty() && pointer != "/heads";
+    const bool of_pattern = of_both || pattern_ == Pattern::Parallel;
+    const std::string place = place_of(entry, pointer);
     std::string help = of_pattern ? hint_on_key(entry, pointer) : "";
     if (foreign != nullptr) {
-      report_.at_key(entry, pointer,
+      report_.at_key(entry, place,
                      fmt::format("'{}' belongs to pattern {}", entry.key, name_of(*foreign->only)),
                      std::move(help));
       return;
@@ -242,7 +249,7 @@ class Checker {
     std::string shown = text::shortened(entry.key, kMaxName);
     if (help.empty() && entry.kind == Node::Kind::Null) help = hint_on_colon(entry.key);
     if (help.empty()) help = did_you_mean(entry.key, absent);
-    report_.at_key(entry, pointer,
+    report_.at_key(entry, place,
                    pointer.empty() ? fmt::format("unknown key '{}'", shown)
                                    : fmt::format("unknown key '{}' in {}", shown, dotted(pointer)),
                    std::move(help));

@@ -121,6 +121,7 @@ class YamlEvents final : public YAML::EventHandler {
     if (tab != std::string_view::npos) {
       return report(tab, "a tab cannot indent", "use spaces");
     }
+    if (error.msg == kIllegalValue && report_choice(indent_end, at)) return;
     if (error.msg == kIllegalValue && report_colon(line_begin, at)) return;
     const size_t tag = text_.substr(0, at).find(": !", line_begin);
     if (tag != std::string_view::npos) return report_tag(tag + 2);
@@ -139,6 +140,14 @@ class YamlEvents final : public YAML::EventHandler {
   // Of the first line behind a byte order mark.
   size_t line_begin_of(size_t at) const {
     return std::max(text_.substr(0, at).rfind('\n') + 1, start_);  // npos + 1 is 0
+  }
+
+  // Of c ? a : b, whose colon has to be what YAML stumbles over. A '?' may also begin a key.
+  bool report_choice(size_t begin, size_t at) {
+    const size_t mark = text_.substr(0, at).find('?', begin + 1);
+    if (mark == std::string_view::npos) return false;
+    report(mark, "unexpected '?'", "write 'a if condition else b'");
+    return true;
   }
 
   // Of a line without a colon YAML makes one text with the next line's key, and refuses the colon

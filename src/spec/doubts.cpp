@@ -90,6 +90,32 @@ std::optional<Masking> find_masking(const Expr& e, double factor = 1) {
   }
 }
 
+double folded(const Expr& e) { return value_of(expr::simplify(e)); }
+
+// The first one in a score, or in a term of it that no number multiplies: 8 * tanh(score / 8) is a
+// cap.
+const Expr* find_division(const Expr& e, double divisor) {
+  const auto is = [](double number, double wanted) {
+    constexpr double kAsWritten = 1e-4;  // 11.314 for the root of 128
+    return std::fabs(number - wanted) <= kAsWritten * wanted;
+  };
+  if (!expr::mentions(e, "score")) return nullptr;
+  const Op op = e.op();
+  if (op == Op::Divide && is(folded(e.operand(1)), divisor)) return &e;
+  const bool is_product = op == Op::Multiply;
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    if (is_product && is(folded(e.operand(i)), 1 / divisor)) return &e;
+    if (is_product && !std::isnan(folded(e.operand(i)))) return nullptr;
+  }
+  const bool passes_on = is_product || op == Op::Add || op == Op::Subtract || op == Op::Negate ||
+                         op == Op::Divide || op == Op::ToFloat || op == Op::Select;
+  if (!passes_on) return nullptr;
+  for (const Expr& operand : e.operands()) {
+    if (const Expr* found = find_division(operand, divisor)) return found;
+  }
+  return nullptr;
+}
+
 // A sum of kv_idx and other i32 that was made a float.
 bool is_float_of_key(const Expr& e) {
   if (e.op() != Op::ToFloat || !expr::mentions(e, "kv_idx")) return false;
@@ -158,6 +184,16 @@ std::optional<expr::Error> masking_in_score(const Expr& score, std::string_view 
       choice->span(), fmt::format("pairs with a score of {:g} are computed like all others", value),
       fmt::format("write it in mask, which lets blocks of keys be skipped: {}{}{}",
                   negated ? "not (" : "", written(choice->operand(0), text), negated ? ")" : "")};
+}
+
+std::optional<expr::Error> scaled_twice(const Expr& score, int width, std::string_view text) {
+  const Expr* found = find_division(score, std::sqrt(static_cast<double>(width)));
+  if (found == nullptr) return std::nullopt;
+  return expr::Error{
+      found->span(),
+      fmt::format("'{}' scales twice: score is scaled already by 1/sqrt(head_dim.qk)",
+                  written(*found, text)),
+      fmt::format("leave it out; if it is meant, write scale: {:.9g}", 1.0 / width)};
 }
 
 std::optional<expr::Error> keys_below_float(const Expr& mask, std::string_view text) {

@@ -18,6 +18,10 @@ std::optional<expr::Error> score_of_nothing(const expr::Expr& score, std::string
 // The first choice in a score, or in a term of it, that takes pairs away as a mask would: -1e9.
 std::optional<expr::Error> masking_in_score(const expr::Expr& score, std::string_view text);
 
+// The first place in a score, or in a term of it, that divides it by the root of the keys' width,
+// by which it is divided already where the scale is the default.
+std::optional<expr::Error> scaled_twice(const expr::Expr& score, int width, std::string_view text);
+
 // The first comparison in a mask of kv_idx, or a sum of it, with a float that all rows share: were
 // it an i32, keys would have an end, and blocks beyond it would not be visited.
 std::optional<expr::Error> keys_below_float(const expr::Expr& mask, std::string_view text);

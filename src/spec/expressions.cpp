@@ -63,8 +63,7 @@ class ExpressionReader {
     const Node* mask = root_.find("mask");
     spec_.score_text = score != nullptr ? text::one_line(score->text) : "score";
     spec_.mask_text = mask != nullptr ? text::one_line(mask->text) : "true";
-    spec_.score =
-        parse(score, "/score", "score", scopes_.without({kNoAcc, kNoColumn}), expr::Type::Float);
+    spec_.score = parse(score, "/score", "score", names_of_score(score), expr::Type::Float);
     spec_.mask = parse(mask, "/mask", "true",
                        scopes_.without({kNoAcc,
                                         kNoColumn,
@@ -74,6 +73,9 @@ class ExpressionReader {
     if (score != nullptr && spec_.score) {
       warn_in_text(*score, "/score", masking_in_score(spec_.score, score->text));
       warn_in_text(*score, "/score", score_of_nothing(spec_.score, score->text));
+      if (has_usual_scale() && spec_.head_dim.qk > 0) {
+        warn_in_text(*score, "/score", scaled_twice(spec_.score, spec_.head_dim.qk, score->text));
+      }
       warn_in_text(*score, "/score", power_of_distance(spec_.score, score->text));
     }
     if (mask != nullptr && spec_.mask) {
@@ -122,9 +124,7 @@ class ExpressionReader {
     warn_of_unread(root_.find("let"), "/let", "name");
     warn_of_unread(root_.find("inputs"), "/inputs", "input");
     warn_of_unread(root_.find("constants"), "/constants", "constant");
-    if (normalize != nullptr) {
-      warn_of_unread(normalize->find("rows"), "/normalize/rows", "row value");
-    }
+    if (normalize != nullptr) warn_of_left_out(normalize->find("rows"));
   }
 
  private:
@@ -139,6 +139,8 @@ class ExpressionReader {
   static constexpr const char* kOfPairs =
       "it has a value for each pair; 'weight' reads it, and rowmax and rowsum in 'rows'";
 
+  static constexpr const char* kScaled =
+      "score is scaled already by 1/sqrt(head_dim.qk): see scale";
   static constexpr const char* kNoColumnSum =
       "there is no sum over columns (of dim); rowsum(x), over keys, belongs in rows";
 
@@ -181,6 +183,23 @@ class ExpressionReader {
     return std::ranges::any_of(spec_.lets, [&](const auto& let) { return let.first == named; });
   }
 
+  bool has_usual_scale() const {
+    const Node* scale = root_.find("scale");
+    return scale == nullptr || !number_of(*scale);
+  }
+
+  // Who divides by the root of the head's width has no need to.
+  expr::Scope names_of_score(const Node* score) const {
+    if (score == nullptr || score->text.find("sqrt(") == std::string::npos || !has_usual_scale()) {
+      return scopes_.without({kNoAcc, kNoColumn});
+    }
+    expr::Scope names = scopes_.without({kNoAcc, {"d", kNoColumn.reason, kScaled}});
+    for (const char* width : {"head_dim", "d_k", "dk", "d_head", "head_size"}) {
+      names.hints[width] = kScaled;
+    }
+    return names;
+  }
+
   // How to leave pairs out by their score, which a mask does not know.
   const char* limit_of_scores() const {
     const Node* normalize = root_.find("normalize");
@@ -215,6 +234,44 @@ class ExpressionReader {
     }
   }
 
+  void warn_of_left_out(const Node* rows) {
+    if (rows == nullptr) return;
+    for (const Node& row : rows->children) {
+      if (!left_out_.contains(row.key)) continue;
+      report_.warn(row, child("/normalize/rows", row.key),
+                   fmt::format("row value '{}' is {}", row.key,
+                               read_.contains(row.key)
+                                   ? "read by rows alone that are left out, and left out too"
+                                   : "never read, and left out"));
+    }
+  }
+
+  // Rows that come to nothing cost each pair their sums, and may keep a kernel from a better form.
+  // No error must hide who reads one.
+  void leave_out_unread_rows() {
+    Normalizer& all = spec_.normalize;
+    std::set<std::string> read;
+    bool complete = true;
+    const auto read_by = [&](const expr::Expr& e) {
+      complete = complete && e;
+      if (!e) return;
+      const auto names = expr::variables_of(e);
+      read.insert(names.begin(), names.end());
+    };
+    read_by(all.weight);
+    read_by(all.output);
+    for (const NamedExpr& save : all.saves) read_by(save.value);
+    for (auto row = all.rows.rbegin(); row != all.rows.rend(); ++row) {
+      if (read.contains(row->name)) {
+        read_by(row->value);
+      } else {
+        left_out_.insert(row->name);
+      }
+    }
+    if (!complete) return left_out_.clear();
+    std::erase_if(all.rows, [&](const NamedExpr& row) { return left_out_.contains(row.name); });
+  }
+
   // An unknown name that is near to no other may be one to declare. `behind` is the text after it.
   // What a mask reads is mostly ids and lengths.
   expr::Error with_declaration(expr::Error error, const std::string& name, std::string_view behind,
@@ -223,7 +280,7 @@ class ExpressionReader {
     const bool is_name = error.of == expr::Error::Of::UnknownName;
     if (!is_name || !error.help.empty() || !can_declare) return error;
     const std::string shape = shape_of(behind);
-    const bool can_be_input = !why_macro(name);
+    const bool can_be_input = !why_macro(name) && !why_keyword(name);
     if (shape.empty()) {
       error.help = can_be_input ? "declare it in constants or inputs" : "declare it in constants";
     } else if (can_be_input) {
@@ -331,16 +388,18 @@ class ExpressionReader {
   }
 
   void read_long_form(const Node& normalize) {
-    std::string& shown = spec_.normalize_text;
+    std::string rest;
+    const auto line = [](std::string_view name, std::string_view text) {
+      return fmt::format("{} = {}\n", name, text::one_line(text));
+    };
     const auto show = [&](std::string_view name, std::string_view text) {
-      shown += fmt::format("{}{} = {}", shown.empty() ? "" : "\n", name, text::one_line(text));
+      rest += line(name, text);
     };
     const Node* rows = normalize.find("rows");
     const Node* weight = normalize.find("weight");
     const bool softmax = is_rest_of_softmax(normalize);
     if (softmax) {
       add_softmax();
-      for (const auto& [name, value] : kSoftmaxRows) show(name, value);
       show("weight", kSoftmaxWeight);
     } else if (weight == nullptr) {
       report_.at_key(normalize, "/normalize", "normalize needs 'weight'", usual_weight(rows));
@@ -350,7 +409,6 @@ class ExpressionReader {
       for (const Node& row : rows->children) {
         if (!row.valid) continue;
         add_row(&row, row.key, row.text);
-        show(row.key, row.text);
       }
     }
     later_rows_.clear();
@@ -373,6 +431,21 @@ class ExpressionReader {
         show("save " + save.key, save.text);
       }
     }
+    leave_out_unread_rows();
+    std::string& shown = spec_.normalize_text;
+    const auto show_row = [&](const std::string& name, std::string_view text) {
+      if (!left_out_.contains(name)) shown += line(name, text);
+    };
+    if (softmax) {
+      for (const auto& [name, text] : kSoftmaxRows) show_row(name, text);
+    }
+    if (rows != nullptr) {
+      for (const Node& row : rows->children) {
+        if (row.valid) show_row(row.key, row.text);
+      }
+    }
+    shown += rest;
+    shown.pop_back();  // the last line's end
   }
 
   // What most add for want of a weight: softmax's, if a row is the maximum.
@@ -448,6 +521,7 @@ class ExpressionReader {
   Scopes scopes_;
   std::set<std::string> read_;  // names that some expression has
   std::set<std::string> later_rows_;
+  std::set<std::string> left_out_;  // rows that nothing reads
 };
 
 }  // namespace

@@ -131,6 +131,21 @@ constexpr Hint kKeys[] = {
     {"where", kLet},
 };
 
+// Of heads, in pattern parallel, of head_dim and of kv_cache.
+constexpr Hint kHeadCounts[] = {
+    {"query", "write q"},  {"queries", "write q"}, {"key", "write kv"},      {"keys", "write kv"},
+    {"value", "write kv"}, {"values", "write kv"}, {"heads_kv", "write kv"}, {"heads_q", "write q"},
+};
+constexpr const char* kOneWidth = "one number for both: qk: $";
+constexpr Hint kWidths[] = {{"q", kOneWidth, "128"}, {"k", kOneWidth, "128"}};
+constexpr const char* kPaged = "write paged: $";
+constexpr Hint kCaches[] = {
+    {"page_size", kPaged, "64"},
+    {"block_size", kPaged, "64"},
+    {"size", kPaged, "64"},
+    {"page", kPaged, "64"},
+};
+
 constexpr const char* kTwoLengths = "write seq_q and seq_kv";
 
 // Of a workload and of fixed lengths.
@@ -153,6 +168,7 @@ constexpr Hint kDims[] = {
     {"kv_heads", "write heads_kv"},
     {"h", "write heads"},
     {"b", "write batch"},
+    {"s", kOneLength},
 };
 
 constexpr const char* kNumber = "write the number: of all lengths only seq_q and seq_kv are names";
@@ -167,6 +183,8 @@ constexpr const char* kCap = "write cap * tanh(score / cap), cap being the numbe
 
 constexpr const char* kOwnSequence =
     "q_idx, kv_idx, seq_q and seq_kv are of the pair's own sequence; b is its index";
+constexpr const char* kOnePair =
+    "it is the score of this pair: other pairs' and other heads' scores are not known here";
 constexpr const char* kNoRandom = "kernels have no random numbers, and no dropout";
 constexpr const char* kTanhGelu =
     "write 0.5 * x * (1 + tanh(0.79788456 * (x + 0.044715 * x * x * x))); gelu(x) is by erf";
@@ -236,6 +254,7 @@ constexpr Hint kNames[] = {
     {"randn(", kNoRandom},
     {"random(", kNoRandom},
     {"round(", "write floor(x + 0.5)"},
+    {"score[", kOnePair},
     {"rowcumsum(", kNoOrder},
     {"rowmean(", "write rowsum(x) / rowsum(1), in rows"},
     {"rowmin(", "write -rowmax(-x)"},
@@ -379,6 +398,12 @@ std::string as_number(const std::string& text, const Type& type, const Node& roo
   return fits && std::isfinite(value) ? fmt::format("write {}", value) : "";
 }
 
+// "bfloat16" of "torch.bfloat16".
+std::string without_module(const std::string& word) {
+  const bool has_module = !word.empty() && text::is_letter(word[0]);
+  return has_module ? word.substr(word.rfind('.') + 1) : word;  // npos + 1 is 0
+}
+
 void add_keys(const Type& type, std::set<std::string, std::less<>>& names) {
   for (const Key& key : type.keys) {
     names.insert(key.name);
@@ -425,6 +450,9 @@ bool begins_value(char c) {
 
 std::string hint_on_key(const Node& entry, std::string_view pointer) {
   if (pointer.empty()) return with_number(find_hint(kKeys, text::lower(entry.key)), entry);
+  if (pointer == "/heads") return find(kHeadCounts, text::lower(entry.key));
+  if (pointer == "/head_dim") return with_number(find_hint(kWidths, entry.key), entry);
+  if (pointer == "/kv_cache") return with_number(find_hint(kCaches, entry.key), entry);
   const bool of_lengths = pointer.starts_with("/workload") || pointer == "/fixed";
   return of_lengths ? find(kLengths, entry.key) : "";
 }
@@ -475,7 +503,7 @@ std::string hint_on_missing(const Node& map, const Type& type) {
 std::string hint_on_value(const Node& value, std::string_view pointer, const Type& type,
                           const Node& root) {
   if (value.text.size() > kMaxName) return "";
-  const std::string word = text::lower(value.text);
+  const std::string word = without_module(text::lower(value.text));
   for (const ValueHint& hint : kValues) {
     if (hint.pointer == pointer && hint.word == word) return hint.text;
   }
@@ -495,7 +523,7 @@ std::string hint_on_value(const Node& value, std::string_view pointer, const Typ
     const std::string entries = number_of(value) ? usual_entries({}, type, value.text) : "";
     return entries.empty() ? "" : fmt::format("write {{{}}}", entries);
   }
-  const std::string_view dim = takes_word(type, "seq_q") ? find(kDims, value.text) : "";
+  const std::string_view dim = takes_word(type, "seq_q") ? find(kDims, word) : "";
   if (!dim.empty()) return std::string(dim);
   if (takes_number(type) && !number_of(value)) return as_number(value.text, type, root);
   const std::string synonym = find(kSynonyms, word);

@@ -1,10 +1,13 @@
 #include "spec/indices.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "spec/bounds.h"
 #include "text/characters.h"
@@ -112,7 +115,9 @@ class IndexChecker {
       const DimensionKind kind = input.shape[i].kind;
       if (counter != nullptr && kind != DimensionKind::Number &&
           !runs_over(*counter, kind, spec_.heads)) {
-        return of_another(load, input, i, "write " + index_over(kind));
+        const std::string permuted = in_order_of(load, input);
+        return of_another(load, input, i,
+                          "write " + (permuted.empty() ? index_over(kind) : permuted));
       }
       if (auto error = check_bounds(load.operand(i), input, i)) return error;
     }
@@ -155,6 +160,36 @@ class IndexChecker {
             "make it {}; beyond its end the last element is read, as min({}, {}) would say",
             counter != nullptr ? name_of(Input::Dim{counter->dim, 0}) : fmt::format("{}", *values),
             index.name(), dim.number - 1)};
+  }
+
+  // The load with its variables each on a dimension that it runs over, those that stand right where
+  // they are: x[b, kv_idx, h] for x[b, h, kv_idx] of [batch, seq_kv, heads]; "" if there is none.
+  std::string in_order_of(const Expr& load, const Input& input) const {
+    std::vector<std::string> names(input.shape.size());
+    std::vector<const Counter*> misplaced;
+    for (size_t i = 0; i < input.shape.size(); ++i) {
+      const Counter* counter = counter_of(load.operand(i));
+      if (counter == nullptr) return "";
+      if (counter->dim == input.shape[i].kind) {
+        names[i] = counter->name;
+      } else {
+        misplaced.push_back(counter);
+      }
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!names[i].empty()) continue;
+      const DimensionKind kind = input.shape[i].kind;
+      auto found =
+          std::ranges::find_if(misplaced, [&](const Counter* c) { return c->dim == kind; });
+      if (found == misplaced.end()) {
+        found = std::ranges::find_if(
+            misplaced, [&](const Counter* c) { return runs_over(*c, kind, spec_.heads); });
+      }
+      if (found == misplaced.end()) return "";
+      names[i] = (*found)->name;
+      misplaced.erase(found);
+    }
+    return fmt::format("{}[{}]", input.name, fmt::join(names, ", "));
   }
 
   static expr::Error of_another(const Expr& load, const Input& input, size_t i, std::string help) {

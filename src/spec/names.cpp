@@ -41,9 +41,10 @@ constexpr auto kKeywords = std::to_array<std::string_view>(
 
 // The expression language (docs/spec.md section 4) and its functions, sorted.
 constexpr auto kLanguage = std::to_array<std::string_view>(
-    {"abs",   "acc",     "b",    "clamp", "cos",  "d",    "erf",    "exp",  "exp2", "floor",
-     "gelu",  "h",       "inf",  "log",   "log2", "max",  "min",    "pow",  "relu", "rsqrt",
-     "scale", "sigmoid", "sign", "silu",  "sin",  "sqrt", "square", "tanh", "where"});
+    {"abs",  "acc",   "and",   "b",      "clamp", "cos",  "d",     "else",  "erf",     "exp",
+     "exp2", "false", "floor", "gelu",   "h",     "if",   "inf",   "int",   "log",     "log2",
+     "max",  "min",   "not",   "or",     "pow",   "relu", "rsqrt", "scale", "sigmoid", "sign",
+     "silu", "sin",   "sqrt",  "square", "tanh",  "true", "where"});
 
 // What one pattern's expressions have besides, and its argument struct, sorted.
 constexpr auto kParallel = std::to_array<std::string_view>(
@@ -88,7 +89,6 @@ std::optional<std::string> why_keyword(std::string_view name) {
 }
 
 std::optional<std::string> why_reserved(std::string_view name, Pattern pattern) {
-  if (auto reason = why_keyword(name)) return reason;
   const bool recurrent = pattern == Pattern::Recurrent;
   if (contains(kLanguage, name)) return "expressions use that name already";
   if (contains(kParallel, name)) {

@@ -15,8 +15,8 @@ std::optional<std::string> why_no_identifier(std::string_view text);
 // Why an identifier names no C symbol: it is a word of the language.
 std::optional<std::string> why_keyword(std::string_view name);
 
-// Why an input, constant, row or saved value cannot have the name, given that it is an identifier:
-// expressions, the argument struct or emitted code use it already.
+// Why nothing in a spec can have the name, given that it is an identifier: expressions, the
+// argument struct or emitted code use it already.
 std::optional<std::string> why_reserved(std::string_view name, Pattern pattern);
 
 }  // namespace attngen::spec

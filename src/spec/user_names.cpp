@@ -25,6 +25,7 @@ bool UserNames::add(const Node& entry, const std::string& pointer, std::string_v
 }
 
 bool UserNames::add_symbol(const Node& entry, const std::string& pointer, std::string_view what) {
+  if (const auto word = why_keyword(entry.key)) return refuse(entry, pointer, what, *word);
   if (!add(entry, pointer, what)) return false;
   const auto reason = why_macro(entry.key);
   return !reason || refuse(entry, pointer, what, *reason);
@@ -32,8 +33,8 @@ bool UserNames::add_symbol(const Node& entry, const std::string& pointer, std::s
 
 bool UserNames::refuse(const Node& entry, const std::string& pointer, std::string_view what,
                        std::string reason) {
-  report_.at_key(entry, pointer, fmt::format("'{}' cannot name {}", entry.key, what),
-                 std::move(reason));
+  report_.at_key(entry, child(pointer, entry.key),
+                 fmt::format("'{}' cannot name {}", entry.key, what), std::move(reason));
   return false;
 }
 

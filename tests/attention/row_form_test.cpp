@@ -225,10 +225,14 @@ struct Expected {
   std::string pointer, marked, message, help;
 };
 
-// The refusal of a normaliser with the rows m and l, its span resolved in `text`.
+// The refusal of a normaliser whose rows, of one letter, are all read, its span resolved in `text`.
 Expected refusal_of(const std::string& rows, const std::string& weight, const std::string& text) {
-  const spec::Spec spec =
-      spec_of("normalize:\n  rows: {" + rows + "}\n  weight: " + weight + "\n  output: acc\n");
+  std::string saves;
+  for (const std::string row : {"m", "l", "n", "e"}) {
+    if (rows.find(row + ": ") != std::string::npos) saves += row + ": " + row + ", ";
+  }
+  const spec::Spec spec = spec_of("normalize:\n  rows: {" + rows + "}\n  weight: " + weight +
+                                  "\n  output: acc\n  save: {" + saves + "}\n");
   const auto derived = derive_row_form(spec.normalize);
   REQUIRE(std::holds_alternative<Refusal>(derived));
   const auto& refusal = std::get<Refusal>(derived);
@@ -281,6 +285,22 @@ TEST_CASE("row sums without an online form are refused in their row") {
   CHECK(refusal.message ==
         "rowsum has no online form: the factor by which earlier sums rescale would depend on "
         "'score'");
+}
+
+TEST_CASE("a sum of differences is two sums") {
+  const auto help = [](const std::string& sum) {
+    return refusal_of("m: rowmax(score), l: rowsum(exp(score - m)), e: " + sum, "exp(score - m)",
+                      sum)
+        .help;
+  };
+  CHECK(help("rowsum(exp(score - m) * (score - m))") ==
+        "a sum of differences is two sums: rowsum(exp(score - m) * score) and m * l");
+  CHECK(help("rowsum((score - m) * exp2(score - m))") ==
+        "a sum of differences is two sums: rowsum(score * exp2(score - m)) and m * "
+        "rowsum(exp2(score - m))");
+  // Not of what comes apart in no way.
+  CHECK(help("rowsum(exp(score - m) * (score - m * score))").find("two sums") == std::string::npos);
+  CHECK(help("rowsum(exp(score - m) * sigmoid(score - m))").find("two sums") == std::string::npos);
 }
 
 TEST_CASE("a maximum moves by a summand or by a factor above zero") {

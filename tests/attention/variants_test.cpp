@@ -249,6 +249,7 @@ std::map<std::string, Formula> formulas() {
     for (double& x : s) x /= std::sqrt(total);
     return s;
   });
+  all["entropy"] = masked(causal);
   all["cross_attention"] = masked([](const Pair&) { return true; });
   all["unequal_dims"] = masked(causal);
   all["gqa_few_rows"] = masked(causal);
@@ -406,6 +407,24 @@ TEST_CASE("every variant is the formula that it is named after") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("the entropy is that of the weights") {
+  text::Diagnostics diagnostics(
+      {"entropy",
+       attngen::testing::with_header(kHeader, attngen::testing::variant_files().at("entropy"))});
+  const auto spec = spec::read(diagnostics);
+  REQUIRE(spec.has_value());
+  const VariantData data(40, 330);
+  for (const int64_t i : {0, 17, 39}) {
+    Scores scores;
+    for (int64_t j = 0; j <= i + 290; ++j) scores.push_back(data.score(0, 1, i, j));
+    double entropy = 0;
+    for (const double p : softmax(scores, 0)) entropy -= p * std::log(p);
+    const Row row = Oracle(*spec).row(data.problem, 0, 1, i, Arithmetic::Exact);
+    REQUIRE(row.saves.size() == 1);
+    CHECK(row.saves[0] == doctest::Approx(entropy).epsilon(1e-9));
   }
 }
 

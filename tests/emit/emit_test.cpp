@@ -1,6 +1,7 @@
 #include "emit/emit.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <clocale>
@@ -315,6 +316,22 @@ TEST_CASE("each fixed length is held to its own argument") {
   }
 }
 
+TEST_CASE("a status speaks of fixed lengths where some are") {
+  for (const std::string target : {"h100", "mi250"}) {
+    CAPTURE(target);
+    for (const char* fixed :
+         {"", "fixed: {batch: 3}\n", "fixed: {seq_q: 70}\n", "fixed: {seq_kv: 70}\n"}) {
+      const Emitted e = emitted(fixed, {target});
+      for (const File& file : e.files) {
+        CHECK((file.content.find("is negative, differs from the fixed one, or is too large") ==
+               std::string::npos) == (fixed[0] == '\0'));
+        CHECK((file.content.find("a batch or sequence length is negative or too large") ==
+               std::string::npos) == (fixed[0] != '\0'));
+      }
+    }
+  }
+}
+
 TEST_CASE("the manifest's numbers are those of any locale") {
   if (!has_program("localedef") || !fs::exists("/usr/share/i18n/locales/de_DE")) {
     MESSAGE("skipped: no package `locales`");
@@ -338,6 +355,14 @@ TEST_CASE("the banner says what, from what and why") {
                                 "arch=compute_90a,code=sm_90a -c test_h100.cu\n") !=
         std::string::npos);
   CHECK(e.files[1].content.starts_with("// test: Plain attention\n"));
+  // Of many points the first.
+  std::string points;
+  for (int i = 1; i <= 11; ++i)
+    points += (i > 1 ? ", " : "") + fmt::format("{{seq_q: {}}}", 64 * i);
+  const std::string many = emitted("workload: [" + points + "]\n").files[0].content;
+  CHECK(many.find("seq_q 512, seq_kv 512\n// And 3 more points of the workload: the manifest has "
+                  "them.\n// Compile: ") != std::string::npos);
+  CHECK(many.find("seq_q 576") == std::string::npos);
   CHECK(emitted("", {"mi250"})
             .files[0]
             .content.find("\n// Compile: hipcc --offload-arch=gfx90a -std=c++17 -O3 "

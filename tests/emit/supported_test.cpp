@@ -184,6 +184,22 @@ TEST_CASE("head dims above two accumulators") {
         "help: at most 512\n");
 }
 
+TEST_CASE("keys as wide as latent attention's") {
+  const std::string wide = "attngen: 1\nname: big\ndtype: bf16\nheads: {q: 8, kv: 8}\n";
+  CHECK(refusal(wide + "head_dim: {qk: 576, v: 512}\n") ==
+        "spec.yaml:5:16: error: head_dim.qk 576 is not emitted yet for h100\n"
+        "    5 | head_dim: {qk: 576, v: 512}\n"
+        "      |                ^~~\n"
+        "help: at most 512; 576 with share_kv: {v_prefix: 512} (latent attention)\n");
+  CHECK(refusal(wide + "head_dim: {qk: 576, v: 512}\nshare_kv: {v_prefix: 512}\n") == "");
+  for (const std::string dims : {"qk: 576, v: 320", "qk: 584, v: 512"}) {
+    CHECK(refusal(wide + "head_dim: {" + dims + "}\n").ends_with("help: at most 512\n"));
+  }
+  CHECK(refusal(wide + "head_dim: {qk: 576, v: 256}\n", "mi250").ends_with("help: at most 256\n"));
+  CHECK(refusal(wide + "head_dim: {qk: 576, v: 256}\nmaps: 2\nscore: score - map\n")
+            .ends_with("help: at most 512\n"));
+}
+
 TEST_CASE("the recurrent pattern") {
   CHECK(refusal("attngen: 1\nname: mamba\npattern: recurrent\ndtype: bf16\n"
                 "heads: {q: 8, k: 8, v: 8}\nhead_dim: {qk: 128, v: 64}\nlog_decay: 0 - 1\n") ==

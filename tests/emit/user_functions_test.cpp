@@ -103,6 +103,45 @@ TEST_CASE("inputs are addressed row-major, and clamped where an index is not the
   CHECK_FALSE(has(mpt, "int batch"));
 }
 
+TEST_CASE("an index is held to the ends alone that some call passes") {
+  const std::string text = text_for(
+      "inputs:\n"
+      "  near: {dtype: f32, shape: [129]}\n"
+      "  lane: {dtype: f32, shape: [heads, 64]}\n"
+      "  byte: {dtype: u8, shape: [batch, seq_kv]}\n"
+      "  palette: {dtype: f32, shape: [256, 2]}\n"
+      "  few: {dtype: f32, shape: [200]}\n"
+      "  place: {dtype: i32, shape: [batch, seq_q, seq_kv]}\n"
+      "score: score * palette[byte[b, kv_idx], h % 2] + lane[h, kv_idx % 64]\n"
+      "  + near[clamp(place[b, q_idx, kv_idx], 0, 128)] + few[byte[b, kv_idx]]\n"
+      "mask: byte[b, kv_idx % 128] < 3\n");
+  CHECK(has(text, "in.near[min(max(__ldg(&lines.k1[kv_idx - lines.first]), 0), 128)]"));
+  CHECK(has(text, "in.lane[int64_t{row.h} * 64 + (kv_idx & 63)]"));
+  CHECK(has(text, "const int t0 = __ldg(&lines.k0[kv_idx - lines.first]);"));
+  CHECK(has(text, "in.palette[int64_t{t0} * 2 + max(min(row.c0, 1), 0)]"));
+  CHECK(has(text, "in.few[min(t0, 199)]"));
+  // A call may have no key.
+  CHECK(has(text, "max(min((kv_idx & 127), row.seq_kv - 1), 0)"));
+}
+
+TEST_CASE("a factor of the output that is a number is one number") {
+  const std::string text = text_for("normalize: {weight: score, output: acc / 4096}\n");
+  CHECK(has(text, "  values.output_scale = 2.1579186e-05f;\n"));  // the default scale too
+}
+
+TEST_CASE("where a query's saves begin is known to those that save") {
+  CHECK(has(text_for("varlen: true\n"), "  int64_t first_save;"));
+  CHECK_FALSE(has(text_for("varlen: true\nnormalize: none\n"), "first_save"));
+}
+
+TEST_CASE("ends of keys by a number of the call name it each time, in 64 bits") {
+  const std::string text = text_for(
+      "inputs: {frame: {dtype: i32, shape: []}}\nmask: kv_idx // frame <= q_pos // frame\n");
+  CHECK_FALSE(has(text, "const int t0 = in.frame"));
+  CHECK(has(text, "int64_t{max(in.frame, 1)}"));
+  CHECK_FALSE(has(text, "(long long)"));
+}
+
 TEST_CASE("ids in no order are tabulated, and block tests read the tables") {
   const std::string ids = text_for(kVariants[12].lines);
   CHECK(has(ids, "  ::int4* attn_tables[3] = {};\n"));

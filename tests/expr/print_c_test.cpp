@@ -272,9 +272,9 @@ TEST_CASE("a sum that may leave 32 bits is taken in 64, and no int is its name")
   const Expr sum = parsed("q_idx * 64 + kv_idx");
   const auto saturated = [](const Expr& e) { return make(Op::Saturate, {e}); };
   CHECK(print_c(saturated(sum), Dialect::Device) ==
-        "saturate((long long)q_idx * 64 + (long long)kv_idx)");
+        "saturate(int64_t{q_idx} * 64 + int64_t{kv_idx})");
   CHECK(print_c(saturated(parsed("q_idx // 3 - 1")), Dialect::Device) ==
-        "saturate((long long)floor_divide(q_idx, 3) - 1)");
+        "saturate(int64_t{floor_divide(q_idx, 3)} - 1)");
   CHECK(print_c(saturated(sum), Dialect::HostC) == "saturate(q_idx * 64 + kv_idx)");
   CHECK(print(saturated(sum)) == "saturate(q_idx * 64 + kv_idx)");
   const Expr twice = make(Op::Max, {saturated(make(Op::Add, {sum, integer(1)})),
@@ -283,7 +283,7 @@ TEST_CASE("a sum that may leave 32 bits is taken in 64, and no int is its name")
   CHECK(same(simplify(saturated(parsed("q_idx + 1 - 1"))), parsed("q_idx")));
   CHECK(same(simplify(saturated(sum)), saturated(sum)));
   const Expr opposite = saturated(parsed("-q_idx"));
-  CHECK(print_c(simplify(opposite), Dialect::Device) == "saturate(-(long long)q_idx)");
+  CHECK(print_c(simplify(opposite), Dialect::Device) == "saturate(-int64_t{q_idx})");
 }
 
 TEST_CASE("the least i32 is an int in C, and has no opposite") {

@@ -41,7 +41,16 @@ TEST_CASE("a mask of indices that bounds nothing") {
   const std::string said = "the mask is tested pair by pair: no block is passed over";
   CHECK(assumed("mask: sin(kv_idx) < 0.5\n") == said);
   CHECK(assumed("mask: (q_pos - kv_idx) % 4 == 0\n") == said);
-  CHECK(assumed("mask: sin(kv_idx) < 0.5 and kv_idx <= q_pos\n") == "");
+  // Beside others that do, a condition is named.
+  const std::string sine =
+      "sin(kv_idx) < 0.5 is tested pair by pair: no block is passed over by it";
+  CHECK(assumed("mask: sin(kv_idx) < 0.5 and kv_idx <= q_pos\n") == sine);
+  CHECK(assumed("mask: kv_idx <= q_pos and (q_pos - kv_idx) % 4 == 0 and sin(kv_idx) < 0.5\n") ==
+        "(q_pos - kv_idx) % 4 == 0 is tested pair by pair: no block is passed over by it\n" + sine);
+  CHECK(assumed("mask: kv_idx <= q_pos and (kv_idx < 128 or q_pos - kv_idx < 100) and "
+                "sin(kv_idx) < 0.5\n") == sine);
+  CHECK(assumed("mask: kv_idx <= q_pos and h < 2 and q_idx < 77\n") == "");
+  CHECK(assumed("mask: sin(kv_idx) < 0.5 and true\n") == said);
   CHECK(assumed("mask: sqrt(abs(kv_idx - q_pos)) < 10\n") == "");
   CHECK(assumed("mask: not (q_pos // 32 == kv_idx // 32)\n", Family::Cdna2) == said);
 }

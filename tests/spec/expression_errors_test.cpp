@@ -116,6 +116,34 @@ TEST_CASE("names that nothing declares") {
         "      |                ^~~\n");
 }
 
+TEST_CASE("the width of a head, by whose root scores are divided") {
+  CHECK(errors_with("score: score / sqrt(head_dim)\n") ==
+        "s.yaml:6:21: error: unknown name 'head_dim'\n"
+        "    6 | score: score / sqrt(head_dim)\n"
+        "      |                     ^~~~~~~~\n"
+        "help: score is scaled already by 1/sqrt(head_dim.qk): see scale\n");
+  CHECK(errors_with("score: score / sqrt(d)\n") ==
+        "s.yaml:6:21: error: 'd' is not allowed here: it counts the elements of O; only 'output' "
+        "of normalize reads it\n"
+        "    6 | score: score / sqrt(d)\n"
+        "      |                     ^\n"
+        "help: score is scaled already by 1/sqrt(head_dim.qk): see scale\n");
+  CHECK(errors_with("score: score / head_dim\n")
+            .ends_with("help: write the number: of all lengths only seq_q and seq_kv are names\n"));
+  CHECK(errors_with("scale: 1\nscore: score / sqrt(head_dim)\n")
+            .ends_with("help: write the number: of all lengths only seq_q and seq_kv are names\n"));
+}
+
+TEST_CASE("scores of other pairs") {
+  CHECK(errors_with("score: score + score[b, 1, q_idx, kv_idx]\n") ==
+        "s.yaml:6:21: error: 'score' has no indices\n"
+        "    6 | score: score + score[b, 1, q_idx, kv_idx]\n"
+        "      |                     ^\n"
+        "help: it is the score of this pair: other pairs' and other heads' scores are not known "
+        "here\n");
+  CHECK(errors_with("score: score + kv_idx[0]\n").ends_with("      |                      ^\n"));
+}
+
 TEST_CASE("names that other tools have") {
   CHECK(errors_with("mask: causal\n") ==
         "s.yaml:6:7: error: unknown name 'causal'\n"
@@ -442,7 +470,7 @@ TEST_CASE("an element of O reads what stands in its column") {
         "s.yaml:9:22: error: 'd' counts columns, but dimension 0 of 'gate' is heads\n"
         "    9 |   output: acc * gate[d, h]\n"
         "      |                      ^\n"
-        "help: write h\n");
+        "help: write gate[h, d]\n");
 }
 
 TEST_CASE("recurrent") {

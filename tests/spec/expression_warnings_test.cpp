@@ -115,7 +115,7 @@ TEST_CASE("what no expression reads is a warning") {
         "s.yaml:7:25: warning: constant 'cap' is never read\n"
         "    7 | constants: {window: 64, cap: 2}\n"
         "      |                         ^~~\n"
-        "s.yaml:10:55: warning: row value 'n' is never read\n"
+        "s.yaml:10:55: warning: row value 'n' is never read, and left out\n"
         "   10 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowmax(-score)}\n"
         "      |                                                       ^\n");
   CHECK(errors_with(
@@ -133,6 +133,42 @@ TEST_CASE("what no expression reads is a warning") {
         "help: did you mean 'bias'?\n");
   CHECK(errors_with_recurrent("inputs: {dt: {dtype: f32, shape: [heads]}}\n")
             .starts_with("s.yaml:7:10: warning: input 'dt' is never read\n"));
+}
+
+TEST_CASE("rows that nothing reads are left out") {
+  const std::string lines =
+      "normalize:\n"
+      "  rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + m}\n"
+      "  weight: score\n"
+      "  save: {m: m}\n";
+  CHECK(
+      errors_with(lines) ==
+      "s.yaml:7:28: warning: row value 'l' is read by rows alone that are left out, and left out "
+      "too\n"
+      "    7 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + "
+      "m}\n"
+      "      |                            ^\n"
+      "s.yaml:7:55: warning: row value 'n' is read by rows alone that are left out, and left out "
+      "too\n"
+      "    7 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + "
+      "m}\n"
+      "      |                                                       ^\n"
+      "s.yaml:7:77: warning: row value 'p' is never read, and left out\n"
+      "    7 |   rows: {m: rowmax(score), l: rowsum(exp(score - m)), n: rowsum(score * l), p: n + "
+      "m}\n"
+      "      |                                                                             ^\n");
+  text::Diagnostics diagnostics(
+      {"s.yaml",
+       "attngen: 1\nname: y\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n" +
+           lines});
+  const auto spec = read(diagnostics);
+  REQUIRE(spec.has_value());
+  REQUIRE(spec->normalize.rows.size() == 1);
+  CHECK(spec->normalize.rows[0].name == "m");
+  CHECK(spec->normalize_text == "m = rowmax(score)\nweight = score\noutput = acc\nsave m = m");
+  // Errors of theirs are errors all the same.
+  CHECK(errors_with("normalize: {rows: {l: rowsum(scor)}, weight: score}\n")
+            .find("unknown name 'scor'") != std::string::npos);
 }
 
 TEST_CASE("softmax without its maximum is a warning") {
@@ -188,6 +224,32 @@ TEST_CASE("a mask that is written as a score is a warning") {
   CHECK(errors_with("score: score if h == 0 else score if kv_idx <= q_pos else -inf\n") == "");
 }
 
+TEST_CASE("a score that is scaled twice is a warning") {
+  CHECK(errors_with("score: score / sqrt(128)\n") ==
+        "s.yaml:6:8: warning: 'score / sqrt(128)' scales twice: score is scaled already by "
+        "1/sqrt(head_dim.qk)\n"
+        "    6 | score: score / sqrt(128)\n"
+        "      |        ^~~~~~~~~~~~~~~~~\n"
+        "help: leave it out; if it is meant, write scale: 0.0078125\n");
+  for (const std::string score :
+       {"score / 11.3137", "score * 0.0883883", "(score + h) / sqrt(128)", "h - score / sqrt(128)",
+        "score / sqrt(128) if h > 1 else score", "rsqrt(128) * score"}) {
+    CHECK(errors_with("score: " + score + "\n").find("scales twice") != std::string::npos);
+  }
+  CHECK(errors_with("constants: {d: 128}\nscore: score / sqrt(d)\n").find("cannot name") !=
+        std::string::npos);
+  CHECK(errors_with("constants: {width: 128}\nscore: score / sqrt(width)\n").find("scales twice") !=
+        std::string::npos);
+  // Other numbers, caps, what reads no score, and where the scale says otherwise.
+  for (const std::string lines :
+       {"score: score / 11.4", "score: 11.3137 * tanh(score / 11.3137)",
+        "score: score + h / sqrt(128)", "scale: 1\nscore: score / sqrt(128)"}) {
+    CHECK(errors_with(lines + "\n") == "");
+  }
+  CHECK(errors_with("scale: default\nscore: score / sqrt(128)\n").find("scales twice") !=
+        std::string::npos);
+}
+
 TEST_CASE("a power by a distance is a warning") {
   const auto warning = [](const std::string& rest) {
     return errors_with("inputs: {gamma: {dtype: f32, shape: [heads]}}\n" + rest + "\n");
@@ -222,14 +284,55 @@ TEST_CASE("a whole number that long calls take beyond 32 bits is a warning") {
   CHECK(errors_with("mask: 2000000000 + kv_idx * 8192 < 3 + q_pos\n")
             .find("'2000000000 + kv_idx * 8192' leaves 32 bits in calls of 18005 tokens") !=
         std::string::npos);
+  // Of sums too the help is an f32, whatever comes first.
+  CHECK(errors_with("score: score + (q_pos * 40000 - kv_idx)\n")
+            .find("help: a float has the room: 1.0 * q_pos * 40000\n") != std::string::npos);
+  CHECK(errors_with("score: score - (2000000000 + kv_idx * 8192 - h)\n")
+            .find("help: a float has the room: 1.0 * 2000000000 + kv_idx * 8192\n") !=
+        std::string::npos);
   // The helps, what stays within, and what no call decides.
   for (const char* const fits :
-       {"score: score - 0.001 * square(1.0 * (q_pos - kv_idx))\n",
+       {"score: score - (1.0 * 2000000000 + kv_idx * 8192 - h)\n",
+        "mask: 2000000000 + min(kv_idx * 8192, seq_kv) < 3 + q_pos\n",
+        "score: score - 0.001 * square(1.0 * (q_pos - kv_idx))\n",
         "mask: 1 < 1.0 * (q_pos - kv_idx) * (1 + kv_idx)\n",
         "score: score - 0.001 * square(min(abs(q_pos - kv_idx), 128))\n",
         "mask: q_pos * 16383 < kv_idx\n", "mask: 2000000000 < kv_idx * (h + 1)\n",
         "fixed: {seq_q: 46341, seq_kv: 46341}\nscore: score - 0.001 * square(q_pos - kv_idx)\n"}) {
     CHECK(errors_with(fits) == "");
+  }
+}
+
+TEST_CASE("a whole number that is beyond 32 bits in calls of any length") {
+  const auto warning = [](const std::string& rest) {
+    return errors_with("inputs: {f: {dtype: f32, shape: [batch]}}\n" + rest + "\n");
+  };
+  CHECK(warning("mask: kv_idx < int(f[b]) + 1") ==
+        "s.yaml:7:16: warning: 'int(f[b]) + 1' may leave 32 bits\n"
+        "    7 | mask: kv_idx < int(f[b]) + 1\n"
+        "      |                ^~~~~~~~~~~~~\n"
+        "help: bound it first: min(int(f[b]), seq_kv) + 1\n");
+  CHECK(warning("mask: kv_idx < int(f[b]) - 1")
+            .ends_with("help: bound it first: clamp(int(f[b]), 0, seq_kv) - 1\n"));
+  CHECK(warning("mask: kv_idx < int(f[b]) + int(f[0])")
+            .ends_with("help: bound it first: clamp(int(f[b]), 0, seq_kv) + "
+                       "clamp(int(f[0]), 0, seq_kv)\n"));
+  CHECK(warning("score: score + (int(f[b]) + 1)") ==
+        "s.yaml:7:17: warning: 'int(f[b]) + 1' may leave 32 bits\n"
+        "    7 | score: score + (int(f[b]) + 1)\n"
+        "      |                 ^~~~~~~~~~~~~\n"
+        "help: a float has the room: 1.0 * int(f[b]) + 1\n");
+  CHECK(warning("score: score + abs(int(f[b]))")
+            .ends_with("help: a float has the room: abs(1.0 * int(f[b]))\n"));
+  CHECK(warning("score: score - (-int(f[b]))")
+            .ends_with("help: a float has the room: -1.0 * int(f[b])\n"));
+  for (const char* const fits :
+       {"mask: kv_idx < min(int(f[b]), seq_kv) + 1",
+        "mask: kv_idx < clamp(int(f[b]), 0, seq_kv) - 1",
+        "mask: kv_idx < clamp(int(f[b]), 0, seq_kv) + clamp(int(f[0]), 0, seq_kv)",
+        "score: score + (1.0 * int(f[b]) + 1)", "score: score + abs(1.0 * int(f[b]))",
+        "score: score - (-1.0 * int(f[b]))"}) {
+    CHECK(warning(fits) == "");
   }
 }
 

@@ -395,5 +395,25 @@ TEST_CASE("inputs") {
         "help: did you mean 'f32'?\n");
 }
 
+TEST_CASE("a key that cannot be has a pointer of its own") {
+  const auto json = [](const std::string& lines) {
+    text::Diagnostics diagnostics(
+        {"s.yaml",
+         "attngen: 1\nname: y\ndtype: bf16\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n" +
+             lines});
+    CHECK_FALSE(read(diagnostics).has_value());
+    return diagnostics.render(text::ErrorFormat::Json);
+  };
+  CHECK(json("maks: true\n") ==
+        "{\"file\":\"s.yaml\",\"line\":6,\"column\":1,\"severity\":\"error\",\"message\":"
+        "\"unknown key 'maks'\",\"help\":\"did you mean 'mask'?\",\"pointer\":\"/maks\"}\n");
+  CHECK(json("a/b: 1\n").ends_with("\"pointer\":\"/a~1b\"}\n"));
+  CHECK(json("query: q\n").ends_with("\"pointer\":\"/query\"}\n"));
+  CHECK(json("fixed: {seq: 8}\n").ends_with("\"pointer\":\"/fixed/seq\"}\n"));
+  CHECK(json("constants: {exp: 8}\n").ends_with("\"pointer\":\"/constants/exp\"}\n"));
+  CHECK(json("constants: {1: 8}\n").ends_with("\"pointer\":\"/constants/1\"}\n"));
+  CHECK(json(std::string(65, 'a') + ": 1\n").ends_with("\"pointer\":\"\"}\n"));
+}
+
 }  // namespace
 }  // namespace attngen::spec

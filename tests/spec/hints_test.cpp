@@ -65,6 +65,69 @@ TEST_CASE("keys and values that other tools have") {
   }
 }
 
+TEST_CASE("names that other tools have for heads, widths, pages, dimensions and types") {
+  CHECK(errors_of("attngen: 1\nname: y\ndtype: torch.bfloat16\nheads: {query: 8, key: 8}\n"
+                  "head_dim: {q: 64, k: 64, v: 64}\nkv_cache: {page_size: 16}\n") ==
+        "s.yaml:3:8: error: dtype must be 'bf16' or 'fp16', got 'torch.bfloat16'\n"
+        "    3 | dtype: torch.bfloat16\n"
+        "      |        ^~~~~~~~~~~~~~\n"
+        "help: write bf16\n"
+        "s.yaml:4:1: error: heads needs 'q' and 'kv'\n"
+        "    4 | heads: {query: 8, key: 8}\n"
+        "      | ^~~~~\n"
+        "s.yaml:4:9: error: unknown key 'query' in heads\n"
+        "    4 | heads: {query: 8, key: 8}\n"
+        "      |         ^~~~~\n"
+        "help: write q\n"
+        "s.yaml:4:19: error: unknown key 'key' in heads\n"
+        "    4 | heads: {query: 8, key: 8}\n"
+        "      |                   ^~~\n"
+        "help: write kv\n"
+        "s.yaml:5:1: error: head_dim needs 'qk'\n"
+        "    5 | head_dim: {q: 64, k: 64, v: 64}\n"
+        "      | ^~~~~~~~\n"
+        "s.yaml:5:12: error: unknown key 'q' in head_dim\n"
+        "    5 | head_dim: {q: 64, k: 64, v: 64}\n"
+        "      |            ^\n"
+        "help: one number for both: qk: 64\n"
+        "s.yaml:5:19: error: unknown key 'k' in head_dim\n"
+        "    5 | head_dim: {q: 64, k: 64, v: 64}\n"
+        "      |                   ^\n"
+        "help: one number for both: qk: 64\n"
+        "s.yaml:6:1: error: kv_cache needs 'paged'\n"
+        "    6 | kv_cache: {page_size: 16}\n"
+        "      | ^~~~~~~~\n"
+        "s.yaml:6:12: error: unknown key 'page_size' in kv_cache\n"
+        "    6 | kv_cache: {page_size: 16}\n"
+        "      |            ^~~~~~~~~\n"
+        "help: write paged: 16\n");
+  CHECK(errors_with_recurrent("").find("write") == std::string::npos);
+  CHECK(errors_of("attngen: 1\nname: y\ndtype: bf16\npattern: recurrent\n"
+                  "heads: {q: 8, key: 8, v: 8}\nhead_dim: {qk: 64, v: 64}\n")
+            .find("write kv") == std::string::npos);
+  const auto dtype = [](const std::string& word) {
+    return errors_of("attngen: 1\nname: y\ndtype: " + word +
+                     "\nheads: {q: 1, kv: 1}\nhead_dim: {qk: 8, v: 8}\n");
+  };
+  CHECK(dtype("torch.float16").ends_with("help: write fp16\n"));
+  CHECK(dtype("torch.half").ends_with("help: write fp16\n"));
+  CHECK(dtype("jnp.float32")
+            .ends_with("help: q, k, v and o are stored in 16 bits; sums are fp32 in any case\n"));
+  CHECK(errors_with("inputs: {x: {dtype: torch.int32, shape: []}}\n").ends_with("write i32\n"));
+  const auto dim = [](const std::string& name) {
+    return errors_with("inputs: {x: {dtype: f32, shape: [" + name + "]}}\n");
+  };
+  CHECK(dim("B") ==
+        "s.yaml:6:34: error: inputs.x.shape[0] must be 'batch', 'heads', 'heads_kv', 'seq_q', "
+        "'seq_kv', 'dim' or a whole number, got 'B'\n"
+        "    6 | inputs: {x: {dtype: f32, shape: [B]}}\n"
+        "      |                                  ^\n"
+        "help: write batch\n");
+  CHECK(dim("S").ends_with("help: write seq_q or seq_kv\n"));
+  CHECK(dim("H").ends_with("help: write heads\n"));
+  CHECK(dim("D").ends_with("help: write dim\n"));
+}
+
 TEST_CASE("what is done before the call, or not at all") {
   const auto help = [](const std::string& lines) {
     const std::string errors = errors_with(lines + "\n");

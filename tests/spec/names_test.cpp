@@ -126,11 +126,19 @@ TEST_CASE("names that are taken") {
         "    6 | constants: {exp: 1}\n"
         "      |             ^~~\n"
         "help: expressions use that name already\n");
-  CHECK(errors_with("constants: {half: 0.5}\n") ==
-        "s.yaml:6:13: error: 'half' cannot name a constant\n"
-        "    6 | constants: {half: 0.5}\n"
-        "      |             ^~~~\n"
+  CHECK(errors_with("inputs: {half: {dtype: f32, shape: []}}\n") ==
+        "s.yaml:6:10: error: 'half' cannot name an input\n"
+        "    6 | inputs: {half: {dtype: f32, shape: []}}\n"
+        "      |          ^~~~\n"
         "help: it is a word of C, C++ or CUDA\n");
+  // A constant is a number in the code, and a name of let the text that it stands for.
+  CHECK(errors_with("constants: {half: 0.5, float: 2}\nlet: {double: 2 * score}\n"
+                    "score: half * double - float\n") == "");
+  CHECK(errors_with("score: half * score\n").ends_with("help: declare it in constants\n"));
+  for (const std::string word : {"and", "int", "true"}) {
+    CHECK(errors_with("constants: {" + word + ": 1}\n")
+              .ends_with("help: expressions use that name already\n"));
+  }
   CHECK(errors_with("inputs: {stream: {dtype: f32, shape: []}}\n") ==
         "s.yaml:6:10: error: 'stream' cannot name an input\n"
         "    6 | inputs: {stream: {dtype: f32, shape: []}}\n"

@@ -17,6 +17,12 @@ TEST_CASE("YAML syntax") {
         "    8 |   layout: bshd\n"
         "      |         ^\n"
         "help: put quotes around a text that contains ': '\n");
+  CHECK(errors_with("score: kv_idx <= q_pos ? score : -inf\n") ==
+        "s.yaml:6:24: error: unexpected '?'\n"
+        "    6 | score: kv_idx <= q_pos ? score : -inf\n"
+        "      |                        ^\n"
+        "help: write 'a if condition else b'\n");
+  CHECK(errors_with("? a: b: c\n").find("'a if") == std::string::npos);
   CHECK(errors_with("constants:\n\tx: 1\n") ==
         "s.yaml:7:1: error: a tab cannot indent\n"
         "    7 | \tx: 1\n"

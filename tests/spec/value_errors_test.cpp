@@ -58,6 +58,17 @@ TEST_CASE("an index by itself on a dimension of something else") {
   CHECK(error("heads", "q_pos").find("'q_pos' counts positions, but") != std::string::npos);
   CHECK(error("seq_q", "b").ends_with("help: write q_idx\n"));
   CHECK(error("seq_kv", "h").ends_with("help: write kv_idx\n"));
+  // Those that fit in another order.
+  CHECK(error("batch, seq_kv, heads", "b, h, kv_idx") ==
+        "s.yaml:7:21: error: 'h' counts query heads, but dimension 1 of 'x' is seq_kv\n"
+        "    7 | score: score + x[b, h, kv_idx]\n"
+        "      |                     ^\n"
+        "help: write x[b, kv_idx, h]\n");
+  CHECK(error("heads, seq_q, seq_kv", "kv_idx, h, q_idx")
+            .ends_with("help: write x[h, q_idx, kv_idx]\n"));
+  CHECK(error("batch, seq_kv", "q_pos, b").ends_with("help: write x[b, q_pos]\n"));
+  CHECK(error("batch, seq_kv, heads", "b, h, kv_idx + 1").ends_with("help: write kv_idx\n"));
+  CHECK(error("batch, seq_kv, heads", "b, h, h").ends_with("help: write kv_idx\n"));
   // Numbers take anything, and so do expressions.
   CHECK(error("8, 64, 4096", "h, b, kv_idx") == "");
   CHECK(error("batch, heads_kv", "b % 64, h // 4") == "");

@@ -31,6 +31,9 @@
 #ifndef ATTN_PAGE_ROWS
 #define ATTN_PAGE_ROWS 0
 #endif
+#ifndef ATTN_PACKED_SAVES
+#define ATTN_PACKED_SAVES ATTN_VARLEN
+#endif
 #ifndef ATTN_SPARSE
 #define ATTN_SPARSE 0
 #endif

@@ -387,7 +387,7 @@ __device__ __forceinline__ void attend(uint8_t* keys, uint8_t* values, const Par
 #endif
     }
   }
-#if ATTN_VARLEN
+#if ATTN_PACKED_SAVES
   wave.row.first_save = int64_t{wave.row.h} * p.total_q + tile.q_begin;
 #endif
 #if ATTN_PACKED_HEADS

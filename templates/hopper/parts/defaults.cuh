@@ -328,6 +328,9 @@
 #ifndef ATTN_VARLEN
 #define ATTN_VARLEN 0
 #endif
+#ifndef ATTN_PACKED_SAVES
+#define ATTN_PACKED_SAVES ATTN_VARLEN
+#endif
 #ifndef ATTN_VALUE_PARTS
 #define ATTN_VALUE_PARTS 1
 #endif

@@ -220,7 +220,7 @@ __device__ __forceinline__ void join_and_store(const Part* parts, int splits, Pa
   for (int map = 0; map < kMaps; ++map) {
     if (map > 0) __syncthreads();  // what the warps left is read
     row.map = map;
-#if ATTN_VARLEN
+#if ATTN_PACKED_SAVES
     row.first_save = (int64_t{row.h} * kMaps + map) * p.total_q + row.q_begin;
 #endif
 #if ATTN_ROW_CONSTANTS
@@ -234,7 +234,7 @@ __device__ __forceinline__ void join_and_store(const Part* parts, int splits, Pa
   }
   if (threadIdx.x < 32) store_row(sum, at, p);
 #else
-#if ATTN_VARLEN
+#if ATTN_PACKED_SAVES
   row.first_save = int64_t{row.h} * p.total_q + row.q_begin;
 #endif
 #if ATTN_ROW_CONSTANTS

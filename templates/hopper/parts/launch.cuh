@@ -186,9 +186,12 @@ const char* attention_status_string(attention_status status) {
     case ATTENTION_BAD_LENGTH:
       return "a length or the number of pages is negative or too large, or a length or the page "
              "size is not the kernel's";
-#else
+#elif ATTN_FIXED_BATCH || ATTN_FIXED_SEQ_Q || ATTN_FIXED_SEQ_KV
     case ATTENTION_BAD_LENGTH:
       return "a batch or sequence length is negative, differs from the fixed one, or is too large";
+#else
+    case ATTENTION_BAD_LENGTH:
+      return "a batch or sequence length is negative or too large";
 #endif
     case ATTENTION_BAD_HEADS:
       return "heads_q or heads_kv is not what the kernel was generated for";

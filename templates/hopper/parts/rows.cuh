@@ -41,9 +41,9 @@ __device__ __forceinline__ void Consumer::place_rows() {
     row.h = tile.h;
     row.q_idx = min(first_row() + 8 * r, row.seq_q - 1);
 #endif
-#if ATTN_VARLEN && ATTN_MAPS > 1
+#if ATTN_PACKED_SAVES && ATTN_MAPS > 1
     row.first_save = (int64_t{row.h} * kMaps + row.map) * p.total_q + tile.q_begin;
-#elif ATTN_VARLEN
+#elif ATTN_PACKED_SAVES
     row.first_save = int64_t{row.h} * p.total_q + tile.q_begin;
 #endif
     row.h_kv = tile.h / kGroup;
