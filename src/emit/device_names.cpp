@@ -29,7 +29,7 @@ std::optional<int> literal(const std::string& text) {
 
 // A name, a number or a call, which binds tighter than any operator.
 bool is_primary(std::string_view text) {
-  const size_t name = text.find_first_of("(");
+  const size_t name = text.find('(');
   const std::string_view word = text.substr(0, name);
   const bool plain = std::ranges::all_of(word, [](char c) { return text::is_word(c) || c == '.'; });
   if (name == std::string_view::npos) return plain;

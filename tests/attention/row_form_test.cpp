@@ -229,7 +229,7 @@ struct Expected {
 Expected refusal_of(const std::string& rows, const std::string& weight, const std::string& text) {
   std::string saves;
   for (const std::string row : {"m", "l", "n", "e"}) {
-    if (rows.find(row + ": ") != std::string::npos) saves += row + ": " + row + ", ";
+    if (rows.find(row + ": ") != std::string::npos) saves += fmt::format("{0}: {0}, ", row);
   }
   const spec::Spec spec = spec_of("normalize:\n  rows: {" + rows + "}\n  weight: " + weight +
                                   "\n  output: acc\n  save: {" + saves + "}\n");

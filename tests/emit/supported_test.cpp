@@ -193,8 +193,8 @@ TEST_CASE("keys as wide as latent attention's") {
         "      |                ^~~\n"
         "help: at most 512; 576 with share_kv: {v_prefix: 512} (latent attention)\n");
   CHECK(refusal(wide + "head_dim: {qk: 576, v: 512}\nshare_kv: {v_prefix: 512}\n") == "");
-  for (const std::string dims : {"qk: 576, v: 320", "qk: 584, v: 512"}) {
-    CHECK(refusal(wide + "head_dim: {" + dims + "}\n").ends_with("help: at most 512\n"));
+  for (const std::string dims : {"{qk: 576, v: 320}\n", "{qk: 584, v: 512}\n"}) {
+    CHECK(refusal(fmt::format("{}head_dim: {}", wide, dims)).ends_with("help: at most 512\n"));
   }
   CHECK(refusal(wide + "head_dim: {qk: 576, v: 256}\n", "mi250").ends_with("help: at most 256\n"));
   CHECK(refusal(wide + "head_dim: {qk: 576, v: 256}\nmaps: 2\nscore: score - map\n")
