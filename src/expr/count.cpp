@@ -135,7 +135,6 @@ void Counter::charge_float(const Expr& e) {
     case Op::Rsqrt:
       return functions(1, 0);
     case Op::Log:
-      return functions(1, 1);
     case Op::Sqrt:
       return functions(1, 1);
     case Op::Tanh:
