@@ -111,8 +111,12 @@ Expr take_row_term(Expr& score, const Arranger& arranger) {
 }
 
 Expr arranged_score(Expr score, const RowForm& rows, Arranger& arranger, PairForm& form) {
-  const auto exponent_of = [](const Expr& e) {
-    return expr::simplify(expr::make(Op::Multiply, {expr::number(std::numbers::log2e), e}));
+  // Simplified, x * (1 / row) is x / row again, a quotient a pair.
+  const auto exponent_of = [&](const Expr& e) {
+    return with_row_factors(
+        expr::simplify(expr::make(Op::Multiply, {expr::number(std::numbers::log2e), e})),
+        [&](const Expr& part) { return arranger.varies(part); },
+        [&](const Expr& part) { return arranger.slopes(part).has_value(); });
   };
   Expr exponent = exponent_of(score);
   if (const auto found = arranger.slopes(exponent)) {

@@ -413,6 +413,10 @@ TEST_CASE("a pair is not divided by what its row has in common") {
         std::string::npos);
   // A quotient of numbers that pairs have is one.
   CHECK(text(form("exp(score) / (1 + kv_idx)").weight).find(" / ") != std::string::npos);
+  // A score is simplified once more, as an exponent.
+  const PairForm reciprocal = form_for("score: score + weight[b, kv_idx] / sink[h]\n");
+  CHECK(text(reciprocal.score) == "$product * 0.5 + weight[b, kv_idx] * $c0");
+  CHECK(text(reciprocal.constants.back().value) == "1 / sink[h]");
 }
 
 TEST_CASE("nothing is taken out of what makes a step") {
