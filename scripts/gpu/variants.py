@@ -23,6 +23,8 @@ FILLS = {
 # Outputs that grow with the scores leave the range of the storage type.
 UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick",
              "linear_attention", "gated_linear_attention"}
+# Whose saved value is a difference of rows that may cancel: the rows are held in its place.
+SAVED_ROWS = {"entropy": {"l": "l", "e": "e / l"}}
 LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair, or for each query and distance
 
 
@@ -49,6 +51,8 @@ def case_of(name):
     pairs = any({"seq_q", "seq_kv"} <= set(i["shape"]) for i in inputs.values()) or "bd" in inputs
     fills = {key: fill_of(key, declared) for key, declared in inputs.items()}
     spec.setdefault("layout", "bshd")
+    if name in SAVED_ROWS:
+        spec["normalize"] = {**spec["normalize"], "save": SAVED_ROWS[name]}
     return Case(spec["name"], spec, "variant", fills, longest=LONGEST_OF_PAIRS if pairs else 8191,
                 large=name not in UNBOUNDED, data=spec["name"])
 
