@@ -243,6 +243,10 @@ std::map<std::string, Formula> formulas() {
   all["wide_retention"] = all["retention"];
   all["linear_attention"] = weighted(true, each([](double s, const Pair&) { return s; }));
   all["linear_attention"].score = all["retention"].score;
+  all["gated_linear_attention"] = all["linear_attention"];
+  all["gated_linear_attention"].score = [](double s, const Pair& x) {
+    return s * std::exp(gate(x.h, x.p) - gate(x.h, x.j)) * key_bias(x.b * kHeads + x.h, x.j);
+  };
   all["l2_normalised"] = weighted(false, [](Scores s, const Pair&) {
     double total = 1e-6;
     for (const double x : s) total += x * x;
@@ -289,6 +293,7 @@ class VariantData {
       }
     };
     put("gates", kBatch * kHeads, sk, [](int64_t r, int64_t j) { return gate(r % kHeads, j); });
+    put("step", kBatch * kHeads, sk, key_bias);
     put("prefix", 1, kBatch, [](int64_t, int64_t b) { return prefix(b); });
     put("kv_len", 1, kBatch, [](int64_t, int64_t b) { return key_length(b); });
     put("doc", kBatch, sk, document);

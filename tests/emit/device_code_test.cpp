@@ -390,7 +390,8 @@ std::string case_text(const std::string& name, const spec::Spec& spec,
   text += data.definitions() + driver;
   replace_all(text, "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = exp2f(x);");
   replace_all(text, "asm(\"lg2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = log2f(x);");
-  replace_all(text, "asm(\"sqrt.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = sqrtf(x);");
+  replace_all(text, "asm(\"sqrt.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));",
+              "y = sqrtf(x);");
   replace_all(text, "asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = 1 / x;");
   replace_all(text, "asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));", "y = tanhf(x);");
   replace_all(text, "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));",
