@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -60,7 +61,7 @@ def options():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--specs", type=Path, nargs="+", default=[], metavar="FILE",
                         help="specs of yours, and nothing else; want an --out of their own")
-    parser.add_argument("--fill", nargs="+", default=[], metavar="INPUT=HOW",
+    parser.add_argument("--fill", nargs="+", default=[], metavar="INPUT=HOW", type=own_specs.fill_of,
                         help="what inputs of --specs hold, a number or a name of scripts/gpu/fills.py, "
                         "where the guess by type and shape will not do: window=1024 doc=documents")
     args = parser.parse_args()
@@ -96,6 +97,20 @@ def find_one(folder, name):
     if not found:
         sys.exit(f"{folder}: no {name}")
     return found[0]
+
+
+def read_own(args):
+    """The cases of --specs, which the generator has found right: its errors say where they are not."""
+    if not args.specs:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([args.attngen, *args.specs, "-o", folder, "--target", args.target])
+    if done.returncode:
+        sys.exit(done.stdout)
+    try:
+        return own_specs.read_cases(args.specs, args.fill)
+    except ValueError as error:
+        sys.exit(f"build_gpu_cases: {error}")
 
 
 def generate(case, args):
@@ -206,7 +221,7 @@ def main():
     benches = [*bench_cases(), *variant_benches(), *file_benches(), *storage_benches(),
                *decode_benches(), *selected_benches(), *list_benches(), *packed_list_benches(),
                *paged_benches()]
-    own = own_specs.read_cases(args.specs, dict(map(own_specs.fill_of, args.fill)))
+    own = read_own(args)
     cases = own or all_cases(args.draw) + ([] if args.draw else [bench.case() for bench in benches])
     chosen = [c for c in cases if args.filter in c.name and args.group in ("", c.group)]
     began = time.monotonic()

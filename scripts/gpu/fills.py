@@ -180,4 +180,6 @@ def fill(how, dims, shape, random, device):
     """As a case says how: {"fill": name}, or {"value": number} for each element."""
     if "value" in how:
         return torch.full(dims, how["value"], device=device)
+    if how["fill"] not in FILLS:
+        raise ValueError(f"{how['fill']} fills nothing; want one of {', '.join(FILLS)}")
     return FILLS[how["fill"]](dims, shape, random, device)

@@ -8,13 +8,13 @@ from pathlib import Path
 import yaml
 
 from gpu.case import Case
-from gpu.variants import LONGEST_OF_PAIRS
 from gpu.variants import FILLS as BY_NAME
+from gpu.variants import LONGEST_OF_PAIRS, has_pairs
 
 
 def guess_fill(name, declared):
     """By what inputs of that name mostly are, or else by what it is made of."""
-    shape, dtype = declared.get("shape", []), declared["dtype"]
+    shape, dtype = declared["shape"], declared["dtype"]
     if not shape:
         return {"value": 64 if dtype in ("i32", "u8") else 0.5}
     if name == "doc" or (dtype == "i32" and shape[-1] in ("seq_q", "seq_kv")):
@@ -39,18 +39,23 @@ def case_of(spec, fills):
     spec = {"layout": "bshd", "normalize": "softmax", **spec}
     if spec.get("scale") == "default":
         del spec["scale"]
-    inputs = spec.get("inputs", {})
-    pairs = any({"seq_q", "seq_kv"} <= set(i.get("shape", [])) for i in inputs.values())
     has_max = spec["normalize"] == "softmax" or "rowmax" in json.dumps(spec["normalize"])
     # Whatever follows the scores may leave the range of the storage type where they are large.
     return Case(spec["name"], spec, "variant",
                 {name: fills.get(name) or guess_fill(name, declared)
-                 for name, declared in inputs.items()},
-                longest=LONGEST_OF_PAIRS if pairs else 8191, large=has_max, data=spec["name"])
+                 for name, declared in spec.get("inputs", {}).items()},
+                longest=LONGEST_OF_PAIRS if has_pairs(spec) else 8191, large=has_max,
+                data=spec["name"])
 
 
 def read_cases(paths, fills):
-    return [case_of(yaml.safe_load(Path(path).read_text()), fills) for path in paths]
+    """`fills`: those of fill_of."""
+    cases = [case_of(yaml.safe_load(Path(path).read_text()), dict(fills)) for path in paths]
+    inputs = {name for case in cases for name in case.fills}
+    for name, _ in fills:
+        if name not in inputs:
+            raise ValueError(f"--fill {name}: no spec has such an input")
+    return cases
 
 
 def to_index(cases):

@@ -13,7 +13,8 @@ FILLS = {
     "prefix": {"fill": "lengths"}, "kv_len": {"fill": "lengths"}, "doc": {"fill": "documents"},
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
-    "sink": {"fill": "normal"}, "step": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
+    "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
+    "step": {"fill": "normal"},
     "rel": {"fill": "normal"}, "rel_h": {"fill": "normal"}, "rel_w": {"fill": "normal"},
     "dist": {"fill": "hops"}, "spatial": {"fill": "normal"}, "bd": {"fill": "normal"},
     "bucket": {"fill": "buckets"}, "c2p": {"fill": "normal"}, "p2c": {"fill": "normal"},
@@ -44,11 +45,16 @@ def fill_of(name, declared):
     return FILLS[name]
 
 
+def has_pairs(spec):
+    """Whether an input has an element for each pair."""
+    return any({"seq_q", "seq_kv"} <= set(i["shape"]) for i in spec.get("inputs", {}).values())
+
+
 def case_of(name):
     """The file's spec under the name file_..., so that it is no other case's."""
     spec = {**read(name), "name": f"file_{name}"}
     inputs = spec.get("inputs", {})
-    pairs = any({"seq_q", "seq_kv"} <= set(i["shape"]) for i in inputs.values()) or "bd" in inputs
+    pairs = has_pairs(spec) or "bd" in inputs
     fills = {key: fill_of(key, declared) for key, declared in inputs.items()}
     spec.setdefault("layout", "bshd")
     if name in SAVED_ROWS:

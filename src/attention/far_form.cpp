@@ -28,7 +28,8 @@ constexpr int kMostParts = 64;  // of shared ones there may be a number exponent
 // A score as a product of kProduct, of what does not vary along the row, of what else varies, and
 // a power of 2. Empty for 1, and for 2^0.
 struct Factors {
-  Expr of_row, varying, exponent;
+  Expr of_row, varying;
+  std::vector<Term> exponent;
 };
 
 void multiply(Expr& product, const Expr& by, bool divides) {
@@ -38,12 +39,6 @@ void multiply(Expr& product, const Expr& by, bool divides) {
     product =
         expr::make(divides ? Op::Divide : Op::Multiply, {product ? product : expr::number(1), by});
   }
-}
-
-void add(Expr& sum, const Expr& term, bool minus) {
-  const std::vector<Term> terms =
-      sum ? std::vector<Term>{{sum, false}, {term, minus}} : std::vector<Term>{{term, minus}};
-  sum = sum_of(terms);
 }
 
 std::optional<Factors> factors_of(const Expr& score, const Predicate& varies) {
@@ -65,7 +60,7 @@ std::optional<Factors> factors_of(const Expr& score, const Predicate& varies) {
       left.push_back({value.operand(0), divides});
       left.push_back({value.operand(1), divides != (value.op() == Op::Divide)});
     } else if (value.op() == Op::Exp2) {
-      add(factors.exponent, value.operand(0), divides);
+      factors.exponent.push_back({value.operand(0), divides});
     } else if (is_product && !divides) {
       ++products;
     } else {
@@ -87,6 +82,8 @@ class SplitSum {
  public:
   explicit SplitSum(const Predicate& varies) : varies_(varies) {}
 
+  std::vector<Term> of_row, of_key;
+
   // Whether all terms of factor * e are so.
   bool add_terms(const Expr& e, const Expr& factor, bool minus) {
     for (const Term& term : terms_of(e)) {
@@ -94,8 +91,6 @@ class SplitSum {
     }
     return true;
   }
-
-  Expr of_row, of_key;
 
  private:
   bool add_term(const Expr& e, const Expr& factor, bool minus) {
@@ -126,7 +121,7 @@ class SplitSum {
   // A factor of the row, such as q_pos * kv_idx has, makes of a part of the key one of the pair.
   bool add_part(const Expr& e, const Expr& term, bool minus) {
     if (varies_(e) && !is_of_key(term)) return false;
-    add(varies_(e) ? of_key : of_row, term, minus);
+    (varies_(e) ? of_key : of_row).push_back({term, minus});
     return true;
   }
   static Expr times(const Expr& factor, const Expr& e) {
@@ -171,20 +166,22 @@ std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowFor
 Expr far_exponent(const Expr& score, const Predicate& varies) {
   const auto factors = factors_of(score, varies);
   if (!factors || factors->varying) return {};
-  return factors->exponent ? factors->exponent : expr::number(0);
+  const Expr exponent = sum_of(factors->exponent);
+  return exponent ? exponent : expr::number(0);
 }
 
 std::optional<KeyWeight> key_weight(const Expr& score, const Predicate& varies) {
   const auto factors = factors_of(score, varies);
   if (!factors || (factors->varying && !is_of_key(factors->varying))) return std::nullopt;
   SplitSum exponent(varies);
-  if (factors->exponent && !exponent.add_terms(factors->exponent, {}, false)) return std::nullopt;
-  const auto simple = [](const Expr& e) { return e ? expr::simplify(e) : e; };
-  Expr unit = expr::variable(kUnit, expr::Type::Float);
-  if (exponent.of_row) unit = expr::make(Op::Add, {exponent.of_row, unit});
-  Expr of_row = expr::make(Op::Exp2, {unit});
+  for (const Term& term : factors->exponent) {
+    if (!exponent.add_terms(term.value, {}, term.minus)) return std::nullopt;
+  }
+  exponent.of_row.push_back({expr::variable(kUnit, expr::Type::Float)});
+  Expr of_row = expr::make(Op::Exp2, {sum_of(exponent.of_row)});
   if (factors->of_row) multiply(of_row, factors->of_row, false);
-  return KeyWeight{simple(exponent.of_key), simple(factors->varying), simple(of_row)};
+  const auto simple = [](const Expr& e) { return e ? expr::simplify(e) : e; };
+  return KeyWeight{simple(sum_of(exponent.of_key)), simple(factors->varying), simple(of_row)};
 }
 
 }  // namespace attngen::attention

@@ -16,14 +16,13 @@
 namespace attngen::schedule {
 namespace {
 
-constexpr int64_t kSequence = 32;       // of a packed sequence, once they are sorted
-constexpr int64_t kSplitSequence = 48;  // the same with its splits
-constexpr int64_t kCounter = 4;         // of tiles, which a kernel before clears
-constexpr int64_t kOwnCounter = 16;     // and one that the kernel clears, with the call's number
-constexpr int64_t kTableEntry = 16;     // of ids of a tile or a block
-constexpr int64_t kHighAndLowPart = 2;  // of a state's numbers
-constexpr int kUnitsTogether = 4;       // fp32, of states of key weights
-constexpr int kUnitsBytes = 16;
+constexpr int64_t kSequence = 32;        // of a packed sequence, once they are sorted
+constexpr int64_t kSplitSequence = 48;   // the same with its splits
+constexpr int64_t kCounter = 4;          // of tiles, which a kernel before clears
+constexpr int64_t kOwnCounter = 16;      // and one that the kernel clears, with the call's number
+constexpr int64_t kTableEntry = 16;      // of ids of a tile or a block
+constexpr int64_t kHighAndLowPart = 2;   // of a state's numbers
+constexpr int kUnit = 4, kAligned = 16;  // of a state of key weights; of all units
 
 // Sizes in doubles: those of calls that no card holds would leave 64 bits.
 constexpr double kMostBytes = 0x1p62;
@@ -89,8 +88,8 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   const double states = static_cast<double>(std::max<int64_t>(0, chunks) * call.batch) *
                         static_cast<double>(spec.heads.q);
   const auto far = attention::pair_form(spec, *rows, {.far = true}).far;
-  const double units = far && far->key_weight ? std::ceil(states / kUnitsTogether) : 0;
-  return states * static_cast<double>(state) + units * kUnitsBytes;
+  const double units = far && far->key_weight ? std::ceil(states * kUnit / kAligned) * kAligned : 0;
+  return states * static_cast<double>(state) + units;
 }
 
 // What splits leave of each row.

@@ -112,8 +112,14 @@ class OwnSpecs(unittest.TestCase):
                                       "warmth": {"fill": "slopes"}})
         self.assertNotIn("scale", case.spec)
         self.assertEqual(own_specs.fill_of("doc=stretches"), ("doc", {"fill": "stretches"}))
-        with self.assertRaises(ValueError):
-            own_specs.fill_of("ahead=")
+        for wrong in ("ahead=", "ahead"):
+            with self.assertRaises(ValueError):
+                own_specs.fill_of(wrong)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mine.json"
+            path.write_text(json.dumps(self.SPEC))
+            with self.assertRaisesRegex(ValueError, "--fill behind: no spec has such an input"):
+                own_specs.read_cases([path], [own_specs.fill_of("behind=1")])
 
     def test_the_index_has_all_of_them(self):
         own = [own_specs.case_of(self.SPEC, {})]

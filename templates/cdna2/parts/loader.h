@@ -38,11 +38,12 @@ class Loader {
   static constexpr int kValueStores = ValueCopy::kWords * ValueShare::kPasses;
 
 #if ATTN_PAGE_ROWS
-  typedef PagedRows<KeyShare::kPasses> KeyTile;
-  typedef PagedRows<4 * ValueShare::kPasses> ValueTile;
+  using KeyTile = PagedRows<KeyShare::kPasses>;
+  using ValueTile = PagedRows<4 * ValueShare::kPasses>;
 
 #elif ATTN_PAGE_SIZE
-  typedef PagedTile KeyTile, ValueTile;
+  using KeyTile = PagedTile;
+  using ValueTile = PagedTile;
 
 #endif
 #if ATTN_PAGE_ROWS

@@ -8,8 +8,10 @@
 //
 //   state(end) = sum over k < end of factor(k) 2^(exponent(k) - unit(end)) value_k key_k^T
 //
-// times the weight that a product of 1 has at a key whose exponent is the unit: the greatest of
-// these keys' exponents. A kernel before this one leaves both, the
+// times the weight that a product of 1 has at a key whose exponent is the unit, which is the
+// greatest of these keys' exponents. A kernel before this one leaves the state and its unit at the
+// end of every chunk of keys, the state as the sum of two bf16 numbers: a query may be nearly
+// orthogonal to it, and would then see its rounding.
 #else
 // Keys far behind a tile's queries, whose weights are products that decay evenly along the keys:
 //
@@ -20,9 +22,9 @@
 //   state(end) = sum over k < end of 2^(slope (k - end)) value_k key_k^T
 //
 // times the weight that a product of 1 has at key `end`. A kernel before this one leaves the
-#endif
 // state at the end of every chunk of keys, as the sum of two bf16 numbers: a query may be
 // nearly orthogonal to it, and would then see its rounding.
+#endif
 #pragma once
 
 constexpr int kChunkKeys = ATTN_CHUNK_KEYS;

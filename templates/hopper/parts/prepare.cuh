@@ -289,8 +289,8 @@ int64_t states_of(const attention_forward_args& args) {
 #if ATTN_KEY_WEIGHTS
 // Of them and, behind them, of their units, to the next 16 bytes.
 size_t prepared_bytes(const attention_forward_args& args) {
-  const int64_t states = states_of(args), per_place = 16 / sizeof(float);
-  return states * kStateBytes + (states + per_place - 1) / per_place * 16;
+  const int64_t states = states_of(args);
+  return states * kStateBytes + (states * sizeof(float) + 15) / 16 * 16;
 }
 #else
 size_t prepared_bytes(const attention_forward_args& args) { return states_of(args) * kStateBytes; }

@@ -75,6 +75,7 @@ __device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece&
 }
 
 using StateValues = uint32_t[kTileKv / 16][4];
+
 #if ATTN_KEY_WEIGHTS
 // A slice's values as the state has them, columns first, times their keys' weights.
 __device__ __forceinline__ void load_weighted(StateValues& values, const uint8_t* slice,
@@ -94,8 +95,8 @@ __device__ __forceinline__ void load_weighted(StateValues& values, const uint8_t
   }
 }
 
-// The weights of a chunk's keys, each thread its own; those of the next one are on their way, since
-// they may take a trip to memory.
+// What the weights of a chunk's keys are made of, each thread's own. It is loaded a chunk ahead,
+// since it may take a trip to memory.
 struct KeyWeights {
   static constexpr int kOwn = kChunkKeys / 128;
   float exponent[kOwn];
@@ -132,6 +133,7 @@ struct KeyWeights {
     return own;
   }
 
+  // The weights in that unit, for all threads of the warpgroup.
   __device__ __forceinline__ void hand_over(StateShared& shared, float unit) const {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
