@@ -5,7 +5,8 @@ import re
 
 from gpu.case import Case
 from gpu.random_specs import (LOGISTIC, RELATIVE, Draft, Drawn, absolute_sum, counted, draw_dim,
-                              draw_mask, draw_meaning, plus_one, scaled_output, sinks, unit_length)
+                              draw_mask, draw_meaning, plus_one, scaled_output, signed_sum,
+                              sinks, unit_length)
 
 HEADS = [(1, 1), (2, 2), (2, 1), (4, 1), (4, 2), (3, 3), (3, 1), (8, 1), (7, 1), (10, 2)]
 PACKED = ["70x130+1x77+64x64", "1x1", "130x130+0x50+3x0+65x200", "0x0+90x64+0x0+1x9+5x5"]
@@ -204,11 +205,14 @@ def draw_far(d):
     rate = d.random.choice(["log(1 - exp2(-5 - h))", "log(1 - exp2(-9 - h))", "-0.002", "0.001",
                             f"{d.add_input(['heads'], 'log_decay')}[h]"])
     score = d.random.choice(["score", f"score * {d.number(0.2, 1)}"])
+    if d.random.random() < 0.3:  # of the key
+        score += f" * exp({d.add_input(['batch', 'heads', 'seq_kv'], 'normal')}[b, h, kv_idx])"
     spec = {"attngen": 1, "name": "emulated", "dtype": "bf16",
             "layout": d.random.choice(["bshd", "bhsd"]),
             "score": f"{score} * exp((q_pos - kv_idx) * {rate})", "inputs": d.inputs,
             "normalize": d.random.choice([{"weight": "score"}, absolute_sum(d), absolute_sum(d),
-                                          unit_length(d), counted(d)])}
+                                          signed_sum(d), signed_sum(d), unit_length(d),
+                                          counted(d)])}
     heads = d.random.choice([(1, 1), (2, 1)])
     qk, v = d.random.choice([(64, 64), (64, 64), (64, 128), (128, 64), (128, 128), (192, 128),
                              (64, 384)])

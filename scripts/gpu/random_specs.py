@@ -275,6 +275,11 @@ def absolute_sum(d):
     return {"rows": {"l": rows}, "weight": "score", "output": "acc / l", "save": {"norm": "l"}}
 
 
+def signed_sum(d):
+    rows = d.random.choice(["max(abs(rowsum(score)), 1)", "2 + square(rowsum(score))"])
+    return {"rows": {"l": rows}, "weight": "score", "output": "acc / l"}
+
+
 def unit_length(d):
     return {"rows": {"m": "rowmax(abs(score))", "l": "rowsum(square(score))"}, "weight": "score",
             "output": "acc * rsqrt(l + 1)", "save": {"length": "sqrt(l)", "largest": "m"}}

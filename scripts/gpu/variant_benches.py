@@ -148,6 +148,16 @@ def gated(score, b, h, q, k, inputs):
     return score * (gates[b, h, q] - gates[b, h, k]).where(k <= q, 0).exp() * step[b, h, k]
 
 
+def mlstm(score, b, h, q, k, inputs):
+    gates, entry = inputs["gates"], inputs["entry"]
+    return score * ((gates[b, h, q] - gates[b, h, k]).where(k <= q, 0) + entry[b, h, k]).exp()
+
+
+def signed_sum(score, keep, inputs):
+    score = score.where(keep, 0)
+    return score / score.sum(-1, keepdim=True).abs().clamp(min=1)
+
+
 WEIGHTS = {
     "softmax": ({}, {}),
     "sigmoid": ({"inputs": {"bias": {"dtype": "f32", "shape": []}},
@@ -165,8 +175,11 @@ WEIGHTS = {
                "score": "score * exp(gates[b, h, q_pos] - gates[b, h, kv_idx]) * step[b, h, kv_idx]"},
               {"weigh": linear, "score": gated, "fills": (("gates", {"fill": "log_gates"}),
                                                           ("step", {"fill": "normal"}))}),
+    "mlstm": ({key: read("mlstm")[key] for key in ("inputs", "score", "normalize")},
+              {"weigh": signed_sum, "score": mlstm, "fills": (("gates", {"fill": "log_gates"}),
+                                                              ("entry", {"fill": "normal"}))}),
 }
-DECAYS = ("retention", "linear", "gated")
+DECAYS = ("retention", "linear", "gated", "mlstm")
 # batch, heads, length, head dim, causal: peers.md's shapes, and long rows.
 SHAPES = [(1, 32, 2048, 128, True), (1, 32, 4096, 128, True), (4, 16, 4096, 64, True),
           (1, 16, 16384, 128, False), (1, 32, 16384, 64, False), (1, 16, 16384, 128, True),

@@ -427,6 +427,15 @@ def far_cases():
     yield one("d256v512", (256, 512), (2, 1), wide)
     yield one("wide_linear", (256, 512), (2, 2), wide, normalize=row_free("score"))
     yield one("mean", 64, (4, 2), tall, normalize=row_free("score", "acc / (q_pos + 1)"))
+    signed = {"rows": {"l": "max(abs(rowsum(score)), 1)", "s": "rowsum(score)"}, "weight": "score",
+              "output": "acc / l", "save": {"sum": "s"}}
+    yield one("signed_d128", 128, (4, 2), tall, normalize=signed)
+    yield one("signed_d64", 64, (2, 2), schedule(4, 64, 6, overlap="none", ping_pong=False,
+                                                 order="longest_first"), normalize=signed)
+    yield one("signed_d256v512", (256, 512), (2, 1), wide, normalize=signed)
+    yield one("signed_counted", (128, 64), (4, 4), tall, score="score", normalize={
+        "rows": {"s": "rowsum(score)", "n": "rowsum(1)"}, "weight": "score",
+        "output": "acc / n + s / 1024", "save": {"sum": "s"}})
     keys = {name: {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]} for name in ("gates", "step")}
     fills = {"gates": {"fill": "log_gates"}, "step": {"fill": "normal"}}
     slow = "exp(0.01 * (gates[b, h, q_pos] - gates[b, h, kv_idx]))"
@@ -445,6 +454,7 @@ def far_cases():
     yield gated("growing", 64, (2, 2), tall, "score * exp(0.01 * gates[b, h, kv_idx]) / 8")
     yield gated("steps", 128, (2, 1), tall, "score * step[b, h, kv_idx]", mask=MASKS["prefix"])
     yield gated("d256v512", (256, 512), (2, 1), wide, f"score * {slow} * step[b, h, kv_idx]")
+    yield gated("signed", 128, (4, 4), tall, f"score * {slow} * step[b, h, kv_idx]", normalize=signed)
     yield gated("full", 128, (4, 2), schedule(3, 64, 4), f"score * {slow} * step[b, h, kv_idx]", mask=None,
                 normalize=row_free("score", "acc / seq_kv"))
 

@@ -14,7 +14,7 @@ FILLS = {
     "span": {"fill": "documents"}, "image": {"fill": "bits"}, "slopes": {"fill": "slopes"},
     "temperature": {"fill": "slopes"}, "log_decay": {"fill": "log_decay"}, "gates": {"fill": "log_gates"},
     "sink": {"fill": "normal"}, "lambda": {"fill": "lambdas"}, "table": {"fill": "normal"},
-    "step": {"fill": "normal"},
+    "step": {"fill": "normal"}, "entry": {"fill": "normal"},
     "rel": {"fill": "normal"}, "rel_h": {"fill": "normal"}, "rel_w": {"fill": "normal"},
     "dist": {"fill": "hops"}, "spatial": {"fill": "normal"}, "bd": {"fill": "normal"},
     "bucket": {"fill": "buckets"}, "c2p": {"fill": "normal"}, "p2c": {"fill": "normal"},
@@ -23,7 +23,7 @@ FILLS = {
 }
 # Outputs that grow with the scores leave the range of the storage type.
 UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick",
-             "linear_attention", "gated_linear_attention"}
+             "linear_attention", "gated_linear_attention", "mlstm"}
 # Whose saved value is a difference that may cancel: its two terms are held in its place.
 SAVED_ROWS = {"entropy": {"lse": "m + log(l)", "mean": "e / l"}}
 LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair, or for each query and distance

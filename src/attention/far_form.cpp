@@ -135,13 +135,22 @@ class SplitSum {
 }  // namespace
 
 int sums_of_products(const std::vector<FarSum>& sums) {
+  if (std::ranges::count(sums, FarSum::Absolute) == 0) return 0;
   return static_cast<int>(
       std::ranges::count_if(sums, [](FarSum sum) { return sum != FarSum::Number; }));
 }
 
 bool sums_products(const RowForm& rows) {
-  return std::ranges::any_of(
-      rows.reductions, [](const Reduction& reduction) { return !reduction.element.is_number(); });
+  return std::ranges::any_of(rows.reductions, [](const Reduction& reduction) {
+    return reduction.element.op() == Op::Abs;
+  });
+}
+
+bool sums_keys(const RowForm& rows) {
+  return !sums_products(rows) &&
+         std::ranges::any_of(rows.reductions, [](const Reduction& reduction) {
+           return !reduction.element.is_number();
+         });
 }
 
 std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowForm& rows) {

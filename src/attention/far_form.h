@@ -5,10 +5,11 @@
 // and the weight is that score, then the weighted sum of values over a stretch of keys is the
 // product of the query with one matrix, sum over the keys of 2^(slope kv_idx) value key^T: the
 // state of linear attention. It costs a tile two small products, where its pairs would cost one
-// more product each. Sums of scores, or of their absolute values, still take each pair's product,
-// but of its power only the ratio of one key to the next: a multiply-add a pair.
+// more product each. A row's sum of scores is the product of its query with one vector, the same
+// sum of the keys. One of absolute values still takes each pair's product, but of its power only
+// the ratio of one key to the next: a multiply-add a pair.
 //
-// Without such sums, what a weight has of its key may be anything that the key alone decides:
+// Without absolute values, what a weight has of its key may be anything that the key alone decides:
 //   score = product * factor(key) 2^(exponent(key)) * what the row decides
 //
 // Example: RetNet's retention in parallel, product * exp((q_pos - kv_idx) * log(gamma)) over
@@ -16,6 +17,8 @@
 //
 // Example: a gated state space model's, product * exp(gates[b, h, q_pos] - gates[b, h, kv_idx]) *
 // step[b, h, kv_idx]: exponent -log2(e) gates[b, h, kv_idx], factor step[b, h, kv_idx].
+//
+// Example: an mLSTM's, the same over max(abs(rowsum(score)), 1).
 #pragma once
 
 #include <cstdint>
@@ -49,10 +52,11 @@ struct FarForm {
   std::vector<FarSum> sums;             // what RowForm::reductions add up
 };
 
-// How many of them take each pair's product.
+// How many of them take each pair's product: those of scores too, beside one of absolute values.
 int sums_of_products(const std::vector<FarSum>& sums);
-// Whether some do, of a form that has far keys.
+// Of a form that has far keys, whether some do, and whether some take the sum of the keys.
 bool sums_products(const RowForm& rows);
+bool sums_keys(const RowForm& rows);
 
 // Whether the kernel's tiles may have such keys: dense, bf16 (a state may be larger than fp16's
 // range), rows that see all keys from the first on up to some key, reductions that are sums of the

@@ -17,8 +17,9 @@ class FarFunctions : public PairText {
 
   std::string text() const {
     std::string text = pairs_.far->key_weight ? key_weights(*pairs_.far->key_weight) : decay();
-    if (form_.reductions.empty()) return text;
-    return text + (attention::sums_products(form_) ? far_sums() : far_counts());
+    if (attention::sums_products(form_)) return text + far_sums();
+    if (attention::sums_keys(form_)) text += key_sums();
+    return text + far_counts();
   }
 
  private:
@@ -55,10 +56,22 @@ class FarFunctions : public PairText {
   std::string of_key(const char* name, const expr::Expr& value) const {
     return text_of({"float", name, {kRow, "int kv_idx", kInputs}, returned(value, names_.names())});
   }
+  std::string key_sums() const {
+    std::string sums;
+    for (size_t i = 0; i < form_.reductions.size(); ++i) {
+      if (pairs_.far->sums[i] == attention::FarSum::Score)
+        sums += wrapped(fmt::format("  red.{} += weights;", form_.reductions[i].name));
+    }
+    return "\n// What the weights of far keys add up to.\n" +
+           text_of({"void", "sum_far", {"float weights", "Reductions& red"}, sums});
+  }
   // Of keys that no loop visits.
   std::string far_counts() const {
     std::string counts;
-    for (const Reduction& reduction : form_.reductions) counts += counted(reduction);
+    for (size_t i = 0; i < form_.reductions.size(); ++i) {
+      if (pairs_.far->sums[i] == attention::FarSum::Number) counts += counted(form_.reductions[i]);
+    }
+    if (counts.empty()) return "";
     return "\n// What so many far columns of a thread add up to.\n" +
            text_of({"void", "count_far", {"int columns", "Reductions& red"}, counts});
   }

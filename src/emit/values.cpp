@@ -251,7 +251,8 @@ class TemplateValues {
     const bool sums = pairs_.far && attention::sums_products(rows_);
     put("FAR", pairs_.far.has_value());
     put("FAR_SUMS", sums);
-    put("FAR_COUNTS", pairs_.far && !rows_.reductions.empty() && !sums);
+    put("KEY_SUMS", pairs_.far && attention::sums_keys(rows_));
+    put("FAR_COUNTS", pairs_.far && !sums && counts_pairs());
     put("KEY_WEIGHTS", pairs_.far && pairs_.far->key_weight);
     put("KEY_FACTORS", pairs_.far && pairs_.far->key_weight && pairs_.far->key_weight->factor);
     put("PARTS_IN_TURN", resources_.parts_in_turn);
@@ -259,6 +260,12 @@ class TemplateValues {
     put("STATE_COLUMNS", schedule::state_columns(sums, spec_.head_dim.qk));
     put("CHUNK_KEYS", schedule::chunk_keys(spec_.head_dim.qk));
     put("FEWEST_FAR_QUERIES", schedule::fewest_far_queries(sums, spec_.head_dim.qk));
+  }
+
+  bool counts_pairs() const {
+    return std::ranges::any_of(rows_.reductions, [](const attention::Reduction& reduction) {
+      return reduction.element.is_number();
+    });
   }
 
   void put_mask() {

@@ -16,13 +16,14 @@
 namespace attngen::schedule {
 namespace {
 
-constexpr int64_t kSequence = 32;        // of a packed sequence, once they are sorted
-constexpr int64_t kSplitSequence = 48;   // the same with its splits
-constexpr int64_t kCounter = 4;          // of tiles, which a kernel before clears
-constexpr int64_t kOwnCounter = 16;      // and one that the kernel clears, with the call's number
-constexpr int64_t kTableEntry = 16;      // of ids of a tile or a block
-constexpr int64_t kHighAndLowPart = 2;   // of a state's numbers
-constexpr int kUnit = 4, kAligned = 16;  // of a state of key weights; of all units
+constexpr int64_t kSequence = 32;       // of a packed sequence, once they are sorted
+constexpr int64_t kSplitSequence = 48;  // the same with its splits
+constexpr int64_t kCounter = 4;         // of tiles, which a kernel before clears
+constexpr int64_t kOwnCounter = 16;     // and one that the kernel clears, with the call's number
+constexpr int64_t kTableEntry = 16;     // of ids of a tile or a block
+constexpr int64_t kHighAndLowPart = 2;  // of a state's numbers
+constexpr int kFloat = 4;               // of a column of the sum of keys, of a state's unit
+constexpr int kAligned = 16;            // of all units
 
 // Sizes in doubles: those of calls that no card holds would leave 64 bits.
 constexpr double kMostBytes = 0x1p62;
@@ -84,11 +85,13 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   const int qk = spec.head_dim.qk;
   if (call.seq_q < fewest_far_queries(sums, qk)) return 0;
   const int64_t chunks = (call.seq_kv - (attention::is_masked(spec) ? 1 : 0)) / chunk_keys(qk);
-  const int64_t state = kHighAndLowPart * kElement * qk * spec.head_dim.v;
+  const int64_t key_sum = attention::sums_keys(*rows) ? kFloat * qk : 0;
+  const int64_t state = kHighAndLowPart * kElement * qk * spec.head_dim.v + key_sum;
   const double states = static_cast<double>(std::max<int64_t>(0, chunks) * call.batch) *
                         static_cast<double>(spec.heads.q);
   const auto far = attention::pair_form(spec, *rows, {.far = true}).far;
-  const double units = far && far->key_weight ? std::ceil(states * kUnit / kAligned) * kAligned : 0;
+  const double units =
+      far && far->key_weight ? std::ceil(states * kFloat / kAligned) * kAligned : 0;
   return states * static_cast<double>(state) + units;
 }
 

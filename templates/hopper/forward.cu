@@ -167,6 +167,10 @@ namespace {
 #include "parts/storer.cuh"
 #include "parts/weigh.cuh"
 #if ATTN_FAR
+#include "parts/slices.cuh"
+#if ATTN_KEY_SUMS
+#include "parts/key_sums.cuh"
+#endif
 #include "parts/states.cuh"
 #endif
 #if !ATTN_WALK

@@ -44,6 +44,7 @@ TEST_CASE("sums of the weights themselves, or none") {
       kDecay, kCausal, "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc + l}\n"));
   REQUIRE(sums.has_value());
   CHECK(sums->sums == std::vector{FarSum::Score});
+  CHECK(sums_of_products(sums->sums) == 0);
   const auto linear = far_form(with(kDecay, kCausal, kLinear));
   REQUIRE(linear.has_value());
   CHECK(linear->sums.empty());
@@ -63,7 +64,15 @@ TEST_CASE("a row that divides by its sum counts its pairs") {
 // Of inputs weight and sink.
 std::string text_of(const expr::Expr& e) { return e ? expr::print(e) : ""; }
 
-TEST_CASE("without sums a key's weight is what the key decides") {
+TEST_CASE("beside absolute values scores are summed of each pair's product too") {
+  const auto both = far_form(with(kDecay, kCausal,
+                                  "normalize: {rows: {l: rowsum(abs(score)), s: rowsum(score)}, "
+                                  "weight: score, output: acc / (1 + l) + s}\n"));
+  REQUIRE(both.has_value());
+  CHECK(sums_of_products(both->sums) == 2);
+}
+
+TEST_CASE("without absolute values a key's weight is what the key decides") {
   const auto far =
       far_form(with("score: score * exp2(weight[b, q_pos] - weight[b, kv_idx]) * sink[h] / (2 + "
                     "weight[b, kv_idx])\n",

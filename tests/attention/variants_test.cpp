@@ -247,6 +247,15 @@ std::map<std::string, Formula> formulas() {
   all["gated_linear_attention"].score = [](double s, const Pair& x) {
     return s * std::exp(gate(x.h, x.p) - gate(x.h, x.j)) * key_bias(x.b * kHeads + x.h, x.j);
   };
+  all["mlstm"] = weighted(true, [](Scores s, const Pair&) {
+    double total = 0;
+    for (const double x : s) total += x;
+    for (double& x : s) x /= std::max(std::abs(total), 1.0);
+    return s;
+  });
+  all["mlstm"].score = [](double s, const Pair& x) {
+    return s * std::exp(gate(x.h, x.p) - gate(x.h, x.j) + key_bias(x.b * kHeads + x.h, x.j));
+  };
   all["l2_normalised"] = weighted(false, [](Scores s, const Pair&) {
     double total = 1e-6;
     for (const double x : s) total += x * x;
@@ -294,6 +303,7 @@ class VariantData {
     };
     put("gates", kBatch * kHeads, sk, [](int64_t r, int64_t j) { return gate(r % kHeads, j); });
     put("step", kBatch * kHeads, sk, key_bias);
+    put("entry", kBatch * kHeads, sk, key_bias);
     put("prefix", 1, kBatch, [](int64_t, int64_t b) { return prefix(b); });
     put("kv_len", 1, kBatch, [](int64_t, int64_t b) { return key_length(b); });
     put("doc", kBatch, sk, document);

@@ -5,7 +5,7 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS,
                    FADING, FALLING, FEW, GATED, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY,
                    LONG_PACKED, NARROW, NEAR, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS,
-                   SELF, SIGMOID, SLOPES, SLOWLY, STEP, SUMS, TABLE, VALID, WINDOW, bias, gate, keep,
+                   SELF, SIGMOID, SIGNED_SUM, SLOPES, SLOWLY, STEP, SUMS, TABLE, VALID, WINDOW, bias, gate, keep,
                    packed, positions, rows_of, schedule, spec, split)
 
 FUNCTION_GROUPS = {
@@ -532,5 +532,23 @@ FUNCTION_GROUPS = {
         (spec((1, 1), mask=CAUSAL, scale=0.05, score=SLOWLY,
               normalize={"weight": "score", "output": "acc / (q_pos + 1)"}),
          [schedule(3, 64, 4, ping_pong=True)], ["1,600,1100"]),
+    ],
+    # Sums of scores, of the sum of the keys: of a decay, of none, of weights of the key; beside counted
+    # pairs, of head dims whose sums take a block of 128 columns, of values in parts.
+    "key_sums": [
+        (spec(mask=CAUSAL, inputs={**GATES, **STEP}, score=FADING + " * exp(0.5 * step[b, h, kv_idx])",
+              normalize=SIGNED_SUM), [schedule(3, 64, 4, ping_pong=True)],
+         ["1,700,1300", "opposed:1,700,1300", "2,600,400"], "gates=log_gates"),
+        (spec((2, 1), (64, 128), layout="bhsd", mask=CAUSAL, score=SLOWLY, normalize=SIGNED_SUM),
+         [schedule(2, 64, 4, overlap="none"), schedule(2, 64, 4, grid="plain", order="linear")],
+         ["1,600,1100"]),
+        (spec((1, 1), (128, 64), inputs=STEP, score="score * step[b, h, kv_idx]",
+              normalize={"rows": {"s": "rowsum(score)", "n": "rowsum(1)"}, "weight": "score",
+                         "output": "acc / n + s / 9", "save": {"s": "s", "n": "n"}}),
+         [schedule(2, 64, 4)], ["1,520,1100", "1,600,0"]),
+        (spec((1, 1), (256, 256), mask=CAUSAL, score=SLOWLY, normalize=SIGNED_SUM),
+         [schedule(2, 64, 2)], ["1,520,1100"]),
+        (spec((1, 1), (64, 384), mask=CAUSAL, inputs=GATES, score=FADING, normalize=SIGNED_SUM),
+         [schedule(2, 64, 2)], ["1,600,1100"], "gates=log_gates"),
     ],
 }

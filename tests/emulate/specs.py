@@ -123,6 +123,8 @@ SUMS = {"rows": {"a": "rowsum(score)", "l": "rowsum(abs(score))"}, "weight": "sc
         "output": "acc / max(l, 1)", "save": {"sum": "a", "absolute": "l"}}
 # Without rows: what states hold needs no product of single keys.
 LINEAR = {"weight": "score", "output": "acc"}
+SIGNED_SUM = {"rows": {"l": "max(abs(rowsum(score)), 1)", "s": "rowsum(score)"}, "weight": "score",
+              "output": "acc / l", "save": {"s": "s"}}
 FEW = ["1,130,200", "1,1,1", "1,64,0"]
 BIASED = ["2,70,136", "1,130,131", "1,1,1", "1,64,0"]
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]

@@ -12,7 +12,8 @@ Kernel decaying_kernel(int head_dim, int64_t seq, bool has_far) {
   kernel.rows.exponential = false;
   kernel.rows.rescale = expr::number(1);
   kernel.rows.reductions.resize(1);
-  kernel.rows.reductions[0].element = expr::variable("score", expr::Type::Float);
+  kernel.rows.reductions[0].element =
+      expr::make(expr::Op::Abs, {expr::variable("score", expr::Type::Float)});
   kernel.weight = {1, 3, 0, 0};
   kernel.has_far = has_far;
   return kernel;

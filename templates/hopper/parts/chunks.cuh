@@ -40,7 +40,17 @@ constexpr int kStatePartBytes = kOutputDim / 64 * kKeyBytes;
 #else
 constexpr int kStatePartBytes = kStateRowBlocks * kKeyBytes;
 #endif
+#if ATTN_KEY_SUMS
+// Behind them stands the state of values of 1, whose product with the query is what its far weights
+// add up to: the sum of the keys, fp32.
+constexpr int kKeySumBytes = kHeadDimQk * sizeof(float);
+constexpr int kStateBytes = kStateParts * kStatePartBytes + kKeySumBytes;
+__device__ __forceinline__ float* key_sum_of(uint8_t* state) {
+  return reinterpret_cast<float*>(state + kStateParts * kStatePartBytes);
+}
+#else
 constexpr int kStateBytes = kStateParts * kStatePartBytes;
+#endif
 #if ATTN_KEY_WEIGHTS
 constexpr float kLeastUnit = -1e30f;  // finite, so that a difference of two is no NaN
 #endif

@@ -138,6 +138,28 @@ __device__ __forceinline__ void Consumer::multiply_state(FarSlots& slots, const 
   }
 }
 
+#if ATTN_KEY_SUMS
+// Of the thread's rows and columns the products with the sum of the keys.
+__device__ __forceinline__ float2 multiply_key_sum(const uint8_t* query_tile,
+                                                   const float* key_sum) {
+  const int lane = threadIdx.x % 32;
+  float2 products = {};
+#pragma unroll
+  for (int step = 0; step < kStepsQk; ++step) {
+    uint32_t query[4];
+    load_matrices(query, query_tile + swizzled<kChunkQk>(64, named_row(), 2 * step + lane / 16));
+    const float* const columns = key_sum + 16 * step + lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float2 sum = __ldcg(reinterpret_cast<const float2*>(columns + 8 * i));
+      products.x += low_half(query[2 * i]) * sum.x + high_half(query[2 * i]) * sum.y;
+      products.y += low_half(query[2 * i + 1]) * sum.x + high_half(query[2 * i + 1]) * sum.y;
+    }
+  }
+  return products;
+}
+
+#endif
 // Of the first `count` blocks the sums, and from their state the output, which begins at 0 where no
 // keys are far.
 __device__ __forceinline__ void Consumer::add_far_keys(int count) {
@@ -173,20 +195,29 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
 #endif
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
   value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
-#if ATTN_KEY_WEIGHTS
+#if ATTN_KEY_WEIGHTS || ATTN_KEY_SUMS
   // There since its state is.
   const int64_t plane = int64_t{tile.b} * kHeadsQ + tile.h;
-  const float unit = __ldcg(&p.units[plane * p.chunks + count / kChunkBlocks - 1]);
+  const int64_t place = plane * p.chunks + count / kChunkBlocks - 1;
+#endif
+#if ATTN_KEY_WEIGHTS
+  const float unit = __ldcg(&p.units[place]);
+#endif
+#if ATTN_KEY_SUMS
+  const float2 products = multiply_key_sum(query_tile, key_sum_of(p.states + place * kStateBytes));
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-#if ATTN_FAR_COUNTS
-    count_far(count * kTileKv / 4, reductions[r]);
-#endif
 #if ATTN_KEY_WEIGHTS
     const float weight = weight_of_one(rows[r], unit, p.inputs);
 #else
     const float weight = weight_of_one(rows[r], count * kTileKv, p.inputs);
+#endif
+#if ATTN_KEY_SUMS
+    sum_far(weight * (r == 0 ? products.x : products.y), reductions[r]);
+#endif
+#if ATTN_FAR_COUNTS
+    count_far(count * kTileKv / 4, reductions[r]);
 #endif
 #pragma unroll
     for (int j = 0; j < kHeadDimV / 8; ++j) {

@@ -1,52 +1,14 @@
+#if ATTN_KEY_SUMS
+// The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows
+// of a batch's and head's states, or their sums of keys, kPieceColumns of their columns, and goes
+// over its keys.
+#else
 // The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows
 // of a batch's and head's states, kPieceColumns of their columns, and goes over its keys.
+#endif
 #pragma once
 
-constexpr int kStateThreads = 160;  // a warpgroup that multiplies, a warp that loads
-constexpr int kPieceColumns = ATTN_STATE_COLUMNS;
-constexpr int kPieceChunks = kPieceColumns / 64;
-constexpr int kPieceRowBlocks = kStatePartBytes / kKeyBytes;  // of all values' columns
-constexpr int kStateBlocks = kPieceRowBlocks * (kHeadDimQk / kPieceColumns);
-constexpr int kValuePieceBytes = chunk_bytes(64, 64);
-constexpr int kPieceBytes = kPieceChunks * kValuePieceBytes;  // of keys, and of a state
-constexpr int kSliceStages = 8;                               // slices are blocks of keys
-
 using StatePiece = float[kPieceColumns / 8][2][2];  // rows are columns of the values
-
-struct __align__(1024) StateShared {
-  uint8_t key[kSliceStages][kPieceBytes];
-  uint8_t value[kSliceStages][kValuePieceBytes];
-  uint8_t state[kStateParts][kPieceBytes];  // on its way to memory
-  uint64_t full[kSliceStages], empty[kSliceStages];
-#if ATTN_KEY_WEIGHTS
-  float greatest[4];         // exponent, of each warp's keys
-  float weight[kChunkKeys];  // of each key of a chunk, in the unit of the state
-#endif
-};
-
-struct StatePlace {
-  int plane, row_block, column_block;
-};
-
-__device__ __forceinline__ void load_slices(StateShared& shared, const TensorMaps& maps,
-                                            const StatePlace& place, const Row& row, int slices) {
-  RingSlot<kSliceStages> slot;
-#pragma unroll 1
-  for (int slice = 0; slice < slices; ++slice) {
-    barrier_wait(shared.empty[slot.index], slot.parity ^ 1);
-    uint64_t& full = shared.full[slot.index];
-    barrier_expect(full, kPieceBytes + kValuePieceBytes);
-#pragma unroll
-    for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
-      tma_load(maps.k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
-               kPieceColumns * place.column_block + 64 * chunk, slice * kTileKv, row.h_kv, row.b,
-               kEvictLast);
-    }
-    tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv,
-             row.h_kv, row.b, kEvictLast);
-    slot.advance();
-  }
-}
 
 // Of a tile's columns: four 8x8 matrices of 16-bit elements, transposed.
 __device__ __forceinline__ void load_transposed(uint32_t (&x)[4], const uint8_t* row) {
@@ -94,58 +56,6 @@ __device__ __forceinline__ void load_weighted(StateValues& values, const uint8_t
     }
   }
 }
-
-// What the weights of a chunk's keys are made of, each thread's own. It is loaded a chunk ahead,
-// since it may take a trip to memory.
-struct KeyWeights {
-  static constexpr int kOwn = kChunkKeys / 128;
-  float exponent[kOwn];
-#if ATTN_KEY_FACTORS
-  float factor[kOwn];
-#endif
-
-  __device__ __forceinline__ void load(int chunk, const Row& row, const Inputs& in) {
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const int kv_idx =
-          min(chunk * kChunkKeys + 128 * i + static_cast<int>(threadIdx.x), row.seq_kv - 1);
-      exponent[i] = key_exponent(row, kv_idx, in);
-#if ATTN_KEY_FACTORS
-      factor[i] = key_factor(row, kv_idx, in);
-#endif
-    }
-  }
-
-  // The greatest exponent of them and `unit`: no weight is more than 1 then, whatever the exponents
-  // are. All threads of the warpgroup call.
-  __device__ __forceinline__ float greatest(StateShared& shared, float unit) const {
-    float own = unit;
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) own = fmaxf(own, exponent[i]);
-#pragma unroll
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-      own = fmaxf(own, __shfl_xor_sync(0xffffffffu, own, lanes));
-    }
-    if (threadIdx.x % 32 == 0) shared.greatest[threadIdx.x / 32] = own;
-    named_sync(1, 128);
-#pragma unroll
-    for (int warp = 0; warp < 4; ++warp) own = fmaxf(own, shared.greatest[warp]);
-    return own;
-  }
-
-  // The weights in that unit, for all threads of the warpgroup.
-  __device__ __forceinline__ void hand_over(StateShared& shared, float unit) const {
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      float weight = exp2_approx(exponent[i] - unit);
-#if ATTN_KEY_FACTORS
-      weight *= factor[i];
-#endif
-      shared.weight[128 * i + threadIdx.x] = weight;
-    }
-    named_sync(1, 128);
-  }
-};
 #else
 // A slice's values as the state has them, columns first, and what is left of them at the end of the
 // chunk: `slice_left` of the slice's end, `step_left` of what was left sixteen keys later, and
@@ -193,9 +103,8 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
                                            const Row& row, const Params& p) {
   const int lane = threadIdx.x % 32;
 #if ATTN_KEY_WEIGHTS
-  KeyWeights next;
-  next.load(0, row, p.inputs);
-  float unit = kLeastUnit;  // the greatest exponent so far
+  KeyWeights weights;
+  weights.load(0, row, p.inputs);
   const bool leaves_units = threadIdx.x == 0 && place.row_block == 0 && place.column_block == 0;
 #else
   // What is left, at the end of sixteen keys, of a thread's.
@@ -239,12 +148,9 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 #pragma unroll 1
   for (int chunk = 0; chunk < p.chunks; ++chunk) {
 #if ATTN_KEY_WEIGHTS
-    const float greatest = next.greatest(shared, unit);
-    const float chunk_left = exp2_approx(unit - greatest);
-    unit = greatest;
-    next.hand_over(shared, unit);
-    next.load(chunk + 1, row, p.inputs);
-    if (leaves_units) p.units[int64_t{place.plane} * p.chunks + chunk] = unit;
+    const float chunk_left = weights.hand_over(shared);
+    weights.load(chunk + 1, row, p.inputs);
+    if (leaves_units) p.units[int64_t{place.plane} * p.chunks + chunk] = weights.unit;
 #endif
 #pragma unroll
     for (int j = 0; j < kPieceColumns / 8; ++j) {
@@ -290,15 +196,23 @@ __global__ void __launch_bounds__(kStateThreads)
   wait_for_stream();
   call_next_kernel();  // not before: it may read and write what the kernels before this one did
   const int block = blockIdx.x % kStateBlocks;
-  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kPieceRowBlocks,
-                         block / kPieceRowBlocks};
+  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kBlocksOfPiece,
+                         block / kBlocksOfPiece};
   Row row = row_at(place.plane / kHeadsQ, place.plane % kHeadsQ, 0, p);
 #if ATTN_ROW_CONSTANTS
   set_constants(row, p.inputs);
 #endif
   const int warp = uniform(threadIdx.x / 32);
   if (warp < 4) {
+#if ATTN_KEY_SUMS
+    if (place.sums_keys()) {
+      sum_keys(shared, place, row, p);
+    } else {
+      add_slices(shared, place, row, p);
+    }
+#else
     add_slices(shared, place, row, p);
+#endif
   } else if (threadIdx.x % 32 == 0) {
     load_slices(shared, maps, place, row, p.chunks * kChunkBlocks);
   }

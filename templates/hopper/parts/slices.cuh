@@ -1,0 +1,128 @@
+// What a block of the kernel of states loads, keys and values by slices, and the weights of keys.
+#pragma once
+
+constexpr int kStateThreads = 160;  // a warpgroup that multiplies, a warp that loads
+constexpr int kPieceColumns = ATTN_STATE_COLUMNS;
+constexpr int kPieceChunks = kPieceColumns / 64;
+constexpr int kPieceRowBlocks = kStatePartBytes / kKeyBytes;  // of all values' columns
+#if ATTN_KEY_SUMS
+constexpr int kBlocksOfPiece = kPieceRowBlocks + 1;  // the last sums keys
+#else
+constexpr int kBlocksOfPiece = kPieceRowBlocks;
+#endif
+constexpr int kStateBlocks = kBlocksOfPiece * (kHeadDimQk / kPieceColumns);
+constexpr int kValuePieceBytes = chunk_bytes(64, 64);
+constexpr int kPieceBytes = kPieceChunks * kValuePieceBytes;  // of keys, and of a state
+constexpr int kSliceStages = 8;                               // slices are blocks of keys
+
+struct __align__(1024) StateShared {
+  uint8_t key[kSliceStages][kPieceBytes];
+  uint8_t value[kSliceStages][kValuePieceBytes];
+  uint8_t state[kStateParts][kPieceBytes];  // on its way to memory
+  uint64_t full[kSliceStages], empty[kSliceStages];
+#if ATTN_KEY_WEIGHTS
+  float greatest[4];  // exponent, of each warp's keys
+#endif
+#if ATTN_KEY_WEIGHTS || ATTN_KEY_SUMS
+  float weight[kChunkKeys];  // of each key of a chunk, in the unit of the state
+#endif
+};
+
+struct StatePlace {
+  int plane, row_block, column_block;
+#if ATTN_KEY_SUMS
+  __device__ __forceinline__ bool sums_keys() const { return row_block == kPieceRowBlocks; }
+#endif
+};
+
+__device__ __forceinline__ void load_slices(StateShared& shared, const TensorMaps& maps,
+                                            const StatePlace& place, const Row& row, int slices) {
+  RingSlot<kSliceStages> slot;
+#if ATTN_KEY_SUMS
+  const bool loads_values = !place.sums_keys();
+#endif
+#pragma unroll 1
+  for (int slice = 0; slice < slices; ++slice) {
+    barrier_wait(shared.empty[slot.index], slot.parity ^ 1);
+    uint64_t& full = shared.full[slot.index];
+#if ATTN_KEY_SUMS
+    barrier_expect(full, kPieceBytes + (loads_values ? kValuePieceBytes : 0));
+#else
+    barrier_expect(full, kPieceBytes + kValuePieceBytes);
+#endif
+#pragma unroll
+    for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
+      tma_load(maps.k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
+               kPieceColumns * place.column_block + 64 * chunk, slice * kTileKv, row.h_kv, row.b,
+               kEvictLast);
+    }
+#if ATTN_KEY_SUMS
+    if (loads_values) {
+      tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv,
+               row.h_kv, row.b, kEvictLast);
+    }
+#else
+    tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv,
+             row.h_kv, row.b, kEvictLast);
+#endif
+    slot.advance();
+  }
+}
+
+#if ATTN_KEY_WEIGHTS
+// What the weights of a chunk's keys are made of, each thread's own. It is loaded a chunk ahead,
+// since it may take a trip to memory.
+struct KeyWeights {
+  static constexpr int kOwn = kChunkKeys / 128;
+  float exponent[kOwn];
+#if ATTN_KEY_FACTORS
+  float factor[kOwn];
+#endif
+  float unit = kLeastUnit;  // the greatest exponent so far
+
+  __device__ __forceinline__ void load(int chunk, const Row& row, const Inputs& in) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int kv_idx =
+          min(chunk * kChunkKeys + 128 * i + static_cast<int>(threadIdx.x), row.seq_kv - 1);
+      exponent[i] = key_exponent(row, kv_idx, in);
+#if ATTN_KEY_FACTORS
+      factor[i] = key_factor(row, kv_idx, in);
+#endif
+    }
+  }
+
+  // The greatest exponent of them and `unit`: no weight is more than 1 then, whatever the exponents
+  // are. All threads of the warpgroup call.
+  __device__ __forceinline__ float greatest(StateShared& shared) const {
+    float own = unit;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) own = fmaxf(own, exponent[i]);
+#pragma unroll
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      own = fmaxf(own, __shfl_xor_sync(0xffffffffu, own, lanes));
+    }
+    if (threadIdx.x % 32 == 0) shared.greatest[threadIdx.x / 32] = own;
+    named_sync(1, 128);
+#pragma unroll
+    for (int warp = 0; warp < 4; ++warp) own = fmaxf(own, shared.greatest[warp]);
+    return own;
+  }
+
+  // The weights for all threads of the warpgroup, in a new unit: what is left of one in the last.
+  __device__ __forceinline__ float hand_over(StateShared& shared) {
+    const float last = unit;
+    unit = greatest(shared);
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      float weight = exp2_approx(exponent[i] - unit);
+#if ATTN_KEY_FACTORS
+      weight *= factor[i];
+#endif
+      shared.weight[128 * i + threadIdx.x] = weight;
+    }
+    named_sync(1, 128);
+    return exp2_approx(last - unit);
+  }
+};
+#endif
