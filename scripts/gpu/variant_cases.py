@@ -436,6 +436,9 @@ def far_cases():
     yield one("signed_counted", (128, 64), (4, 4), tall, score="score", normalize={
         "rows": {"s": "rowsum(score)", "n": "rowsum(1)"}, "weight": "score",
         "output": "acc / n + s / 1024", "save": {"sum": "s"}})
+    yield one("packed", 128, (4, 2), tall, varlen=True)
+    yield one("packed_linear", 64, (4, 4), tall, varlen=True, normalize=row_free("score"), layout="bhsd")
+    yield one("packed_wide", (256, 512), (2, 1), wide, varlen=True)
     keys = {name: {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]} for name in ("gates", "step")}
     fills = {"gates": {"fill": "log_gates"}, "step": {"fill": "normal"}}
     slow = "exp(0.01 * (gates[b, h, q_pos] - gates[b, h, kv_idx]))"
@@ -455,6 +458,11 @@ def far_cases():
     yield gated("steps", 128, (2, 1), tall, "score * step[b, h, kv_idx]", mask=MASKS["prefix"])
     yield gated("d256v512", (256, 512), (2, 1), wide, f"score * {slow} * step[b, h, kv_idx]")
     yield gated("signed", 128, (4, 4), tall, f"score * {slow} * step[b, h, kv_idx]", normalize=signed)
+    packed = {name: {"dtype": "f32", "shape": ["heads", "seq_kv"]} for name in ("gates", "step")}
+    case = variant("far_gated_packed", 128, (4, 4), fills, varlen=True, inputs=packed, mask=CAUSAL,
+                   score="score * exp(0.01 * (gates[h, q_pos] - gates[h, kv_idx])) * step[h, kv_idx]",
+                   normalize=signed, large=False)
+    yield replace(case, schedule=tall)
     yield gated("full", 128, (4, 2), schedule(3, 64, 4), f"score * {slow} * step[b, h, kv_idx]", mask=None,
                 normalize=row_free("score", "acc / seq_kv"))
 

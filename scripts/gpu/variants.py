@@ -23,7 +23,8 @@ FILLS = {
 }
 # Outputs that grow with the scores leave the range of the storage type.
 UNBOUNDED = {"relu", "relu_d64", "squared_relu", "retention", "wide_retention", "softpick",
-             "linear_attention", "gated_linear_attention", "mlstm"}
+             "linear_attention", "gated_linear_attention", "mlstm",
+             "packed_linear_attention"}
 # Whose saved value is a difference that may cancel: its two terms are held in its place.
 SAVED_ROWS = {"entropy": {"lse": "m + log(l)", "mean": "e / l"}}
 LONGEST_OF_PAIRS = 1000  # of inputs with an element for each pair, or for each query and distance

@@ -18,8 +18,8 @@ namespace {
 
 bool has_far_keys(const spec::Spec& spec) {
   const KeyRange range = key_range(spec.mask, spec.inputs);
-  return !spec.varlen && !spec.page && spec.block_size == 0 && spec.token_count == 0 &&
-         spec.maps == 1 && !pair_input(spec) && has_row_limits(range) && range.begin.is_number(0) &&
+  return !spec.page && spec.block_size == 0 && spec.token_count == 0 && spec.maps == 1 &&
+         !pair_input(spec) && has_row_limits(range) && range.begin.is_number(0) &&
          range.full_begin.is_number(0);
 }
 

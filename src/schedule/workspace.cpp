@@ -83,12 +83,15 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   if (rows == nullptr) return 0;
   const bool sums = attention::sums_products(*rows);
   const int qk = spec.head_dim.qk;
-  if (call.seq_q < fewest_far_queries(sums, qk)) return 0;
-  const int64_t chunks = (call.seq_kv - (attention::is_masked(spec) ? 1 : 0)) / chunk_keys(qk);
+  // Packed sequences have room for the states of a single one.
+  const int64_t batch = spec.varlen ? 1 : call.batch, sequences = spec.varlen ? call.batch : 1;
+  const int64_t last = attention::is_masked(spec) && !spec.varlen ? 1 : 0;
+  if (sequences * call.seq_q < fewest_far_queries(sums, qk)) return 0;
+  const int64_t chunks = (sequences * call.seq_kv - last) / chunk_keys(qk);
   const int64_t key_sum = attention::sums_keys(*rows) ? kFloat * qk : 0;
   const int64_t state = kHighAndLowPart * kElement * qk * spec.head_dim.v + key_sum;
-  const double states = static_cast<double>(std::max<int64_t>(0, chunks) * call.batch) *
-                        static_cast<double>(spec.heads.q);
+  const double states =
+      static_cast<double>(std::max<int64_t>(0, chunks) * batch) * static_cast<double>(spec.heads.q);
   const auto far = attention::pair_form(spec, *rows, {.far = true}).far;
   const double units =
       far && far->key_weight ? std::ceil(states * kFloat / kAligned) * kAligned : 0;

@@ -66,7 +66,7 @@ def check_outputs(attngen, check, compiler, folder, group):
         for j, given in enumerate(schedules):
             place = folder / f"{i}_{j}"
             host = emulated(attngen, one, given, place)
-            if group in ("far", "far_weights", "key_sums") and "_forward_states(" not in host.read_text():
+            if group in ("far", "far_weights", "key_sums", "varlen_far") and "_forward_states(" not in host.read_text():
                 sys.exit(f"{json.dumps(one)}\na kernel without states")
             if group in ("split", "varlen_split") and "kJoining = 0;" not in host.read_text().replace(",", ";"):
                 sys.exit(f"{json.dumps(one)}\na kernel whose short calls are not split")

@@ -4,7 +4,7 @@ group -> (spec, schedules, calls, and how inputs are filled, if it matters).
 
 from specs import (ALIBI, BIASED, CALLS, CAUSAL, DECAYED, DIFFERENTIAL, DILATED, DOCUMENTS,
                    FADING, FALLING, FEW, GATED, GATES, HEAD_IDS, IDS, KEYS, LAMBDA, LENGTHS, LINEAR, LOG_DECAY,
-                   LONG_PACKED, NARROW, NEAR, PACKED, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS,
+                   LONG_FAR, LONG_PACKED, NARROW, NEAR, PACKED, PACKED_GATES, PACKED_STEP, RETAINED, RETENTION, ROWS, SAVED_MAX, SCALARS,
                    SELF, SIGMOID, SIGNED_SUM, SLOPES, SLOWLY, STEP, SUMS, TABLE, VALID, WINDOW, bias, gate, keep,
                    packed, positions, rows_of, schedule, spec, split)
 
@@ -532,6 +532,20 @@ FUNCTION_GROUPS = {
         (spec((1, 1), mask=CAUSAL, scale=0.05, score=SLOWLY,
               normalize={"weight": "score", "output": "acc / (q_pos + 1)"}),
          [schedule(3, 64, 4, ping_pong=True)], ["1,600,1100"]),
+    ],
+    # The same of packed sequences: whose states begin anywhere, or that have none.
+    "varlen_far": [
+        (spec(mask=CAUSAL, score=RETAINED, normalize=RETENTION, varlen=True),
+         [schedule(3, 64, 4, ping_pong=True)], LONG_FAR),
+        (spec((2, 1), (64, 128), layout="bhsd", score=SLOWLY, normalize=LINEAR, varlen=True),
+         [schedule(2, 64, 4, overlap="none")], LONG_FAR),
+        (spec(mask=CAUSAL, inputs={**PACKED_GATES, **PACKED_STEP}, normalize=SIGNED_SUM, varlen=True,
+              score="score * exp(0.02 * (gates[h, q_pos] - gates[h, kv_idx]) + 0.5 * step[h, kv_idx])"),
+         [schedule(3, 64, 4, ping_pong=True)], LONG_FAR, "gates=log_gates"),
+        (spec((1, 1), (128, 128), mask=CAUSAL, inputs=PACKED_STEP, score="score * step[h, kv_idx]",
+              normalize=LINEAR, varlen=True), [schedule(2, 64, 4)], LONG_FAR),
+        (spec((1, 1), (64, 384), mask=CAUSAL, score=SLOWLY, normalize=RETENTION, varlen=True),
+         [schedule(2, 64, 2)], ["520x800+77x77"]),
     ],
     # Sums of scores, of the sum of the keys: of a decay, of none, of weights of the key; beside counted
     # pairs, of head dims whose sums take a block of 128 columns, of values in parts.

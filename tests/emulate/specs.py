@@ -89,6 +89,8 @@ NEAR = {"near": {"dtype": "i32", "shape": [180]}}
 KEYS = {"key": {"dtype": "f32", "shape": ["batch", "seq_kv"]}}
 GATES = {"gates": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}}
 STEP = {"step": {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]}}
+PACKED_GATES = {"gates": {"dtype": "f32", "shape": ["heads", "seq_kv"]}}
+PACKED_STEP = {"step": {"dtype": "f32", "shape": ["heads", "seq_kv"]}}
 ROWS = {"row": {"dtype": "f32", "shape": ["batch", "heads", "seq_q"]}}
 SCALARS = {"gain": "bf16", "slope": "fp16", "shift": "f32", "period": "u8", "ahead": "i32"}
 LAMBDA = {"lambda": {"dtype": "f32", "shape": ["heads"]}}
@@ -125,6 +127,9 @@ SUMS = {"rows": {"a": "rowsum(score)", "l": "rowsum(abs(score))"}, "weight": "sc
 LINEAR = {"weight": "score", "output": "acc"}
 SIGNED_SUM = {"rows": {"l": "max(abs(rowsum(score)), 1)", "s": "rowsum(score)"}, "weight": "score",
               "output": "acc / l", "save": {"s": "s"}}
+# The second's longest sequence has too few queries for states.
+LONG_FAR = ["600x1100+130x130+0x50+3x0+515x777+700x700", "9x1200+600x1100+9x900+520x1037+1x800",
+            "77x900+64x64", "1x1"]
 FEW = ["1,130,200", "1,1,1", "1,64,0"]
 BIASED = ["2,70,136", "1,130,131", "1,1,1", "1,64,0"]
 CALLS = ["2,70,130", "1,1,1", "1,300,300", "1,64,0", "1,650,1000"]

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "hold")]
 from emulate import run  # noqa: E402
 from generate import generate  # noqa: E402
-from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, VALID, WINDOW,  # noqa: E402
+from specs import (CAUSAL, HEAD_IDS, IDS, LINEAR, RETAINED, RETENTION, SIGNED_SUM, VALID, WINDOW,  # noqa: E402
                    distinct, in_line, keep, packed, packed_input, schedule, spec)
 from to_host import library_command, to_host  # noqa: E402
 
@@ -84,6 +84,11 @@ CASES = [
           mask="x[h_kv, q_pos] == x[h_kv, kv_idx]",
           workload=[{"batch": 2, "seq_q": 5, "seq_kv": 400000}]),
      schedule(1, 64, 2, split_keys=True)),
+    (spec((8, 2), (128, 64), varlen=True, mask=CAUSAL, normalize=LINEAR,
+          inputs=packed_input("f32", "heads", "seq_kv"), score="score * exp(x[h, kv_idx])",
+          workload=[{"batch": 7, "seq_q": 700, "seq_kv": 900}]), schedule(2, 64, 4)),
+    (spec((8, 2), varlen=True, mask=CAUSAL, normalize=SIGNED_SUM,
+          workload=[{"batch": 2, "seq_q": 4096, "seq_kv": 5000}]), schedule(2, 64, 4)),
     (spec((8, 2), varlen=True, blocks={"size": 64, "from": "indices", "per": "heads_kv"}, mask=CAUSAL,
           workload=[{"batch": 3, "seq_q": 5, "seq_kv": 65536}]), packed(1, 64, 2, split_keys=True)),
     # Of the mean length none would be split: a longer one may be, of few tiles and of many, but not

@@ -287,12 +287,17 @@ int64_t most_parts(const attention_forward_args& args) {
 #if ATTN_FAR
 // Chunks of keys whose states are worth a kernel of their own.
 int chunks_of(const attention_forward_args& args) {
-  constexpr int64_t kFewestQueries = ATTN_FEWEST_FAR_QUERIES;
+#if ATTN_VARLEN
+  // As many as one sequence would have: several have no more.
+  if (args.total_q < kFewestQueries || args.total_kv <= 0 || args.total_kv > kMost) return 0;
+  return static_cast<int>(args.total_kv / kChunkKeys);
+#else
   if (args.seq_q < kFewestQueries || args.seq_kv <= 0 || args.seq_kv > kMost) return 0;
 #if ATTN_MASKED
   return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it
 #else
   return static_cast<int>(args.seq_kv / kChunkKeys);
+#endif
 #endif
 }
 
@@ -313,6 +318,9 @@ Params params_of(const attention_forward_args& args) {
   } else if (p.may_split) {
     p.tiles += kPlaces;
   }
+#endif
+#if ATTN_FAR
+  p.chunks = chunks_of(args);
 #endif
   p.cu_seqlens_q = args.cu_seqlens_q;
   p.cu_seqlens_kv = args.cu_seqlens_kv;

@@ -27,6 +27,7 @@
 #endif
 #pragma once
 
+constexpr int kFewestQueries = ATTN_FEWEST_FAR_QUERIES;  // of which states are worth a kernel
 constexpr int kChunkKeys = ATTN_CHUNK_KEYS;
 constexpr int kChunkBlocks = kChunkKeys / kTileKv;
 static_assert(kChunkBlocks % 2 == 0, "far keys are taken two blocks at a time");
@@ -60,8 +61,40 @@ static_assert(kTileKv == 64 && kHeadDimV % 64 == 0 && kChunkQk == 64 && kChunkV 
 // for keys, that of values in turn: no values come meanwhile.
 constexpr bool kFarInValues = kValueBytes >= kKeyBytes;
 
+#if ATTN_VARLEN
+// Of a sequence, at whose ends there are states.
+template <typename Lengths>
+__device__ __forceinline__ int chunks_of(const Lengths& sequence, const Params& p) {
+  if (p.chunks == 0 || sequence.seq_q < kFewestQueries) return 0;
+#if ATTN_MASKED
+  return (sequence.seq_kv - 1) / kChunkKeys;  // no tile has the last key behind it
+#else
+  return sequence.seq_kv / kChunkKeys;
+#endif
+}
+
+// Of all states that of the first chunk of a tile's or a row's keys. A sequence has its states
+// where its keys lie among all keys, so that nobody has to count those before.
+template <typename At>
+__device__ __forceinline__ int64_t first_state(const At& at, const Params& p) {
+  return int64_t{at.h} * p.chunks + at.kv_begin / kChunkKeys;
+}
+#else
+// Of all states that of the first chunk of a tile's or a row's keys.
+template <typename At>
+__device__ __forceinline__ int64_t first_state(const At& at, const Params& p) {
+  return (int64_t{at.b} * kHeadsQ + at.h) * p.chunks;
+}
+#endif
+
 // Blocks of keys that all rows of a tile see whole, and whose values its state holds.
-__device__ __forceinline__ int far_blocks(const Blocks& loaded, const Params& p) {
+#if ATTN_VARLEN
+__device__ __forceinline__ int far_blocks(const Blocks& loaded, const Tile& tile, const Params& p) {
+  const int chunks = chunks_of(tile, p);
+#else
+__device__ __forceinline__ int far_blocks(const Blocks& loaded, const Tile&, const Params& p) {
+  const int chunks = p.chunks;
+#endif
   if (loaded.full_begin > 0) return 0;
-  return min(max(loaded.full_end, 0) / kChunkBlocks, p.chunks) * kChunkBlocks;
+  return min(max(loaded.full_end, 0) / kChunkBlocks, chunks) * kChunkBlocks;
 }

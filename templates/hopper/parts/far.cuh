@@ -197,8 +197,7 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
   value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
 #if ATTN_KEY_WEIGHTS || ATTN_KEY_SUMS
   // There since its state is.
-  const int64_t plane = int64_t{tile.b} * kHeadsQ + tile.h;
-  const int64_t place = plane * p.chunks + count / kChunkBlocks - 1;
+  const int64_t place = first_state(tile, p) + count / kChunkBlocks - 1;
 #endif
 #if ATTN_KEY_WEIGHTS
   const float unit = __ldcg(&p.units[place]);

@@ -20,20 +20,24 @@ __device__ __forceinline__ void Producer::fill(bool in_values, const Load& load)
 #if ATTN_FAR_SUMS
 __device__ __forceinline__ void Producer::load_far_key(bool in_values, int block) {
   fill(in_values, [&](uint64_t& full, uint8_t* slot) {
+#if ATTN_VARLEN
+    load_rows<kChunksQk, kChunkQk>(maps.k, full, slot, kTileKv, tile.kv_begin + block * kTileKv,
+                                   h_kv, 0, kEvictLast);
+#else
     load_rows<kChunksQk, kChunkQk>(maps.k, full, slot, kTileKv, block * kTileKv, h_kv, tile.b,
                                    kEvictLast);
+#endif
   });
 }
 
 #endif
 // At the end of `chunks` chunks.
 __device__ __forceinline__ void Producer::load_state(int chunks) {
-  const int plane = tile.b * kHeadsQ + tile.h;
 #if ATTN_VALUE_PARTS > 1
-  const uint8_t* const state = p.states + (int64_t{plane} * p.chunks + chunks - 1) * kStateBytes +
+  const uint8_t* const state = p.states + (first_state(tile, p) + chunks - 1) * kStateBytes +
                                tile.part * (kHeadDimV / 64) * kKeyBytes;
 #else
-  const uint8_t* const state = p.states + (int64_t{plane} * p.chunks + chunks - 1) * kStateBytes;
+  const uint8_t* const state = p.states + (first_state(tile, p) + chunks - 1) * kStateBytes;
 #endif
 #pragma unroll
   for (int i = 0; i < kStateSlots; ++i) {

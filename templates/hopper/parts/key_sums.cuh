@@ -53,7 +53,8 @@ __device__ __forceinline__ void store_key_sums(StateShared& shared, const KeySum
 }
 
 __device__ __forceinline__ void sum_keys(StateShared& shared, const StatePlace& place,
-                                         const Row& row, const Params& p) {
+                                         const Row& row, int chunks, const Params& p,
+                                         RingSlot<kSliceStages>& slot) {
 #if ATTN_KEY_WEIGHTS
   KeyWeights weights;
   weights.load(0, row, p.inputs);
@@ -62,10 +63,9 @@ __device__ __forceinline__ void sum_keys(StateShared& shared, const StatePlace& 
   const float chunk_left = decay(row, kChunkKeys, p.inputs);
 #endif
   KeySums sums = {};
-  RingSlot<kSliceStages> slot;
-  uint8_t* state = p.states + int64_t{place.plane} * p.chunks * kStateBytes;
+  uint8_t* state = p.states + first_state(row, p) * kStateBytes;
 #pragma unroll 1
-  for (int chunk = 0; chunk < p.chunks; ++chunk) {
+  for (int chunk = 0; chunk < chunks; ++chunk) {
 #if ATTN_KEY_WEIGHTS
     const float chunk_left = weights.hand_over(shared);
     weights.load(chunk + 1, row, p.inputs);

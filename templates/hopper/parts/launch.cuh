@@ -12,7 +12,7 @@ size_t attention_forward_workspace(const attention_forward_args* args) {
 #elif ATTN_SPLIT_KEYS
   const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 3 * sizeof(int);
   return (args ? split_bytes(*args) : 0) + sorted;
-#elif ATTN_ID_TABLES
+#elif ATTN_ID_TABLES || ATTN_FAR
   const size_t sorted = static_cast<size_t>(batch) * sizeof(Sequence) + 2 * sizeof(int);
   return (args ? prepared_bytes(*args) : 0) + sorted;
 #else
@@ -135,6 +135,9 @@ attention_status attention_forward(const attention_forward_args* args,
   }
 #elif ATTN_VARLEN
   if (!place_sequences(p, *args, tensors.o, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
+#if ATTN_FAR
+  if (!sum_states(p, *args, maps, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
+#endif
 #elif ATTN_ID_TABLES
 #if ATTN_SPLIT_KEYS
   place_parts(p, *args, static_cast<uint8_t*>(workspace) + prepared_bytes(*args));

@@ -237,6 +237,31 @@ bool fill_tables(Params& p, const attention_forward_args& args, void* workspace,
 }
 #endif
 #endif
+#if ATTN_FAR
+
+// States, or none for a call that is refused. They begin the workspace.
+int64_t states_of(const attention_forward_args& args) {
+  constexpr int64_t kMostStates = (int64_t{1} << 61) / kStateBytes;  // more than any memory holds
+#if ATTN_VARLEN
+  if (args.batch <= 0) return 0;
+  const int64_t states = int64_t{chunks_of(args)} * kHeadsQ;
+#else
+  if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
+  const int64_t states = chunks_of(args) * args.batch * kHeadsQ;
+#endif
+  return states < kMostStates ? states : kMostStates;
+}
+
+#if ATTN_KEY_WEIGHTS
+// Of them and, behind them, of their units, to the next 16 bytes.
+size_t prepared_bytes(const attention_forward_args& args) {
+  const int64_t states = states_of(args);
+  return states * kStateBytes + (states * sizeof(float) + 15) / 16 * 16;
+}
+#else
+size_t prepared_bytes(const attention_forward_args& args) { return states_of(args) * kStateBytes; }
+#endif
+#endif
 #if ATTN_VARLEN
 
 // Sequences in the order of their lengths, by the kernel before the main one.
@@ -252,6 +277,8 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
   p.o_stride_head = o.strides.head;
 #if ATTN_ID_TABLES
   const int blocks = kSortingBlocks + place_tables(p, workspace, device.cores);
+#endif
+#if ATTN_ID_TABLES || ATTN_FAR
   uint8_t* place = static_cast<uint8_t*>(workspace) + prepared_bytes(args);
 #else
   uint8_t* place = static_cast<uint8_t*>(workspace);
@@ -278,24 +305,6 @@ bool place_sequences(Params& p, const attention_forward_args& args, const Tensor
 
 #if ATTN_FAR
 
-// States, or none for a call that is refused. They begin the workspace.
-int64_t states_of(const attention_forward_args& args) {
-  if (args.batch <= 0 || args.batch > INT32_MAX / kHeadsQ) return 0;
-  constexpr int64_t kMostStates = (int64_t{1} << 61) / kStateBytes;  // more than any memory holds
-  const int64_t states = chunks_of(args) * args.batch * kHeadsQ;
-  return states < kMostStates ? states : kMostStates;
-}
-
-#if ATTN_KEY_WEIGHTS
-// Of them and, behind them, of their units, to the next 16 bytes.
-size_t prepared_bytes(const attention_forward_args& args) {
-  const int64_t states = states_of(args);
-  return states * kStateBytes + (states * sizeof(float) + 15) / 16 * 16;
-}
-#else
-size_t prepared_bytes(const attention_forward_args& args) { return states_of(args) * kStateBytes; }
-#endif
-
 // By the kernel before the main one, if any.
 #if ATTN_COUNTER || ATTN_KEY_WEIGHTS
 bool sum_states(Params& p, const attention_forward_args& args, const TensorMaps& maps,
@@ -313,9 +322,14 @@ bool sum_states(Params& p, const attention_forward_args&, const TensorMaps& maps
   p.call = call_number();
 #endif
   if (p.chunks == 0) return true;
+#if ATTN_VARLEN
+  const int sequences = min(p.batch, p.total_q / kFewestQueries);  // that may have states
+#else
+  const int sequences = p.batch;
+#endif
   return cudaFuncSetAttribute(attention_forward_states, cudaFuncAttributeMaxDynamicSharedMemorySize,
                               sizeof(StateShared)) == cudaSuccess &&
-         launch(attention_forward_states, p.batch * kHeadsQ * kStateBlocks, kStateThreads,
+         launch(attention_forward_states, sequences * kHeadsQ * kStateBlocks, kStateThreads,
                 sizeof(StateShared), stream, maps, p);
 }
 #endif

@@ -241,7 +241,7 @@ __device__ __forceinline__ Blocks Producer::find_blocks() const {
 __device__ __forceinline__ void Producer::load_tile() {
 #if ATTN_FAR
   Blocks blocks = find_blocks();
-  const int far = far_blocks(blocks, p);
+  const int far = far_blocks(blocks, tile, p);
 #else
   const Blocks blocks = find_blocks();
 #endif

@@ -29,15 +29,21 @@ struct __align__(1024) StateShared {
 };
 
 struct StatePlace {
-  int plane, row_block, column_block;
+  int row_block, column_block;
 #if ATTN_KEY_SUMS
   __device__ __forceinline__ bool sums_keys() const { return row_block == kPieceRowBlocks; }
 #endif
 };
 
+// `slot`: the next slice's.
 __device__ __forceinline__ void load_slices(StateShared& shared, const TensorMaps& maps,
-                                            const StatePlace& place, const Row& row, int slices) {
-  RingSlot<kSliceStages> slot;
+                                            const StatePlace& place, const Row& row, int slices,
+                                            RingSlot<kSliceStages>& slot) {
+#if ATTN_VARLEN
+  const int first = row.kv_begin, batch = 0;
+#else
+  const int first = 0, batch = row.b;
+#endif
 #if ATTN_KEY_SUMS
   const bool loads_values = !place.sums_keys();
 #endif
@@ -53,17 +59,17 @@ __device__ __forceinline__ void load_slices(StateShared& shared, const TensorMap
 #pragma unroll
     for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
       tma_load(maps.k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
-               kPieceColumns * place.column_block + 64 * chunk, slice * kTileKv, row.h_kv, row.b,
-               kEvictLast);
+               kPieceColumns * place.column_block + 64 * chunk, first + slice * kTileKv, row.h_kv,
+               batch, kEvictLast);
     }
 #if ATTN_KEY_SUMS
     if (loads_values) {
-      tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv,
-               row.h_kv, row.b, kEvictLast);
+      tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block,
+               first + slice * kTileKv, row.h_kv, batch, kEvictLast);
     }
 #else
-    tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, slice * kTileKv,
-             row.h_kv, row.b, kEvictLast);
+    tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, first + slice * kTileKv,
+             row.h_kv, batch, kEvictLast);
 #endif
     slot.advance();
   }

@@ -99,8 +99,10 @@ __device__ __forceinline__ void store_state(StateShared& shared, const StatePiec
   }
 }
 
+// Of the row's keys, whose chunks are so many. `slot`: the next slice's.
 __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace& place,
-                                           const Row& row, const Params& p) {
+                                           const Row& row, int chunks, const Params& p,
+                                           RingSlot<kSliceStages>& slot) {
   const int lane = threadIdx.x % 32;
 #if ATTN_KEY_WEIGHTS
   KeyWeights weights;
@@ -117,7 +119,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 #endif
 
   const uint64_t keys = kept(column_descriptor<64>(shared.key[0]));
-  RingSlot<kSliceStages> slot, read;  // the next slice's, and the first that is still in use
+  RingSlot<kSliceStages> read = slot;  // the first that is still in use
   StatePiece x = {};
   const auto prepare = [&](StateValues& values, int slice) {
     barrier_wait(shared.full[slot.index], slot.parity);
@@ -143,14 +145,15 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     read.advance();
   };
 
-  uint8_t* state = p.states + int64_t{place.plane} * p.chunks * kStateBytes +
-                   place.row_block * kKeyBytes + place.column_block * kPieceBytes;
+  const int64_t first = first_state(row, p);
+  uint8_t* state = p.states + first * kStateBytes + place.row_block * kKeyBytes +
+                   place.column_block * kPieceBytes;
 #pragma unroll 1
-  for (int chunk = 0; chunk < p.chunks; ++chunk) {
+  for (int chunk = 0; chunk < chunks; ++chunk) {
 #if ATTN_KEY_WEIGHTS
     const float chunk_left = weights.hand_over(shared);
     weights.load(chunk + 1, row, p.inputs);
-    if (leaves_units) p.units[int64_t{place.plane} * p.chunks + chunk] = weights.unit;
+    if (leaves_units) p.units[first + chunk] = weights.unit;
 #endif
 #pragma unroll
     for (int j = 0; j < kPieceColumns / 8; ++j) {
@@ -179,6 +182,33 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
   if (threadIdx.x == 0) tma_store_wait();
 }
 
+// visit(row, chunks) for what the block makes states of, a row of it.
+template <typename Visit>
+__device__ __forceinline__ void visit_rows(const Params& p, const Visit& visit) {
+  const int plane = blockIdx.x / kStateBlocks, head = plane % kHeadsQ;
+#if ATTN_VARLEN
+  // Of the sequences, the longest first, one in so many.
+  const int stride = gridDim.x / (kHeadsQ * kStateBlocks);
+#pragma unroll 1
+  for (int i = plane / kHeadsQ; i < p.batch; i += stride) {
+    const Sequence sequence = p.sequences[i];
+    const int chunks = chunks_of(sequence, p);
+    if (chunks == 0) continue;
+    Row row = row_at(sequence.b, head, 0, sequence);
+#if ATTN_ROW_CONSTANTS
+    set_constants(row, p.inputs);
+#endif
+    visit(row, chunks);
+  }
+#else
+  Row row = row_at(plane / kHeadsQ, head, 0, p);
+#if ATTN_ROW_CONSTANTS
+  set_constants(row, p.inputs);
+#endif
+  visit(row, p.chunks);
+#endif
+}
+
 __global__ void __launch_bounds__(kStateThreads)
     attention_forward_states(const __grid_constant__ TensorMaps maps,
                              const __grid_constant__ Params p) {
@@ -195,25 +225,22 @@ __global__ void __launch_bounds__(kStateThreads)
   __syncthreads();
   wait_for_stream();
   call_next_kernel();  // not before: it may read and write what the kernels before this one did
-  const int block = blockIdx.x % kStateBlocks;
-  const StatePlace place{static_cast<int>(blockIdx.x) / kStateBlocks, block % kBlocksOfPiece,
-                         block / kBlocksOfPiece};
-  Row row = row_at(place.plane / kHeadsQ, place.plane % kHeadsQ, 0, p);
-#if ATTN_ROW_CONSTANTS
-  set_constants(row, p.inputs);
-#endif
-  const int warp = uniform(threadIdx.x / 32);
-  if (warp < 4) {
+  const int block = blockIdx.x % kStateBlocks, warp = uniform(threadIdx.x / 32);
+  const StatePlace place{block % kBlocksOfPiece, block / kBlocksOfPiece};
+  RingSlot<kSliceStages> slot;
 #if ATTN_KEY_SUMS
-    if (place.sums_keys()) {
-      sum_keys(shared, place, row, p);
-    } else {
-      add_slices(shared, place, row, p);
-    }
+  if (warp < 4 && place.sums_keys()) {
+    visit_rows(p,
+               [&](const Row& row, int chunks) { sum_keys(shared, place, row, chunks, p, slot); });
+  } else if (warp < 4) {
 #else
-    add_slices(shared, place, row, p);
+  if (warp < 4) {
 #endif
+    visit_rows(
+        p, [&](const Row& row, int chunks) { add_slices(shared, place, row, chunks, p, slot); });
   } else if (threadIdx.x % 32 == 0) {
-    load_slices(shared, maps, place, row, p.chunks * kChunkBlocks);
+    visit_rows(p, [&](const Row& row, int chunks) {
+      load_slices(shared, maps, place, row, chunks * kChunkBlocks, slot);
+    });
   }
 }

@@ -139,10 +139,14 @@ struct Params {
   Rows k, v;
 #endif
 #if ATTN_FAR
-  int chunks;       // of keys, at whose ends there are states
+  int chunks;  // of keys, at whose ends there are states
+#if ATTN_VARLEN
+  uint8_t* states;  // [heads, chunks, kStateBytes]
+#else
   uint8_t* states;  // [batch, heads, chunks, kStateBytes]
+#endif
 #if ATTN_KEY_WEIGHTS
-  float* units;  // [batch, heads, chunks]
+  float* units;  // one for each
 #endif
 #if ATTN_PARTS_IN_TURN
   // Of the values, that have tiles of their own; 1: a tile has all of them in turn.

@@ -73,7 +73,7 @@ __device__ __forceinline__ Work work_of(const KeyRange& keys, int2 first, int2 l
 __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const Params& p) {
 #if ATTN_FAR
   Blocks loaded = blocks_of(tile, tile.q_first, kTileQ, p);
-  const int far = far_blocks(loaded, p);
+  const int far = far_blocks(loaded, tile, p);
   loaded.begin = far;
 #elif ATTN_SPLIT_KEYS
   const Blocks loaded = share_of(blocks_of(tile, tile.q_first, kTileQ, p), tile, p);
@@ -93,7 +93,7 @@ __device__ __forceinline__ Work work_of(const Tile& tile, int warpgroup, const P
 __device__ __forceinline__ Work work_of(const Tile& tile, int, const Params& p) {
 #if ATTN_FAR
   Work work{blocks_of(tile, tile.q_first, kTileQ, p)};
-  work.far = far_blocks(work.blocks, p);
+  work.far = far_blocks(work.blocks, tile, p);
   work.blocks.begin = work.far;
   return work;
 #elif ATTN_SPLIT_KEYS
