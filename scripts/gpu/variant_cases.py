@@ -436,7 +436,7 @@ def far_cases():
     yield one("signed_counted", (128, 64), (4, 4), tall, score="score", normalize={
         "rows": {"s": "rowsum(score)", "n": "rowsum(1)"}, "weight": "score",
         "output": "acc / n + s / 1024", "save": {"sum": "s"}})
-    yield one("packed", 128, (4, 2), tall, varlen=True)
+    yield one("packed", 128, (4, 2), schedule(2, 64, 4, order="longest_first"), varlen=True)
     yield one("packed_linear", 64, (4, 4), tall, varlen=True, normalize=row_free("score"), layout="bhsd")
     yield one("packed_wide", (256, 512), (2, 1), wide, varlen=True)
     keys = {name: {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]} for name in ("gates", "step")}
@@ -462,7 +462,7 @@ def far_cases():
     case = variant("far_gated_packed", 128, (4, 4), fills, varlen=True, inputs=packed, mask=CAUSAL,
                    score="score * exp(0.01 * (gates[h, q_pos] - gates[h, kv_idx])) * step[h, kv_idx]",
                    normalize=signed, large=False)
-    yield replace(case, schedule=tall)
+    yield replace(case, schedule=schedule(2, 64, 4, order="longest_first"))
     yield gated("full", 128, (4, 2), schedule(3, 64, 4), f"score * {slow} * step[b, h, kv_idx]", mask=None,
                 normalize=row_free("score", "acc / seq_kv"))
 

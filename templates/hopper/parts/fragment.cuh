@@ -73,7 +73,7 @@ __device__ __forceinline__ void store_fragments(uint8_t* tile, const float (&x)[
   }
 }
 
-#if ATTN_RECOMPUTE || (ATTN_FAR && ATTN_FAR_QUERIES) || ATTN_BIAS_MATRICES
+#if ATTN_RECOMPUTE || (ATTN_FAR && ATTN_FAR_QUERIES) || ATTN_KEY_SUMS || ATTN_BIAS_MATRICES
 // Four 8x8 matrices of 16-bit elements; each lane names one row of 16 bytes.
 __device__ __forceinline__ void load_matrices(uint32_t (&x)[4], const uint8_t* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
