@@ -88,10 +88,9 @@ constexpr double kSliceSeconds = 0.4e-6;
 // cores from the main one, else all wait for it.
 double seconds_of_states(const Kernel& kernel, const spec::Workload& w, bool sums,
                          const target::Target& t) {
-  const double row_blocks = kernel.value_parts * kernel.head_dim_v / kStateRows +
-                            (attention::sums_keys(kernel.rows) ? 1 : 0);
-  const double blocks = static_cast<double>(w.batch) * kernel.heads_q * row_blocks *
-                        kernel.head_dim_qk / state_columns(sums, kernel.head_dim_qk);
+  const double blocks = static_cast<double>(w.batch) * kernel.heads_q * kernel.value_parts *
+                        kernel.head_dim_v / kStateRows * kernel.head_dim_qk /
+                        state_columns(sums, kernel.head_dim_qk);
   const double waves = sums ? blocks / t.cores : std::ceil(blocks / t.cores);
   const int chunk = chunk_keys(kernel.head_dim_qk);
   const int64_t chunks = w.seq_kv / chunk;

@@ -1,4 +1,5 @@
-// The sums of keys: a block's are of kPieceColumns columns, at the ends of chunks of keys.
+// The sums of keys, beside the states: of the columns of keys that a block multiplies it adds up a
+// share, the others those of other row blocks.
 #pragma once
 
 #if !ATTN_KEY_WEIGHTS
@@ -14,76 +15,50 @@ __device__ __forceinline__ void hand_over_weights(StateShared& shared, const Row
 }
 
 #endif
-// A lane's two columns of each 64, over its warp's keys.
-using KeySums = float2[kPieceChunks];
+// A lane has two columns of its warp's, over one in kGroups keys.
+struct KeySums {
+  static constexpr int kSharers = kPieceRowBlocks >= 4 ? 4 : kPieceRowBlocks >= 2 ? 2 : 1;
+  static constexpr int kColumns = kPieceColumns / kSharers;  // of a block
+  static constexpr int kPairs = kColumns / 4 / 2;            // of a warp
+  static constexpr int kGroups = 32 / kPairs;
 
-__device__ __forceinline__ void add_keys(KeySums& sums, const uint8_t* keys, const float* weights) {
-  constexpr int kOwn = kTileKv / 4;  // keys of a warp
-  const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * kOwn;
+  const int column, group;
+  const bool has_share;
+  float2 sum = {};
+
+  __device__ __forceinline__ explicit KeySums(const StatePlace& place)
+      : column(place.row_block * kColumns +
+               2 * (threadIdx.x / 32 * kPairs + threadIdx.x % 32 % kPairs)),
+        group(threadIdx.x % 32 / kPairs),
+        has_share(place.row_block < kSharers) {}
+
+  __device__ __forceinline__ void shrink(float left) {
+    sum.x *= left;
+    sum.y *= left;
+  }
+
+  // A slice's keys.
+  __device__ __forceinline__ void add(const uint8_t* keys, const float* weights) {
+    if (!has_share) return;
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    const float weight = weights[first + i];
-    const uint8_t* const row = keys + swizzled<64>(kTileKv, first + i, lane / 4) + lane % 4 * 4;
-#pragma unroll
-    for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
-      const uint32_t pair =
-          *reinterpret_cast<const uint32_t*>(row + chunk * chunk_bytes(kTileKv, 64));
-      sums[chunk].x += weight * low_half(pair);
-      sums[chunk].y += weight * high_half(pair);
+    for (int i = 0; i < kTileKv / kGroups; ++i) {
+      const int key = kGroups * i + group;
+      const uint8_t* const place = keys + swizzled<64>(kTileKv, key, column / 8) + column % 8 * 2;
+      const uint32_t pair = *reinterpret_cast<const uint32_t*>(place);
+      sum.x += weights[key] * low_half(pair);
+      sum.y += weights[key] * high_half(pair);
     }
   }
-}
 
-// The warps' sums together to their place in memory. All threads of the warpgroup call.
-__device__ __forceinline__ void store_key_sums(StateShared& shared, const KeySums& sums,
-                                               float* to) {
-  float* const of_warps = reinterpret_cast<float*>(shared.state[0]);  // [4, kPieceColumns]
-  float* const own = of_warps + threadIdx.x / 32 * kPieceColumns + threadIdx.x % 32 * 2;
+  // To their place behind a state, of which `to` is the first column.
+  __device__ __forceinline__ void store(float* to) const {
+    if (!has_share) return;
+    float2 all = sum;
 #pragma unroll
-  for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
-    *reinterpret_cast<float2*>(own + 64 * chunk) = sums[chunk];
-  }
-  named_sync(1, 128);
-  if (threadIdx.x < kPieceColumns) {
-    const float* const column = of_warps + threadIdx.x;
-    to[threadIdx.x] = (column[0] + column[kPieceColumns]) +
-                      (column[2 * kPieceColumns] + column[3 * kPieceColumns]);
-  }
-  named_sync(1, 128);  // before the next ones
-}
-
-__device__ __forceinline__ void sum_keys(StateShared& shared, const StatePlace& place,
-                                         const Row& row, int chunks, const Params& p,
-                                         RingSlot<kSliceStages>& slot) {
-#if ATTN_KEY_WEIGHTS
-  KeyWeights weights;
-  weights.load(0, row, p.inputs);
-#else
-  hand_over_weights(shared, row, p);
-  const float chunk_left = decay(row, kChunkKeys, p.inputs);
-#endif
-  KeySums sums = {};
-  uint8_t* state = p.states + first_state(row, p) * kStateBytes;
-#pragma unroll 1
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-#if ATTN_KEY_WEIGHTS
-    const float chunk_left = weights.hand_over(shared);
-    weights.load(chunk + 1, row, p.inputs);
-#endif
-#pragma unroll
-    for (float2& sum : sums) {
-      sum.x *= chunk_left;
-      sum.y *= chunk_left;
+    for (int lanes = kPairs; lanes < 32; lanes *= 2) {
+      all.x += __shfl_xor_sync(0xffffffffu, all.x, lanes);
+      all.y += __shfl_xor_sync(0xffffffffu, all.y, lanes);
     }
-#pragma unroll 1
-    for (int slice = 0; slice < kChunkBlocks; ++slice) {
-      barrier_wait(shared.full[slot.index], slot.parity);
-      add_keys(sums, shared.key[slot.index], shared.weight + slice * kTileKv);
-      __syncwarp();
-      if (threadIdx.x % 32 == 0) barrier_arrive(shared.empty[slot.index]);
-      slot.advance();
-    }
-    store_key_sums(shared, sums, key_sum_of(state) + place.column_block * kPieceColumns);
-    state += kStateBytes;
+    if (group == 0) *reinterpret_cast<float2*>(to + column) = all;
   }
-}
+};

@@ -5,12 +5,7 @@ constexpr int kStateThreads = 160;  // a warpgroup that multiplies, a warp that 
 constexpr int kPieceColumns = ATTN_STATE_COLUMNS;
 constexpr int kPieceChunks = kPieceColumns / 64;
 constexpr int kPieceRowBlocks = kStatePartBytes / kKeyBytes;  // of all values' columns
-#if ATTN_KEY_SUMS
-constexpr int kBlocksOfPiece = kPieceRowBlocks + 1;  // the last sums keys
-#else
-constexpr int kBlocksOfPiece = kPieceRowBlocks;
-#endif
-constexpr int kStateBlocks = kBlocksOfPiece * (kHeadDimQk / kPieceColumns);
+constexpr int kStateBlocks = kPieceRowBlocks * (kHeadDimQk / kPieceColumns);
 constexpr int kValuePieceBytes = chunk_bytes(64, 64);
 constexpr int kPieceBytes = kPieceChunks * kValuePieceBytes;  // of keys, and of a state
 constexpr int kSliceStages = 8;                               // slices are blocks of keys
@@ -30,9 +25,6 @@ struct __align__(1024) StateShared {
 
 struct StatePlace {
   int row_block, column_block;
-#if ATTN_KEY_SUMS
-  __device__ __forceinline__ bool sums_keys() const { return row_block == kPieceRowBlocks; }
-#endif
 };
 
 // `slot`: the next slice's.
@@ -44,33 +36,19 @@ __device__ __forceinline__ void load_slices(StateShared& shared, const TensorMap
 #else
   const int first = 0, batch = row.b;
 #endif
-#if ATTN_KEY_SUMS
-  const bool loads_values = !place.sums_keys();
-#endif
 #pragma unroll 1
   for (int slice = 0; slice < slices; ++slice) {
     barrier_wait(shared.empty[slot.index], slot.parity ^ 1);
     uint64_t& full = shared.full[slot.index];
-#if ATTN_KEY_SUMS
-    barrier_expect(full, kPieceBytes + (loads_values ? kValuePieceBytes : 0));
-#else
     barrier_expect(full, kPieceBytes + kValuePieceBytes);
-#endif
 #pragma unroll
     for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
       tma_load(maps.k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
                kPieceColumns * place.column_block + 64 * chunk, first + slice * kTileKv, row.h_kv,
                batch, kEvictLast);
     }
-#if ATTN_KEY_SUMS
-    if (loads_values) {
-      tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block,
-               first + slice * kTileKv, row.h_kv, batch, kEvictLast);
-    }
-#else
     tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, first + slice * kTileKv,
              row.h_kv, batch, kEvictLast);
-#endif
     slot.advance();
   }
 }

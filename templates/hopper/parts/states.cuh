@@ -1,11 +1,5 @@
-#if ATTN_KEY_SUMS
-// The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows
-// of a batch's and head's states, or their sums of keys, kPieceColumns of their columns, and goes
-// over its keys.
-#else
 // The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows
 // of a batch's and head's states, kPieceColumns of their columns, and goes over its keys.
-#endif
 #pragma once
 
 using StatePiece = float[kPieceColumns / 8][2][2];  // rows are columns of the values
@@ -118,6 +112,13 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
   const float step_left = decay(row, 16, p.inputs), chunk_left = decay(row, kChunkKeys, p.inputs);
 #endif
 
+#if ATTN_KEY_SUMS
+  KeySums key_sums(place);
+#if !ATTN_KEY_WEIGHTS
+  hand_over_weights(shared, row, p);
+#endif
+#endif
+
   const uint64_t keys = kept(column_descriptor<64>(shared.key[0]));
   RingSlot<kSliceStages> read = slot;  // the first that is still in use
   StatePiece x = {};
@@ -130,7 +131,11 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     load_decayed(values, shared.value[slot.index], slice_left, step_left, step_end);
 #endif
   };
-  const auto multiply = [&](const StateValues& values) {
+#if ATTN_KEY_SUMS
+  const auto multiply = [&](const StateValues& values, int slice) {
+#else
+  const auto multiply = [&](const StateValues& values, int) {
+#endif
     const uint64_t key = keys + slot.index * (kPieceBytes / 16);
     wgmma_fence();
 #pragma unroll
@@ -138,9 +143,15 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
       wgmma_state(x, values[step], key + step * (chunk_bytes(16, 64) / 16), 1);
     }
     wgmma_commit();
+#if ATTN_KEY_SUMS
+    key_sums.add(shared.key[slot.index], shared.weight + slice * kTileKv);
+#endif
     slot.advance();
   };
   const auto release = [&] {
+#if ATTN_KEY_SUMS
+    __syncwarp();  // all lanes have read the slot
+#endif
     if (lane == 0) barrier_arrive(shared.empty[read.index]);
     read.advance();
   };
@@ -160,15 +171,18 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 #pragma unroll
       for (int i = 0; i < 4; ++i) x[j][i / 2][i % 2] *= chunk_left;
     }
+#if ATTN_KEY_SUMS
+    key_sums.shrink(chunk_left);
+#endif
     // A slice's product runs under the next one's values.
     StateValues values[2];
     prepare(values[0], 0);
     pin(x);
-    multiply(values[0]);
+    multiply(values[0], 0);
 #pragma unroll
     for (int slice = 1; slice < kChunkBlocks; ++slice) {
       prepare(values[slice % 2], slice);
-      multiply(values[slice % 2]);
+      multiply(values[slice % 2], slice);
       wgmma_wait<1>();
       release();
     }
@@ -177,6 +191,10 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     release();
 
     store_state(shared, x, state);
+#if ATTN_KEY_SUMS
+    key_sums.store(key_sum_of(p.states + (first + chunk) * kStateBytes) +
+                   place.column_block * kPieceColumns);
+#endif
     state += kStateBytes;
   }
   if (threadIdx.x == 0) tma_store_wait();
@@ -226,16 +244,9 @@ __global__ void __launch_bounds__(kStateThreads)
   wait_for_stream();
   call_next_kernel();  // not before: it may read and write what the kernels before this one did
   const int block = blockIdx.x % kStateBlocks, warp = uniform(threadIdx.x / 32);
-  const StatePlace place{block % kBlocksOfPiece, block / kBlocksOfPiece};
+  const StatePlace place{block % kPieceRowBlocks, block / kPieceRowBlocks};
   RingSlot<kSliceStages> slot;
-#if ATTN_KEY_SUMS
-  if (warp < 4 && place.sums_keys()) {
-    visit_rows(p,
-               [&](const Row& row, int chunks) { sum_keys(shared, place, row, chunks, p, slot); });
-  } else if (warp < 4) {
-#else
   if (warp < 4) {
-#endif
     visit_rows(
         p, [&](const Row& row, int chunks) { add_slices(shared, place, row, chunks, p, slot); });
   } else if (threadIdx.x % 32 == 0) {
