@@ -16,11 +16,17 @@ using expr::Op;
 
 namespace {
 
-bool has_far_keys(const spec::Spec& spec) {
+// What keeps tiles from having keys that all their rows see, and whose values come by themselves.
+const char* obstacle_of_keys(const spec::Spec& spec) {
+  if (spec.page) return "the cache is in pages";
+  if (spec.block_size > 0) return "blocks are kept or not";
+  if (spec.token_count > 0) return "keys are listed";
+  if (spec.maps > 1) return "two maps share an output";
+  if (pair_input(spec)) return "an input is of each pair";
   const KeyRange range = key_range(spec.mask, spec.inputs);
-  return !spec.page && spec.block_size == 0 && spec.token_count == 0 && spec.maps == 1 &&
-         !pair_input(spec) && has_row_limits(range) && range.begin.is_number(0) &&
-         range.full_begin.is_number(0);
+  const bool from_first = range.begin.is_number(0) && range.full_begin.is_number(0);
+  if (!has_row_limits(range) || !from_first) return "rows do not see all keys from the first on";
+  return nullptr;
 }
 
 constexpr int kMostParts = 64;  // of shared ones there may be a number exponential in depth
@@ -153,23 +159,24 @@ bool sums_keys(const RowForm& rows) {
          });
 }
 
-std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowForm& rows) {
-  if (spec.dtype != spec::DType::Bf16 || !rows.row_free() || !has_far_keys(spec))
-    return std::nullopt;
-  std::vector<FarSum> sums;
+FarRows far_rows(const spec::Spec& spec, const RowForm& rows) {
+  if (spec.dtype != spec::DType::Bf16) return {{}, "a state may leave the range of fp16"};
+  if (!rows.row_free()) return {{}, "weights read a value of their row"};
+  if (const char* const obstacle = obstacle_of_keys(spec)) return {{}, obstacle};
+  FarRows far;
   for (const Reduction& reduction : rows.reductions) {
-    if (reduction.kind != Reduction::Kind::Sum || !reduction.deferred) return std::nullopt;
     const Expr& element = reduction.element;
     const bool is_abs = element.op() == Op::Abs;
-    if (element.is_number()) {
-      sums.push_back(FarSum::Number);
-    } else if (expr::same(is_abs ? element.operand(0) : element, rows.weight)) {
-      sums.push_back(is_abs ? FarSum::Absolute : FarSum::Score);
+    const bool is_sum = reduction.kind == Reduction::Kind::Sum && reduction.deferred;
+    if (is_sum && element.is_number()) {
+      far.sums.push_back(FarSum::Number);
+    } else if (is_sum && expr::same(is_abs ? element.operand(0) : element, rows.weight)) {
+      far.sums.push_back(is_abs ? FarSum::Absolute : FarSum::Score);
     } else {
-      return std::nullopt;
+      return {{}, "rows take more of their weights than sums of them or of their absolute values"};
     }
   }
-  return sums;
+  return far;
 }
 
 Expr far_exponent(const Expr& score, const Predicate& varies) {

@@ -60,8 +60,14 @@ bool sums_keys(const RowForm& rows);
 
 // Whether the kernel's tiles may have such keys: dense, bf16 (a state may be larger than fp16's
 // range), rows that see all keys from the first on up to some key, reductions that are sums of the
-// weight, its absolute value or a number. Gives FarForm::sums.
-std::optional<std::vector<FarSum>> far_sums(const spec::Spec& spec, const RowForm& rows);
+// weight, its absolute value or a number. Gives FarForm::sums, or what stands in their way.
+struct FarRows {
+  std::vector<FarSum> sums;
+  const char* obstacle = nullptr;  // "two maps share an output"
+};
+FarRows far_rows(const spec::Spec& spec, const RowForm& rows);
+inline constexpr const char* kUnevenAbsolutes =
+    "a sum of absolute values takes weights that decay evenly along the keys";
 
 // x, of a score that is a product of kProduct, 2^x and what does not vary along the row; 0 where it
 // has no power. Otherwise empty.

@@ -363,15 +363,17 @@ class Former {
   }
 
   void form_far() {
-    auto sums = abilities_.far ? far_sums(spec_, rows_) : std::nullopt;
-    if (!sums) return;
-    const Expr slope = arranger_.slope_of_power(prepared(of_score(rows_.weight)));
-    if (slope) {
-      form_.far = FarForm{slope, std::nullopt, std::move(*sums)};
-    } else if (sums_of_products(*sums) == 0) {
-      if (auto key = key_weight_of_spec())
-        form_.far = FarForm{{}, std::move(key), std::move(*sums)};
-    }
+    if (!abilities_.far) return;
+    FarForm far{arranger_.slope_of_power(prepared(of_score(rows_.weight))), std::nullopt, {}};
+    if (!far.slope) far.key_weight = key_weight_of_spec();
+    if (!far.slope && !far.key_weight) return;
+    FarRows rows = far_rows(spec_, rows_);
+    if (!rows.obstacle && !far.slope && sums_of_products(rows.sums) > 0)
+      rows.obstacle = kUnevenAbsolutes;
+    form_.far_obstacle = rows.obstacle;
+    if (rows.obstacle) return;
+    far.sums = std::move(rows.sums);
+    form_.far = std::move(far);
   }
 
   // Of loads as the spec has them, since a kernel before this one reads them, without the factor

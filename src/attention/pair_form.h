@@ -110,6 +110,7 @@ struct PairForm {
   std::optional<NearCap> near_cap;            // in the place of unit * score
   std::optional<NearLogistic> near_logistic;  // in the place of weight
   std::optional<FarForm> far;                 // for keys that all rows of a tile see whole
+  const char* far_obstacle = nullptr;         // to it, of weights that could have it
   std::optional<LevelForm> level;             // of `score`, in some blocks
   std::optional<PairInput> bias;              // all of these read kBias or kByte for it
   std::vector<expr::Expr> of_key;             // and name_of_key, kOfDistance (attention/strips.h)

@@ -147,6 +147,17 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
   return text;
 }
 
+// What keeps weights that could have states from having them: nothing of the schedule.
+std::string far_obstacle_text(const spec::Spec& spec, const attention::RowForm& rows,
+                              const schedule::Kernel& kernel) {
+  const attention::PairForm pairs = attention::pair_form(spec, rows, {.far = true});
+  const char* obstacle = pairs.far_obstacle;
+  if (pairs.far && !kernel.has_far) obstacle = "head dims are no multiples of 64";
+  return obstacle == nullptr
+             ? ""
+             : fmt::format("keys far behind a tile come as no state: {}\n", obstacle);
+}
+
 }  // namespace
 
 std::string functions_text(const spec::Spec& spec, target::Family family,
@@ -173,7 +184,9 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
   text += line(rows->reductions.empty() ? "weight" : "normaliser",
                written(spec.normalize.weight, pairs.weight), "a pair", kernel.weight);
   text += line("output", spec.normalize.output, "an element of O", kernel.output);
-  return text + savings_text(spec, pairs, kernel);
+  text += savings_text(spec, pairs, kernel);
+  if (family == target::Family::Hopper) text += far_obstacle_text(spec, *rows, kernel);
+  return text;
 }
 
 }  // namespace attngen::report

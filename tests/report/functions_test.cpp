@@ -137,3 +137,23 @@ TEST_CASE("what far keys cost is said") {
              "product and 1 multiply-add a pair\n"));
   CHECK_FALSE(says(functions_of(linear), "state"));
 }
+
+TEST_CASE("what keeps far keys from coming as states is said") {
+  const std::string decay = "score: score * exp(slopes[h] * (q_pos - kv_idx))\n";
+  const auto obstacle = [](const std::string& lines) {
+    const std::string text = functions_of(lines);
+    const size_t at = text.find("come as no state: ");
+    return at == std::string::npos ? "" : text.substr(at + 18, text.find('\n', at) - at - 18);
+  };
+  CHECK(obstacle(decay + "normalize: none\n") == "");
+  CHECK(obstacle("mask: kv_idx <= q_pos\n") == "");  // softmax
+  CHECK(obstacle(decay + "mask: kv_idx > q_pos - 9\nnormalize: none\n") ==
+        "rows do not see all keys from the first on");
+  CHECK(obstacle(decay + "maps: 2\nnormalize: {weight: score}\n") == "two maps share an output");
+  CHECK(obstacle(decay + "normalize: {rows: {l: rowsum(square(score))}, weight: score, "
+                         "output: acc * rsqrt(l)}\n") ==
+        "rows take more of their weights than sums of them or of their absolute values");
+  CHECK(obstacle("score: score * tilt[h, kv_idx]\nnormalize: {rows: {l: rowsum(abs(score))}, "
+                 "weight: score, output: acc - l}\n") ==
+        "a sum of absolute values takes weights that decay evenly along the keys");
+}
