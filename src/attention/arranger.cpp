@@ -143,7 +143,7 @@ bool Arranger::grows_evenly(const Expr& e) const {
          (!varies(e.operand(1)) && grows_evenly(e.operand(0)));
 }
 
-Expr Arranger::slope_of_power(const Expr& weight) {
+Expr Arranger::slope_of_power(const Expr& weight) const {
   const Expr exponent = far_exponent(weight, [this](const Expr& e) { return varies(e); });
   if (exponent && exponent.is_number()) return expr::number(0);  // linear attention, no decay
   const auto found = exponent ? slopes(exponent) : std::nullopt;
@@ -151,7 +151,7 @@ Expr Arranger::slope_of_power(const Expr& weight) {
   for (const char* query : {"q_idx", "q_pos"}) {
     if (expr::mentions(found->key, query)) return {};
   }
-  return constant(expr::simplify(found->key));
+  return expr::simplify(found->key);
 }
 
 Expr Arranger::arrange(const Expr& e) {

@@ -32,12 +32,14 @@ class Arranger {
   bool grows_evenly(const expr::Expr& e) const;
 
   // By which the exponent of a far form grows from a key to the next, if `weight` has one.
-  expr::Expr slope_of_power(const expr::Expr& weight);
+  expr::Expr slope_of_power(const expr::Expr& weight) const;
   // `e` with constants and lines taken out.
   expr::Expr arrange(const expr::Expr& e);
   // An affine expression: as few multiply-adds as it takes. The base of one that reads kv_idx is a
   // line, or kBase if that is asked for: a pair then has registers alone, and no inputs.
   expr::Expr affine(const expr::Expr& e, const Slopes& found, bool own_base);
+  // `e`, which does not vary, taken out.
+  expr::Expr constant(const expr::Expr& e);
   // `e` with constants taken out alone.
   expr::Expr with_constants(const expr::Expr& e);
 
@@ -49,7 +51,6 @@ class Arranger {
 
   // An operand of a step, of which no other rounding may be made: what is left of its arithmetic.
   expr::Expr within_step(const expr::Expr& e);
-  expr::Expr constant(const expr::Expr& e);
   expr::Expr kept(const expr::Expr& e);
   std::string line(const expr::Expr& first);
 

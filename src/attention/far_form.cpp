@@ -7,6 +7,7 @@
 #include "attention/pair_input.h"
 #include "attention/terms.h"
 #include "attention/tiles.h"
+#include "expr/bound.h"
 #include "expr/simplify.h"
 
 namespace attngen::attention {
@@ -19,8 +20,8 @@ namespace {
 // What keeps tiles from having keys that all their rows see, and whose values come by themselves.
 const char* obstacle_of_keys(const spec::Spec& spec) {
   if (spec.page) return "the cache is in pages";
-  if (spec.block_size > 0) return "blocks are kept or not";
-  if (spec.token_count > 0) return "keys are listed";
+  if (spec.block_size > 0) return "blocks of keys may be left out";
+  if (spec.token_count > 0) return "lists name the keys";
   if (spec.maps > 1) return "two maps share an output";
   if (pair_input(spec)) return "an input is of each pair";
   const KeyRange range = key_range(spec.mask, spec.inputs);
@@ -157,6 +158,16 @@ bool sums_keys(const RowForm& rows) {
          std::ranges::any_of(rows.reductions, [](const Reduction& reduction) {
            return !reduction.element.is_number();
          });
+}
+
+Growth growth_of(const Expr& slope, int heads) {
+  const auto variable = [heads](std::string_view name) {
+    return name == "h" ? expr::Interval{0, heads - 1.0} : expr::Interval{};
+  };
+  const expr::Interval range =
+      expr::bound(slope, {variable, [](auto) { return expr::Interval{}; }});
+  if (range.low >= 0 && !range.may_be_nan) return Growth::Rises;
+  return range.high < 0 && !range.may_be_nan ? Growth::Falls : Growth::AsInputsSay;
 }
 
 FarRows far_rows(const spec::Spec& spec, const RowForm& rows) {

@@ -32,6 +32,11 @@
 
 namespace attngen::attention {
 
+// Of weights along the keys, by the sign of the slope. The state of falling ones, in the unit of
+// the last, would grow without bound: they have the key's weight instead, or none.
+enum class Growth : uint8_t { Rises, Falls, AsInputsSay };
+Growth growth_of(const expr::Expr& slope, int heads);
+
 enum class FarSum : uint8_t {
   Score,
   Absolute,  // of the score
@@ -47,8 +52,9 @@ struct KeyWeight {
 inline constexpr const char* kUnit = "$unit";
 
 struct FarForm {
-  expr::Expr slope;  // log2 of a weight's growth from a key to the next; of b, h, inputs
-  std::optional<KeyWeight> key_weight;  // where there is none
+  expr::Expr slope;       // log2 of a weight's growth from a key to the next; of b, h, inputs
+  bool may_fall = false;  // by inputs; a head whose weights do has no far keys
+  std::optional<KeyWeight> key_weight;  // where there is no slope
   std::vector<FarSum> sums;             // what RowForm::reductions add up
 };
 
@@ -67,7 +73,7 @@ struct FarRows {
 };
 FarRows far_rows(const spec::Spec& spec, const RowForm& rows);
 inline constexpr const char* kUnevenAbsolutes =
-    "a sum of absolute values takes weights that decay evenly along the keys";
+    "a sum of absolute values takes weights that rise evenly along the keys";
 
 // x, of a score that is a product of kProduct, 2^x and what does not vary along the row; 0 where it
 // has no power. Otherwise empty.

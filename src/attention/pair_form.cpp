@@ -364,7 +364,13 @@ class Former {
 
   void form_far() {
     if (!abilities_.far) return;
-    FarForm far{arranger_.slope_of_power(prepared(of_score(rows_.weight))), std::nullopt, {}};
+    FarForm far;
+    far.slope = arranger_.slope_of_power(prepared(of_score(rows_.weight)));
+    if (far.slope) {
+      const Growth growth = growth_of(far.slope, spec_.heads.q);
+      if (growth == Growth::Falls) far.slope = {};
+      far.may_fall = growth == Growth::AsInputsSay;
+    }
     if (!far.slope) far.key_weight = key_weight_of_spec();
     if (!far.slope && !far.key_weight) return;
     FarRows rows = far_rows(spec_, rows_);
@@ -372,6 +378,7 @@ class Former {
       rows.obstacle = kUnevenAbsolutes;
     form_.far_obstacle = rows.obstacle;
     if (rows.obstacle) return;
+    if (far.slope) far.slope = arranger_.constant(far.slope);
     far.sums = std::move(rows.sums);
     form_.far = std::move(far);
   }

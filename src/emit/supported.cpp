@@ -68,9 +68,9 @@ class Support {
   void check_features() {
     if (spec_.pattern == spec::Pattern::Recurrent) {
       // The rest of a recurrent spec has no meaning for the parallel kernels.
-      return not_emitted(
-          "/pattern", "pattern 'recurrent' is",
-          "pattern parallel has a fixed decay of each head: see linear attention in docs/spec.md");
+      return not_emitted("/pattern", "pattern 'recurrent' is",
+                         "pattern parallel has decays, and gates of each token: see linear "
+                         "attention in docs/spec.md");
     }
     const bool hopper = target_.family == target::Family::Hopper;
     if (spec_.varlen) check_varlen();

@@ -251,6 +251,7 @@ class TemplateValues {
     const bool sums = pairs_.far && attention::sums_products(rows_);
     put("FAR", pairs_.far.has_value());
     put("FAR_SUMS", sums);
+    put("FAR_MAY_FALL", pairs_.far && pairs_.far->may_fall);
     put("KEY_SUMS", pairs_.far && attention::sums_keys(rows_));
     put("FAR_COUNTS", pairs_.far && !sums && counts_pairs());
     put("KEY_WEIGHTS", pairs_.far && pairs_.far->key_weight);

@@ -147,12 +147,19 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
   return text;
 }
 
-// What keeps weights that could have states from having them: nothing of the schedule.
+// What keeps weights that could have states from having them.
 std::string far_obstacle_text(const spec::Spec& spec, const attention::RowForm& rows,
                               const schedule::Kernel& kernel) {
   const attention::PairForm pairs = attention::pair_form(spec, rows, {.far = true});
   const char* obstacle = pairs.far_obstacle;
-  if (pairs.far && !kernel.has_far) obstacle = "head dims are no multiples of 64";
+  if (pairs.far && kernel.has_far) {
+    obstacle = "none under this schedule; longer calls may ask for a workload of their own";
+  } else if (pairs.far) {
+    const bool by_64 = spec.head_dim.qk % 64 == 0 && spec.head_dim.v % 64 == 0;
+    obstacle = spec.v_prefix ? "values are columns of the keys"
+               : by_64       ? "of values wider than 256 only 384 and 512 have states"
+                             : "head dims are no multiples of 64";
+  }
   return obstacle == nullptr
              ? ""
              : fmt::format("keys far behind a tile come as no state: {}\n", obstacle);
@@ -185,7 +192,8 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
                written(spec.normalize.weight, pairs.weight), "a pair", kernel.weight);
   text += line("output", spec.normalize.output, "an element of O", kernel.output);
   text += savings_text(spec, pairs, kernel);
-  if (family == target::Family::Hopper) text += far_obstacle_text(spec, *rows, kernel);
+  if (family == target::Family::Hopper && !forms.far)
+    text += far_obstacle_text(spec, *rows, kernel);
   return text;
 }
 

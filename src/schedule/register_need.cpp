@@ -165,7 +165,8 @@ int register_need_of_far_keys(const Kernel& kernel, const Schedule& s) {
   constexpr int kMargin = 28;  // of six kernels that compiled without a spill (2026-11-22)
   // Of 288 kernels of packed sequences (2026-11-30, a throw-away script) all four of head dim 128
   // and three warpgroups that sum absolute values spilled and serialised products without this.
-  const int packed = kernel.varlen && attention::sums_products(kernel.rows) ? 32 : 0;
+  const bool sums = attention::sums_products(kernel.rows);
+  const int packed = kernel.varlen && sums && s.warpgroups > 2 ? 32 : 0;
   return kMargin + packed +
          (std::max(2 * s.tile_kv, kernel.head_dim_v) + kernel.head_dim_qk / 2) * kWarpgroupRows /
              kWarpgroupLanes;

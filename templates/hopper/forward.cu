@@ -243,7 +243,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerCore)
   }
   __syncthreads();
 #if ATTN_FAR
-  // The kernel of states has waited, before it called this one. For its end the producer waits.
+  // The kernel of states has waited for those before it, and then called this one. For its end the
+  // producer waits.
   if (p.chunks == 0) wait_for_stream();
 #else
   wait_for_stream();

@@ -115,6 +115,22 @@ TEST_CASE("of many terms or factors there is no state") {
   CHECK_FALSE(far_form(with(powers + "score: score * s8\n", kCausal, kLinear)));
 }
 
+TEST_CASE("weights that fall along the keys have the key's weight, or may only by inputs") {
+  const auto rises = far_form(
+      with("score: score * exp((q_pos - kv_idx) * log(1 - exp2(-5 - h)))\n", kCausal, kRetention));
+  REQUIRE(rises.has_value());
+  CHECK_FALSE(rises->may_fall);
+  const auto inputs = far_form(with(kDecay, kCausal, kRetention));
+  REQUIRE(inputs.has_value());
+  CHECK(inputs->may_fall);
+  const char* const falling = "score: score * exp(-0.1 * kv_idx)\n";
+  const auto falls = far_form(with(falling, kCausal, kLinear));
+  REQUIRE(falls.has_value());
+  CHECK_FALSE(falls->slope);
+  CHECK(falls->key_weight.has_value());
+  CHECK_FALSE(far_form(with(falling, kCausal, kRetention)));
+}
+
 TEST_CASE("linear attention without a decay") {
   const auto linear = far_form(with("score: score / 3\n", kCausal, kLinear));
   REQUIRE(linear.has_value());

@@ -206,7 +206,7 @@ TEST_CASE("the recurrent pattern") {
         "spec.yaml:3:10: error: pattern 'recurrent' is not emitted yet for h100\n"
         "    3 | pattern: recurrent\n"
         "      |          ^~~~~~~~~\n"
-        "help: pattern parallel has a fixed decay of each head: see linear attention in "
+        "help: pattern parallel has decays, and gates of each token: see linear attention in "
         "docs/spec.md\n");
 }
 

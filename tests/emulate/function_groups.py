@@ -484,10 +484,13 @@ FUNCTION_GROUPS = {
          ["1,700,1300", "opposed:1,700,1300", "1,600,400"]),
         (spec((1, 1), (128, 64), mask=CAUSAL, score=SLOWLY, normalize=SUMS),
          [schedule(2, 64, 4, overlap="none", ping_pong=True)], ["1,600,1100"]),
-        # Weights that grow towards the keys behind.
         (spec((1, 1), (64, 128), layout="bhsd", mask="kv_idx <= q_pos or kv_idx < 700",
-              score="score * exp((q_pos - kv_idx) / 500)", normalize=SUMS),
-         [schedule(2, 64, 4)], ["1,600,1100"]),
+              inputs=LOG_DECAY, score=DECAYED, normalize=SUMS), [schedule(2, 64, 4)], ["1,600,1100"]),
+        # Weights that fall along the keys, as an input says: heads without far keys.
+        (spec(mask=CAUSAL, inputs=LOG_DECAY, score="score * exp(-log_decay[h] * kv_idx)",
+              normalize=RETENTION), [schedule(2, 64, 4)], ["1,700,1300"], "log_decay=0.1"),
+        (spec((1, 1), inputs=LOG_DECAY, score="score * exp(-log_decay[h] * kv_idx)", normalize=LINEAR),
+         [schedule(2, 64, 4)], ["1,700,1300"], "log_decay=0.1"),
         # Values in two parts; states whose columns take two blocks of the kernel that makes them.
         (spec((2, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION),
          [schedule(2, 64, 2), schedule(1, 64, 2, grid="plain")], ["1,520,800", "1,70,200"]),
@@ -520,6 +523,8 @@ FUNCTION_GROUPS = {
         (spec((1, 1), (128, 64), layout="bhsd", mask=CAUSAL, inputs=GATES, score=FADING,
               normalize={"weight": "score", "output": "acc / (q_pos + 1)"}),
          [schedule(2, 64, 4, overlap="none")], ["1,600,1100"], "gates=log_gates"),
+        (spec((1, 1), mask=CAUSAL, score="score * exp(-0.1 * kv_idx)", normalize=SIGNED_SUM),
+         [schedule(2, 64, 4)], ["1,700,1300"]),
         (spec((1, 1), mask=CAUSAL, inputs=GATES, score="score * exp(0.1 * gates[b, h, kv_idx])",
               normalize=LINEAR), [schedule(2, 64, 4)], ["1,700,1300"], "gates=log_gates"),
         (spec((2, 1), (64, 128), inputs={**GATES, **STEP}, normalize=LINEAR,
@@ -546,6 +551,8 @@ FUNCTION_GROUPS = {
               normalize=LINEAR, varlen=True), [schedule(2, 64, 4)], LONG_FAR),
         (spec((1, 1), (64, 384), mask=CAUSAL, score=SLOWLY, normalize=RETENTION, varlen=True),
          [schedule(2, 64, 2)], ["520x800+77x77"]),
+        (spec((1, 1), mask=CAUSAL, inputs=LOG_DECAY, score="score * exp(-log_decay[h] * kv_idx)",
+              normalize=LINEAR, varlen=True), [schedule(2, 64, 4)], ["520x1300+77x77"], "log_decay=0.1"),
     ],
     # Sums of scores, of the sum of the keys: of a decay, of none, of weights of the key; beside counted
     # pairs, of head dims whose sums take a block of 128 columns, of values in parts.
@@ -564,5 +571,8 @@ FUNCTION_GROUPS = {
          [schedule(2, 64, 2)], ["1,520,1100"]),
         (spec((1, 1), (64, 384), mask=CAUSAL, inputs=GATES, score=FADING, normalize=SIGNED_SUM),
          [schedule(2, 64, 2)], ["1,600,1100"], "gates=log_gates"),
+        # Keys so wide that what makes states has the least room beside them.
+        *((spec((1, 1), (qk, 64), mask=CAUSAL, inputs=GATES, score=FADING, normalize=SIGNED_SUM),
+           [schedule(1, 64, 2)], ["1,520,1300"], "gates=log_gates") for qk in (192, 320, 384, 512)),
     ],
 }

@@ -27,7 +27,7 @@
 #endif
 #pragma once
 
-constexpr int kFewestQueries = ATTN_FEWEST_FAR_QUERIES;  // of which states are worth a kernel
+constexpr int kFewestQueries = ATTN_FEWEST_FAR_QUERIES;  // whose states are worth a kernel
 constexpr int kChunkKeys = ATTN_CHUNK_KEYS;
 constexpr int kChunkBlocks = kChunkKeys / kTileKv;
 static_assert(kChunkBlocks % 2 == 0, "far keys are taken two blocks at a time");
@@ -62,10 +62,10 @@ static_assert(kTileKv == 64 && kHeadDimV % 64 == 0 && kChunkQk == 64 && kChunkV 
 constexpr bool kFarInValues = kValueBytes >= kKeyBytes;
 
 #if ATTN_VARLEN
-// Of a sequence, at whose ends there are states.
+// Chunks of a sequence's keys, at whose ends there are states: of few keys none, as of few queries.
 template <typename Lengths>
 __device__ __forceinline__ int chunks_of(const Lengths& sequence, const Params& p) {
-  if (p.chunks == 0 || sequence.seq_q < kFewestQueries) return 0;
+  if (p.chunks == 0 || min(sequence.seq_q, sequence.seq_kv) < kFewestQueries) return 0;
 #if ATTN_MASKED
   return (sequence.seq_kv - 1) / kChunkKeys;  // no tile has the last key behind it
 #else
@@ -87,14 +87,37 @@ __device__ __forceinline__ int64_t first_state(const At& at, const Params& p) {
 }
 #endif
 
+#if ATTN_FAR_MAY_FALL
+// Whether the head of a row with its constants has far keys: of weights that fall along the keys a
+// state, in the unit of its end, would grow without bound.
+__device__ __forceinline__ bool has_far_keys(const Row& row, const Params& p) {
+  return decay(row, 1, p.inputs) <= 1;
+}
+
+__device__ __forceinline__ bool has_far_keys(const Tile& tile, const Params& p) {
+#if ATTN_VARLEN
+  Row row = row_at(tile.b, tile.h, tile.q_first, tile);
+#else
+  Row row = row_at(tile.b, tile.h, tile.q_first, p);
+#endif
+#if ATTN_ROW_CONSTANTS
+  set_constants(row, p.inputs);
+#endif
+  return has_far_keys(row, p);
+}
+
+#endif
 // Blocks of keys that all rows of a tile see whole, and whose values its state holds.
 #if ATTN_VARLEN
 __device__ __forceinline__ int far_blocks(const Blocks& loaded, const Tile& tile, const Params& p) {
   const int chunks = chunks_of(tile, p);
 #else
-__device__ __forceinline__ int far_blocks(const Blocks& loaded, const Tile&, const Params& p) {
+__device__ __forceinline__ int far_blocks(const Blocks& loaded, const Tile& tile, const Params& p) {
   const int chunks = p.chunks;
 #endif
   if (loaded.full_begin > 0) return 0;
+#if ATTN_FAR_MAY_FALL
+  if (!has_far_keys(tile, p)) return 0;
+#endif
   return min(max(loaded.full_end, 0) / kChunkBlocks, chunks) * kChunkBlocks;
 }

@@ -463,6 +463,9 @@
 #ifndef ATTN_FAR_SUMS
 #define ATTN_FAR_SUMS 0
 #endif
+#ifndef ATTN_FAR_MAY_FALL
+#define ATTN_FAR_MAY_FALL 0
+#endif
 #ifndef ATTN_KEY_SUMS
 #define ATTN_KEY_SUMS 0
 #endif

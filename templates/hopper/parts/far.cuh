@@ -196,7 +196,7 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
   key_there = barrier_test(shared.key_full[key_slot.index], key_slot.parity);
   value_there = barrier_test(shared.value_full[value_slot.index], value_slot.parity);
 #if ATTN_KEY_WEIGHTS || ATTN_KEY_SUMS
-  // There since its state is.
+  // There since the producer has waited for the kernel that makes states.
   const int64_t place = first_state(tile, p) + count / kChunkBlocks - 1;
 #endif
 #if ATTN_KEY_WEIGHTS

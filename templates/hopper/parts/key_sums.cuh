@@ -4,8 +4,8 @@
 
 #if !ATTN_KEY_WEIGHTS
 // The weights that the keys of a chunk have at its end, for all threads of the warpgroup.
-__device__ __forceinline__ void hand_over_weights(StateShared& shared, const Row& row,
-                                                  const Params& p) {
+__device__ __forceinline__ void leave_weights(StateShared& shared, const Row& row,
+                                              const Params& p) {
 #pragma unroll
   for (int i = 0; i < kChunkKeys / 128; ++i) {
     const int key = 128 * i + threadIdx.x;

@@ -323,7 +323,9 @@ bool sum_states(Params& p, const attention_forward_args&, const TensorMaps& maps
 #endif
   if (p.chunks == 0) return true;
 #if ATTN_VARLEN
-  const int sequences = min(p.batch, p.total_q / kFewestQueries);  // that may have states
+  // At a time: no more than may have states, nor than keep all cores busy.
+  constexpr int kBusy = 1024 / (kHeadsQ * kStateBlocks) + 1;
+  const int sequences = min(min(p.batch, p.total_q / kFewestQueries), kBusy);
 #else
   const int sequences = p.batch;
 #endif

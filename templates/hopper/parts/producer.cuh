@@ -380,6 +380,9 @@ __device__ __forceinline__ void Producer::run() {
 #endif
     index = uniform(next);
   }
+#if ATTN_FAR && ATTN_VARLEN
+  wait_for_stream();  // though no tile asked for states, the next call must not overtake them
+#endif
 #if ATTN_COUNTER
   if (issues && draws_tiles(p)) leave_counter(*p.counter, p.call);
 #endif

@@ -23,6 +23,8 @@ struct __align__(1024) StateShared {
 #endif
 };
 
+static_assert(sizeof(StateShared) <= 227 * 1024);
+
 struct StatePlace {
   int row_block, column_block;
 };

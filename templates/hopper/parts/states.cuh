@@ -1,5 +1,10 @@
+#if ATTN_VARLEN
+// The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows
+// of a head's states, kPieceColumns of their columns, and goes over the keys of its sequences.
+#else
 // The kernel before the main one: the states at the ends of chunks of keys. A block makes 64 rows
 // of a batch's and head's states, kPieceColumns of their columns, and goes over its keys.
+#endif
 #pragma once
 
 using StatePiece = float[kPieceColumns / 8][2][2];  // rows are columns of the values
@@ -115,7 +120,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 #if ATTN_KEY_SUMS
   KeySums key_sums(place);
 #if !ATTN_KEY_WEIGHTS
-  hand_over_weights(shared, row, p);
+  leave_weights(shared, row, p);
 #endif
 #endif
 
@@ -210,11 +215,15 @@ __device__ __forceinline__ void visit_rows(const Params& p, const Visit& visit) 
 #pragma unroll 1
   for (int i = plane / kHeadsQ; i < p.batch; i += stride) {
     const Sequence sequence = p.sequences[i];
+    if (2 * sequence.seq_kv < kFewestQueries) return;  // and those behind it have hardly more keys
     const int chunks = chunks_of(sequence, p);
     if (chunks == 0) continue;
     Row row = row_at(sequence.b, head, 0, sequence);
 #if ATTN_ROW_CONSTANTS
     set_constants(row, p.inputs);
+#endif
+#if ATTN_FAR_MAY_FALL
+    if (!has_far_keys(row, p)) continue;
 #endif
     visit(row, chunks);
   }
@@ -222,6 +231,9 @@ __device__ __forceinline__ void visit_rows(const Params& p, const Visit& visit) 
   Row row = row_at(plane / kHeadsQ, head, 0, p);
 #if ATTN_ROW_CONSTANTS
   set_constants(row, p.inputs);
+#endif
+#if ATTN_FAR_MAY_FALL
+  if (!has_far_keys(row, p)) return;
 #endif
   visit(row, p.chunks);
 #endif
