@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attention/arranger.h"
+#include "attention/in_mask.h"
 #include "attention/index_range.h"
 #include "attention/interval_mask.h"
 #include "attention/large_scores.h"
@@ -218,7 +219,8 @@ class Former {
     if (abilities_.bias) form_.bias = pair_input(spec);
     if (form_.mask_bits && form_.bias && form_.bias->of_mask) form_.bias.reset();
     const Expr product = expr::make(Op::Multiply, {variable_of(kProduct), expr::number(scale)});
-    own_score_ = expr::substitute(spec.score, {{"score", product}});
+    const Expr score = spec.mask ? within_mask(spec.score, spec.mask) : spec.score;
+    own_score_ = expr::substitute(score, {{"score", product}});
     score_ = prepared(own_score_);
   }
 
