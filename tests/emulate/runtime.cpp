@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -13,9 +14,11 @@ namespace {
 thread_local bool has_context = false;
 
 // How a kernel follows the one before it: each of its threads waits for that one's end. But if that
-// one had waited itself before it called this one, only threads need to that read what it left.
+// one had waited itself before it called this one, only threads need to that read what it left, and
+// one of each block, so that it does not end before that one.
 struct Following {
   int64_t waited = 0;                         // threads
+  std::set<unsigned> waited_blocks;           // any of whose threads did
   bool called = false, called_early = false;  // the next kernel, by a thread that had not waited
 };
 Following following;
@@ -117,6 +120,7 @@ void wait_for_stream() {
   bool& waited = emulator::core->current->waited;
   if (!waited) ++following.waited;
   waited = true;
+  following.waited_blocks.insert(emulator::core->block);
 }
 
 void call_next_kernel() {
@@ -131,12 +135,11 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const std::function<
   launched.push_back(launch);
   const Following before = std::exchange(following, {});
   launch();
-  // Called by one that had waited, a kernel may read before it waits; but it must not end before
-  // that one.
   const bool beside = before.called && !before.called_early;
-  const int64_t blocks = config.blocks.x, threads = blocks * config.threads.x;
-  const int64_t waited = following.waited;
-  if (beside ? waited >= blocks : waited == threads) return cudaSuccess;
+  const size_t blocks = config.blocks.x;
+  const auto threads = static_cast<int64_t>(blocks * config.threads.x);
+  if (beside ? following.waited_blocks.size() == blocks : following.waited == threads)
+    return cudaSuccess;
   std::fprintf(stderr, "a thread does not wait for the kernels before\n");
   return cudaErrorInvalidValue;
 }
