@@ -21,7 +21,7 @@ constexpr bool has_odd_rows(int columns) { return columns % 16 != 0; }
 inline constexpr int kStateRows = 64;  // of a state, that a slot of keys takes
 // Keys from a state to the next: where states are wider, their traffic asks for longer chunks.
 // 128 and 512 are slower at head dims 64 and 128 (H200, 2026-11-23, a throw-away script).
-// Of more than 640, the weights do not fit beside what the kernel that makes states loads.
+// No longer than 512: of 768 the weights do not fit beside what the kernel that makes states loads.
 constexpr int chunk_keys(int head_dim_qk) { return 2 * std::clamp(head_dim_qk, 128, 256); }
 // Columns of a state that a block of the kernel before the main one makes. Where far keys have
 // sums, these come before the states, so that the main kernel runs beside that one: which then

@@ -1,5 +1,5 @@
-// The sums of keys, beside the states: of the columns of keys that a block multiplies it adds up a
-// share, the others those of other row blocks.
+// The sums of keys, made beside the states: of the columns of keys at hand a block adds up a share,
+// and those that have the same columns for other rows of the states the rest.
 #pragma once
 
 #if !ATTN_KEY_WEIGHTS

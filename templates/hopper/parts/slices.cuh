@@ -33,24 +33,23 @@ struct StatePlace {
 __device__ __forceinline__ void load_slices(StateShared& shared, const TensorMaps& maps,
                                             const StatePlace& place, const Row& row, int slices,
                                             RingSlot<kSliceStages>& slot) {
-#if ATTN_VARLEN
-  const int first = row.kv_begin, batch = 0;
-#else
-  const int first = 0, batch = row.b;
-#endif
 #pragma unroll 1
   for (int slice = 0; slice < slices; ++slice) {
     barrier_wait(shared.empty[slot.index], slot.parity ^ 1);
     uint64_t& full = shared.full[slot.index];
+#if ATTN_VARLEN
+    const int first = row.kv_begin + slice * kTileKv, batch = 0;
+#else
+    const int first = slice * kTileKv, batch = row.b;
+#endif
     barrier_expect(full, kPieceBytes + kValuePieceBytes);
 #pragma unroll
     for (int chunk = 0; chunk < kPieceChunks; ++chunk) {
       tma_load(maps.k, full, shared.key[slot.index] + chunk * chunk_bytes(kTileKv, 64),
-               kPieceColumns * place.column_block + 64 * chunk, first + slice * kTileKv, row.h_kv,
-               batch, kEvictLast);
+               kPieceColumns * place.column_block + 64 * chunk, first, row.h_kv, batch, kEvictLast);
     }
-    tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, first + slice * kTileKv,
-             row.h_kv, batch, kEvictLast);
+    tma_load(maps.v, full, shared.value[slot.index], 64 * place.row_block, first, row.h_kv, batch,
+             kEvictLast);
     slot.advance();
   }
 }

@@ -205,7 +205,20 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
   if (threadIdx.x == 0) tma_store_wait();
 }
 
-// visit(row, chunks) for what the block makes states of, a row of it.
+// visit(row, chunks) for a row of what may have states, if its head has far keys.
+template <typename Visit>
+__device__ __forceinline__ void visit_row(Row row, int chunks, const Params& p,
+                                          const Visit& visit) {
+#if ATTN_ROW_CONSTANTS
+  set_constants(row, p.inputs);
+#endif
+#if ATTN_FAR_MAY_FALL
+  if (!has_far_keys(row, p)) return;
+#endif
+  visit(row, chunks);
+}
+
+// The same for all that the block makes states of.
 template <typename Visit>
 __device__ __forceinline__ void visit_rows(const Params& p, const Visit& visit) {
   const int plane = blockIdx.x / kStateBlocks, head = plane % kHeadsQ;
@@ -217,25 +230,10 @@ __device__ __forceinline__ void visit_rows(const Params& p, const Visit& visit) 
     const Sequence sequence = p.sequences[i];
     if (2 * sequence.seq_kv < kFewestQueries) return;  // and those behind it have hardly more keys
     const int chunks = chunks_of(sequence, p);
-    if (chunks == 0) continue;
-    Row row = row_at(sequence.b, head, 0, sequence);
-#if ATTN_ROW_CONSTANTS
-    set_constants(row, p.inputs);
-#endif
-#if ATTN_FAR_MAY_FALL
-    if (!has_far_keys(row, p)) continue;
-#endif
-    visit(row, chunks);
+    if (chunks > 0) visit_row(row_at(sequence.b, head, 0, sequence), chunks, p, visit);
   }
 #else
-  Row row = row_at(plane / kHeadsQ, head, 0, p);
-#if ATTN_ROW_CONSTANTS
-  set_constants(row, p.inputs);
-#endif
-#if ATTN_FAR_MAY_FALL
-  if (!has_far_keys(row, p)) return;
-#endif
-  visit(row, p.chunks);
+  visit_row(row_at(plane / kHeadsQ, head, 0, p), p.chunks, p, visit);
 #endif
 }
 
