@@ -270,6 +270,7 @@ def variant_cases():
     yield from wide_cases()
     yield from maps_cases()
     yield from far_cases()
+    yield from scan_cases()
     yield from asked_cases()
     yield from table_cases()
 
@@ -465,6 +466,45 @@ def far_cases():
     yield replace(case, schedule=schedule(2, 64, 4, order="longest_first"))
     yield gated("full", 128, (4, 2), schedule(3, 64, 4), f"score * {slow} * step[b, h, kv_idx]", mask=None,
                 normalize=row_free("score", "acc / seq_kv"))
+
+
+def scan_cases():
+    """`--filter scan_`: calls with heads enough for the cores, which go along them; shorter ones and
+    those of other lengths go by tiles.
+    """
+    decay = {"log_decay": {"dtype": "f32", "shape": ["heads"]}}
+    keys = {name: {"dtype": "f32", "shape": ["batch", "heads", "seq_kv"]} for name in ("gates", "step")}
+    fills = {"gates": {"fill": "log_gates"}, "step": {"fill": "normal"}, "log_decay": {"fill": "log_decay"}}
+    fading = "score * exp(log_decay[h] * (q_pos - kv_idx))"
+    slow = "score * exp(0.01 * (gates[b, h, q_pos] - gates[b, h, kv_idx]))"
+    stepped = f"{slow} * step[b, h, kv_idx]"
+    signed = {"rows": {"l": "max(abs(rowsum(score)), 1)", "s": "rowsum(score)"}, "weight": "score",
+              "output": "acc / l", "save": {"sum": "s"}}
+
+    def one(name, head_dim, heads, score, **spec):
+        inputs = {key: declared for key, declared in {**decay, **keys}.items() if key in score}
+        return variant(f"scan_{name}", head_dim, heads, {key: fills[key] for key in inputs}, large=False,
+                       inputs=inputs, score=score, **{
+                           "mask": CAUSAL, "normalize": "none",
+                           "workload": {"batch": 1, "seq_q": 4096, "seq_kv": 4096}, **spec})
+
+    yield one("d64", 64, (64, 8), fading)
+    yield one("d128", 128, (40, 40), fading, layout="bhsd")
+    yield one("d128v64", (128, 64), (64, 64), fading, normalize=row_free("score", "acc / (q_pos + 1)"))
+    yield one("d192v128", (192, 128), (36, 4), fading)
+    yield one("d256", 256, (32, 32), fading)
+    yield one("gated_d64", 64, (64, 64), stepped, layout="bhsd")
+    yield one("gated_d128", 128, (40, 8), stepped)
+    yield one("gated_d256v64", (256, 64), (64, 64), slow)
+    yield one("fast", (128, 64), (64, 64), "score * exp(gates[b, h, q_pos] - gates[b, h, kv_idx])")
+    yield one("falling", 64, (64, 64), "score * exp(0.01 * log_decay[h] * (kv_idx - 1000))")
+    yield one("growing", 64, (64, 64), "score * exp(0.01 * gates[b, h, kv_idx]) / 8")
+    yield one("signed_d64", 64, (64, 64), fading, normalize=signed)
+    yield one("signed_gated_d128", 128, (40, 40), stepped, normalize=signed)
+    yield one("signed_d256", 256, (32, 32), fading, normalize=signed)
+    yield one("counted", (64, 128), (48, 48), "score * step[b, h, kv_idx]", normalize={
+        "rows": {"s": "rowsum(score)", "n": "rowsum(1)"}, "weight": "score",
+        "output": "acc / n + s / 1024", "save": {"sum": "s"}})
 
 
 def wide_cases():

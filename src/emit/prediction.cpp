@@ -11,7 +11,14 @@ PredictedChoice predicted(const spec::Spec& spec, const attention::RowForm& rows
     at_point.workload = {kernel.workload[i]};
     const schedule::Judged judged =
         schedule::judge(at_point, choice.candidate.schedule, *choice.target);
-    if (judged.candidate) result.predictions.push_back({spec.workload[i], judged.candidate->cost});
+    if (!judged.candidate) continue;
+    schedule::Cost cost = judged.candidate->cost;
+    if (cost.scan.seconds > 0) {
+      cost.flop_per_s *= cost.seconds / cost.scan.seconds;
+      cost.seconds = cost.scan.seconds;
+      cost.bound = cost.scan.bound;
+    }
+    result.predictions.push_back({spec.workload[i], cost});
   }
   return result;
 }

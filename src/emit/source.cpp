@@ -54,7 +54,8 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
         wgmma_functions({spec.dtype, schedule.tile_kv, schedule::value_parts(spec).columns,
                          schedule.weights == schedule::Place::Shared,
                          far ? schedule::state_columns(far_sums, spec.head_dim.qk) : 0,
-                         far && schedule::holds_far_queries(far_sums, spec.head_dim.qk)});
+                         far && schedule::holds_far_queries(far_sums, spec.head_dim.qk),
+                         choice.candidate.resources.scan});
   }
   return substitution;
 }

@@ -17,6 +17,7 @@
 #include "expr/decimal.h"
 #include "expr/expr.h"
 #include "schedule/resources.h"
+#include "schedule/scan.h"
 #include "schedule/search.h"
 #include "schedule/splits.h"
 #include "schedule/units.h"
@@ -185,6 +186,10 @@ class TemplateValues {
     put_float("EXPONENT_UNIT", pairs_.unit);
     put("POSITIVE_PART", pairs_.positive_part);
     put("ROW_CONSTANTS", !pairs_.constants.empty());
+    put("QUERY_CONSTANTS",
+        std::ranges::any_of(pairs_.constants, [](const spec::NamedExpr& constant) {
+          return expr::mentions(constant.value, "q_idx") || expr::mentions(constant.value, "q_pos");
+        }));
     put("LINES", pairs_.has_lines());
     put("DIVIDES_KEYS", pairs_.divides_keys);
     put("SCORE_COLUMN", pairs_.has_value_strips() || pairs_.divides_keys);
@@ -260,6 +265,10 @@ class TemplateValues {
     put("FAR_QUERIES", schedule::holds_far_queries(sums, spec_.head_dim.qk));
     put("STATE_COLUMNS", schedule::state_columns(sums, spec_.head_dim.qk));
     put("CHUNK_KEYS", schedule::chunk_keys(spec_.head_dim.qk));
+    const int parts = schedule::scan_parts(spec_.head_dim.v);
+    put("SCAN", resources_.scan);
+    put("FEWEST_SCANS", schedule::fewest_scans(parts));
+    put("FEWEST_SCAN_ROWS", schedule::fewest_scan_rows(parts));
     put("FEWEST_FAR_QUERIES", schedule::fewest_far_queries(sums, spec_.head_dim.qk));
   }
 

@@ -137,6 +137,15 @@ std::string wgmma_functions(const MatrixWidths& widths) {
                             .type = type,
                             .a_in_registers = true});
   }
+  if (widths.scan) {
+    text += "\n" + text_of({.comment = "// A scan's: sums[64 x 64] (+)= weights[64 x 16] rows[16 x "
+                                       "64], the weights in registers.\n",
+                            .name = "wgmma_scan",
+                            .n = 64,
+                            .type = type,
+                            .a_in_registers = true,
+                            .b_transposed = true});
+  }
   return text;
 }
 

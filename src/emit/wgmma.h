@@ -16,6 +16,7 @@ struct MatrixWidths {
   bool weights_shared = false;  // the weights are read from shared memory, not from registers
   int state_columns = 0;        // of a state that one instruction makes; 0: none, no far keys
   bool far_queries = false;     // products of far keys have their queries in registers
+  bool scan = false;            // 64 columns of an output, or of a state, at a time
 };
 std::string wgmma_functions(const MatrixWidths& widths);
 

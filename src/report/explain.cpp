@@ -152,6 +152,10 @@ std::string explain(const spec::Spec& spec, const target::Target& target,
                             [](const Candidate& c) { return c.cost.states_seconds > 0; })) {
       text += "     TFLOP/s count products of keys far behind, which come as a state\n";
     }
+    if (const double scan = first.cost.scan.seconds; scan > 0) {
+      text += fmt::format("     of tiles; the workload's first point goes by a scan: {} us\n",
+                          microseconds(scan));
+    }
     text += "\n" + wrap(why_first(ranking, spec), 0);
   }
   if (!ranking.rejected.empty()) text += "\n" + rejections(ranking.rejected);

@@ -16,6 +16,7 @@
 #include "expr/count.h"
 #include "expr/ops.h"
 #include "expr/print.h"
+#include "schedule/scan.h"
 #include "schedule/search.h"
 #include "schedule/units.h"
 
@@ -89,9 +90,18 @@ std::string far_text(const spec::Spec& spec, const attention::FarForm& far) {
                   : fmt::format("one product and {} multiply-adds a pair", sums));
 }
 
+std::string scan_text(const spec::Spec& spec) {
+  const int parts = schedule::scan_parts(spec.head_dim.v);
+  return fmt::format(
+      "calls of as many keys as queries, {} or more, and {} heads or more of all batches go along "
+      "heads by chunks of {} instead: no state leaves a core\n",
+      schedule::fewest_scan_rows(parts), (schedule::fewest_scans(parts) + parts - 1) / parts,
+      schedule::kScanRows);
+}
+
 // What pairs do not compute each for itself, or in a cheaper way.
 std::string savings_text(const spec::Spec& spec, const attention::PairForm& pairs,
-                         const schedule::Kernel& kernel) {
+                         const schedule::Kernel& kernel, bool scans) {
   std::string text;
   if (pairs.bias) {
     text += fmt::format("{} comes by tiles, with the keys\n", expr::print_brief(pairs.bias->load));
@@ -136,6 +146,7 @@ std::string savings_text(const spec::Spec& spec, const attention::PairForm& pair
         text_of(kernel.near));
   }
   if (pairs.far) text += far_text(spec, *pairs.far);
+  if (scans) text += scan_text(spec);
   if (pairs.positive_part) text += "the relu is taken where weights are rounded, at no cost\n";
   if (!pairs.constants.empty()) {
     std::vector<std::string> constants;
@@ -191,7 +202,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
   text += line(rows->reductions.empty() ? "weight" : "normaliser",
                written(spec.normalize.weight, pairs.weight), "a pair", kernel.weight);
   text += line("output", spec.normalize.output, "an element of O", kernel.output);
-  text += savings_text(spec, pairs, kernel);
+  text += savings_text(spec, pairs, kernel, schedule::has_scan(kernel, schedule, forms));
   if (family == target::Family::Hopper && !forms.far)
     text += far_obstacle_text(spec, *rows, kernel);
   return text;

@@ -10,6 +10,7 @@
 #include "schedule/block_rows.h"
 #include "schedule/cost_tiles.h"
 #include "schedule/grid.h"
+#include "schedule/scan.h"
 #include "schedule/splits.h"
 #include "schedule/units.h"
 
@@ -418,6 +419,9 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.launch_seconds = launch_seconds(kernel_, t);
   p.asking_seconds = asking_seconds(kernel_, s, w, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
+  if (resources.scan && scans(kernel_.heads_q, kernel_.head_dim_v, w)) {
+    p.scan = scan_time(kernel_, w, t);
+  }
   SplitEnds ends;
   if (splits == 1 && may_split) p.join_seconds = kNoJoinSeconds;
   if (splits > 1) {

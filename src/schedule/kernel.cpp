@@ -13,6 +13,7 @@
 #include "schedule/resources.h"
 #include "schedule/row_loads.h"
 #include "schedule/row_order.h"
+#include "schedule/scan.h"
 #include "schedule/search.h"
 #include "schedule/units.h"
 
@@ -245,6 +246,7 @@ void count_functions(const spec::Spec& spec, const attention::PairForm& pairs,
   count_tables(pairs, kernel);
   kernel.mask_scattered = kernel.tested_mask ? scattered_loads(pairs.mask, pairs, spec) : 0;
   kernel.has_far = has_states(spec, pairs);
+  kernel.has_scan = kernel.has_far && may_scan(spec, kernel.rows, pairs);
   count_near_form(pairs, count, kernel);
   count_output(spec, kernel);
   count_strips(pairs, count, kernel);

@@ -62,6 +62,7 @@ void add_points(Cost& cost, const std::vector<PointCost>& points,
   cost.launch_seconds = shown.launch_seconds;
   cost.asking_seconds = shown.asking_seconds;
   cost.states_seconds = shown.states_seconds;
+  cost.scan = shown.scan;
   cost.join_seconds = shown.join_seconds;
   cost.clock_hz = shown.clock;
   cost.fixed_clk = shown.tile_clk;

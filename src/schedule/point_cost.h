@@ -14,6 +14,7 @@ struct PointCost {
   double seconds = 0;
   // Of it, of launches, and of the kernels that ask pairs, make states and join splits.
   double launch_seconds = 0, asking_seconds = 0, states_seconds = 0, join_seconds = 0;
+  ScanTime scan;  // in the place of all that
   double core_seconds = 0, l2_seconds = 0, memory_seconds = 0;
   double clock = 0;
   double flop = 0;  // of existing pairs

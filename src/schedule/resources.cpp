@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedule/register_need.h"
+#include "schedule/scan.h"
 #include "schedule/splits.h"
 #include "schedule/units.h"
 
@@ -425,6 +426,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.page_rows = copies_rows(kernel, s);
   resources.parts_in_turn = resources.forms.far && attention::sums_products(kernel.rows) &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent && !kernel.varlen;
+  resources.scan = has_scan(kernel, s, resources.forms);
   resources.weights_in_keys = has_weights_in_keys(kernel, s);
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.forms.near);

@@ -176,6 +176,7 @@ struct Resources {
   Forms forms = {};
   // Hopper: a tile takes the parts of its values one after the other, and sums far keys once.
   bool parts_in_turn = false;
+  bool scan = false;             // Hopper: calls of many heads go by a scan (schedule/scan.h)
   bool weights_in_keys = false;  // Hopper: in a slot's columns that are no values
   bool scout = false;         // Hopper: a warp of its own finds blocks of keys ahead of their loads
   bool values_apart = false;  // Hopper: another warp than the producer's brings values

@@ -39,6 +39,7 @@ struct Kernel {
   bool has_near = false;            // attention/near_form.h
   expr::OperationCounts near;       // per pair, in the place of score, or of weight
   bool has_far = false;             // attention/far_form.h
+  bool has_scan = false;            // schedule/scan.h
   bool plain_score = true;          // the score is a multiply-add, or less, of the product
   bool key_line = false;            // beside which it has a multiple of kv_idx
   int row_constants = 0;            // terms of scores and weights that are kept for a row
@@ -115,6 +116,12 @@ attention::PairAbilities pair_abilities(target::Family family, const Forms& form
 expr::Accuracy accuracy_of(const spec::Spec& spec, target::Family family);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
+// What a scan is predicted to take (schedule/scan.h); 0: no scan takes the place of tiles.
+struct ScanTime {
+  double seconds = 0;  // launch included
+  Bound bound = Bound::Latency;
+};
+
 // Predicted time of the workload (weighted mean), and where a main-loop step's clocks go.
 struct Cost {
   double seconds = 0;
@@ -139,6 +146,7 @@ struct Cost {
   // of states and the joining of splits take of it.
   double first_seconds = 0, launch_seconds = 0, asking_seconds = 0, states_seconds = 0,
          join_seconds = 0;
+  ScanTime scan;  // of that point, which takes the place of all of these
 };
 
 // Clocks of the kernel's whole time for each block of keys, at the first workload point: what a

@@ -30,6 +30,10 @@
 //
 // A tile has the heads of one query, and the keys of its list.
 #endif
+#if ATTN_SCAN
+//
+// Calls with heads enough for the cores go by another kernel instead, a scan along each head.
+#endif
 #if ATTN_SPLIT_KEYS
 //
 // Of a call of few tiles, thread blocks share out the keys of each. A second kernel joins what they
@@ -208,6 +212,12 @@ template <int kRegisters>
 __device__ __forceinline__ void claim_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
+#if ATTN_SCAN
+#include "parts/scan.cuh"
+#include "parts/scan_states.cuh"
+#include "parts/scan_queries.cuh"
+#include "parts/scan_kernel.cuh"
+#endif
 
 #if ATTN_BIAS
 template <BiasLayout kBiasLayout>

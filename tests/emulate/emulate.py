@@ -68,6 +68,8 @@ def check_outputs(attngen, check, compiler, folder, group):
             host = emulated(attngen, one, given, place)
             if group in ("far", "far_weights", "key_sums", "varlen_far") and "_forward_states(" not in host.read_text():
                 sys.exit(f"{json.dumps(one)}\na kernel without states")
+            if group == "scan" and "_forward_scan(" not in host.read_text():
+                sys.exit(f"{json.dumps(one)}\na kernel without a scan")
             if group in ("split", "varlen_split") and "kJoining = 0;" not in host.read_text().replace(",", ";"):
                 sys.exit(f"{json.dumps(one)}\na kernel whose short calls are not split")
             library = place / "emulated.so"

@@ -538,6 +538,34 @@ FUNCTION_GROUPS = {
               normalize={"weight": "score", "output": "acc / (q_pos + 1)"}),
          [schedule(3, 64, 4, ping_pong=True)], ["1,600,1100"]),
     ],
+    # Scans: of one chunk of rows and of many, ragged; by two parts of the values; weights of keys, in
+    # the unit of the greatest, that fall along the keys, sums of them, counts; wide states, in one
+    # place of shared memory. Fewer keys than queries go by tiles.
+    "scan": [
+        (spec(mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(2, 64, 4)],
+         ["2,700,700", "1,256,256", "1,65,65", "opposed:1,700,700", "1,600,400"]),
+        (spec((2, 2), (64, 128), layout="bhsd", mask=CAUSAL, score=SLOWLY, normalize=LINEAR),
+         [schedule(2, 64, 4)], ["2,500,500"]),
+        (spec(mask=CAUSAL, inputs={**GATES, **STEP}, score=FADING + " * step[b, h, kv_idx]", normalize=LINEAR),
+         [schedule(2, 64, 4)], ["2,700,700", "opposed:1,700,700"], "gates=log_gates"),
+        (spec((2, 1), (128, 64), mask=CAUSAL, inputs={**GATES, **STEP}, normalize=LINEAR,
+              score=FADING + " * step[b, h, kv_idx]"), [schedule(2, 64, 4)], ["1,500,500"], "gates=log_gates"),
+        (spec((1, 1), mask=CAUSAL, score="score * exp(-0.1 * kv_idx)", normalize=LINEAR),
+         [schedule(2, 64, 4)], ["1,1300,1300"]),
+        (spec(mask=CAUSAL, inputs=LOG_DECAY, score="score * exp(-log_decay[h] * kv_idx)",
+              normalize=SIGNED_SUM), [schedule(2, 64, 4)], ["1,1300,1300"], "log_decay=0.1"),
+        (spec((2, 1), mask=CAUSAL, inputs=GATES, score=FADING, normalize=SIGNED_SUM), [schedule(2, 64, 4)],
+         ["2,500,500"], "gates=log_gates"),
+        (spec((1, 1), (128, 128), mask=CAUSAL, score=SLOWLY, normalize=SIGNED_SUM), [schedule(2, 64, 4)],
+         ["1,500,500"]),
+        (spec((1, 1), mask=CAUSAL, inputs=STEP, score="score * step[b, h, kv_idx]",
+              normalize={"rows": {"n": "rowsum(1)"}, "weight": "score", "output": "acc / n",
+                         "save": {"n": "n"}}), [schedule(2, 64, 4)], ["1,600,600"]),
+        (spec((1, 1), (192, 128), mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(2, 64, 2)],
+         ["1,300,300"]),
+        (spec((1, 1), (256, 64), mask=CAUSAL, inputs=GATES, score=FADING, normalize=SIGNED_SUM),
+         [schedule(2, 64, 2)], ["1,300,300"], "gates=log_gates"),
+    ],
     # The same of packed sequences: whose states begin anywhere, or that have none.
     "varlen_far": [
         (spec(mask=CAUSAL, score=RETAINED, normalize=RETENTION, varlen=True),

@@ -50,5 +50,9 @@ void wgmma_state(float (&d)[kGroups][2][2], const uint32_t (&values)[4], uint64_
                  int accumulate) {
   multiply_later(&d[0][0][0], kGroups, Left(values), b, Lies::ByColumns, accumulate);
 }
+inline void wgmma_scan(float (&d)[8][2][2], const uint32_t (&weights)[4], uint64_t b,
+                       int accumulate) {
+  multiply_later(&d[0][0][0], 8, Left(weights), b, Lies::ByColumns, accumulate);
+}
 
 }  // namespace emulated

@@ -79,7 +79,7 @@ EMULATED = ["shared_address", "barrier_init", "barrier_arrive", "barrier_expect"
             "prefetch", "prefetch_map", "tma_prefetch", "fence_async_proxy", "wait_for_stream",
             "call_next_kernel", "leave_number", "wait_for_number", "wgmma_fence",
             "wgmma_commit", "wgmma_wait", "wgmma_scores",
-            "wgmma_output", "wgmma_far", "wgmma_state", "pack", "pack_positive_part", "exp2_approx",
+            "wgmma_output", "wgmma_far", "wgmma_state", "wgmma_scan", "pack", "pack_positive_part", "exp2_approx",
             "log2_approx", "square_root", "reciprocal", "tanh_approx", "load_matrices", "load_transposed", "mma_16x8x16",
             "from_half", "from_fp16", *REWRITTEN]
 # What may be left out: accumulators' pins, registers, a fence. All other assembly does something.
@@ -88,7 +88,7 @@ DROPPED = ["", r"setmaxnreg\.(?:dec|inc)\.sync\.aligned\.u32 %0;",
 # Shorter here than on a GPU, where calls that reach them take seconds (parts/arguments.cuh): the
 # queries from which on a call keeps states of its keys, and the keys that are worth a split.
 SHORTER = {"kFewestQueries": 512, "kEnds": 0, "kJoining": 0, "kEach": 0, "kPartRows": 1000000,
-           "kLeastKeys": 0}
+           "kLeastKeys": 0, "kFewestScans": 1, "kFewestScanRows": 65}
 
 
 def to_host(text, shorter=True):

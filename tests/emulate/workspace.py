@@ -24,6 +24,13 @@ CASES = [
     (spec((4, 2), mask=CAUSAL, score=RETAINED, normalize=RETENTION, workload=LONG), schedule(2, 64, 4)),
     (spec((4, 2), score=RETAINED, normalize=LINEAR, workload=[{"batch": 2, "seq_q": 1500, "seq_kv": 2048}]),
      schedule(2, 64, 4, order="linear")),
+    # Scans have no states: of enough heads, of queries enough, as many as keys.
+    (spec((14, 7), mask=CAUSAL, score=RETAINED, normalize=LINEAR,
+          workload=[{"batch": b, "seq_q": q, "seq_kv": kv} for b, q, kv in
+                    ((4, 2048, 2048), (3, 2048, 2048), (4, 2048, 2049), (4, 511, 511), (9, 512, 512))]),
+     schedule(2, 64, 4)),
+    (spec((12, 12), (128, 128), mask=CAUSAL, score=RETAINED, normalize=SIGNED_SUM,
+          workload=[{"batch": b, "seq_q": 2048, "seq_kv": 2048} for b in (2, 3)]), schedule(2, 64, 4)),
     # Wider states, values in two parts.
     (spec((2, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION,
           workload=[{"batch": 1, "seq_q": 4096, "seq_kv": 4097}]), schedule(2, 64, 2)),

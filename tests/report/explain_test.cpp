@@ -83,6 +83,18 @@ TEST_CASE("of states it is said what TFLOP/s count") {
   CHECK(says());
 }
 
+TEST_CASE("a scan in the place of tiles is told with its time") {
+  Ranking ranking = tiny_ranking();
+  const auto says = [&] {
+    return explain(tiny_spec(), tiny_target(), ranking)
+               .find("     of tiles; the workload's first point goes by a scan: 12.5 us\n") !=
+           std::string::npos;
+  };
+  CHECK_FALSE(says());
+  ranking.ranked.front().cost.scan.seconds = 12.5e-6;
+  CHECK(says());
+}
+
 TEST_CASE("a first one that may spill says so") {
   Ranking ranking = tiny_ranking();
   ranking.ranked.front().resources.register_need = 250;

@@ -284,6 +284,15 @@ int64_t most_parts(const attention_forward_args& args) {
 
 #endif
 #endif
+#if ATTN_SCAN
+// Whether blocks go along heads, a chunk of queries and keys at a time.
+bool scans(const attention_forward_args& args) {
+  constexpr int kFewestScans = ATTN_FEWEST_SCANS, kFewestScanRows = ATTN_FEWEST_SCAN_ROWS;
+  return args.seq_q == args.seq_kv && args.seq_q >= kFewestScanRows &&
+         args.batch * kHeadsQ * kScanParts >= kFewestScans;
+}
+
+#endif
 #if ATTN_FAR
 // Chunks of keys whose states are worth a kernel of their own.
 int chunks_of(const attention_forward_args& args) {
@@ -292,6 +301,9 @@ int chunks_of(const attention_forward_args& args) {
   if (args.total_q < kFewestQueries || args.total_kv <= 0 || args.total_kv > kMost) return 0;
   return static_cast<int>(args.total_kv / kChunkKeys);
 #else
+#if ATTN_SCAN
+  if (scans(args)) return 0;
+#endif
   if (args.seq_q < kFewestQueries || args.seq_kv <= 0 || args.seq_kv > kMost) return 0;
 #if ATTN_MASKED
   return static_cast<int>((args.seq_kv - 1) / kChunkKeys);  // no tile has the last key behind it

@@ -487,6 +487,18 @@
 #ifndef ATTN_CHUNK_KEYS
 #define ATTN_CHUNK_KEYS 256
 #endif
+#ifndef ATTN_QUERY_CONSTANTS
+#define ATTN_QUERY_CONSTANTS 1
+#endif
+#ifndef ATTN_SCAN
+#define ATTN_SCAN 0
+#endif
+#ifndef ATTN_FEWEST_SCANS
+#define ATTN_FEWEST_SCANS 72
+#endif
+#ifndef ATTN_FEWEST_SCAN_ROWS
+#define ATTN_FEWEST_SCAN_ROWS 1024
+#endif
 #ifndef ATTN_FEWEST_FAR_QUERIES
 #define ATTN_FEWEST_FAR_QUERIES 2048
 #endif

@@ -139,19 +139,19 @@ __device__ __forceinline__ void Consumer::multiply_state(FarSlots& slots, const 
 }
 
 #if ATTN_KEY_SUMS
-// Of the thread's rows and columns the products with the sum of the keys.
-__device__ __forceinline__ float2 multiply_key_sum(const uint8_t* query_tile,
-                                                   const float* key_sum) {
+// Of the thread's rows and columns the products with the sum of the keys, of which `load` gives two
+// neighbouring columns.
+template <typename Load>
+__device__ __forceinline__ float2 multiply_key_sum(const uint8_t* query_tile, const Load& load) {
   const int lane = threadIdx.x % 32;
   float2 products = {};
 #pragma unroll
   for (int step = 0; step < kStepsQk; ++step) {
     uint32_t query[4];
     load_matrices(query, query_tile + swizzled<kChunkQk>(64, named_row(), 2 * step + lane / 16));
-    const float* const columns = key_sum + 16 * step + lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const float2 sum = __ldcg(reinterpret_cast<const float2*>(columns + 8 * i));
+      const float2 sum = load(16 * step + 8 * i + lane % 4 * 2);
       products.x += low_half(query[2 * i]) * sum.x + high_half(query[2 * i]) * sum.y;
       products.y += low_half(query[2 * i + 1]) * sum.x + high_half(query[2 * i + 1]) * sum.y;
     }
@@ -203,7 +203,10 @@ __device__ __forceinline__ void Consumer::add_far_keys(int count) {
   const float unit = __ldcg(&p.units[place]);
 #endif
 #if ATTN_KEY_SUMS
-  const float2 products = multiply_key_sum(query_tile, key_sum_of(p.states + place * kStateBytes));
+  const float* const key_sum = key_sum_of(p.states + place * kStateBytes);
+  const float2 products = multiply_key_sum(query_tile, [&](int column) {
+    return __ldcg(reinterpret_cast<const float2*>(key_sum + column));
+  });
 #endif
 #pragma unroll
   for (int r = 0; r < 2; ++r) {

@@ -15,22 +15,23 @@ __device__ __forceinline__ void leave_weights(StateShared& shared, const Row& ro
 }
 
 #endif
-// A lane has two columns of its warp's, over one in kGroups keys.
+// Of a block's columns; blocks beyond so many rows of the states have none.
+constexpr int kKeySharers = kPieceRowBlocks >= 4 ? 4 : kPieceRowBlocks >= 2 ? 2 : 1;
+constexpr int kKeySumColumns = kPieceColumns / kKeySharers;
+
+// Of so many columns of the keys, from `first` on, by a warpgroup: a lane has two of its warp's,
+// over one in kGroups keys.
+template <int kColumns>
 struct KeySums {
-  static constexpr int kSharers = kPieceRowBlocks >= 4 ? 4 : kPieceRowBlocks >= 2 ? 2 : 1;
-  static constexpr int kColumns = kPieceColumns / kSharers;  // of a block
-  static constexpr int kPairs = kColumns / 4 / 2;            // of a warp
+  static constexpr int kPairs = kColumns / 4 / 2;  // of a warp
   static constexpr int kGroups = 32 / kPairs;
 
   const int column, group;
-  const bool has_share;
   float2 sum = {};
 
-  __device__ __forceinline__ explicit KeySums(const StatePlace& place)
-      : column(place.row_block * kColumns +
-               2 * (threadIdx.x / 32 * kPairs + threadIdx.x % 32 % kPairs)),
-        group(threadIdx.x % 32 / kPairs),
-        has_share(place.row_block < kSharers) {}
+  __device__ __forceinline__ explicit KeySums(int first)
+      : column(first + 2 * (threadIdx.x / 32 * kPairs + threadIdx.x % 32 % kPairs)),
+        group(threadIdx.x % 32 / kPairs) {}
 
   __device__ __forceinline__ void shrink(float left) {
     sum.x *= left;
@@ -39,7 +40,6 @@ struct KeySums {
 
   // A slice's keys.
   __device__ __forceinline__ void add(const uint8_t* keys, const float* weights) {
-    if (!has_share) return;
 #pragma unroll
     for (int i = 0; i < kTileKv / kGroups; ++i) {
       const int key = kGroups * i + group;
@@ -52,7 +52,6 @@ struct KeySums {
 
   // To their place behind a state, of which `to` is the first column.
   __device__ __forceinline__ void store(float* to) const {
-    if (!has_share) return;
     float2 all = sum;
 #pragma unroll
     for (int lanes = kPairs; lanes < 32; lanes *= 2) {

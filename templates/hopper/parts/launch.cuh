@@ -144,6 +144,9 @@ attention_status attention_forward(const attention_forward_args* args,
 #endif
   if (!fill_tables(p, *args, workspace, device, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_FAR
+#if ATTN_SCAN
+  if (scans(*args)) return scan(p, maps, device, stream) ? ATTENTION_OK : ATTENTION_LAUNCH_FAILED;
+#endif
   if (!sum_states(p, *args, maps, workspace, stream)) return ATTENTION_LAUNCH_FAILED;
 #elif ATTN_SPLIT_KEYS
   place_parts(p, *args, workspace);

@@ -335,3 +335,14 @@ bool sum_states(Params& p, const attention_forward_args&, const TensorMaps& maps
                 sizeof(StateShared), stream, maps, p);
 }
 #endif
+#if ATTN_SCAN
+
+// In the place of that kernel and of the main one.
+bool scan(const Params& p, const TensorMaps& maps, const Device& device, cudaStream_t stream) {
+  const int scans = p.batch * kHeadsQ * kScanParts;
+  return cudaFuncSetAttribute(attention_forward_scan, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              sizeof(ScanShared)) == cudaSuccess &&
+         launch(attention_forward_scan, min(scans, device.cores), kScanThreads, sizeof(ScanShared),
+                stream, maps, p);
+}
+#endif

@@ -57,19 +57,20 @@ __device__ __forceinline__ void load_slices(StateShared& shared, const TensorMap
 #if ATTN_KEY_WEIGHTS
 // What the weights of a chunk's keys are made of, each thread's own. It is loaded a chunk ahead,
 // since it may take a trip to memory.
+template <int kKeys>
 struct KeyWeights {
-  static constexpr int kOwn = kChunkKeys / 128;
+  static constexpr int kOwn = (kKeys + 127) / 128;  // of fewer keys than threads two have one
   float exponent[kOwn];
 #if ATTN_KEY_FACTORS
   float factor[kOwn];
 #endif
   float unit = kLeastUnit;  // the greatest exponent so far
 
-  __device__ __forceinline__ void load(int chunk, const Row& row, const Inputs& in) {
+  __device__ __forceinline__ void load(int first, const Row& row, const Inputs& in) {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      const int kv_idx =
-          min(chunk * kChunkKeys + 128 * i + static_cast<int>(threadIdx.x), row.seq_kv - 1);
+      const int key = (128 * i + static_cast<int>(threadIdx.x)) % kKeys;
+      const int kv_idx = min(first + key, row.seq_kv - 1);
       exponent[i] = key_exponent(row, kv_idx, in);
 #if ATTN_KEY_FACTORS
       factor[i] = key_factor(row, kv_idx, in);
@@ -79,7 +80,8 @@ struct KeyWeights {
 
   // The greatest exponent of them and `unit`: no weight is more than 1 then, whatever the exponents
   // are. All threads of the warpgroup call.
-  __device__ __forceinline__ float greatest(StateShared& shared) const {
+  template <typename Shared>
+  __device__ __forceinline__ float greatest(Shared& shared) const {
     float own = unit;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) own = fmaxf(own, exponent[i]);
@@ -95,7 +97,8 @@ struct KeyWeights {
   }
 
   // The weights for all threads of the warpgroup, in a new unit: what is left of one in the last.
-  __device__ __forceinline__ float hand_over(StateShared& shared) {
+  template <typename Shared>
+  __device__ __forceinline__ float hand_over(Shared& shared) {
     const float last = unit;
     unit = greatest(shared);
 #pragma unroll
@@ -104,7 +107,7 @@ struct KeyWeights {
 #if ATTN_KEY_FACTORS
       weight *= factor[i];
 #endif
-      shared.weight[128 * i + threadIdx.x] = weight;
+      shared.weight[(128 * i + threadIdx.x) % kKeys] = weight;
     }
     named_sync(1, 128);
     return exp2_approx(last - unit);

@@ -23,9 +23,11 @@ __device__ __forceinline__ void bulk_store(void* to, const void* from, int bytes
 }
 
 // What its high part leaves of a state.
-__device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece& x) {
+template <int kGroups>
+__device__ __forceinline__ void take_low_part(float (&low)[kGroups][2][2],
+                                              const float (&x)[kGroups][2][2]) {
 #pragma unroll
-  for (int j = 0; j < kPieceColumns / 8; ++j) {
+  for (int j = 0; j < kGroups; ++j) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const uint32_t high = pack(x[j][r][0], x[j][r][1]);
@@ -37,7 +39,7 @@ __device__ __forceinline__ void take_low_part(StatePiece& low, const StatePiece&
 
 using StateValues = uint32_t[kTileKv / 16][4];
 
-#if ATTN_KEY_WEIGHTS
+#if ATTN_KEY_WEIGHTS || ATTN_SCAN
 // A slice's values as the state has them, columns first, times their keys' weights.
 __device__ __forceinline__ void load_weighted(StateValues& values, const uint8_t* slice,
                                               const float* weights) {
@@ -55,7 +57,8 @@ __device__ __forceinline__ void load_weighted(StateValues& values, const uint8_t
     }
   }
 }
-#else
+#endif
+#if !ATTN_KEY_WEIGHTS
 // A slice's values as the state has them, columns first, and what is left of them at the end of the
 // chunk: `slice_left` of the slice's end, `step_left` of what was left sixteen keys later, and
 // `step_end`, at the end of sixteen keys, of the thread's.
@@ -104,7 +107,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
                                            RingSlot<kSliceStages>& slot) {
   const int lane = threadIdx.x % 32;
 #if ATTN_KEY_WEIGHTS
-  KeyWeights weights;
+  KeyWeights<kChunkKeys> weights;
   weights.load(0, row, p.inputs);
   const bool leaves_units = threadIdx.x == 0 && place.row_block == 0 && place.column_block == 0;
 #else
@@ -118,7 +121,8 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 #endif
 
 #if ATTN_KEY_SUMS
-  KeySums key_sums(place);
+  const bool sums_keys = place.row_block < kKeySharers;
+  KeySums<kKeySumColumns> key_sums(place.row_block * kKeySumColumns);
 #if !ATTN_KEY_WEIGHTS
   leave_weights(shared, row, p);
 #endif
@@ -149,7 +153,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
     }
     wgmma_commit();
 #if ATTN_KEY_SUMS
-    key_sums.add(shared.key[slot.index], shared.weight + slice * kTileKv);
+    if (sums_keys) key_sums.add(shared.key[slot.index], shared.weight + slice * kTileKv);
 #endif
     slot.advance();
   };
@@ -168,7 +172,7 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
   for (int chunk = 0; chunk < chunks; ++chunk) {
 #if ATTN_KEY_WEIGHTS
     const float chunk_left = weights.hand_over(shared);
-    weights.load(chunk + 1, row, p.inputs);
+    weights.load((chunk + 1) * kChunkKeys, row, p.inputs);
     if (leaves_units) p.units[first + chunk] = weights.unit;
 #endif
 #pragma unroll
@@ -197,8 +201,10 @@ __device__ __forceinline__ void add_slices(StateShared& shared, const StatePlace
 
     store_state(shared, x, state);
 #if ATTN_KEY_SUMS
-    key_sums.store(key_sum_of(p.states + (first + chunk) * kStateBytes) +
-                   place.column_block * kPieceColumns);
+    if (sums_keys) {
+      key_sums.store(key_sum_of(p.states + (first + chunk) * kStateBytes) +
+                     place.column_block * kPieceColumns);
+    }
 #endif
     state += kStateBytes;
   }

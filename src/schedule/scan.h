@@ -1,0 +1,44 @@
+// Scans: of calls with heads enough for the cores, whose keys far behind come as states, a thread
+// block goes along a head, a chunk of queries and keys at a time, and keeps the state of the keys
+// before in its core (templates/hopper/parts/scan.cuh). One kernel takes the place of that of
+// states and of the tiles'.
+//
+// All is loaded once, and no state goes through memory. Beside states and tiles (H200, 2026-12-01,
+// a throw-away script; linear attention and gates, head dims 64, 128 over 64, 128) calls of 2048
+// and 4096 rows have 1.5 to 2.0 times the speed from 256 heads on, and 0.6 at 32.
+#pragma once
+
+#include "attention/pair_form.h"
+#include "attention/row_form.h"
+#include "schedule/schedule.h"
+#include "schedule/search.h"
+#include "schedule/units.h"
+#include "spec/spec.h"
+#include "target/target.h"
+
+namespace attngen::schedule {
+
+inline constexpr int kScanRows = 64;  // queries, and keys, of a chunk
+
+// Columns of the values are shared out among blocks, which each multiply queries and keys anew.
+constexpr int scan_parts(int head_dim_v) { return head_dim_v / kStateRows; }
+// Blocks of a call, one for each head of each batch and part of the values, from which on a scan is
+// as fast: where there is one part 48 to 60 (the same script), where there are two 64 to 80.
+constexpr int fewest_scans(int parts) { return 40 + 16 * parts; }
+// Rows from which on it is. Short calls go through few waves of blocks, of which the last is short.
+constexpr int fewest_scan_rows(int parts) { return parts == 1 ? 512 : 1024; }
+
+// Whether kernels whose far keys come as states may have a scan beside: weights that need no sum,
+// a row's keys from the first up to its own, states that a warpgroup's registers hold.
+bool may_scan(const spec::Spec& spec, const attention::RowForm& rows,
+              const attention::PairForm& pairs);
+
+// Whether it has one, under a schedule.
+bool has_scan(const Kernel& kernel, const Schedule& s, const Forms& forms);
+
+// Whether a call goes by a scan, if its kernel has one: as many keys as queries.
+bool scans(int heads_q, int head_dim_v, const spec::Workload& call);
+
+ScanTime scan_time(const Kernel& kernel, const spec::Workload& call, const target::Target& target);
+
+}  // namespace attngen::schedule
