@@ -501,7 +501,6 @@ def scan_cases():
     yield one("growing", 64, (64, 64), "score * exp(0.01 * gates[b, h, kv_idx]) / 8")
     yield one("signed_d64", 64, (64, 64), fading, normalize=signed)
     yield one("signed_gated_d128", 128, (40, 40), stepped, normalize=signed)
-    yield one("signed_d256", 256, (32, 32), fading, normalize=signed)
     yield one("counted", (64, 128), (48, 48), "score * step[b, h, kv_idx]", normalize={
         "rows": {"s": "rowsum(score)", "n": "rowsum(1)"}, "weight": "score",
         "output": "acc / n + s / 1024", "save": {"sum": "s"}})

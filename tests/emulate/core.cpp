@@ -51,10 +51,19 @@ void run(Core& one, Fiber& fiber) {
   go_on(fiber);
 }
 
+// Now and then a warpgroup rests until the others have gone on as far as they can without it.
+void let_warpgroup_rest(Core& one, std::vector<unsigned>& rests) {
+  constexpr size_t kWarps = 4;
+  if (one.random() % 16 != 0) return;
+  const size_t first = one.random() % rests.size() / kWarps * kWarps;
+  for (size_t i = first; i < std::min(first + kWarps, rests.size()); ++i) rests[i] = 64;
+}
+
 // Each warp that does not rest has a turn, from any of them on; whether a thread is left. Warps
 // fall behind each other: now and then one rests for some rounds.
 bool run_round(Core& one, std::vector<unsigned>& rests) {
   const size_t warps = rests.size(), first = one.random() % warps;
+  let_warpgroup_rest(one, rests);
   bool alive = false;
   for (size_t i = 0; i < warps; ++i) {
     const size_t warp = (first + i) % warps;
@@ -150,7 +159,7 @@ void launch(int blocks, int threads, size_t bytes, const std::function<void()>& 
 }
 
 void mbarrier_init(const uint64_t& barrier, int arrivals) {
-  core->mbarriers[&barrier] = {arrivals, arrivals, 0, 0};
+  core->mbarriers[&barrier] = {arrivals, arrivals, 0, 0, {}};
 }
 Mbarrier& mbarrier_at(const uint64_t& barrier) { return core->mbarriers.at(&barrier); }
 void named_arrive(int id, int threads) {

@@ -60,10 +60,12 @@ struct Mbarrier {
   int expected = 0, pending = 0;
   int64_t bytes = 0;
   uint32_t phase = 0;
+  std::vector<int> arrived;  // the threads that have in this phase
   void settle() {
     if (pending > 0 || bytes != 0) return;
     phase ^= 1;
     pending = expected;
+    arrived.clear();
   }
 };
 

@@ -563,8 +563,11 @@ FUNCTION_GROUPS = {
                          "save": {"n": "n"}}), [schedule(2, 64, 4)], ["1,600,600"]),
         (spec((1, 1), (192, 128), mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(2, 64, 2)],
          ["1,300,300"]),
-        (spec((1, 1), (256, 64), mask=CAUSAL, inputs=GATES, score=FADING, normalize=SIGNED_SUM),
+        (spec((1, 1), (256, 64), mask=CAUSAL, inputs=GATES, score=FADING, normalize=LINEAR),
          [schedule(2, 64, 2)], ["1,300,300"], "gates=log_gates"),
+        # Few slots, and warpgroups far apart.
+        (spec((16, 16), (128, 64), mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(2, 64, 4)],
+         ["1,512,512", "1,450,450"]),
     ],
     # The same of packed sequences: whose states begin anywhere, or that have none.
     "varlen_far": [

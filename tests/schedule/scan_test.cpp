@@ -30,6 +30,8 @@ TEST_CASE("causal weights that need no sum, or that of the keys, may go by a sca
   CHECK(
       may_scan(causal + "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc / l}\n"));
   CHECK_FALSE(may_scan(none));  // all pairs
+  CHECK_FALSE(may_scan(
+      causal + "normalize: {rows: {l: rowsum(score)}, weight: score, output: acc / l}\n", 256));
   CHECK_FALSE(may_scan("mask: kv_idx <= q_pos or kv_idx < 64\n" + none));
   CHECK_FALSE(may_scan(causal + none, 320, 64));
   CHECK_FALSE(may_scan(causal + none, 64, 384));

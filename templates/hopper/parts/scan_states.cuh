@@ -36,6 +36,8 @@ struct ScanStates {
       release();
       hand_over();
     }
+    // Nor before the slot is full: another chunk's queries may still hold it.
+    barrier_wait(shared.pair_full[slot.index], slot.parity);
     release();
   }
 
