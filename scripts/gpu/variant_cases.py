@@ -483,10 +483,11 @@ def scan_cases():
 
     def one(name, head_dim, heads, score, **spec):
         inputs = {key: declared for key, declared in {**decay, **keys}.items() if key in score}
-        return variant(f"scan_{name}", head_dim, heads, {key: fills[key] for key in inputs}, large=False,
-                       inputs=inputs, score=score, **{
-                           "mask": CAUSAL, "normalize": "none",
-                           "workload": {"batch": 1, "seq_q": 4096, "seq_kv": 4096}, **spec})
+        case = variant(f"scan_{name}", head_dim, heads, {key: fills[key] for key in inputs}, large=False,
+                       inputs=inputs, score=score, **{"mask": CAUSAL, "normalize": "none", **spec})
+        qk = head_dim if isinstance(head_dim, int) else head_dim[0]
+        given = schedule(2, 64, 2 if qk > 128 else 4, order="longest_first")
+        return replace(case, schedule={**given, "scan": True})
 
     yield one("d64", 64, (64, 8), fading)
     yield one("d128", 128, (40, 40), fading, layout="bhsd")

@@ -50,12 +50,11 @@ Substitution substitution(const spec::Spec& spec, const attention::RowForm& rows
     substitution.replacements["parts/helpers.cuh"] = user.helpers;
     const bool far = choice.candidate.resources.forms.far,
                far_sums = attention::sums_products(rows);
-    substitution.replacements["parts/wgmma_n.cuh"] =
-        wgmma_functions({spec.dtype, schedule.tile_kv, schedule::value_parts(spec).columns,
-                         schedule.weights == schedule::Place::Shared,
-                         far ? schedule::state_columns(far_sums, spec.head_dim.qk) : 0,
-                         far && schedule::holds_far_queries(far_sums, spec.head_dim.qk),
-                         choice.candidate.resources.scan});
+    substitution.replacements["parts/wgmma_n.cuh"] = wgmma_functions(
+        {spec.dtype, schedule.tile_kv, schedule::value_parts(spec).columns,
+         schedule.weights == schedule::Place::Shared,
+         far ? schedule::state_columns(far_sums, spec.head_dim.qk) : 0,
+         far && schedule::holds_far_queries(far_sums, spec.head_dim.qk), schedule.scan});
   }
   return substitution;
 }

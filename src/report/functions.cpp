@@ -202,7 +202,7 @@ std::string functions_text(const spec::Spec& spec, target::Family family,
   text += line(rows->reductions.empty() ? "weight" : "normaliser",
                written(spec.normalize.weight, pairs.weight), "a pair", kernel.weight);
   text += line("output", spec.normalize.output, "an element of O", kernel.output);
-  text += savings_text(spec, pairs, kernel, schedule::has_scan(kernel, schedule, forms));
+  text += savings_text(spec, pairs, kernel, schedule.scan);
   if (family == target::Family::Hopper && !forms.far)
     text += far_obstacle_text(spec, *rows, kernel);
   return text;

@@ -419,7 +419,7 @@ PointCost CostModel::point(const Schedule& s, const Resources& resources, const 
   p.launch_seconds = launch_seconds(kernel_, t);
   p.asking_seconds = asking_seconds(kernel_, s, w, t);
   if (has_states) p.states_seconds = seconds_of_states(kernel_, w, sums, t);
-  if (resources.scan && scans(kernel_.heads_q, kernel_.head_dim_v, w)) {
+  if (s.scan && scans(kernel_.heads_q, kernel_.head_dim_v, w)) {
     p.scan = scan_time(kernel_, w, t);
   }
   SplitEnds ends;

@@ -26,14 +26,15 @@ constexpr int kMaxStages = 8;
 constexpr const char* kPackHeads = "pack_heads";
 constexpr const char* kSplitKeys = "split_keys";
 constexpr const char* kListsAsMask = "lists_as_mask";
+constexpr const char* kScan = "scan";
 bool is_optional(std::string_view key) {
-  return key == kPackHeads || key == kSplitKeys || key == kListsAsMask;
+  return key == kPackHeads || key == kSplitKeys || key == kListsAsMask || key == kScan;
 }
 
 const std::vector<std::string>& keys() {
-  static const std::vector<std::string> names{"warpgroups", "tile_kv",   "stages",    "weights",
-                                              "overlap",    "ping_pong", "grid",      "order",
-                                              kPackHeads,   kSplitKeys,  kListsAsMask};
+  static const std::vector<std::string> names{"warpgroups", "tile_kv",   "stages",     "weights",
+                                              "overlap",    "ping_pong", "grid",       "order",
+                                              kPackHeads,   kSplitKeys,  kListsAsMask, kScan};
   return names;
 }
 
@@ -65,6 +66,7 @@ class Reader {
     read_bool(kPackHeads, schedule.pack_heads);
     read_bool(kSplitKeys, schedule.split_keys);
     read_bool(kListsAsMask, schedule.lists_as_mask);
+    read_bool(kScan, schedule.scan);
     return schedule;
   }
 

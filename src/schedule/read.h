@@ -8,7 +8,7 @@
 
 namespace attngen::schedule {
 
-// Strict: every key but "pack_heads" and "split_keys", no other, values that some kernel could
+// Strict: every key but those that are false by default, no other, values that some kernel could
 // have. Reports all errors of the text at once; returns a Schedule only if there are none. Any
 // bytes are safe, as in spec::read. Whether the schedule fits a kernel and a target is search.h's
 // judge.

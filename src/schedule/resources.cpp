@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "schedule/register_need.h"
-#include "schedule/scan.h"
 #include "schedule/splits.h"
 #include "schedule/units.h"
 
@@ -414,6 +413,11 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
                         !s.split_keys && has_slots_for_far_keys(kernel, s) &&
                         register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
+  if (s.scan && !(resources.forms.far && kernel.has_scan && s.weights == Place::Registers)) {
+    return {std::nullopt,
+            "a scan takes causal weights without sums of absolute values, whose far keys come to "
+            "tiles of 64 keys as states, and weights in registers"};
+  }
   if (kernel.has_strips()) resources.forms.strips = kernel.strips;
   resources.forms.bias = kernel.bias_bytes > 0;
   resources.forms.places = !gathers(s, kernel.block_size);
@@ -426,7 +430,6 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.page_rows = copies_rows(kernel, s);
   resources.parts_in_turn = resources.forms.far && attention::sums_products(kernel.rows) &&
                             kernel.value_parts > 1 && s.grid == Grid::Persistent && !kernel.varlen;
-  resources.scan = has_scan(kernel, s, resources.forms);
   resources.weights_in_keys = has_weights_in_keys(kernel, s);
   resources.row_order = kernel.row_order;
   resources.register_need = register_need(kernel, s, resources.fixed_max || resources.forms.near);

@@ -101,6 +101,7 @@ std::string fixed_refusal(const Schedule& s) {
   if (s.weights != Place::Registers) return "weights in LDS; this family keeps them in registers";
   if (s.overlap != Overlap::IntraWarpgroup) return "this family always overlaps within a wave";
   if (s.split_keys) return "split keys; this family's tiles visit all keys of their rows";
+  if (s.scan) return "a scan; this family has none";
   if (s.ping_pong) return "ping-pong; SIMDs alternate between waves by themselves";
   if (s.grid != Grid::Plain) return "this family's grid is plain: one block a tile";
   return {};

@@ -37,10 +37,6 @@ bool may_scan(const spec::Spec& spec, const attention::RowForm& rows,
          spec.head_dim.qk <= most_columns && value_parts(spec).count == 1;
 }
 
-bool has_scan(const Kernel& kernel, const Schedule& s, const Forms& forms) {
-  return forms.far && kernel.has_scan && s.weights == Place::Registers;
-}
-
 bool scans(int heads_q, int head_dim_v, const spec::Workload& call) {
   const int parts = scan_parts(head_dim_v);
   return call.seq_q == call.seq_kv && call.seq_q >= fewest_scan_rows(parts) &&

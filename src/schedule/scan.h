@@ -10,7 +10,6 @@
 
 #include "attention/pair_form.h"
 #include "attention/row_form.h"
-#include "schedule/schedule.h"
 #include "schedule/search.h"
 #include "schedule/units.h"
 #include "spec/spec.h"
@@ -28,13 +27,13 @@ constexpr int fewest_scans(int parts) { return 40 + 16 * parts; }
 // Rows from which on it is. Short calls go through few waves of blocks, of which the last is short.
 constexpr int fewest_scan_rows(int parts) { return parts == 1 ? 512 : 1024; }
 
+// No search takes one yet: the present protocol of its barriers has run in the emulator alone. A
+// schedule that is given may ("scan": true).
+
 // Whether kernels whose far keys come as states may have a scan beside: weights that need no sum,
 // a row's keys from the first up to its own, states that a warpgroup's registers hold.
 bool may_scan(const spec::Spec& spec, const attention::RowForm& rows,
               const attention::PairForm& pairs);
-
-// Whether it has one, under a schedule.
-bool has_scan(const Kernel& kernel, const Schedule& s, const Forms& forms);
 
 // Whether a call goes by a scan, if its kernel has one: as many keys as queries.
 bool scans(int heads_q, int head_dim_v, const spec::Workload& call);

@@ -40,11 +40,11 @@ const char* name_of(Order order) { return find_name(kOrders, order); }
 std::string to_json(const Schedule& s) {
   return fmt::format(
       R"({{"warpgroups": {}, "tile_kv": {}, "stages": {}, "weights": "{}", "overlap": "{}", )"
-      R"("ping_pong": {}, "grid": "{}", "order": "{}"{}{}{}}})",
+      R"("ping_pong": {}, "grid": "{}", "order": "{}"{}{}{}{}}})",
       s.warpgroups, s.tile_kv, s.stages, name_of(s.weights), name_of(s.overlap), s.ping_pong,
       name_of(s.grid), name_of(s.order), s.pack_heads ? R"(, "pack_heads": true)" : "",
       s.split_keys ? R"(, "split_keys": true)" : "",
-      s.lists_as_mask ? R"(, "lists_as_mask": true)" : "");
+      s.lists_as_mask ? R"(, "lists_as_mask": true)" : "", s.scan ? R"(, "scan": true)" : "");
 }
 
 std::string describe(const Schedule& s) {
@@ -58,6 +58,7 @@ std::string describe(const Schedule& s) {
   if (s.pack_heads) text += ", heads packed";
   if (s.split_keys) text += ", keys split";
   if (s.lists_as_mask) text += ", lists as a mask";
+  if (s.scan) text += ", with a scan";
   return text;
 }
 

@@ -65,6 +65,7 @@ struct Schedule {
   bool pack_heads = false;     // the query heads of a key head share a tile: rows of few queries
   bool split_keys = false;     // a call of few tiles shares out their keys too (splits.h)
   bool lists_as_mask = false;  // lists of tokens become bits of all pairs, beforehand
+  bool scan = false;           // Hopper: calls of many heads go along them (schedule/scan.h)
 
   // The kernel's, not a choice, and no part of the JSON: warpgroups that share 64 query rows, each
   // with a map of scores, or a side of the output's columns, of its own.
@@ -176,7 +177,6 @@ struct Resources {
   Forms forms = {};
   // Hopper: a tile takes the parts of its values one after the other, and sums far keys once.
   bool parts_in_turn = false;
-  bool scan = false;             // Hopper: calls of many heads go by a scan (schedule/scan.h)
   bool weights_in_keys = false;  // Hopper: in a slot's columns that are no values
   bool scout = false;         // Hopper: a warp of its own finds blocks of keys ahead of their loads
   bool values_apart = false;  // Hopper: another warp than the producer's brings values
@@ -189,7 +189,7 @@ struct Resources {
   RowOrder row_order = {};
 };
 
-// One line, keys in a fixed order; "pack_heads" and "split_keys" only where they are true.
+// One line, keys in a fixed order; those that may be left out only where they are true.
 std::string to_json(const Schedule& schedule);
 // "128x128, 2 stages, 2 warpgroups, weights in registers, intra-warpgroup overlap, ping-pong,
 // persistent"

@@ -88,7 +88,7 @@ double state_bytes(const spec::Spec& spec, const Candidate& candidate, const spe
   const int64_t batch = spec.varlen ? 1 : call.batch, sequences = spec.varlen ? call.batch : 1;
   const int64_t last = attention::is_masked(spec) && !spec.varlen ? 1 : 0;
   if (sequences * call.seq_q < fewest_far_queries(sums, qk)) return 0;
-  if (candidate.resources.scan && scans(spec.heads.q, spec.head_dim.v, call)) return 0;
+  if (candidate.schedule.scan && scans(spec.heads.q, spec.head_dim.v, call)) return 0;
   const int64_t chunks = (sequences * call.seq_kv - last) / chunk_keys(qk);
   const int64_t key_sum = attention::sums_keys(*rows) ? kFloat * qk : 0;
   const int64_t state = kHighAndLowPart * kElement * qk * spec.head_dim.v + key_sum;

@@ -159,7 +159,7 @@ void launch(int blocks, int threads, size_t bytes, const std::function<void()>& 
 }
 
 void mbarrier_init(const uint64_t& barrier, int arrivals) {
-  core->mbarriers[&barrier] = {arrivals, arrivals, 0, 0, {}};
+  core->mbarriers[&barrier] = {arrivals, arrivals, 0, 0, {}, 0, {}};
 }
 Mbarrier& mbarrier_at(const uint64_t& barrier) { return core->mbarriers.at(&barrier); }
 void named_arrive(int id, int threads) {

@@ -60,10 +60,13 @@ struct Mbarrier {
   int expected = 0, pending = 0;
   int64_t bytes = 0;
   uint32_t phase = 0;
-  std::vector<int> arrived;  // the threads that have in this phase
+  std::vector<int> arrived;      // the threads that have in this phase
+  uint64_t ended = 0;            // phases
+  std::map<int, uint64_t> seen;  // how many had, by thread, when it had waited last
   void settle() {
     if (pending > 0 || bytes != 0) return;
     phase ^= 1;
+    ++ended;
     pending = expected;
     arrived.clear();
   }

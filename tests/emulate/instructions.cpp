@@ -87,12 +87,30 @@ void barrier_expect(uint64_t& barrier, int bytes) {
 void barrier_expect_more(uint64_t& barrier, int bytes) {
   emulator::mbarrier_at(barrier).bytes += bytes;
 }
+namespace {
+
+// Who misses a phase may take an earlier one, of the same parity, for the next.
+void see_phase(emulator::Mbarrier& b) {
+  const auto [at, is_first] = b.seen.try_emplace(emulator::core->current->index, b.ended);
+  if (!is_first && b.ended - at->second > 1) {
+    std::fprintf(stderr, "a thread waits for a barrier of which it has missed a phase\n");
+    std::exit(7);
+  }
+  at->second = b.ended;
+}
+
+}  // namespace
+
 bool barrier_test(uint64_t& barrier, uint32_t parity) {
-  return emulator::mbarrier_at(barrier).phase != parity;
+  emulator::Mbarrier& b = emulator::mbarrier_at(barrier);
+  if (b.phase == parity) return false;
+  see_phase(b);
+  return true;
 }
 void barrier_wait(uint64_t& barrier, uint32_t parity) {
   emulator::Mbarrier& b = emulator::mbarrier_at(barrier);
   emulator::wait_until([&] { return b.phase != parity; });
+  see_phase(b);
 }
 unsigned warp_or(unsigned x) {
   const auto all = emulator::exchange(x);

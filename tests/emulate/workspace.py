@@ -28,9 +28,9 @@ CASES = [
     (spec((14, 7), mask=CAUSAL, score=RETAINED, normalize=LINEAR,
           workload=[{"batch": b, "seq_q": q, "seq_kv": kv} for b, q, kv in
                     ((4, 2048, 2048), (3, 2048, 2048), (4, 2048, 2049), (4, 511, 511), (9, 512, 512))]),
-     schedule(2, 64, 4)),
+     schedule(2, 64, 4, scan=True)),
     (spec((12, 12), (128, 128), mask=CAUSAL, score=RETAINED, normalize=SIGNED_SUM,
-          workload=[{"batch": b, "seq_q": 2048, "seq_kv": 2048} for b in (2, 3)]), schedule(2, 64, 4)),
+          workload=[{"batch": b, "seq_q": 2048, "seq_kv": 2048} for b in (2, 3)]), schedule(2, 64, 4, scan=True)),
     # Wider states, values in two parts.
     (spec((2, 1), (192, 384), mask=CAUSAL, score=RETAINED, normalize=RETENTION,
           workload=[{"batch": 1, "seq_q": 4096, "seq_kv": 4097}]), schedule(2, 64, 2)),

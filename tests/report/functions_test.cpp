@@ -136,8 +136,10 @@ TEST_CASE("what far keys cost is said") {
              "from 1024 queries on, whole chunks of 256 keys behind a tile come as a state: one "
              "product and 1 multiply-add a pair\n"));
   CHECK(says(functions_of(linear), "come as no state: none under this schedule"));
+  Schedule scan;
+  scan.scan = true;
   CHECK(
-      says(functions_of(linear, Family::Hopper, true),
+      says(functions_of(linear, Family::Hopper, true, scan),
            "calls of as many keys as queries, 512 or more, and 56 heads or more of all batches go "
            "along heads by chunks of 64 instead: no state leaves a core\n"));
 }

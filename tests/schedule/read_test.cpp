@@ -39,7 +39,7 @@ std::string errors_with(std::string_view from, std::string_view to) {
 
 TEST_CASE("JSON gives the schedule back") {
   Schedule packed;
-  packed.pack_heads = packed.split_keys = packed.lists_as_mask = true;
+  packed.pack_heads = packed.split_keys = packed.lists_as_mask = packed.scan = true;
   const Schedule tall{4, 64, 3, Place::Shared, Overlap::None, false, Grid::Plain, Order::Linear};
   for (const Schedule& schedule : {Schedule{}, tall, packed}) {
     text::Diagnostics diagnostics({"s.json", to_json(schedule)});

@@ -41,6 +41,9 @@ TEST_CASE("a schedule in words") {
   as_mask.lists_as_mask = true;
   CHECK(describe(as_mask) == describe(Schedule{}) + ", lists as a mask");
   CHECK(to_json(as_mask).ends_with(R"("order": "linear", "lists_as_mask": true})"));
+  Schedule scan;
+  scan.scan = true;
+  CHECK(describe(scan) == describe(Schedule{}) + ", with a scan");
   CHECK(describe(kTall) ==
         "256x64, 3 stages, 4 warpgroups, weights in shared memory, one block a tile");
   Schedule one;

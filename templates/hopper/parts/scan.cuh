@@ -14,6 +14,10 @@ constexpr int kScanStates = kHeadDimQk > 128 ? 1 : 2;  // the last, and the next
 constexpr int kScanSlotBytes = 2 * kKeyBytes + kScanValueBytes;
 constexpr int kScanSlots =
     (224 * 1024 - kScanStates * kScanStateBytes - 2 * kScanValueBytes) / kScanSlotBytes;
+// A warpgroup of queries passes over the other one's chunks, and would take the phase of a barrier
+// that it missed for its own. So those that say that something is there are of one warpgroup each:
+// chunk c has the (c mod kScanTurns)-th, and the second of two states'.
+constexpr int kScanTurns = 2 * kScanSlots;
 
 // Of a part's output, or of a state.
 using ScanColumns = float[8][2][2];
@@ -26,9 +30,9 @@ struct __align__(1024) ScanShared {
 #if ATTN_STRIPS
   Strips strips[2];
 #endif
-  uint64_t query_full[kScanSlots], query_empty[kScanSlots];
-  uint64_t pair_full[kScanSlots], pair_empty[kScanSlots];  // keys and values
-  uint64_t state_full[kScanStates], state_empty[kScanStates];
+  uint64_t query_full[kScanTurns], query_empty[kScanSlots];
+  uint64_t pair_full[kScanTurns], pair_empty[kScanSlots];  // keys and values
+  uint64_t state_full[2], state_empty[kScanStates];
   uint64_t output_full[2], output_empty[2];
   alignas(8) float weight[kScanRows];  // of a chunk's keys, in the unit of the state behind it
 #if ATTN_KEY_SUMS
@@ -44,17 +48,19 @@ static_assert(sizeof(ScanShared) <= 227 * 1024 && kScanSlots >= 2);
 
 __device__ __forceinline__ void init_barriers(ScanShared& shared) {
   constexpr int kWarps = 4;  // of a warpgroup; one arrival each
+  for (int turn = 0; turn < kScanTurns; ++turn) {
+    barrier_init(shared.query_full[turn], 1);
+    barrier_init(shared.pair_full[turn], 1);
+  }
   for (int slot = 0; slot < kScanSlots; ++slot) {
-    barrier_init(shared.query_full[slot], 1);
     barrier_init(shared.query_empty[slot], kWarps);
-    barrier_init(shared.pair_full[slot], 1);
     barrier_init(shared.pair_empty[slot], 2 * kWarps);
   }
   for (int place = 0; place < kScanStates; ++place) {
-    barrier_init(shared.state_full[place], kWarps);
     barrier_init(shared.state_empty[place], kWarps);
   }
   for (int i = 0; i < 2; ++i) {
+    barrier_init(shared.state_full[i], kWarps);
     barrier_init(shared.output_full[i], kWarps);
     barrier_init(shared.output_empty[i], 1);
   }
@@ -90,23 +96,25 @@ __device__ __forceinline__ Row first_row_of(const Scan& scan, const Params& p) {
 __device__ __forceinline__ void load_scans(ScanShared& shared, const TensorMaps& maps,
                                            const Params& p) {
   RingSlot<kScanSlots> slot;
+  RingSlot<kScanTurns> turn;
   visit_scans(p, [&](const Scan& scan) {
     const int h_kv = scan.h / kGroup;
 #pragma unroll 1
     for (int row = 0; row < p.seq_q; row += kScanRows) {
       barrier_wait(shared.pair_empty[slot.index], slot.parity ^ 1);
-      uint64_t& pair_full = shared.pair_full[slot.index];
+      uint64_t& pair_full = shared.pair_full[turn.index];
       barrier_expect(pair_full, kKeyBytes + kScanValueBytes);
       load_rows<kChunksQk, kChunkQk>(maps.k, pair_full, shared.key[slot.index], kScanRows, row,
                                      h_kv, scan.b, kEvictNormal);
       tma_load(maps.v, pair_full, shared.value[slot.index], 64 * scan.part, row, h_kv, scan.b,
                kEvictNormal);
       barrier_wait(shared.query_empty[slot.index], slot.parity ^ 1);
-      uint64_t& query_full = shared.query_full[slot.index];
+      uint64_t& query_full = shared.query_full[turn.index];
       barrier_expect(query_full, kKeyBytes);
       load_rows<kChunksQk, kChunkQk>(maps.q, query_full, shared.query[slot.index], kScanRows, row,
                                      scan.h, scan.b, kEvictNormal);
       slot.advance();
+      turn.advance();
     }
   });
 }

@@ -7,10 +7,9 @@ struct ScanQueries {
   const int warpgroup;
   const uint64_t queries, keys, values, states;  // operands in the first slots
   const int thread = threadIdx.x % 128, lane = thread % 32;
-  RingSlot<kScanSlots> slot;
-  RingSlot<kScanStates> place;  // of the chunk's state
-  uint32_t output_parity = 1;   // its place is free to begin with
-  int turn = 0;                 // the warpgroup whose chunk it is
+  RingSlot<kScanTurns> turn;   // the chunk's
+  uint32_t state_parity = 0;   // of the warpgroup's next state
+  uint32_t output_parity = 1;  // its place is free to begin with
 
   Row head;              // what the rows of a scan have in common
   Row rows[2], next[2];  // the thread's, of the chunk at hand and of the warpgroup's next
@@ -29,15 +28,17 @@ struct ScanQueries {
 
   __device__ __forceinline__ void visit(const Scan& scan) {
     head = first_row_of(scan, p);
-    prepare(turn == warpgroup ? 0 : kScanRows);
+    prepare(is_own() ? 0 : kScanRows);
 #pragma unroll 1
     for (int first = 0; first < p.seq_q; first += kScanRows) {
-      if (turn == warpgroup) attend(first);
-      turn ^= 1;
-      slot.advance();
-      place.advance();
+      if (is_own()) attend(first);
+      turn.advance();
     }
   }
+
+  __device__ __forceinline__ bool is_own() const { return turn.index % 2 == warpgroup; }
+  __device__ __forceinline__ int slot() const { return turn.index % kScanSlots; }
+  __device__ __forceinline__ int place() const { return warpgroup % kScanStates; }
 
   // A chunk that begins at row `first`.
   __device__ __forceinline__ void attend(int first) {
@@ -119,26 +120,27 @@ struct ScanQueries {
 
   __device__ __forceinline__ void release_query() {
     __syncwarp();
-    if (lane == 0) barrier_arrive(shared.query_empty[slot.index]);
+    if (lane == 0) barrier_arrive(shared.query_empty[slot()]);
   }
 
   // The products with the chunk's keys, and with the state of those before. They run on.
   __device__ __forceinline__ void start_products(Scores& scores, ScanColumns& output) {
-    barrier_wait(shared.query_full[slot.index], slot.parity);
+    barrier_wait(shared.query_full[turn.index], turn.parity);
 #if ATTN_FAR_QUERIES
-    load_queries(query, shared.query[slot.index]);
+    load_queries(query, shared.query[slot()]);
 #else
-    const uint64_t query = queries + slot.index * (kKeyBytes / 16);
+    const uint64_t query = queries + slot() * (kKeyBytes / 16);
 #endif
 #if ATTN_FAR_QUERIES && !ATTN_KEY_SUMS
     release_query();
 #endif
-    barrier_wait(shared.pair_full[slot.index], slot.parity);
+    barrier_wait(shared.pair_full[turn.index], turn.parity);
     wgmma_fence();
-    multiply_far(scores, query, keys + slot.index * (kKeyBytes / 16), true);
+    multiply_far(scores, query, keys + slot() * (kKeyBytes / 16), true);
     wgmma_commit();
-    const uint64_t state = states + place.index * (kScanStateBytes / 16);
-    barrier_wait(shared.state_full[place.index], place.parity);
+    const uint64_t state = states + place() * (kScanStateBytes / 16);
+    barrier_wait(shared.state_full[warpgroup], state_parity);
+    state_parity ^= 1;
     wgmma_fence();
     multiply_far(output, query, state, true);
     multiply_far(output, query, state + kKeyBytes / 16, false);
@@ -147,8 +149,8 @@ struct ScanQueries {
 
 #if ATTN_KEY_SUMS
   __device__ __forceinline__ void multiply_sum() {
-    const float* const sum = shared.key_sum[place.index];
-    sums = multiply_key_sum(shared.query[slot.index], [&](int column) {
+    const float* const sum = shared.key_sum[place()];
+    sums = multiply_key_sum(shared.query[slot()], [&](int column) {
       return *reinterpret_cast<const float2*>(sum + column);
     });
   }
@@ -158,7 +160,7 @@ struct ScanQueries {
   // to the rows' own.
   __device__ __forceinline__ void take_far_keys(ScanColumns& output, int first) {
 #if ATTN_KEY_WEIGHTS
-    const float unit = shared.unit[place.index];
+    const float unit = shared.unit[place()];
 #elif ATTN_FAR_MAY_FALL
     const int unit = has_far_keys(head, p) ? first : 0;
 #else
@@ -180,11 +182,11 @@ struct ScanQueries {
       }
     }
     __syncwarp();
-    if (lane == 0) barrier_arrive(shared.state_empty[place.index]);
+    if (lane == 0) barrier_arrive(shared.state_empty[place()]);
   }
 
   __device__ __forceinline__ void add_values(ScanColumns& output, const Weights& weights) {
-    const uint64_t value = values + slot.index * (kScanValueBytes / 16);
+    const uint64_t value = values + slot() * (kScanValueBytes / 16);
     pin(output);
     wgmma_fence();
 #pragma unroll
@@ -194,7 +196,7 @@ struct ScanQueries {
     wgmma_commit();
     wgmma_wait<0>();
     pin(output);
-    if (lane == 0) barrier_arrive(shared.pair_empty[slot.index]);
+    if (lane == 0) barrier_arrive(shared.pair_empty[slot()]);
   }
 
   __device__ __forceinline__ void finish(ScanColumns& output, int first) {

@@ -4,9 +4,10 @@
 struct ScanStates {
   ScanShared& shared;
   const Params& p;
-  const uint64_t keys;  // the operand in the first slot
-  RingSlot<kScanSlots> slot;
+  const uint64_t keys;          // the operand in the first slot
+  RingSlot<kScanTurns> turn;    // the chunk's
   RingSlot<kScanStates> place;  // of the state that comes next
+  RingSlot<2> taker;            // the warpgroup that takes it
   ScanColumns state[kChunksQk];
 #if ATTN_KEY_WEIGHTS
   KeyWeights<kScanRows> weights;
@@ -37,7 +38,7 @@ struct ScanStates {
       hand_over();
     }
     // Nor before the slot is full: another chunk's queries may still hold it.
-    barrier_wait(shared.pair_full[slot.index], slot.parity);
+    barrier_wait(shared.pair_full[turn.index], turn.parity);
     release();
   }
 
@@ -80,10 +81,11 @@ struct ScanStates {
   }
 
   __device__ __forceinline__ void add_keys() {
-    barrier_wait(shared.pair_full[slot.index], slot.parity);
+    barrier_wait(shared.pair_full[turn.index], turn.parity);
+    const int slot = turn.index % kScanSlots;
     StateValues values;
-    load_weighted(values, shared.value[slot.index], shared.weight);
-    const uint64_t key = keys + slot.index * (kKeyBytes / 16);
+    load_weighted(values, shared.value[slot], shared.weight);
+    const uint64_t key = keys + slot * (kKeyBytes / 16);
 #pragma unroll
     for (ScanColumns& columns : state) pin(columns);
     wgmma_fence();
@@ -97,7 +99,7 @@ struct ScanStates {
     }
     wgmma_commit();
 #if ATTN_KEY_SUMS
-    key_sums.add(shared.key[slot.index], shared.weight);
+    key_sums.add(shared.key[slot], shared.weight);
 #endif
     wgmma_wait<0>();
 #pragma unroll
@@ -108,8 +110,8 @@ struct ScanStates {
 #if ATTN_KEY_SUMS
     __syncwarp();  // all lanes have read the keys
 #endif
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared.pair_empty[slot.index]);
-    slot.advance();
+    if (threadIdx.x % 32 == 0) barrier_arrive(shared.pair_empty[turn.index % kScanSlots]);
+    turn.advance();
   }
 
   // The state, as the sum of two numbers of 16 bits, to who has the next chunk's queries.
@@ -131,7 +133,8 @@ struct ScanStates {
 #endif
     fence_async_proxy();
     __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared.state_full[place.index]);
+    if (threadIdx.x % 32 == 0) barrier_arrive(shared.state_full[taker.index]);
     place.advance();
+    taker.advance();
   }
 };
