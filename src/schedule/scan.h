@@ -27,8 +27,8 @@ constexpr int fewest_scans(int parts) { return 40 + 16 * parts; }
 // Rows from which on it is. Short calls go through few waves of blocks, of which the last is short.
 constexpr int fewest_scan_rows(int parts) { return parts == 1 ? 512 : 1024; }
 
-// No search takes one yet: the present protocol of its barriers has run in the emulator alone. A
-// schedule that is given may ("scan": true).
+// No search takes a scan yet: with the barriers that it has now it has run in the emulator alone
+// (docs/performance.md). A schedule that is given may ("scan": true).
 
 // Whether kernels whose far keys come as states may have a scan beside: weights that need no sum,
 // a row's keys from the first up to its own, states that a warpgroup's registers hold.
