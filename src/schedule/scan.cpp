@@ -18,9 +18,9 @@ bool is_causal(const expr::Expr& mask) {
          (mask.op() == expr::Op::GreaterEqual && is(0, "q_pos") && is(1, "kv_idx"));
 }
 
-// A chunk follows another by so much: what it takes, and for each 64 columns of the head dim. H200,
-// 2026-12-01, a throw-away script: calls of 32 heads and 8192 rows took 0.8 us a chunk at head dim
-// 64 and 1.25 at 128, with gates of keys 0.98 and 1.35.
+// A chunk follows another by so much: what it takes, and for each 64 columns of the head dim. Run
+// AV of docs/ladder.md: calls of 32 heads and 8192 rows took 0.8 us a chunk at head dim 64 and 1.25
+// at 128, with gates of keys 0.98 and 1.35.
 constexpr double kChunkSeconds = 0.42e-6, kColumnsSeconds = 0.45e-6;
 // Until a block's first chunk is there, and from its last one on.
 constexpr double kEndsSeconds = 3e-6;

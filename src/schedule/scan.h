@@ -3,9 +3,8 @@
 // before in its core (templates/hopper/parts/scan.cuh). One kernel takes the place of that of
 // states and of the tiles'.
 //
-// All is loaded once, and no state goes through memory. Beside states and tiles (H200, 2026-12-01,
-// a throw-away script; linear attention and gates, head dims 64, 128 over 64, 128) calls of 2048
-// and 4096 rows have 1.5 to 2.0 times the speed from 256 heads on, and 0.6 at 32.
+// All is loaded once, and no state goes through memory. What it brings beside
+// states and tiles, by the number of blocks: docs/ladder.md, run AV.
 #pragma once
 
 #include "attention/pair_form.h"
@@ -22,7 +21,7 @@ inline constexpr int kScanRows = 64;  // queries, and keys, of a chunk
 // Columns of the values are shared out among blocks, which each multiply queries and keys anew.
 constexpr int scan_parts(int head_dim_v) { return head_dim_v / kStateRows; }
 // Blocks of a call, one for each head of each batch and part of the values, from which on a scan is
-// as fast: where there is one part 48 to 60 (the same script), where there are two 64 to 80.
+// as fast: where there is one part 48 to 60, where there are two 64 to 80 (run AV).
 constexpr int fewest_scans(int parts) { return 40 + 16 * parts; }
 // Rows from which on it is. Short calls go through few waves of blocks, of which the last is short.
 constexpr int fewest_scan_rows(int parts) { return parts == 1 ? 512 : 1024; }

@@ -116,6 +116,7 @@ attention::PairAbilities pair_abilities(target::Family family, const Forms& form
 expr::Accuracy accuracy_of(const spec::Spec& spec, target::Family family);
 
 enum class Bound : unsigned char { Matrix, Special, Issue, Shared, L2, Memory, Latency };
+
 // What a scan is predicted to take (schedule/scan.h); 0: no scan takes the place of tiles.
 struct ScanTime {
   double seconds = 0;  // launch included

@@ -68,17 +68,29 @@ emulator::Lanes<uint32_t> matrix_rows(const uint8_t* row) {
 }  // namespace
 
 void barrier_init(uint64_t& barrier, int arrivals) { emulator::mbarrier_init(barrier, arrivals); }
+
+namespace {
+
+void refuse_arrival() {
+  std::fprintf(stderr, "a thread arrives twice in one phase\n");
+  std::exit(7);
+}
+
+void arrive(emulator::Mbarrier& b) {
+  if (--b.pending < 0) refuse_arrival();
+  b.settle();
+}
+
+}  // namespace
+
 // Who arrives a second time in one phase takes it for the next: others of this one are not there
 // yet.
 void barrier_arrive(uint64_t& barrier) {
   emulator::Mbarrier& b = emulator::mbarrier_at(barrier);
   const int thread = emulator::core->current->index;
-  if (--b.pending < 0 || std::ranges::find(b.arrived, thread) != b.arrived.end()) {
-    std::fprintf(stderr, "a thread arrives twice in one phase\n");
-    std::exit(7);
-  }
+  if (std::ranges::find(b.arrived, thread) != b.arrived.end()) refuse_arrival();
   b.arrived.push_back(thread);
-  b.settle();
+  arrive(b);
 }
 void barrier_expect(uint64_t& barrier, int bytes) {
   emulator::mbarrier_at(barrier).bytes += bytes;
@@ -192,9 +204,7 @@ void arrive_once_copied(uint64_t& barrier) {
   uint64_t* const full = &barrier;
   emulator::core->copies.push_back([full, words = std::move(emulator::core->current->words)] {
     for (const auto& word : words) word();
-    emulator::Mbarrier& b = emulator::mbarrier_at(*full);
-    --b.pending;
-    b.settle();
+    arrive(emulator::mbarrier_at(*full));
   });
   emulator::core->current->words.clear();
 }

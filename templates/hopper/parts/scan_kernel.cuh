@@ -24,7 +24,6 @@ __global__ void __launch_bounds__(kScanThreads, 1)
     ScanQueries queries{shared,
                         p,
                         warpgroup - 1,
-                        kept(row_descriptor<64>(shared.query[0])),
                         kept(row_descriptor<64>(shared.key[0])),
                         kept(column_descriptor<64>(shared.value[0])),
                         kept(row_descriptor<64>(shared.state[0][0]))};

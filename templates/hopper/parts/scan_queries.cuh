@@ -5,7 +5,7 @@ struct ScanQueries {
   ScanShared& shared;
   const Params& p;
   const int warpgroup;
-  const uint64_t queries, keys, values, states;  // operands in the first slots
+  const uint64_t keys, values, states;  // operands in the first slots
   const int thread = threadIdx.x % 128, lane = thread % 32;
   RingSlot<kScanTurns> turn;   // the chunk's
   uint32_t state_parity = 0;   // of the warpgroup's next state
@@ -129,7 +129,7 @@ struct ScanQueries {
 #if ATTN_FAR_QUERIES
     load_queries(query, shared.query[slot()]);
 #else
-    const uint64_t query = queries + slot() * (kKeyBytes / 16);
+    const uint64_t query = kept(row_descriptor<64>(shared.query[slot()]));
 #endif
 #if ATTN_FAR_QUERIES && !ATTN_KEY_SUMS
     release_query();

@@ -37,7 +37,7 @@ struct ScanStates {
       release();
       hand_over();
     }
-    // Nor before the slot is full: another chunk's queries may still hold it.
+    // Not before the slot is full: until then it is an earlier chunk's, whose queries may need it.
     barrier_wait(shared.pair_full[turn.index], turn.parity);
     release();
   }
