@@ -267,6 +267,7 @@ class TemplateValues {
     put("CHUNK_KEYS", schedule::chunk_keys(spec_.head_dim.qk));
     const int parts = schedule::scan_parts(spec_.head_dim.v);
     put("SCAN", schedule_.scan);
+    put("SCAN_WAVE", schedule::kScanWave);
     put("FEWEST_SCANS", schedule::fewest_scans(parts));
     put("FEWEST_SCAN_ROWS", schedule::fewest_scan_rows(parts));
     put("FEWEST_FAR_QUERIES", schedule::fewest_far_queries(sums, spec_.head_dim.qk));

@@ -93,10 +93,10 @@ std::string far_text(const spec::Spec& spec, const attention::FarForm& far) {
 std::string scan_text(const spec::Spec& spec) {
   const int parts = schedule::scan_parts(spec.head_dim.v);
   return fmt::format(
-      "calls of as many keys as queries, {} or more, and {} heads or more of all batches go along "
-      "heads by chunks of {} instead: no state leaves a core\n",
+      "calls of as many keys as queries, {} or more, and {} heads or more of all batches for each "
+      "{} begun go along heads by chunks of {} instead: no state leaves a core\n",
       schedule::fewest_scan_rows(parts), (schedule::fewest_scans(parts) + parts - 1) / parts,
-      schedule::kScanRows);
+      schedule::kScanWave / parts, schedule::kScanRows);
 }
 
 // What pairs do not compute each for itself, or in a cheaper way.

@@ -368,6 +368,10 @@ bool has_values_apart(const Kernel& kernel, const Schedule& s) {
   return many && !kernel.share_kv && kernel.bias_bytes == 0 && kernel.block_size == 0;
 }
 
+bool takes_scan(const Kernel& kernel, const Schedule& s, const Resources& resources) {
+  return kernel.has_scan && resources.forms.far && s.weights == Place::Registers;
+}
+
 bool has_even_sides(int head_dim_v) {
   constexpr int kSides = 2, kWideChunk = 64;
   return head_dim_v % (kSides * kWideChunk) == 0 && head_dim_v <= kSides * kMaxColumns;
@@ -413,7 +417,7 @@ Fit fit_kernel(const Kernel& kernel, const Schedule& s, const target::Target& ta
   resources.forms.far = kernel.has_far && s.tile_kv == kStateRows && !s.pack_heads &&
                         !s.split_keys && has_slots_for_far_keys(kernel, s) &&
                         register_need_of_far_keys(kernel, s) <= resources.consumer_registers;
-  if (s.scan && !(resources.forms.far && kernel.has_scan && s.weights == Place::Registers)) {
+  if (s.scan && !takes_scan(kernel, s, resources)) {
     return {std::nullopt,
             "a scan takes causal weights without sums of absolute values, whose far keys come to "
             "tiles of 64 keys as states, and weights in registers"};

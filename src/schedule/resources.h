@@ -44,6 +44,9 @@ struct Fit {
 // the warpgroups of a pair take one each.
 Fit fit_hopper(const Kernel& kernel, const Schedule& schedule, const target::Target& target);
 
+// Whether a scan may stand beside this schedule's tiles (schedule/scan.h); those it fits in.
+bool takes_scan(const Kernel& kernel, const Schedule& schedule, const Resources& resources);
+
 // The CDNA2 template (templates/cdna2): 2 x `warpgroups` waves of 32 query rows, one K and one V
 // tile in LDS, the next block's scores beside this block's weights; as many blocks a CU as
 // registers and LDS allow.

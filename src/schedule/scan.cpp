@@ -39,8 +39,10 @@ bool may_scan(const spec::Spec& spec, const attention::RowForm& rows,
 
 bool scans(int heads_q, int head_dim_v, const spec::Workload& call) {
   const int parts = scan_parts(head_dim_v);
+  const int64_t blocks = call.batch * heads_q * parts;
+  const int64_t waves = (blocks + kScanWave - 1) / kScanWave;
   return call.seq_q == call.seq_kv && call.seq_q >= fewest_scan_rows(parts) &&
-         call.batch * heads_q * parts >= fewest_scans(parts);
+         blocks >= waves * fewest_scans(parts);
 }
 
 ScanTime scan_time(const Kernel& kernel, const spec::Workload& call, const target::Target& t) {

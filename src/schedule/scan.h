@@ -20,14 +20,14 @@ inline constexpr int kScanRows = 64;  // queries, and keys, of a chunk
 
 // Columns of the values are shared out among blocks, which each multiply queries and keys anew.
 constexpr int scan_parts(int head_dim_v) { return head_dim_v / kStateRows; }
+// Blocks that run at a time: the cores of an H100 and of an H200.
+inline constexpr int kScanWave = 132;
 // Blocks of a call, one for each head of each batch and part of the values, from which on a scan is
-// as fast: where there is one part 48 to 60, where there are two 64 to 80 (run AV).
+// as fast: where there is one part 48 to 60, where there are two 64 to 80, of four 90 to 96 (run
+// AV). So many for each wave: a second one that is almost empty takes as long as the first.
 constexpr int fewest_scans(int parts) { return 40 + 16 * parts; }
 // Rows from which on it is. Short calls go through few waves of blocks, of which the last is short.
 constexpr int fewest_scan_rows(int parts) { return parts == 1 ? 512 : 1024; }
-
-// No search takes a scan yet: with the barriers that it has now it has run in the emulator alone
-// (docs/performance.md). A schedule that is given may ("scan": true).
 
 // Whether kernels whose far keys come as states may have a scan beside: weights that need no sum,
 // a row's keys from the first up to its own, states that a warpgroup's registers hold.

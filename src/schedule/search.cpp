@@ -18,12 +18,13 @@ std::string no_family(const target::Target& target) {
   return fmt::format("no template family for {} yet", target.name);
 }
 
-// Ranks a schedule that fits, and says what it needs; one that does not is rejected.
+// Ranks a schedule that fits, and says what it needs; one that does not is rejected. It has a scan
+// beside if it can: calls that tiles serve better do without.
 std::optional<Resources> consider(const Kernel& kernel, const target::Target& target,
-                                  const CostModel& cost, const Schedule& schedule,
-                                  Ranking& ranking) {
+                                  const CostModel& cost, Schedule schedule, Ranking& ranking) {
   Fit fit = fit_hopper(kernel, schedule, target);
   if (fit.resources) {
+    schedule.scan = takes_scan(kernel, schedule, *fit.resources);
     ranking.ranked.push_back({schedule, *fit.resources, cost(schedule, *fit.resources)});
   } else {
     ranking.rejected.push_back({schedule, std::move(fit.reason)});

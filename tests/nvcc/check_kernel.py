@@ -75,7 +75,7 @@ def kernels_of(log):
     """(name, what ptxas says of it) of each kernel."""
     for part in log.split("Compiling entry function '")[1:]:
         # A mangled name has its words' lengths before them.
-        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare|states|join))", part)[1], part
+        yield re.search(r"\d([a-z]\w*_forward_(?:kernel|prepare|states|join|scan))", part)[1], part
 
 
 def static_memory(name, kernel):
@@ -86,10 +86,11 @@ def static_memory(name, kernel):
 
 
 def code_faults(reading, source):
-    """Keys far behind have a loop of their own where they have sums, and a kernel that makes states;
-    each layout of biases has a kernel."""
+    """Keys far behind have a loop of their own where they have sums, and a kernel that makes states; a
+    scan has a loop of the state and one of the queries; each layout of biases has a kernel."""
     yield from reading.faults
     loops = 1 + ("_forward_states(" in source) + ("void add_far(" in source)
+    loops += 2 * ("_forward_scan(" in source)
     loops *= len(set(re.findall(r"_forward_kernel<BiasLayout::(k\w+)>", source))) or 1
     if reading.loops != loops or reading.products == 0:
         yield f"{reading.loops} main loops with {reading.products} HGMMA: {loops} expected"

@@ -140,8 +140,8 @@ TEST_CASE("what far keys cost is said") {
   scan.scan = true;
   CHECK(
       says(functions_of(linear, Family::Hopper, true, scan),
-           "calls of as many keys as queries, 512 or more, and 56 heads or more of all batches go "
-           "along heads by chunks of 64 instead: no state leaves a core\n"));
+           "calls of as many keys as queries, 512 or more, and 56 heads or more of all batches for "
+           "each 132 begun go along heads by chunks of 64 instead: no state leaves a core\n"));
 }
 
 TEST_CASE("what keeps far keys from coming as states is said") {

@@ -51,6 +51,8 @@ TEST_CASE("a call goes by a scan that has heads enough and as many keys as queri
   CHECK(goes(3, 1024, 1024, 128));  // 96, two a head
   CHECK_FALSE(goes(2, 1024, 1024, 128));
   CHECK_FALSE(goes(3, 1023, 1023, 128));
+  CHECK_FALSE(goes(3, 1024, 1024, 192));  // 144: the second wave has 12
+  CHECK(goes(4, 1024, 1024, 192));        // 192 of 264
 }
 
 TEST_CASE("a scan's time is that of its chunks, or of memory") {
@@ -69,22 +71,22 @@ TEST_CASE("a scan is told beside tiles, and needs no room for states") {
   spec::Spec spec =
       spec_of_lines(head_dims(64, 64) + kLinear + "mask: kv_idx <= q_pos\nnormalize: none\n");
   spec.workload = {{8, 4096, 4096, 1}};
-  const Candidate searched = best(spec);
-  CHECK_FALSE(searched.schedule.scan);
-  CHECK(searched.cost.scan.seconds == 0);
-  Schedule given = searched.schedule;
-  given.scan = true;
-  const Candidate scanned = *judge(kernel_of_spec(spec), given, h200()).candidate;
+  const Candidate scanned = best(spec);
+  CHECK(scanned.schedule.scan);
   CHECK(scanned.cost.scan.seconds > 0);
   CHECK(scanned.cost.scan.seconds < scanned.cost.seconds);
   CHECK(workspace_bytes(spec, scanned, spec.workload.front()) < 100);
   spec.workload = {{1, 4096, 4096, 1}};
-  const Candidate tiled = *judge(kernel_of_spec(spec), given, h200()).candidate;
+  const Candidate tiled = best(spec);
+  CHECK(tiled.schedule.scan);  // which other calls go by
   CHECK(tiled.cost.scan.seconds == 0);
   CHECK(workspace_bytes(spec, tiled, spec.workload.front()) > 1000000);
-  CHECK(fit_hopper(kernel_of_spec(spec), given, h200()).resources);
-  given.weights = Place::Shared;
-  CHECK(fit_hopper(kernel_of_spec(spec), given, h200()).reason.starts_with("a scan takes causal"));
+  Schedule shared = tiled.schedule;
+  shared.weights = Place::Shared;
+  CHECK(fit_hopper(kernel_of_spec(spec), shared, h200()).reason.starts_with("a scan takes causal"));
+  shared.scan = false;
+  shared.stages = 2;
+  CHECK(fit_hopper(kernel_of_spec(spec), shared, h200()).resources);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ struct __align__(1024) ScanShared {
 static_assert(sizeof(ScanShared) <= 227 * 1024 && kScanSlots >= 2);
 
 __device__ __forceinline__ void init_barriers(ScanShared& shared) {
-  constexpr int kWarps = 4;  // of a warpgroup; one arrival each
+  // Of a warpgroup: one arrival each. Of what comes with a state each thread reads or writes some.
+  constexpr int kWarps = 4, kLanes = 128;
   for (int turn = 0; turn < kScanTurns; ++turn) {
     barrier_init(shared.query_full[turn], 1);
     barrier_init(shared.pair_full[turn], 1);
@@ -57,10 +58,10 @@ __device__ __forceinline__ void init_barriers(ScanShared& shared) {
     barrier_init(shared.pair_empty[slot], 2 * kWarps);
   }
   for (int place = 0; place < kScanStates; ++place) {
-    barrier_init(shared.state_empty[place], kWarps);
+    barrier_init(shared.state_empty[place], kLanes);
   }
   for (int i = 0; i < 2; ++i) {
-    barrier_init(shared.state_full[i], kWarps);
+    barrier_init(shared.state_full[i], kLanes);
     barrier_init(shared.output_full[i], kWarps);
     barrier_init(shared.output_empty[i], 1);
   }

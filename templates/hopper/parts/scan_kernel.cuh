@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kScanThreads, 1)
                         warpgroup - 1,
                         kept(row_descriptor<64>(shared.key[0])),
                         kept(column_descriptor<64>(shared.value[0])),
-                        kept(row_descriptor<64>(shared.state[0][0]))};
+                        row_descriptor<64>(shared.state[0][0])};
     visit_scans(p, [&](const Scan& scan) { queries.visit(scan); });
   } else {
     release_registers<32>();

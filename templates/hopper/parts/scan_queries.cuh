@@ -181,8 +181,7 @@ struct ScanQueries {
         output[j][r][1] *= weight;
       }
     }
-    __syncwarp();
-    if (lane == 0) barrier_arrive(shared.state_empty[place()]);
+    barrier_arrive(shared.state_empty[place()]);
   }
 
   __device__ __forceinline__ void add_values(ScanColumns& output, const Weights& weights) {

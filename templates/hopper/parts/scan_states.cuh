@@ -132,8 +132,7 @@ struct ScanStates {
     if (threadIdx.x == 0) shared.unit[place.index] = weights.unit;
 #endif
     fence_async_proxy();
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared.state_full[taker.index]);
+    barrier_arrive(shared.state_full[taker.index]);
     place.advance();
     taker.advance();
   }
