@@ -224,8 +224,10 @@ def draw_far(d):
     if mask:
         spec["mask"] = mask
     schedule = draw_schedule(d, spec) | {"tile_kv": 64} if d.random.random() < 0.6 else None
-    lengths = d.random.randint(515, 700), d.random.randint(500, 1300)
-    return Drawn(spec, d.fills, schedule, [draw_prefix(d, False) + f"1,{lengths[0]},{lengths[1]}"])
+    queries, keys = d.random.randint(515, 700), d.random.randint(500, 1300)
+    if not schedule and d.random.random() < 0.7:  # the search's have scans
+        keys = queries
+    return Drawn(spec, d.fills, schedule, [draw_prefix(d, False) + f"1,{queries},{keys}"])
 
 
 def draw_near(d):
