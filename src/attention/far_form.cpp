@@ -17,8 +17,20 @@ using expr::Op;
 
 namespace {
 
+// Whether only its key decides a pair's.
+bool is_of_key(const Expr& e) {
+  static constexpr const char* kOthers[] = {"q_idx", "q_pos", "d", "map", "score", kProduct};
+  return std::ranges::none_of(kOthers, [&](const char* name) { return expr::mentions(e, name); });
+}
+
+// Whether a mask leaves out keys as such, say padding.
+bool has_part_of_key(const Expr& mask) {
+  if (mask.op() != Op::And) return expr::mentions(mask, "kv_idx") && is_of_key(mask);
+  return has_part_of_key(mask.operand(0)) || has_part_of_key(mask.operand(1));
+}
+
 // What keeps tiles from having keys that all their rows see, and whose values come by themselves.
-const char* obstacle_of_keys(const spec::Spec& spec) {
+const char* obstacle_of_keys(const spec::Spec& spec, const RowForm& rows) {
   if (spec.page) return "the cache is in pages";
   if (spec.block_size > 0) return "blocks of keys may be left out";
   if (spec.token_count > 0) return "lists name the keys";
@@ -26,8 +38,11 @@ const char* obstacle_of_keys(const spec::Spec& spec) {
   if (pair_input(spec)) return "an input is of each pair";
   const KeyRange range = key_range(spec.mask, spec.inputs);
   const bool from_first = range.begin.is_number(0) && range.full_begin.is_number(0);
-  if (!has_row_limits(range) || !from_first) return "rows do not see all keys from the first on";
-  return nullptr;
+  if (has_row_limits(range) && from_first) return nullptr;
+  if (sums_products(rows) || !has_part_of_key(spec.mask))
+    return "rows do not see all keys from the first on";
+  return "the mask leaves keys out for all rows; a factor of the score could: score * valid[b, "
+         "kv_idx]";
 }
 
 constexpr int kMostParts = 64;  // of shared ones there may be a number exponential in depth
@@ -76,12 +91,6 @@ std::optional<Factors> factors_of(const Expr& score, const Predicate& varies) {
   }
   if (products != 1) return std::nullopt;
   return factors;
-}
-
-// Whether only its key decides a pair's.
-bool is_of_key(const Expr& e) {
-  static constexpr const char* kOthers[] = {"q_idx", "q_pos", "d", "map", "score", kProduct};
-  return std::ranges::none_of(kOthers, [&](const char* name) { return expr::mentions(e, name); });
 }
 
 // A sum whose terms are each of the row or of the key.
@@ -173,7 +182,7 @@ Growth growth_of(const Expr& slope, int heads) {
 FarRows far_rows(const spec::Spec& spec, const RowForm& rows) {
   if (spec.dtype != spec::DType::Bf16) return {{}, "a state may leave the range of fp16"};
   if (!rows.row_free()) return {{}, "weights read a value of their row"};
-  if (const char* const obstacle = obstacle_of_keys(spec)) return {{}, obstacle};
+  if (const char* const obstacle = obstacle_of_keys(spec, rows)) return {{}, obstacle};
   FarRows far;
   for (const Reduction& reduction : rows.reductions) {
     const Expr& element = reduction.element;

@@ -155,6 +155,13 @@ TEST_CASE("what keeps far keys from coming as states is said") {
   CHECK(obstacle("mask: kv_idx <= q_pos\n") == "");  // softmax
   CHECK(obstacle(decay + "mask: kv_idx > q_pos - 9\nnormalize: none\n") ==
         "rows do not see all keys from the first on");
+  const std::string padded = "mask: kv_idx <= q_pos and doc[b, kv_idx] > 0\n";
+  CHECK(obstacle(decay + padded + "normalize: none\n") ==
+        "the mask leaves keys out for all rows; a factor of the score could: score * valid[b, "
+        "kv_idx]");
+  CHECK(obstacle(decay + padded +
+                 "normalize: {rows: {l: rowsum(abs(score))}, weight: score, "
+                 "output: acc - l}\n") == "rows do not see all keys from the first on");
   CHECK(obstacle(decay + "maps: 2\nnormalize: {weight: score}\n") == "two maps share an output");
   CHECK(obstacle(decay + "normalize: {rows: {l: rowsum(square(score))}, weight: score, "
                          "output: acc * rsqrt(l)}\n") ==
